@@ -350,6 +350,9 @@ const TPS: &str = "TPS";
 /// The only response time that is exact; percentiles are rounded to a step of a histogram.
 const MEAN: &str = "mean response";
 
+/// Name of the 99th percentile of the response time.
+const P99: &str = "p99";
+
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.
 fn figures(a: &Run, b: &Run) -> Vec<Pair> {
     let values_b = values(b);
@@ -383,7 +386,7 @@ fn values(run: &Run) -> Vec<(String, Unit, f64)> {
         (MEAN, (response.samples > 0).then_some(response.mean_ns)),
         ("p50", exact(response.p50_ns)),
         ("p95", exact(response.p95_ns)),
-        ("p99", exact(response.p99_ns)),
+        (P99, exact(response.p99_ns)),
         ("p99.9", exact(response.p999_ns)),
     ];
     values.extend(

@@ -14,12 +14,14 @@ use serde::Serialize;
 use std::collections::HashMap;
 
 mod figures;
+mod gates;
 mod repeat_caveats;
 
 pub use figures::{
-    Basis, FigureComparison, FigureSample, GateResult, RunsNeeded, Significance,
-    runs_needed_usually,
+    Basis, FigureComparison, FigureSample, RunsNeeded, Significance, runs_needed_usually,
 };
+
+pub use gates::{Gate, GateFinding, GateResult};
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
@@ -87,10 +89,9 @@ impl SidesComparison {
         figures::leading(&side.figures, self.paced)
     }
 
-    /// Whether a side is slower than the first by more than the share `allowed`: by its throughput, or, if
-    /// the load had a rate, by its response time. `None` if a side lacks the figure.
-    pub fn gate(&self, side: &SideComparison, allowed: f64) -> Option<GateResult> {
-        Some(self.leading(side).first()?.gate(allowed))
+    /// The figure that decides whether a side differs from the first.
+    pub fn primary<'a>(&self, side: &'a SideComparison) -> Option<&'a FigureComparison> {
+        self.leading(side).into_iter().next()
     }
 }
 

@@ -28,11 +28,13 @@
 //! that have them depend on linear algebra or a random number generator.
 
 mod holm;
+mod median_interval;
 mod runs;
 mod series;
 pub mod student;
 
 pub use holm::{HolmResult, holm};
+pub use median_interval::{median_interval, order_statistic_interval};
 pub use runs::{coefficient_of_variation, median, runs_needed, welch};
 pub use series::{SeriesMean, series_mean};
 

@@ -61,7 +61,7 @@ pub fn runs_needed(effect: f64, scatter: f64) -> usize {
 const MAX_RUNS_NEEDED: usize = 1_000;
 
 /// Mean and sample variance.
-fn moments(values: &[f64]) -> Option<[f64; 2]> {
+pub(super) fn moments(values: &[f64]) -> Option<[f64; 2]> {
     if values.len() < 2 {
         return None;
     }

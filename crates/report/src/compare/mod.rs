@@ -6,11 +6,13 @@
 
 mod json;
 mod junit;
+mod limits;
 mod markdown;
 mod sentence;
 
 pub use json::write as json;
 pub use junit::write as junit;
+pub use limits::Limits;
 pub use markdown::write as markdown;
 use sentence::{cautions, format_interval, headings, no_ratio, sentences};
 pub(crate) use sentence::{one_run_each, sentence};
@@ -30,15 +32,6 @@ const MAX_CELL_WIDTH: usize = 28;
 
 /// Maximum width of a line that describes a run.
 const MAX_LINE_WIDTH: usize = 95;
-
-/// How much slower than the first a side may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
-    /// As a share of the first side's figure.
-    pub allowed: f64,
-    /// Fail a side also if it is uncertain whether it is within the limit.
-    pub fail_if_unsure: bool,
-}
 
 /// Severities with their headings, the worst first.
 const HEADINGS: [(Severity, &str); 3] = [
@@ -97,7 +90,7 @@ pub fn write(
     style: &Style,
     runs: &[Vec<&Run>],
     found: &SidesComparison,
-    limit: Option<Limit>,
+    limits: &Limits,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&found.label()))?;
@@ -113,7 +106,7 @@ pub fn write(
             }
         }
     }
-    let sentences = sentences(found, limit);
+    let sentences = sentences(found, limits);
     if !sentences.is_empty() {
         out.line("")?;
     }

@@ -3,11 +3,11 @@
 //! In: `judge`'s comparison of the sides. Out: plain text; the only text from documents is names of
 //! figures. Must never: claim more than the interval supports, or hide what it is based on.
 
-use super::{Limit, figure, signed};
+use super::{Limits, figure, signed};
 use crate::text::plain;
 use crate::units;
 use prony_judge::compare::sides::{
-    FigureComparison, GateResult, SideComparison, SideSummary, SidesComparison, Significance,
+    FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
     runs_needed_usually,
 };
 use prony_judge::compare::{Unit, Verdict};
@@ -40,16 +40,16 @@ fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// One sentence for each leading figure of every side, and, if there is a limit, whether the side is
-/// within it.
-pub(super) fn sentences(found: &SidesComparison, limit: Option<Limit>) -> Vec<String> {
+/// One sentence for each leading figure of every side, and whether the side keeps each limit.
+pub(super) fn sentences(found: &SidesComparison, limits: &Limits) -> Vec<String> {
     let each = found.against.iter().flat_map(|one| {
         let leading = found.leading(one).into_iter();
         let figures: Vec<String> = leading
             .map(|figure| side_sentence(one.letter, figure))
             .collect();
-        let gate = limit.and_then(|limit| gate_result(found, one, limit));
-        figures.into_iter().chain(gate.map(|(_, text)| text))
+        let results = limits.results(found, one);
+        let results: Vec<String> = results.map(|result| result.text).collect();
+        figures.into_iter().chain(results)
     });
     each.collect()
 }
@@ -185,39 +185,6 @@ pub(super) fn format_change(ratio: f64) -> String {
         // Not -0.0.
         percent => format!("{:+.1}", (percent * 10.0).round() / 10.0 + 0.0),
     }
-}
-
-/// Whether a side passes the limit, and a sentence about it; `None` without figures.
-pub(super) fn gate_result(
-    found: &SidesComparison,
-    one: &SideComparison,
-    limit: Limit,
-) -> Option<(bool, String)> {
-    let gate = found.gate(one, limit.allowed)?;
-    let name = plain(&found.leading(one).first()?.name);
-    let (letter, allowed) = (one.letter, share(limit.allowed));
-    let (passed, text) = match gate {
-        GateResult::Slower => (
-            false,
-            format!(
-                "{letter} is slower than A by more than {allowed} ({name}): the limit is exceeded."
-            ),
-        ),
-        GateResult::Within => (
-            true,
-            format!(
-                "{letter} is not slower than A by more than {allowed} ({name}): the limit is kept."
-            ),
-        ),
-        GateResult::Unsure => (
-            !limit.fail_if_unsure,
-            format!(
-                "These runs do not show whether {letter} is slower than A by more than {allowed} \
-                 ({name}); repeat both alternately, more often."
-            ),
-        ),
-    };
-    Some((passed, text))
 }
 
 /// `5 runs each`, or `5 and 4 runs`.

@@ -4,7 +4,7 @@ mod names;
 
 use super::*;
 use crate::sample_run::closed;
-use prony_judge::compare::sides::{Side, compare_sides};
+use prony_judge::compare::sides::{Gate, Side, compare_sides};
 use prony_store::IndustryMetric;
 
 /// Contains what could act as markup, a table cell, a line break or a control code in some format.
@@ -34,7 +34,7 @@ struct Shown {
     xml: String,
 }
 
-fn shown_as(name: &str, sides: &[Vec<Run>], limit: Option<Limit>) -> Shown {
+fn shown_as(name: &str, sides: &[Vec<Run>], limits: &Limits) -> Shown {
     let runs: Vec<Vec<&Run>> = sides.iter().map(|runs| runs.iter().collect()).collect();
     let named: Vec<Side<'_>> = runs
         .iter()
@@ -50,18 +50,18 @@ fn shown_as(name: &str, sides: &[Vec<Run>], limit: Option<Limit>) -> Shown {
         String::from_utf8(out).unwrap()
     };
     let style = Style::plain();
-    let read = text(&|out| json(out, &found, limit));
+    let read = text(&|out| json(out, &found, limits));
     Shown {
-        text: text(&|out| write(out, &style, &runs, &found, limit)),
+        text: text(&|out| write(out, &style, &runs, &found, limits)),
         json: serde_json::from_str(&read).unwrap(),
-        markdown: text(&|out| markdown(out, &runs, &found, limit)),
-        xml: text(&|out| junit(out, &runs, &found, limit)),
+        markdown: text(&|out| markdown(out, &runs, &found, limits)),
+        xml: text(&|out| junit(out, &runs, &found, limits)),
         found,
     }
 }
 
 fn shown(sides: &[Vec<Run>]) -> Shown {
-    shown_as("", sides, None)
+    shown_as("", sides, &Limits::default())
 }
 
 const STEADY: [f64; 3] = [9_900.0, 10_000.0, 10_100.0];
@@ -130,7 +130,11 @@ fn seconds_of_single_runs_give_no_verdict() {
 
 #[test]
 fn repeats_are_reported_with_their_interval() {
-    let of = shown_as("", &[runs("a", &STEADY), runs("b", &FASTER)], None);
+    let of = shown_as(
+        "",
+        &[runs("a", &STEADY), runs("b", &FASTER)],
+        &Limits::default(),
+    );
     assert!(of.text.starts_with("COMPARABLE\n"), "{}", of.text);
     let tps = "TPS: B is faster by 10.0 % (95 % interval 7.";
     assert!(
@@ -209,11 +213,11 @@ fn json_contains_the_whole_comparison() {
     for run in &mut b {
         run.drive.clients += 1;
     }
-    let limit = Limit {
-        allowed: 0.03,
-        fail_if_unsure: false,
+    let limits = Limits {
+        gates: vec![Gate::Slower(0.03)],
+        ..Limits::default()
     };
-    let read = shown_as("", &[a, b], Some(limit)).json;
+    let read = shown_as("", &[a, b], &limits).json;
     assert_eq!(read["verdict"], "with_caveats");
     assert_eq!(read["differences"][0]["what"], "clients");
     assert_eq!(
@@ -228,7 +232,11 @@ fn json_contains_the_whole_comparison() {
     assert_eq!(first["b"]["values"][2], 11_100.0);
     assert_eq!(first["found"]["basis"], "repeats");
     assert_eq!(first["found"]["difference"], true);
-    assert_eq!(read["limit"]["sides"][0]["held"], true);
+    assert_eq!(
+        read["limits"][0],
+        serde_json::json!({"letter": "B", "limit": {"slower": 0.03}, "figure": "TPS",
+            "result": "kept", "passed": true})
+    );
     let single = shown(&[vec![run("a", 1.0)], vec![run("b", 1.0)]]).json;
     assert_eq!((&single["a"], &single["b"]), (&"a".into(), &"b".into()));
 }
@@ -236,28 +244,52 @@ fn json_contains_the_whole_comparison() {
 #[test]
 fn a_limit_is_exceeded_kept_or_undecided() {
     let sides = |tps: &[f64]| [runs("a", &STEADY), runs("b", tps)];
-    let limit = |fail_if_unsure| {
-        Some(Limit {
-            allowed: 0.03,
-            fail_if_unsure,
-        })
+    let limits = |pass_undecided| Limits {
+        gates: vec![Gate::Slower(0.03)],
+        pass_undecided,
     };
-    let of = shown_as("", &sides(&[9_000.0, 9_100.0, 9_050.0]), limit(false));
+    let of = shown_as("", &sides(&[9_000.0, 9_100.0, 9_050.0]), &limits(true));
     assert!(
         of.text
             .contains("B is slower than A by more than 3.0 % (TPS): the limit is exceeded.")
     );
     assert!(of.xml.contains("failures=\"1\"") && of.xml.contains("<failure message=\"B is slower"));
-    assert_eq!(of.json["limit"]["sides"][0]["gate"], "slower");
-    let of = shown_as("", &sides(&STEADY), limit(false));
+    assert_eq!(of.json["limits"][0]["result"], "exceeded");
+    let of = shown_as("", &sides(&STEADY), &limits(false));
     assert!(of.markdown.contains("the limit is kept"), "{}", of.markdown);
     assert!(of.xml.contains("failures=\"0\""));
     let vague = sides(&[9_600.0, 9_700.0, 9_800.0]);
-    for (fail_if_unsure, failures) in [(false, "failures=\"0\""), (true, "failures=\"1\"")] {
-        let of = shown_as("", &vague, limit(fail_if_unsure));
-        assert!(of.text.contains("These runs do not show"), "{}", of.text);
-        assert!(of.xml.contains(failures), "{}", of.xml);
+    let single = [vec![run("a", 10_000.0)], vec![run("b", 4_000.0)]];
+    for (pass, failures) in [(true, "failures=\"0\""), (false, "failures=\"1\"")] {
+        for sides in [&vague[..], &single] {
+            let of = shown_as("", sides, &limits(pass));
+            assert!(of.text.contains("These runs do not show"), "{}", of.text);
+            assert!(of.xml.contains(failures), "{}", of.xml);
+            assert_eq!(of.json["limits"][0]["result"], "undecided");
+            assert_eq!(of.json["limits"][0]["passed"], pass);
+        }
     }
+}
+
+#[test]
+fn limits_of_the_99th_percentile_name_it() {
+    let limits = Limits {
+        gates: vec![Gate::P99Slower(0.05), Gate::P99Above(9e6)],
+        ..Limits::default()
+    };
+    let of = shown_as("", &[runs("a", &FASTER), runs("b", &STEADY)], &limits);
+    let told: Vec<&str> = of.json["told"].as_array().unwrap()[2..]
+        .iter()
+        .map(|text| text.as_str().unwrap())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "B is slower than A by more than 5.0 % (p99): the limit is exceeded.",
+            "The 99th percentile of B's response times is above 9.00 ms: the limit is exceeded.",
+        ]
+    );
+    assert!(of.xml.contains("failures=\"2\""), "{}", of.xml);
 }
 
 #[test]

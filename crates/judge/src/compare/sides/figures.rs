@@ -4,7 +4,7 @@
 //! anything about a difference if a side has a single run.
 
 use super::SideComparison;
-use crate::compare::{MEAN, TPS, Unit, values};
+use crate::compare::{MEAN, P99, TPS, Unit, values};
 use crate::statistics::{Estimate, coefficient_of_variation, holm, median, runs_needed, welch};
 use crate::thresholds::PERCENTILE_STEP;
 use prony_store::{MetricName, Run};
@@ -94,37 +94,6 @@ pub fn runs_needed_usually() -> RunsNeeded {
     }
 }
 
-/// Whether a side is slower than the limit allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateResult {
-    /// The side is slower: the whole interval is beyond the limit.
-    Slower,
-    /// The side is not slower: the whole interval is within the limit.
-    Within,
-    /// The runs do not decide it: the limit is inside the interval.
-    Unsure,
-}
-
-impl FigureComparison {
-    /// Whether the other side is slower than the first by more than the share `allowed`.
-    pub(super) fn gate(&self, allowed: f64) -> GateResult {
-        let Some(significance) = self.significance else {
-            return GateResult::Unsure;
-        };
-        // How much slower, as shares of the first side's value.
-        let (nearest, farthest) = match self.unit {
-            Unit::Rate => (1.0 - significance.high, 1.0 - significance.low),
-            Unit::Nanoseconds => (significance.low - 1.0, significance.high - 1.0),
-        };
-        match () {
-            () if nearest > allowed => GateResult::Slower,
-            () if farthest <= allowed => GateResult::Within,
-            () => GateResult::Unsure,
-        }
-    }
-}
-
 /// The leading figures, most important first: throughput and the 99th percentile, in reverse order for a
 /// load at a rate.
 pub(super) fn leading(figures: &[FigureComparison], paced: bool) -> Vec<&FigureComparison> {
@@ -132,7 +101,7 @@ pub(super) fn leading(figures: &[FigureComparison], paced: bool) -> Vec<&FigureC
     let with_name = |unit, name: &str| with_unit(unit).find(|figure| figure.name == name);
     let throughput = with_name(Unit::Rate, MetricName::NOPM).or(with_name(Unit::Rate, TPS));
     let throughput = throughput.or(with_unit(Unit::Rate).next());
-    let response = with_name(Unit::Nanoseconds, "p99").or(with_unit(Unit::Nanoseconds).next());
+    let response = with_name(Unit::Nanoseconds, P99).or(with_unit(Unit::Nanoseconds).next());
     let mut leading: Vec<&FigureComparison> = throughput.into_iter().chain(response).collect();
     if paced {
         leading.reverse();

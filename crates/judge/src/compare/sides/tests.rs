@@ -153,7 +153,9 @@ fn a_single_run_on_a_side_allows_no_statement_about_a_difference() {
         );
         // Not even the largest limit is decided.
         for allowed in [0.0, 0.03, 0.9] {
-            assert_eq!(comparison.gate(side, allowed), Some(GateResult::Unsure));
+            for gate in [Gate::Slower(allowed), Gate::P99Slower(allowed)] {
+                assert_eq!(comparison.gate(side, gate).result, GateResult::Undecided);
+            }
         }
     }
     let ratio = compare(&[a, b]).against[0].figures[0].ratio;
@@ -173,7 +175,11 @@ fn runs_of_a_side_must_be_repeats_of_each_other() {
     assert_eq!(comparison.verdict, Verdict::NotComparable);
     assert_eq!(comparison.sides[0].unlike[0].what, "scale");
     assert_eq!(comparison.against[0].figures, []);
-    assert_eq!(comparison.gate(&comparison.against[0], 0.03), None);
+    let finding = comparison.gate(&comparison.against[0], Gate::Slower(0.03));
+    assert_eq!(
+        (finding.figure.as_str(), finding.result),
+        ("", GateResult::Undecided)
+    );
     // Two equal pairs; one side mixes two things, so nothing is reported about it.
     let mut c = runs("c", &STEADY);
     c[0].drive.clients += 1;
@@ -189,35 +195,67 @@ fn limits_are_exceeded_kept_or_undecided() {
     let base = runs("a", &STEADY);
     let gate = |tps: &[f64], allowed: f64| {
         let comparison = compare(&[&base, &runs("b", tps)]);
-        comparison.gate(&comparison.against[0], allowed)
+        comparison
+            .gate(&comparison.against[0], Gate::Slower(allowed))
+            .result
     };
     assert_eq!(
         gate(&[9_000.0, 9_050.0, 9_100.0], 0.03),
-        Some(GateResult::Slower)
+        GateResult::Exceeded
     );
-    assert_eq!(gate(&STEADY, 0.03), Some(GateResult::Within));
-    assert_eq!(gate(&STEADY, 0.01), Some(GateResult::Unsure));
+    assert_eq!(gate(&STEADY, 0.03), GateResult::Kept);
+    assert_eq!(gate(&STEADY, 0.01), GateResult::Undecided);
     assert_eq!(
         gate(&[9_650.0, 9_700.0, 9_750.0], 0.03),
-        Some(GateResult::Unsure)
+        GateResult::Undecided
     );
     assert_eq!(
         gate(&[11_000.0, 11_050.0, 11_100.0], 0.001),
-        Some(GateResult::Within)
+        GateResult::Kept
     );
     // At a rate all sides keep up, and only responses get slower.
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let comparison = compare(&[&base, &paced("b", [12_000_000, 12_100_000, 12_200_000])]);
     assert_eq!(comparison.leading(&comparison.against[0])[0].name, "p99");
     assert_eq!(
-        comparison.gate(&comparison.against[0], 0.03),
-        Some(GateResult::Slower)
+        comparison
+            .gate(&comparison.against[0], Gate::Slower(0.03))
+            .result,
+        GateResult::Exceeded
     );
     let comparison = compare(&[&base, &paced("b", [8_000_000, 8_100_000, 8_200_000])]);
     assert_eq!(
-        comparison.gate(&comparison.against[0], 0.03),
-        Some(GateResult::Within)
+        comparison
+            .gate(&comparison.against[0], Gate::Slower(0.03))
+            .result,
+        GateResult::Kept
     );
+}
+
+#[test]
+fn limits_of_the_99th_percentile_are_exceeded_kept_or_undecided() {
+    let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
+    let slower = paced("b", [11_900_000, 12_000_000, 12_100_000]);
+    let comparison = compare(&[&base, &slower]);
+    let result = |gate: Gate| comparison.gate(&comparison.against[0], gate);
+    for (gate, expected) in [
+        (Gate::P99Slower(0.1), GateResult::Exceeded),
+        (Gate::P99Slower(0.2), GateResult::Undecided),
+        (Gate::P99Slower(0.3), GateResult::Kept),
+        (Gate::P99Above(11e6), GateResult::Exceeded),
+        (Gate::P99Above(12.1e6), GateResult::Undecided),
+        (Gate::P99Above(13e6), GateResult::Kept),
+    ] {
+        let finding = result(gate);
+        assert_eq!((finding.figure.as_str(), finding.runs), ("p99", [3, 3]));
+        assert_eq!(finding.result, expected, "{gate:?}");
+    }
+    // One run of a side decides no limit, however far it is from it.
+    let comparison = compare(&[&base, &slower[..1]]);
+    for limit_ns in [1.0, 1e12] {
+        let finding = comparison.gate(&comparison.against[0], Gate::P99Above(limit_ns));
+        assert_eq!(finding.result, GateResult::Undecided);
+    }
 }
 
 #[test]
