@@ -274,6 +274,35 @@ fn a_slower_side_has_its_own_exit_code() {
     }
 }
 
+#[test]
+fn the_primary_figure_can_be_chosen() {
+    let home = Home::new("primary");
+    home.experiment();
+    let tested = |more: &[&str]| {
+        let text = home.run(&[&["compare", "20261121-1001", "--json"], more].concat(), 0);
+        let read: Value = serde_json::from_str(&text).expect("JSON");
+        let figures = read["against"][0]["figures"]
+            .as_array()
+            .expect("figures")
+            .clone();
+        let tested = figures
+            .iter()
+            .filter(|figure| !figure["found"]["difference"].is_null());
+        tested
+            .map(|figure| figure["name"].as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(tested(&[]), ["TPS"]);
+    assert_eq!(tested(&["--primary", "p99"]), ["p99"]);
+    let wrong = home.prony(&["compare", "20261121-1001", "--primary", "NOPM"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(
+        stderr.contains("name one of TPS, mean response, p99"),
+        "{stderr}"
+    );
+}
+
 /// The figures of 9,900 to 10,100 transactions a second have a 99th percentile of about 9 ms.
 #[test]
 fn the_99th_percentile_has_limits() {

@@ -14,10 +14,13 @@ has one side per variant. Name an experiment by the id of its first run; if it i
 the id of any of its runs will do. `ID,` names that run alone. Each side is compared with the first
 one.
 
-With two or more runs per side, the 95 % interval comes from Welch's t-test on the logarithms of
-their figures. With one run per side there are figures and a ratio, and no statement about a
-difference: the seconds of a run say nothing of other runs. Sides are compared by NOPM or TPS, or,
-if the load had a rate, by the 99th percentile of the response time.
+Figures are medians of the runs, and the change is the ratio of the medians. From 4 runs per side on,
+the 95 % interval is exact (Hodges-Lehmann, by ranks); with 2 or 3 it comes from Welch's t-test on the
+logarithms and takes the scatter of the runs as normal. With one run per side there are figures and a
+ratio, and no statement about a difference: the seconds of a run say nothing of other runs.
+
+One figure is tested, at 5 %: NOPM or TPS, or, if the load had a rate, the 99th percentile of the
+response time. The others have an interval and no verdict.
 
 Limits are for CI. A limit that the runs do not decide fails, too: repeat each side several times.
 
@@ -36,6 +39,10 @@ pub struct CompareArgs {
     /// Runs, named as in `prony show`, or an experiment
     #[arg(value_name = "SIDE", required = true)]
     pub sides: Vec<String>,
+
+    /// Test this figure instead of throughput, or of p99 at a rate: a name of the table of figures
+    #[arg(long, value_name = "FIGURE")]
+    pub primary: Option<String>,
 
     /// Fail if a side is slower than the first one by more than this share
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]

@@ -8,7 +8,9 @@ use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
 use prony_judge::compare::Verdict;
-use prony_judge::compare::sides::{Gate, GateResult, Side, SidesComparison, compare_sides};
+use prony_judge::compare::sides::{
+    CompareOptions, Gate, GateResult, Side, SidesComparison, compare_sides,
+};
 use prony_judge::experiment::variant_names;
 use prony_report::compare::{self, Limits};
 use prony_store::{Experiment, Run, RunFilter, RunState, RunStore, RunSummary};
@@ -64,7 +66,11 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
             runs: side.runs.iter().collect(),
         })
         .collect();
-    let comparison = compare_sides(&sides);
+    let options = CompareOptions {
+        primary: args.primary.clone(),
+    };
+    let comparison = compare_sides(&sides, &options);
+    check_primary(&comparison, args)?;
     let limits = limits(args);
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let junit = args.junit.as_deref();
@@ -79,6 +85,25 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         () => compare::write(out, style, &runs, &comparison, &limits),
     })?;
     Ok(exit(&comparison, &limits))
+}
+
+/// Refuses a primary figure that a side does not have.
+fn check_primary(comparison: &SidesComparison, args: &CompareArgs) -> Result<(), Failure> {
+    let Some(name) = &args.primary else {
+        return Ok(());
+    };
+    match &comparison.primary {
+        Some(primary) if primary != name => {
+            let figures = comparison.against.iter().flat_map(|side| &side.figures);
+            let mut names: Vec<&str> = figures.map(|figure| figure.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let message = format!("not all sides have the figure {name}");
+            let hint = format!("name one of {}", names.join(", "));
+            Err(usage(message, hint).at("--primary"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn limits(args: &CompareArgs) -> Limits {

@@ -13,6 +13,7 @@ use prony_store::{Run, Severity};
 use serde::Serialize;
 use std::collections::HashMap;
 
+mod evidence;
 mod figures;
 mod gates;
 mod repeat_caveats;
@@ -41,6 +42,9 @@ pub struct SidesComparison {
     pub caveats: usize,
     /// Whether a side's load had a rate, so that only response times can differ.
     pub paced: bool,
+    /// Name of the figure that is tested, at 5 %; the others are given without a verdict. Absent if no side has
+    /// figures.
+    pub primary: Option<String>,
     /// The sides.
     pub sides: Vec<SideSummary>,
     /// Each side except the first, compared with the first.
@@ -83,40 +87,72 @@ impl SidesComparison {
         }
     }
 
-    /// The leading figures: the throughput under its industry name, and the 99th percentile. For a load at
-    /// a rate the percentile comes first.
+    /// The leading figures: the primary one, and the 99th percentile beside throughput, or the reverse.
     pub fn leading<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
-        figures::leading(&side.figures, self.paced)
+        figures::leading(&side.figures, self.primary.as_deref())
     }
 
     /// The figure that decides whether a side differs from the first.
     pub fn primary<'a>(&self, side: &'a SideComparison) -> Option<&'a FigureComparison> {
-        self.leading(side).into_iter().next()
+        let name = self.primary.as_ref()?;
+        side.figures.iter().find(|figure| figure.name == *name)
     }
 }
 
+/// What the user decides about a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompareOptions {
+    /// Name of the primary figure instead of the usual one; without effect if a side lacks it.
+    pub primary: Option<String>,
+}
+
 /// Compares the sides with the first.
-pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
+pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
     let summaries: Vec<SideSummary> = ('A'..).zip(sides).map(summary).collect();
     let Some((first, other_sides)) = sides.split_first() else {
         return SidesComparison {
             verdict: Verdict::NotComparable,
             caveats: 0,
             paced: false,
+            primary: None,
             sides: summaries,
             against: Vec::new(),
         };
     };
-    let incomplete = repeat_caveats::incomplete(sides);
     let all_runs = || sides.iter().flat_map(|side| &side.runs);
     let paced = all_runs().any(|run| run.drive.rate_tps.is_some());
+    let figures = other_sides.iter();
+    let figures = figures.map(|side| figures::figure_comparisons(&first.runs, &side.runs));
+    let figures: Vec<Vec<FigureComparison>> = figures.collect();
+    let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
+    let mut against = compare_each(sides, &summaries, figures, primary.as_deref());
+    figures::decide_significance(&mut against, primary.as_deref(), statistics::ALPHA);
+    let worst = against.iter().map(|comparison| comparison.verdict).max();
+    SidesComparison {
+        verdict: worst.unwrap_or(Verdict::NotComparable),
+        caveats: caveats(&against),
+        paced,
+        primary,
+        sides: summaries,
+        against,
+    }
+}
+
+/// Each side except the first with its differences and its figures, which are not tested yet. `sides` has at
+/// least one.
+fn compare_each(
+    sides: &[Side<'_>],
+    summaries: &[SideSummary],
+    figures: Vec<Vec<FigureComparison>>,
+    primary: Option<&str>,
+) -> Vec<SideComparison> {
+    let first = &sides[0];
+    let incomplete = repeat_caveats::incomplete(sides);
     let mixed = |side: usize| !summaries[side].unlike.is_empty();
-    let mut against: Vec<SideComparison> = ('B'..)
-        .zip(1..)
-        .zip(other_sides)
-        .map(|((letter, index), side)| {
-            let mut figures = figures::figure_comparisons(&first.runs, &side.runs);
-            let leading = figures::leading(&figures, paced);
+    let sides = ('B'..).zip(1..).zip(&sides[1..]).zip(figures);
+    sides
+        .map(|(((letter, index), side), mut figures)| {
+            let leading = figures::leading(&figures, primary);
             let mut differences = merged_differences(&first.runs, &side.runs);
             differences.extend(repeat_caveats::caveats(
                 first,
@@ -140,16 +176,7 @@ pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
                 figures,
             }
         })
-        .collect();
-    figures::decide_significance(&mut against, statistics::ALPHA);
-    let worst = against.iter().map(|comparison| comparison.verdict).max();
-    SidesComparison {
-        verdict: worst.unwrap_or(Verdict::NotComparable),
-        caveats: caveats(&against),
-        paced,
-        sides: summaries,
-        against,
-    }
+        .collect()
 }
 
 fn summary((letter, side): (char, &Side<'_>)) -> SideSummary {

@@ -5,13 +5,21 @@
 //!
 //! Design decisions:
 //!
-//! - **Logarithms.** Comparisons are ratios, and disturbances of a benchmark scale its figures. A side's
-//!   level is the mean of the logarithms of its runs' figures, so that the estimate is the ratio of the two
-//!   geometric means; the figure shown beside it is each side's median.
-//! - **Repeats: Welch's t** (Welch 1947, degrees of freedom by Satterthwaite 1946). It does not assume that
-//!   both sides scatter alike, and needs two runs on each side. If the side with more scatter has fewer
-//!   runs, up to 8 % of equal pairs show a difference, not 5 % (`tests/statistics.rs`): repeat both sides
-//!   equally often.
+//! - **Logarithms.** Comparisons are ratios, and disturbances of a benchmark scale its figures.
+//! - **Medians.** The figure of a side is the median of its runs, and the effect is the ratio of the two
+//!   medians, so that the two cannot contradict each other. Geometric means can: 100, 101, 102, 60, 103 and
+//!   98, 99, 100, 98, 99 have medians that fall by 2 % and geometric means that rise by 8 %.
+//! - **Ranks** ([`RankComparison`]): the exact interval of the shift by Hodges and Lehmann, and the exact p
+//!   value of Mann and Whitney that belongs to it. Its level is at least 95 % whatever the distribution of the
+//!   runs: 97.1 % with 4 runs per side, 96.8 % with 5, 95.0 % to 95.9 % from 6 to 20. One disturbed run of ten
+//!   neither hides a difference of 5 % nor makes one; it costs Welch's t half of its power.
+//! - **Welch's t where ranks do not suffice** ([`ranks_suffice`]): with 3 runs per side the rarest order of the
+//!   runs has a probability of 10 %, so no exact interval at 95 % exists. Nor does it for 4 runs per side if
+//!   several sides share the level. There the interval is Welch's (1947, degrees of freedom by Satterthwaite
+//!   1946), which takes the scatter of the logarithms as normal, and reports say so. No statement at all would
+//!   make three repeats useless, and the error is on the safe side: disturbed runs widen the interval, from a
+//!   coverage of 96.7 % to 98 %. If the side with more scatter has fewer runs, up to 8 % of equal pairs show a
+//!   difference, not 5 % (`tests/statistics.rs`): repeat both sides equally often.
 //! - **No pairing.** Runs in the order A B B A could be grouped in blocks. Over an even number of repeats a
 //!   steady drift of the machine cancels in the means anyway, but remains in the scatter, which at worst
 //!   makes Welch's interval too wide; blocks of two or three would cost half of the degrees of freedom.
@@ -29,12 +37,14 @@
 
 mod holm;
 mod median_interval;
+mod ranks;
 mod runs;
 mod series;
 pub mod student;
 
 pub use holm::{HolmResult, holm};
 pub use median_interval::{median_interval, order_statistic_interval};
+pub use ranks::{RankComparison, ranks_suffice};
 pub use runs::{coefficient_of_variation, median, runs_needed, welch};
 pub use series::{SeriesMean, series_mean};
 

@@ -33,6 +33,7 @@ pub fn write(out: &mut dyn Write, found: &SidesComparison, limits: &Limits) -> i
         "differences": first.map(|one| &one.differences),
         "figures": pairs.collect::<Vec<_>>(),
         "caveats": found.caveats,
+        "primary": found.primary,
         "told": sentences(found, limits),
         "sides": found.sides,
         "against": found.against,

@@ -7,7 +7,7 @@ use super::{Limits, figure, signed};
 use crate::text::plain;
 use crate::units;
 use prony_judge::compare::sides::{
-    FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
+    Basis, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
     runs_needed_usually,
 };
 use prony_judge::compare::{Unit, Verdict};
@@ -23,6 +23,11 @@ pub(crate) fn one_run_each() -> String {
         runs_needed()
     )
 }
+
+/// The caution about intervals that assume a distribution.
+const TOO_FEW_FOR_RANKS: &str = "So few runs allow no exact interval: these take the scatter of runs as normal (of their logarithms), and \
+     are too wide if a run was disturbed. Exact intervals need 4 runs per side; 5 if there are up to six sides \
+     besides A.";
 
 /// How many runs a difference takes.
 fn runs_needed() -> String {
@@ -54,13 +59,13 @@ pub(super) fn sentences(found: &SidesComparison, limits: &Limits) -> Vec<String>
     each.collect()
 }
 
-/// The column titles of both sides and of the change. Figures of repeats are medians; the change is that of
-/// the means.
+/// The column titles of both sides and of the change. Figures of repeats are medians, and so is what the change
+/// is computed from.
 pub(super) fn headings(of: &SideComparison) -> [String; 3] {
     let repeated = |one: &FigureComparison| one.a.values.len() > 1 || one.b.values.len() > 1;
     let letter = of.letter;
     let titles = match of.figures.iter().any(repeated) {
-        true => ["A, median", "{}, median", "{} against A, of means"],
+        true => ["A, median", "{}, median", "{} against A"],
         false => ["A", "{}", "{} against A"],
     };
     titles.map(|title| title.replace("{}", &letter.to_string()))
@@ -77,13 +82,27 @@ pub(super) fn cautions(found: &SidesComparison) -> Vec<String> {
     if found.sides.iter().any(|side| single_runs(&side)) {
         notes.push(one_run_each());
     }
-    if !found.sides.iter().all(|side| single_runs(&side)) {
-        let basis = "Figures are medians of the runs; the change and its interval are of their geometric means.";
-        notes.push(basis.to_owned());
+    let intervals = || figures().filter_map(|figure| figure.significance);
+    if let Some(primary) = found
+        .primary
+        .as_ref()
+        .filter(|_| intervals().next().is_some())
+    {
+        notes.push(format!(
+            "Figures are medians of the runs. Only {} is tested. The intervals of the other figures have 95 % each: \
+             with equal sides, one of twenty excludes 0.",
+            plain(primary)
+        ));
+    }
+    if intervals().any(|significance| significance.basis == Basis::Normal) {
+        notes.push(TOO_FEW_FOR_RANKS.to_owned());
     }
     // Sides that do not compare, or have single runs, have no interval to widen.
-    let has_interval =
-        |one: &&SideComparison| one.figures.iter().any(|of| of.significance.is_some());
+    let has_interval = |one: &&SideComparison| {
+        one.figures
+            .iter()
+            .any(|of| of.significance.is_some_and(|it| it.p.is_some()))
+    };
     let tested = found.against.iter().filter(has_interval).count();
     if tested > 1 {
         notes.push(format!(
@@ -124,9 +143,16 @@ pub(crate) fn sentence(names: [&str; 2], of: &FigureComparison) -> String {
             false => format!("{name}: there is no ratio."),
         };
     };
-    let basis = basis(of);
+    let basis = basis(of, &significance);
     let level = level(&significance);
-    if !significance.difference {
+    let Some(difference) = significance.difference else {
+        return format!(
+            "{name}: {} ({level} interval {}); not tested.",
+            signed(of.ratio),
+            format_interval(&significance)
+        );
+    };
+    if !difference {
         return format!(
             "{name}: no difference found between {first} and {second} ({level} interval {}, \
              {basis}); a difference of {} or more would probably have been found.",
@@ -187,12 +213,16 @@ pub(super) fn format_change(ratio: f64) -> String {
     }
 }
 
-/// `5 runs each`, or `5 and 4 runs`.
-fn basis(of: &FigureComparison) -> String {
+/// `5 runs each`, `5 and 4 runs`, and whether that assumes normal scatter.
+fn basis(of: &FigureComparison, significance: &Significance) -> String {
     let [a, b] = [&of.a, &of.b].map(|sample| sample.values.len() as u64);
-    match a == b {
+    let runs = match a == b {
         true => format!("{} runs each", units::count(a)),
         false => format!("{} and {} runs", units::count(a), units::count(b)),
+    };
+    match significance.basis {
+        Basis::Ranks => runs,
+        Basis::Normal => format!("{runs}, scatter taken as normal"),
     }
 }
 

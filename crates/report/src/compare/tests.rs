@@ -4,7 +4,7 @@ mod names;
 
 use super::*;
 use crate::sample_run::closed;
-use prony_judge::compare::sides::{Gate, Side, compare_sides};
+use prony_judge::compare::sides::{CompareOptions, Gate, Side, compare_sides};
 use prony_store::IndustryMetric;
 
 /// Contains what could act as markup, a table cell, a line break or a control code in some format.
@@ -43,7 +43,7 @@ fn shown_as(name: &str, sides: &[Vec<Run>], limits: &Limits) -> Shown {
             runs: runs.clone(),
         })
         .collect();
-    let found = compare_sides(&named);
+    let found = compare_sides(&named, &CompareOptions::default());
     let text = |view: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
         let mut out = Vec::new();
         view(&mut out).unwrap();
@@ -138,13 +138,13 @@ fn repeats_are_reported_with_their_interval() {
     assert!(of.text.starts_with("COMPARABLE\n"), "{}", of.text);
     let tps = "TPS: B is faster by 10.0 % (95 % interval 7.";
     assert!(
-        of.text.contains(tps) && of.text.contains("3 runs each)"),
+        of.text.contains(tps) && of.text.contains("3 runs each, scatter taken as"),
         "{}",
         of.text
     );
     assert!(
         of.text
-            .contains("p99: B is lower by 9.1 % (95 % interval 7."),
+            .contains("p99: -9.1 % (95 % interval -11.0 to -7.1 %); not tested."),
         "{}",
         of.text
     );
@@ -191,7 +191,7 @@ fn incomparable_runs_have_no_ratio() {
     for text in [&of.text, &of.markdown, &of.xml] {
         assert!(
             !text.contains("against A |")
-                && !text.contains("of means |")
+                && !text.contains("interval |")
                 && !text.contains('\u{1b}'),
             "{text}"
         );
@@ -230,7 +230,13 @@ fn json_contains_the_whole_comparison() {
     );
     let first = &read["against"][0]["figures"][0];
     assert_eq!(first["b"]["values"][2], 11_100.0);
-    assert_eq!(first["found"]["basis"], "repeats");
+    assert_eq!(first["found"]["basis"], "normal");
+    let other = &read["against"][0]["figures"][1]["found"];
+    assert!(
+        other.get("difference").is_none() && other.get("p").is_none(),
+        "{other}"
+    );
+    assert_eq!(read["primary"], "TPS");
     assert_eq!(first["found"]["difference"], true);
     assert_eq!(
         read["limits"][0],
@@ -306,7 +312,7 @@ fn each_of_several_sides_has_its_own_section() {
     assert_eq!(of.xml.matches("<testsuite ").count(), 2);
     assert!(
         of.markdown
-            .contains("| | A, median | C, median | C against A, of means | interval |"),
+            .contains("| | A, median | C, median | C against A | interval |"),
         "{}",
         of.markdown
     );

@@ -14,7 +14,7 @@ use crate::compare::{by_severity, change, figure, one_run_each, sentence};
 use crate::terminal::{nothing_measured, verdict_text};
 use crate::text::plain;
 use crate::units::{self, or_dash, time_or_dash};
-use prony_judge::compare::sides::{Side, compare_sides};
+use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
 use prony_judge::compare::{Comparison, Difference, Verdict, compare};
 use prony_store::{Run, Severity};
 use std::fmt::{self, Write};
@@ -178,7 +178,7 @@ fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run)
         name: String::new(),
         runs: vec![run],
     };
-    let found = compare_sides(&[side(first), side(other)]);
+    let found = compare_sides(&[side(first), side(other)], &CompareOptions::default());
     let second = format!("run {number}");
     for one in found.against.iter().flat_map(|one| found.leading(one)) {
         writeln!(out, "<p>{}</p>", Escaped(sentence(["run 1", &second], one)))?;
