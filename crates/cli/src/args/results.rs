@@ -25,7 +25,8 @@ response time. The others have an interval and no verdict.
 Limits are for CI. A limit that the runs do not decide fails, too: repeat each side several times.
 
 Exit code 7: the figures are not comparable, because a run is invalid, or because the runs differ in
-workload, mode, profile, scale, protocol or durability. Variants of one experiment may differ in the
+workload, mode, profile, scale, protocol, clients, rate, isolation level or durability. Clients may
+differ by 5 % and rates by 1 %, with a caveat. MySQL compares with MariaDB. Variants of one experiment may differ in the
 settings that its plan varies, except the workload. Exit code 8: a side is beyond a limit. Exit code
 9: the runs do not decide whether it is.
 
@@ -39,6 +40,10 @@ pub struct CompareArgs {
     /// Runs, named as in `prony show`, or an experiment
     #[arg(value_name = "SIDE", required = true)]
     pub sides: Vec<String>,
+
+    /// Compare PostgreSQL with MySQL or MariaDB if the workload is the same
+    #[arg(long)]
+    pub across_engines: bool,
 
     /// Test this figure instead of throughput, or of p99 at a rate: a name of the table of figures
     #[arg(long, value_name = "FIGURE")]

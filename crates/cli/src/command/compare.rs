@@ -68,6 +68,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         .collect();
     let options = CompareOptions {
         primary: args.primary.clone(),
+        across_engines: args.across_engines,
     };
     let comparison = compare_sides(&sides, &options);
     check_primary(&comparison, args)?;

@@ -104,6 +104,8 @@ impl SidesComparison {
 pub struct CompareOptions {
     /// Name of the primary figure instead of the usual one; without effect if a side lacks it.
     pub primary: Option<String>,
+    /// Compare two engines of the same workload, such as PostgreSQL and MySQL.
+    pub across_engines: bool,
 }
 
 /// Compares the sides with the first.
@@ -125,7 +127,7 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
     let figures = figures.map(|side| figures::figure_comparisons(&first.runs, &side.runs));
     let figures: Vec<Vec<FigureComparison>> = figures.collect();
     let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
-    let mut against = compare_each(sides, &summaries, figures, primary.as_deref());
+    let mut against = compare_each(sides, options, &summaries, figures, primary.as_deref());
     figures::decide_significance(&mut against, primary.as_deref(), statistics::ALPHA);
     let worst = against.iter().map(|comparison| comparison.verdict).max();
     SidesComparison {
@@ -142,6 +144,7 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
 /// least one.
 fn compare_each(
     sides: &[Side<'_>],
+    options: &CompareOptions,
     summaries: &[SideSummary],
     figures: Vec<Vec<FigureComparison>>,
     primary: Option<&str>,
@@ -153,7 +156,8 @@ fn compare_each(
     sides
         .map(|(((letter, index), side), mut figures)| {
             let leading = figures::leading(&figures, primary);
-            let mut differences = merged_differences(&first.runs, &side.runs);
+            let mut differences =
+                merged_differences(&first.runs, &side.runs, options.across_engines);
             differences.extend(repeat_caveats::caveats(
                 first,
                 side,
@@ -202,12 +206,15 @@ fn caveats(against: &[SideComparison]) -> usize {
 }
 
 /// The differences of all pairs, merged by subject.
-fn merged_differences(first: &[&Run], second: &[&Run]) -> Vec<Difference> {
+fn merged_differences(first: &[&Run], second: &[&Run], across_engines: bool) -> Vec<Difference> {
     let (first, second) = (groups(first), groups(second));
     let mut merged = MergedDifferences::default();
     for a in &first {
         for b in &second {
-            add(&mut merged, differences_allowing_intended(a[0], b[0]));
+            add(
+                &mut merged,
+                differences_allowing_intended(a[0], b[0], across_engines),
+            );
         }
     }
     into_differences(merged)

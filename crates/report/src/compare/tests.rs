@@ -138,7 +138,7 @@ fn repeats_are_reported_with_their_interval() {
     assert!(of.text.starts_with("COMPARABLE\n"), "{}", of.text);
     let tps = "TPS: B is faster by 10.0 % (95 % interval 7.";
     assert!(
-        of.text.contains(tps) && of.text.contains("3 runs each, scatter taken as"),
+        of.text.contains(tps) && of.text.contains("3 runs each, scatter"),
         "{}",
         of.text
     );

@@ -98,7 +98,7 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
             for ((id, heading), index) in sections.iter().zip(indexes) {
                 let (number, other) = (index + 1, &documents[*index].run);
                 section(out, 2, id, heading)?;
-                pair(out, number, &compare(first, other))?;
+                pair(out, number, &compare(first, other, false))?;
                 write_significance(out, number, first, other)?;
                 out.push_str("</section>\n");
             }
