@@ -20,7 +20,7 @@ mod usability;
 use crate::all_kinds;
 use Severity::{Caveat, Invalid, Note};
 use older::{NEWER_SETTING, NOT_SET, document_version, unknown_in_older, unknown_values};
-use prony_store::{Check, Run, RunState, Setting, Severity};
+use prony_store::{Run, Setting, Severity};
 use rules::{
     DURABILITY_SETTINGS, OTHER_DURABILITY, OTHER_WORK, UNKNOWN, compared_properties, plain, setting,
 };

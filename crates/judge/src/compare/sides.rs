@@ -6,10 +6,11 @@
 //! run as the variation between runs.
 
 use super::{
-    Difference, Verdict, comparison_key, differences, differences_allowing_intended, worst_first,
+    Difference, NONE, Verdict, comparison_key, differences, differences_allowing_intended, ids,
+    worst_first,
 };
-use crate::statistics;
-use prony_store::{Run, Severity};
+use crate::{all_kinds, statistics};
+use prony_store::{Run, RunState, Severity};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -58,10 +59,24 @@ pub struct SideSummary {
     pub letter: char,
     /// The variant; empty if unknown.
     pub name: String,
-    /// Ids of its runs.
+    /// Ids of its runs, without those left out.
     pub runs: Vec<String>,
+    /// Repeats that must not be used, if others may.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Why its own runs are not repeats of each other; empty if they are.
     pub unlike: Vec<Difference>,
+}
+
+/// A repeat that a comparison leaves out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its id.
+    pub run: String,
+    /// Its position in the experiment, or on the side, from 1.
+    pub position: usize,
+    /// The checks that found it invalid, or that it has no figure.
+    pub reason: String,
 }
 
 /// One side compared with the first.
@@ -110,7 +125,10 @@ pub struct CompareOptions {
 
 /// Compares the sides with the first.
 pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
-    let summaries: Vec<SideSummary> = ('A'..).zip(sides).map(summary).collect();
+    let valid: Vec<(Side<'_>, Vec<LeftOut>)> = sides.iter().map(leave_out_invalid).collect();
+    let summaries: Vec<SideSummary> = ('A'..).zip(&valid).map(summary).collect();
+    let sides: Vec<Side<'_>> = valid.into_iter().map(|(side, _)| side).collect();
+    let sides = sides.as_slice();
     let Some((first, other_sides)) = sides.split_first() else {
         return SidesComparison {
             verdict: Verdict::NotComparable,
@@ -183,13 +201,48 @@ fn compare_each(
         .collect()
 }
 
-fn summary((letter, side): (char, &Side<'_>)) -> SideSummary {
+/// Leaves out repeats that must not be used. If no run of the side may be used, all remain: the comparison then says
+/// why there is none.
+fn leave_out_invalid<'a>(side: &Side<'a>) -> (Side<'a>, Vec<LeftOut>) {
+    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+    for (index, run) in side.runs.iter().enumerate() {
+        match unusable(run) {
+            None => runs.push(*run),
+            Some(reason) => left_out.push(LeftOut {
+                run: run.id.clone(),
+                position: (run.experiment.as_ref())
+                    .map_or(index + 1, |experiment| experiment.position as usize),
+                reason,
+            }),
+        }
+    }
+    if runs.is_empty() {
+        return (side.clone(), Vec::new());
+    }
+    let name = side.name.clone();
+    (Side { name, runs }, left_out)
+}
+
+/// Why a run must not be used; `None` if it may be.
+fn unusable(run: &Run) -> Option<String> {
+    let invalid = ids(&run.checks, Severity::Invalid);
+    let has_figures = all_kinds(run).is_some_and(|kind| kind.committed > 0);
+    match (invalid.as_str(), run.state) {
+        (_, RunState::Running) => Some("still in progress".to_owned()),
+        (NONE, _) if has_figures => None,
+        (NONE, _) => Some("nothing committed".to_owned()),
+        _ => Some(invalid),
+    }
+}
+
+fn summary((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOut>))) -> SideSummary {
     let mut unlike = differences_within_side(&side.runs);
     unlike.retain(|difference| difference.severity == Severity::Invalid);
     SideSummary {
         letter,
         name: side.name.clone(),
         runs: side.runs.iter().map(|run| run.id.clone()).collect(),
+        left_out: left_out.clone(),
         unlike,
     }
 }

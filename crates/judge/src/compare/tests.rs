@@ -1,6 +1,6 @@
 use super::*;
 use crate::sample::healthy;
-use prony_store::{Engine, IndustryMetric, QueryMode};
+use prony_store::{Check, Engine, IndustryMetric, QueryMode, RunState};
 
 /// The subject of a comparison, and a change that makes it differ.
 type Change = (&'static str, fn(&mut Run));

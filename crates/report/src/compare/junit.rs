@@ -28,7 +28,7 @@ pub fn write(
     limits: &Limits,
 ) -> io::Result<()> {
     let name = |side: usize| match (runs.get(side), found.sides.get(side)) {
-        (Some(runs), Some(side)) => side_name(runs, &side.name),
+        (Some(runs), Some(side)) => side_name(runs, side),
         _ => String::new(),
     };
     let suite = |(place, one): (usize, &SideComparison)| {

@@ -30,7 +30,7 @@ pub fn write(
         writeln!(out)?;
     }
     for (side, runs) in found.sides.iter().zip(runs) {
-        let name = code(&side_name(runs, &side.name));
+        let name = code(&side_name(runs, side));
         let what = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));

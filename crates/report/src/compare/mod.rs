@@ -22,7 +22,7 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
-use prony_judge::compare::sides::{FigureComparison, SideComparison, SidesComparison};
+use prony_judge::compare::sides::{FigureComparison, SideComparison, SideSummary, SidesComparison};
 use prony_judge::compare::{Difference, Pair, Unit};
 use prony_store::{Run, Severity};
 use std::io::{self, Write};
@@ -75,12 +75,12 @@ fn describe_workload(run: &Run) -> String {
 }
 
 /// The name of a side: its variant, the id of its only run, or the number of its runs.
-fn side_name(runs: &[&Run], variant: &str) -> String {
-    let number = count_with_noun(runs.len() as u64, "run", "runs");
-    match (runs, variant) {
+fn side_name(runs: &[&Run], side: &SideSummary) -> String {
+    let number = count_with_noun(side.runs.len() as u64, "run", "runs");
+    match (runs, side.name.as_str()) {
         ([only], "") => plain(&only.id),
         (_, "") => number,
-        _ => format!("{}, {number}", plain(variant)),
+        (_, variant) => format!("{}, {number}", plain(variant)),
     }
 }
 
@@ -98,7 +98,7 @@ pub fn write(
         let what = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));
-        let line = format!("{}: {what}", side_name(runs, &side.name));
+        let line = format!("{}: {what}", side_name(runs, side));
         out.line(format!("  {}  {}", side.letter, cut(&line, MAX_LINE_WIDTH)))?;
         if runs.len() > 1 {
             for line in wrap(&plain(&side.runs.join(", ")), MAX_LINE_WIDTH) {

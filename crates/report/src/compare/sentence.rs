@@ -56,7 +56,20 @@ pub(super) fn sentences(found: &SidesComparison, limits: &Limits) -> Vec<String>
         let results: Vec<String> = results.map(|result| result.text).collect();
         figures.into_iter().chain(results)
     });
-    each.collect()
+    let left_out = found.sides.iter().flat_map(left_out_sentences);
+    left_out.chain(each).collect()
+}
+
+/// The repeats that are left out, one sentence each.
+fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
+    side.left_out.iter().map(|left_out| {
+        format!(
+            "{}: run {} left out: {}.",
+            side.letter,
+            left_out.position,
+            plain(&left_out.reason)
+        )
+    })
 }
 
 /// The column titles of both sides and of the change. Figures of repeats are medians, and so is what the change

@@ -101,3 +101,41 @@ fn one_figure_is_tested_and_the_user_may_choose_it() {
     let paced = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     assert_eq!(tested(&compare(&[&paced, &paced.clone()])), ["p99"]);
 }
+
+/// One invalid repeat does not cost the others their comparison, and is named.
+#[test]
+fn invalid_repeats_are_left_out_visibly() {
+    let with_restart = |count: usize| {
+        let mut side = runs("b", &[10_000.0, 9_900.0, 10_100.0, 2_000.0][4 - count..]);
+        for (index, run) in side.iter_mut().enumerate() {
+            run.experiment = Some(Experiment {
+                id: "x".to_owned(),
+                variant: "b".to_owned(),
+                position: 10 + index as u32,
+                ..Experiment::default()
+            });
+        }
+        let check = crate::new_check("restart", Severity::Invalid, "", "").unwrap();
+        side[count - 1].checks.push(check);
+        side
+    };
+    let a = runs("a", &STEADY);
+    let comparison = compare(&[&a, &with_restart(4)]);
+    assert_eq!(comparison.label(), "COMPARABLE");
+    assert_eq!(comparison.sides[1].runs.len(), 3);
+    let [left_out] = &comparison.sides[1].left_out[..] else {
+        panic!("{comparison:?}");
+    };
+    assert_eq!(
+        (left_out.position, left_out.reason.as_str()),
+        (13, "restart")
+    );
+    assert_eq!(comparison.against[0].figures[0].b.values.len(), 3);
+    // With two valid runs it says that these are few.
+    let comparison = compare(&[&a, &with_restart(3)]);
+    assert!(caveat_names(&comparison).contains(&"repeats"));
+    // A side of invalid runs alone does not compare.
+    let comparison = compare(&[&a, &with_restart(1)]);
+    assert_eq!(comparison.verdict, Verdict::NotComparable);
+    assert_eq!(comparison.sides[1].left_out, []);
+}
