@@ -29,8 +29,10 @@ pub enum Exit {
     /// The figures must not be used: a check of a complete run found it invalid, two runs are not
     /// comparable, or a report was changed.
     Invalid = 7,
-    /// A comparison found a side slower than `--fail-if-slower` allows.
+    /// A comparison found a side beyond a limit, such as that of `--fail-if-slower`.
     Slower = 8,
+    /// The runs of a comparison do not decide whether a side is beyond a limit.
+    Undecided = 9,
     /// Ended by SIGHUP (the terminal was closed); a run's partial result is stored.
     HungUp = 129,
     /// Ended by SIGINT (Ctrl-C); a run's partial result is printed and stored.
@@ -60,7 +62,8 @@ Exit codes:
   5    the run ended early without a signal; its partial result is printed and stored
   6    loading or cleaning failed
   7    the figures must not be used: a check or a comparison says so, or a report was changed
-  8    a comparison found a side slower than --fail-if-slower allows
+  8    a comparison found a side beyond a limit: --fail-if-slower, --fail-if-p99-above or --fail-if-p99-slower
+  9    the runs of a comparison do not decide whether a side is beyond a limit; --unsure pass gives 0 instead
   129  ended by SIGHUP, as when the terminal is closed; a run's partial result is stored
   130  ended by Ctrl-C (SIGINT); a run's partial result is printed and stored
   143  ended by SIGTERM; a run's partial result is printed and stored";
@@ -186,6 +189,7 @@ mod tests {
             Exit::Load,
             Exit::Invalid,
             Exit::Slower,
+            Exit::Undecided,
             Exit::HungUp,
             Exit::Interrupted,
             Exit::Terminated,

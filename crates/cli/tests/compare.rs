@@ -245,29 +245,98 @@ fn a_slower_side_has_its_own_exit_code() {
     assert!(home.run(&faster, 0).contains("the limit is kept"));
     // It is about 9.1 % slower: whether more than nine cannot be decided.
     let open = ["compare", big, base, "--fail-if-slower", "9%"];
-    assert!(home.run(&open, 0).contains("do not show whether"));
-    let open = [
-        "compare",
-        big,
-        base,
-        "--fail-if-slower",
-        "9%",
-        "--fail-if-unsure",
-    ];
-    home.run(&open, 8);
-    // A single run each never breaks a limit: the variation between runs is unknown.
-    let single = [
-        "compare",
-        "20261121-1002",
-        "20261121-1109",
-        "--fail-if-slower",
-        "3%",
-    ];
-    assert!(home.run(&single, 0).contains("do not show whether"));
+    assert!(home.run(&open, 9).contains("undecided limits fail"));
+    let passing = [&open[..], &["--unsure", "pass"]].concat();
+    assert!(home.run(&passing, 0).contains("undecided limits pass"));
+    // A single run per side decides no limit, and that fails, however large the difference.
+    home.store("20261121-1108", 4_000.0, |_| ());
+    for limit in ["3%", "99%"] {
+        let single = [
+            "compare",
+            "20261121-1002",
+            "20261121-1108",
+            "--fail-if-slower",
+            limit,
+        ];
+        let text = home
+            .run(&single, 9)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(text.contains("a side has 1 run"), "{text}");
+    }
+    // A limit that is exceeded is worse than one that is not decided.
+    let both = [&slower[..], &["--fail-if-p99-above", "8200us"]].concat();
+    home.run(&both, 8);
     for wrong in ["3", "-1%", "101%", "nan", ""] {
         let output = home.prony(&["compare", base, big, "--fail-if-slower", wrong]);
         assert_eq!(output.status.code(), Some(2), "{wrong}");
     }
+}
+
+#[test]
+fn the_primary_figure_can_be_chosen() {
+    let home = Home::new("primary");
+    home.experiment();
+    let tested = |more: &[&str]| {
+        let text = home.run(&[&["compare", "20261121-1001", "--json"], more].concat(), 0);
+        let read: Value = serde_json::from_str(&text).expect("JSON");
+        let figures = read["against"][0]["figures"]
+            .as_array()
+            .expect("figures")
+            .clone();
+        let tested = figures
+            .iter()
+            .filter(|figure| !figure["found"]["difference"].is_null());
+        tested
+            .map(|figure| figure["name"].as_str().expect("a name").to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(tested(&[]), ["TPS"]);
+    assert_eq!(tested(&["--primary", "p99"]), ["p99"]);
+    let wrong = home.prony(&["compare", "20261121-1001", "--primary", "NOPM"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(
+        stderr.contains("name one of TPS, mean response, p99"),
+        "{stderr}"
+    );
+}
+
+/// The figures of 9,900 to 10,100 transactions a second have a 99th percentile of about 9 ms.
+#[test]
+fn the_99th_percentile_has_limits() {
+    let home = Home::new("p99-limits");
+    home.experiment();
+    let [base, big] = [
+        "20261121-1001,20261121-1004,20261121-1005",
+        "20261121-1002,20261121-1003,20261121-1006",
+    ];
+    for (limit, code) in [
+        (["--fail-if-p99-above", "8ms"], 8),
+        (["--fail-if-p99-above", "9ms"], 9),
+        (["--fail-if-p99-above", "10ms"], 0),
+        (["--fail-if-p99-slower", "3%"], 8),
+        (["--fail-if-p99-slower", "10%"], 9),
+        (["--fail-if-p99-slower", "20%"], 0),
+    ] {
+        let text = home.run(&[&["compare", big, base], &limit[..]].concat(), code);
+        assert!(
+            text.contains("response times is") || text.contains("(p99)"),
+            "{text}"
+        );
+    }
+    // One run per side is too few for any limit.
+    let single = [
+        "compare",
+        "20261121-1002",
+        "20261121-1004",
+        "--fail-if-p99-above",
+        "1s",
+    ];
+    home.run(&single, 9);
+    let wrong = home.prony(&["compare", base, big, "--fail-if-p99-above", "20x"]);
+    assert_eq!(wrong.status.code(), Some(2));
 }
 
 #[test]

@@ -7,20 +7,27 @@
 //! A table lists the compared properties: how each is read from a Run, how severe a difference is, and why.
 //! Differences that the variants of one experiment have on purpose never forbid a comparison.
 
+mod engines;
 mod imported;
 mod intended;
+mod older;
 mod rules;
 mod server;
 pub mod sides;
+mod tolerances;
+mod usability;
 
 use crate::all_kinds;
 use Severity::{Caveat, Invalid, Note};
-use prony_store::{Check, Run, RunState, Setting, Severity};
+use older::{NEWER_SETTING, NOT_SET, document_version, unknown_in_older, unknown_values};
+use prony_store::{Run, Setting, Severity};
 use rules::{
     DURABILITY_SETTINGS, OTHER_DURABILITY, OTHER_WORK, UNKNOWN, compared_properties, plain, setting,
 };
 use serde::Serialize;
 use std::collections::HashMap;
+use usability::usability_differences;
+pub(crate) use usability::{NONE, ids};
 
 /// The result of comparing two Runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -107,9 +114,10 @@ pub enum Unit {
     Nanoseconds,
 }
 
-/// Compares two Runs. `a` is the baseline.
-pub fn compare(a: &Run, b: &Run) -> Comparison {
-    let differences = differences_allowing_intended(a, b);
+/// Compares two Runs. `a` is the baseline. If they are of two engines, they compare only if `across_engines`
+/// allows it, or if they are MySQL and MariaDB.
+pub fn compare(a: &Run, b: &Run, across_engines: bool) -> Comparison {
+    let differences = differences_allowing_intended(a, b, across_engines);
     let verdict = Verdict::from_differences(&differences);
     let figures = match verdict {
         Verdict::NotComparable => Vec::new(),
@@ -124,8 +132,9 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
 
 /// Differences, the worst first. An intended difference between two variants of one experiment is at most a
 /// caveat.
-fn differences_allowing_intended(a: &Run, b: &Run) -> Vec<Difference> {
+fn differences_allowing_intended(a: &Run, b: &Run, across_engines: bool) -> Vec<Difference> {
     let mut all = differences(a, b);
+    engines::downgrade_engines(a, b, across_engines, &mut all);
     intended::downgrade_intended(a, b, &mut all);
     worst_first(&mut all);
     all
@@ -139,8 +148,12 @@ const NEVER_INTENDED: [&str; 3] = ["durability", "pace", "scale"];
 pub(crate) fn price_ranking_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let unadjusted = differences(a, b);
     let engines = a.server.engine != b.server.engine;
-    let mut ranked = differences_allowing_intended(a, b);
+    let mut ranked = differences_allowing_intended(a, b, false);
     for difference in &mut ranked {
+        // Each configuration is measured with as many clients as it takes to use it.
+        if difference.what == tolerances::CLIENTS {
+            difference.severity = difference.severity.min(Caveat);
+        }
         let subject = difference.what.as_str();
         // Settings of one engine do not exist in another.
         let values = [&difference.a, &difference.b];
@@ -172,12 +185,19 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
         .filter_map(|(a, b)| difference(a.severity, a.what, a.value, b.value, a.why))
         .collect();
     differences.extend(DURABILITY_SETTINGS.iter().filter_map(|name| {
-        let (value_a, value_b) = (setting(a, name), setting(b, name));
-        difference(Invalid, name, value_a, value_b, OTHER_DURABILITY)
+        let values = [a, b].map(|run| setting(run, name));
+        let missing = values.each_ref().map(|value| value == UNKNOWN);
+        let (severity, why) = match unknown_in_older([a, b], missing) {
+            Some(_) => (Caveat, NEWER_SETTING),
+            None => (Invalid, OTHER_DURABILITY),
+        };
+        let [value_a, value_b] = values;
+        difference(severity, name, value_a, value_b, why)
     }));
     differences.extend(workload_settings(a, b));
     differences.extend(server::observed_differences(a, b));
     differences.extend(server::setting_differences(a, b));
+    tolerances::apply(a, b, &mut differences);
     differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
     differences.extend(imported::caveat(a, b));
     differences.extend(usability_differences(a, b));
@@ -210,6 +230,7 @@ fn comparison_key(run: &Run) -> Vec<String> {
             experiment.map(|experiment| (&experiment.id, &experiment.variant))
         ),
         run.plan.to_string(),
+        format!("{:?} {:?}", document_version(run), run.drive.rate_tps),
     ]);
     key
 }
@@ -239,16 +260,25 @@ fn workload_settings(a: &Run, b: &Run) -> Vec<Difference> {
         settings_b.iter().map(name_and_value),
     )
     .into_iter()
-    .filter_map(|(name, a, b)| difference(Invalid, &name, a, b, OTHER_WORK))
+    .filter_map(|(name, value_a, value_b)| {
+        let missing = [&value_a, &value_b].map(|value| value == NOT_SET);
+        match unknown_in_older([a, b], missing) {
+            Some(unknown) => {
+                let [value_a, value_b] = unknown_values([value_a, value_b], unknown);
+                difference(Note, &name, value_a, value_b, NEWER_SETTING)
+            }
+            None => difference(Invalid, &name, value_a, value_b, OTHER_WORK),
+        }
+    })
     .collect()
 }
 
-/// Each name of either side with the values of both; `not set` for a missing one.
+/// Each name of either side with the values of both; [`NOT_SET`] for a missing one.
 fn pairs(
     a: impl Iterator<Item = (String, String)>,
     b: impl Iterator<Item = (String, String)>,
 ) -> Vec<(String, String, String)> {
-    let missing = || "not set".to_owned();
+    let missing = || NOT_SET.to_owned();
     let mut merged: Vec<(String, String, String)> =
         a.map(|(name, value)| (name, value, missing())).collect();
     let mut indexes: HashMap<String, usize> = HashMap::new();
@@ -267,72 +297,6 @@ fn pairs(
     merged
 }
 
-/// Reasons why one of the two Runs should not be used, or only with care.
-fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
-    let mut reasons = Vec::new();
-    let mut add = |severity, what: &str, values: [String; 2], why| {
-        let [a, b] = values;
-        reasons.push(Difference {
-            severity,
-            what: what.to_owned(),
-            a,
-            b,
-            why,
-        });
-    };
-    let states = [a, b].map(|run| run.state);
-    if states.contains(&RunState::Running) {
-        let why = "the figures of a run in progress are not final";
-        add(
-            Invalid,
-            "state",
-            states.map(|state| state.name().to_owned()),
-            why,
-        );
-    } else if states.contains(&RunState::Partial) {
-        let why = "a run that ended early covers less than planned";
-        add(
-            Caveat,
-            "state",
-            states.map(|state| state.name().to_owned()),
-            why,
-        );
-    }
-    let committed = [a, b].map(|run| all_kinds(run).map_or(0, |kind| kind.committed));
-    if committed.contains(&0) {
-        let why = "there is no figure to compare";
-        add(Invalid, "committed", committed.map(|n| n.to_string()), why);
-    }
-    for (severity, what, why) in [
-        (Invalid, "invalid by", "its figures must not be used"),
-        (
-            Caveat,
-            "caveats",
-            "each applies to only one of the two runs: see prony show",
-        ),
-    ] {
-        let [ids_a, ids_b] = [a, b].map(|run| ids(&run.checks, severity));
-        // A caveat of both is not a difference, but a problem that makes one unusable always counts.
-        let unusable = severity == Invalid && (ids_a != NONE || ids_b != NONE);
-        if unusable || ids_a != ids_b {
-            add(severity, what, [ids_a, ids_b], why);
-        }
-    }
-    reasons
-}
-
-pub(crate) const NONE: &str = "none";
-
-pub(crate) fn ids(checks: &[Check], severity: Severity) -> String {
-    let matching = checks.iter().filter(|check| check.severity == severity);
-    let mut ids: Vec<&str> = matching.map(|check| check.id.as_str()).collect();
-    ids.sort_unstable();
-    match ids.is_empty() {
-        true => NONE.to_owned(),
-        false => ids.join(", "),
-    }
-}
-
 /// The Run's durability settings as `name value`; `None` if it has none.
 pub(crate) fn durability_settings(run: &Run) -> Option<String> {
     let settings = &run.server.settings;
@@ -349,6 +313,9 @@ const TPS: &str = "TPS";
 
 /// The only response time that is exact; percentiles are rounded to a step of a histogram.
 const MEAN: &str = "mean response";
+
+/// Name of the 99th percentile of the response time.
+const P99: &str = "p99";
 
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.
 fn figures(a: &Run, b: &Run) -> Vec<Pair> {
@@ -383,7 +350,7 @@ fn values(run: &Run) -> Vec<(String, Unit, f64)> {
         (MEAN, (response.samples > 0).then_some(response.mean_ns)),
         ("p50", exact(response.p50_ns)),
         ("p95", exact(response.p95_ns)),
-        ("p99", exact(response.p99_ns)),
+        (P99, exact(response.p99_ns)),
         ("p99.9", exact(response.p999_ns)),
     ];
     values.extend(

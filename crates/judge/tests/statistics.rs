@@ -3,7 +3,10 @@
 //! Each test draws from a generator with a fixed seed and is therefore deterministic. Bounds are three
 //! standard deviations of the drawn count: they follow from the promise and not from the observed result.
 
-use prony_judge::statistics::{ALPHA, Estimate, POWER, holm, ratio_of_series, series_mean, welch};
+use prony_judge::statistics::{
+    ALPHA, Estimate, POWER, RankComparison, SeriesMean, holm, ranks_suffice, runs_needed,
+    series_mean, welch,
+};
 
 /// Pairs of systems in a test.
 const PAIRS: u32 = 1_000;
@@ -29,6 +32,17 @@ impl Random {
     fn runs(&mut self, count: usize, level: f64, scatter: f64) -> Vec<f64> {
         let mut run = || level * (1.0 + scatter * self.normal());
         (0..count).map(|_| run()).collect()
+    }
+
+    /// Figures of repeated runs that scatter by 2 %; one in ten is disturbed and up to 40 % lower.
+    fn disturbed_runs(&mut self, count: usize, level: f64) -> Vec<f64> {
+        let mut runs = self.runs(count, level, 0.02);
+        for run in &mut runs {
+            if self.uniform() < 0.1 {
+                *run *= 1.0 - 0.4 * self.uniform();
+            }
+        }
+        runs
     }
 
     /// Seconds of a run; each keeps a share `memory` of the previous second's deviation.
@@ -182,6 +196,17 @@ fn a_drift_over_interleaved_runs_shows_no_difference() {
     assert!(false_positives <= maximum, "{false_positives}");
 }
 
+/// The ratio of the means of two series, with degrees of freedom by Satterthwaite.
+fn ratio_of_series(a: &SeriesMean, b: &SeriesMean) -> Estimate {
+    let [var_a, var_b] = [a, b].map(|series| series.variance / series.mean.powi(2));
+    let variance = var_a + var_b;
+    Estimate {
+        log_ratio: (b.mean / a.mean).ln(),
+        std_error: variance.sqrt(),
+        dof: variance.powi(2) / (var_a.powi(2) / a.dof + var_b.powi(2) / b.dof),
+    }
+}
+
 #[test]
 fn autocorrelated_seconds_keep_the_false_positive_rate() {
     let [_, maximum] = bounds(PAIRS, ALPHA);
@@ -197,7 +222,7 @@ fn autocorrelated_seconds_keep_the_false_positive_rate() {
                     return false;
                 };
                 decided += 1;
-                ratio_of_series(&a, &b).unwrap().p() < ALPHA
+                ratio_of_series(&a, &b).p() < ALPHA
             });
             println!("{seconds} s, {memory}: {false_positives} of {decided}");
             // Of all pairs, and of the pairs with a result if at least one pair in ten has one.
@@ -222,25 +247,6 @@ fn the_effective_size_of_a_long_series_matches_theory() {
         let ratio = mean.effective_size / theory;
         println!("{memory}: {ratio:.3}");
         assert!((0.85..1.1).contains(&ratio), "{memory}: {mean:?}");
-    }
-}
-
-/// A real difference of three per cent between runs of ten minutes is found.
-#[test]
-fn seconds_detect_a_real_difference() {
-    let mut random = Random(7);
-    for memory in [0.0, 0.5] {
-        let hits = count_pairs(|| {
-            let a = series_mean(&random.seconds(600, 16_000.0, 0.1, memory)).unwrap();
-            let b = series_mean(&random.seconds(600, 16_000.0 * 1.03, 0.1, memory)).unwrap();
-            let estimate = ratio_of_series(&a, &b).unwrap();
-            estimate.p() < ALPHA && estimate.ratio() > 1.0
-        });
-        println!("{memory}: {hits}");
-        // Independent seconds have an error of 0.1 x sqrt(2 / 600) = 0.58 %: 3 % are five times that.
-        // With a memory of a half the error is sqrt(3) times as large, and 3 % are three times that.
-        let promised = if memory == 0.0 { 0.99 } else { 0.75 };
-        assert!(hits >= bounds(PAIRS, promised)[0], "{memory}: {hits}");
     }
 }
 
@@ -272,5 +278,119 @@ fn holm_keeps_the_false_positive_rate_of_a_family() {
             variants < 4 || uncorrected > maximum,
             "{variants}: the test would pass without"
         );
+    }
+}
+
+/// The p value and the interval that comparisons use: by ranks, or by Welch's t if ranks do not suffice.
+fn test_of(a: &[f64], b: &[f64]) -> (f64, [f64; 2]) {
+    match ranks_suffice([a.len(), b.len()], ALPHA) {
+        true => {
+            let ranks = RankComparison::new(a, b, 0.0).unwrap();
+            (ranks.p(), ranks.interval(ALPHA).unwrap())
+        }
+        false => {
+            let estimate = welch(a, b, 0.0).unwrap();
+            (estimate.p(), estimate.interval(ALPHA))
+        }
+    }
+}
+
+/// False alarms stay at or below 5 % and coverage is 93 to 97 %, with and without disturbed runs. There are two
+/// exceptions, both on the safe side: the exact level of 4 runs per side is 97.1 %, and with 3 runs per side,
+/// disturbed runs widen Welch's interval.
+#[test]
+fn false_alarms_and_coverage_from_3_to_20_runs() {
+    const PAIRS: u32 = 2_000;
+    let mut random = Random(10);
+    for disturbed in [false, true] {
+        for count in [3, 4, 5, 6, 7, 8, 10, 12, 15, 20] {
+            let mut side = |level: f64| match disturbed {
+                true => random.disturbed_runs(count, level),
+                false => random.runs(count, level, 0.02),
+            };
+            let (mut alarms, mut covered) = (0, 0);
+            for _ in 0..PAIRS {
+                let (p, [low, high]) = test_of(&side(16_000.0), &side(16_000.0));
+                alarms += u32::from(p <= ALPHA);
+                // A true ratio other than 1 shifts the logarithms, and their interval with them.
+                covered += u32::from(low <= 1.0 && 1.0 <= high);
+            }
+            println!("{count} runs, disturbed {disturbed}: {alarms} {covered}");
+            let highest = match (count, disturbed) {
+                (3, true) => 0.985,
+                (4, _) => 34.0 / 35.0,
+                _ => 0.97,
+            };
+            let case = format!("{count} runs, disturbed {disturbed}: {alarms} {covered}");
+            let sigma = |share: f64| (f64::from(PAIRS) * share * (1.0 - share)).sqrt();
+            let within = |hits: u32, share: f64| {
+                f64::from(hits) <= f64::from(PAIRS) * share + 3.0 * sigma(share)
+            };
+            assert!(within(alarms, ALPHA), "{case}");
+            assert!(within(covered, highest), "{case}");
+            assert!(within(PAIRS - covered, 0.07), "{case}");
+        }
+    }
+}
+
+/// One disturbed run of ten does not hide a difference of 5 % between ten runs per side.
+#[test]
+fn disturbed_runs_do_not_hide_a_difference() {
+    let mut random = Random(11);
+    let mut by_welch = 0;
+    let by_ranks = count_pairs(|| {
+        let (a, b) = (
+            random.disturbed_runs(10, 16_000.0),
+            random.disturbed_runs(10, 16_800.0),
+        );
+        by_welch += u32::from(welch(&a, &b, 0.0).unwrap().p() < ALPHA);
+        test_of(&a, &b).0 <= ALPHA
+    });
+    println!("{by_ranks}, by Welch's t {by_welch}");
+    assert!(by_ranks > 850 && by_welch < 550, "{by_ranks} {by_welch}");
+}
+
+/// The number of runs that a report recommends for 5 % at a scatter of 2 % is enough, and one less is not.
+#[test]
+fn the_recommended_number_of_runs_finds_the_difference() {
+    let mut random = Random(12);
+    let mut power = |count: usize| {
+        count_pairs(|| {
+            let a = random.runs(count, 16_000.0, 0.02);
+            test_of(&a, &random.runs(count, 16_800.0, 0.02)).0 <= ALPHA
+        })
+    };
+    let needed = runs_needed(0.05, 0.02);
+    let [enough, fewer] = [power(needed), power(needed - 1)];
+    println!("{needed}: {enough} {fewer}");
+    let [minimum, _] = bounds(PAIRS, POWER);
+    assert!(
+        enough >= minimum && fewer < minimum,
+        "{needed}: {enough} {fewer}"
+    );
+}
+
+/// Half of the pairs of equal systems promise that a difference of 3 % or less would have been found. A
+/// difference of 3 % is then found at about that power.
+#[test]
+fn ranks_find_what_they_promise() {
+    let mut random = Random(13);
+    for count in [4, 5, 6, 8, 10, 20] {
+        let mut promised: Vec<f64> = (0..PAIRS)
+            .map(|_| {
+                let a = random.runs(count, 16_000.0, 0.01);
+                let b = random.runs(count, 16_000.0, 0.01);
+                let ranks = RankComparison::new(&a, &b, 0.0).unwrap();
+                ranks.detectable(ALPHA).unwrap().ln()
+            })
+            .collect();
+        promised.sort_by(f64::total_cmp);
+        let scatter = 0.01 * 1.03_f64.ln() / promised[promised.len() / 2];
+        let hits = count_pairs(|| {
+            let a = random.runs(count, 16_000.0, scatter);
+            test_of(&a, &random.runs(count, 16_480.0, scatter)).0 <= ALPHA
+        });
+        println!("{count} runs, {scatter:.4}: {hits}");
+        assert!((720..=880).contains(&hits), "{count} runs: {hits}");
     }
 }

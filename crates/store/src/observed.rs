@@ -175,6 +175,16 @@ pub struct ServerMachine {
     pub cpus: Option<u32>,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
+    /// CPU model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// Kernel name and release.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Kinds of its disks: `NVMe`, `SSD`, `hard disk`, `virtual disk`; several joined by `and`. Which of them holds the data
+    /// is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<String>,
 }
 
 /// Changes between two readings of the server, and its state at the later one.

@@ -11,7 +11,7 @@ mod scenarios;
 mod stored;
 
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
-pub use results::{AuditArgs, CompareArgs, PriceArgs, ReportArgs, VerifyArgs};
+pub use results::{AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, VerifyArgs};
 pub use run::{RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, CachedOf, ReproduceArgs, ScenariosArgs};
 pub use stored::{RunsArgs, RunsCommand, ShowArgs, Since};

@@ -1,7 +1,7 @@
 //! Arguments of the commands that use stored runs or other tools' output: `compare`, `report`, `verify`, `price`
 //! and `audit`.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use prony_plan::scenario::parse_share;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,33 +14,56 @@ has one side per variant. Name an experiment by the id of its first run; if it i
 the id of any of its runs will do. `ID,` names that run alone. Each side is compared with the first
 one.
 
-With two or more runs per side, the 95 % interval comes from Welch's t-test on the logarithms of
-their figures. With one run per side, it comes from the seconds of the run, and does not cover the
-variation between runs. Sides are compared by NOPM or TPS, or, if the load had a rate, by the 99th
-percentile of the response time.
+Figures are medians of the runs, and the change is the ratio of the medians. From 4 runs per side on,
+the 95 % interval is exact (Hodges-Lehmann, by ranks); with 2 or 3 it comes from Welch's t-test on the
+logarithms and takes the scatter of the runs as normal. With one run per side there are figures and a
+ratio, and no statement about a difference: the seconds of a run say nothing of other runs.
+
+One figure is tested, at 5 %: NOPM or TPS, or, if the load had a rate, the 99th percentile of the
+response time. The others have an interval and no verdict.
+
+Limits are for CI. A limit that the runs do not decide fails, too: repeat each side several times.
 
 Exit code 7: the figures are not comparable, because a run is invalid, or because the runs differ in
-workload, mode, profile, scale, protocol or durability. Variants of one experiment may differ in the
-settings that its plan varies, except the workload. Exit code 8: a side is slower than
---fail-if-slower allows.
+workload, mode, profile, scale, protocol, clients, rate, isolation level or durability. Clients may
+differ by 5 % and rates by 1 %, with a caveat. MySQL compares with MariaDB. Variants of one experiment may differ in the
+settings that its plan varies, except the workload. Exit code 8: a side is beyond a limit. Exit code
+9: the runs do not decide whether it is.
 
 Examples:
   prony compare 20261120-2333 last
   prony compare 20261120-2333,20261120-2339,20261120-2345 20261120-2336,20261120-2342,20261120-2348
   prony compare last --fail-if-slower 3% --markdown
+  prony compare last --fail-if-p99-above 20ms --fail-if-p99-slower 10% --junit prony.xml
   prony compare before.json after.json --json | jq -r .verdict")]
 pub struct CompareArgs {
     /// Runs, named as in `prony show`, or an experiment
     #[arg(value_name = "SIDE", required = true)]
     pub sides: Vec<String>,
 
-    /// Fail if a side is significantly slower than the first one, by more than this share
+    /// Compare PostgreSQL with MySQL or MariaDB if the workload is the same
+    #[arg(long)]
+    pub across_engines: bool,
+
+    /// Test this figure instead of throughput, or of p99 at a rate: a name of the table of figures
+    #[arg(long, value_name = "FIGURE")]
+    pub primary: Option<String>,
+
+    /// Fail if a side is slower than the first one by more than this share
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub fail_if_slower: Option<f64>,
 
-    /// Also fail if the runs cannot show whether a side is slower
-    #[arg(long, requires = "fail_if_slower")]
-    pub fail_if_unsure: bool,
+    /// Fail if the 99th percentile of a side's response times is above this; the first side has no limit
+    #[arg(long, value_name = "TIME", value_parser = prony_plan::parse_duration)]
+    pub fail_if_p99_above: Option<Duration>,
+
+    /// Fail if that percentile is longer than the first side's by more than this share
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub fail_if_p99_slower: Option<f64>,
+
+    /// What to do if the runs do not decide whether a side is beyond a limit
+    #[arg(long, value_enum, value_name = "ACTION", default_value_t = OnUnsure::Fail)]
+    pub unsure: OnUnsure,
 
     /// Print JSON
     #[arg(long, conflicts_with = "markdown")]
@@ -53,6 +76,15 @@ pub struct CompareArgs {
     /// Write JUnit XML to this file; - prints it instead of the comparison
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+}
+
+/// What happens if the runs do not decide whether a side is beyond a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OnUnsure {
+    /// Exit with code 9
+    Fail,
+    /// Exit with code 0
+    Pass,
 }
 
 /// Arguments of `prony report`.

@@ -5,12 +5,14 @@
 
 use super::stored::judge_if_unjudged;
 use super::{file, output};
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
 use prony_judge::compare::Verdict;
-use prony_judge::compare::sides::{GateResult, Side, SidesComparison, compare_sides};
+use prony_judge::compare::sides::{
+    CompareOptions, Gate, GateResult, Side, SidesComparison, compare_sides,
+};
 use prony_judge::experiment::variant_names;
-use prony_report::compare::{self, Limit};
+use prony_report::compare::{self, Limits};
 use prony_store::{Experiment, Run, RunFilter, RunState, RunStore, RunSummary};
 use std::path::Path;
 
@@ -64,44 +66,75 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
             runs: side.runs.iter().collect(),
         })
         .collect();
-    let comparison = compare_sides(&sides);
-    let limit = args.fail_if_slower.map(|allowed| Limit {
-        allowed,
-        fail_if_unsure: args.fail_if_unsure,
-    });
+    let options = CompareOptions {
+        primary: args.primary.clone(),
+        across_engines: args.across_engines,
+    };
+    let comparison = compare_sides(&sides, &options);
+    check_primary(&comparison, args)?;
+    let limits = limits(args);
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let junit = args.junit.as_deref();
     let xml_alone = junit.is_some_and(|file| file.as_os_str() == "-");
     if let Some(file) = junit.filter(|_| !xml_alone) {
-        write_xml(file, &runs, &comparison, limit)?;
+        write_xml(file, &runs, &comparison, &limits)?;
     }
     output::show(|out, style| match () {
-        () if xml_alone => compare::junit(out, &runs, &comparison, limit),
-        () if args.json => compare::json(out, &comparison, limit),
-        () if args.markdown => compare::markdown(out, &runs, &comparison, limit),
-        () => compare::write(out, style, &runs, &comparison, limit),
+        () if xml_alone => compare::junit(out, &runs, &comparison, &limits),
+        () if args.json => compare::json(out, &comparison, &limits),
+        () if args.markdown => compare::markdown(out, &runs, &comparison, &limits),
+        () => compare::write(out, style, &runs, &comparison, &limits),
     })?;
-    Ok(exit(&comparison, limit))
+    Ok(exit(&comparison, &limits))
 }
 
-fn exit(comparison: &SidesComparison, limit: Option<Limit>) -> Exit {
+/// Refuses a primary figure that a side does not have.
+fn check_primary(comparison: &SidesComparison, args: &CompareArgs) -> Result<(), Failure> {
+    let Some(name) = &args.primary else {
+        return Ok(());
+    };
+    match &comparison.primary {
+        Some(primary) if primary != name => {
+            let figures = comparison.against.iter().flat_map(|side| &side.figures);
+            let mut names: Vec<&str> = figures.map(|figure| figure.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let message = format!("not all sides have the figure {name}");
+            let hint = format!("name one of {}", names.join(", "));
+            Err(usage(message, hint).at("--primary"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn limits(args: &CompareArgs) -> Limits {
+    let p99_above_ns = args.fail_if_p99_above.map(|time| time.as_nanos() as f64);
+    let gates = [
+        args.fail_if_slower.map(Gate::Slower),
+        args.fail_if_p99_slower.map(Gate::P99Slower),
+        p99_above_ns.map(Gate::P99Above),
+    ];
+    Limits {
+        gates: gates.into_iter().flatten().collect(),
+        pass_undecided: args.unsure == OnUnsure::Pass,
+    }
+}
+
+/// The exit code: of all sides and limits the worst.
+fn exit(comparison: &SidesComparison, limits: &Limits) -> Exit {
     if comparison.verdict == Verdict::NotComparable {
         return Exit::Invalid;
     }
-    let is_exceeded = |limit: Limit| {
-        let mut gates = comparison
-            .against
-            .iter()
-            .map(|side| comparison.gate(side, limit.allowed));
-        gates.any(|gate| match gate.unwrap_or(GateResult::Unsure) {
-            GateResult::Slower => true,
-            GateResult::Unsure => limit.fail_if_unsure,
-            GateResult::Within => false,
-        })
-    };
-    match limit.is_some_and(is_exceeded) {
-        true => Exit::Slower,
-        false => Exit::Success,
+    let sides = comparison.against.iter();
+    let results: Vec<GateResult> = sides
+        .flat_map(|side| limits.gates.iter().map(move |gate| (side, *gate)))
+        .map(|(side, gate)| comparison.gate(side, gate).result)
+        .filter(|result| !limits.passes(*result))
+        .collect();
+    match () {
+        () if results.contains(&GateResult::Exceeded) => Exit::Slower,
+        () if results.is_empty() => Exit::Success,
+        () => Exit::Undecided,
     }
 }
 
@@ -281,11 +314,11 @@ fn write_xml(
     path: &Path,
     runs: &[Vec<&Run>],
     comparison: &SidesComparison,
-    limit: Option<Limit>,
+    limits: &Limits,
 ) -> Result<(), Failure> {
     file::check_replaceable(path, "XML", |begin| begin.starts_with(b"<?xml"))?;
     file::write_result(path, "XML", |out| {
-        compare::junit(out, runs, comparison, limit)
+        compare::junit(out, runs, comparison, limits)
     })
 }
 

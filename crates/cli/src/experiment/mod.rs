@@ -10,7 +10,7 @@ use crate::command::output;
 use crate::exit::{Exit, Failure};
 use crate::run::{self, ExperimentPart, MetricsServer, ObserveOptions, RunRequest};
 use prony_judge::experiment::{all_have_nopm, variants};
-use prony_plan::{Experiment, ExperimentRun};
+use prony_plan::{Experiment, ExperimentRun, splitmix64};
 use prony_report::{experiment, json};
 use prony_runner::Signals;
 use prony_runner::random_seed;
@@ -103,7 +103,9 @@ fn run_all(
             return Ok(());
         }
         let position = u32::try_from(index + 1).unwrap_or(u32::MAX);
+        let plan_seed = experiment.variants[scheduled.variant].plan.drive.seed;
         let part = ExperimentPart {
+            seed: plan_seed.map(|seed| repeat_seed(seed, scheduled.repeat)),
             experiment: run_position(experiment, scheduled, position, seed, &completed.id),
             signals,
             metrics: context.metrics,
@@ -131,6 +133,16 @@ fn run_all(
     Ok(())
 }
 
+/// The seed of a repeat. With the plan's seed in each of them, repeats would draw the same numbers, and differ less
+/// than runs of the system do. The first repeat has the plan's own, and all variants have the same ones. It has 32
+/// bits, as random seeds have.
+fn repeat_seed(seed: u64, repeat: u32) -> u64 {
+    match repeat {
+        0 | 1 => seed,
+        _ => splitmix64(&mut seed.wrapping_add(u64::from(repeat) << 32)) >> 32,
+    }
+}
+
 /// The position of a run in the experiment.
 fn run_position(
     experiment: &Experiment,
@@ -153,5 +165,21 @@ fn run_position(
             .iter()
             .map(|variant| variant.name.clone())
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repeat_seed;
+
+    #[test]
+    fn each_repeat_has_a_seed_of_its_own() {
+        let seeds: std::collections::BTreeSet<u64> =
+            (1..=50).map(|repeat| repeat_seed(7, repeat)).collect();
+        assert_eq!(seeds.len(), 50);
+        assert_eq!(repeat_seed(7, 1), 7);
+        assert_eq!(repeat_seed(7, 2), repeat_seed(7, 2));
+        assert_ne!(repeat_seed(7, 2), repeat_seed(8, 2));
+        assert!(seeds.iter().all(|seed| *seed <= u64::from(u32::MAX)));
     }
 }

@@ -58,6 +58,8 @@ pub struct ObserveOptions {
 pub struct ExperimentPart<'a> {
     /// Its position in the experiment, whose id is that of its first run.
     pub experiment: prony_store::Experiment,
+    /// The seed of this repeat; `None` if the plan has none.
+    pub seed: Option<u64>,
     /// The signals that end the whole experiment.
     pub signals: &'a Signals,
     /// Where the figures of all its runs are served, if anywhere.
@@ -173,7 +175,9 @@ pub fn execute(
             connection: &prepared.connection,
             observation: Some(prepared.observation),
             count_on_server: true,
-            seed: plan.drive.seed.unwrap_or_else(random_seed),
+            seed: part
+                .map_or(plan.drive.seed, |part| part.seed)
+                .unwrap_or_else(random_seed),
             store_policy: match request.store {
                 true => StorePolicy::Required,
                 false => StorePolicy::No,

@@ -103,9 +103,9 @@ mod tests {
                 .insert(name.to_owned(), "on".into());
         }
         for comparison in [
-            compare(&imported_run(), &measured),
-            compare(&measured, &imported_run()),
-            compare(&imported_run(), &imported_run()),
+            compare(&imported_run(), &measured, false),
+            compare(&measured, &imported_run(), false),
+            compare(&imported_run(), &imported_run(), false),
         ] {
             assert_eq!(comparison.verdict, Verdict::WithCaveats, "{comparison:?}");
             let caveats: Vec<&str> = comparison
@@ -124,13 +124,13 @@ mod tests {
         let mut imported = imported_run();
         imported.workload.scale += 1;
         assert_eq!(
-            compare(&healthy(), &imported).verdict,
+            compare(&healthy(), &imported, false).verdict,
             Verdict::NotComparable
         );
         let mut imported = imported_run();
         imported.workload.name = "select-only".to_owned();
         assert_eq!(
-            compare(&imported_run(), &imported).verdict,
+            compare(&imported_run(), &imported, false).verdict,
             Verdict::NotComparable
         );
         let mut imported = imported_run();
@@ -138,7 +138,7 @@ mod tests {
         let mut measured = healthy();
         measured.drive.protocol = Some(QueryMode::Prepared);
         assert_eq!(
-            compare(&measured, &imported).verdict,
+            compare(&measured, &imported, false).verdict,
             Verdict::NotComparable
         );
     }

@@ -229,7 +229,7 @@ mod tests {
             let mut b = variant("b");
             change(&mut b);
             for (a, b) in [(&a, &b), (&b, &a)] {
-                let comparison = compare(a, b);
+                let comparison = compare(a, b, false);
                 assert_eq!(
                     comparison.verdict,
                     Verdict::WithCaveats,
@@ -266,12 +266,8 @@ mod tests {
             change(&mut elsewhere);
             elsewhere.experiment.as_mut().unwrap().id = "20261121-2".to_owned();
             for b in [not_in_plan, repeat, elsewhere] {
-                let comparison = compare(&a, &b);
-                let expected = match what {
-                    "clients" => Verdict::WithCaveats,
-                    _ => Verdict::NotComparable,
-                };
-                assert_eq!(comparison.verdict, expected, "{what}");
+                let comparison = compare(&a, &b, false);
+                assert_eq!(comparison.verdict, Verdict::NotComparable, "{what}");
                 assert!(
                     comparison
                         .differences
@@ -283,7 +279,7 @@ mod tests {
         let mut b = variant("b");
         INTENDED_CHANGES[0].1(&mut b);
         b.server.version = "another".to_owned();
-        let comparison = compare(&a, &b);
+        let comparison = compare(&a, &b, false);
         let version = comparison
             .differences
             .iter()
@@ -300,7 +296,7 @@ mod tests {
         b.workload.name = "select-only".to_owned();
         b.workload.statements = vec!["select 1".to_owned()];
         let invalid = |b: &Run| -> Vec<String> {
-            let differences = compare(&a, b).differences.into_iter();
+            let differences = compare(&a, b, false).differences.into_iter();
             let invalid = differences.filter(|difference| difference.severity == Severity::Invalid);
             invalid.map(|difference| difference.what).collect()
         };

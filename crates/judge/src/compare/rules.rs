@@ -70,7 +70,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
         property("connections", Invalid, connections, OTHER_CONNECTIONS),
         property("pace", Invalid, pace(run), OTHER_LOAD),
         property("engine", Invalid, engine(run), OTHER_ENGINE),
-        property("clients", Caveat, drive.clients, OTHER_CLIENTS),
+        property("clients", Invalid, drive.clients, OTHER_CLIENTS),
         property("server version", Caveat, &server.version, FOR_REFERENCE),
         property("network", Caveat, network, OTHER_NETWORK),
         property("TLS", Caveat, tls.as_deref().unwrap_or("none"), OTHER_TLS),

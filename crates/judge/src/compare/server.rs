@@ -3,12 +3,14 @@
 //! In: two Runs. Out: differences. Must never: call a missing observation on one side a difference.
 
 use super::rules::{DURABILITY_SETTINGS, FOR_REFERENCE, OTHER_DURABILITY, plain};
-use super::{Difference, difference, pairs};
+use super::{
+    Difference, NEWER_SETTING, NOT_SET, difference, pairs, unknown_in_older, unknown_values,
+};
 use prony_store::{Durability, Run, ServerState, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance: each may explain a difference. Those of
 /// durability are compared elsewhere; all others are stored for reference.
-const RELEVANT_SETTINGS: [&str; 52] = [
+const RELEVANT_SETTINGS: [&str; 49] = [
     "autovacuum",
     "autovacuum_naptime",
     "bgwriter_delay",
@@ -18,7 +20,6 @@ const RELEVANT_SETTINGS: [&str; 52] = [
     "checkpoint_timeout",
     "commit_delay",
     "data_checksums",
-    "default_transaction_isolation",
     "effective_cache_size",
     "effective_io_concurrency",
     "huge_pages",
@@ -54,14 +55,29 @@ const RELEVANT_SETTINGS: [&str; 52] = [
     "slow_query_log",
     "synchronous_standby_names",
     "thread_handling",
-    "transaction_isolation",
-    "tx_isolation",
     "wal_buffers",
     "wal_compression",
     "wal_level",
     "wal_sync_method",
     "work_mem",
 ];
+/// Settings that hold the isolation level of transactions, by preference: MySQL and MariaDB name one and the same
+/// setting differently, and PostgreSQL's default applies to the transactions of the load.
+const ISOLATION_SETTINGS: [&str; 3] = [
+    "default_transaction_isolation",
+    "transaction_isolation",
+    "tx_isolation",
+];
+
+/// Name of the difference between isolation levels.
+pub(super) const ISOLATION: &str = "isolation level";
+
+const OTHER_ISOLATION: &str =
+    "another isolation level sees and locks other rows, which costs more or less";
+
+/// Name of the difference between data that fit into the cache and data that do not.
+pub(super) const DATA_AND_CACHE: &str = "data against cache";
+
 /// Settings that name a server, or change by themselves: prefixes and suffixes of their names.
 const IDENTITY_PREFIXES: [&str; 11] = [
     "gtid_",
@@ -138,11 +154,13 @@ pub(super) fn settings_key(run: &Run) -> String {
                 || !is_irrelevant(name)
         })
         .collect();
+    let isolation = isolation(run);
     let observed = OBSERVATIONS.each_ref().map(|(_, _, read, _)| read(run));
     // The number of settings decides which of them are compared.
     let complete = run.server.settings.len() >= COMPLETE_SETTINGS_MIN;
     let durability = durability_before(run).map(Durability::description);
-    format!("{compared:?} {complete} {durability:?} {observed:?}")
+    let is_observed = is_observed(run);
+    format!("{compared:?} {complete} {durability:?} {observed:?} {isolation:?} {is_observed}")
 }
 
 pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
@@ -153,6 +171,7 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     }
     let is_compared = |name: &str| {
         !DURABILITY_SETTINGS.contains(&name)
+            && !ISOLATION_SETTINGS.contains(&name)
             && (RELEVANT_SETTINGS.contains(&name) || (complete && !is_irrelevant(name)))
     };
     let [settings_a, settings_b] = runs.map(|run| {
@@ -171,7 +190,16 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     };
     settings
         .into_iter()
-        .filter_map(|(name, a, b)| difference(severity(&name), &name, a, b, FOR_REFERENCE))
+        .filter_map(|(name, value_a, value_b)| {
+            let missing = [&value_a, &value_b].map(|value| value == NOT_SET);
+            match unknown_in_older(runs, missing) {
+                Some(unknown) => {
+                    let [value_a, value_b] = unknown_values([value_a, value_b], unknown);
+                    difference(Severity::Note, &name, value_a, value_b, NEWER_SETTING)
+                }
+                None => difference(severity(&name), &name, value_a, value_b, FOR_REFERENCE),
+            }
+        })
         .collect()
 }
 
@@ -182,7 +210,7 @@ const TABLES_UNKNOWN: &str =
 type ReadObservation = fn(&Run) -> Option<String>;
 
 /// Observations of a server: how each is read, and why it matters if two values differ.
-const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 3] = [
+const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
     (
         "replication",
         Severity::Invalid,
@@ -193,7 +221,7 @@ const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 3] = [
         "server's CPUs",
         Severity::Caveat,
         |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
-        "the servers ran on different machines",
+        OTHER_MACHINE,
     ),
     (
         "server's memory",
@@ -203,18 +231,87 @@ const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 3] = [
             let bytes = run.observed.as_ref()?.machine.memory_bytes?;
             Some(format!("{:.1} GB", bytes as f64 / 1e9))
         },
-        "the servers ran on different machines",
+        OTHER_MACHINE,
+    ),
+    (
+        "server's CPU",
+        Severity::Caveat,
+        |run| run.observed.as_ref()?.machine.cpu.clone(),
+        OTHER_MACHINE,
+    ),
+    (
+        "server's storage",
+        Severity::Caveat,
+        |run| run.observed.as_ref()?.machine.storage.clone(),
+        OTHER_MACHINE,
+    ),
+    (
+        "server's kernel",
+        Severity::Note,
+        |run| run.observed.as_ref()?.machine.kernel.clone(),
+        FOR_REFERENCE,
+    ),
+    (
+        DATA_AND_CACHE,
+        Severity::Caveat,
+        |run| Some(format!("{:.2} times the cache", data_per_cache(run)?)),
+        "what does not fit into the server's cache is read from the kernel's or from disk",
     ),
 ];
 
-/// Compares durability, replication and machine, if both were observed.
+const OTHER_MACHINE: &str = "the servers ran on different machines";
+
+/// Size of the data as a multiple of the server's own cache; `None` if unknown.
+pub(super) fn data_per_cache(run: &Run) -> Option<f64> {
+    let state = before(run)?;
+    let cache = state.cache_bytes.filter(|bytes| *bytes > 0)?;
+    Some(state.database_bytes? as f64 / cache as f64)
+}
+
+/// The isolation level of the transactions: `read committed`; `None` if it was not read.
+fn isolation(run: &Run) -> Option<String> {
+    let mut settings = ISOLATION_SETTINGS
+        .iter()
+        .filter_map(|name| run.server.settings.get(*name));
+    let level = plain(settings.next()?);
+    Some(level.to_ascii_lowercase().replace('-', " "))
+}
+
+/// Whether the server was observed.
+fn is_observed(run: &Run) -> bool {
+    before(run).is_some()
+}
+
+/// The caveat that only one of two servers was observed.
+fn one_unobserved(a: &Run, b: &Run) -> Option<Difference> {
+    if a.imported.is_some() || b.imported.is_some() {
+        return None;
+    }
+    let text = |run: &Run| match is_observed(run) {
+        true => "observed",
+        false => "not observed",
+    };
+    difference(
+        Severity::Caveat,
+        "observation",
+        text(a).to_owned(),
+        text(b).to_owned(),
+        "durability, replication, machine and size of the data are known of one server only",
+    )
+}
+
+/// Compares durability, isolation, replication and machine, as far as both were observed.
 pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let observations = OBSERVATIONS
         .iter()
         .filter_map(|(what, severity, read, why)| {
             difference(*severity, what, read(a)?, read(b)?, why)
         });
-    durability(a, b).into_iter().chain(observations).collect()
+    let isolation = isolation(a)
+        .zip(isolation(b))
+        .and_then(|(a, b)| difference(Severity::Invalid, ISOLATION, a, b, OTHER_ISOLATION));
+    let single = [durability(a, b), isolation, one_unobserved(a, b)];
+    single.into_iter().flatten().chain(observations).collect()
 }
 
 /// Compares the durability classes. Servers of one class may still differ: if the tables of one are unknown,
@@ -243,137 +340,4 @@ fn before(run: &Run) -> Option<&ServerState> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::{Verdict, compare};
-    use crate::sample::{healthy, observed_mut, observed_run};
-    use prony_store::{DurabilityClass, Replication};
-
-    #[test]
-    fn values_observed_on_both_sides_are_compared() {
-        let names = |a: &Run, b: &Run| -> Vec<String> {
-            observed_differences(a, b)
-                .into_iter()
-                .map(|difference| difference.what)
-                .collect()
-        };
-        assert_eq!(names(&observed_run(), &observed_run()), [""; 0]);
-        let mut different = observed_run();
-        let before = observed_mut(&mut different).before.as_mut().unwrap();
-        before.durability.as_mut().unwrap().class = DurabilityClass::D1;
-        before.replication = Some(Replication::Asynchronous);
-        observed_mut(&mut different).machine.cpus = Some(8);
-        assert_eq!(
-            names(&observed_run(), &different),
-            ["durability", "server's CPUs"]
-        );
-        assert_eq!(
-            compare(&observed_run(), &different).verdict,
-            Verdict::NotComparable
-        );
-        assert_eq!(
-            names(&healthy(), &different),
-            [""; 0],
-            "one was not observed"
-        );
-    }
-
-    #[test]
-    fn unknown_durability_is_a_caveat() {
-        let unknown = |class: DurabilityClass| {
-            let mut run = observed_run();
-            let before = observed_mut(&mut run).before.as_mut().unwrap();
-            before.durability = Some(Durability {
-                class,
-                because: Vec::new(),
-                tables_unknown: true,
-            });
-            run
-        };
-        let comparison = compare(&observed_run(), &unknown(DurabilityClass::D3));
-        assert_eq!(comparison.verdict, Verdict::WithCaveats);
-        let [difference] = &comparison.differences[..] else {
-            panic!("{comparison:?}");
-        };
-        assert_eq!(
-            (
-                difference.what.as_str(),
-                difference.a.as_str(),
-                difference.b.as_str()
-            ),
-            ("durability", "D3", "D3, unlogged tables not known")
-        );
-        assert_eq!(difference.severity, Severity::Caveat);
-        assert_eq!(
-            compare(&unknown(DurabilityClass::D3), &unknown(DurabilityClass::D3)).verdict,
-            Verdict::Comparable
-        );
-        assert_eq!(
-            compare(&observed_run(), &unknown(DurabilityClass::D1)).verdict,
-            Verdict::NotComparable
-        );
-        // Their keys differ too, so that neither Run represents both.
-        assert_ne!(
-            settings_key(&observed_run()),
-            settings_key(&unknown(DurabilityClass::D3))
-        );
-    }
-
-    #[test]
-    fn settings_differ_by_relevance() {
-        let run_with_settings = |count: usize, value: &str| {
-            let mut run = healthy();
-            for name in ["work_mem", "port", "ssl_ca_file", "geqo_seed"] {
-                run.server.settings.insert(name.to_owned(), value.into());
-            }
-            for number in 0..count {
-                run.server
-                    .settings
-                    .insert(format!("setting{number}"), "on".into());
-            }
-            run
-        };
-        let run_with_names = |names: &[&str], value: &str| {
-            let mut run = run_with_settings(80, "1");
-            let settings = names.iter().map(|name| ((*name).to_owned(), value.into()));
-            run.server.settings.extend(settings);
-            run
-        };
-        // A session shows the settings of a language only after it has loaded it.
-        let language = ["plpgsql.variable_conflict", "plpgsql.check_asserts"];
-        assert_eq!(
-            setting_differences(&run_with_names(&language, "on"), &run_with_names(&[], "")),
-            []
-        );
-        let irrelevant = ["DateStyle", "IntervalStyle", "lc_time", "log_line_prefix"];
-        assert_eq!(
-            setting_differences(
-                &run_with_names(&irrelevant, "a"),
-                &run_with_names(&irrelevant, "b")
-            ),
-            []
-        );
-        let extension = ["pg_stat_statements.track", "log_statement"];
-        let all = run_with_names(&extension, "all");
-        let differences = setting_differences(&all, &run_with_names(&extension, "none"));
-        assert_eq!(differences.len(), 2, "{differences:?}");
-
-        let settings_differences = |a: &Run, b: &Run| -> Vec<(String, Severity)> {
-            setting_differences(a, b)
-                .into_iter()
-                .map(|difference| (difference.what, difference.severity))
-                .collect()
-        };
-        let work_mem = ("work_mem".to_owned(), Severity::Caveat);
-        let seed = ("geqo_seed".to_owned(), Severity::Note);
-        assert_eq!(
-            settings_differences(&run_with_settings(80, "1"), &run_with_settings(80, "2")),
-            [seed, work_mem.clone()]
-        );
-        assert_eq!(
-            settings_differences(&run_with_settings(80, "1"), &run_with_settings(0, "2")),
-            [work_mem],
-            "an older document"
-        );
-    }
-}
+mod tests;

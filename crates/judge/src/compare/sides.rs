@@ -6,17 +6,24 @@
 //! run as the variation between runs.
 
 use super::{
-    Difference, Verdict, comparison_key, differences, differences_allowing_intended, worst_first,
+    Difference, NONE, Verdict, comparison_key, differences, differences_allowing_intended, ids,
+    worst_first,
 };
-use crate::statistics;
-use prony_store::{Run, Severity};
+use crate::{all_kinds, statistics};
+use prony_store::{Run, RunState, Severity};
 use serde::Serialize;
 use std::collections::HashMap;
 
+mod evidence;
 mod figures;
+mod gates;
 mod repeat_caveats;
 
-pub use figures::{Basis, FigureComparison, FigureSample, GateResult, Significance};
+pub use figures::{
+    Basis, FigureComparison, FigureSample, RunsNeeded, Significance, runs_needed_usually,
+};
+
+pub use gates::{Gate, GateFinding, GateResult};
 
 /// One side of a comparison.
 #[derive(Clone, Debug)]
@@ -36,6 +43,9 @@ pub struct SidesComparison {
     pub caveats: usize,
     /// Whether a side's load had a rate, so that only response times can differ.
     pub paced: bool,
+    /// Name of the figure that is tested, at 5 %; the others are given without a verdict. Absent if no side has
+    /// figures.
+    pub primary: Option<String>,
     /// The sides.
     pub sides: Vec<SideSummary>,
     /// Each side except the first, compared with the first.
@@ -49,10 +59,24 @@ pub struct SideSummary {
     pub letter: char,
     /// The variant; empty if unknown.
     pub name: String,
-    /// Ids of its runs.
+    /// Ids of its runs, without those left out.
     pub runs: Vec<String>,
+    /// Repeats that must not be used, if others may.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Why its own runs are not repeats of each other; empty if they are.
     pub unlike: Vec<Difference>,
+}
+
+/// A repeat that a comparison leaves out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// Its id.
+    pub run: String,
+    /// Its position in the experiment, or on the side, from 1.
+    pub position: usize,
+    /// The checks that found it invalid, or that it has no figure.
+    pub reason: String,
 }
 
 /// One side compared with the first.
@@ -78,42 +102,80 @@ impl SidesComparison {
         }
     }
 
-    /// The leading figures: the throughput under its industry name, and the 99th percentile. For a load at
-    /// a rate the percentile comes first.
+    /// The leading figures: the primary one, and the 99th percentile beside throughput, or the reverse.
     pub fn leading<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
-        figures::leading(&side.figures, self.paced)
+        figures::leading(&side.figures, self.primary.as_deref())
     }
 
-    /// Whether a side is slower than the first by more than the share `allowed`: by its throughput, or, if
-    /// the load had a rate, by its response time. `None` if a side lacks the figure.
-    pub fn gate(&self, side: &SideComparison, allowed: f64) -> Option<GateResult> {
-        Some(self.leading(side).first()?.gate(allowed))
+    /// The figure that decides whether a side differs from the first.
+    pub fn primary<'a>(&self, side: &'a SideComparison) -> Option<&'a FigureComparison> {
+        let name = self.primary.as_ref()?;
+        side.figures.iter().find(|figure| figure.name == *name)
     }
 }
 
+/// What the user decides about a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CompareOptions {
+    /// Name of the primary figure instead of the usual one; without effect if a side lacks it.
+    pub primary: Option<String>,
+    /// Compare two engines of the same workload, such as PostgreSQL and MySQL.
+    pub across_engines: bool,
+}
+
 /// Compares the sides with the first.
-pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
-    let summaries: Vec<SideSummary> = ('A'..).zip(sides).map(summary).collect();
+pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
+    let valid: Vec<(Side<'_>, Vec<LeftOut>)> = sides.iter().map(leave_out_invalid).collect();
+    let summaries: Vec<SideSummary> = ('A'..).zip(&valid).map(summary).collect();
+    let sides: Vec<Side<'_>> = valid.into_iter().map(|(side, _)| side).collect();
+    let sides = sides.as_slice();
     let Some((first, other_sides)) = sides.split_first() else {
         return SidesComparison {
             verdict: Verdict::NotComparable,
             caveats: 0,
             paced: false,
+            primary: None,
             sides: summaries,
             against: Vec::new(),
         };
     };
-    let incomplete = repeat_caveats::incomplete(sides);
     let all_runs = || sides.iter().flat_map(|side| &side.runs);
     let paced = all_runs().any(|run| run.drive.rate_tps.is_some());
+    let figures = other_sides.iter();
+    let figures = figures.map(|side| figures::figure_comparisons(&first.runs, &side.runs));
+    let figures: Vec<Vec<FigureComparison>> = figures.collect();
+    let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
+    let mut against = compare_each(sides, options, &summaries, figures, primary.as_deref());
+    figures::decide_significance(&mut against, primary.as_deref(), statistics::ALPHA);
+    let worst = against.iter().map(|comparison| comparison.verdict).max();
+    SidesComparison {
+        verdict: worst.unwrap_or(Verdict::NotComparable),
+        caveats: caveats(&against),
+        paced,
+        primary,
+        sides: summaries,
+        against,
+    }
+}
+
+/// Each side except the first with its differences and its figures, which are not tested yet. `sides` has at
+/// least one.
+fn compare_each(
+    sides: &[Side<'_>],
+    options: &CompareOptions,
+    summaries: &[SideSummary],
+    figures: Vec<Vec<FigureComparison>>,
+    primary: Option<&str>,
+) -> Vec<SideComparison> {
+    let first = &sides[0];
+    let incomplete = repeat_caveats::incomplete(sides);
     let mixed = |side: usize| !summaries[side].unlike.is_empty();
-    let mut against: Vec<SideComparison> = ('B'..)
-        .zip(1..)
-        .zip(other_sides)
-        .map(|((letter, index), side)| {
-            let mut figures = figures::figure_comparisons(&first.runs, &side.runs);
-            let leading = figures::leading(&figures, paced);
-            let mut differences = merged_differences(&first.runs, &side.runs);
+    let sides = ('B'..).zip(1..).zip(&sides[1..]).zip(figures);
+    sides
+        .map(|(((letter, index), side), mut figures)| {
+            let leading = figures::leading(&figures, primary);
+            let mut differences =
+                merged_differences(&first.runs, &side.runs, options.across_engines);
             differences.extend(repeat_caveats::caveats(
                 first,
                 side,
@@ -136,25 +198,51 @@ pub fn compare_sides(sides: &[Side<'_>]) -> SidesComparison {
                 figures,
             }
         })
-        .collect();
-    figures::decide_significance(&mut against, statistics::ALPHA);
-    let worst = against.iter().map(|comparison| comparison.verdict).max();
-    SidesComparison {
-        verdict: worst.unwrap_or(Verdict::NotComparable),
-        caveats: caveats(&against),
-        paced,
-        sides: summaries,
-        against,
+        .collect()
+}
+
+/// Leaves out repeats that must not be used. If no run of the side may be used, all remain: the comparison then says
+/// why there is none.
+fn leave_out_invalid<'a>(side: &Side<'a>) -> (Side<'a>, Vec<LeftOut>) {
+    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+    for (index, run) in side.runs.iter().enumerate() {
+        match unusable(run) {
+            None => runs.push(*run),
+            Some(reason) => left_out.push(LeftOut {
+                run: run.id.clone(),
+                position: (run.experiment.as_ref())
+                    .map_or(index + 1, |experiment| experiment.position as usize),
+                reason,
+            }),
+        }
+    }
+    if runs.is_empty() {
+        return (side.clone(), Vec::new());
+    }
+    let name = side.name.clone();
+    (Side { name, runs }, left_out)
+}
+
+/// Why a run must not be used; `None` if it may be.
+fn unusable(run: &Run) -> Option<String> {
+    let invalid = ids(&run.checks, Severity::Invalid);
+    let has_figures = all_kinds(run).is_some_and(|kind| kind.committed > 0);
+    match (invalid.as_str(), run.state) {
+        (_, RunState::Running) => Some("still in progress".to_owned()),
+        (NONE, _) if has_figures => None,
+        (NONE, _) => Some("nothing committed".to_owned()),
+        _ => Some(invalid),
     }
 }
 
-fn summary((letter, side): (char, &Side<'_>)) -> SideSummary {
+fn summary((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOut>))) -> SideSummary {
     let mut unlike = differences_within_side(&side.runs);
     unlike.retain(|difference| difference.severity == Severity::Invalid);
     SideSummary {
         letter,
         name: side.name.clone(),
         runs: side.runs.iter().map(|run| run.id.clone()).collect(),
+        left_out: left_out.clone(),
         unlike,
     }
 }
@@ -171,12 +259,15 @@ fn caveats(against: &[SideComparison]) -> usize {
 }
 
 /// The differences of all pairs, merged by subject.
-fn merged_differences(first: &[&Run], second: &[&Run]) -> Vec<Difference> {
+fn merged_differences(first: &[&Run], second: &[&Run], across_engines: bool) -> Vec<Difference> {
     let (first, second) = (groups(first), groups(second));
     let mut merged = MergedDifferences::default();
     for a in &first {
         for b in &second {
-            add(&mut merged, differences_allowing_intended(a[0], b[0]));
+            add(
+                &mut merged,
+                differences_allowing_intended(a[0], b[0], across_engines),
+            );
         }
     }
     into_differences(merged)

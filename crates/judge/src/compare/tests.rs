@@ -1,6 +1,6 @@
 use super::*;
 use crate::sample::healthy;
-use prony_store::{Engine, IndustryMetric, QueryMode};
+use prony_store::{Check, Engine, IndustryMetric, QueryMode, RunState};
 
 /// The subject of a comparison, and a change that makes it differ.
 type Change = (&'static str, fn(&mut Run));
@@ -36,7 +36,7 @@ fn equal_runs_are_comparable() {
     // The seed and the date do not matter.
     b.drive.seed = 99;
     b.started_at = "2026-11-21T23:33:42+00:00".to_owned();
-    let comparison = compare(&a, &b);
+    let comparison = compare(&a, &b, false);
     assert_eq!(
         (comparison.verdict, &comparison.differences[..]),
         (Verdict::Comparable, &[][..])
@@ -51,7 +51,8 @@ fn equal_runs_are_comparable() {
 
 #[test]
 fn different_work_is_not_comparable_and_gives_no_figures() {
-    let change: [Change; 13] = [
+    let change: [Change; 14] = [
+        ("clients", |run| run.drive.clients = 8),
         ("workload", |run| run.workload.name = "tpcb".to_owned()),
         ("scale", |run| run.workload.scale += 1),
         ("statements", |run| {
@@ -90,7 +91,7 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
         let (a, mut b) = (tpcc_run(), tpcc_run());
         change(&mut b);
         for (a, b) in [(&a, &b), (&b, &a)] {
-            let comparison = compare(a, b);
+            let comparison = compare(a, b, false);
             assert_eq!(comparison.verdict, Verdict::NotComparable, "{subject}");
             assert_eq!(names(&comparison, Severity::Invalid), [subject]);
             assert_eq!(comparison.figures, [], "{subject}");
@@ -100,14 +101,15 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
 
 #[test]
 fn circumstances_are_caveats_and_the_worst_comes_first() {
-    let (a, mut b) = (tpcc_run(), tpcc_run());
+    let (mut a, mut b) = (tpcc_run(), tpcc_run());
+    a.build.version = "0.2.1".to_owned();
     b.build.version = "0.2.0".to_owned();
-    b.drive.clients = 128;
+    b.drive.clients = 65;
     b.server
         .settings
         .insert("shared_buffers".to_owned(), "1GB".into());
     b.state = RunState::Partial;
-    let comparison = compare(&a, &b);
+    let comparison = compare(&a, &b, false);
     assert_eq!(comparison.verdict, Verdict::WithCaveats);
     assert_eq!(
         names(&comparison, Severity::Caveat),
@@ -134,7 +136,7 @@ fn invalid_runs_are_never_comparable() {
         finding: String::new(),
         advice: String::new(),
     }];
-    let comparison = compare(&run, &run);
+    let comparison = compare(&run, &run, false);
     assert_eq!(
         names(&comparison, Severity::Invalid),
         ["invalid by"],
@@ -143,7 +145,62 @@ fn invalid_runs_are_never_comparable() {
     let mut run = tpcc_run();
     run.measured.kinds[0].committed = 0;
     assert_eq!(
-        names(&compare(&run, &run), Severity::Invalid),
+        names(&compare(&run, &run, false), Severity::Invalid),
         ["committed"]
+    );
+}
+
+#[test]
+fn a_setting_that_only_a_newer_document_has_is_unknown() {
+    let older = tpcc_run();
+    let mut newer = tpcc_run();
+    newer.build.version = "0.2.0".to_owned();
+    newer
+        .workload
+        .settings
+        .push(Setting::new("partitions", "4"));
+    let settings = &mut newer.server.settings;
+    settings.insert("work_mem".to_owned(), "4MB".into());
+    settings.insert("fsync".to_owned(), "on".into());
+    for (a, b) in [(&older, &newer), (&newer, &older)] {
+        let comparison = compare(a, b, false);
+        assert_eq!(comparison.verdict, Verdict::WithCaveats);
+        assert_eq!(names(&comparison, Severity::Caveat), ["fsync"]);
+        for name in ["partitions", "work_mem"] {
+            let mut differences = comparison.differences.iter();
+            let found = differences
+                .find(|difference| difference.what == name)
+                .unwrap();
+            assert_eq!(found.severity, Severity::Note);
+            assert!([&found.a, &found.b].contains(&&"unknown".to_owned()));
+        }
+    }
+    // A newer document that lacks a setting of an older one differs.
+    let mut lacking = older.clone();
+    lacking.workload.settings.remove(0);
+    lacking.build.version = "0.2.0".to_owned();
+    assert_eq!(
+        compare(&older, &lacking, false).verdict,
+        Verdict::NotComparable
+    );
+}
+
+#[test]
+fn isolation_levels_refuse() {
+    let with = |name: &str, level: &str| {
+        let mut run = tpcc_run();
+        run.server.settings.insert(name.to_owned(), level.into());
+        run
+    };
+    let committed = with("default_transaction_isolation", "read committed");
+    let serializable = with("default_transaction_isolation", "serializable");
+    let comparison = compare(&committed, &serializable, false);
+    assert_eq!(names(&comparison, Severity::Invalid), ["isolation level"]);
+    let mysql = with("transaction_isolation", "READ-COMMITTED");
+    let maria = with("tx_isolation", "READ-COMMITTED");
+    assert_eq!(compare(&mysql, &maria, false).verdict, Verdict::Comparable);
+    assert_eq!(
+        compare(&committed, &tpcc_run(), false).verdict,
+        Verdict::Comparable
     );
 }

@@ -15,8 +15,6 @@
 //! estimated, and a series that is too autocorrelated yields no result. This keeps the level, both over all
 //! pairs of runs and over those with a result (`tests/statistics.rs`).
 
-use super::{Estimate, difference};
-
 /// Minimum number of values: with fewer, the sum cannot be truncated.
 const MIN_VALUES: usize = 20;
 /// Minimum number of independent values to which the series must be equivalent.
@@ -94,17 +92,6 @@ fn ar1_variance_factor(correlation: f64, n: f64) -> Option<f64> {
     let upper = (corrected + error).max(0.0);
     let factor = (1.0 + upper) / (1.0 - upper);
     (upper < 1.0 && factor < n / 2.0).then(|| factor / (1.0 - factor / n))
-}
-
-/// The ratio of the means of two series, second to first, to first order of its logarithm. `None` if a mean
-/// is not above 0.
-pub fn ratio_of_series(first: &SeriesMean, second: &SeriesMean) -> Option<Estimate> {
-    let side = |series: &SeriesMean| {
-        let level = series.mean;
-        let valid = level > 0.0 && level.is_finite();
-        valid.then(|| [level.ln(), series.variance / level.powi(2), series.dof])
-    };
-    Some(difference(side(first)?, side(second)?))
 }
 
 #[cfg(test)]

@@ -4,14 +4,14 @@
 //! earlier version: `a`, `b`, `differences` and `figures` are those of the first two sides, and the
 //! figures are medians.
 
-use super::Limit;
-use super::sentence::{gate_result, sentences};
-use prony_judge::compare::sides::SidesComparison;
+use super::Limits;
+use super::sentence::sentences;
+use prony_judge::compare::sides::{SidesComparison, runs_needed_usually};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Writes the comparison as one JSON document.
-pub fn write(out: &mut dyn Write, found: &SidesComparison, limit: Option<Limit>) -> io::Result<()> {
+pub fn write(out: &mut dyn Write, found: &SidesComparison, limits: &Limits) -> io::Result<()> {
     let id = |side: usize| match found.sides.get(side).map(|side| side.runs.as_slice()) {
         Some([only]) => Value::from(only.as_str()),
         Some(several) => Value::from(several.join(",")),
@@ -33,22 +33,33 @@ pub fn write(out: &mut dyn Write, found: &SidesComparison, limit: Option<Limit>)
         "differences": first.map(|one| &one.differences),
         "figures": pairs.collect::<Vec<_>>(),
         "caveats": found.caveats,
-        "told": sentences(found, limit),
+        "primary": found.primary,
+        "told": sentences(found, limits),
         "sides": found.sides,
         "against": found.against,
     });
-    if let Some(limit) = limit {
-        let each = found.against.iter().map(|one| {
-            json!({
-                "letter": one.letter,
-                "gate": found.gate(one, limit.allowed),
-                "held": gate_result(found, one, limit).map(|(passed, _)| passed),
+    if found.sides.iter().any(|side| side.runs.len() == 1) {
+        document["runs_needed"] = json!(runs_needed_usually());
+    }
+    if !limits.gates.is_empty() {
+        document["limits"] = found
+            .against
+            .iter()
+            .flat_map(|one| {
+                limits
+                    .results(found, one)
+                    .map(|result| (one.letter, result))
             })
-        });
-        document["limit"] = json!({
-            "slower_by": limit.allowed,
-            "sides": each.collect::<Vec<_>>(),
-        });
+            .map(|(letter, result)| {
+                json!({
+                    "letter": letter,
+                    "limit": result.finding.gate,
+                    "figure": result.finding.figure,
+                    "result": result.finding.result,
+                    "passed": result.passed,
+                })
+            })
+            .collect();
     }
     crate::json::pretty(out, &document)
 }

@@ -1,14 +1,14 @@
 //! A comparison as JUnit XML, for a CI server.
 //!
 //! In: documents, and `judge`'s comparison of them. Out: a suite for each side against the first: one
-//! case for comparability, and one for each figure. Must never: let a name of a document end its
+//! case for comparability, one for each figure, and one for each limit. Must never: let a name of a document end its
 //! attribute or element.
 
-use super::sentence::{gate_result, side_sentence};
-use super::{Limit, side_name};
+use super::sentence::side_sentence;
+use super::{Limits, side_name};
 use crate::text::plain;
 use prony_judge::compare::Verdict;
-use prony_judge::compare::sides::{SideComparison, SidesComparison};
+use prony_judge::compare::sides::{Gate, SideComparison, SidesComparison};
 use prony_store::{Run, Severity};
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
@@ -25,23 +25,23 @@ pub fn write(
     out: &mut dyn Write,
     runs: &[Vec<&Run>],
     found: &SidesComparison,
-    limit: Option<Limit>,
+    limits: &Limits,
 ) -> io::Result<()> {
     let name = |side: usize| match (runs.get(side), found.sides.get(side)) {
-        (Some(runs), Some(side)) => side_name(runs, &side.name),
+        (Some(runs), Some(side)) => side_name(runs, side),
         _ => String::new(),
     };
     let suite = |(place, one): (usize, &SideComparison)| {
         let (second, first) = (name(place + 1), name(0));
         let title = format!("{} ({second}) against A ({first})", one.letter);
-        (title, cases(found, one, limit))
+        (title, cases(found, one, limits))
     };
     let suites: Vec<_> = found.against.iter().enumerate().map(suite).collect();
     let document = document(&suites).map_err(io::Error::other)?;
     out.write_all(document.as_bytes())
 }
 
-fn cases(found: &SidesComparison, one: &SideComparison, limit: Option<Limit>) -> Vec<TestCase> {
+fn cases(found: &SidesComparison, one: &SideComparison, limits: &Limits) -> Vec<TestCase> {
     let mixed = found.sides.iter().filter(|side| {
         let concerned = side.letter == 'A' || side.letter == one.letter;
         concerned && !side.unlike.is_empty()
@@ -62,20 +62,23 @@ fn cases(found: &SidesComparison, one: &SideComparison, limit: Option<Limit>) ->
         },
         failed: one.verdict == Verdict::NotComparable,
     }];
-    let leading = found.leading(one).first().map(|of| of.name.clone());
-    for figure in &one.figures {
-        let mut case = TestCase {
-            name: figure.name.clone(),
-            message: side_sentence(one.letter, figure),
-            failed: false,
-        };
-        let limit = limit.filter(|_| leading.as_ref() == Some(&figure.name));
-        if let Some((passed, text)) = limit.and_then(|limit| gate_result(found, one, limit)) {
-            case.failed = !passed;
-            case.message = format!("{text} {}", case.message);
+    cases.extend(one.figures.iter().map(|figure| TestCase {
+        name: figure.name.clone(),
+        message: side_sentence(one.letter, figure),
+        failed: false,
+    }));
+    cases.extend(limits.results(found, one).map(|result| {
+        TestCase {
+            name: match result.finding.gate {
+                Gate::Slower(_) => "limit: slower",
+                Gate::P99Slower(_) => "limit: p99 slower",
+                Gate::P99Above(_) => "limit: p99",
+            }
+            .to_owned(),
+            message: result.text,
+            failed: !result.passed,
         }
-        cases.push(case);
-    }
+    }));
     cases
 }
 

@@ -5,7 +5,7 @@
 
 use super::sentence::{cautions, headings, no_ratio, sentences};
 use super::{
-    Limit, MAX_CELL_WIDTH, by_severity, describe_workload, figure, interval, mixed_sides,
+    Limits, MAX_CELL_WIDTH, by_severity, describe_workload, figure, interval, mixed_sides,
     side_name, signed,
 };
 use crate::text::{cut, plain};
@@ -20,17 +20,17 @@ pub fn write(
     out: &mut dyn Write,
     runs: &[Vec<&Run>],
     found: &SidesComparison,
-    limit: Option<Limit>,
+    limits: &Limits,
 ) -> io::Result<()> {
     writeln!(out, "**{}**\n", found.label())?;
-    for line in sentences(found, limit) {
+    for line in sentences(found, limits) {
         writeln!(out, "- {}", escape(&line))?;
     }
     if !found.against.is_empty() {
         writeln!(out)?;
     }
     for (side, runs) in found.sides.iter().zip(runs) {
-        let name = code(&side_name(runs, &side.name));
+        let name = code(&side_name(runs, side));
         let what = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));

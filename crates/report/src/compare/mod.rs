@@ -2,26 +2,27 @@
 //!
 //! In: documents, and `judge`'s comparison of them. Out: the verdict, how the sides differ, how far
 //! chance explains it, caveats, and the figures: for a person, as JSON, Markdown or JUnit XML. Must
-//! never: print a ratio that the verdict forbids, or call a difference certain that is based on single
-//! runs.
+//! never: print a ratio that the verdict forbids, or speak of a difference between single runs.
 
 mod json;
 mod junit;
+mod limits;
 mod markdown;
 mod sentence;
 
 pub use json::write as json;
 pub use junit::write as junit;
+pub use limits::Limits;
 pub use markdown::write as markdown;
-pub(crate) use sentence::{ONE_RUN_EACH, sentence};
 use sentence::{cautions, format_interval, headings, no_ratio, sentences};
+pub(crate) use sentence::{one_run_each, sentence};
 
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
-use prony_judge::compare::sides::{FigureComparison, SideComparison, SidesComparison};
+use prony_judge::compare::sides::{FigureComparison, SideComparison, SideSummary, SidesComparison};
 use prony_judge::compare::{Difference, Pair, Unit};
 use prony_store::{Run, Severity};
 use std::io::{self, Write};
@@ -31,15 +32,6 @@ const MAX_CELL_WIDTH: usize = 28;
 
 /// Maximum width of a line that describes a run.
 const MAX_LINE_WIDTH: usize = 95;
-
-/// How much slower than the first a side may be.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Limit {
-    /// As a share of the first side's figure.
-    pub allowed: f64,
-    /// Fail a side also if it is uncertain whether it is within the limit.
-    pub fail_if_unsure: bool,
-}
 
 /// Severities with their headings, the worst first.
 const HEADINGS: [(Severity, &str); 3] = [
@@ -83,12 +75,12 @@ fn describe_workload(run: &Run) -> String {
 }
 
 /// The name of a side: its variant, the id of its only run, or the number of its runs.
-fn side_name(runs: &[&Run], variant: &str) -> String {
-    let number = count_with_noun(runs.len() as u64, "run", "runs");
-    match (runs, variant) {
+fn side_name(runs: &[&Run], side: &SideSummary) -> String {
+    let number = count_with_noun(side.runs.len() as u64, "run", "runs");
+    match (runs, side.name.as_str()) {
         ([only], "") => plain(&only.id),
         (_, "") => number,
-        _ => format!("{}, {number}", plain(variant)),
+        (_, variant) => format!("{}, {number}", plain(variant)),
     }
 }
 
@@ -98,7 +90,7 @@ pub fn write(
     style: &Style,
     runs: &[Vec<&Run>],
     found: &SidesComparison,
-    limit: Option<Limit>,
+    limits: &Limits,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&found.label()))?;
@@ -106,7 +98,7 @@ pub fn write(
         let what = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));
-        let line = format!("{}: {what}", side_name(runs, &side.name));
+        let line = format!("{}: {what}", side_name(runs, side));
         out.line(format!("  {}  {}", side.letter, cut(&line, MAX_LINE_WIDTH)))?;
         if runs.len() > 1 {
             for line in wrap(&plain(&side.runs.join(", ")), MAX_LINE_WIDTH) {
@@ -114,7 +106,7 @@ pub fn write(
             }
         }
     }
-    let sentences = sentences(found, limit);
+    let sentences = sentences(found, limits);
     if !sentences.is_empty() {
         out.line("")?;
     }

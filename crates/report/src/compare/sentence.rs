@@ -3,11 +3,12 @@
 //! In: `judge`'s comparison of the sides. Out: plain text; the only text from documents is names of
 //! figures. Must never: claim more than the interval supports, or hide what it is based on.
 
-use super::Limit;
+use super::{Limits, figure, signed};
 use crate::text::plain;
 use crate::units;
 use prony_judge::compare::sides::{
-    Basis, FigureComparison, GateResult, SideComparison, SidesComparison, Significance,
+    Basis, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
+    runs_needed_usually,
 };
 use prony_judge::compare::{Unit, Verdict};
 
@@ -15,31 +16,69 @@ use prony_judge::compare::{Unit, Verdict};
 const MAX_PERCENT: f64 = 1_000.0;
 
 /// The caution about single runs.
-pub(crate) const ONE_RUN_EACH: &str = "One run each: repeated runs differ too, and two single runs do not show by how much. The \
-     interval of TPS or NOPM is based only on the seconds of these two runs; response times of single \
-     runs have none. Repeat both alternately before you draw conclusions from a small difference.";
+pub(crate) fn one_run_each() -> String {
+    format!(
+        "One run per side: repeated runs of one system differ too, and the seconds of one run do not show by \
+         how much. {} Repeat both alternately.",
+        runs_needed()
+    )
+}
 
-/// One sentence for each leading figure of every side, and, if there is a limit, whether the side is
-/// within it.
-pub(super) fn sentences(found: &SidesComparison, limit: Option<Limit>) -> Vec<String> {
+/// The caution about intervals that assume a distribution.
+const TOO_FEW_FOR_RANKS: &str = "So few runs allow no exact interval: these take the scatter of runs as normal (of their logarithms), and \
+     are too wide if a run was disturbed. Exact intervals need 4 runs per side; 5 if there are up to six sides \
+     besides A.";
+
+/// How many runs a difference takes.
+fn runs_needed() -> String {
+    let needed = runs_needed_usually();
+    format!(
+        "If runs of one system scatter by {}, as is usual on a quiet machine, it takes {} runs per side to find \
+         a difference of {}.",
+        whole_percent(needed.scatter),
+        needed.runs,
+        whole_percent(needed.effect)
+    )
+}
+
+fn whole_percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// One sentence for each leading figure of every side, and whether the side keeps each limit.
+pub(super) fn sentences(found: &SidesComparison, limits: &Limits) -> Vec<String> {
     let each = found.against.iter().flat_map(|one| {
         let leading = found.leading(one).into_iter();
         let figures: Vec<String> = leading
             .map(|figure| side_sentence(one.letter, figure))
             .collect();
-        let gate = limit.and_then(|limit| gate_result(found, one, limit));
-        figures.into_iter().chain(gate.map(|(_, text)| text))
+        let results = limits.results(found, one);
+        let results: Vec<String> = results.map(|result| result.text).collect();
+        figures.into_iter().chain(results)
     });
-    each.collect()
+    let left_out = found.sides.iter().flat_map(left_out_sentences);
+    left_out.chain(each).collect()
 }
 
-/// The column titles of both sides and of the change. Figures of repeats are medians; the change is that of
-/// the means.
+/// The repeats that are left out, one sentence each.
+fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
+    side.left_out.iter().map(|left_out| {
+        format!(
+            "{}: run {} left out: {}.",
+            side.letter,
+            left_out.position,
+            plain(&left_out.reason)
+        )
+    })
+}
+
+/// The column titles of both sides and of the change. Figures of repeats are medians, and so is what the change
+/// is computed from.
 pub(super) fn headings(of: &SideComparison) -> [String; 3] {
     let repeated = |one: &FigureComparison| one.a.values.len() > 1 || one.b.values.len() > 1;
     let letter = of.letter;
     let titles = match of.figures.iter().any(repeated) {
-        true => ["A, median", "{}, median", "{} against A, of means"],
+        true => ["A, median", "{}, median", "{} against A"],
         false => ["A", "{}", "{} against A"],
     };
     titles.map(|title| title.replace("{}", &letter.to_string()))
@@ -52,19 +91,31 @@ pub(super) fn cautions(found: &SidesComparison) -> Vec<String> {
     if figures().next().is_none() {
         return notes;
     }
-    let single = found.sides.iter().all(|side| side.runs.len() == 1);
-    notes.push(match single {
-        true => ONE_RUN_EACH.to_owned(),
-        false => {
-            "Figures are medians of the runs; the change and its interval are of their geometric \
-                  means."
-                .to_owned()
-        }
-    });
-    // Sides that do not compare, or have only response times of single runs, have no interval to
-    // widen.
-    let has_interval =
-        |one: &&SideComparison| one.figures.iter().any(|of| of.significance.is_some());
+    let single_runs = |side: &&SideSummary| side.runs.len() == 1;
+    if found.sides.iter().any(|side| single_runs(&side)) {
+        notes.push(one_run_each());
+    }
+    let intervals = || figures().filter_map(|figure| figure.significance);
+    if let Some(primary) = found
+        .primary
+        .as_ref()
+        .filter(|_| intervals().next().is_some())
+    {
+        notes.push(format!(
+            "Figures are medians of the runs. Only {} is tested. The intervals of the other figures have 95 % each: \
+             with equal sides, one of twenty excludes 0.",
+            plain(primary)
+        ));
+    }
+    if intervals().any(|significance| significance.basis == Basis::Normal) {
+        notes.push(TOO_FEW_FOR_RANKS.to_owned());
+    }
+    // Sides that do not compare, or have single runs, have no interval to widen.
+    let has_interval = |one: &&SideComparison| {
+        one.figures
+            .iter()
+            .any(|of| of.significance.is_some_and(|it| it.p.is_some()))
+    };
     let tested = found.against.iter().filter(has_interval).count();
     if tested > 1 {
         notes.push(format!(
@@ -101,19 +152,20 @@ pub(crate) fn sentence(names: [&str; 2], of: &FigureComparison) -> String {
     let word = if less { "lower" } else { "higher" };
     let Some(significance) = of.significance else {
         return match of.ratio.is_finite() {
-            true => format!(
-                "{name}: {second} is {word} by {size}; {}chance is not ruled out.",
-                match (of.a.values.len(), of.b.values.len()) {
-                    (1, 1) => "single runs give no interval, so ",
-                    _ => "",
-                }
-            ),
+            true => without_statement(names, of),
             false => format!("{name}: there is no ratio."),
         };
     };
     let basis = basis(of, &significance);
     let level = level(&significance);
-    if !significance.difference {
+    let Some(difference) = significance.difference else {
+        return format!(
+            "{name}: {} ({level} interval {}); not tested.",
+            signed(of.ratio),
+            format_interval(&significance)
+        );
+    };
+    if !difference {
         return format!(
             "{name}: no difference found between {first} and {second} ({level} interval {}, \
              {basis}); a difference of {} or more would probably have been found.",
@@ -126,18 +178,31 @@ pub(crate) fn sentence(names: [&str; 2], of: &FigureComparison) -> String {
         true => [1.0 - significance.high, 1.0 - significance.low],
         false => [significance.low - 1.0, significance.high - 1.0],
     };
-    let subject = match (of.unit, significance.basis) {
-        (Unit::Nanoseconds, _) => format!("{second} is {word}"),
-        (Unit::Rate, Basis::Repeats) => format!("{second} is {}", slower_or_faster(less)),
-        // A finding about one run may not hold for its configuration.
-        (Unit::Rate, Basis::WithinOneRun) => {
-            format!("{second}'s single run is {}", slower_or_faster(less))
-        }
+    let direction = match of.unit {
+        Unit::Nanoseconds => word,
+        Unit::Rate => slower_or_faster(less),
     };
     format!(
-        "{name}: {subject} by {size} ({level} interval {} to {}, {basis}).",
+        "{name}: {second} is {direction} by {size} ({level} interval {} to {}, {basis}).",
         share(near).trim_end_matches(" %"),
         share(far)
+    )
+}
+
+/// Both figures with their ratio, and why nothing is said about a difference.
+fn without_statement(names: [&str; 2], of: &FigureComparison) -> String {
+    let [first, second] = names;
+    let [a, b] = [&of.a, &of.b].map(|side| figure(of.unit, side.median));
+    let reason = match [&of.a, &of.b].map(|side| side.values.len()) {
+        [1, 1] => "1 run per side".to_owned(),
+        [1, _] => format!("{first} has 1 run"),
+        [_, 1] => format!("{second} has 1 run"),
+        _ => "a figure is not above 0".to_owned(),
+    };
+    format!(
+        "{}: {first} {a}, {second} {b} ({}); no statement about a difference: {reason}.",
+        plain(&of.name),
+        signed(of.ratio)
     )
 }
 
@@ -156,52 +221,21 @@ pub(super) fn format_change(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
         // With two runs, digits may be false precision.
         percent if percent > MAX_PERCENT => "over +1,000".to_owned(),
-        percent => format!("{percent:+.1}"),
+        // Not -0.0.
+        percent => format!("{:+.1}", (percent * 10.0).round() / 10.0 + 0.0),
     }
 }
 
-/// Whether a side passes the limit, and a sentence about it; `None` without figures.
-pub(super) fn gate_result(
-    found: &SidesComparison,
-    one: &SideComparison,
-    limit: Limit,
-) -> Option<(bool, String)> {
-    let gate = found.gate(one, limit.allowed)?;
-    let name = plain(&found.leading(one).first()?.name);
-    let (letter, allowed) = (one.letter, share(limit.allowed));
-    let (passed, text) = match gate {
-        GateResult::Slower => (
-            false,
-            format!(
-                "{letter} is slower than A by more than {allowed} ({name}): the limit is exceeded."
-            ),
-        ),
-        GateResult::Within => (
-            true,
-            format!(
-                "{letter} is not slower than A by more than {allowed} ({name}): the limit is kept."
-            ),
-        ),
-        GateResult::Unsure => (
-            !limit.fail_if_unsure,
-            format!(
-                "These runs do not show whether {letter} is slower than A by more than {allowed} \
-                 ({name}); repeat both alternately, more often."
-            ),
-        ),
-    };
-    Some((passed, text))
-}
-
-/// `5 runs each`, `5 and 4 runs`, or that the basis is the seconds of single runs.
+/// `5 runs each`, `5 and 4 runs`, and whether that assumes normal scatter.
 fn basis(of: &FigureComparison, significance: &Significance) -> String {
     let [a, b] = [&of.a, &of.b].map(|sample| sample.values.len() as u64);
+    let runs = match a == b {
+        true => format!("{} runs each", units::count(a)),
+        false => format!("{} and {} runs", units::count(a), units::count(b)),
+    };
     match significance.basis {
-        Basis::WithinOneRun => {
-            "from the seconds of one run each, so without the variation between runs".to_owned()
-        }
-        Basis::Repeats if a == b => format!("{} runs each", units::count(a)),
-        Basis::Repeats => format!("{} and {} runs", units::count(a), units::count(b)),
+        Basis::Ranks => runs,
+        Basis::Normal => format!("{runs}, scatter taken as normal"),
     }
 }
 

@@ -4,7 +4,7 @@ mod names;
 
 use super::*;
 use crate::sample_run::closed;
-use prony_judge::compare::sides::{Side, compare_sides};
+use prony_judge::compare::sides::{CompareOptions, Gate, Side, compare_sides};
 use prony_store::IndustryMetric;
 
 /// Contains what could act as markup, a table cell, a line break or a control code in some format.
@@ -34,7 +34,7 @@ struct Shown {
     xml: String,
 }
 
-fn shown_as(name: &str, sides: &[Vec<Run>], limit: Option<Limit>) -> Shown {
+fn shown_as(name: &str, sides: &[Vec<Run>], limits: &Limits) -> Shown {
     let runs: Vec<Vec<&Run>> = sides.iter().map(|runs| runs.iter().collect()).collect();
     let named: Vec<Side<'_>> = runs
         .iter()
@@ -43,25 +43,25 @@ fn shown_as(name: &str, sides: &[Vec<Run>], limit: Option<Limit>) -> Shown {
             runs: runs.clone(),
         })
         .collect();
-    let found = compare_sides(&named);
+    let found = compare_sides(&named, &CompareOptions::default());
     let text = |view: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
         let mut out = Vec::new();
         view(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
     let style = Style::plain();
-    let read = text(&|out| json(out, &found, limit));
+    let read = text(&|out| json(out, &found, limits));
     Shown {
-        text: text(&|out| write(out, &style, &runs, &found, limit)),
+        text: text(&|out| write(out, &style, &runs, &found, limits)),
         json: serde_json::from_str(&read).unwrap(),
-        markdown: text(&|out| markdown(out, &runs, &found, limit)),
-        xml: text(&|out| junit(out, &runs, &found, limit)),
+        markdown: text(&|out| markdown(out, &runs, &found, limits)),
+        xml: text(&|out| junit(out, &runs, &found, limits)),
         found,
     }
 }
 
 fn shown(sides: &[Vec<Run>]) -> Shown {
-    shown_as("", sides, None)
+    shown_as("", sides, &Limits::default())
 }
 
 const STEADY: [f64; 3] = [9_900.0, 10_000.0, 10_100.0];
@@ -76,40 +76,79 @@ fn comparable_runs_have_a_ratio_and_a_caution() {
         of.text
     );
     assert!(
-        of.text.contains("+10.0 %") && of.text.contains("One run each"),
+        of.text.contains("+10.0 %") && of.text.contains("One run per side"),
         "{}",
         of.text
     );
     assert!(of.text.contains("repeats"), "{}", of.text);
     let words = of.text.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
-        "TPS: B is higher by 10.0 %; single runs give no interval, so chance is not ruled out.",
-        "p99: B is lower by 9.1 %; single runs give no interval, so",
-        "response times of single runs have none.",
+        "TPS: A 10,000, B 11,000 (+10.0 %); no statement about a difference: 1 run per side.",
+        "p99: A 10.0 ms, B 9.09 ms (-9.1 %); no statement about a difference: 1 run per side.",
+        "it takes 5 runs per side to find a difference of 5 %.",
     ] {
         assert!(words.contains(expected), "{expected}:\n{}", of.text);
     }
+    for verdict in ["faster", "slower", "higher", "lower"] {
+        assert!(!words.contains(verdict), "{verdict}:\n{}", of.text);
+    }
     let p99 = |line: &&str| line.trim_start().starts_with("p99 ") && line.ends_with(" none");
     assert!(of.text.lines().any(|line| p99(&line)), "{}", of.text);
+    assert_eq!(of.json["runs_needed"]["runs"], 5);
+    assert_eq!(of.json["against"][0]["figures"][0].get("found"), None);
+    let several = shown(&[vec![run("a", 10_000.0)], runs("b", &STEADY)]);
+    let told = several.json["told"][0].as_str().unwrap();
+    assert!(
+        told.ends_with("(+0.0 %); no statement about a difference: A has 1 run."),
+        "{told}"
+    );
+    assert!(several.text.contains("it takes 5 runs"), "{}", several.text);
+}
+
+/// However far apart the seconds of two single runs are, they are not a basis for a verdict.
+#[test]
+fn seconds_of_single_runs_give_no_verdict() {
+    let seconds = |id: &str, tps: f64| {
+        let mut run = run(id, tps);
+        let second = run.series[1].clone();
+        let each = (0..60_u32).map(|at| prony_store::Second {
+            at_s: f64::from(at),
+            committed: tps as u64 + u64::from(at * at * 7919 % 101),
+            ..second.clone()
+        });
+        run.series = each.collect();
+        run.events.clear();
+        vec![run]
+    };
+    let of = shown(&[seconds("a", 10_000.0), seconds("b", 4_000.0)]);
+    let sentence = of.json["told"][0].as_str().unwrap();
+    assert_eq!(
+        sentence,
+        "TPS: A 10,000, B 4,000 (-60.0 %); no statement about a difference: 1 run per side."
+    );
 }
 
 #[test]
 fn repeats_are_reported_with_their_interval() {
-    let of = shown_as("", &[runs("a", &STEADY), runs("b", &FASTER)], None);
+    let of = shown_as(
+        "",
+        &[runs("a", &STEADY), runs("b", &FASTER)],
+        &Limits::default(),
+    );
     assert!(of.text.starts_with("COMPARABLE\n"), "{}", of.text);
     let tps = "TPS: B is faster by 10.0 % (95 % interval 7.";
     assert!(
-        of.text.contains(tps) && of.text.contains("3 runs each)"),
+        of.text.contains(tps) && of.text.contains("3 runs each, scatter"),
         "{}",
         of.text
     );
     assert!(
         of.text
-            .contains("p99: B is lower by 9.1 % (95 % interval 7."),
+            .contains("p99: -9.1 % (95 % interval -11.0 to -7.1 %); not tested."),
         "{}",
         of.text
     );
-    assert!(!of.text.contains("One run each"));
+    assert!(!of.text.contains("One run per side"));
     let of = shown(&[runs("a", &FASTER), runs("b", &STEADY)]);
     assert!(of.text.contains("TPS: B is slower by 9.1 %"), "{}", of.text);
     let same = shown(&[
@@ -139,32 +178,6 @@ fn very_large_changes_are_not_printed_in_digits() {
         "{}",
         of.text
     );
-    let seconds = |id: &str, tps: f64| {
-        let mut run = run(id, tps);
-        let second = run.series[1].clone();
-        let each = (0..60_u32).map(|at| prony_store::Second {
-            at_s: f64::from(at),
-            committed: tps as u64 + u64::from(at * at * 7919 % 101),
-            ..second.clone()
-        });
-        run.series = each.collect();
-        vec![run]
-    };
-    let mut sides = [seconds("a", 10_000.0), seconds("b", 9_000.0)];
-    for side in &mut sides {
-        side[0].events.clear();
-    }
-    let of = shown(&sides);
-    let sentence = of.json["told"][0].as_str().unwrap();
-    assert!(
-        sentence.starts_with("TPS: B's single run is slower by 10.0 % (95 % interval "),
-        "{sentence}"
-    );
-    assert!(
-        sentence
-            .ends_with("from the seconds of one run each, so without the variation between runs)."),
-        "{sentence}"
-    );
 }
 
 #[test]
@@ -178,7 +191,7 @@ fn incomparable_runs_have_no_ratio() {
     for text in [&of.text, &of.markdown, &of.xml] {
         assert!(
             !text.contains("against A |")
-                && !text.contains("of means |")
+                && !text.contains("interval |")
                 && !text.contains('\u{1b}'),
             "{text}"
         );
@@ -200,11 +213,11 @@ fn json_contains_the_whole_comparison() {
     for run in &mut b {
         run.drive.clients += 1;
     }
-    let limit = Limit {
-        allowed: 0.03,
-        fail_if_unsure: false,
+    let limits = Limits {
+        gates: vec![Gate::Slower(0.03)],
+        ..Limits::default()
     };
-    let read = shown_as("", &[a, b], Some(limit)).json;
+    let read = shown_as("", &[a, b], &limits).json;
     assert_eq!(read["verdict"], "with_caveats");
     assert_eq!(read["differences"][0]["what"], "clients");
     assert_eq!(
@@ -217,9 +230,19 @@ fn json_contains_the_whole_comparison() {
     );
     let first = &read["against"][0]["figures"][0];
     assert_eq!(first["b"]["values"][2], 11_100.0);
-    assert_eq!(first["found"]["basis"], "repeats");
+    assert_eq!(first["found"]["basis"], "normal");
+    let other = &read["against"][0]["figures"][1]["found"];
+    assert!(
+        other.get("difference").is_none() && other.get("p").is_none(),
+        "{other}"
+    );
+    assert_eq!(read["primary"], "TPS");
     assert_eq!(first["found"]["difference"], true);
-    assert_eq!(read["limit"]["sides"][0]["held"], true);
+    assert_eq!(
+        read["limits"][0],
+        serde_json::json!({"letter": "B", "limit": {"slower": 0.03}, "figure": "TPS",
+            "result": "kept", "passed": true})
+    );
     let single = shown(&[vec![run("a", 1.0)], vec![run("b", 1.0)]]).json;
     assert_eq!((&single["a"], &single["b"]), (&"a".into(), &"b".into()));
 }
@@ -227,28 +250,52 @@ fn json_contains_the_whole_comparison() {
 #[test]
 fn a_limit_is_exceeded_kept_or_undecided() {
     let sides = |tps: &[f64]| [runs("a", &STEADY), runs("b", tps)];
-    let limit = |fail_if_unsure| {
-        Some(Limit {
-            allowed: 0.03,
-            fail_if_unsure,
-        })
+    let limits = |pass_undecided| Limits {
+        gates: vec![Gate::Slower(0.03)],
+        pass_undecided,
     };
-    let of = shown_as("", &sides(&[9_000.0, 9_100.0, 9_050.0]), limit(false));
+    let of = shown_as("", &sides(&[9_000.0, 9_100.0, 9_050.0]), &limits(true));
     assert!(
         of.text
             .contains("B is slower than A by more than 3.0 % (TPS): the limit is exceeded.")
     );
     assert!(of.xml.contains("failures=\"1\"") && of.xml.contains("<failure message=\"B is slower"));
-    assert_eq!(of.json["limit"]["sides"][0]["gate"], "slower");
-    let of = shown_as("", &sides(&STEADY), limit(false));
+    assert_eq!(of.json["limits"][0]["result"], "exceeded");
+    let of = shown_as("", &sides(&STEADY), &limits(false));
     assert!(of.markdown.contains("the limit is kept"), "{}", of.markdown);
     assert!(of.xml.contains("failures=\"0\""));
     let vague = sides(&[9_600.0, 9_700.0, 9_800.0]);
-    for (fail_if_unsure, failures) in [(false, "failures=\"0\""), (true, "failures=\"1\"")] {
-        let of = shown_as("", &vague, limit(fail_if_unsure));
-        assert!(of.text.contains("These runs do not show"), "{}", of.text);
-        assert!(of.xml.contains(failures), "{}", of.xml);
+    let single = [vec![run("a", 10_000.0)], vec![run("b", 4_000.0)]];
+    for (pass, failures) in [(true, "failures=\"0\""), (false, "failures=\"1\"")] {
+        for sides in [&vague[..], &single] {
+            let of = shown_as("", sides, &limits(pass));
+            assert!(of.text.contains("These runs do not show"), "{}", of.text);
+            assert!(of.xml.contains(failures), "{}", of.xml);
+            assert_eq!(of.json["limits"][0]["result"], "undecided");
+            assert_eq!(of.json["limits"][0]["passed"], pass);
+        }
     }
+}
+
+#[test]
+fn limits_of_the_99th_percentile_name_it() {
+    let limits = Limits {
+        gates: vec![Gate::P99Slower(0.05), Gate::P99Above(9e6)],
+        ..Limits::default()
+    };
+    let of = shown_as("", &[runs("a", &FASTER), runs("b", &STEADY)], &limits);
+    let told: Vec<&str> = of.json["told"].as_array().unwrap()[2..]
+        .iter()
+        .map(|text| text.as_str().unwrap())
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "B is slower than A by more than 5.0 % (p99): the limit is exceeded.",
+            "The 99th percentile of B's response times is above 9.00 ms: the limit is exceeded.",
+        ]
+    );
+    assert!(of.xml.contains("failures=\"2\""), "{}", of.xml);
 }
 
 #[test]
@@ -265,7 +312,7 @@ fn each_of_several_sides_has_its_own_section() {
     assert_eq!(of.xml.matches("<testsuite ").count(), 2);
     assert!(
         of.markdown
-            .contains("| | A, median | C, median | C against A, of means | interval |"),
+            .contains("| | A, median | C, median | C against A | interval |"),
         "{}",
         of.markdown
     );

@@ -10,11 +10,11 @@ use super::one::{severity_class, title};
 use super::seconds::{end_s, group_size, throughput};
 use super::table::{end, row, row_at, table, table_with_id, text_row};
 use super::{section, variants};
-use crate::compare::{ONE_RUN_EACH, by_severity, change, figure, sentence};
+use crate::compare::{by_severity, change, figure, one_run_each, sentence};
 use crate::terminal::{nothing_measured, verdict_text};
 use crate::text::plain;
 use crate::units::{self, or_dash, time_or_dash};
-use prony_judge::compare::sides::{Side, compare_sides};
+use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
 use prony_judge::compare::{Comparison, Difference, Verdict, compare};
 use prony_store::{Run, Severity};
 use std::fmt::{self, Write};
@@ -99,7 +99,7 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
             for ((id, heading), index) in sections.iter().zip(indexes) {
                 let (number, other) = (index + 1, &documents[*index].run);
                 section(out, 2, id, heading)?;
-                pair(out, number, &compare(first, other))?;
+                pair(out, number, &compare(first, other, false))?;
                 write_significance(out, number, first, other)?;
                 out.push_str("</section>\n");
             }
@@ -182,13 +182,13 @@ fn variant(run: &Run) -> String {
     }
 }
 
-/// Writes the significance of the differences in the main figures; nothing if the two runs do not compare.
+/// Writes sentences on the main figures; nothing if the two runs do not compare.
 fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Result {
     let side = |run| Side {
         name: String::new(),
         runs: vec![run],
     };
-    let comparison = compare_sides(&[side(first), side(other)]);
+    let comparison = compare_sides(&[side(first), side(other)], &CompareOptions::default());
     let second = format!("run {number}");
     let sides = comparison.against.iter();
     for figure in sides.flat_map(|side| comparison.leading(side)) {
@@ -314,5 +314,5 @@ fn figures(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Res
         row(out, Escaped(&pair.name), &[first, second, change(pair)])?;
     }
     end(out)?;
-    writeln!(out, "<p>{ONE_RUN_EACH}</p>")
+    writeln!(out, "<p>{}</p>", one_run_each())
 }

@@ -11,7 +11,9 @@ use super::table::{end, row, table};
 use crate::compare::{figure, interval, sentence, signed};
 use crate::experiment::counted_runs;
 use crate::units::{self, or_dash};
-use prony_judge::compare::sides::{Side, SideComparison, SidesComparison, compare_sides};
+use prony_judge::compare::sides::{
+    CompareOptions, Side, SideComparison, SidesComparison, compare_sides,
+};
 use prony_judge::experiment::{Spread, all_have_nopm, variant_names, variants};
 use prony_store::Run;
 use std::fmt::{self, Write};
@@ -73,7 +75,7 @@ pub fn compare_variants(names: &[String], runs: &[&Run]) -> SidesComparison {
             runs: runs.iter().copied().filter(is_of_variant).collect(),
         }
     });
-    compare_sides(&sides.collect::<Vec<Side>>())
+    compare_sides(&sides.collect::<Vec<Side>>(), &CompareOptions::default())
 }
 
 /// Writes the comparison of a variant with the first, by the medians of their repeats.
@@ -87,7 +89,7 @@ pub fn write_comparison(
         out.push_str("<p>No ratio is given, because it would mislead.</p>\n");
     } else {
         let [first, second] = names.map(|name| format!("{name}, median"));
-        let columns = ["figure", &first, &second, "change, of means", "interval"];
+        let columns = ["figure", &first, &second, "change", "interval"];
         table(out, "Figures", &columns)?;
         for pair in &comparison.figures {
             let [first, second] = [&pair.a, &pair.b].map(|side| figure(pair.unit, side.median));

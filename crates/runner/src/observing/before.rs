@@ -7,7 +7,7 @@ use super::{Observation, ServerObserverOptions, WithOrigin, add_missing, convert
 use crate::error::Error;
 use prony_server::Control;
 use prony_server::observe::machine::{
-    Exporter, MachineReading, find_colocation, read_this_machine,
+    Exporter, MachineReading, describe_this_machine, find_colocation, read_this_machine,
 };
 use prony_server::observe::{CounterReader, ServerFacts, read_server_state, round_trip};
 use prony_store::{Observed, ObservedTopic, RoundTrip, ServerMachine};
@@ -42,7 +42,13 @@ pub(crate) fn observe_before(
     };
     let machine = match &exporter {
         Some((exporter, reading)) => Some((exporter.name(), reading.clone())),
-        None if colocation.shared == Some(true) => Some(("/proc".to_owned(), read_this_machine())),
+        None if colocation.shared == Some(true) => {
+            let reading = MachineReading {
+                description: describe_this_machine(),
+                ..read_this_machine()
+            };
+            Some(("/proc".to_owned(), reading))
+        }
         None => None,
     };
     match machine {
@@ -50,6 +56,9 @@ pub(crate) fn observe_before(
             observed.machine.source = Some(source);
             observed.machine.cpus = u32::try_from(reading.cpus.len()).ok().filter(|n| *n > 0);
             observed.machine.memory_bytes = reading.memory_bytes;
+            observed.machine.cpu = reading.description.cpu;
+            observed.machine.kernel = reading.description.kernel;
+            observed.machine.storage = reading.description.storage;
         }
         None => {
             let reason = format!(

@@ -1,17 +1,14 @@
 //! The figures of two sides, and how far chance explains their ratio.
 //!
-//! In: Runs that compare. Out: medians, ratios and intervals, each interval with its basis. Must never: treat
-//! the seconds of one run as repeats.
+//! In: Runs that compare. Out: medians, ratios and intervals, each interval with its basis. Must never: say
+//! anything about a difference if a side has a single run.
 
 use super::SideComparison;
-use crate::compare::{MEAN, TPS, Unit, values};
-use crate::statistics::{
-    Estimate, SeriesMean, coefficient_of_variation, holm, median, ratio_of_series, series_mean,
-    welch,
-};
-use crate::steady::per_second_rates;
+use super::evidence::Evidence;
+use crate::compare::{MEAN, P99, TPS, Unit, values};
+use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
 use crate::thresholds::PERCENTILE_STEP;
-use prony_store::{MetricName, Run, Second};
+use prony_store::{MetricName, Run};
 use serde::Serialize;
 
 /// One figure of both sides.
@@ -25,13 +22,13 @@ pub struct FigureComparison {
     pub a: FigureSample,
     /// The other side's values.
     pub b: FigureSample,
-    /// The other side divided by the first: the ratio of the geometric means of their runs.
+    /// The other side divided by the first: the ratio of the medians of their runs.
     pub ratio: f64,
     /// How far chance explains the ratio; absent if it cannot be estimated.
     #[serde(rename = "found", skip_serializing_if = "Option::is_none")]
     pub significance: Option<Significance>,
     #[serde(skip)]
-    estimate: Option<(Basis, Estimate)>,
+    evidence: Option<Evidence>,
 }
 
 /// The values of one figure on one side.
@@ -46,79 +43,104 @@ pub struct FigureSample {
     pub values: Vec<f64>,
 }
 
-/// The basis of an interval.
+/// What an interval assumes about the runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The differences between the runs of each side.
-    Repeats,
-    /// The seconds of one run on each side: differences between runs are not covered.
-    WithinOneRun,
+    /// Their ranks, without an assumption about their distribution.
+    Ranks,
+    /// The logarithms of their figures are taken as normally distributed: too few runs for ranks.
+    Normal,
 }
 
 /// How far chance explains a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Significance {
-    /// Its basis.
+    /// What the interval assumes.
     pub basis: Basis,
-    /// Whether chance does not explain the ratio.
-    pub difference: bool,
-    /// Confidence level of the interval: 0.95, and more if several sides are compared.
+    /// Whether chance does not explain the ratio; absent for figures other than the primary one, which are not
+    /// tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<bool>,
+    /// Least confidence level of the interval: 0.95, and more for the primary figure of several sides.
     pub level: f64,
     /// Lower end of the interval of the ratio.
     pub low: f64,
     /// Upper end of the interval of the ratio.
     pub high: f64,
-    /// Probability that two equal sides differ by as much; adjusted for several sides (Holm).
-    pub p: f64,
+    /// Probability that two equal sides differ by as much; adjusted for several sides (Holm). Absent for figures
+    /// that are not tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
     /// The smallest difference that the test would have found with a probability of 80 %, a share.
     pub detectable: f64,
 }
 
-/// Whether a side is slower than the limit allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateResult {
-    /// The side is slower: the whole interval is beyond the limit.
-    Slower,
-    /// The side is not slower: the whole interval is within the limit.
-    Within,
-    /// The runs do not decide it: the limit is inside the interval.
-    Unsure,
+/// How many runs it takes to find a difference, told where a side has only one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RunsNeeded {
+    /// The difference, a share.
+    pub effect: f64,
+    /// The assumed scatter of runs of one system, a share.
+    pub scatter: f64,
+    /// Runs per side with which the difference would probably be found.
+    pub runs: usize,
 }
 
-impl FigureComparison {
-    /// Whether the other side is slower than the first by more than the share `allowed`.
-    pub(super) fn gate(&self, allowed: f64) -> GateResult {
-        let Some(significance) = self.significance.filter(|it| it.basis == Basis::Repeats) else {
-            return GateResult::Unsure;
-        };
-        // How much slower, as shares of the first side's value.
-        let (nearest, farthest) = match self.unit {
-            Unit::Rate => (1.0 - significance.high, 1.0 - significance.low),
-            Unit::Nanoseconds => (significance.low - 1.0, significance.high - 1.0),
-        };
-        match () {
-            () if nearest > allowed => GateResult::Slower,
-            () if farthest <= allowed => GateResult::Within,
-            () => GateResult::Unsure,
+/// The difference for which [`RunsNeeded`] counts runs.
+const USUAL_EFFECT: f64 = 0.05;
+/// The usual coefficient of variation of runs on a machine of one's own; shared ones scatter more.
+const USUAL_SCATTER: f64 = 0.02;
+
+/// The runs per side for a difference of 5 % at the usual scatter.
+pub fn runs_needed_usually() -> RunsNeeded {
+    RunsNeeded {
+        effect: USUAL_EFFECT,
+        scatter: USUAL_SCATTER,
+        runs: runs_needed(USUAL_EFFECT, USUAL_SCATTER),
+    }
+}
+
+/// The name of the primary figure: the requested one; otherwise throughput, or, for a load at a rate, the 99th
+/// percentile. It is one that all sides with figures have, if there is one.
+pub(super) fn primary_name(
+    sides: &[Vec<FigureComparison>],
+    paced: bool,
+    requested: Option<&str>,
+) -> Option<String> {
+    let compared = || sides.iter().filter(|figures| !figures.is_empty());
+    let all_have = |name: &&str| {
+        let mut sides = compared();
+        sides.all(|figures| figures.iter().any(|figure| figure.name == **name))
+    };
+    let preferred = match paced {
+        true => [P99, MetricName::NOPM, TPS],
+        false => [MetricName::NOPM, TPS, P99],
+    };
+    let first = compared().next()?;
+    // Imported runs may have none of these.
+    let others = first.iter().map(|figure| figure.name.as_str());
+    let mut names = requested.into_iter().chain(preferred).chain(others);
+    names.find(all_have).map(str::to_owned)
+}
+
+/// The leading figures, most important first: the primary one, and the most important one of the other unit.
+pub(super) fn leading<'a>(
+    figures: &'a [FigureComparison],
+    primary: Option<&str>,
+) -> Vec<&'a FigureComparison> {
+    let named = |name: &str| figures.iter().find(|figure| figure.name == name);
+    let primary = primary.and_then(named);
+    let of_unit = |unit: Unit| figures.iter().find(move |figure| figure.unit == unit);
+    let second = match primary.map(|figure| figure.unit) {
+        Some(Unit::Rate) => named(P99).or(of_unit(Unit::Nanoseconds)),
+        Some(Unit::Nanoseconds) => {
+            let throughput = named(MetricName::NOPM).or(named(TPS));
+            throughput.or(of_unit(Unit::Rate))
         }
-    }
-}
-
-/// The leading figures, most important first: throughput and the 99th percentile, in reverse order for a
-/// load at a rate.
-pub(super) fn leading(figures: &[FigureComparison], paced: bool) -> Vec<&FigureComparison> {
-    let with_unit = |unit: Unit| figures.iter().filter(move |figure| figure.unit == unit);
-    let with_name = |unit, name: &str| with_unit(unit).find(|figure| figure.name == name);
-    let throughput = with_name(Unit::Rate, MetricName::NOPM).or(with_name(Unit::Rate, TPS));
-    let throughput = throughput.or(with_unit(Unit::Rate).next());
-    let response = with_name(Unit::Nanoseconds, "p99").or(with_unit(Unit::Nanoseconds).next());
-    let mut leading: Vec<&FigureComparison> = throughput.into_iter().chain(response).collect();
-    if paced {
-        leading.reverse();
-    }
-    leading
+        None => None,
+    };
+    primary.into_iter().chain(second).collect()
 }
 
 /// The figures that all runs of both sides have, in the first side's order.
@@ -141,23 +163,35 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
             Unit::Nanoseconds if name != MEAN => PERCENTILE_STEP,
             _ => 0.0,
         };
-        let estimate = match (first, second) {
-            ([a], [b]) => {
-                estimate_within_runs(name, a, b).map(|estimate| (Basis::WithinOneRun, estimate))
-            }
-            _ => welch(&a, &b, step).map(|estimate| (Basis::Repeats, estimate)),
-        };
         Some(FigureComparison {
             name: name.clone(),
             unit: *unit,
-            ratio: (mean_log(&b) - mean_log(&a)).exp(),
+            ratio: median(&b) / median(&a),
+            evidence: Evidence::of(&a, &b, step),
             a: FigureSample::new(a),
             b: FigureSample::new(b),
             significance: None,
-            estimate,
         })
     });
     comparisons.collect()
+}
+
+impl FigureComparison {
+    /// The interval at a level of `1 - alpha`, without a test.
+    fn significance_at(&self, basis: Basis, alpha: f64) -> Option<Significance> {
+        let evidence = self.evidence.as_ref()?;
+        let [low, high] = evidence.interval(basis, alpha)?;
+        Some(Significance {
+            basis,
+            difference: None,
+            level: 1.0 - alpha,
+            // A wider interval keeps its level; it never excludes the ratio beside it.
+            low: low.min(self.ratio),
+            high: high.max(self.ratio),
+            p: None,
+            detectable: evidence.detectable(basis, alpha)? - 1.0,
+        })
+    }
 }
 
 impl FigureSample {
@@ -170,76 +204,38 @@ impl FigureSample {
     }
 }
 
-fn mean_log(values: &[f64]) -> f64 {
-    values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64
-}
-
-/// The ratio of two runs by their seconds, which count committed transactions: the basis for throughput,
-/// and for new orders, which are a random share of the transactions.
-fn estimate_within_runs(name: &str, a: &Run, b: &Run) -> Option<Estimate> {
-    let rate = |run: &Run| {
-        values(run)
-            .into_iter()
-            .find(|figure| figure.0 == name)
-            .map(|figure| figure.2)
-    };
-    let mean_rate = |run: &Run| -> Option<SeriesMean> {
-        let mut mean = series_mean(&per_second_rates(run, |second: &Second| second.committed)?)?;
-        if name == MetricName::NOPM {
-            let orders = rate(run)? / 60.0 * run.measured.length_s;
-            mean.variance += mean.mean.powi(2) / orders;
-        }
-        Some(mean)
-    };
-    let mut estimate = match name {
-        TPS | MetricName::NOPM => ratio_of_series(&mean_rate(a)?, &mean_rate(b)?)?,
-        _ => return None,
-    };
-    // The ratio is that of the figures: whole seconds may leave out an edge of the window.
-    estimate.log_ratio = (rate(b)? / rate(a)?).ln();
-    estimate.log_ratio.is_finite().then_some(estimate)
-}
-
-/// Decides which figures differ. For each figure, the comparisons of all sides with the first are one family
-/// of tests.
-pub(super) fn decide_significance(against: &mut [SideComparison], alpha: f64) {
-    let figures = against.iter().flat_map(|comparison| &comparison.figures);
-    let mut names: Vec<(String, Unit)> = Vec::new();
-    for figure in figures {
-        if !names
-            .iter()
-            .any(|known| known.0 == figure.name && known.1 == figure.unit)
-        {
-            names.push((figure.name.clone(), figure.unit));
-        }
+/// Decides whether the primary figure differs: the comparisons of all sides with the first are one family of
+/// tests. The other figures get an interval and no test.
+pub(super) fn decide_significance(
+    against: &mut [SideComparison],
+    primary: Option<&str>,
+    alpha: f64,
+) {
+    let figures = against.iter_mut().flat_map(|side| &mut side.figures);
+    let (primary, others): (Vec<_>, Vec<_>) = figures
+        .filter(|figure| figure.evidence.is_some())
+        .partition(|figure| Some(figure.name.as_str()) == primary);
+    for figure in others {
+        let basis = figure.evidence.as_ref().map(|it| it.basis(alpha));
+        figure.significance = basis.and_then(|basis| figure.significance_at(basis, alpha));
     }
-    for (name, unit) in names {
-        let same_figure = against.iter_mut().filter_map(|comparison| {
-            let mut figures = comparison.figures.iter_mut();
-            figures.find(|figure| {
-                figure.name == name && figure.unit == unit && figure.estimate.is_some()
-            })
+    // The basis is chosen before anything is known of the figures.
+    let strictest = alpha / primary.len().max(1) as f64;
+    let bases_and_p = primary.iter().filter_map(|figure| {
+        let evidence = figure.evidence.as_ref()?;
+        let basis = evidence.basis(strictest);
+        Some((basis, evidence.p(basis)))
+    });
+    let (bases, p_values): (Vec<Basis>, Vec<f64>) = bases_and_p.unzip();
+    let results = holm(&p_values, alpha);
+    for ((figure, basis), result) in primary.into_iter().zip(bases).zip(results) {
+        let significance = figure.significance_at(basis, result.alpha);
+        figure.significance = significance.map(|significance| Significance {
+            difference: Some(
+                result.significant && (significance.low > 1.0 || significance.high < 1.0),
+            ),
+            p: Some(result.adjusted_p),
+            ..significance
         });
-        let mut same_figure: Vec<&mut FigureComparison> = same_figure.collect();
-        let estimates: Vec<(Basis, Estimate)> = same_figure
-            .iter()
-            .filter_map(|figure| figure.estimate)
-            .collect();
-        let p_values: Vec<f64> = estimates.iter().map(|(_, estimate)| estimate.p()).collect();
-        let results = holm(&p_values, alpha);
-        for ((figure, (basis, estimate)), result) in
-            same_figure.iter_mut().zip(estimates).zip(results)
-        {
-            let [low, high] = estimate.interval(result.alpha);
-            figure.significance = Some(Significance {
-                basis,
-                difference: result.significant,
-                level: 1.0 - result.alpha,
-                low,
-                high,
-                p: result.adjusted_p,
-                detectable: estimate.detectable(result.alpha) - 1.0,
-            });
-        }
     }
 }

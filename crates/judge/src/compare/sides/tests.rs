@@ -2,6 +2,8 @@
 //!
 //! Longer than 400 lines: the cases vary the same runs.
 
+mod tested;
+
 use super::*;
 use crate::formatting::percent;
 use crate::sample::{healthy, healthy_at_rate, with_series};
@@ -38,7 +40,7 @@ fn compare(sides: &[&[Run]]) -> SidesComparison {
             runs: runs.iter().collect(),
         })
         .collect();
-    compare_sides(&sides)
+    compare_sides(&sides, &CompareOptions::default())
 }
 
 fn caveat_names(comparison: &SidesComparison) -> Vec<&str> {
@@ -71,9 +73,11 @@ fn repeats_give_an_interval_and_the_median() {
         "not the best"
     );
     let significance = tps.significance.unwrap();
-    assert_eq!(significance.basis, Basis::Repeats);
+    assert_eq!(significance.basis, Basis::Normal);
     assert!(
-        significance.difference && significance.low > 1.0 && significance.high > tps.ratio,
+        significance.difference == Some(true)
+            && significance.low > 1.0
+            && significance.high > tps.ratio,
         "{significance:?}"
     );
     assert_eq!(significance.level, 0.95);
@@ -91,7 +95,7 @@ fn equal_sides_show_no_difference_and_report_the_detectable_one() {
     let comparison = compare(&[&a, &b]);
     let significance = comparison.against[0].figures[0].significance.unwrap();
     assert!(
-        !significance.difference && significance.low < 1.0 && significance.high > 1.0,
+        significance.difference == Some(false) && significance.low < 1.0 && significance.high > 1.0,
         "{significance:?}"
     );
     assert!(
@@ -117,54 +121,53 @@ fn few_repeats_and_scattered_repeats_are_caveats() {
     );
 }
 
+/// However many seconds a single run has, they say nothing about the next run.
 #[test]
-fn single_runs_are_compared_by_their_seconds() {
+fn a_single_run_on_a_side_allows_no_statement_about_a_difference() {
     let counts = |level: u64| -> Vec<u64> {
         let noise = |at: u64| (at * at * 7919 + 104_729) % 397;
-        (0..120).map(|at| level + noise(at)).collect()
+        (0..600).map(|at| level + noise(at)).collect()
     };
     let mut a = with_series(&counts(16_000));
-    let mut b = with_series(&counts(17_000));
+    let mut b = with_series(&counts(6_400));
     (a.id, b.id) = ("a".to_owned(), "b".to_owned());
-    b.measured.kinds[0].tps = 17_000.0;
-    for run in [&mut a, &mut b] {
+    b.measured.kinds[0].tps = 6_400.0;
+    for (run, nopm) in [(&mut a, 420_000.0), (&mut b, 168_000.0)] {
         run.measured.kinds[0].response.p99_ns = Some(9_000_000);
         run.rates = vec![IndustryMetric {
             name: "NOPM".into(),
-            value: 60.0 * 7_000.0,
+            value: nopm,
             ..IndustryMetric::default()
         }];
     }
-    let comparison = compare(&[std::slice::from_ref(&a), std::slice::from_ref(&b)]);
-    assert_eq!(caveat_names(&comparison), ["repeats"]);
-    let figures = &comparison.against[0].figures;
-    let figure = |name: &str| figures.iter().find(|figure| figure.name == name).unwrap();
-    let significance = figure("TPS").significance.unwrap();
-    assert_eq!(significance.basis, Basis::WithinOneRun);
-    assert!(
-        significance.difference && significance.low > 1.05 && significance.high < 1.07,
-        "{significance:?}"
-    );
-    assert_eq!(
-        figure("p99").significance,
-        None,
-        "its seconds do not add up to it"
-    );
-    let orders = figure("NOPM").significance.unwrap();
-    assert!(!orders.difference && orders.high - orders.low > significance.high - significance.low);
-    // And the gate stays undecided.
-    assert_eq!(
-        comparison.gate(&comparison.against[0], 0.9),
-        Some(GateResult::Unsure)
-    );
-    // One run against several gives no estimate.
     let several = runs("c", &STEADY);
-    let comparison = compare(&[std::slice::from_ref(&a), &several]);
-    assert!(
-        comparison.against[0]
-            .figures
-            .iter()
-            .all(|figure| figure.significance.is_none())
+    let [a, b] = [std::slice::from_ref(&a), std::slice::from_ref(&b)];
+    for comparison in [
+        compare(&[a, b]),
+        compare(&[a, &several]),
+        compare(&[&several, b]),
+    ] {
+        assert!(caveat_names(&comparison).contains(&"repeats"));
+        let side = &comparison.against[0];
+        assert!(!side.figures.is_empty());
+        assert!(
+            side.figures
+                .iter()
+                .all(|figure| figure.significance.is_none())
+        );
+        // Not even the largest limit is decided.
+        for allowed in [0.0, 0.03, 0.9] {
+            for gate in [Gate::Slower(allowed), Gate::P99Slower(allowed)] {
+                assert_eq!(comparison.gate(side, gate).result, GateResult::Undecided);
+            }
+        }
+    }
+    let ratio = compare(&[a, b]).against[0].figures[0].ratio;
+    assert!((ratio - 0.4).abs() < 1e-9, "the ratio is given");
+    let needed = runs_needed_usually();
+    assert_eq!(
+        (needed.effect, needed.scatter, needed.runs),
+        (0.05, 0.02, 5)
     );
 }
 
@@ -176,7 +179,11 @@ fn runs_of_a_side_must_be_repeats_of_each_other() {
     assert_eq!(comparison.verdict, Verdict::NotComparable);
     assert_eq!(comparison.sides[0].unlike[0].what, "scale");
     assert_eq!(comparison.against[0].figures, []);
-    assert_eq!(comparison.gate(&comparison.against[0], 0.03), None);
+    let finding = comparison.gate(&comparison.against[0], Gate::Slower(0.03));
+    assert_eq!(
+        (finding.figure.as_str(), finding.result),
+        ("", GateResult::Undecided)
+    );
     // Two equal pairs; one side mixes two things, so nothing is reported about it.
     let mut c = runs("c", &STEADY);
     c[0].drive.clients += 1;
@@ -192,35 +199,67 @@ fn limits_are_exceeded_kept_or_undecided() {
     let base = runs("a", &STEADY);
     let gate = |tps: &[f64], allowed: f64| {
         let comparison = compare(&[&base, &runs("b", tps)]);
-        comparison.gate(&comparison.against[0], allowed)
+        comparison
+            .gate(&comparison.against[0], Gate::Slower(allowed))
+            .result
     };
     assert_eq!(
         gate(&[9_000.0, 9_050.0, 9_100.0], 0.03),
-        Some(GateResult::Slower)
+        GateResult::Exceeded
     );
-    assert_eq!(gate(&STEADY, 0.03), Some(GateResult::Within));
-    assert_eq!(gate(&STEADY, 0.01), Some(GateResult::Unsure));
+    assert_eq!(gate(&STEADY, 0.03), GateResult::Kept);
+    assert_eq!(gate(&STEADY, 0.01), GateResult::Undecided);
     assert_eq!(
         gate(&[9_650.0, 9_700.0, 9_750.0], 0.03),
-        Some(GateResult::Unsure)
+        GateResult::Undecided
     );
     assert_eq!(
         gate(&[11_000.0, 11_050.0, 11_100.0], 0.001),
-        Some(GateResult::Within)
+        GateResult::Kept
     );
     // At a rate all sides keep up, and only responses get slower.
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let comparison = compare(&[&base, &paced("b", [12_000_000, 12_100_000, 12_200_000])]);
     assert_eq!(comparison.leading(&comparison.against[0])[0].name, "p99");
     assert_eq!(
-        comparison.gate(&comparison.against[0], 0.03),
-        Some(GateResult::Slower)
+        comparison
+            .gate(&comparison.against[0], Gate::Slower(0.03))
+            .result,
+        GateResult::Exceeded
     );
     let comparison = compare(&[&base, &paced("b", [8_000_000, 8_100_000, 8_200_000])]);
     assert_eq!(
-        comparison.gate(&comparison.against[0], 0.03),
-        Some(GateResult::Within)
+        comparison
+            .gate(&comparison.against[0], Gate::Slower(0.03))
+            .result,
+        GateResult::Kept
     );
+}
+
+#[test]
+fn limits_of_the_99th_percentile_are_exceeded_kept_or_undecided() {
+    let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
+    let slower = paced("b", [11_900_000, 12_000_000, 12_100_000]);
+    let comparison = compare(&[&base, &slower]);
+    let result = |gate: Gate| comparison.gate(&comparison.against[0], gate);
+    for (gate, expected) in [
+        (Gate::P99Slower(0.1), GateResult::Exceeded),
+        (Gate::P99Slower(0.2), GateResult::Undecided),
+        (Gate::P99Slower(0.3), GateResult::Kept),
+        (Gate::P99Above(11e6), GateResult::Exceeded),
+        (Gate::P99Above(12.1e6), GateResult::Undecided),
+        (Gate::P99Above(13e6), GateResult::Kept),
+    ] {
+        let finding = result(gate);
+        assert_eq!((finding.figure.as_str(), finding.runs), ("p99", [3, 3]));
+        assert_eq!(finding.result, expected, "{gate:?}");
+    }
+    // One run of a side decides no limit, however far it is from it.
+    let comparison = compare(&[&base, &slower[..1]]);
+    for limit_ns in [1.0, 1e12] {
+        let finding = comparison.gate(&comparison.against[0], Gate::P99Above(limit_ns));
+        assert_eq!(finding.result, GateResult::Undecided);
+    }
 }
 
 #[test]
@@ -231,7 +270,7 @@ fn several_sides_are_corrected_as_one_family() {
     let uncorrected = compare(&[&base, &slightly_faster]).against[0].figures[0]
         .significance
         .unwrap();
-    assert!(uncorrected.difference, "{uncorrected:?}");
+    assert_eq!(uncorrected.difference, Some(true), "{uncorrected:?}");
     let comparison = compare(&[
         &base,
         &slightly_faster,
@@ -243,14 +282,22 @@ fn several_sides_are_corrected_as_one_family() {
         .iter()
         .map(|side| side.figures[0].significance.unwrap())
         .collect();
-    let differences: Vec<bool> = results.iter().map(|result| result.difference).collect();
+    let differences: Vec<bool> = results
+        .iter()
+        .map(|result| result.difference.unwrap())
+        .collect();
     assert_eq!(differences, [false, false, true]);
     assert!((results[2].level - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
     assert!(
-        results[0].p > uncorrected.p && results[0].high > uncorrected.high && results[0].low < 1.0
+        results[0].p.unwrap() > uncorrected.p.unwrap()
+            && results[0].high > uncorrected.high
+            && results[0].low < 1.0
     );
     for result in &results {
-        assert_eq!(result.difference, result.low > 1.0 || result.high < 1.0);
+        assert_eq!(
+            result.difference,
+            Some(result.low > 1.0 || result.high < 1.0)
+        );
     }
 }
 
@@ -391,11 +438,15 @@ fn hundreds_of_repeats_form_a_few_groups() {
     let mut pairs = MergedDifferences::default();
     for a in &a {
         for b in &b {
-            add(&mut pairs, differences_allowing_intended(a, b));
+            add(&mut pairs, differences_allowing_intended(a, b, false));
         }
     }
     assert_eq!(
-        merged_differences(&a.iter().collect::<Vec<_>>(), &b.iter().collect::<Vec<_>>()),
+        merged_differences(
+            &a.iter().collect::<Vec<_>>(),
+            &b.iter().collect::<Vec<_>>(),
+            false
+        ),
         into_differences(pairs)
     );
 }

@@ -22,7 +22,7 @@ fn names_from_documents_stay_plain_text() {
         with_bad_names(runs("a", &STEADY), "1"),
         with_bad_names(runs("b", &FASTER), "2"),
     ];
-    let of = shown_as(BAD, &sides, None);
+    let of = shown_as(BAD, &sides, &Limits::default());
     assert!(
         !of.text.contains('\u{1b}') && of.text.contains("<script>"),
         "{}",

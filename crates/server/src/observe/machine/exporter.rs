@@ -2,7 +2,7 @@
 //!
 //! Must never: wait long, read an endless response, or follow redirects.
 
-use super::{Cpu, Disk, MachineReading, is_disk};
+use super::{Cpu, Disk, MachineReading, disk_kind, is_disk, join_kinds};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -89,6 +89,7 @@ fn parse(text: &str) -> MachineReading {
     let mut reading = MachineReading::default();
     let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
     let mut disks: BTreeMap<String, Disk> = BTreeMap::new();
+    let mut kinds = Vec::new();
     for line in text.lines().filter(|line| line.starts_with("node_")) {
         let Some((name, labels, value)) = sample(line) else {
             continue;
@@ -107,6 +108,23 @@ fn parse(text: &str) -> MachineReading {
                     _ => cpu.busy_s += value,
                 }
             }
+            "node_uname_info" => {
+                let [name, release] = ["sysname", "release"].map(|name| quoted(labels, name));
+                reading.description.kernel = name
+                    .zip(release)
+                    .map(|(name, release)| format!("{name} {release}"));
+            }
+            // Only with --collector.cpu.info.
+            "node_cpu_info" => {
+                reading.description.cpu = quoted(labels, "model_name").map(str::to_owned);
+            }
+            "node_disk_info" => {
+                let device = quoted(labels, "device").filter(|name| is_disk(name));
+                let kind = device
+                    .zip(quoted(labels, "rotational"))
+                    .map(|(device, rotates)| disk_kind(device, rotates == "1"));
+                kinds.extend(kind);
+            }
             "node_memory_MemTotal_bytes" => reading.memory_bytes = Some(bytes),
             "node_memory_MemAvailable_bytes" => reading.memory_available_bytes = Some(bytes),
             name if name.starts_with("node_disk_") => {
@@ -124,6 +142,7 @@ fn parse(text: &str) -> MachineReading {
             _ => {}
         }
     }
+    reading.description.storage = join_kinds(kinds.into_iter());
     reading.cpus = cpus.into_values().collect();
     let with_name = |(name, disk)| Disk { name, ..disk };
     reading.disks = disks.into_iter().map(with_name).collect();
@@ -139,6 +158,17 @@ fn sample(line: &str) -> Option<(&str, &str, f64)> {
     let value: f64 = value.split_ascii_whitespace().next()?.parse().ok()?;
     let (name, labels) = series.split_once('{').unwrap_or((series, ""));
     value.is_finite().then_some((name, labels, value))
+}
+
+/// The value of a label that may contain commas, but no quotes.
+fn quoted<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
+    let mut pieces = labels.split('"');
+    while let (Some(key), Some(value)) = (pieces.next(), pieces.next()) {
+        if key.trim_start_matches(',').trim() == format!("{name}=") {
+            return Some(value).filter(|value| !value.is_empty());
+        }
+    }
+    None
 }
 
 /// The value of a label. Names of CPUs, modes and devices contain neither quotes nor commas.
@@ -171,6 +201,11 @@ node_disk_written_bytes_total{device=\"sda\"} 2048
 node_memory_MemAvailable_bytes 4.096e+09
 node_memory_MemTotal_bytes 8.192e+09
 node_load1 NaN
+node_uname_info{domainname=\"(none)\",machine=\"x86_64\",nodename=\"db1\",release=\"6.1.0\",sysname=\"Linux\",version=\"#1 SMP, 2026\"} 1
+node_cpu_info{cpu=\"0\",model_name=\"Xeon(R), 3.0 GHz\",vendor=\"GenuineIntel\"} 1
+node_disk_info{device=\"sda\",model=\"X, Y\",rotational=\"1\"} 1
+node_disk_info{device=\"nvme0n1\",rotational=\"0\"} 1
+node_disk_info{device=\"sda1\",rotational=\"1\"} 1
 ";
 
     #[test]
@@ -189,6 +224,10 @@ node_load1 NaN
             (disk.read_bytes, disk.write_bytes, disk.busy_s),
             (1_048_576, 2048, 12.5)
         );
+        let description = &reading.description;
+        assert_eq!(description.kernel.as_deref(), Some("Linux 6.1.0"));
+        assert_eq!(description.cpu.as_deref(), Some("Xeon(R), 3.0 GHz"));
+        assert_eq!(description.storage.as_deref(), Some("NVMe and hard disk"));
         assert_eq!(parse("<html>"), MachineReading::default());
     }
 

@@ -12,7 +12,7 @@ mod proc;
 pub use colocation::{Colocation, find_colocation};
 pub use cpu_time::{ServerProcesses, task_cpu_s, thread_cpu_s};
 pub use exporter::Exporter;
-pub use proc::{read as read_this_machine, throttled_s};
+pub use proc::{describe as describe_this_machine, read as read_this_machine, throttled_s};
 
 /// A machine's counters at one moment, counted since its start.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +25,37 @@ pub struct MachineReading {
     pub memory_available_bytes: Option<u64>,
     /// Each disk's counters, by its name.
     pub disks: Vec<Disk>,
+    /// What the machine is; only of a node_exporter: [`describe_this_machine`] reads that of this one.
+    pub description: MachineDescription,
+}
+
+/// What a machine is, as far as it does not change during a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MachineDescription {
+    /// CPU model.
+    pub cpu: Option<String>,
+    /// Kernel name and release.
+    pub kernel: Option<String>,
+    /// The kinds of its disks.
+    pub storage: Option<String>,
+}
+
+/// The kind of a disk, by its name and whether it rotates.
+fn disk_kind(name: &str, rotates: bool) -> &'static str {
+    match name {
+        name if name.starts_with("nvme") => "NVMe",
+        // A hypervisor reports what it likes about these.
+        name if name.starts_with("vd") || name.starts_with("xvd") => "virtual disk",
+        _ if rotates => "hard disk",
+        _ => "SSD",
+    }
+}
+
+/// The distinct kinds of disks, in one text; `None` without disks.
+fn join_kinds(kinds: impl Iterator<Item = &'static str>) -> Option<String> {
+    let kinds: std::collections::BTreeSet<&str> = kinds.collect();
+    let kinds: Vec<&str> = kinds.into_iter().collect();
+    (!kinds.is_empty()).then(|| kinds.join(" and "))
 }
 
 /// Times of one CPU, seconds.

@@ -3,7 +3,7 @@
 //! In: `/proc`, `/sys/fs/cgroup`. Out: a [`MachineReading`]. Must never: fail because a file does not
 //! exist.
 
-use super::{Cpu, Disk, MachineReading, is_disk};
+use super::{Cpu, Disk, MachineDescription, MachineReading, disk_kind, is_disk, join_kinds};
 use std::fs::read_to_string;
 
 /// Ticks per second in CPU times in `/proc`: USER_HZ, which is 100 on every Linux.
@@ -20,6 +20,34 @@ pub fn read() -> MachineReading {
         memory_bytes: kibibytes(&memory, "MemTotal"),
         memory_available_bytes: kibibytes(&memory, "MemAvailable"),
         disks: disks(&text("/proc/diskstats")),
+        description: MachineDescription::default(),
+    }
+}
+
+/// Describes this machine.
+pub fn describe() -> MachineDescription {
+    let trimmed = |path: &str| {
+        let text = read_to_string(path).ok()?;
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == "model name").then(|| value.trim().to_owned())
+    });
+    let kernel = |name: &str| trimmed(&format!("/proc/sys/kernel/{name}"));
+    let disks = read_to_string("/proc/diskstats").unwrap_or_default();
+    let kinds = self::disks(&disks).into_iter().filter_map(|disk| {
+        let rotates = trimmed(&format!("/sys/block/{}/queue/rotational", disk.name))?;
+        Some(disk_kind(&disk.name, rotates == "1"))
+    });
+    MachineDescription {
+        cpu: model,
+        kernel: kernel("ostype")
+            .zip(kernel("osrelease"))
+            .map(|(name, release)| format!("{name} {release}")),
+        storage: join_kinds(kinds),
     }
 }
 
@@ -126,5 +154,7 @@ mod tests {
         let reading = read();
         assert!(!reading.cpus.is_empty());
         assert!(reading.memory_available_bytes < reading.memory_bytes);
+        let kernel = describe().kernel.expect("the kernel names itself");
+        assert!(kernel.starts_with("Linux "), "{kernel}");
     }
 }

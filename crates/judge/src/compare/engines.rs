@@ -1,0 +1,114 @@
+//! Comparisons of two engines.
+//!
+//! In: two Runs, and their differences. Out: the same differences; those between the engines themselves become
+//! caveats where the engines may be compared. Must never: make figures of two workloads comparable, or excuse
+//! that one engine guarantees less durability.
+
+use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
+use super::{Difference, server::ISOLATION};
+use prony_store::{Engine, Run, ServerEngine, Severity};
+
+/// Why MySQL and MariaDB compare.
+const RELATED: &str =
+    "MySQL and MariaDB are two engines with the same protocol; this compares one with the other";
+/// Why other engines compare.
+const ACROSS: &str = "these are two engines, compared because --across-engines allows it; \
+                      their statements and settings are their own";
+
+/// Downgrades what differs only because the engines do.
+pub(super) fn downgrade_engines(
+    a: &Run,
+    b: &Run,
+    across_engines: bool,
+    differences: &mut [Difference],
+) {
+    let engines = [a, b].map(|run| run.server.engine.as_ref());
+    let same_workload = a.workload.name == b.workload.name;
+    let known = engines.iter().all(Option::is_some);
+    if !same_workload || !known || engines[0] == engines[1] {
+        return;
+    }
+    let speaks_mysql = |engine: &Option<&ServerEngine>| {
+        let id = engine.map_or("", ServerEngine::id);
+        [Engine::MySql, Engine::MariaDb]
+            .map(|engine| ServerEngine::from(engine).id().to_owned())
+            .contains(&id.to_owned())
+    };
+    let reason = match engines.iter().all(speaks_mysql) {
+        true => RELATED,
+        false if across_engines => ACROSS,
+        false => return,
+    };
+    for difference in differences {
+        let unknown = [&difference.a, &difference.b].contains(&&UNKNOWN.to_owned());
+        let of_engine = match difference.what.as_str() {
+            "engine" | "statements" => true,
+            // Each engine has a default of its own.
+            ISOLATION => across_engines,
+            // Settings of one engine do not exist in the other; the durability class covers both.
+            name => DURABILITY_SETTINGS.contains(&name) && unknown,
+        };
+        if of_engine && difference.severity == Severity::Invalid {
+            difference.severity = Severity::Caveat;
+            difference.why = reason;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compare::{Verdict, compare};
+    use crate::sample::healthy;
+    use prony_store::{Engine, Run, Severity};
+
+    fn of_engine(engine: Engine) -> Run {
+        let mut run = healthy();
+        run.server.engine = Some(engine.into());
+        run.workload.statements = vec![format!("select {engine:?}")];
+        run
+    }
+
+    #[test]
+    fn mysql_and_mariadb_compare_and_others_on_request() {
+        let [postgres, mysql, maria] =
+            [Engine::PostgreSql, Engine::MySql, Engine::MariaDb].map(of_engine);
+        for (a, b, across, expected) in [
+            (&mysql, &maria, false, Verdict::WithCaveats),
+            (&maria, &mysql, true, Verdict::WithCaveats),
+            (&postgres, &mysql, false, Verdict::NotComparable),
+            (&postgres, &mysql, true, Verdict::WithCaveats),
+            (&maria, &postgres, true, Verdict::WithCaveats),
+        ] {
+            let comparison = compare(a, b, across);
+            assert_eq!(comparison.verdict, expected);
+            let engine = comparison
+                .differences
+                .iter()
+                .find(|difference| difference.what == "engine");
+            let engine = engine.expect("the engines are named");
+            assert_eq!(
+                engine.severity == Severity::Caveat,
+                expected == Verdict::WithCaveats
+            );
+        }
+        let mut other_work = mysql.clone();
+        other_work.workload.name = "select-only".to_owned();
+        assert_eq!(
+            compare(&postgres, &other_work, true).verdict,
+            Verdict::NotComparable
+        );
+        let mut unsafe_mysql = mysql.clone();
+        unsafe_mysql
+            .server
+            .settings
+            .insert("sync_binlog".to_owned(), "0".into());
+        let mut safe = maria.clone();
+        safe.server
+            .settings
+            .insert("sync_binlog".to_owned(), "1".into());
+        assert_eq!(
+            compare(&unsafe_mysql, &safe, true).verdict,
+            Verdict::NotComparable
+        );
+    }
+}

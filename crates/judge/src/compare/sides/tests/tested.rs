@@ -1,0 +1,141 @@
+//! Which figure is tested, by what, and beside which effect.
+
+use super::*;
+
+/// With geometric means, the effect of these runs is +8.1 % although the medians fall by 2 %.
+#[test]
+fn the_effect_is_the_ratio_of_the_figures_in_the_table() {
+    let a = runs("a", &[100.0, 101.0, 102.0, 60.0, 103.0]);
+    let b = runs("b", &[98.0, 99.0, 100.0, 98.0, 99.0]);
+    let comparison = compare(&[&a, &b]);
+    for figure in &comparison.against[0].figures {
+        assert_eq!(
+            figure.ratio,
+            figure.b.median / figure.a.median,
+            "{}",
+            figure.name
+        );
+        let interval = figure.significance.unwrap();
+        assert!(interval.low <= figure.ratio && figure.ratio <= interval.high);
+    }
+    let tps = &comparison.against[0].figures[0];
+    assert_eq!((tps.a.median, tps.b.median), (101.0, 99.0));
+    assert_eq!(tps.significance.unwrap().basis, Basis::Ranks);
+    assert_eq!(tps.significance.unwrap().difference, Some(false));
+}
+
+/// Exact intervals at 95 % take 4 runs per side, and more if several sides share the level.
+#[test]
+fn the_basis_follows_from_the_number_of_runs() {
+    let tps = |count: usize| -> Vec<f64> { (0..count).map(|at| 1e4 + at as f64).collect() };
+    let basis = |counts: &[usize]| {
+        let sides: Vec<Vec<Run>> = ["a", "b", "c", "d"]
+            .iter()
+            .zip(counts)
+            .map(|(prefix, count)| runs(prefix, &tps(*count)))
+            .collect();
+        let comparison = compare(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        comparison.against[0].figures[0]
+            .significance
+            .map(|it| it.basis)
+    };
+    for (counts, expected) in [
+        (&[1, 5][..], None),
+        (&[2, 2], Some(Basis::Normal)),
+        (&[3, 3], Some(Basis::Normal)),
+        (&[3, 5], Some(Basis::Ranks)),
+        (&[4, 4], Some(Basis::Ranks)),
+        (&[4, 4, 4], Some(Basis::Normal)),
+        (&[5, 5, 5, 5], Some(Basis::Ranks)),
+    ] {
+        assert_eq!(basis(counts), expected, "{counts:?}");
+    }
+}
+
+/// Only the primary figure is tested: of seven figures, one would differ by chance in every sixth comparison.
+#[test]
+fn one_figure_is_tested_and_the_user_may_choose_it() {
+    let (a, b) = (
+        runs("a", &STEADY),
+        runs("b", &[12_000.0, 11_000.0, 11_100.0]),
+    );
+    let tested = |comparison: &SidesComparison| -> Vec<String> {
+        let figures = comparison.against[0].figures.iter();
+        let figures = figures.filter(|figure| {
+            let significance = figure.significance.expect("an interval");
+            assert_eq!(significance.p.is_some(), significance.difference.is_some());
+            significance.difference.is_some()
+        });
+        figures.map(|figure| figure.name.clone()).collect()
+    };
+    let comparison = compare(&[&a, &b]);
+    assert!(comparison.against[0].figures.len() > 2);
+    assert_eq!(tested(&comparison), ["TPS"]);
+    assert_eq!(comparison.primary.as_deref(), Some("TPS"));
+    let sides = [&a, &b].map(|runs| Side {
+        name: String::new(),
+        runs: runs.iter().collect(),
+    });
+    let by = |primary: &str| {
+        let primary = Some(primary.to_owned());
+        compare_sides(
+            &sides,
+            &CompareOptions {
+                primary,
+                ..CompareOptions::default()
+            },
+        )
+    };
+    assert_eq!(tested(&by("p99")), ["p99"]);
+    let comparison = by("p99");
+    let leading = comparison.leading(&comparison.against[0]);
+    assert_eq!(
+        leading
+            .iter()
+            .map(|it| it.name.as_str())
+            .collect::<Vec<_>>(),
+        ["p99", "TPS"]
+    );
+    assert_eq!(by("NOPM").primary.as_deref(), Some("TPS"), "no side has it");
+    // At a rate all sides have the same throughput.
+    let paced = paced("a", [9_900_000, 10_000_000, 10_100_000]);
+    assert_eq!(tested(&compare(&[&paced, &paced.clone()])), ["p99"]);
+}
+
+/// One invalid repeat does not cost the others their comparison, and is named.
+#[test]
+fn invalid_repeats_are_left_out_visibly() {
+    let with_restart = |count: usize| {
+        let mut side = runs("b", &[10_000.0, 9_900.0, 10_100.0, 2_000.0][4 - count..]);
+        for (index, run) in side.iter_mut().enumerate() {
+            run.experiment = Some(Experiment {
+                id: "x".to_owned(),
+                variant: "b".to_owned(),
+                position: 10 + index as u32,
+                ..Experiment::default()
+            });
+        }
+        let check = crate::new_check("restart", Severity::Invalid, "", "").unwrap();
+        side[count - 1].checks.push(check);
+        side
+    };
+    let a = runs("a", &STEADY);
+    let comparison = compare(&[&a, &with_restart(4)]);
+    assert_eq!(comparison.label(), "COMPARABLE");
+    assert_eq!(comparison.sides[1].runs.len(), 3);
+    let [left_out] = &comparison.sides[1].left_out[..] else {
+        panic!("{comparison:?}");
+    };
+    assert_eq!(
+        (left_out.position, left_out.reason.as_str()),
+        (13, "restart")
+    );
+    assert_eq!(comparison.against[0].figures[0].b.values.len(), 3);
+    // With two valid runs it says that these are few.
+    let comparison = compare(&[&a, &with_restart(3)]);
+    assert!(caveat_names(&comparison).contains(&"repeats"));
+    // A side of invalid runs alone does not compare.
+    let comparison = compare(&[&a, &with_restart(1)]);
+    assert_eq!(comparison.verdict, Verdict::NotComparable);
+    assert_eq!(comparison.sides[1].left_out, []);
+}

@@ -1,0 +1,143 @@
+//! How far two Runs may differ in a number before it is a difference.
+//!
+//! In: two Runs, and their differences. Out: the same differences without those within tolerance, or with less
+//! severity. Must never: excuse a difference of kind, such as a rate against a closed loop.
+
+use super::Difference;
+use prony_store::{Run, Severity};
+
+/// Name of the difference between numbers of clients.
+pub(super) const CLIENTS: &str = "clients";
+
+/// Largest difference between two rates that is only a caveat, a share.
+const RATE_TOLERANCE: f64 = 0.01;
+const SIMILAR_RATE: &str =
+    "the loads differ by no more than 1 %; beyond that they are not comparable";
+/// Largest difference between numbers of clients that is only a caveat, a share.
+const CLIENTS_TOLERANCE: f64 = 0.05;
+const SIMILAR_CLIENTS: &str =
+    "the numbers of clients differ by no more than 5 %; beyond that they are not comparable";
+/// Differences of the measured time and the warm-up that do not matter: a share, and seconds.
+const TIME_TOLERANCE: f64 = 0.02;
+const TIME_TOLERANCE_S: f64 = 1.0;
+/// Difference of a machine's memory that does not matter, a share: kernels reserve different amounts.
+const MEMORY_TOLERANCE: f64 = 0.05;
+/// Difference between the sizes of data in units of the cache that does not matter, a share.
+const CACHE_TOLERANCE: f64 = 0.10;
+
+/// Applies the tolerances.
+pub(super) fn apply(a: &Run, b: &Run, differences: &mut Vec<Difference>) {
+    differences.retain_mut(|difference| !is_within(a, b, difference));
+}
+
+/// Whether a difference is within its tolerance; reduces the severity of one that is small.
+fn is_within(a: &Run, b: &Run, difference: &mut Difference) -> bool {
+    let runs = [a, b];
+    let mut reduce = |reason: &'static str| {
+        difference.severity = difference.severity.min(Severity::Caveat);
+        difference.why = reason;
+        false
+    };
+    match difference.what.as_str() {
+        "pace" => {
+            let same_arrival = a.drive.arrival == b.drive.arrival;
+            let rates = runs.map(|run| run.drive.rate_tps);
+            match rates {
+                [Some(a), Some(b)] if same_arrival && similar([a, b], RATE_TOLERANCE) => {
+                    reduce(SIMILAR_RATE)
+                }
+                _ => false,
+            }
+        }
+        CLIENTS => {
+            let clients = runs.map(|run| f64::from(run.drive.clients));
+            match similar(clients, CLIENTS_TOLERANCE) {
+                true => reduce(SIMILAR_CLIENTS),
+                false => false,
+            }
+        }
+        "measured" => similar_times(runs.map(|run| run.window.measured_s)),
+        "warm-up" => similar_times(runs.map(|run| run.window.warmup_s)),
+        "server's memory" => {
+            let bytes = runs.map(|run| run.observed.as_ref()?.machine.memory_bytes);
+            match bytes {
+                [Some(a), Some(b)] => similar([a as f64, b as f64], MEMORY_TOLERANCE),
+                _ => false,
+            }
+        }
+        super::server::DATA_AND_CACHE => match runs.map(super::server::data_per_cache) {
+            [Some(a), Some(b)] => similar([a, b], CACHE_TOLERANCE) && (a <= 1.0) == (b <= 1.0),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+fn similar([a, b]: [f64; 2], tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance * a.max(b)
+}
+
+fn similar_times(times_s: [f64; 2]) -> bool {
+    similar(times_s, TIME_TOLERANCE) || (times_s[0] - times_s[1]).abs() <= TIME_TOLERANCE_S
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::{Verdict, compare};
+    use crate::sample::{healthy, healthy_at_rate, observed_mut, observed_run};
+
+    fn verdict(run: &Run, change: impl Fn(&mut Run)) -> Verdict {
+        let mut other = run.clone();
+        change(&mut other);
+        let [forward, back] = [compare(run, &other, false), compare(&other, run, false)];
+        assert_eq!(forward.verdict, back.verdict);
+        forward.verdict
+    }
+
+    #[test]
+    fn clients_are_as_grave_as_pace() {
+        let clients = |number| verdict(&healthy(), |run| run.drive.clients = number);
+        for (number, expected) in [
+            (64, Verdict::Comparable),
+            (65, Verdict::WithCaveats),
+            (67, Verdict::WithCaveats),
+            (68, Verdict::NotComparable),
+            (8, Verdict::NotComparable),
+            (256, Verdict::NotComparable),
+        ] {
+            assert_eq!(clients(number), expected, "{number}");
+        }
+        let pace = |rate| verdict(&healthy_at_rate(), |run| run.drive.rate_tps = rate);
+        for (rate, expected) in [
+            (Some(16_000.0), Verdict::Comparable),
+            (Some(16_001.0), Verdict::WithCaveats),
+            (Some(16_200.0), Verdict::NotComparable),
+            (None, Verdict::NotComparable),
+        ] {
+            assert_eq!(pace(rate), expected, "{rate:?}");
+        }
+        let mut other = healthy();
+        other.drive.clients = 65;
+        let differences = compare(&healthy(), &other, false).differences;
+        assert!(differences[0].why.contains("5 %"), "{differences:?}");
+    }
+
+    #[test]
+    fn memory_and_times_have_a_tolerance() {
+        let memory = |bytes| {
+            let change = |run: &mut Run| observed_mut(run).machine.memory_bytes = Some(bytes);
+            let mut base = observed_run();
+            observed_mut(&mut base).machine.memory_bytes = Some(16_000_000_000);
+            verdict(&base, change)
+        };
+        assert_eq!(memory(16_300_000_000), Verdict::Comparable);
+        assert_eq!(memory(32_000_000_000), Verdict::WithCaveats);
+        let measured = |seconds| verdict(&healthy(), |run| run.window.measured_s = seconds);
+        assert_eq!(measured(60.9), Verdict::Comparable);
+        assert_eq!(measured(30.0), Verdict::WithCaveats);
+        let warmup = |seconds| verdict(&healthy(), |run| run.window.warmup_s = seconds);
+        assert_eq!(warmup(10.9), Verdict::Comparable);
+        assert_eq!(warmup(0.0), Verdict::WithCaveats);
+    }
+}

@@ -1,0 +1,74 @@
+//! Whether Runs may be used at all, whatever they are compared with.
+//!
+//! In: two Runs. Out: differences. Must never: let an equal problem of both Runs look like no problem.
+
+use super::Difference;
+use crate::all_kinds;
+use Severity::{Caveat, Invalid};
+use prony_store::{Check, Run, RunState, Severity};
+
+/// Reasons why one of the two Runs should not be used, or only with care.
+pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
+    let mut reasons = Vec::new();
+    let mut add = |severity, what: &str, values: [String; 2], why| {
+        let [a, b] = values;
+        reasons.push(Difference {
+            severity,
+            what: what.to_owned(),
+            a,
+            b,
+            why,
+        });
+    };
+    let states = [a, b].map(|run| run.state);
+    if states.contains(&RunState::Running) {
+        let why = "the figures of a run in progress are not final";
+        add(
+            Invalid,
+            "state",
+            states.map(|state| state.name().to_owned()),
+            why,
+        );
+    } else if states.contains(&RunState::Partial) {
+        let why = "a run that ended early covers less than planned";
+        add(
+            Caveat,
+            "state",
+            states.map(|state| state.name().to_owned()),
+            why,
+        );
+    }
+    let committed = [a, b].map(|run| all_kinds(run).map_or(0, |kind| kind.committed));
+    if committed.contains(&0) {
+        let why = "there is no figure to compare";
+        add(Invalid, "committed", committed.map(|n| n.to_string()), why);
+    }
+    for (severity, what, why) in [
+        (Invalid, "invalid by", "its figures must not be used"),
+        (
+            Caveat,
+            "caveats",
+            "each applies to only one of the two runs: see prony show",
+        ),
+    ] {
+        let [ids_a, ids_b] = [a, b].map(|run| ids(&run.checks, severity));
+        // A caveat of both is not a difference, but a problem that makes one unusable always counts.
+        let unusable = severity == Invalid && (ids_a != NONE || ids_b != NONE);
+        if unusable || ids_a != ids_b {
+            add(severity, what, [ids_a, ids_b], why);
+        }
+    }
+    reasons
+}
+
+pub(crate) const NONE: &str = "none";
+
+pub(crate) fn ids(checks: &[Check], severity: Severity) -> String {
+    let matching = checks.iter().filter(|check| check.severity == severity);
+    let mut ids: Vec<&str> = matching.map(|check| check.id.as_str()).collect();
+    ids.sort_unstable();
+    match ids.is_empty() {
+        true => NONE.to_owned(),
+        false => ids.join(", "),
+    }
+}
