@@ -3,10 +3,11 @@
 //! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a
 //! name or query the system; the Run contains all observations.
 
-use crate::formatting::{percent, time};
+use crate::client::{long_wait, run_queue_share};
+use crate::formatting::{count, percent, time};
 use crate::thresholds::{
     NEIGHBOURS, NEIGHBOURS_INVALID, NEIGHBOURS_MIN_S, ONE_HOST_CLIENT_SHARE, ONE_HOST_CPU_BUSY,
-    ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, STEAL,
+    ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, RUN_QUEUE, severity_of_effect,
 };
 use crate::{all_kinds, new_check, observations};
 use prony_store::{Check, Run, ServerAddress, Severity};
@@ -14,12 +15,9 @@ use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn steal(run: &Run) -> Option<Check> {
     let steal = run.machine().health.steal_share?;
-    if steal <= STEAL {
-        return None;
-    }
     new_check(
         "steal",
-        Severity::Caveat,
+        severity_of_effect(steal)?,
         format!(
             "The hypervisor withheld {} of the client machine's CPU time for other guests.",
             percent(steal)
@@ -31,12 +29,12 @@ pub(crate) fn steal(run: &Run) -> Option<Check> {
 /// CPU time stolen on the machine of the server, if it is not the client's.
 pub(crate) fn server_steal(run: &Run) -> Option<Check> {
     let steal = observations::machine(run, |machine| machine.steal_share)?;
-    if steal <= STEAL || shares_machine(run).is_some() {
+    if shares_machine(run).is_some() {
         return None;
     }
     new_check(
         "server-steal",
-        Severity::Caveat,
+        severity_of_effect(steal)?,
         format!(
             "The hypervisor withheld {} of the server machine's CPU time for other guests.",
             percent(steal)
@@ -45,33 +43,63 @@ pub(crate) fn server_steal(run: &Run) -> Option<Check> {
     )
 }
 
+/// On one machine, CPUs that are busy, threads that wait for them and replies that wait for the threads have
+/// one cause: this check reports them together.
 pub(crate) fn one_host(run: &Run) -> Option<Check> {
     let evidence = shares_machine(run)?;
-    let message = format!(
+    let mut sentences = vec![format!(
         "The load went to {evidence}: client and server shared this machine, so the client's CPU time was \
-         taken from the server and no network was between them"
-    );
-    let (severity, finding) = match (server_machine_busy(run), client_share(run)) {
-        (Some(busy), Some(client))
-            if busy > ONE_HOST_CPU_BUSY && client > ONE_HOST_CLIENT_SHARE =>
-        {
-            (
-                Severity::Caveat,
-                format!(
-                    "{message}. Its CPUs were {} busy, and the client took {} of them.",
-                    percent(busy),
-                    percent(client)
-                ),
-            )
-        }
-        _ => (Severity::Note, format!("{message}.")),
+         taken from the server and no network was between them."
+    )];
+    if let (Some(busy), Some(client)) = (server_machine_busy(run), client_share(run))
+        && busy > ONE_HOST_CPU_BUSY
+        && client > ONE_HOST_CLIENT_SHARE
+    {
+        sentences.push(format!(
+            "Its CPUs were {} busy, and the client took {} of them.",
+            percent(busy),
+            percent(client)
+        ));
+    }
+    if let Some(waited) = run_queue_share(run).filter(|waited| *waited > RUN_QUEUE) {
+        sentences.push(format!(
+            "The client's threads waited for a CPU for {} of the time{}.",
+            percent(waited),
+            by_design(run)
+        ));
+    }
+    let long_wait = long_wait(run);
+    if let Some((wait_ns, total_ns)) = long_wait {
+        sentences.push(format!(
+            "Of a mean service time of {}, {} ({}) passed until the client noticed a reply that had arrived.",
+            time(total_ns),
+            time(wait_ns),
+            percent(wait_ns / total_ns)
+        ));
+    }
+    let severity = match sentences.len() {
+        1 => Severity::Note,
+        _ => Severity::Caveat,
     };
-    new_check(
-        "one-host",
-        severity,
-        finding,
-        "To measure the server alone, run the client on another machine.",
-    )
+    let advice = match long_wait {
+        Some(_) => {
+            "Use the server time as the server's latency. To measure the server alone, run the client on \
+             another machine."
+        }
+        None => "To measure the server alone, run the client on another machine.",
+    };
+    new_check("one-host", severity, sentences.join(" "), advice)
+}
+
+/// The remark that threads under `SCHED_BATCH` let the server's processes go first.
+fn by_design(run: &Run) -> String {
+    match run.machine().health.batch.map_or(0, |batch| batch.under) {
+        0 => String::new(),
+        workers => format!(
+            ", by design: {} ran under SCHED_BATCH, which lets the server's processes run first",
+            count(workers.into(), "worker")
+        ),
+    }
 }
 
 /// The evidence that client and server shared a machine; `None` if they did not, or if it is unknown.
@@ -213,6 +241,10 @@ mod tests {
         let check = steal(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("3.4 %"), "{check:?}");
+        run.machine_mut().health.steal_share = Some(0.02);
+        assert_eq!(steal(&run).unwrap().severity, Severity::Note);
+        run.machine_mut().health.steal_share = Some(0.11);
+        assert_eq!(steal(&run).unwrap().severity, Severity::Invalid);
         run.machine_mut().health.steal_share = None;
         assert_eq!(steal(&run), None, "unknown is no finding");
     }
@@ -271,6 +303,49 @@ mod tests {
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("95 % busy"), "{check:?}");
         assert_eq!(one_host(&observed_run()), None);
+    }
+
+    #[test]
+    fn one_cause_is_reported_once() {
+        let mut run = observed_run();
+        observed_mut(&mut run).machine.shared = Some(true);
+        // Of 1200 thread-seconds.
+        run.machine_mut().health.run_queue_s = Some(804.0);
+        run.machine_mut().health.busiest_thread_share = Some(0.16);
+        let split = run.measured.kinds[0].split.as_mut().unwrap();
+        split.client_wait.mean_ns = 3.8e6;
+        let ids = |run: &Run| -> Vec<String> {
+            let checks = crate::judge(run).into_iter();
+            checks.map(|check| check.id).collect()
+        };
+        assert_eq!(ids(&run), ["one-host", "client-headroom"]);
+        let check = one_host(&run).unwrap();
+        assert_eq!(check.severity, Severity::Caveat);
+        assert!(
+            check
+                .finding
+                .contains("waited for a CPU for 67 % of the time. Of"),
+            "{check:?}"
+        );
+        assert!(
+            check.finding.contains("7.60 ms, 3.80 ms (50 %)"),
+            "{check:?}"
+        );
+        assert!(check.advice.contains("Use the server time"), "{check:?}");
+        run.machine_mut().health.batch = Some(prony_store::BatchScheduling {
+            under: 2,
+            ..Default::default()
+        });
+        let check = one_host(&run).unwrap();
+        assert!(
+            check
+                .finding
+                .contains("by design: 2 workers ran under SCHED_BATCH"),
+            "{check:?}"
+        );
+        // On a machine of its own, the same waits are findings of the client.
+        observed_mut(&mut run).machine.shared = Some(false);
+        assert_eq!(ids(&run), ["run-queue", "client-wait", "client-headroom"]);
     }
 
     #[test]

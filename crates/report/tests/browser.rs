@@ -244,11 +244,12 @@ fn the_page_renders_without_console_messages() {
             report["width"], true,
             "the page is wider than the window: {report}"
         );
+        assert_eq!(report["figures"], true, "a figure is out of view: {report}");
         assert_eq!(
-            report["figures"], true,
-            "a figure is out of view: {report}"
+            report["broken"],
+            serde_json::json!([]),
+            "broken words: {report}"
         );
-        assert_eq!(report["broken"], serde_json::json!([]), "broken words: {report}");
     }
 }
 
@@ -337,7 +338,8 @@ fn points_and_frontier_render_without_console_messages() {
     assert_eq!(console_messages(&output), "");
     let (before, tail) = page.split_once("<meta http-equiv").unwrap();
     let (_, after) = tail.split_once('\n').unwrap();
-    let without_policy = format!("{before}{after}").replace("</body>", &format!("{COST_PROBE}</body>"));
+    let without_policy =
+        format!("{before}{after}").replace("</body>", &format!("{COST_PROBE}</body>"));
     for size in ["--window-size=1200,900", "--window-size=500,900"] {
         let report = probe_page(&browser, &folder.0, &without_policy, &[size]);
         assert_eq!(
@@ -347,7 +349,10 @@ fn points_and_frontier_render_without_console_messages() {
         );
         assert!(report["frontier"].as_f64().unwrap() > 100.0, "{report}");
         assert_eq!(report["names"].as_array().unwrap().len(), 4, "{report}");
-        assert!(report["names"].to_string().contains("2 </text><b>"), "{report}");
+        assert!(
+            report["names"].to_string().contains("2 </text><b>"),
+            "{report}"
+        );
         for key in ["inside", "distinct", "width", "verdict"] {
             assert_eq!(report[key], true, "{key}: {report}");
         }

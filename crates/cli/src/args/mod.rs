@@ -293,7 +293,11 @@ fn problem(text: &str) -> Problem {
     let (message, details) = text.split_once("\n\n").unwrap_or((text, ""));
     let mut place = Vec::new();
     let mut hint = Vec::new();
-    for line in details.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    for line in details
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+    {
         if let Some(tip) = line.strip_prefix("tip: ") {
             hint.push(tip.to_owned());
         } else if line.starts_with("For more information") {

@@ -267,7 +267,11 @@ fn candidates<'a>(listed: &'a [RunSummary], id: &str, named_id: &str) -> Vec<&'a
         .iter()
         .filter(|summary| summary.id == id || summary.id == named_id);
     if named.any(has_no_experiment) {
-        candidates.extend(others.into_iter().filter(|summary| has_no_experiment(summary)));
+        candidates.extend(
+            others
+                .into_iter()
+                .filter(|summary| has_no_experiment(summary)),
+        );
     }
     candidates
 }

@@ -278,7 +278,9 @@ fn assign_side(
     sheets: &[Sheet],
     sheet_runs: &[SheetRun],
 ) -> Result<RunAssignment, Failure> {
-    let all: Vec<(usize, usize)> = configurations(sheets).map(|(position, _)| position).collect();
+    let all: Vec<(usize, usize)> = configurations(sheets)
+        .map(|(position, _)| position)
+        .collect();
     let matching = |is_match: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
         let has_match = |position: &(usize, usize)| {
             sheet_runs

@@ -100,7 +100,11 @@ fn expected_cached(args: &RunArgs, plan: &Plan) -> Result<Option<CachedShare>, F
     let ServerPlan::Url(url) = &plan.server else {
         let message =
             "--expect-cached needs a running server, and the embedded one is not started yet";
-        return Err(Failure::new(Exit::Usage, message, "name a server with --url"));
+        return Err(Failure::new(
+            Exit::Usage,
+            message,
+            "name a server with --url",
+        ));
     };
     let mut control = server::connect(&server::target(Some(url))?)?;
     let metrics = plan.observe.server_metrics.as_deref();

@@ -127,7 +127,12 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         let document = document.display().to_string();
         let annotation = store.annotation(&run.id);
         output::show(|out, style| {
-            history::write_annotation(out, style, annotation.label.as_deref(), annotation.note.as_deref())?;
+            history::write_annotation(
+                out,
+                style,
+                annotation.label.as_deref(),
+                annotation.note.as_deref(),
+            )?;
             let stored = DocumentLocation::ReadFrom {
                 document: &document,
             };

@@ -26,7 +26,11 @@ pub fn workloads(args: &WorkloadsArgs) -> Result<Exit, Failure> {
 
 fn list(out: &mut dyn Write, style: &Style) -> io::Result<()> {
     let all = prony_workload::list();
-    let width = all.iter().map(|workload| workload.name().len()).max().unwrap_or(0);
+    let width = all
+        .iter()
+        .map(|workload| workload.name().len())
+        .max()
+        .unwrap_or(0);
     for workload in all {
         let mut text = workload.title().to_owned();
         if workload.dataset() != workload.name() {

@@ -50,7 +50,6 @@ impl RunWarnings {
 
     /// The warning about connections that were lost or are back. `missing` counts lost connections that are not back;
     /// connections of ended threads count neither as up nor as missing.
-
     fn connections(&mut self, up: u32, missing: u32) -> Option<String> {
         self.max_connections = self.max_connections.max(up.saturating_add(missing));
         let lost = missing > 0;

@@ -210,7 +210,10 @@ fn errors_that_end_a_user_are_reported() {
 fn the_script_workload_has_no_tables() {
     let bench = Bench::new("script_tables");
     for (words, hint) in [
-        ("load script", "prony load tpcb creates the tables of the builtin"),
+        (
+            "load script",
+            "prony load tpcb creates the tables of the builtin",
+        ),
         (
             "check script",
             "prony check tpcb checks the tables of the builtin",

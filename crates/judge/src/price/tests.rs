@@ -432,7 +432,7 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
         remark("repeats-missing")
             .unwrap()
             .finding
-            .starts_with("a (new): 2 of 3")
+            .starts_with("a (new): based on 2 of 3")
     );
     assert_eq!(prices.ranking.as_ref().unwrap().frontier, [1]);
     // The same name in a different experiment is a different variant.

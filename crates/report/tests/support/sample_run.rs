@@ -3,7 +3,8 @@
 use prony_store::*;
 
 fn latency(samples: u64, mean_ns: f64) -> Latency {
-    let percentile = |factor: f64, needed: u64| (samples >= needed).then_some((mean_ns * factor) as u64);
+    let percentile =
+        |factor: f64, needed: u64| (samples >= needed).then_some((mean_ns * factor) as u64);
     Latency {
         samples,
         mean_ns,

@@ -272,7 +272,8 @@ mod tests {
             (settings.duration.as_secs(), settings.warmup.as_secs()),
             (60, 10)
         );
-        let longer = ScenarioSettings::published(scenario).with_duration(Duration::from_secs(7_200));
+        let longer =
+            ScenarioSettings::published(scenario).with_duration(Duration::from_secs(7_200));
         assert_eq!(longer.warmup.as_secs(), 600);
     }
 

@@ -188,8 +188,12 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
         .and_then(|()| std::fs::write(&path, script.text()));
     written.map_err(|error| {
         let message = format!("cannot write the script: {error}");
-        Failure::new(Exit::Unexpected, message, "set PRONY_HOME to another folder")
-            .at(path.display().to_string())
+        Failure::new(
+            Exit::Unexpected,
+            message,
+            "set PRONY_HOME to another folder",
+        )
+        .at(path.display().to_string())
     })?;
     Ok(path)
 }
@@ -277,7 +281,10 @@ fn check_tables(
         .iter()
         .find(|finding| finding.state == FindingState::Wrong);
     if let Some(failed) = failed.filter(|_| just_loaded) {
-        let message = format!("the loaded data is wrong: {}", failed.render(&PronyCommands));
+        let message = format!(
+            "the loaded data is wrong: {}",
+            failed.render(&PronyCommands)
+        );
         let hint = tables::load_again(workload.name()).to_string();
         return Err(Failure::new(Exit::Data, message, hint));
     }

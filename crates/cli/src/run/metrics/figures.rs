@@ -120,7 +120,10 @@ fn kinds(names: &[String]) -> Vec<KindTotals> {
         let later = &names[index + 1..];
         let mut unique_name = name.clone();
         if unique.contains(name) {
-            while unique_name == *name || unique.contains(&unique_name) || later.contains(&unique_name) {
+            while unique_name == *name
+                || unique.contains(&unique_name)
+                || later.contains(&unique_name)
+            {
                 unique_name += &format!(" #{}", index + 1);
             }
         }

@@ -87,7 +87,9 @@ fn a_scrape_gets_the_page() {
         "{body}"
     );
     let head_response = send_request(&metrics, b"HEAD /metrics HTTP/1.0\r\n\r\n");
-    assert!(head_response.starts_with("HTTP/1.1 200 OK\r\n") && head_response.ends_with("\r\n\r\n"));
+    assert!(
+        head_response.starts_with("HTTP/1.1 200 OK\r\n") && head_response.ends_with("\r\n\r\n")
+    );
 }
 
 #[test]
