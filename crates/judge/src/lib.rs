@@ -27,6 +27,7 @@ pub mod reproduced;
 mod rules_digest;
 #[cfg(test)]
 mod sample;
+pub mod scope;
 mod server;
 mod shares;
 mod stall;
@@ -47,7 +48,7 @@ pub const RULES_VERSION: u32 = 2;
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 48] = [
+const CHECKS: [Checker; 49] = [
     errors::nothing_committed,
     server::restart,
     tables::replaced,
@@ -58,6 +59,7 @@ const CHECKS: [Checker; 48] = [
     rate::never_started,
     length::partial,
     length::short,
+    length::not_judged,
     errors::outage,
     errors::users_ended,
     steady::unsteady,
@@ -98,11 +100,11 @@ const CHECKS: [Checker; 48] = [
     server::unobserved,
 ];
 
-/// Judges one run. Returns its findings, the worst first; empty if there are none.
+/// Judges one run. Returns its findings, the worst first and doubt before scope; empty if there are none.
 pub fn judge(run: &Run) -> Vec<Check> {
     let mut findings: Vec<Check> = CHECKS.iter().filter_map(|check| check(run)).collect();
     findings.extend(workload::remarks(run));
-    findings.sort_by_key(|check| std::cmp::Reverse(check.severity));
+    findings.sort_by_key(|check| std::cmp::Reverse((check.severity, check.kind)));
     findings
 }
 
@@ -136,6 +138,7 @@ fn new_check(
     Some(Check {
         id: id.to_owned(),
         severity,
+        kind: scope::kind(id, severity),
         finding: finding.into(),
         advice: advice.into(),
     })

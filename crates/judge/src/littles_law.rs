@@ -141,7 +141,7 @@ fn not_checked(reason: &str) -> Option<Check> {
     new_check(
         ID,
         Severity::Note,
-        format!("Little's law was not checked: {reason}."),
+        format!("Not judged: Little's law, because {reason}."),
         "No action needed, unless you doubt the figures: then measure for longer, without interruption.",
     )
 }

@@ -164,11 +164,8 @@ fn ended(second: &Second) -> u64 {
 /// difference; `None` if the difference does not matter.
 fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let count = series.len();
-    let mser = |cut: usize| {
-        let remainder = &series[cut..];
-        sum_of_squares(remainder) / (remainder.len() as f64).powi(2)
-    };
-    let cut = (0..=count / 2).min_by(|a, b| mser(*a).total_cmp(&mser(*b)))?;
+    let mser = mean_errors(series);
+    let cut = (0..=count / 2).min_by(|a, b| mser[*a].total_cmp(&mser[*b]))?;
     // A cut at the limit means that nothing has settled: that is drift.
     if cut == 0 || cut >= count / 2 {
         return None;
@@ -177,8 +174,35 @@ fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let steady_rate = mean(remainder);
     let gap = mean(head) / steady_rate - 1.0;
     let bias = mean(series) / steady_rate - 1.0;
-    let matters = severity_of_effect(bias).is_some();
-    (gap.abs() > WARM_UP_GAP && matters).then_some((cut, steady_rate, gap))
+    if gap.abs() <= WARM_UP_GAP || severity_of_effect(bias).is_none() {
+        return None;
+    }
+    // If the remainder goes on to change, this is drift: the cut only takes the highest part of a slope.
+    let goes_on = relative_drift(remainder)
+        .is_some_and(|change| severity_of_effect(change.weight()) > Some(Severity::Note));
+    (!goes_on).then_some((cut, steady_rate, gap))
+}
+
+/// For each number of seconds that could be cut from the beginning, the square of the standard error that the
+/// mean of the others would have if they were independent (MSER).
+fn mean_errors(series: &[f64]) -> Vec<f64> {
+    let level = mean(series);
+    let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
+    let mut errors: Vec<f64> = series
+        .iter()
+        .rev()
+        .map(|value| {
+            let deviation = value - level;
+            (sum, squares, count) = (
+                sum + deviation,
+                squares + deviation * deviation,
+                count + 1.0,
+            );
+            (squares - sum * sum / count) / (count * count)
+        })
+        .collect();
+    errors.reverse();
+    errors
 }
 
 /// Change of the throughput over the window, as a share of its mean; `None` if chance explains it.
@@ -290,6 +314,15 @@ mod tests {
         assert_eq!(severity(8.0), Some(Severity::Caveat), "6 %");
         assert_eq!(severity(3.0), Some(Severity::Note), "2 %");
         assert_eq!(severity(0.8), None, "0.6 %");
+    }
+
+    #[test]
+    fn a_fall_over_the_whole_window_is_no_warm_up() {
+        // Half of the fall is in the first third.
+        let falling = run(300, |at| {
+            16_000.0 * (1.0 - 0.2 * (at as f64 / 300.0).sqrt())
+        });
+        assert_eq!(ids(&falling), ["drift"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! residuals, and is inflated by their first-order autocorrelation (Bayley and Hammersley 1946), because a
 //! disturbance that lasts for some seconds looks like a change otherwise. The best of many cuts exceeds a
 //! quantile of Student's t far more often than one cut does; [`CHANGE_T`] is therefore calibrated by
-//! simulation (`tests/simulated.rs`).
+//! simulation (`tests/simulated`).
 
 use crate::thresholds::CHANGE_T;
 

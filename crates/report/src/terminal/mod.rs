@@ -17,6 +17,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count, count_with_noun, span};
+use prony_judge::scope;
 use prony_store::{KindFigures, Run, RunState, Second, SecondPart, ServerEngine, Severity};
 use std::io::{self, Write};
 
@@ -225,9 +226,9 @@ pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
 }
 
 /// The worst severity and the verdict in words; `None` for a run that is still going on and has not been
-/// judged.
+/// judged. Doubts about the measurement are named by their checks; what the figure covers is one sentence.
 pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
-    let [invalid, caveats] = [Severity::Invalid, Severity::Caveat].map(|of| check_ids(run, of));
+    let invalid = check_ids(run, Severity::Invalid);
     if !invalid.is_empty() {
         let which = match nothing_measured(run) {
             true => "there is no figure",
@@ -237,24 +238,39 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
         let text = format!("Invalid ({ids}): {which}, see the checks below.");
         return Some((Severity::Invalid, text));
     }
-    let text = match (run.state, caveats.len()) {
+    let doubts: Vec<String> = run
+        .checks
+        .iter()
+        .filter(|check| scope::is_doubt(check))
+        .map(|check| plain(&check.id))
+        .collect();
+    let limits = scope::limits(&run.checks);
+    let (severity, verdict) = match (run.state, doubts.len()) {
         (RunState::Running, _) => return None,
-        (RunState::Partial, 0) if run.checks.is_empty() => {
-            "Not judged, and partial: the run ended early.".to_owned()
-        }
-        (RunState::Partial, 0) => {
-            "Partial: the run ended early; no other problems were found.".to_owned()
-        }
-        (RunState::Complete, 0) => {
-            let text = "Valid: no problems were found.".to_owned();
-            return Some((Severity::Note, text));
-        }
+        (RunState::Partial, 0) if run.checks.is_empty() => (
+            Severity::Caveat,
+            "Not judged, and partial: the run ended early.".to_owned(),
+        ),
+        (RunState::Partial, 0) => (
+            Severity::Caveat,
+            "Partial: the run ended early; no other problems were found.".to_owned(),
+        ),
+        (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found.".to_owned()),
         (_, number) => {
-            let number = count_with_noun(number as u64, "caveat", "caveats");
-            format!("Valid, with {number}: {}.", caveats.join(", "))
+            // Rules before version 2 did not tell doubt from scope.
+            let number = match run.checks.iter().any(|check| check.kind.is_some()) {
+                true => count_with_noun(number as u64, "doubt", "doubts"),
+                false => count_with_noun(number as u64, "caveat", "caveats"),
+            };
+            let text = format!("Valid, with {number}: {}.", doubts.join(", "));
+            (Severity::Caveat, text)
         }
     };
-    Some((Severity::Caveat, text))
+    let text = match limits.is_empty() {
+        true => verdict,
+        false => format!("{verdict} Scope: {}.", limits.join("; ")),
+    };
+    Some((severity, text))
 }
 
 /// Shows how steady the throughput was: one bar per second of the measured window.

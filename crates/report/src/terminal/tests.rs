@@ -5,7 +5,7 @@ mod server;
 use super::{DocumentLocation, write};
 use crate::sample_run;
 use crate::style::Style;
-use prony_store::{Run, RunState, Severity};
+use prony_store::{FindingKind, Run, RunState, Severity};
 
 fn text(run: &Run, stored: Option<&str>) -> String {
     let mut out = Vec::new();
@@ -334,6 +334,33 @@ fn the_verdict_is_one_line_under_the_figure() {
     let text = words(&run);
     assert!(text.contains("Not judged, and partial"), "{text}");
     assert!(!text.contains("Valid"), "{text}");
+}
+
+#[test]
+fn doubt_is_named_and_scope_is_one_sentence() {
+    let mut run = sample_run::closed();
+    let check = |id: &str, severity, kind| prony_store::Check {
+        id: id.to_owned(),
+        severity,
+        kind,
+        finding: "found".to_owned(),
+        advice: "Do this.".to_owned(),
+    };
+    let (doubt, scope) = (Some(FindingKind::Doubt), Some(FindingKind::Scope));
+    run.checks = vec![
+        check("one-host", Severity::Caveat, scope),
+        check("checkpoint", Severity::Caveat, scope),
+    ];
+    let text = words(&run);
+    let verdict =
+        "Valid: no problems were found. Scope: client and server on one machine; no checkpoint.";
+    assert!(text.contains(verdict), "{text}");
+    assert!(text.contains("scope one-host: found Do this."), "{text}");
+    run.checks.push(check("steal", Severity::Caveat, doubt));
+    let text = words(&run);
+    let verdict = "Valid, with 1 doubt: steal. Scope: client and server on one machine; no";
+    assert!(text.contains(verdict), "{text}");
+    assert!(text.find("doubt steal").unwrap() < text.find("scope one-host").unwrap());
 }
 
 #[test]
