@@ -18,7 +18,7 @@ use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count, count_with_noun, span};
 use prony_judge::scope;
-use prony_store::{KindFigures, Run, RunState, Second, SecondPart, ServerEngine, Severity};
+use prony_store::{Check, KindFigures, Run, RunState, Second, SecondPart, ServerEngine, Severity};
 use std::io::{self, Write};
 
 /// The location of a document.
@@ -217,6 +217,65 @@ fn verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         out.line(format!("  {}", look(out.style, &line)))?;
     }
     Ok(())
+}
+
+/// What a run was found to be by earlier rules.
+#[derive(Clone, Debug, Default)]
+pub struct FormerJudgement {
+    /// Version of those rules; absent if the run was not judged, or before version 2.0 of the document.
+    pub rules_version: Option<u32>,
+    /// The findings.
+    pub checks: Vec<Check>,
+}
+
+/// Writes the verdict and the findings on a run, and how they differ from earlier ones.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_judgement(
+    out: &mut dyn Write,
+    style: &Style,
+    run: &Run,
+    former: &FormerJudgement,
+) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    let version = |version: Option<u32>| match version {
+        Some(version) => format!("rules of version {version}"),
+        None => "no recorded rules".to_owned(),
+    };
+    out.line(format!(
+        "{}, judged by {}",
+        plain(&run.id),
+        version(run.rules_version)
+    ))?;
+    verdict(out, run)?;
+    findings::checks(out, run)?;
+    let missing_in = |these: &[Check], others: &[Check]| -> Vec<String> {
+        let is_missing = |check: &&Check| {
+            let same = |other: &Check| (&other.id, other.severity) == (&check.id, check.severity);
+            !others.iter().any(same)
+        };
+        let missing = these.iter().filter(is_missing);
+        missing
+            .map(|check| format!("{} ({})", plain(&check.id), check.severity.name()))
+            .collect()
+    };
+    let added = missing_in(&run.checks, &former.checks);
+    let gone = missing_in(&former.checks, &run.checks);
+    let differences = [("new", added), ("no longer found", gone)];
+    let differences = differences.iter().filter(|(_, ids)| !ids.is_empty());
+    let differences: Vec<String> = differences
+        .map(|(label, ids)| format!("{label}: {}", ids.join(", ")))
+        .collect();
+    let text = match differences.is_empty() {
+        true => "the same findings".to_owned(),
+        false => differences.join("; "),
+    };
+    out.line("")?;
+    out.paragraph(&format!(
+        "Against {}: {text}.",
+        version(former.rules_version)
+    ))
 }
 
 /// The ids of the checks of this severity.

@@ -1,11 +1,12 @@
 //! What a printed result must contain, and what it must not.
 
 mod server;
+mod verdict;
 
 use super::{DocumentLocation, write};
 use crate::sample_run;
 use crate::style::Style;
-use prony_store::{FindingKind, Run, RunState, Severity};
+use prony_store::{Run, RunState, Severity};
 
 fn text(run: &Run, stored: Option<&str>) -> String {
     let mut out = Vec::new();
@@ -314,53 +315,6 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
 fn words(run: &Run) -> String {
     let text = text(run, None).replace('\u{a0}', " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[test]
-fn the_verdict_is_one_line_under_the_figure() {
-    let mut run = sample_run::closed();
-    let text = text(&run, None);
-    let verdict = "  Valid, with 1 caveat: client-limit.";
-    let at = text.lines().position(|line| line == verdict);
-    assert!(at.is_some_and(|at| at < 12), "{text}");
-    run.checks.truncate(1);
-    assert!(words(&run).contains("Valid: no problems were found."));
-    run.checks[0].severity = Severity::Invalid;
-    assert!(words(&run).contains("Invalid (littles-law): this figure must not be used"));
-    run.checks.clear();
-    run.state = RunState::Running;
-    assert!(!words(&run).contains("Valid"), "not judged yet");
-    run.state = RunState::Partial;
-    let text = words(&run);
-    assert!(text.contains("Not judged, and partial"), "{text}");
-    assert!(!text.contains("Valid"), "{text}");
-}
-
-#[test]
-fn doubt_is_named_and_scope_is_one_sentence() {
-    let mut run = sample_run::closed();
-    let check = |id: &str, severity, kind| prony_store::Check {
-        id: id.to_owned(),
-        severity,
-        kind,
-        finding: "found".to_owned(),
-        advice: "Do this.".to_owned(),
-    };
-    let (doubt, scope) = (Some(FindingKind::Doubt), Some(FindingKind::Scope));
-    run.checks = vec![
-        check("one-host", Severity::Caveat, scope),
-        check("checkpoint", Severity::Caveat, scope),
-    ];
-    let text = words(&run);
-    let verdict =
-        "Valid: no problems were found. Scope: client and server on one machine; no checkpoint.";
-    assert!(text.contains(verdict), "{text}");
-    assert!(text.contains("scope one-host: found Do this."), "{text}");
-    run.checks.push(check("steal", Severity::Caveat, doubt));
-    let text = words(&run);
-    let verdict = "Valid, with 1 doubt: steal. Scope: client and server on one machine; no";
-    assert!(text.contains(verdict), "{text}");
-    assert!(text.find("doubt steal").unwrap() < text.find("scope one-host").unwrap());
 }
 
 #[test]
