@@ -1,4 +1,4 @@
-//! The verdict under the figure, and the judgement of a stored run.
+//! The verdict under the figure, the judgement of a stored run, and times of failed transactions.
 
 use super::{text, words};
 use crate::sample_run;
@@ -80,4 +80,28 @@ fn a_judgement_says_what_differs_from_the_former_one() {
         checks: run.checks.clone(),
     };
     assert!(judgement(&same).contains("Against rules of version 2: the same findings."));
+}
+
+#[test]
+fn times_of_failed_transactions_have_tables_of_their_own() {
+    let mut run = sample_run::closed();
+    assert!(!words(&run).contains("failed transactions kind"));
+    // With a single kind, its own row is shown.
+    let all = run.measured.kinds.last_mut().unwrap();
+    let mut failed = all.response.clone();
+    failed.max_ns = 7_000_000_000;
+    (all.attempts, all.failed_response) = (Some(all.response.clone()), Some(failed));
+    let text = words(&run);
+    let committed = text
+        .find("Response time of committed transactions kind")
+        .unwrap();
+    let attempts = text.find("all transactions that ended: committed, rolled back, failed kind");
+    let failed = text
+        .find("Response time of failed transactions kind")
+        .unwrap();
+    assert!(
+        committed < attempts.unwrap() && attempts.unwrap() < failed,
+        "{text}"
+    );
+    assert!(text[failed..].contains("7.00 s"), "{text}");
 }
