@@ -19,6 +19,7 @@ mod length;
 mod limits;
 mod littles_law;
 mod machine;
+pub mod memory;
 pub mod observations;
 pub mod price;
 mod rate;
@@ -48,7 +49,7 @@ pub const RULES_VERSION: u32 = 2;
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 49] = [
+const CHECKS: [Checker; 51] = [
     errors::nothing_committed,
     server::restart,
     tables::replaced,
@@ -81,6 +82,7 @@ const CHECKS: [Checker; 49] = [
     machine::steal,
     machine::server_steal,
     machine::neighbours,
+    memory::swap,
     housekeeping::checkpoint,
     housekeeping::maintenance,
     data::scale,
@@ -92,6 +94,7 @@ const CHECKS: [Checker; 49] = [
     length::percentiles,
     server::observer,
     server::limiter,
+    memory::untuned,
     length::duration,
     client::headroom,
     data::statistics,

@@ -49,6 +49,8 @@
 //! | `server-steal` | caveat | the same on the server's machine |
 //! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, observed for 5 s or more |
 //! | | caveat | more than 15 % of it |
+//! | `swap` | caveat | more than 1 MB a second swapped on the server's or the client's machine |
+//! | `untuned` | note | the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data |
 //! | `round-trip` | caveat | an empty statement takes more than half of the mean service time, over a network |
 //! | | note | its 99th percentile above ten times the median and 1 ms |
 //! | `checkpoint` | caveat | none complete within the window, for a load that writes 16 MiB of WAL or redo log or more |
@@ -277,6 +279,14 @@ pub const NEIGHBOURS: f64 = 0.15;
 pub const NEIGHBOURS_INVALID: f64 = 0.5;
 /// Shortest observed time for which `NEIGHBOURS_INVALID` applies, seconds.
 pub const NEIGHBOURS_MIN_S: f64 = 5.0;
+/// Swapped bytes per second above which the machine's memory was too small; a machine that moves idle pages
+/// out of the way swaps less.
+pub const SWAP_BYTES_PER_S: f64 = 1e6;
+/// The server's cache, share of its machine's memory, below which it looks untuned. PostgreSQL's manual
+/// suggests 25 % (section 20.4.1); its default of 128 MB is 3 % of 4 GB.
+pub const UNTUNED_CACHE: f64 = 0.05;
+/// Memory of a machine from which its server is expected to be tuned, bytes.
+pub const UNTUNED_MEMORY_BYTES: u64 = 4_000_000_000;
 /// A round trip's share of the mean service time.
 pub const ROUND_TRIP_SHARE: f64 = 0.5;
 /// The round trip's 99th percentile as a multiple of its median.
