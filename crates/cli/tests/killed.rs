@@ -31,7 +31,7 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
         "PARTIAL RESULT",
         "\n  Nothing was measured\n",
         "Invalid (nothing-committed): there is no figure",
-        "caveat   partial-run",
+        "scope    partial-run",
         "note     one-host",
         "worst loop delay unknown",
         "unknown; network unknown",
@@ -66,7 +66,7 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let stored = std::fs::read(&path).expect("it is there");
     let shown = home.run(&["show", "20261121-1001"], 0);
     assert!(
-        shown.contains("Valid, with 1 caveat: partial-run."),
+        shown.contains("Partial: the run ended early; no other problems were found."),
         "{shown}"
     );
     assert!(shown.contains("note     one-host"), "{shown}");
@@ -86,7 +86,7 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let page = home.0.join("page.html").display().to_string();
     home.run(&["report", "20261121-1001", "--output", &page], 0);
     let drawn = std::fs::read_to_string(&page).expect("it is there");
-    assert!(drawn.contains("Valid, with 1 caveat: partial-run."));
+    assert!(drawn.contains("Partial: the run ended early; no other problems were found."));
     let verified = home.run(&["verify", &page], 0);
     assert!(verified.contains("are unchanged"), "{verified}");
     assert_eq!(std::fs::read(&path).expect("it is there"), stored);

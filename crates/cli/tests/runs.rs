@@ -1,4 +1,4 @@
-//! `prony runs`: listing, labels and deletion.
+//! `prony runs`: listing, labels and deletion; `prony judge`.
 
 #[path = "home/document.rs"]
 mod document;
@@ -108,4 +108,89 @@ fn a_huge_rate_is_printed_in_short_form() {
         text.contains("is 1e300") && !text.contains("0000000000"),
         "{text}"
     );
+}
+
+/// Stores a complete run of 60 s on a unix socket, judged by these rules with one finding.
+fn put_judged(home: &Home, id: &str, rules_version: u32) {
+    let latency = json!({
+        "samples": 96_000, "mean_ns": 5e6, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
+    });
+    let mut run = new_run();
+    run["id"] = json!(id);
+    run["state"] = json!("complete");
+    run["rules_version"] = json!(rules_version);
+    run["measured"]["seconds"] = json!(60.0);
+    run["measured"]["kinds"] = json!([{
+        "kind": "all", "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
+        "tps": 1600.0, "response": latency, "service": latency, "busy_s": 480.0,
+    }]);
+    run["checks"] =
+        json!([{"id": "former", "severity": "caveat", "finding": "a former rule", "advice": ""}]);
+    let path = home.0.join("runs").join(format!("{id}.json"));
+    std::fs::write(path, run.to_string()).expect("it is written");
+}
+
+#[test]
+fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
+    let home = Home::new("judged");
+    put_judged(&home, "20261121-1001", 1);
+    let path = home.0.join("runs/20261121-1001.json");
+    let before = std::fs::read(&path).expect("it is there");
+    let judged = home.run(&["judge", "last"], 0);
+    for expected in [
+        "20261121-1001, judged by rules of version 2",
+        "Valid: no problems were found. Scope: client and server on one machine.",
+        "note     one-host",
+        "Against rules of version 1: new: one-host (note)",
+        "no longer found: former (caveat).",
+    ] {
+        let words: Vec<&str> = judged.split_whitespace().collect();
+        let expected: Vec<&str> = expected.split_whitespace().collect();
+        assert!(
+            words.join(" ").contains(&expected.join(" ")),
+            "{expected:?}: {judged}"
+        );
+    }
+    assert_eq!(std::fs::read(&path).expect("it is there"), before);
+    home.run(&["judge", "last", "--again"], 0);
+    let shown = home.run(&["show", "last", "--json"], 0);
+    let stored: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(stored["rules_version"], 2);
+    assert_eq!(stored["checks"][0]["id"], "one-host");
+    assert_eq!(stored["checks"][0]["kind"], "scope");
+    assert_eq!(stored["measured"]["kinds"][0]["committed"], 96_000);
+    let again = home.run(&["judge", "last"], 0);
+    assert!(
+        again.contains("Against rules of version 2: the same findings."),
+        "{again}"
+    );
+    home.run(&["judge", "nothing"], 2);
+}
+
+#[test]
+fn a_run_in_progress_is_not_judged() {
+    let home = Home::new("judge-running");
+    let mut run = new_run();
+    run["id"] = json!("20261121-1001");
+    let path = home.0.join("running.json");
+    std::fs::write(&path, run.to_string()).expect("it is written");
+    home.run(&["judge", path.to_str().expect("UTF-8")], 2);
+}
+
+#[test]
+fn compare_never_mixes_rule_sets() {
+    let home = Home::new("mixed-rules");
+    put_judged(&home, "20261121-1001", 1);
+    put_judged(&home, "20261121-1002", 1);
+    let path = home.0.join("runs/20261121-1002.json");
+    let without = std::fs::read_to_string(&path).expect("it is there");
+    let without = without.replace("\"former\"", "\"another\"");
+    std::fs::write(&path, without).expect("it is written");
+    let compare = || home.run(&["compare", "20261121-1001", "20261121-1002"], 0);
+    assert!(
+        compare().contains("former"),
+        "one rule set: the stored findings"
+    );
+    home.run(&["judge", "20261121-1002", "--again"], 0);
+    assert!(!compare().contains("former"), "both by the current rules");
 }

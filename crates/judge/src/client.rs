@@ -10,44 +10,91 @@
 //! is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
 use crate::formatting::{percent, time};
+use crate::machine::shares_machine;
 use crate::thresholds::{
     BUSY_THREAD_HEADROOM, BUSY_THREAD_LIMIT, BUSY_THREAD_NEAR, CLIENT_MACHINE, CLIENT_WAIT,
-    LOOP_DELAY, RUN_QUEUE, SPLIT_SAMPLES, THROTTLED,
+    LOOP_DELAY, RUN_QUEUE, SPLIT_SAMPLES, severity_of_effect,
 };
 use crate::{all_kinds, new_check, observations};
 use prony_store::{BuildProfile, Check, Run, SecondPart, Severity};
 
+/// The share of a CPU that the busiest thread used, and the share of the time for which the threads waited
+/// for one. Together they are the CPU that the client wanted.
+struct Demand {
+    busy: f64,
+    queued: f64,
+}
+
+impl Demand {
+    fn new(run: &Run) -> Option<Demand> {
+        let busy = run.machine().health.busiest_thread_share?;
+        let queued = run_queue_share(run).unwrap_or(0.0);
+        Some(Demand { busy, queued })
+    }
+
+    /// The share of the time for which the thread ran or wanted to.
+    fn total(&self) -> f64 {
+        (self.busy + self.queued).min(1.0)
+    }
+
+    /// `used 16 % of a CPU and waited for one for 67 % of the time, 83 % together`.
+    fn describe(&self) -> String {
+        let used = format!("used {} of a CPU", percent(self.busy));
+        match self.queued > RUN_QUEUE {
+            true => format!(
+                "{used} and waited for one for {} of the time, {} together",
+                percent(self.queued),
+                percent(self.total())
+            ),
+            false => used,
+        }
+    }
+}
+
+/// A thread that works without a pause is the limit. Time in the run queue counts as well, except on the
+/// server's machine: there the CPUs are the limit, which `one-host` reports, and a thread that had waited for
+/// its turn then reads all replies that arrived meanwhile at little cost.
 pub(crate) fn limit(run: &Run) -> Option<Check> {
-    let busy = run.machine().health.busiest_thread_share?;
-    let finding = match busy {
-        busy if busy > BUSY_THREAD_LIMIT => format!(
-            "The client was the limit: its busiest thread used {} of a CPU. The server may \
-             be capable of more, and its latency is overstated.",
-            percent(busy)
+    let demand = Demand::new(run)?;
+    let total = match shares_machine(run) {
+        Some(_) => demand.busy,
+        None => demand.total(),
+    };
+    let (severity, finding) = match total {
+        total if total > BUSY_THREAD_LIMIT => (
+            Severity::Invalid,
+            format!(
+                "The client was the limit: its busiest thread {}. The server may be capable of more, and its \
+                 latency is overstated.",
+                demand.describe()
+            ),
         ),
-        busy if busy > BUSY_THREAD_NEAR => format!(
-            "The client was close to its limit: its busiest thread used {} of a CPU.",
-            percent(busy)
+        total if total > BUSY_THREAD_NEAR => (
+            Severity::Caveat,
+            format!(
+                "The client was close to its limit: its busiest thread {}.",
+                demand.describe()
+            ),
         ),
         _ => return None,
     };
-    new_check("client-limit", Severity::Caveat, finding, more_threads(run))
+    new_check("client-limit", severity, finding, more_threads(run))
 }
 
 /// Checks whether the client is below its limit, but could not drive twice the load.
 pub(crate) fn headroom(run: &Run) -> Option<Check> {
-    let busy = run.machine().health.busiest_thread_share?;
-    if busy <= BUSY_THREAD_HEADROOM || busy > BUSY_THREAD_NEAR {
+    let demand = Demand::new(run)?;
+    if demand.total() <= BUSY_THREAD_HEADROOM || limit(run).is_some() {
         return None;
     }
     new_check(
         "client-headroom",
         Severity::Note,
         format!(
-            "This client could not have driven twice the load: its busiest thread used {} of a CPU, \
-             which leaves room for about {:.1} times this load.",
-            percent(busy),
-            1.0 / busy
+            "This client could not have driven twice the load: its busiest thread {}, which leaves room for \
+             about {:.1} times this load.",
+            demand.describe(),
+            1.0 / demand.total()
         ),
         more_threads(run),
     )
@@ -76,12 +123,10 @@ pub(crate) fn throttled(run: &Run) -> Option<Check> {
         let throttled_s = row.client.as_ref()?.throttled_s?;
         (row.length_s > 0.0).then(|| throttled_s / row.length_s)
     })?;
-    if denied <= THROTTLED {
-        return None;
-    }
+    let severity = severity_of_effect(denied)?;
     new_check(
         "throttled",
-        Severity::Caveat,
+        severity,
         format!(
             "The CPU limit of this client's control group stopped it for {} of the time: replies \
              waited, and latency is overstated.",
@@ -143,13 +188,18 @@ fn more_threads(run: &Run) -> String {
     )
 }
 
+/// Time for which the worker threads were ready to run but had no CPU, share of their time.
+pub(crate) fn run_queue_share(run: &Run) -> Option<f64> {
+    let workers = run.drive.threads.min(run.drive.clients);
+    let thread_s = f64::from(workers) * run.measured.length_s;
+    let waited_s = run.machine().health.run_queue_s?;
+    (thread_s > 0.0).then(|| (waited_s / thread_s).min(1.0))
+}
+
+/// On the server's machine, `one-host` reports these waits.
 pub(crate) fn run_queue(run: &Run) -> Option<Check> {
-    let thread_s = f64::from(run.drive.threads) * run.measured.length_s;
-    if thread_s <= 0.0 {
-        return None;
-    }
-    let waited = run.machine().health.run_queue_s? / thread_s;
-    if waited <= RUN_QUEUE {
+    let waited = run_queue_share(run)?;
+    if waited <= RUN_QUEUE || shares_machine(run).is_some() {
         return None;
     }
     new_check(
@@ -165,17 +215,25 @@ pub(crate) fn run_queue(run: &Run) -> Option<Check> {
     )
 }
 
-/// Checks the transactions with a split, whose parts add up to their service time. A sample of TCP
-/// connections is compared with itself, and the lag of an open loop does not hide the share.
-pub(crate) fn wait(run: &Run) -> Option<Check> {
-    let figures = all_kinds(run)?;
-    let split = figures.split.as_ref()?;
+/// The client wait of the transactions with a split, and their service time, means in nanoseconds; `None` if
+/// the wait is a small share. The parts add up to the service time: a sample of TCP connections is compared
+/// with itself, and the lag of an open loop does not hide the share.
+pub(crate) fn long_wait(run: &Run) -> Option<(f64, f64)> {
+    let split = all_kinds(run)?.split.as_ref()?;
     if split.client_wait.samples < SPLIT_SAMPLES {
         return None;
     }
     let wait_ns = split.client_wait.mean_ns;
     let total_ns = split.send_wait.mean_ns + split.server.mean_ns + wait_ns;
-    if total_ns <= 0.0 || wait_ns / total_ns <= CLIENT_WAIT {
+    (total_ns > 0.0 && wait_ns / total_ns > CLIENT_WAIT).then_some((wait_ns, total_ns))
+}
+
+/// On the server's machine, `one-host` reports the wait.
+pub(crate) fn wait(run: &Run) -> Option<Check> {
+    let (wait_ns, total_ns) = long_wait(run)?;
+    let figures = all_kinds(run)?;
+    let split = figures.split.as_ref()?;
+    if shares_machine(run).is_some() {
         return None;
     }
     new_check(
@@ -214,141 +272,4 @@ pub(crate) fn debug_build(run: &Run) -> Option<Check> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::{healthy, observed_mut, observed_run, with_series};
-
-    #[test]
-    fn a_busy_thread_limits_the_client() {
-        let finding = |busy: Option<f64>| {
-            let mut run = healthy();
-            run.machine_mut().health.busiest_thread_share = busy;
-            limit(&run).map(|check| check.finding)
-        };
-        assert_eq!(finding(None), None, "unknown is no finding");
-        let finding = |busy| finding(Some(busy));
-        assert_eq!(finding(0.90), None);
-        assert!(finding(0.95).unwrap().contains("close to its limit"));
-        assert!(finding(0.98).unwrap().contains("used 98 % of a CPU"));
-        assert!(
-            finding(0.98)
-                .unwrap()
-                .starts_with("The client was the limit")
-        );
-    }
-
-    #[test]
-    fn the_advice_fits_the_machine() {
-        let mut run = healthy();
-        assert!(more_threads(&run).contains("--threads 4 instead of 2"));
-        run.machine_mut().host.cpus = 2;
-        assert!(more_threads(&run).contains("more than its 2 CPUs"));
-        run.drive.threads = 64;
-        assert!(more_threads(&run).contains("more clients and threads"));
-        run.drive.threads = 48;
-        run.machine_mut().host.cpus = 96;
-        assert!(more_threads(&run).contains("--threads 64 instead of 48"));
-    }
-
-    #[test]
-    fn threads_waiting_for_a_cpu_are_reported() {
-        let mut run = healthy();
-        // 2 threads for 60 s.
-        run.machine_mut().health.run_queue_s = Some(6.0);
-        assert_eq!(run_queue(&run), None);
-        run.machine_mut().health.run_queue_s = Some(12.0);
-        let check = run_queue(&run).unwrap();
-        assert!(check.finding.contains("10 % of the time"), "{check:?}");
-        run.machine_mut().health.run_queue_s = None;
-        assert_eq!(run_queue(&run), None, "unknown is no finding");
-    }
-
-    #[test]
-    fn replies_that_wait_in_the_client_are_reported() {
-        let check_with = |wait_ns, samples| {
-            let mut run = healthy();
-            let split = run.measured.kinds[0].split.as_mut().unwrap();
-            split.client_wait.mean_ns = wait_ns;
-            split.client_wait.samples = samples;
-            wait(&run)
-        };
-        // The other parts are 3.8 ms.
-        assert_eq!(check_with(4.2e5, 1000), None);
-        assert_eq!(check_with(4.3e5, 99), None);
-        let check = check_with(3.8e6, 1000).unwrap();
-        assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check.finding.contains("7.60 ms, 3.80 ms (50 %)"),
-            "{check:?}"
-        );
-        assert!(check.advice.contains("--threads 4"), "{check:?}");
-        assert!(check_with(4.3e5, 100).is_some());
-        let mut unsplit = healthy();
-        unsplit.measured.kinds[0].split = None;
-        assert_eq!(wait(&unsplit), None);
-    }
-
-    #[test]
-    fn a_debug_build_is_reported() {
-        let mut run = healthy();
-        assert_eq!(debug_build(&run), None);
-        run.build.profile = BuildProfile::Debug;
-        assert!(debug_build(&run).is_some());
-    }
-
-    #[test]
-    fn headroom_is_reported_below_the_limit() {
-        let check_at = |busy| {
-            let mut run = healthy();
-            run.machine_mut().health.busiest_thread_share = Some(busy);
-            headroom(&run)
-        };
-        assert_eq!(check_at(0.5), None);
-        let check = check_at(0.75).unwrap();
-        assert_eq!(check.severity, Severity::Note);
-        assert!(check.finding.contains("about 1.3 times"), "{check:?}");
-        assert_eq!(check_at(0.95), None, "client-limit reports it");
-    }
-
-    #[test]
-    fn a_busy_client_machine_and_throttling_are_reported() {
-        let mut run = observed_run();
-        assert_eq!((machine(&run), throttled(&run)), (None, None));
-        for row in &mut observed_mut(&mut run).series {
-            let client = row.client.get_or_insert_default();
-            (client.busy_share, client.throttled_s) = (Some(0.8), Some(0.05));
-        }
-        assert!(machine(&run).unwrap().finding.contains("80 % busy"));
-        assert!(
-            throttled(&run)
-                .unwrap()
-                .finding
-                .contains("5.0 % of the time")
-        );
-        run.observed = None;
-        assert_eq!((machine(&run), throttled(&run)), (None, None));
-    }
-
-    #[test]
-    fn long_loop_iterations_are_reported() {
-        let with_iterations = |iteration_ns, p99_ns| {
-            let mut run = with_series(&[1000; 20]);
-            run.series
-                .iter_mut()
-                .for_each(|second| second.loop_delay_max_ns = iteration_ns);
-            run.measured.kinds[0].split = None;
-            run.measured.kinds[0].response.p99_ns = p99_ns;
-            run
-        };
-        assert_eq!(
-            loop_delay(&with_iterations(4_000_000, Some(9_000_000))),
-            None
-        );
-        let check = loop_delay(&with_iterations(6_000_000, Some(9_000_000))).unwrap();
-        assert!(check.finding.contains("6.00 ms or more"), "{check:?}");
-        assert_eq!(loop_delay(&with_iterations(6_000_000, None)), None);
-        let mut split = with_iterations(6_000_000, Some(9_000_000));
-        split.measured.kinds[0].split = healthy().measured.kinds[0].split.clone();
-        assert_eq!(loop_delay(&split), None, "client-wait covers it");
-    }
-}
+mod tests;

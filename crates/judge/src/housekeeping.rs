@@ -19,7 +19,8 @@ const ROUTINE_EVENTS: [EventKind; 2] = [EventKind::Vacuum, EventKind::Analyze];
 /// Maximum number of events in a finding.
 const MAX_LISTED: usize = 4;
 
-/// TPC-C requires a checkpoint inside the measured interval (5.5.2.2): its cost belongs to the figure.
+/// A window without a checkpoint is too short, so that `duration` adds nothing to this finding. TPC-C requires a
+/// checkpoint inside the measured interval (5.5.2.2): its cost belongs to the figure.
 pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
     let observed = observed(run)?;
     let checkpoints_unknown = observed
@@ -45,12 +46,16 @@ pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
         0 => String::new(),
         incomplete => format!(", and {} only in part", count(incomplete as u64, "other")),
     };
+    let too_short = match crate::length::below_minimum(run) {
+        Some(_) => format!(" of {:.0} s", run.measured.length_s),
+        None => String::new(),
+    };
     new_check(
         "checkpoint",
         Severity::Caveat,
         format!(
-            "No complete checkpoint fell into the measured window{incomplete}, while {} of log were written: \
-             the figure does not include the cost of one.",
+            "No complete checkpoint fell into the measured window{too_short}{incomplete}, while {} of log were \
+             written: the figure does not include the cost of one.",
             bytes(written)
         ),
         "Measure for longer than the server's time between checkpoints (checkpoint_timeout, \

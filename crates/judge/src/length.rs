@@ -1,11 +1,13 @@
 //! Whether the run was long enough for its figures, and complete.
 //!
-//! In: a Run. Out: `partial-run`, `short-run`, `duration`, `percentiles`. Must never: look at the values of
+//! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `percentiles`. Must never: look at the values of
 //! the figures.
 
 use crate::formatting::count;
-use crate::thresholds::{DURATION_NOTE_S, P95_SAMPLES, P99_SAMPLES, SHORT_CAVEAT_S};
-use crate::{all_kinds, new_check, nothing_measured, observations, workload};
+use crate::thresholds::{
+    DURATION_NOTE_S, P95_SAMPLES, P99_SAMPLES, SHORT_CAVEAT_S, SPLIT_SAMPLES, STEADY_SECONDS,
+};
+use crate::{all_kinds, housekeeping, new_check, nothing_measured, observations, workload};
 use prony_store::{Check, Run, RunState, Severity};
 
 pub(crate) fn partial(run: &Run) -> Option<Check> {
@@ -48,21 +50,12 @@ pub(crate) fn short(run: &Run) -> Option<Check> {
 }
 
 /// Checks that the run is long enough for rare events in a server that writes; for a paced tpcc, for the
-/// duration that the specification requires (TPC-C 5.5.2.1).
+/// duration that the specification requires (TPC-C 5.5.2.1). `checkpoint` and `short-run` say the same of a
+/// shorter run.
 pub(crate) fn duration(run: &Run) -> Option<Check> {
     let measured_s = run.measured.length_s;
-    let specified =
-        workload::description(run).and_then(|description| description.minimum_duration.as_ref());
-    let (minimum_s, reason) = match specified {
-        Some(minimum) => (minimum.duration_s, minimum.source.as_str()),
-        None => (
-            DURATION_NOTE_S,
-            "that rare events need (checkpoints, vacuums)",
-        ),
-    };
-    let writes = observations::written_bytes(run).is_some();
-    // A shorter run has another caveat, `short-run`.
-    if measured_s >= minimum_s || measured_s < SHORT_CAVEAT_S || !(writes || specified.is_some()) {
+    let (minimum_s, reason) = below_minimum(run)?;
+    if measured_s < SHORT_CAVEAT_S || housekeeping::checkpoint(run).is_some() {
         return None;
     }
     new_check(
@@ -73,6 +66,49 @@ pub(crate) fn duration(run: &Run) -> Option<Check> {
             minimum_s / 60.0
         ),
         "This figure covers a short time. Measure for longer before you rely on it.",
+    )
+}
+
+/// The time for which this load has to be measured, seconds, with its reason; `None` if it was, or if nothing
+/// requires it.
+pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
+    let specified =
+        workload::description(run).and_then(|description| description.minimum_duration.as_ref());
+    let (minimum_s, reason) = match specified {
+        Some(minimum) => (minimum.duration_s, minimum.source.as_str()),
+        None => (
+            DURATION_NOTE_S,
+            "that rare events need (checkpoints, vacuums)",
+        ),
+    };
+    let writes = observations::written_bytes(run).is_some();
+    let required = writes || specified.is_some();
+    (required && run.measured.length_s < minimum_s).then_some((minimum_s, reason))
+}
+
+/// Lists the checks for which the window was too short: no finding is not a good finding.
+pub(crate) fn not_judged(run: &Run) -> Option<Check> {
+    let measured_s = run.measured.length_s;
+    if nothing_measured(run) || measured_s >= STEADY_SECONDS as f64 {
+        return None;
+    }
+    let mut checks = vec![format!(
+        "steadiness of throughput and latency ({STEADY_SECONDS} whole seconds are needed)"
+    )];
+    let split = all_kinds(run).and_then(|all| all.split.as_ref());
+    if split.is_some_and(|split| split.client_wait.samples < SPLIT_SAMPLES) {
+        checks.push(format!(
+            "the client's part of the response time ({SPLIT_SAMPLES} transactions are needed)"
+        ));
+    }
+    new_check(
+        "not-judged",
+        Severity::Note,
+        format!(
+            "Not judged: {}; {measured_s:.1} s were measured.",
+            checks.join("; ")
+        ),
+        format!("Measure for at least {STEADY_SECONDS} s."),
     )
 }
 
@@ -135,8 +171,46 @@ mod tests {
     }
 
     #[test]
+    fn checks_that_need_a_longer_window_are_listed() {
+        let mut run = healthy();
+        assert_eq!(not_judged(&run), None);
+        run.measured.length_s = 19.9;
+        let check = not_judged(&run).unwrap();
+        assert_eq!(check.severity, Severity::Note);
+        assert!(
+            check.finding.starts_with("Not judged: steadiness"),
+            "{check:?}"
+        );
+        assert!(!check.finding.contains("client's part"), "{check:?}");
+        let split = run.measured.kinds[0].split.as_mut().unwrap();
+        split.client_wait.samples = 99;
+        assert!(not_judged(&run).unwrap().finding.contains("client's part"));
+    }
+
+    #[test]
+    fn a_missing_checkpoint_and_a_short_window_are_one_finding() {
+        let mut run = observed_run();
+        run.measured.length_s = 60.0;
+        let ids = |run: &Run| -> Vec<String> {
+            let checks = [housekeeping::checkpoint(run), duration(run)];
+            checks.into_iter().flatten().map(|check| check.id).collect()
+        };
+        assert_eq!(ids(&run), ["checkpoint"]);
+        let finding = housekeeping::checkpoint(&run).unwrap().finding;
+        assert!(finding.contains("the measured window of 60 s"), "{finding}");
+        run.observed.as_mut().unwrap().events[0].until_s = Some(69.0);
+        run.observed.as_mut().unwrap().events[0].at_s = 11.0;
+        assert_eq!(ids(&run), ["duration"]);
+    }
+
+    #[test]
     fn a_load_that_writes_needs_a_long_window() {
         let severity = |seconds, mut run: Run| {
+            let event = &mut run.observed.get_or_insert_default().events;
+            event
+                .iter_mut()
+                .for_each(|event| event.until_s = Some(15.0));
+            event.iter_mut().for_each(|event| event.at_s = 11.0);
             run.measured.length_s = seconds;
             duration(&run).map(|check| check.severity)
         };

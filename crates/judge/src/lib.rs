@@ -19,6 +19,7 @@ mod length;
 mod limits;
 mod littles_law;
 mod machine;
+pub mod memory;
 pub mod observations;
 pub mod price;
 mod rate;
@@ -27,6 +28,7 @@ pub mod reproduced;
 mod rules_digest;
 #[cfg(test)]
 mod sample;
+pub mod scope;
 mod server;
 mod shares;
 mod stall;
@@ -41,13 +43,13 @@ use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// fails if they change and the version does not.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 /// One check; returns its finding, or `None`.
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 47] = [
+const CHECKS: [Checker; 51] = [
     errors::nothing_committed,
     server::restart,
     tables::replaced,
@@ -58,11 +60,13 @@ const CHECKS: [Checker; 47] = [
     rate::never_started,
     length::partial,
     length::short,
+    length::not_judged,
     errors::outage,
     errors::users_ended,
     steady::unsteady,
     steady::warm_up,
     steady::drift,
+    steady::latency::check,
     stall::check,
     data::durability,
     client::limit,
@@ -78,6 +82,7 @@ const CHECKS: [Checker; 47] = [
     machine::steal,
     machine::server_steal,
     machine::neighbours,
+    memory::swap,
     housekeeping::checkpoint,
     housekeeping::maintenance,
     data::scale,
@@ -89,6 +94,7 @@ const CHECKS: [Checker; 47] = [
     length::percentiles,
     server::observer,
     server::limiter,
+    memory::untuned,
     length::duration,
     client::headroom,
     data::statistics,
@@ -97,11 +103,11 @@ const CHECKS: [Checker; 47] = [
     server::unobserved,
 ];
 
-/// Judges one run. Returns its findings, the worst first; empty if there are none.
+/// Judges one run. Returns its findings, the worst first and doubt before scope; empty if there are none.
 pub fn judge(run: &Run) -> Vec<Check> {
     let mut findings: Vec<Check> = CHECKS.iter().filter_map(|check| check(run)).collect();
     findings.extend(workload::remarks(run));
-    findings.sort_by_key(|check| std::cmp::Reverse(check.severity));
+    findings.sort_by_key(|check| std::cmp::Reverse((check.severity, check.kind)));
     findings
 }
 
@@ -135,6 +141,7 @@ fn new_check(
     Some(Check {
         id: id.to_owned(),
         severity,
+        kind: scope::kind(id, severity),
         finding: finding.into(),
         advice: advice.into(),
     })
@@ -226,7 +233,7 @@ mod tests {
         run.server.address = Some(prony_store::ServerAddress::Unix(
             "/run/x/.s.PGSQL.5432".into(),
         ));
-        run.machine_mut().health.steal_share = Some(0.02);
+        run.machine_mut().health.steal_share = Some(0.05);
         run.measured.kinds[0].busy_s *= 0.9;
         let checks = judge(&run);
         let ids: Vec<&str> = checks.iter().map(|check| check.id.as_str()).collect();

@@ -2,15 +2,18 @@
 //! times of all transactions add up to clients x seconds. If they do not, the client measured times or counts
 //! wrongly.
 //!
-//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges or because
-//! workers wait for a CPU. Of the transactions in flight at an edge, one that began before the window counts
+//! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges, or excuse
+//! a gap that changes the figure: waits for a CPU explain at most [`LITTLE_EXCUSE`]. Of the transactions in flight at an edge, one that began before the window counts
 //! in full and one that ends after it does not count; on average this cancels, and it is at most one
 //! transaction per client. A user whose worker has no CPU after a transaction starts the next one only when
 //! the worker has a CPU again, and is in no transaction meanwhile.
 
+use crate::client::run_queue_share;
 use crate::formatting::{count, percent, time};
 use crate::stall::stops_by_count;
-use crate::thresholds::{LITTLE_GAP, LITTLE_MAX_MEAN, LITTLE_MIN_PARTIAL_S};
+use crate::thresholds::{
+    EFFECT_INVALID, LITTLE_EXCUSE, LITTLE_GAP, LITTLE_MAX_MEAN, LITTLE_MIN_PARTIAL_S,
+};
 use crate::{all_kinds, ended, errors, new_check};
 use prony_store::{Check, Run, RunState, Second, Severity};
 
@@ -58,7 +61,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
 /// finding names the cause if the Run shows it.
 fn violation(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check> {
     let seconds = run.measured.length_s;
-    if gap.abs() * seconds <= longest_s {
+    if gap.abs() * seconds <= longest_s && gap.abs() <= EFFECT_INVALID {
         let longest = time(longest_s * 1e9);
         return new_check(
             ID,
@@ -88,11 +91,18 @@ fn violation(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check
              run again.",
         );
     }
-    if let Some(wait_share) = without_cpu(run).filter(|wait_share| gap < 0.0 && -gap <= *wait_share)
+    // While a thread has no CPU, at most all of its users are between two transactions: this share is the
+    // largest share of users that can be missing.
+    if let Some(wait_share) =
+        run_queue_share(run).filter(|wait_share| gap < 0.0 && -gap <= *wait_share)
     {
+        let severity = match -gap <= LITTLE_EXCUSE {
+            true => Severity::Caveat,
+            false => Severity::Invalid,
+        };
         return new_check(
             ID,
-            Severity::Caveat,
+            severity,
             format!(
                 "{finding}: between two transactions a user waits until its thread has a CPU, and the \
                  client's threads were ready but had none for {} of the time.",
@@ -116,16 +126,6 @@ fn has_think_time(run: &Run) -> bool {
     run.workload.setting("pacing") == Some("spec")
 }
 
-/// Share of the time for which the worker threads were runnable without a CPU. While a thread has no CPU, at
-/// most all of its users are between two transactions. This share is therefore the largest share of users
-/// that can be missing.
-fn without_cpu(run: &Run) -> Option<f64> {
-    let workers = run.drive.threads.min(run.drive.clients);
-    let thread_s = f64::from(workers) * run.measured.length_s;
-    let waited_s = run.machine().health.run_queue_s?;
-    (thread_s > 0.0).then(|| (waited_s / thread_s).min(1.0))
-}
-
 /// How long at the end of the window no transaction ended although some were in flight, in intervals of the
 /// series; the standstill may have begun up to one interval earlier. If the run was cut off, transactions in
 /// flight were not counted, but a closed loop always has some.
@@ -141,7 +141,7 @@ fn not_checked(reason: &str) -> Option<Check> {
     new_check(
         ID,
         Severity::Note,
-        format!("Little's law was not checked: {reason}."),
+        format!("Not judged: Little's law, because {reason}."),
         "No action needed, unless you doubt the figures: then measure for longer, without interruption.",
     )
 }
@@ -227,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn cpu_waits_that_explain_the_gap_are_a_caveat() {
-        let mut run = run_with_gap(-0.034);
+    fn cpu_waits_excuse_a_small_gap() {
+        let mut run = run_with_gap(-0.029);
         // Of 120 thread-seconds.
         run.machine_mut().health.run_queue_s = Some(24.0);
         let finding = check(&run).unwrap();
@@ -237,7 +237,7 @@ mod tests {
             finding.finding.contains("had none for 20 % of the time"),
             "{finding:?}"
         );
-        run.machine_mut().health.run_queue_s = Some(4.0);
+        run.machine_mut().health.run_queue_s = Some(3.0);
         assert_eq!(
             severity(&run),
             Some(Severity::Invalid),
@@ -245,9 +245,21 @@ mod tests {
         );
         run.machine_mut().health.run_queue_s = None;
         assert_eq!(severity(&run), Some(Severity::Invalid), "not known");
-        let mut too_many = run_with_gap(0.034);
+        let mut too_many = run_with_gap(0.029);
         too_many.machine_mut().health.run_queue_s = Some(24.0);
         assert_eq!(severity(&too_many), Some(Severity::Invalid));
+    }
+
+    #[test]
+    fn cpu_waits_do_not_excuse_a_large_gap() {
+        for run_queue_s in [24.0, 84.0, 120.0] {
+            let mut run = run_with_gap(-0.031);
+            run.machine_mut().health.run_queue_s = Some(run_queue_s);
+            let check = check(&run).unwrap();
+            assert_eq!(check.severity, Severity::Invalid, "{run_queue_s}");
+            assert!(check.finding.contains("had none for"), "{check:?}");
+            assert!(!check.advice.contains("bug in Prony"), "{check:?}");
+        }
     }
 
     #[test]
@@ -339,6 +351,10 @@ mod tests {
         assert_eq!(severity(&run), Some(Severity::Caveat));
         run.measured.kinds[0].response.max_ns = 1_000_000_000;
         assert_eq!(severity(&run), Some(Severity::Invalid));
+        // A stall of a tenth of the window is no edge.
+        let mut long = run_with_gap(-0.11);
+        long.measured.kinds[0].response.max_ns = 30_000_000_000;
+        assert_eq!(severity(&long), Some(Severity::Invalid));
     }
 
     #[test]

@@ -3,10 +3,11 @@
 //! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a
 //! name or query the system; the Run contains all observations.
 
-use crate::formatting::{percent, time};
+use crate::client::{long_wait, run_queue_share};
+use crate::formatting::{count, percent, time};
 use crate::thresholds::{
     NEIGHBOURS, NEIGHBOURS_INVALID, NEIGHBOURS_MIN_S, ONE_HOST_CLIENT_SHARE, ONE_HOST_CPU_BUSY,
-    ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, STEAL,
+    ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, RUN_QUEUE, severity_of_effect,
 };
 use crate::{all_kinds, new_check, observations};
 use prony_store::{Check, Run, ServerAddress, Severity};
@@ -14,12 +15,9 @@ use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn steal(run: &Run) -> Option<Check> {
     let steal = run.machine().health.steal_share?;
-    if steal <= STEAL {
-        return None;
-    }
     new_check(
         "steal",
-        Severity::Caveat,
+        severity_of_effect(steal)?,
         format!(
             "The hypervisor withheld {} of the client machine's CPU time for other guests.",
             percent(steal)
@@ -31,12 +29,12 @@ pub(crate) fn steal(run: &Run) -> Option<Check> {
 /// CPU time stolen on the machine of the server, if it is not the client's.
 pub(crate) fn server_steal(run: &Run) -> Option<Check> {
     let steal = observations::machine(run, |machine| machine.steal_share)?;
-    if steal <= STEAL || shares_machine(run).is_some() {
+    if shares_machine(run).is_some() {
         return None;
     }
     new_check(
         "server-steal",
-        Severity::Caveat,
+        severity_of_effect(steal)?,
         format!(
             "The hypervisor withheld {} of the server machine's CPU time for other guests.",
             percent(steal)
@@ -45,33 +43,63 @@ pub(crate) fn server_steal(run: &Run) -> Option<Check> {
     )
 }
 
+/// On one machine, CPUs that are busy, threads that wait for them and replies that wait for the threads have
+/// one cause: this check reports them together.
 pub(crate) fn one_host(run: &Run) -> Option<Check> {
     let evidence = shares_machine(run)?;
-    let message = format!(
+    let mut sentences = vec![format!(
         "The load went to {evidence}: client and server shared this machine, so the client's CPU time was \
-         taken from the server and no network was between them"
-    );
-    let (severity, finding) = match (server_machine_busy(run), client_share(run)) {
-        (Some(busy), Some(client))
-            if busy > ONE_HOST_CPU_BUSY && client > ONE_HOST_CLIENT_SHARE =>
-        {
-            (
-                Severity::Caveat,
-                format!(
-                    "{message}. Its CPUs were {} busy, and the client took {} of them.",
-                    percent(busy),
-                    percent(client)
-                ),
-            )
-        }
-        _ => (Severity::Note, format!("{message}.")),
+         taken from the server and no network was between them."
+    )];
+    if let (Some(busy), Some(client)) = (server_machine_busy(run), client_share(run))
+        && busy > ONE_HOST_CPU_BUSY
+        && client > ONE_HOST_CLIENT_SHARE
+    {
+        sentences.push(format!(
+            "Its CPUs were {} busy, and the client took {} of them.",
+            percent(busy),
+            percent(client)
+        ));
+    }
+    if let Some(waited) = run_queue_share(run).filter(|waited| *waited > RUN_QUEUE) {
+        sentences.push(format!(
+            "The client's threads waited for a CPU for {} of the time{}.",
+            percent(waited),
+            by_design(run)
+        ));
+    }
+    let long_wait = long_wait(run);
+    if let Some((wait_ns, total_ns)) = long_wait {
+        sentences.push(format!(
+            "Of a mean service time of {}, {} ({}) passed until the client noticed a reply that had arrived.",
+            time(total_ns),
+            time(wait_ns),
+            percent(wait_ns / total_ns)
+        ));
+    }
+    let severity = match sentences.len() {
+        1 => Severity::Note,
+        _ => Severity::Caveat,
     };
-    new_check(
-        "one-host",
-        severity,
-        finding,
-        "To measure the server alone, run the client on another machine.",
-    )
+    let advice = match long_wait {
+        Some(_) => {
+            "Use the server time as the server's latency. To measure the server alone, run the client on \
+             another machine."
+        }
+        None => "To measure the server alone, run the client on another machine.",
+    };
+    new_check("one-host", severity, sentences.join(" "), advice)
+}
+
+/// The remark that threads under `SCHED_BATCH` let the server's processes go first.
+fn by_design(run: &Run) -> String {
+    match run.machine().health.batch.map_or(0, |batch| batch.under) {
+        0 => String::new(),
+        workers => format!(
+            ", by design: {} ran under SCHED_BATCH, which lets the server's processes run first",
+            count(workers.into(), "worker")
+        ),
+    }
 }
 
 /// The evidence that client and server shared a machine; `None` if they did not, or if it is unknown.
@@ -200,160 +228,4 @@ fn is_loopback(address: Option<&ServerAddress>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::{healthy, observed_mut, observed_run};
-
-    #[test]
-    fn steal_on_the_client_machine_is_reported() {
-        let mut run = healthy();
-        run.machine_mut().health.steal_share = Some(0.01);
-        assert_eq!(steal(&run), None);
-        run.machine_mut().health.steal_share = Some(0.034);
-        let check = steal(&run).unwrap();
-        assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.contains("3.4 %"), "{check:?}");
-        run.machine_mut().health.steal_share = None;
-        assert_eq!(steal(&run), None, "unknown is no finding");
-    }
-
-    #[test]
-    fn a_shared_machine_is_a_note() {
-        let severity_at = |address: &str| {
-            let mut run = healthy();
-            run.server.address = match address.split_once(':') {
-                Some(("unix", path)) => Some(ServerAddress::Unix(path.to_owned())),
-                Some((_, address)) => Some(ServerAddress::Tcp(address.to_owned())),
-                None => None,
-            };
-            one_host(&run).map(|check| check.severity)
-        };
-        for address in [
-            "unix:/run/x/.s.PGSQL.5432",
-            "tcp:127.0.0.1:5432",
-            "tcp:127.3.2.1:5432",
-            "tcp:[::1]:5432",
-            "tcp:::1:5432",
-            "tcp:[::ffff:127.0.0.1]:5432",
-            "tcp:localhost:5432",
-        ] {
-            assert_eq!(severity_at(address), Some(Severity::Note), "{address}");
-        }
-        for address in [
-            "tcp:192.0.2.7:5432",
-            "tcp:[2001:db8::1]:5432",
-            "tcp:db:5432",
-            "",
-        ] {
-            assert_eq!(severity_at(address), None, "{address}");
-        }
-        let mut run = healthy();
-        run.server.embedded = true;
-        assert!(one_host(&run).unwrap().finding.contains("Prony started"));
-    }
-
-    #[test]
-    fn a_busy_shared_machine_is_a_caveat() {
-        let mut run = observed_run();
-        observed_mut(&mut run).machine.shared = Some(true);
-        let severity = |run: &Run| one_host(run).map(|check| check.severity);
-        assert_eq!(severity(&run), Some(Severity::Note), "found by its process");
-        for row in &mut observed_mut(&mut run).series {
-            row.machine.get_or_insert_default().busy_share = Some(0.95);
-        }
-        assert_eq!(
-            severity(&run),
-            Some(Severity::Note),
-            "the client takes little"
-        );
-        run.machine_mut().health.cpu_system_s = Some(2_000.0);
-        let check = one_host(&run).unwrap();
-        assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.contains("95 % busy"), "{check:?}");
-        assert_eq!(one_host(&observed_run()), None);
-    }
-
-    #[test]
-    fn steal_on_the_server_machine_is_reported() {
-        let mut run = observed_run();
-        assert_eq!(server_steal(&run), None);
-        for row in &mut observed_mut(&mut run).series {
-            row.machine.get_or_insert_default().steal_share = Some(0.05);
-        }
-        assert!(server_steal(&run).unwrap().finding.contains("5.0 %"));
-        run.server.embedded = true;
-        assert_eq!(server_steal(&run), None, "`steal` reports it");
-    }
-
-    #[test]
-    fn long_and_uneven_round_trips_are_reported() {
-        let with_round_trip = |p50_ns, p99_ns| {
-            let mut run = observed_run();
-            let round_trip = observed_mut(&mut run).round_trip.as_mut().unwrap();
-            (round_trip.p50_ns, round_trip.p99_ns) = (p50_ns, Some(p99_ns));
-            run
-        };
-        let severity = |run: &Run| round_trip(run).map(|check| check.severity);
-        // The mean service time is 4 ms.
-        assert_eq!(severity(&with_round_trip(200_000, 400_000)), None);
-        assert_eq!(
-            severity(&with_round_trip(2_100_000, 2_200_000)),
-            Some(Severity::Caveat)
-        );
-        assert_eq!(
-            severity(&with_round_trip(200_000, 2_500_000)),
-            Some(Severity::Note)
-        );
-        assert_eq!(
-            severity(&with_round_trip(20_000, 250_000)),
-            None,
-            "too short to matter"
-        );
-        let mut local = with_round_trip(2_100_000, 2_200_000);
-        local.server.address = Some(ServerAddress::Unix("/x".into()));
-        assert_eq!(severity(&local), None);
-        assert_eq!(severity(&healthy()), None, "not observed");
-    }
-
-    #[test]
-    fn cpu_use_of_other_processes_is_reported() {
-        let with_server_cpu = |server_cpu_s| {
-            let mut run = observed_run();
-            for row in &mut observed_mut(&mut run).series {
-                row.machine.get_or_insert_default().server_cpu_s = server_cpu_s;
-            }
-            run
-        };
-        // 70 % of 16 CPUs are busy.
-        assert_eq!(neighbours(&with_server_cpu(Some(9.0))), None);
-        let check = neighbours(&with_server_cpu(Some(4.8))).unwrap();
-        assert_eq!(check.severity, Severity::Caveat);
-        assert!(
-            check.finding.starts_with("Other processes used 40 % of"),
-            "{check:?}"
-        );
-        assert_eq!(neighbours(&with_server_cpu(None)), None, "not known");
-        // 79 % of the CPUs are used by others, on a machine that is 95 % busy.
-        let mut crowded = with_server_cpu(Some(2.56));
-        for row in &mut observed_mut(&mut crowded).series {
-            row.machine.get_or_insert_default().busy_share = Some(0.95);
-        }
-        let check = neighbours(&crowded).unwrap();
-        assert_eq!(check.severity, Severity::Invalid);
-        assert!(
-            check.finding.starts_with("Other processes used 79 % of"),
-            "{check:?}"
-        );
-        // Two seconds of a short run may be a burst of another process.
-        let observed = observed_mut(&mut crowded);
-        observed
-            .series
-            .retain(|row| (20.0..22.0).contains(&row.at_s));
-        assert_eq!(neighbours(&crowded).unwrap().severity, Severity::Caveat);
-        // On one machine the client's work is not that of others: 600 s of CPU in 600 s are one CPU of 16.
-        let mut shared = with_server_cpu(Some(8.0));
-        assert!(neighbours(&shared).is_some());
-        observed_mut(&mut shared).machine.shared = Some(true);
-        assert_eq!(neighbours(&shared), None);
-    }
-}
+mod tests;

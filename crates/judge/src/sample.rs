@@ -94,7 +94,7 @@ pub(crate) fn healthy() -> Run {
         },
         machines: vec![ClientMachine {
             health: ClientHealth {
-                busiest_thread_share: Some(0.5),
+                busiest_thread_share: Some(0.45),
                 run_queue_s: Some(0.5),
                 ..ClientHealth::default()
             },

@@ -10,7 +10,7 @@ use crate::formatting::{count, percent, share, thousands, time};
 use crate::observations::{machine, observed, rows};
 use crate::thresholds::{
     COMMITS_GAP, COMMITS_LAG_S, COMMITS_MIN, COMMITS_OVERHEAD, COMMITS_PER_CLIENT, LIMITER_BUSY,
-    LIMITER_DISK, LIMITER_SESSIONS, LIMITER_WAITS, OBSERVER_CPU, SAME_START_S,
+    LIMITER_DISK, LIMITER_SESSIONS, LIMITER_WAITS, SAME_START_S, severity_of_effect,
 };
 use crate::workload::description;
 use crate::{all_kinds, new_check};
@@ -211,12 +211,9 @@ pub(crate) fn observer(run: &Run) -> Option<Check> {
     let cpu_s = cost.client_cpu_s.unwrap_or(0.0) + cost.server_cpu_s.unwrap_or(0.0);
     let cpus = f64::from(observed.machine.cpus.unwrap_or(1));
     let share = cpu_s / (cpus * load_s.max(f64::MIN_POSITIVE));
-    if share <= OBSERVER_CPU {
-        return None;
-    }
     new_check(
         "observer",
-        Severity::Caveat,
+        severity_of_effect(share)?,
         format!(
             "Observing the server took {} of CPU time, {} of its machine, for {} (the longest round \
              {}).",

@@ -6,16 +6,19 @@
 //! that have finished are idle.
 //!
 //! Warm-up: cut the start at the point that makes the mean of the remainder most precise (MSER, White 1997).
-//! Drift: the slope over ten bins, by Student's t. Unsteadiness: the coefficient of variation of those
-//! bins.
+//! Drift: a slope or a step that chance does not explain (`change`). Unsteadiness: the coefficient of
+//! variation of ten bins. `latency` has the same for response times.
+
+mod change;
+pub(crate) mod latency;
 
 use crate::formatting::percent;
 use crate::stall::stops_by_count;
 use crate::thresholds::{
-    DRIFT, DRIFT_T, STEADY_BINS, STEADY_SECONDS, UNSTEADY_CAVEAT, UNSTEADY_INVALID, WARM_UP_BIAS,
-    WARM_UP_GAP,
+    STEADY_BINS, STEADY_SECONDS, UNSTEADY_CAVEAT, UNSTEADY_INVALID, WARM_UP_GAP, severity_of_effect,
 };
 use crate::{errors, new_check};
+use change::{Change, find_change, mean};
 use prony_store::{Check, Run, Second, SecondPart, Severity};
 
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
@@ -28,7 +31,7 @@ pub(crate) fn warm_up(run: &Run) -> Option<Check> {
     let direction = if gap < 0.0 { "less" } else { "more" };
     new_check(
         "warm-up",
-        Severity::Caveat,
+        severity_of_effect(bias)?,
         format!(
             "The first {cut} s of the measured window were still warm-up: they had {} {direction} \
              transactions per second than the rest, which shifts the result by {}.",
@@ -48,16 +51,22 @@ pub(crate) fn drift(run: &Run) -> Option<Check> {
         return None;
     }
     let drift = relative_drift(&series)?;
-    let direction = if drift < 0.0 { "fell" } else { "rose" };
+    let severity = severity_of_effect(drift.weight())?;
+    let size = drift.last - drift.first;
+    let direction = if size < 0.0 { "fell" } else { "rose" };
+    let manner = match drift.step_at {
+        Some(before) => format!("in a step {:.0} s into", before * series.len() as f64),
+        None => "over".to_owned(),
+    };
     new_check(
         "drift",
-        Severity::Caveat,
+        severity,
         format!(
-            "Throughput {direction} by {} over the measured window: the figure depends on when it was \
+            "Throughput {direction} by {} {manner} the measured window: the figure depends on when it was \
              measured.",
-            percent(drift.abs()),
+            percent(size.abs()),
         ),
-        match drift < 0.0 {
+        match size < 0.0 {
             true => {
                 "Measure for longer, and check what grows while it falls: data and indexes, dead rows, \
                  old row versions, other work on these machines."
@@ -83,7 +92,7 @@ pub(crate) fn unsteady(run: &Run) -> Option<Check> {
         _ => return None,
     };
     // These two checks report the same, with the reason.
-    let explained = find_warm_up(&series).is_some() || relative_drift(&series).is_some();
+    let explained = find_warm_up(&series).is_some() || drift(run).is_some();
     if explained && severity != Severity::Invalid {
         return None;
     }
@@ -102,45 +111,61 @@ pub(crate) fn unsteady(run: &Run) -> Option<Check> {
 
 /// Transactions that ended in each whole second of the window; `None` if it cannot be judged.
 fn series(run: &Run) -> Option<Vec<f64>> {
-    let ended = |second: &Second| second.committed + second.rolled_back + second.failed;
     per_second_rates(run, ended)
 }
 
 /// The count of each whole second of the window, per second; `None` if it cannot be judged.
 pub(crate) fn per_second_rates(run: &Run, counted: impl Fn(&Second) -> u64) -> Option<Vec<f64>> {
+    let rows = rows(run, &counted)?;
+    let tps: Vec<f64> = rows.iter().map(|row| rate(row, &counted)).collect();
+    (tps.len() >= STEADY_SECONDS && mean(&tps) > 0.0).then_some(tps)
+}
+
+/// The rows of the whole seconds of the window; `None` if they cannot be judged.
+fn whole_seconds(run: &Run) -> Option<Vec<&Second>> {
+    rows(run, &ended).filter(|rows| rows.len() >= STEADY_SECONDS)
+}
+
+/// The row of each whole second of the window, without the idle end of a run by count; `None` if connections
+/// were lost. A long run that was killed has rows of ten seconds: each counts as ten seconds.
+fn rows<'a>(run: &'a Run, counted: &impl Fn(&Second) -> u64) -> Option<Vec<&'a Second>> {
     if errors::lost_users(run) {
         return None;
     }
     let seconds = run.series.iter();
     let seconds =
         seconds.filter(|second| second.part == SecondPart::Measured && second.length_s > 0.95);
-    // A long run that was killed has rows of ten seconds: each counts as ten seconds with the mean rate.
-    let mut tps: Vec<f64> = seconds
-        .flat_map(|second| {
-            let tps = counted(second) as f64 / second.length_s;
-            std::iter::repeat_n(tps, second.length_s.round().max(1.0) as usize)
-        })
+    let mut rows: Vec<&Second> = seconds
+        .flat_map(|second| std::iter::repeat_n(second, second.length_s.round().max(1.0) as usize))
         .collect();
     if stops_by_count(run) {
-        let mut sorted = tps.clone();
+        let mut sorted: Vec<f64> = rows.iter().map(|row| rate(row, counted)).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let median = *sorted.get(sorted.len() / 2)?;
-        while tps.last().is_some_and(|last| *last < IDLE_SHARE * median) {
-            tps.pop();
+        while rows
+            .last()
+            .is_some_and(|last| rate(last, counted) < IDLE_SHARE * median)
+        {
+            rows.pop();
         }
     }
-    (tps.len() >= STEADY_SECONDS && mean(&tps) > 0.0).then_some(tps)
+    Some(rows)
+}
+
+fn rate(second: &Second, counted: &impl Fn(&Second) -> u64) -> f64 {
+    counted(second) as f64 / second.length_s
+}
+
+fn ended(second: &Second) -> u64 {
+    second.committed + second.rolled_back + second.failed
 }
 
 /// How many seconds at the beginning differ from the later ones, the mean of the later ones, and the relative
 /// difference; `None` if the difference does not matter.
 fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let count = series.len();
-    let mser = |cut: usize| {
-        let remainder = &series[cut..];
-        sum_of_squares(remainder) / (remainder.len() as f64).powi(2)
-    };
-    let cut = (0..=count / 2).min_by(|a, b| mser(*a).total_cmp(&mser(*b)))?;
+    let mser = mean_errors(series);
+    let cut = (0..=count / 2).min_by(|a, b| mser[*a].total_cmp(&mser[*b]))?;
     // A cut at the limit means that nothing has settled: that is drift.
     if cut == 0 || cut >= count / 2 {
         return None;
@@ -149,26 +174,42 @@ fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let steady_rate = mean(remainder);
     let gap = mean(head) / steady_rate - 1.0;
     let bias = mean(series) / steady_rate - 1.0;
-    (gap.abs() > WARM_UP_GAP && bias.abs() > WARM_UP_BIAS).then_some((cut, steady_rate, gap))
+    if gap.abs() <= WARM_UP_GAP || severity_of_effect(bias).is_none() {
+        return None;
+    }
+    // If the remainder goes on to change, this is drift: the cut only takes the highest part of a slope.
+    let goes_on = relative_drift(remainder)
+        .is_some_and(|change| severity_of_effect(change.weight()) > Some(Severity::Note));
+    (!goes_on).then_some((cut, steady_rate, gap))
 }
 
-/// Change of the throughput from the middle of the first bin to the middle of the last, as a share of the
-/// mean; `None` if chance explains it.
-fn relative_drift(series: &[f64]) -> Option<f64> {
-    let bins = bins(series);
-    let count = bins.len() as f64;
-    let (centre, mean_rate) = ((count - 1.0) / 2.0, mean(&bins));
-    let points = || {
-        bins.iter()
-            .enumerate()
-            .map(|(at, y)| (at as f64 - centre, y - mean_rate))
-    };
-    let sum_xx: f64 = points().map(|(x, _)| x * x).sum();
-    let slope = points().map(|(x, y)| x * y).sum::<f64>() / sum_xx;
-    let residual: f64 = points().map(|(x, y)| (y - slope * x).powi(2)).sum();
-    let error = (residual / (count - 2.0) / sum_xx).sqrt();
-    let drift = slope * (count - 1.0) / mean_rate;
-    (drift.abs() > DRIFT && slope.abs() > DRIFT_T * error).then_some(drift)
+/// For each number of seconds that could be cut from the beginning, the square of the standard error that the
+/// mean of the others would have if they were independent (MSER).
+fn mean_errors(series: &[f64]) -> Vec<f64> {
+    let level = mean(series);
+    let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
+    let mut errors: Vec<f64> = series
+        .iter()
+        .rev()
+        .map(|value| {
+            let deviation = value - level;
+            (sum, squares, count) = (
+                sum + deviation,
+                squares + deviation * deviation,
+                count + 1.0,
+            );
+            (squares - sum * sum / count) / (count * count)
+        })
+        .collect();
+    errors.reverse();
+    errors
+}
+
+/// Change of the throughput over the window, as a share of its mean; `None` if chance explains it.
+fn relative_drift(series: &[f64]) -> Option<Change> {
+    let mean_rate = mean(series);
+    let relative: Vec<f64> = series.iter().map(|rate| rate / mean_rate).collect();
+    find_change(&relative, mean)
 }
 
 /// Coefficient of variation of the bins, less the part that is chance in counts.
@@ -187,10 +228,6 @@ fn bins(series: &[f64]) -> Vec<f64> {
     let per_bin = series.len() / STEADY_BINS;
     let skipped = series.len() - per_bin * STEADY_BINS;
     series[skipped..].chunks(per_bin).map(mean).collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 fn sum_of_squares(values: &[f64]) -> f64 {
@@ -268,10 +305,32 @@ mod tests {
     fn falling_throughput_is_drift() {
         let falling = run(120, |at| 16_000.0 - 25.0 * at as f64);
         let check = drift(&falling).expect("a drift");
-        assert_eq!(check.severity, Severity::Caveat);
-        assert!(check.finding.contains("fell by 1"), "{check:?}");
-        let almost_steady = run(120, |at| 16_000.0 - 3.0 * at as f64);
-        assert_eq!(ids(&almost_steady), [""; 0], "2 %");
+        assert_eq!(check.severity, Severity::Invalid, "more than 10 %");
+        assert!(check.finding.contains("fell by 2"), "{check:?}");
+        let severity = |slope: f64| {
+            let falling = run(120, move |at| 16_000.0 - slope * at as f64);
+            drift(&falling).map(|check| check.severity)
+        };
+        assert_eq!(severity(8.0), Some(Severity::Caveat), "6 %");
+        assert_eq!(severity(3.0), Some(Severity::Note), "2 %");
+        assert_eq!(severity(0.8), None, "0.6 %");
+    }
+
+    #[test]
+    fn a_fall_over_the_whole_window_is_no_warm_up() {
+        // Half of the fall is in the first third.
+        let falling = run(300, |at| {
+            16_000.0 * (1.0 - 0.2 * (at as f64 / 300.0).sqrt())
+        });
+        assert_eq!(ids(&falling), ["drift"]);
+    }
+
+    #[test]
+    fn a_step_late_in_the_window_is_drift() {
+        let step = run(120, |at| if at < 90 { 16_000.0 } else { 14_000.0 });
+        let check = drift(&step).expect("a step");
+        assert_eq!(check.severity, Severity::Caveat, "a quarter of the window");
+        assert!(check.finding.contains("in a step 90 s into"), "{check:?}");
     }
 
     #[test]

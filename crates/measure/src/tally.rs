@@ -37,7 +37,8 @@ impl Shape {
     }
 }
 
-/// Counts and times of one kind of transaction. Times are of committed transactions only.
+/// Counts and times of one kind of transaction. Times are of committed transactions, unless the field says
+/// otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally<C: Counter> {
     /// Committed.
@@ -61,6 +62,10 @@ pub struct Tally<C: Counter> {
     pub response: Distribution<C>,
     /// Service time, from the actual start; absent in a closed loop, where it is the response time.
     pub service: Option<Distribution<C>>,
+    /// Response time of failed transactions, to two digits.
+    pub failed_response: Distribution<C>,
+    /// Response time of transactions rolled back on purpose, to two digits.
+    pub rolled_back_response: Distribution<C>,
     /// Lag from the scheduled start to the actual one; absent in a closed loop, where it is zero.
     pub lag: Option<Distribution<C>>,
     /// Parts of the service time; absent without timestamps.
@@ -109,6 +114,8 @@ impl<C: Counter> Tally<C> {
             busy_ns: 0,
             response: Distribution::default(),
             service: shape.open_loop.then(Distribution::default),
+            failed_response: Distribution::coarse(),
+            rolled_back_response: Distribution::coarse(),
             lag: shape.open_loop.then(Distribution::default),
             parts: shape.parts.then(PartDistributions::default),
             connect: shape.connect.then(Distribution::default),
@@ -127,8 +134,14 @@ impl<C: Counter> Tally<C> {
                 self.committed += 1;
                 self.record_times(sample, response_ns);
             }
-            Outcome::RolledBack => self.rolled_back += 1,
-            Outcome::Failed(..) => self.failed += 1,
+            Outcome::RolledBack => {
+                self.rolled_back += 1;
+                self.rolled_back_response.record(response_ns);
+            }
+            Outcome::Failed(..) => {
+                self.failed += 1;
+                self.failed_response.record(response_ns);
+            }
             Outcome::Skipped => {
                 self.skipped += 1;
                 return;
@@ -154,6 +167,19 @@ impl<C: Counter> Tally<C> {
         if let Some(connect) = &mut self.connect {
             connect.record(sample.connect_ns);
         }
+    }
+
+    /// The response times of all transactions that ended, whatever their outcome; `None` if all committed, or if
+    /// the times of the others were not recorded.
+    pub fn attempts(&self) -> Option<Distribution<C>> {
+        let others = [&self.rolled_back_response, &self.failed_response];
+        let recorded: u64 = others.iter().map(|times| times.samples).sum();
+        if recorded == 0 || recorded != self.rolled_back + self.failed {
+            return None;
+        }
+        let mut all = self.response.clone();
+        others.into_iter().for_each(|times| all.add(times));
+        Some(all)
     }
 
     /// The service times, which are the response times in a closed loop.
@@ -188,6 +214,12 @@ impl<C: Counter> Tally<C> {
         if let Some(service) = &other.service {
             add(self.service.get_or_insert_default(), service);
         }
+        if other.failed_response.samples > 0 {
+            add(&mut self.failed_response, &other.failed_response);
+        }
+        if other.rolled_back_response.samples > 0 {
+            add(&mut self.rolled_back_response, &other.rolled_back_response);
+        }
         if let Some(lag) = &other.lag {
             add(self.lag.get_or_insert_default(), lag);
         }
@@ -210,6 +242,8 @@ impl<C: Counter> Tally<C> {
         (self.late, self.busy_ns) = (0, 0);
         self.response.clear();
         self.service.iter_mut().for_each(Distribution::clear);
+        self.failed_response.clear();
+        self.rolled_back_response.clear();
         self.lag.iter_mut().for_each(Distribution::clear);
         self.connect.iter_mut().for_each(Distribution::clear);
         if let Some(parts) = &mut self.parts {
@@ -218,5 +252,47 @@ impl<C: Counter> Tally<C> {
             parts.client_wait.clear();
             parts.upper_bounds = 0;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_wire::ErrorClass;
+
+    #[test]
+    fn the_times_of_all_attempts_are_recorded_by_outcome() {
+        let mut tally: Tally<u32> = Tally::new(Shape::closed(1));
+        let record = |tally: &mut Tally<u32>, outcome, response_ns| {
+            tally.record(&Sample {
+                kind: 0,
+                outcome,
+                scheduled_ns: 0,
+                started_ns: 0,
+                ended_ns: response_ns,
+                connect_ns: 0,
+                retries: 0,
+                parts: None,
+            });
+        };
+        record(&mut tally, Outcome::Committed, 1_000);
+        assert_eq!(tally.attempts(), None, "all committed");
+        record(
+            &mut tally,
+            Outcome::Failed(ErrorClass::Deadlock, *b"40P01"),
+            9_000,
+        );
+        record(&mut tally, Outcome::RolledBack, 2_000);
+        assert_eq!(tally.response.mean_ns(), 1_000.0);
+        let failed = &tally.failed_response;
+        assert_eq!((failed.samples, failed.max_ns), (1, 9_000));
+        let all = tally.attempts().unwrap();
+        assert_eq!((all.samples, all.sum_ns), (3, 12_000));
+        let mut sum: Tally<u64> = Tally::new(Shape::closed(1));
+        sum.add(&tally);
+        sum.add(&tally);
+        assert_eq!(sum.attempts().unwrap().samples, 6);
+        tally.clear();
+        assert_eq!(tally.attempts(), None);
     }
 }

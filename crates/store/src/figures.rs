@@ -87,6 +87,9 @@ fn kind_figures(kind: Option<String>, tally: &Tally<u64>, seconds: f64) -> KindF
         tps: ratio(tally.committed as f64, seconds),
         response: latency(&tally.response),
         service: latency(tally.service()),
+        attempts: tally.attempts().as_ref().map(latency),
+        failed_response: (tally.failed_response.samples > 0)
+            .then(|| latency(&tally.failed_response)),
         lag: tally.lag.as_ref().map(latency),
         split: tally.parts.as_ref().and_then(split),
         connect: tally.connect.as_ref().map(latency),

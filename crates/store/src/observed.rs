@@ -281,6 +281,9 @@ pub struct MachineSecond {
     /// Available memory, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_available_bytes: Option<u64>,
+    /// Swapped in and out, bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swap_bytes: Option<u64>,
     /// Read from disks, bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk_read_bytes: Option<u64>,

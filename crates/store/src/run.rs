@@ -11,8 +11,8 @@ pub use measured::*;
 pub use setup::*;
 pub(crate) use values::query_mode;
 pub use values::{
-    BuildProfile, DurabilityClass, EventKind, Network, PlannedEnd, Replication, RunState,
-    SecondPart, ServerAddress, ServerEngine, Severity, SplitSource,
+    BuildProfile, DurabilityClass, EventKind, FindingKind, Network, PlannedEnd, Replication,
+    RunState, SecondPart, ServerAddress, ServerEngine, Severity, SplitSource,
 };
 
 use crate::imported::ImportSource;

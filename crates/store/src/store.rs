@@ -10,7 +10,7 @@
 //! ```
 
 use crate::annotation;
-use crate::document::{read_document, read_open};
+use crate::document::{read_document, read_open, write_document};
 use crate::error::{StoreError, io_error};
 use crate::filter::RunFilter;
 use crate::index::{FileStamp, Index, RunSummary, is_corrupt};
@@ -209,6 +209,25 @@ impl RunStore {
         // If this fails, the next listing removes the row.
         if let Ok(mut index) = self.open_index() {
             let _ = index.change(&[], &[id.to_owned()]);
+        }
+        Ok(())
+    }
+
+    /// Replaces the findings in a document, and the version of the rules by which they were made, by those of
+    /// `run`. All else stays as it is stored; a document of version 1 is stored in the form of this version.
+    ///
+    /// # Errors
+    /// If the document cannot be read or written, or is not this run's.
+    pub fn replace_findings(&self, document: &Path, run: &Run) -> Result<(), StoreError> {
+        let mut stored = read_document(document)?;
+        if stored.id != run.id {
+            return Err(StoreError::not_a_run(document, "it is another run's"));
+        }
+        stored.checks.clone_from(&run.checks);
+        stored.rules_version = run.rules_version;
+        write_document(document, &stored)?;
+        if document == self.document_path(&run.id) {
+            self.index_one(&run.id, &stored);
         }
         Ok(())
     }

@@ -42,6 +42,7 @@ fn filters_select_by_verdict_workload_server_label_and_start() {
     let check = |severity| Check {
         id: "x".into(),
         severity,
+        kind: None,
         finding: String::new(),
         advice: String::new(),
     };

@@ -195,6 +195,7 @@ fn lists_newest_first_and_filters() {
         run.checks = vec![Check {
             id: "x".into(),
             severity: Severity::Caveat,
+            kind: None,
             finding: String::new(),
             advice: String::new(),
         }];

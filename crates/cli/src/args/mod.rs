@@ -14,7 +14,7 @@ pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, VerifyArgs};
 pub use run::{RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, CachedOf, ReproduceArgs, ScenariosArgs};
-pub use stored::{RunsArgs, RunsCommand, ShowArgs, Since};
+pub use stored::{JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -80,6 +80,10 @@ pub enum Command {
     Runs(RunsArgs),
     /// Show a stored run
     Show(ShowArgs),
+    /// Judge a stored run by the checks of this version
+    ///
+    /// The findings are printed and the stored ones stay, unless you give --again.
+    Judge(JudgeArgs),
     /// Compare runs, and report whether the differences are significant
     Compare(CompareArgs),
     /// Write runs as a self-contained HTML page

@@ -1,4 +1,4 @@
-//! Arguments of `runs` and `show`.
+//! Arguments of `runs`, `show` and `judge`.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand};
@@ -136,6 +136,23 @@ fn since(text: &str) -> Result<Since, String> {
     Ok(Since::Age(jiff::SignedDuration::from_hours(
         i64::from(count) * hours,
     )))
+}
+
+/// Arguments of `prony judge`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  prony judge last
+  prony judge 20261120-2333 --again")]
+pub struct JudgeArgs {
+    /// Id of the run, a unique prefix of an id, its label, `last`, or a file with the document
+    #[arg(value_name = "RUN")]
+    pub run: String,
+
+    /// Replace the findings in the stored document; its figures stay the same, and the hash in reports that
+    /// contain it no longer matches
+    #[arg(long)]
+    pub again: bool,
 }
 
 /// Arguments of `prony show`.

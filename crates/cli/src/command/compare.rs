@@ -3,7 +3,7 @@
 //! Loads the sides that the names of runs and experiments select; `judge` compares them. A run is never counted
 //! twice, and no run of an experiment is omitted.
 
-use super::stored::judge_if_unjudged;
+use super::stored::judge_alike;
 use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
@@ -58,7 +58,7 @@ pub(super) enum NameScope {
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None)?;
     let mut loaded = load_all_sides(&store, &args.sides)?;
-    judge_if_unjudged(loaded.iter_mut().flat_map(|side| &mut side.runs));
+    judge_alike(loaded.iter_mut().flat_map(|side| &mut side.runs));
     let sides: Vec<Side<'_>> = loaded
         .iter()
         .map(|side| Side {

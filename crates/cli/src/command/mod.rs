@@ -7,6 +7,7 @@ mod compare;
 mod demo;
 pub mod embedded;
 mod file;
+mod judge;
 pub mod load;
 pub mod output;
 mod plan;
@@ -38,6 +39,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Reproduce(args) => reproduce::reproduce(&args, arguments),
         Command::Runs(args) => stored::runs(&args),
         Command::Show(args) => stored::show(&args),
+        Command::Judge(args) => judge::judge(&args),
         Command::Compare(args) => compare::compare(&args),
         Command::Report(args) => report::report(&args),
         Command::Verify(args) => report::verify(&args),

@@ -229,6 +229,7 @@ fn unpriced_variant(variant: &str, sheets: &[Sheet]) -> Check {
     Check {
         id: "variant-unpriced".to_owned(),
         severity: Severity::Note,
+        kind: None,
         finding: format!(
             "no sheet says on which configuration the variant {variant} was measured; it is left out"
         ),

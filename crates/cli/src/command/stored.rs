@@ -12,7 +12,7 @@ use prony_report::terminal::{self, DocumentLocation};
 use prony_report::text::plain;
 use prony_report::{csv, json};
 use prony_runner::description;
-use prony_store::{Annotation, Run, RunFilter, RunStore, StoreError};
+use prony_store::{Annotation, Run, RunFilter, RunState, RunStore, StoreError};
 use std::time::SystemTime;
 
 /// Lists, labels, annotates or deletes stored runs.
@@ -171,14 +171,41 @@ fn has_no_server_series(run: &Run) -> bool {
 /// for the checks and removed again, so that the document is shown as stored.
 pub(super) fn judge_if_unjudged<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     for run in runs {
-        let is_missing = run.workload.description.is_none();
-        if is_missing {
-            run.workload.description = description::describe_stored(run);
-        }
-        prony_judge::judge_if_unjudged(run);
-        if is_missing {
-            run.workload.description = None;
-        }
+        with_description(run, prony_judge::judge_if_unjudged);
+    }
+}
+
+/// Judges a run by the rules of this version, whatever its findings are.
+pub(super) fn judge_by_current_rules(run: &mut Run) {
+    with_description(run, prony_judge::judge_run);
+}
+
+/// Judges runs without checks, as above, and all of them by the rules of this version if they were judged by
+/// different ones: a difference of the rules is not a difference of the runs. For `compare`.
+pub(super) fn judge_alike<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
+    let mut runs: Vec<&mut Run> = runs.into_iter().collect();
+    judge_if_unjudged(runs.iter_mut().map(|run| &mut **run));
+    runs.retain(|run| run.imported.is_none() && run.state != RunState::Running);
+    let mixed = runs
+        .windows(2)
+        .any(|pair| pair[0].rules_version != pair[1].rules_version);
+    if !mixed {
+        return;
+    }
+    for run in runs {
+        judge_by_current_rules(run);
+    }
+}
+
+/// Calls `judge` on a run with the description of its workload.
+fn with_description(run: &mut Run, judge: fn(&mut Run)) {
+    let is_missing = run.workload.description.is_none();
+    if is_missing {
+        run.workload.description = description::describe_stored(run);
+    }
+    judge(run);
+    if is_missing {
+        run.workload.description = None;
     }
 }
 

@@ -133,6 +133,7 @@ fn invalid_runs_are_never_comparable() {
     run.checks = vec![Check {
         id: "errors".to_owned(),
         severity: Severity::Invalid,
+        kind: None,
         finding: String::new(),
         advice: String::new(),
     }];

@@ -255,6 +255,7 @@ fn invalid_runs_have_no_price() {
     invalid.checks = vec![Check {
         id: "errors".into(),
         severity: Severity::Invalid,
+        kind: None,
         finding: String::new(),
         advice: String::new(),
     }];

@@ -20,6 +20,10 @@ pub(super) struct SerializedTally {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     service: Option<SerializedTimes>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    failed_response: Option<SerializedTimes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rolled_back_response: Option<SerializedTimes>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     lag: Option<SerializedTimes>,
     /// Send wait, server, client wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,6 +50,8 @@ struct SerializedTimes {
 impl SerializedTally {
     pub(super) fn new(tally: &Tally<u32>) -> SerializedTally {
         let parts = tally.parts.as_ref();
+        let recorded =
+            |times: &Distribution<u32>| (times.samples > 0).then(|| SerializedTimes::new(times));
         SerializedTally {
             counts: [
                 tally.committed,
@@ -59,6 +65,8 @@ impl SerializedTally {
             busy_ns: tally.busy_ns,
             response: SerializedTimes::new(&tally.response),
             service: tally.service.as_ref().map(SerializedTimes::new),
+            failed_response: recorded(&tally.failed_response),
+            rolled_back_response: recorded(&tally.rolled_back_response),
             lag: tally.lag.as_ref().map(SerializedTimes::new),
             parts: parts
                 .map(|p| [&p.send_wait, &p.server, &p.client_wait].map(SerializedTimes::new)),
@@ -96,7 +104,13 @@ impl SerializedTally {
         );
         let part_samples = self.parts.as_ref().map_or(0, |parts| parts[0].samples);
         let parts = self.parts.iter().flatten();
+        // Journals of older versions do not have the times of other outcomes.
+        let differs = |times: &Option<SerializedTimes>, count: u64| {
+            times.as_ref().is_some_and(|times| times.samples != count)
+        };
         if times.iter().any(|times| times.samples != committed)
+            || differs(&self.failed_response, failed)
+            || differs(&self.rolled_back_response, rolled_back)
             || parts.into_iter().any(|part| part.samples != part_samples)
             || part_samples > committed
             || self.upper_bounds > part_samples
@@ -117,6 +131,10 @@ impl SerializedTally {
         let restored = |times: Option<SerializedTimes>| {
             times.map(SerializedTimes::into_distribution).transpose()
         };
+        let coarse = |times: Option<SerializedTimes>| match times {
+            Some(times) => times.into_distribution_like(Distribution::coarse()),
+            None => Ok(Distribution::coarse()),
+        };
         Ok(Tally {
             committed,
             rolled_back,
@@ -129,6 +147,8 @@ impl SerializedTally {
             busy_ns: self.busy_ns,
             response: self.response.into_distribution()?,
             service: restored(self.service)?,
+            failed_response: coarse(self.failed_response)?,
+            rolled_back_response: coarse(self.rolled_back_response)?,
             lag: restored(self.lag)?,
             parts,
             connect: restored(self.connect)?,
@@ -149,7 +169,14 @@ impl SerializedTimes {
     }
 
     fn into_distribution(self) -> Result<Distribution<u32>, InvalidInterval> {
-        let mut times = Distribution::default();
+        self.into_distribution_like(Distribution::default())
+    }
+
+    /// The distribution, if it has the cells of the empty one `times`.
+    fn into_distribution_like(
+        self,
+        mut times: Distribution<u32>,
+    ) -> Result<Distribution<u32>, InvalidInterval> {
         if self.samples > 0 {
             let histogram = decode_histogram(&self.histogram);
             let histogram = histogram.map_err(InvalidInterval::Histogram)?;

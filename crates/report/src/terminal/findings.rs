@@ -7,7 +7,8 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain};
 use crate::units::{count, span};
-use prony_store::{Check, Event, EventKind, Run, Severity};
+use prony_judge::scope;
+use prony_store::{Check, Event, EventKind, FindingKind, Run, Severity};
 use std::cmp::Reverse;
 use std::io;
 
@@ -101,20 +102,22 @@ pub fn checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     check_lines(out, &run.checks)
 }
 
-/// Checks, the worst first.
+/// Checks, the worst first, and doubt before scope.
 pub(crate) fn worst_first(checks: &[Check]) -> Vec<&Check> {
     let mut checks: Vec<&Check> = checks.iter().collect();
-    checks.sort_by_key(|check| Reverse(check.severity));
+    checks.sort_by_key(|check| Reverse((check.severity, scope::is_doubt(check))));
     checks
 }
 
 /// Writes checks, the worst first. Notes are printed without advice, because they rarely require action.
 pub(crate) fn check_lines(out: &mut Printer<'_>, checks: &[Check]) -> io::Result<()> {
     for check in worst_first(checks) {
-        let (label, look): (&str, fn(&Style, &str) -> String) = match check.severity {
-            Severity::Invalid => ("invalid", Style::alarm),
-            Severity::Caveat => ("caveat ", Style::caution),
-            Severity::Note => ("note   ", Style::dim),
+        let (label, look): (&str, fn(&Style, &str) -> String) = match (check.severity, check.kind) {
+            (Severity::Invalid, _) => ("invalid", Style::alarm),
+            (Severity::Caveat, Some(FindingKind::Doubt)) => ("doubt  ", Style::caution),
+            (Severity::Caveat, Some(FindingKind::Scope)) => ("scope  ", Style::caution),
+            (Severity::Caveat, None) => ("caveat ", Style::caution),
+            (Severity::Note, _) => ("note   ", Style::dim),
         };
         let label = format!("{}  ", look(out.style, label));
         let finding = format!("{}: {}", plain(&check.id), plain(&check.finding));

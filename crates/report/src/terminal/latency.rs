@@ -18,6 +18,9 @@ pub(crate) const FROM_SCHEDULE: &str =
     "Response time of committed transactions, from the scheduled start";
 pub(crate) const FROM_START: &str = "Service time of committed transactions, from the actual start";
 pub(crate) const RESPONSE: &str = "Response time of committed transactions";
+pub(crate) const ATTEMPTS: &str =
+    "Response time of all transactions that ended: committed, rolled back, failed";
+pub(crate) const FAILED: &str = "Response time of failed transactions";
 pub(crate) const SPLIT: &str = "Where the service time went";
 
 /// Writes response time by kind; in an open loop, service time as well.
@@ -29,6 +32,14 @@ pub fn response(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if open {
         out.heading(FROM_START)?;
         absent |= write_latency_table(out, &kinds, |kind| Some(&kind.service))?;
+    }
+    if kinds.iter().any(|kind| kind.attempts.is_some()) {
+        out.heading(ATTEMPTS)?;
+        absent |= write_latency_table(out, &kinds, |kind| kind.attempts.as_ref())?;
+    }
+    if kinds.iter().any(|kind| kind.failed_response.is_some()) {
+        out.heading(FAILED)?;
+        absent |= write_latency_table(out, &kinds, |kind| kind.failed_response.as_ref())?;
     }
     if kinds.iter().any(|kind| kind.connect.is_some()) {
         out.heading("Of this, connecting")?;

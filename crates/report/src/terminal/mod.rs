@@ -16,7 +16,8 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count, count_with_noun, span};
-use prony_store::{KindFigures, Run, RunState, Second, SecondPart, ServerEngine, Severity};
+use prony_judge::scope;
+use prony_store::{Check, KindFigures, Run, RunState, Second, SecondPart, ServerEngine, Severity};
 use std::io::{self, Write};
 
 /// The location of a document.
@@ -217,6 +218,65 @@ fn verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     Ok(())
 }
 
+/// What a run was found to be by earlier rules.
+#[derive(Clone, Debug, Default)]
+pub struct FormerJudgement {
+    /// Version of those rules; absent if the run was not judged, or before version 2.0 of the document.
+    pub rules_version: Option<u32>,
+    /// The findings.
+    pub checks: Vec<Check>,
+}
+
+/// Writes the verdict and the findings on a run, and how they differ from earlier ones.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_judgement(
+    out: &mut dyn Write,
+    style: &Style,
+    run: &Run,
+    former: &FormerJudgement,
+) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    let version = |version: Option<u32>| match version {
+        Some(version) => format!("rules of version {version}"),
+        None => "no recorded rules".to_owned(),
+    };
+    out.line(format!(
+        "{}, judged by {}",
+        plain(&run.id),
+        version(run.rules_version)
+    ))?;
+    verdict(out, run)?;
+    findings::checks(out, run)?;
+    let missing_in = |these: &[Check], others: &[Check]| -> Vec<String> {
+        let is_missing = |check: &&Check| {
+            let same = |other: &Check| (&other.id, other.severity) == (&check.id, check.severity);
+            !others.iter().any(same)
+        };
+        let missing = these.iter().filter(is_missing);
+        missing
+            .map(|check| format!("{} ({})", plain(&check.id), check.severity.name()))
+            .collect()
+    };
+    let added = missing_in(&run.checks, &former.checks);
+    let gone = missing_in(&former.checks, &run.checks);
+    let differences = [("new", added), ("no longer found", gone)];
+    let differences = differences.iter().filter(|(_, ids)| !ids.is_empty());
+    let differences: Vec<String> = differences
+        .map(|(label, ids)| format!("{label}: {}", ids.join(", ")))
+        .collect();
+    let text = match differences.is_empty() {
+        true => "the same findings".to_owned(),
+        false => differences.join("; "),
+    };
+    out.line("")?;
+    out.paragraph(&format!(
+        "Against {}: {text}.",
+        version(former.rules_version)
+    ))
+}
+
 /// The ids of the checks of this severity.
 pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
     let checks = run.checks.iter().filter(|check| check.severity == severity);
@@ -224,10 +284,10 @@ pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
 }
 
 /// The worst severity and a sentence with the verdict; `None` for a run in progress, which has not been
-/// checked.
+/// checked. The verdict names the checks that raise doubts about the measurement; a second sentence states
+/// the scope of the figure.
 pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
-    let [invalid, caveats] =
-        [Severity::Invalid, Severity::Caveat].map(|severity| check_ids(run, severity));
+    let invalid = check_ids(run, Severity::Invalid);
     if !invalid.is_empty() {
         let consequence = match nothing_measured(run) {
             true => "there is no figure",
@@ -237,24 +297,39 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
         let text = format!("Invalid ({ids}): {consequence}, see the checks below.");
         return Some((Severity::Invalid, text));
     }
-    let text = match (run.state, caveats.len()) {
+    let doubts: Vec<String> = run
+        .checks
+        .iter()
+        .filter(|check| scope::is_doubt(check))
+        .map(|check| plain(&check.id))
+        .collect();
+    let limits = scope::limits(&run.checks);
+    let (severity, verdict) = match (run.state, doubts.len()) {
         (RunState::Running, _) => return None,
-        (RunState::Partial, 0) if run.checks.is_empty() => {
-            "Not judged, and partial: the run ended early.".to_owned()
-        }
-        (RunState::Partial, 0) => {
-            "Partial: the run ended early; no other problems were found.".to_owned()
-        }
-        (RunState::Complete, 0) => {
-            let text = "Valid: no problems were found.".to_owned();
-            return Some((Severity::Note, text));
-        }
+        (RunState::Partial, 0) if run.checks.is_empty() => (
+            Severity::Caveat,
+            "Not judged, and partial: the run ended early.".to_owned(),
+        ),
+        (RunState::Partial, 0) => (
+            Severity::Caveat,
+            "Partial: the run ended early; no other problems were found.".to_owned(),
+        ),
+        (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found.".to_owned()),
         (_, number) => {
-            let number = count_with_noun(number as u64, "caveat", "caveats");
-            format!("Valid, with {number}: {}.", caveats.join(", "))
+            // Rules before version 2 did not tell doubt from scope.
+            let number = match run.checks.iter().any(|check| check.kind.is_some()) {
+                true => count_with_noun(number as u64, "doubt", "doubts"),
+                false => count_with_noun(number as u64, "caveat", "caveats"),
+            };
+            let text = format!("Valid, with {number}: {}.", doubts.join(", "));
+            (Severity::Caveat, text)
         }
     };
-    Some((Severity::Caveat, text))
+    let text = match limits.is_empty() {
+        true => verdict,
+        false => format!("{verdict} Scope: {}.", limits.join("; ")),
+    };
+    Some((severity, text))
 }
 
 /// Writes the throughput as one bar per second of the measured window, with its range.

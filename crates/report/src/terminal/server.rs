@@ -5,6 +5,7 @@
 use crate::printer::Printer;
 use crate::text::plain;
 use crate::units::{self, bytes, count, count_with_noun, or_unknown};
+use prony_judge::memory::data_fit;
 use prony_judge::observations;
 use prony_store::{EventKind, MachineSecond, Observed, ObservedTopic, Run, ServerSecond};
 use std::cmp::Reverse;
@@ -90,6 +91,7 @@ fn describe_activity(run: &Run, observed: &Observed) -> String {
         |field: fn(&ServerSecond) -> Option<u32>| observations::rows(run).filter_map(field).max();
     let parts = [
         describe_cache(hit_ratio, cache, data),
+        data_fit(run).map(|fit| format!("data {}", fit.describe())),
         log.map(|log| format!("{} of log", bytes(log))),
         Some(events(run, observed)),
         sessions(maximum(|row| row.active), maximum(|row| row.lock_waits)),

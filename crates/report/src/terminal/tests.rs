@@ -1,6 +1,7 @@
 //! Tests of a printed result.
 
 mod server;
+mod verdict;
 
 use super::{DocumentLocation, write};
 use crate::sample_run;
@@ -308,26 +309,6 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
 fn flat_text(run: &Run) -> String {
     let text = text(run, None).replace('\u{a0}', " ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[test]
-fn the_verdict_is_one_line_below_the_figure() {
-    let mut run = sample_run::closed();
-    let text = text(&run, None);
-    let verdict = "  Valid, with 1 caveat: client-limit.";
-    let row = text.lines().position(|line| line == verdict);
-    assert!(row.is_some_and(|row| row < 12), "{text}");
-    run.checks.truncate(1);
-    assert!(flat_text(&run).contains("Valid: no problems were found."));
-    run.checks[0].severity = Severity::Invalid;
-    assert!(flat_text(&run).contains("Invalid (littles-law): this figure must not be used"));
-    run.checks.clear();
-    run.state = RunState::Running;
-    assert!(!flat_text(&run).contains("Valid"), "not judged yet");
-    run.state = RunState::Partial;
-    let text = flat_text(&run);
-    assert!(text.contains("Not judged, and partial"), "{text}");
-    assert!(!text.contains("Valid"), "{text}");
 }
 
 #[test]

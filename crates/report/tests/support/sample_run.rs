@@ -191,12 +191,14 @@ pub fn closed() -> Run {
             Check {
                 id: "littles-law".into(),
                 severity: Severity::Note,
+                kind: None,
                 finding: "64 clients, 64.0 by TPS × mean latency".into(),
                 advice: String::new(),
             },
             Check {
                 id: "client-limit".into(),
                 severity: Severity::Caveat,
+                kind: None,
                 finding: "replies waited 2.1 ms of 2.3 ms in this client".into(),
                 advice: "Use more threads, or fewer clients per thread.".into(),
             },

@@ -193,6 +193,7 @@ fn usage(
         steal_share: machine_usage.steal,
         server_cpu_s: None,
         memory_available_bytes: later.memory_available_bytes,
+        swap_bytes: machine_usage.swap_bytes,
         disk_read_bytes: machine_usage.disk_read_bytes,
         disk_write_bytes: machine_usage.disk_write_bytes,
         disk_busy_share: machine_usage.disk_busy,

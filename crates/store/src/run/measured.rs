@@ -92,6 +92,13 @@ pub struct KindFigures {
     /// Service time of committed transactions: from the actual start. With `connect_per_transaction` the
     /// start is before connecting, so it includes [`KindFigures::connect`].
     pub service: Latency,
+    /// Response time of all transactions that ended, whatever their outcome; absent if all committed, and in
+    /// documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<Latency>,
+    /// Response time of failed transactions; absent if none failed, and in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_response: Option<Latency>,
     /// From the scheduled start to the actual one (rate only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag: Option<Latency>,

@@ -1,8 +1,8 @@
 //! The setup of a run: the Prony build, the client machines, the server and the load.
 
 use super::values::{
-    BuildProfile, Network, PlannedEnd, ServerAddress, ServerEngine, Severity, SplitSource,
-    query_mode,
+    BuildProfile, FindingKind, Network, PlannedEnd, ServerAddress, ServerEngine, Severity,
+    SplitSource, query_mode,
 };
 use crate::named::ResponseTimeLimit;
 use prony_plan::{Arrival, QueryMode, experiment::Order};
@@ -317,6 +317,10 @@ pub struct Check {
     pub id: String,
     /// Its severity.
     pub severity: Severity,
+    /// Whether it casts doubt on the measurement or limits what the figure covers; absent for other notes, and
+    /// in documents judged by rules before version 2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<FindingKind>,
     /// The finding, with figures.
     pub finding: String,
     /// The advice.

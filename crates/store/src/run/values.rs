@@ -55,6 +55,14 @@ named_values! {
         Invalid = "invalid",
     }
 
+    /// What a finding says about the figure.
+    FindingKind {
+        /// It does not cover this: a client on another machine, a checkpoint, a longer run.
+        Scope = "scope",
+        /// The measurement may be wrong.
+        Doubt = "doubt",
+    }
+
     /// How Prony was compiled.
     #[derive(Default)]
     BuildProfile {

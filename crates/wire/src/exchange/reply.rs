@@ -123,6 +123,7 @@ impl Exchange {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.width(result),
             ProtocolState::Mysql(mysql) => mysql.reply.width(result),
+            ProtocolState::Tds(tds) => tds.reply.width(result),
         }
     }
 

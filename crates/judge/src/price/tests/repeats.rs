@@ -62,6 +62,7 @@ fn repeats_on_different_machines_have_a_caveat() {
     doubtful.1.checks = vec![Check {
         id: "order".into(),
         severity: Severity::Caveat,
+        kind: None,
         finding: String::new(),
         advice: String::new(),
     }];

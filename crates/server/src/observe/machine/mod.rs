@@ -23,6 +23,8 @@ pub struct MachineReading {
     pub memory_bytes: Option<u64>,
     /// Memory available to programs, bytes.
     pub memory_available_bytes: Option<u64>,
+    /// Swapped in and out since the machine's start, bytes.
+    pub swapped_bytes: Option<u64>,
     /// Each disk's counters, by its name.
     pub disks: Vec<Disk>,
     /// What the machine is; only of a node_exporter: [`describe_this_machine`] reads that of this one.
@@ -95,6 +97,8 @@ pub struct MachineUsage {
     pub io_wait: Option<f64>,
     /// Share of CPU time taken by the hypervisor.
     pub steal: Option<f64>,
+    /// Bytes swapped in and out.
+    pub swap_bytes: Option<u64>,
     /// Bytes read from disks.
     pub disk_read_bytes: Option<u64>,
     /// Bytes written to disks.
@@ -138,6 +142,8 @@ impl MachineReading {
                 .map(|cpu| cpu.busy_s / cpu.total_s())
                 .reduce(f64::max);
         }
+        let swapped = self.swapped_bytes.zip(before.swapped_bytes);
+        usage.swap_bytes = swapped.and_then(|(now, before)| now.checked_sub(before));
         let pairs = self.disks.iter().filter_map(|now| {
             let mut earlier = before.disks.iter();
             Some((now, earlier.find(|disk| disk.name == now.name)?))

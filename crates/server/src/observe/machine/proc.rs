@@ -19,6 +19,7 @@ pub fn read() -> MachineReading {
         cpus: cpus(&text("/proc/stat")),
         memory_bytes: kibibytes(&memory, "MemTotal"),
         memory_available_bytes: kibibytes(&memory, "MemAvailable"),
+        swapped_bytes: swapped_bytes(&text("/proc/vmstat")),
         disks: disks(&text("/proc/diskstats")),
         description: MachineDescription::default(),
     }
@@ -49,6 +50,24 @@ pub fn describe() -> MachineDescription {
             .map(|(name, release)| format!("{name} {release}")),
         storage: join_kinds(kinds),
     }
+}
+
+/// Bytes swapped in and out since the start of the machine (proc(5): pages).
+fn swapped_bytes(vmstat: &str) -> Option<u64> {
+    let pages = |name: &str| {
+        let lines = vmstat.lines();
+        let mut values = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        values.next()?.trim().parse::<u64>().ok()
+    };
+    let pages = pages("pswpin")?.checked_add(pages("pswpout")?)?;
+    pages.checked_mul(page_bytes()?)
+}
+
+/// Size of a page of memory; `None` if the system does not report it.
+fn page_bytes() -> Option<u64> {
+    // SAFETY: sysconf takes no pointers.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    u64::try_from(size).ok().filter(|size| *size > 0)
 }
 
 /// Time for which the CPU limit has throttled this process's control group since the group was
@@ -134,6 +153,9 @@ mod tests {
         let memory = "MemTotal:       16000 kB\nMemAvailable:    9000 kB\n";
         assert_eq!(kibibytes(memory, "MemAvailable"), Some(9_216_000));
         assert_eq!(kibibytes(memory, "Dirty"), None);
+        let page = page_bytes().unwrap();
+        assert_eq!(swapped_bytes("pswpin 3\npswpout 4\n"), Some(7 * page));
+        assert_eq!(swapped_bytes("pgpgin 3\n"), None);
         let stats = " 8 0 sda 10 0 200 7 20 0 400 9 0 1500 16\n 8 1 sda1 1 0 2 0 0 0 0 0 0 0 0\n";
         let disks = disks(stats);
         assert_eq!(disks.len(), 1);

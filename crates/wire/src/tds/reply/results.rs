@@ -101,6 +101,13 @@ impl Reply {
         names.values(result).flatten()
     }
 
+    /// Number of columns of result `result` (from 0); 0 if it has no rows.
+    pub(crate) fn width(&self, result: usize) -> usize {
+        self.results
+            .get(result)
+            .map_or(0, |position| position.columns.len())
+    }
+
     /// The rows of all results, in order, each with the number of its result from 0.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
         let results = self.results.iter().enumerate();

@@ -1,0 +1,43 @@
+//! `prony judge`.
+//!
+//! Judges a stored run by the rules of this version. Never changes a figure, and changes the document only if the
+//! command line says so.
+
+use super::output;
+use super::stored::judge_by_current_rules;
+use crate::args::JudgeArgs;
+use crate::exit::{Exit, Failure};
+use prony_report::terminal::{self, FormerJudgement};
+use prony_store::{RunState, RunStore, Severity};
+
+/// Judges one run.
+pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
+    let store = RunStore::open(None)?;
+    let (mut run, document) = store.load_from(&args.run)?;
+    if run.state == RunState::Running {
+        let message = format!("the run {} is still in progress", run.id);
+        return Err(Failure::new(
+            Exit::Usage,
+            message,
+            "judge it when it has ended",
+        ));
+    }
+    if run.imported.is_some() {
+        let message = format!("the run {} is another tool's", run.id);
+        let hint = "prony audit judges the output of other tools";
+        return Err(Failure::new(Exit::Usage, message, hint));
+    }
+    let former = FormerJudgement {
+        rules_version: run.rules_version,
+        checks: run.checks.clone(),
+    };
+    judge_by_current_rules(&mut run);
+    if args.again {
+        store.replace_findings(&document, &run)?;
+    }
+    output::show(|out, style| terminal::write_judgement(out, style, &run, &former))?;
+    Ok(match prony_judge::worst(&run.checks) {
+        Some(Severity::Invalid) => Exit::Invalid,
+        _ => Exit::Success,
+    })
+}

@@ -1,0 +1,168 @@
+//! Tests of the checks of the client.
+
+use super::*;
+use crate::sample::{healthy, observed_mut, observed_run, with_series};
+
+#[test]
+fn a_busy_thread_limits_the_client() {
+    let finding = |busy: Option<f64>| {
+        let mut run = healthy();
+        run.machine_mut().health.busiest_thread_share = busy;
+        limit(&run).map(|check| check.finding)
+    };
+    assert_eq!(finding(None), None, "unknown is no finding");
+    let finding = |busy| finding(Some(busy));
+    assert_eq!(finding(0.89), None);
+    assert!(finding(0.95).unwrap().contains("close to its limit"));
+    assert!(finding(0.98).unwrap().contains("used 98 % of a CPU"));
+    assert!(
+        finding(0.98)
+            .unwrap()
+            .starts_with("The client was the limit")
+    );
+    let severity = |busy| {
+        let mut run = healthy();
+        run.machine_mut().health.busiest_thread_share = Some(busy);
+        limit(&run).map(|check| check.severity)
+    };
+    assert_eq!(severity(0.95), Some(Severity::Caveat));
+    assert_eq!(severity(0.98), Some(Severity::Invalid));
+}
+
+#[test]
+fn the_run_queue_is_added_to_the_cpu() {
+    let mut run = healthy();
+    run.machine_mut().health.busiest_thread_share = Some(0.16);
+    // Of 120 thread-seconds.
+    run.machine_mut().health.run_queue_s = Some(80.4);
+    assert_eq!(limit(&run), None);
+    let check = headroom(&run).expect("83 % of a CPU");
+    assert!(
+        check.finding.contains(
+            "used 16 % of a CPU and waited for one for 67 % of the time, 83 % together, which leaves \
+             room for about 1.2 times"
+        ),
+        "{check:?}"
+    );
+    run.machine_mut().health.busiest_thread_share = Some(0.40);
+    assert_eq!(limit(&run).unwrap().severity, Severity::Invalid);
+    assert_eq!(headroom(&run), None, "client-limit reports it");
+    run.server.embedded = true;
+    assert_eq!(limit(&run), None, "one-host reports the waits");
+    assert!(headroom(&run).is_some());
+}
+
+#[test]
+fn the_advice_fits_the_machine() {
+    let mut run = healthy();
+    assert!(more_threads(&run).contains("--threads 4 instead of 2"));
+    run.machine_mut().host.cpus = 2;
+    assert!(more_threads(&run).contains("more than its 2 CPUs"));
+    run.drive.threads = 64;
+    assert!(more_threads(&run).contains("more clients and threads"));
+    run.drive.threads = 48;
+    run.machine_mut().host.cpus = 96;
+    assert!(more_threads(&run).contains("--threads 64 instead of 48"));
+}
+
+#[test]
+fn threads_waiting_for_a_cpu_are_reported() {
+    let mut run = healthy();
+    // 2 threads for 60 s.
+    run.machine_mut().health.run_queue_s = Some(6.0);
+    assert_eq!(run_queue(&run), None);
+    run.machine_mut().health.run_queue_s = Some(12.0);
+    let check = run_queue(&run).unwrap();
+    assert!(check.finding.contains("10 % of the time"), "{check:?}");
+    run.machine_mut().health.run_queue_s = None;
+    assert_eq!(run_queue(&run), None, "unknown is no finding");
+}
+
+#[test]
+fn replies_that_wait_in_the_client_are_reported() {
+    let check_with = |wait_ns, samples| {
+        let mut run = healthy();
+        let split = run.measured.kinds[0].split.as_mut().unwrap();
+        split.client_wait.mean_ns = wait_ns;
+        split.client_wait.samples = samples;
+        wait(&run)
+    };
+    // The other parts are 3.8 ms.
+    assert_eq!(check_with(4.2e5, 1000), None);
+    assert_eq!(check_with(4.3e5, 99), None);
+    let check = check_with(3.8e6, 1000).unwrap();
+    assert_eq!(check.severity, Severity::Caveat);
+    assert!(
+        check.finding.contains("7.60 ms, 3.80 ms (50 %)"),
+        "{check:?}"
+    );
+    assert!(check.advice.contains("--threads 4"), "{check:?}");
+    assert!(check_with(4.3e5, 100).is_some());
+    let mut unsplit = healthy();
+    unsplit.measured.kinds[0].split = None;
+    assert_eq!(wait(&unsplit), None);
+}
+
+#[test]
+fn a_debug_build_is_reported() {
+    let mut run = healthy();
+    assert_eq!(debug_build(&run), None);
+    run.build.profile = BuildProfile::Debug;
+    assert!(debug_build(&run).is_some());
+}
+
+#[test]
+fn headroom_is_reported_below_the_limit() {
+    let check_at = |busy| {
+        let mut run = healthy();
+        run.machine_mut().health.busiest_thread_share = Some(busy);
+        headroom(&run)
+    };
+    assert_eq!(check_at(0.49), None);
+    let check = check_at(0.75).unwrap();
+    assert_eq!(check.severity, Severity::Note);
+    assert!(check.finding.contains("about 1.3 times"), "{check:?}");
+    assert_eq!(check_at(0.95), None, "client-limit reports it");
+}
+
+#[test]
+fn a_busy_client_machine_and_throttling_are_reported() {
+    let mut run = observed_run();
+    assert_eq!((machine(&run), throttled(&run)), (None, None));
+    for row in &mut observed_mut(&mut run).series {
+        let client = row.client.get_or_insert_default();
+        (client.busy_share, client.throttled_s) = (Some(0.8), Some(0.05));
+    }
+    assert!(machine(&run).unwrap().finding.contains("80 % busy"));
+    assert!(
+        throttled(&run)
+            .unwrap()
+            .finding
+            .contains("5.0 % of the time")
+    );
+    run.observed = None;
+    assert_eq!((machine(&run), throttled(&run)), (None, None));
+}
+
+#[test]
+fn long_loop_iterations_are_reported() {
+    let with_iterations = |iteration_ns, p99_ns| {
+        let mut run = with_series(&[1000; 20]);
+        run.series
+            .iter_mut()
+            .for_each(|second| second.loop_delay_max_ns = iteration_ns);
+        run.measured.kinds[0].split = None;
+        run.measured.kinds[0].response.p99_ns = p99_ns;
+        run
+    };
+    assert_eq!(
+        loop_delay(&with_iterations(4_000_000, Some(9_000_000))),
+        None
+    );
+    let check = loop_delay(&with_iterations(6_000_000, Some(9_000_000))).unwrap();
+    assert!(check.finding.contains("6.00 ms or more"), "{check:?}");
+    assert_eq!(loop_delay(&with_iterations(6_000_000, None)), None);
+    let mut split = with_iterations(6_000_000, Some(9_000_000));
+    split.measured.kinds[0].split = healthy().measured.kinds[0].split.clone();
+    assert_eq!(loop_delay(&split), None, "client-wait covers it");
+}

@@ -1,0 +1,171 @@
+//! The data against the memory that can hold it, swapping, and a server that was left as it was installed.
+//!
+//! In: a Run. Out: `untuned`, `swap`; the label of the data. Must never: guess a size that was not observed.
+
+use crate::formatting::{bytes, percent};
+use crate::observations::{self, observed};
+use crate::thresholds::{SWAP_BYTES_PER_S, UNTUNED_CACHE, UNTUNED_MEMORY_BYTES};
+use crate::{machine, new_check};
+use prony_store::{Check, MachineSecond, Run, Severity};
+
+/// Where the data of a run can be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataFit {
+    /// In the server's own cache.
+    Cached,
+    /// In the memory of its machine: reads miss the server's cache, but not the disk.
+    Warm,
+    /// Neither: reads reach the disk.
+    Cold,
+}
+
+impl DataFit {
+    /// The label with its meaning, for a report.
+    pub fn describe(self) -> &'static str {
+        match self {
+            DataFit::Cached => "cached: it fits into the server's cache",
+            DataFit::Warm => "warm: it fits into the machine's memory",
+            DataFit::Cold => "cold: it is larger than the machine's memory",
+        }
+    }
+}
+
+/// Where the data can be kept, by its size at the end of the run; `None` if a size is not known.
+pub fn data_fit(run: &Run) -> Option<DataFit> {
+    let observed = observed(run)?;
+    let states = [observed.before.as_ref(), observed.after.as_ref()];
+    let states = || states.into_iter().flatten();
+    let data = states().filter_map(|state| state.database_bytes).max()?;
+    let cache = states().find_map(|state| state.cache_bytes)?;
+    match observed.machine.memory_bytes {
+        _ if data <= cache => Some(DataFit::Cached),
+        Some(memory) if data <= memory => Some(DataFit::Warm),
+        Some(_) => Some(DataFit::Cold),
+        None => None,
+    }
+}
+
+/// A server's cache as it was installed, such as 128 MB on a machine of 25 GB.
+pub(crate) fn untuned(run: &Run) -> Option<Check> {
+    let observed = observed(run)?;
+    let cache = observed.before.as_ref()?.cache_bytes?;
+    let memory = observed.machine.memory_bytes?;
+    let share = cache as f64 / memory as f64;
+    if memory < UNTUNED_MEMORY_BYTES || share >= UNTUNED_CACHE || data_fit(run)? == DataFit::Cached
+    {
+        return None;
+    }
+    new_check(
+        "untuned",
+        Severity::Note,
+        format!(
+            "The server's cache is {}, {} of the {} of its machine: it looks untuned.",
+            bytes(cache),
+            percent(share),
+            bytes(memory)
+        ),
+        "For figures of a tuned server, set shared_buffers or innodb_buffer_pool_size: PostgreSQL's manual \
+         suggests a quarter of the memory, MySQL's half or more.",
+    )
+}
+
+/// Memory that was swapped during the window, on the machine of the server or of the client.
+pub(crate) fn swap(run: &Run) -> Option<Check> {
+    let server = swapped(run, |row| row.machine.as_ref());
+    let client = swapped(run, |row| row.client.as_ref());
+    let shared = machine::shares_machine(run).is_some();
+    let (rate, name) = match (server, client) {
+        (Some(rate), _) if rate > SWAP_BYTES_PER_S && shared => (rate, "machine"),
+        (Some(rate), _) if rate > SWAP_BYTES_PER_S => (rate, "server's machine"),
+        (_, Some(rate)) if rate > SWAP_BYTES_PER_S => (rate, "client's machine"),
+        _ => return None,
+    };
+    new_check(
+        "swap",
+        Severity::Caveat,
+        format!(
+            "The {name} swapped {} a second: its memory was too small for what ran there, and parts of it \
+             waited for a disk.",
+            bytes(rate as u64)
+        ),
+        "Use smaller caches or fewer connections, stop other programs, or use a machine with more memory.",
+    )
+}
+
+/// Bytes swapped per second, in and out; `None` if not observed.
+fn swapped(
+    run: &Run,
+    machine: impl Fn(&prony_store::ServerSecond) -> Option<&MachineSecond>,
+) -> Option<f64> {
+    observations::mean(run, |row| {
+        let swapped = machine(row)?.swap_bytes?;
+        (row.length_s > 0.0).then(|| swapped as f64 / row.length_s)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{healthy, observed_mut, observed_run};
+
+    fn run(data: u64, cache: u64, memory: u64) -> Run {
+        let mut run = observed_run();
+        let observed = observed_mut(&mut run);
+        observed.machine.memory_bytes = Some(memory);
+        let before = observed.before.as_mut().unwrap();
+        (before.database_bytes, before.cache_bytes) = (Some(data), Some(cache));
+        run
+    }
+
+    #[test]
+    fn data_is_cached_warm_or_cold() {
+        let fit = |data| data_fit(&run(data, 4_000_000_000, 16_000_000_000));
+        assert_eq!(fit(3_000_000_000), Some(DataFit::Cached));
+        assert_eq!(fit(9_000_000_000), Some(DataFit::Warm));
+        assert_eq!(fit(90_000_000_000), Some(DataFit::Cold));
+        assert_eq!(data_fit(&observed_run()), None, "no sizes");
+        assert_eq!(data_fit(&healthy()), None, "not observed");
+    }
+
+    #[test]
+    fn a_cache_as_installed_is_a_note() {
+        let check = untuned(&run(259_000_000, 134_000_000, 25_000_000_000)).unwrap();
+        assert_eq!(check.severity, Severity::Note);
+        assert!(
+            check.finding.contains("134 MB, 0.54 % of the 25.0 GB"),
+            "{check:?}"
+        );
+        let tuned = run(9_000_000_000, 6_000_000_000, 25_000_000_000);
+        assert_eq!(untuned(&tuned), None);
+        let cached = run(100_000_000, 134_000_000, 25_000_000_000);
+        assert_eq!(untuned(&cached), None, "more cache would not be used");
+        let small = run(259_000_000, 134_000_000, 2_000_000_000);
+        assert_eq!(untuned(&small), None);
+    }
+
+    #[test]
+    fn swapping_is_a_doubt() {
+        let mut run = observed_run();
+        let swap_at = |run: &mut Run, bytes| {
+            for row in &mut observed_mut(run).series {
+                row.machine.get_or_insert_default().swap_bytes = Some(bytes);
+            }
+        };
+        swap_at(&mut run, 900_000);
+        assert_eq!(swap(&run), None);
+        swap_at(&mut run, 3_000_000);
+        let check = swap(&run).unwrap();
+        assert!(crate::scope::is_doubt(&check));
+        assert!(
+            check
+                .finding
+                .contains("server's machine swapped 3 MB a second"),
+            "{check:?}"
+        );
+        swap_at(&mut run, 0);
+        for row in &mut observed_mut(&mut run).series {
+            row.client.get_or_insert_default().swap_bytes = Some(5_000_000);
+        }
+        assert!(swap(&run).unwrap().finding.contains("client's machine"));
+    }
+}

@@ -1,0 +1,211 @@
+//! Whether the response times were steady: the median and the 99th percentile of each second.
+//!
+//! In: a Run. Out: `latency-drift`. Must never: report in a closed loop what `warm-up` or `drift` already
+//! report of the throughput, which is the same change (Little's law); or judge percentiles of seconds with
+//! too few transactions.
+//!
+//! In an open loop this is the check of the result itself: the throughput is the requested rate however slow
+//! the server becomes, and the percentiles of the whole run depend on when it ended.
+
+use super::change::{Change, find_change, median};
+use super::{drift, warm_up, whole_seconds};
+use crate::formatting::{percent, time};
+use crate::new_check;
+use crate::thresholds::{LATENCY_SECONDS, severity_of_effect};
+use prony_store::{Check, Run, Second, Severity};
+
+/// A percentile of each second, and its name in a sentence.
+type Percentile = (&'static str, fn(&Second) -> Option<u64>);
+
+const MEDIAN: Percentile = ("the median response time", |second| second.p50_ns);
+/// The upper percentile to judge: the first that almost all seconds have.
+const UPPER: [Percentile; 2] = [
+    ("the 99th percentile", |second| second.p99_ns),
+    ("the 95th percentile", |second| second.p95_ns),
+];
+/// In seconds with too few transactions for a median.
+const MEAN: Percentile = ("the mean response time", |second| {
+    (second.mean_ns > 0.0).then_some(second.mean_ns as u64)
+});
+
+pub(crate) fn check(run: &Run) -> Option<Check> {
+    let seconds = whole_seconds(run)?;
+    let closed = !run.drive.open_loop;
+    if closed && (warm_up(run).is_some() || drift(run).is_some()) {
+        return None;
+    }
+    let middle = [MEDIAN, MEAN];
+    let middle = middle
+        .into_iter()
+        .find_map(|percentile| found(&seconds, percentile));
+    let upper = UPPER
+        .into_iter()
+        .find_map(|percentile| found(&seconds, percentile));
+    let mut found: Vec<(&str, Change, Severity)> = Vec::new();
+    for (is_upper, judged) in [(false, middle), (true, upper)] {
+        let Some((name, Some(change))) = judged else {
+            continue;
+        };
+        match severity_of_effect(change.weight().exp() - 1.0) {
+            // The figure of a closed loop is its throughput, which the tail hardly moves.
+            Some(Severity::Invalid) if closed && is_upper => {
+                found.push((name, change, Severity::Caveat));
+            }
+            Some(severity) => found.push((name, change, severity)),
+            None => {}
+        }
+    }
+    let severity = found.iter().map(|(_, _, severity)| *severity).max()?;
+    let sentences: Vec<String> = found
+        .iter()
+        .map(|(name, change, _)| describe(seconds.len(), name, change))
+        .collect();
+    let rose = found
+        .iter()
+        .any(|(_, change, _)| change.last > change.first);
+    new_check(
+        "latency-drift",
+        severity,
+        format!(
+            "Over the measured window {}: the percentiles of the run depend on when it was measured.",
+            sentences.join("; ")
+        ),
+        match (rose, closed) {
+            (true, false) => {
+                "The server does not sustain this rate, or slows down as it runs: request a lower rate, and \
+                 check what grows (queues, data, dead rows, old row versions, checkpoints)."
+            }
+            (true, true) => {
+                "Measure for longer, and check what grows while it rises: data and indexes, dead rows, old \
+                 row versions, other work on these machines."
+            }
+            (false, _) => "Warm up for longer, until the response times have settled.",
+        },
+    )
+}
+
+/// The name of the percentile, and its change if there is one; `None` if too few seconds have a value.
+fn found(seconds: &[&Second], (name, value): Percentile) -> Option<(&'static str, Option<Change>)> {
+    let values: Vec<f64> = seconds
+        .iter()
+        .filter_map(|second| value(second).filter(|ns| *ns > 0))
+        .map(|ns| (ns as f64).ln())
+        .collect();
+    let enough = values.len() as f64 >= LATENCY_SECONDS * seconds.len() as f64;
+    enough.then(|| (name, find_change(&values, median)))
+}
+
+/// `the median response time rose from 2.00 ms to 400 ms (200 times)`.
+fn describe(seconds: usize, name: &str, change: &Change) -> String {
+    let (first, last) = (change.first.exp(), change.last.exp());
+    let direction = if last > first { "rose" } else { "fell" };
+    let size = match last / first {
+        ratio if ratio >= 3.0 => format!("{ratio:.0} times"),
+        ratio => percent((ratio - 1.0).abs()),
+    };
+    let manner = match change.step_at {
+        Some(before) => format!(", in a step {:.0} s into it", before * seconds as f64),
+        None => String::new(),
+    };
+    format!(
+        "{name} {direction} from {} to {} ({size}{manner})",
+        time(first),
+        time(last)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::with_series;
+
+    /// A run of 60 s whose percentiles follow `level`, as multiples of 2 and 8 ms.
+    fn run(open_loop: bool, level: impl Fn(f64) -> f64) -> Run {
+        let mut run = with_series(&[16_000; 60]);
+        run.drive.open_loop = open_loop;
+        for (at, second) in run.series.iter_mut().enumerate() {
+            let noise = ((at * 7919 + 104_729) % 101) as f64 / 101.0 - 0.5;
+            let level = level(at as f64 / 59.0) * (1.0 + 0.02 * noise);
+            second.p50_ns = Some((2e6 * level) as u64);
+            second.p95_ns = Some((5e6 * level) as u64);
+            second.p99_ns = Some((8e6 * level) as u64);
+        }
+        run
+    }
+
+    #[test]
+    fn latency_that_climbs_at_a_constant_rate_is_invalid() {
+        let climbing = run(true, |at| 200_f64.powf(at));
+        let check = check(&climbing).expect("2 ms climb to 400 ms");
+        assert_eq!(
+            (&*check.id, check.severity),
+            ("latency-drift", Severity::Invalid)
+        );
+        assert!(
+            check
+                .finding
+                .contains("the median response time rose from 2."),
+            "{check:?}"
+        );
+        assert!(
+            check.finding.contains("the 99th percentile rose"),
+            "{check:?}"
+        );
+        assert!(
+            crate::judge(&climbing).contains(&check),
+            "it is in the list"
+        );
+    }
+
+    #[test]
+    fn severity_follows_the_size_of_the_change() {
+        let severity =
+            |open, size: f64| check(&run(open, |at| 1.0 + size * at)).map(|c| c.severity);
+        for open in [true, false] {
+            assert_eq!(severity(open, 0.0), None);
+            assert_eq!(severity(open, 0.005), None);
+            assert_eq!(severity(open, 0.02), Some(Severity::Note));
+            assert_eq!(severity(open, 0.06), Some(Severity::Caveat));
+            assert_eq!(severity(open, 0.2), Some(Severity::Invalid));
+        }
+    }
+
+    #[test]
+    fn a_step_is_dated() {
+        let check = check(&run(true, |at| if at < 0.5 { 1.0 } else { 1.5 })).unwrap();
+        assert_eq!(check.severity, Severity::Invalid);
+        assert!(
+            check.finding.contains("in a step 30 s into it"),
+            "{check:?}"
+        );
+    }
+
+    #[test]
+    fn the_tail_of_a_closed_loop_is_a_caveat() {
+        let mut tail = run(false, |_| 1.0);
+        for (at, second) in tail.series.iter_mut().enumerate() {
+            second.p99_ns = Some(8_000_000 + 50_000 * at as u64);
+        }
+        assert_eq!(check(&tail).unwrap().severity, Severity::Caveat);
+        tail.drive.open_loop = true;
+        assert_eq!(check(&tail).unwrap().severity, Severity::Invalid);
+        // Without a 99th percentile the 95th is judged, which is steady here.
+        for second in &mut tail.series {
+            second.p99_ns = None;
+        }
+        assert_eq!(check(&tail), None);
+    }
+
+    #[test]
+    fn a_change_that_the_throughput_shows_is_reported_once() {
+        let mut slower = run(false, |at| 1.0 + 0.3 * at);
+        for (at, second) in slower.series.iter_mut().enumerate() {
+            second.committed = (16_000.0 / (1.0 + 0.3 * at as f64 / 59.0)) as u64;
+        }
+        let ids: Vec<String> = crate::judge(&slower)
+            .into_iter()
+            .map(|check| check.id)
+            .collect();
+        assert_eq!(ids, ["drift"]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Calibrates the checks on simulated runs: how many healthy runs are doubted, and which share of the sick ones
+//! is found.
+//!
+//! The generator has a fixed seed, so that each test is deterministic. [`healthy`] describes what a run without
+//! a fault varies in; [`sick`] is the table of faults with the size from which each is promised to be found.
+
+mod healthy;
+mod random;
+#[allow(dead_code)]
+#[path = "../../src/sample.rs"]
+mod sample;
+mod sick;
+
+use healthy::{Load, simulate};
+use prony_judge::judge;
+use prony_judge::scope::is_doubt;
+use prony_store::{Check, Severity};
+use random::Random;
+use std::collections::BTreeMap;
+
+/// Healthy runs of each kind of load.
+const HEALTHY: u32 = 500;
+/// Runs of each fault.
+const SICK: u32 = 100;
+/// Largest share of the healthy runs that may be doubted.
+const FALSE_DOUBT: f64 = 0.02;
+/// Smallest share of the runs with a fault in which it is found.
+const FOUND: f64 = 0.95;
+
+/// The findings that object to the figures.
+fn doubts(checks: &[Check]) -> impl Iterator<Item = &Check> {
+    checks.iter().filter(|check| is_doubt(check))
+}
+
+#[test]
+fn at_most_two_of_a_hundred_healthy_runs_are_doubted() {
+    let mut random = Random(1);
+    for load in [Load::ClosedLoop, Load::OpenLoop] {
+        let mut doubted = 0;
+        let mut by_check: BTreeMap<String, u32> = BTreeMap::new();
+        for _ in 0..HEALTHY {
+            let checks = judge(&simulate(&mut random, load));
+            doubted += u32::from(doubts(&checks).next().is_some());
+            for check in doubts(&checks) {
+                *by_check.entry(check.id.clone()).or_default() += 1;
+            }
+        }
+        println!("{load:?}: {doubted} of {HEALTHY} doubted, {by_check:?}");
+        let share = f64::from(doubted) / f64::from(HEALTHY);
+        assert!(share <= FALSE_DOUBT, "{load:?}: {doubted}, {by_check:?}");
+    }
+}
+
+#[test]
+fn each_fault_is_found_in_95_of_100_runs() {
+    let mut random = Random(2);
+    let mut missed = Vec::new();
+    for fault in sick::FAULTS {
+        let mut found = 0;
+        let mut other: BTreeMap<String, u32> = BTreeMap::new();
+        for _ in 0..SICK {
+            let mut run = simulate(&mut random, fault.load);
+            (fault.cause)(&mut run, &mut random);
+            let checks = judge(&run);
+            let is_found = |check: &Check| {
+                fault.found_by.contains(&check.id.as_str()) && check.severity >= fault.severity
+            };
+            match checks.iter().any(is_found) {
+                true => found += 1,
+                false => {
+                    for check in checks {
+                        *other
+                            .entry(format!("{} {}", check.severity.name(), check.id))
+                            .or_default() += 1;
+                    }
+                }
+            }
+        }
+        println!("{}: {found} of {SICK}; the others: {other:?}", fault.name);
+        if f64::from(found) < FOUND * f64::from(SICK) {
+            missed.push(format!("{}: {found}, {other:?}", fault.name));
+        }
+    }
+    assert!(sick::FAULTS.len() >= 20);
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+/// A fault whose check would also find it in a healthy run proves nothing.
+#[test]
+fn no_fault_is_found_where_there_is_none() {
+    let mut random = Random(3);
+    let mut healthy = |load| -> Vec<Vec<Check>> {
+        let runs = (0..SICK).map(|_| judge(&simulate(&mut random, load)));
+        runs.collect()
+    };
+    let (closed, open) = (healthy(Load::ClosedLoop), healthy(Load::OpenLoop));
+    for fault in sick::FAULTS {
+        let runs = match fault.load {
+            Load::ClosedLoop => &closed,
+            Load::OpenLoop => &open,
+        };
+        let is_found = |check: &Check| {
+            fault.found_by.contains(&check.id.as_str()) && check.severity >= fault.severity
+        };
+        let found = runs.iter().filter(|checks| checks.iter().any(is_found));
+        let found = found.count();
+        assert!(found <= 2, "{}: {found}", fault.name);
+    }
+}
+
+/// The table of the documentation names every fault, with the smallest size that is promised to be found.
+#[test]
+fn every_fault_is_documented() {
+    let table = include_str!("../../src/thresholds.rs");
+    for fault in sick::FAULTS {
+        let row = format!("//! | {} | {} |", fault.name, fault.found_by.join(", "));
+        assert!(table.contains(&row), "{row}");
+        assert!(fault.severity > Severity::Note, "{}", fault.name);
+    }
+}
