@@ -62,8 +62,8 @@ Exit codes:
   5    the run ended early without a signal; its partial result is printed and stored
   6    loading or cleaning failed
   7    the figures must not be used: a check or a comparison says so, or a report was changed
-  8    a comparison found a side beyond a limit: --fail-if-slower, --fail-if-p99-above or --fail-if-p99-slower
-  9    the runs of a comparison do not decide whether a side is beyond a limit; --unsure pass gives 0 instead
+  8    a comparison found a side beyond the limit of a --fail-if option
+  9    the compared runs do not decide whether a side is beyond such a limit (see --unsure)
   129  ended by SIGHUP, as when the terminal is closed; a run's partial result is stored
   130  ended by Ctrl-C (SIGINT); a run's partial result is printed and stored
   143  ended by SIGTERM; a run's partial result is printed and stored";

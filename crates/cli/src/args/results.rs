@@ -14,10 +14,10 @@ has one side per variant. Name an experiment by the id of its first run; if it i
 the id of any of its runs will do. `ID,` names that run alone. Each side is compared with the first
 one.
 
-Figures are medians of the runs, and the change is the ratio of the medians. From 4 runs per side on,
-the 95 % interval is exact (Hodges-Lehmann, by ranks); with 2 or 3 it comes from Welch's t-test on the
-logarithms and takes the scatter of the runs as normal. With one run per side there are figures and a
-ratio, and no statement about a difference: the seconds of a run say nothing of other runs.
+Figures are medians of the runs, and the change is the ratio of the medians. With 4 or more runs per
+side, the 95 % interval is exact (Hodges-Lehmann, by ranks). With 2 or 3, it comes from Welch's
+t-test on the logarithms, which assumes that the runs scatter normally. With one run per side there
+is no statement about a difference, because the seconds of a run say nothing about other runs.
 
 One figure is tested, at 5 %: NOPM or TPS, or, if the load had a rate, the 99th percentile of the
 response time. The others have an interval and no verdict.
@@ -26,9 +26,9 @@ Limits are for CI. A limit that the runs do not decide fails, too: repeat each s
 
 Exit code 7: the figures are not comparable, because a run is invalid, or because the runs differ in
 workload, mode, profile, scale, protocol, clients, rate, isolation level or durability. Clients may
-differ by 5 % and rates by 1 %, with a caveat. MySQL compares with MariaDB. Variants of one experiment may differ in the
-settings that its plan varies, except the workload. Exit code 8: a side is beyond a limit. Exit code
-9: the runs do not decide whether it is.
+differ by 5 % and rates by 1 %, with a caveat. MySQL compares with MariaDB. Variants of one
+experiment may differ in the settings that its plan varies, except the workload. Exit code 8: a side
+is beyond a limit. Exit code 9: the runs do not decide whether it is.
 
 Examples:
   prony compare 20261120-2333 last
