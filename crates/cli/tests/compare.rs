@@ -46,8 +46,7 @@ impl Home {
         std::fs::write(path, run.to_string()).expect("it is written");
     }
 
-    /// Two variants of three alternating runs each, the second 10 % faster, and a run of another
-    /// day.
+    /// Two variants of three alternating runs each, the second 10 % faster, and a run outside the experiment.
     fn experiment(&self) {
         let runs = [
             (1, "base", 9_900.0),

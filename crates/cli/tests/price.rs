@@ -461,7 +461,7 @@ fn a_remark_says_that_a_run_stands_for_its_repeats() {
     let text = home.run(&["price", "--sheet", &prices, &small], 0);
     let words: Vec<&str> = text.split_whitespace().collect();
     let expected = format!(
-        "repeats-taken: {id}: stands for the 3 repeats of its variant; write '{id},' with a comma"
+        "repeats-taken: {id}: selects all 3 repeats of its variant; to price that run alone, write '{id},'"
     );
     assert!(words.join(" ").contains(&expected), "{text}");
     let alone = home.run(&["price", "--sheet", &prices, &format!("{small},")], 0);
@@ -470,7 +470,7 @@ fn a_remark_says_that_a_run_stands_for_its_repeats() {
     let page = home.0.join("report.html").display().to_string();
     let output = home.prony(&["report", &small, "--sheet", &prices, "--output", &page]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains("stands for the 3 repeats"), "{stderr}");
+    assert!(stderr.contains("selects all 3 repeats"), "{stderr}");
 }
 
 #[test]

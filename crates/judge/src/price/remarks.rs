@@ -141,8 +141,8 @@ pub fn repeats_taken(named: &[(&str, usize)]) -> Vec<Check> {
         }
         let first = ids.first()?;
         let finding = format!(
-            "{}: stands for the {count} repeats of its variant; write '{first},' with a comma for that run \
-             alone.",
+            "{}: selects all {count} repeats of its variant; to price that run alone, write '{first},' with a \
+             comma.",
             ids.join(" and "),
         );
         crate::new_check("repeats-taken", Note, finding, "")

@@ -278,7 +278,7 @@ pub(super) fn read_columns(
         return Ok(false);
     }
     for _ in 0..count {
-        // The user's type and flags.
+        // UserType and Flags.
         need(reader.take(6))?;
         let kind = TypeInfo::read(reader)?;
         if kind.layout == Layout::Pointer {

@@ -60,7 +60,7 @@ fn original_setup(scenario: &Scenario) -> OriginalSetup {
         version: scenario.version.clone(),
         machine: scenario.machine.clone(),
         cpus: scenario.cpus,
-        // The GB of a machine's memory are powers of two.
+        // The publications write GB for the GiB of a machine's memory.
         memory_bytes: scenario.memory_gb.map(|memory| memory << 30),
         data: scenarios::data(scenario),
         cached: scenario

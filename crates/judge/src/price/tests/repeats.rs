@@ -109,8 +109,8 @@ fn the_note_about_repeats_says_how_to_price_one_run_alone() {
     let texts: Vec<&str> = notes.iter().map(|note| note.finding.as_str()).collect();
     let text = |ids: &str, count: usize, first: &str| {
         format!(
-            "{ids}: stands for the {count} repeats of its variant; write '{first},' with a comma for that \
-             run alone."
+            "{ids}: selects all {count} repeats of its variant; to price that run alone, write '{first},' \
+             with a comma."
         )
     };
     assert_eq!(texts, [text("7", 2, "7"), text("1 and 3", 4, "1")]);
