@@ -21,8 +21,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Time between the last connection and the common start, in which the start signal reaches all threads.
-const START_AFTER_NS: u64 = 2_000_000;
+/// Time between the last connection and the common start, in which the start signal reaches all threads, and the
+/// observer prints what precedes the users' own output. 2 ms were too few on a busy machine.
+const START_AFTER_NS: u64 = 5_000_000;
 
 /// A slice of a run whose connections are up and whose users are ready.
 pub struct ReadySlice<'a> {

@@ -188,6 +188,8 @@ impl RunRecorder<'_> {
 
 impl Observer for RunRecorder<'_> {
     fn started(&mut self, start: &LoadStart) {
+        // First: what the observer prints precedes what scripts print.
+        self.observer.started(start);
         let tpm_target = self.tpm_target.take();
         self.tpm_measurement =
             tpm_target.and_then(|target| ServerTpm::start(&target, start.schedule));
@@ -196,7 +198,6 @@ impl Observer for RunRecorder<'_> {
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
         let stored = self.recording.record_start(start);
         self.report_journal(stored);
-        self.observer.started(start);
     }
 
     fn row(&mut self, row: &IntervalRow, schedule: &RunSchedule) {
