@@ -213,7 +213,8 @@ pub(crate) fn observer(run: &Run) -> Option<Check> {
     let share = cpu_s / (cpus * load_s.max(f64::MIN_POSITIVE));
     new_check(
         "observer",
-        severity_of_effect(share)?,
+        // An upper bound of the effect: CPU time that was idle costs the load nothing.
+        severity_of_effect(share)?.min(Severity::Caveat),
         format!(
             "Observing the server took {} of CPU time, {} of its machine, for {} (the longest round \
              {}).",

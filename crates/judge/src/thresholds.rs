@@ -69,7 +69,7 @@
 //! | | note | fewer than 1,000 |
 //! | `duration` | note | unless `checkpoint` applies: a load that writes, for less than 10 minutes; a paced tpcc, for less than two hours |
 //! | `limiter` | note | server's CPUs above 90 % busy, a disk above 90 %, or half of the active sessions in one wait (20 or more were sampled) |
-//! | `observer` | invalid, caveat, note | by the share of the machine's CPU time that observing took |
+//! | `observer` | caveat, note | the share of the machine's CPU time that observing took is above 3 % or 1 %; an upper bound of its effect |
 //! | `unobserved` | note | something of the server was not observed |
 //! | `contention` | caveat | more clients than the workload's units of scale support, as the workload defines it: tpcb with fewer branches than clients, tpcc with fewer warehouses than clients, or than a tenth of the clients if they think |
 //! | the remark's own id | caveat | a remark of the workload on its data, such as `population`: tpcc with a profile that expects other rows |
