@@ -7,7 +7,8 @@ use crate::client::{long_wait, run_queue_share};
 use crate::formatting::{count, percent, time};
 use crate::thresholds::{
     NEIGHBOURS, NEIGHBOURS_INVALID, NEIGHBOURS_MIN_S, ONE_HOST_CLIENT_SHARE, ONE_HOST_CPU_BUSY,
-    ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, RUN_QUEUE, severity_of_effect,
+    ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, RUN_QUEUE, STEAL_SECONDS,
+    severity_of_effect,
 };
 use crate::{all_kinds, new_check, observations};
 use prony_store::{Check, Run, ServerAddress, Severity};
@@ -15,9 +16,13 @@ use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn steal(run: &Run) -> Option<Check> {
     let steal = run.machine().health.steal_share?;
+    let severity = severity_of_effect(steal)?;
     new_check(
         "steal",
-        severity_of_effect(steal)?,
+        match run.measured.length_s < STEAL_SECONDS {
+            true => severity.min(Severity::Caveat),
+            false => severity,
+        },
         format!(
             "The hypervisor withheld {} of the client machine's CPU time for other guests.",
             percent(steal)

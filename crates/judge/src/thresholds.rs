@@ -185,6 +185,10 @@ pub fn severity_of_effect(effect: f64) -> Option<Severity> {
     }
 }
 
+/// Length of a window from which stolen time may invalidate a run, seconds: the kernel counts it in ticks of 10 ms,
+/// of which a few would be a tenth of a shorter window.
+pub const STEAL_SECONDS: f64 = 5.0;
+
 /// Largest gap between the clients and those that the busy time accounts for, share of the clients.
 pub const LITTLE_GAP: f64 = 0.02;
 /// Largest gap that waits for a CPU excuse, however long they were, share of the clients. Users then started
