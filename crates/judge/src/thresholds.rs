@@ -45,8 +45,8 @@
 //! | `debug-build` | caveat | Prony built without optimisation |
 //! | `stamps` | caveat | more than 0.1 % of the stamps impossible or doubtful |
 //! | `clock-steps` | note | any |
-//! | `steal` | invalid, caveat, note | by the share of the machine |
-//! | `server-steal` | caveat | the same on the server's machine |
+//! | `steal` | invalid, caveat, note | by the share of the machine; at most a caveat in a window below 5 s |
+//! | `server-steal` | invalid, caveat, note | by the share of the server's machine |
 //! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, observed for 5 s or more |
 //! | | caveat | more than 15 % of it |
 //! | `swap` | caveat | more than 1 MB a second swapped on the server's or the client's machine |

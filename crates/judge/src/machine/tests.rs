@@ -16,6 +16,8 @@ fn steal_on_the_client_machine_is_reported() {
     assert_eq!(steal(&run).unwrap().severity, Severity::Note);
     run.machine_mut().health.steal_share = Some(0.11);
     assert_eq!(steal(&run).unwrap().severity, Severity::Invalid);
+    run.measured.length_s = STEAL_SECONDS - 0.1;
+    assert_eq!(steal(&run).unwrap().severity, Severity::Caveat, "few ticks");
     run.machine_mut().health.steal_share = None;
     assert_eq!(steal(&run), None, "unknown is no finding");
 }

@@ -149,6 +149,9 @@ fn the_cost_of_observing_is_reported() {
     );
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(400.0);
     assert_eq!(observer(&run).unwrap().severity, Severity::Caveat);
+    // All of the machine's CPU time, as in a run of a few milliseconds.
+    observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(9_760.0);
+    assert_eq!(observer(&run).unwrap().severity, Severity::Caveat);
 }
 
 #[test]
