@@ -1,4 +1,4 @@
-//! The command line as a user sees it: help, version and errors, word for word.
+//! Help, version and errors of the command line equal recordings.
 //!
 //! `TRYCMD=overwrite cargo test -p prony-cli --test cmd` rewrites the files; review the difference.
 
@@ -8,8 +8,7 @@ use std::path::Path;
 fn help_and_errors_match_the_recordings() {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("PG") {
-            // SAFETY: this is the only test of its binary, and no other thread runs yet that could
-            // read the environment.
+            // SAFETY: this is the only test of its binary, and no other thread reads the environment yet.
             unsafe { std::env::remove_var(&name) };
         }
     }
@@ -17,7 +16,7 @@ fn help_and_errors_match_the_recordings() {
     let cases = trycmd::TestCases::new();
     cases
         .register_bin("prony", Path::new(env!("CARGO_BIN_EXE_prony")))
-        // Neither the developer's runs nor the developer's servers.
+        // Hide the developer's runs and servers.
         .env("PRONY_HOME", "no-such-folder")
         .env("HOME", home.to_str().expect("UTF-8"))
         .env("NO_COLOR", "1");

@@ -1,4 +1,4 @@
-//! Text from servers, files and plans reaches no terminal as control characters.
+//! Control characters in text from servers, files and plans are never sent to a terminal.
 
 #[path = "home/document.rs"]
 mod document;
@@ -11,19 +11,19 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::Command;
 
-/// Sets the title, clears the screen, changes the text direction, with C0, C1 and bidirectional
-/// marks.
+/// Sets the title, clears the screen and changes the text direction, with C0, C1 and bidirectional control
+/// characters.
 const HOSTILE: &str = "go \x1b]0;owned\x07\x1b[2J\u{9b}2J\u{202e}\x7f\r away";
 
-/// A PostgreSQL or MySQL server that refuses each connection with a hostile message.
+/// Starts a PostgreSQL or MySQL server that refuses each connection with a hostile message; returns its port.
 fn hostile_server(mysql: bool) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
-    // It ends with the test's process.
+    // The thread ends with the process of the test.
     std::thread::spawn(move || {
         for connection in listener.incoming().flatten() {
             let refuse = if mysql { refuse_mysql } else { refuse_postgres };
-            // A client that hangs up early has received enough.
+            // A client may disconnect early.
             let _ = refuse(connection);
         }
     });
@@ -36,7 +36,7 @@ fn refuse_postgres(mut connection: TcpStream) -> std::io::Result<()> {
         connection.read_exact(&mut length)?;
         let mut body = vec![0; u32::from_be_bytes(length) as usize - 4];
         connection.read_exact(&mut body)?;
-        // Neither TLS nor GSSAPI, whose request codes have 1234 in their upper half.
+        // Refuse TLS and GSSAPI; their request codes have 1234 in the upper half.
         if body.starts_with(&1234_u16.to_be_bytes()) {
             connection.write_all(b"N")?;
             continue;
@@ -50,7 +50,7 @@ fn refuse_postgres(mut connection: TcpStream) -> std::io::Result<()> {
 }
 
 fn refuse_mysql(mut connection: TcpStream) -> std::io::Result<()> {
-    // An error instead of a greeting: code 1130.
+    // Send error 1130 instead of a greeting.
     let body = format!("\u{7f}XX{HOSTILE}");
     let mut body = body.into_bytes();
     body.splice(0..3, [0xff, 0x6a, 0x04]);
@@ -60,20 +60,20 @@ fn refuse_mysql(mut connection: TcpStream) -> std::io::Result<()> {
     connection.write_all(&packet)
 }
 
-/// Line ends and tabs are layout.
-fn is_raw(c: char) -> bool {
+/// Whether a character can control a terminal; line ends and tabs are allowed.
+fn is_control(c: char) -> bool {
     let marks = '\u{202a}'..='\u{202e}';
     (c.is_control() && c != '\n' && c != '\t') || marks.contains(&c)
 }
 
-/// Runs it; asserts that it fails, prints something, and prints no control character.
-fn assert_no_controls(home: &Home, arguments: &[&str], mentions: &str) {
+/// Runs a command; asserts that it fails and that its output contains `expected` and no control character.
+fn assert_no_controls(home: &Home, arguments: &[&str], expected: &str) {
     let output = home.prony(arguments);
     let text = String::from_utf8(output.stdout).expect("UTF-8")
         + &String::from_utf8(output.stderr).expect("UTF-8");
     assert!(!output.status.success(), "{arguments:?}: {text:?}");
-    assert!(!text.contains(is_raw), "{arguments:?}: {text:?}");
-    assert!(text.contains(mentions), "{arguments:?}: {text:?}");
+    assert!(!text.contains(is_control), "{arguments:?}: {text:?}");
+    assert!(text.contains(expected), "{arguments:?}: {text:?}");
 }
 
 #[test]
@@ -102,20 +102,20 @@ fn error_messages_of_servers_send_no_control_characters() {
         assert_no_controls(&home, arguments, escaped);
     }
     let (host, db) = ("--pgsql-host=127.0.0.1", "--db-driver=pgsql");
-    let at = format!("--pgsql-port={port}");
+    let port_option = format!("--pgsql-port={port}");
     assert_no_controls(
         &home,
-        &["sysbench", "oltp_read_only", db, host, &at, "run"],
+        &["sysbench", "oltp_read_only", db, host, &port_option, "run"],
         escaped,
     );
 
     let port = hostile_server(true).to_string();
     let url = format!("mysql://u@127.0.0.1:{port}/d");
     assert_no_controls(&home, &["run", "oltp_read_only", "--url", &url], escaped);
-    let (host, at) = ("--mysql-host=127.0.0.1", format!("--mysql-port={port}"));
+    let (host, port_option) = ("--mysql-host=127.0.0.1", format!("--mysql-port={port}"));
     assert_no_controls(
         &home,
-        &["sysbench", "oltp_read_only", host, &at, "run"],
+        &["sysbench", "oltp_read_only", host, &port_option, "run"],
         escaped,
     );
 }
@@ -150,7 +150,7 @@ fn names_of_files_and_variants_send_no_control_characters() {
 }
 
 #[test]
-fn a_document_shown_on_a_terminal_or_as_json_is_harmless() {
+fn views_of_a_document_send_no_control_characters() {
     let home = Home::new("hostile-document");
     let mut run = document::new_run();
     run["id"] = "20261121-100000-tpcb-0001".into();
@@ -161,49 +161,52 @@ fn a_document_shown_on_a_terminal_or_as_json_is_harmless() {
     let path = home.0.join("runs/20261121-100000-tpcb-0001.json");
     std::fs::write(path, run.to_string()).expect("a document");
     let text = home.run(&["show", "last", "--json"], 0);
-    let back: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(back["workload"]["title"], HOSTILE);
-    assert!(!text.contains(is_raw), "{text:?}");
-    // `script` of util-linux gives it a terminal.
-    let mut on_a_terminal = Command::new("script");
-    on_a_terminal
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["workload"]["title"], HOSTILE);
+    assert!(!text.contains(is_control), "{text:?}");
+    // script(1) of util-linux runs the program on a pseudo-terminal.
+    let mut script_command = Command::new("script");
+    script_command
         .args(["-qec", concat!(env!("CARGO_BIN_EXE_prony"), " show last")])
         .arg("/dev/null")
         .env("PRONY_HOME", &home.0)
         .env("TERM", "xterm")
         .env_remove("NO_COLOR");
-    let Ok(output) = on_a_terminal.output() else {
+    let Ok(output) = script_command.output() else {
         eprintln!("skipped on a terminal: there is no program called script");
         return;
     };
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(text.contains("\\x1b]0;owned\\x07\\x1b[2J"), "{text:?}");
     let colours = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m", "\x1b[1;31m"];
-    let rest = colours
+    let without_colours = colours
         .iter()
         .fold(text, |text, code| text.replace(code, ""));
-    assert!(!rest.replace("\r\n", "\n").contains(is_raw), "{rest:?}");
+    assert!(
+        !without_colours.replace("\r\n", "\n").contains(is_control),
+        "{without_colours:?}"
+    );
 }
 
-/// The two ends of a terminal: the user's and the program's.
-fn terminal() -> (File, OwnedFd) {
+/// Opens a pseudo-terminal; returns the user's and the program's end.
+fn open_terminal() -> (File, OwnedFd) {
     let (mut user, mut program) = (-1, -1);
     let (none, no_size) = (std::ptr::null_mut(), std::ptr::null());
-    // SAFETY: both numbers are valid for writing; the rest may be null (openpty(3)).
+    // SAFETY: both descriptors are valid for writing; the other pointers may be null (openpty(3)).
     let status = unsafe { libc::openpty(&mut user, &mut program, none, std::ptr::null(), no_size) };
     assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: both were opened just now, and nothing else owns them.
+    // SAFETY: both descriptors were just opened and have no other owner.
     unsafe { (File::from_raw_fd(user), OwnedFd::from_raw_fd(program)) }
 }
 
-/// It may contain rows of a server; codes that colour text pass through.
+/// Colour codes are allowed; other control characters may come from rows of a server.
 #[test]
 fn output_of_scripts_sends_no_control_characters() {
     let home = Home::new("hostile-script");
     let script = home.0.join("hostile.lua");
     let text = "print(\"\\27[1;31mred\\27[0m \\27]0;owned\\7 \\27[2J \\155\")";
     std::fs::write(&script, text).expect("a file");
-    let (mut user, program) = terminal();
+    let (mut user, program) = open_terminal();
     let mut child = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["sysbench", &script.to_string_lossy(), "help"])
         .env("PRONY_HOME", &home.0)
@@ -211,7 +214,7 @@ fn output_of_scripts_sends_no_control_characters() {
         .spawn()
         .expect("it starts");
     let mut shown = Vec::new();
-    // When the program's end is closed, reading this one fails.
+    // Reading the user's end fails when the program's end is closed.
     let _ = user.read_to_end(&mut shown);
     child.wait().expect("it ends");
     let shown = String::from_utf8(shown).expect("UTF-8");

@@ -1,21 +1,21 @@
-//! Conventions that the compiler cannot enforce, checked on the sources.
+//! Checks conventions of the source code that the compiler cannot enforce.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Crates on the path of a measurement: they read the time only through `drive/src/clock.rs`.
-/// Elsewhere the clock serves to wait for processes and to show progress.
+/// Crates that measure or report: they read the time only through `drive/src/clock.rs`. Other crates read it
+/// to wait for processes and to show progress.
 const MEASURING: &[&str] = &[
     "plan", "wire", "session", "drive", "measure", "judge", "report",
 ];
-/// The crates that print.
+/// Crates that may print.
 const PRINTING: &[&str] = &["report", "cli", "dropin"];
-/// The longest file that needs no reason for its length.
+/// The maximum length of a file without a stated reason, in lines.
 const LINES_WITHOUT_REASON: usize = 400;
-/// The longest file.
+/// The maximum length of a file, in lines.
 const LINES_MAX: usize = 500;
-/// The longest function, in lines.
+/// The maximum length of a function, in lines.
 const FUNCTION_LINES_MAX: usize = 80;
 
 fn crates() -> PathBuf {
@@ -25,49 +25,45 @@ fn crates() -> PathBuf {
         .to_owned()
 }
 
-/// Every Rust file of the crates: its crate, its path and its text.
+/// Returns all Rust files of the crates: name of the crate, path and text.
 fn files() -> Vec<(String, PathBuf, String)> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(crates()).expect("a folder").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        collect(&name, &entry.path(), &mut found);
+        collect(&name, &entry.path(), &mut files);
     }
-    found
+    files
 }
 
-/// All files that are not tests.
+/// Returns the Rust files of the crates, without tests.
 fn sources() -> Vec<(String, PathBuf, String)> {
-    let mut found = files();
-    found.retain(|(_, path, _)| {
-        let within = path.strip_prefix(crates()).expect("below the folder");
-        let mut parts = within.components().skip(1);
+    let mut sources = files();
+    sources.retain(|(_, path, _)| {
+        let relative = path.strip_prefix(crates()).expect("below the folder");
+        let mut parts = relative.components().skip(1);
         parts.next() == Some(Component::Normal("src".as_ref()))
             && parts.all(|part| part.as_os_str() != "tests")
             && !path.ends_with("tests.rs")
     });
-    assert!(
-        found.len() > 100,
-        "only {} files: the search is broken",
-        found.len()
-    );
-    found
+    assert!(sources.len() > 100, "only {} files found", sources.len());
+    sources
 }
 
-fn collect(crate_name: &str, folder: &Path, found: &mut Vec<(String, PathBuf, String)>) {
+fn collect(crate_name: &str, folder: &Path, files: &mut Vec<(String, PathBuf, String)>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.is_dir() {
-            collect(crate_name, &path, found);
-        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            collect(crate_name, &path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("UTF-8");
-            found.push((crate_name.to_owned(), path, text));
+            files.push((crate_name.to_owned(), path, text));
         }
     }
 }
 
-/// The lines of code of a file before its tests, numbered from 1.
+/// Returns the lines of code of a file up to its tests, numbered from 1.
 fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
     (1..)
@@ -75,6 +71,7 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
+/// Fails with the problems, one per line.
 fn report(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
@@ -132,10 +129,7 @@ fn every_module_has_a_header() {
 #[test]
 fn long_files_give_a_reason() {
     let all = files();
-    assert!(
-        all.len() > sources().len() + 100,
-        "the search for tests is broken"
-    );
+    assert!(all.len() > sources().len() + 100, "test files are missing");
     let reason = format!("//! Longer than {LINES_WITHOUT_REASON} lines: ");
     let long = all.into_iter().filter(|(_, _, text)| {
         let count = text.lines().count();
@@ -150,7 +144,7 @@ fn long_files_give_a_reason() {
     );
 }
 
-/// A function begins and ends at the same indentation, as rustfmt has it.
+/// rustfmt indents the end of a function like its start.
 #[test]
 fn functions_are_not_too_long() {
     let mut problems = Vec::new();
@@ -159,7 +153,7 @@ fn functions_are_not_too_long() {
             .lines()
             .take_while(|line| *line != "#[cfg(test)]")
             .collect();
-        for (at, line) in lines.iter().enumerate() {
+        for (index, line) in lines.iter().enumerate() {
             let code = line.trim_start();
             let is_function = code.starts_with("fn ")
                 || (code.contains(" fn ") && !code.starts_with("//") && !code.contains('"'));
@@ -167,9 +161,9 @@ fn functions_are_not_too_long() {
                 continue;
             }
             let end = format!("{}}}", " ".repeat(line.len() - code.len()));
-            let length = lines[at..].iter().position(|line| *line == end);
+            let length = lines[index..].iter().position(|line| *line == end);
             if length.is_some_and(|length| length >= FUNCTION_LINES_MAX) {
-                problems.push(format!("{}:{}: a long function", path.display(), at + 1));
+                problems.push(format!("{}:{}: a long function", path.display(), index + 1));
             }
         }
     }
@@ -183,8 +177,8 @@ struct ModuleFile {
 }
 
 impl ModuleFile {
-    /// A file whose child modules are beside it: the root of a target, `mod.rs`, or one with `#[path]`.
-    fn with_children_beside(path: PathBuf) -> ModuleFile {
+    /// A file with its child modules in the same folder: the root of a target, `mod.rs`, or one with `#[path]`.
+    fn with_children_in_folder(path: PathBuf) -> ModuleFile {
         let children = path.parent().unwrap_or(Path::new("")).to_owned();
         ModuleFile { path, children }
     }
@@ -197,14 +191,14 @@ impl ModuleFile {
                 path: file,
                 children,
             },
-            false => ModuleFile::with_children_beside(children.join("mod.rs")),
+            false => ModuleFile::with_children_in_folder(children.join("mod.rs")),
         }
     }
 
-    /// The files of the modules that this file declares, also in inline modules. Like rustfmt's output, each
-    /// declaration has a line of its own, and an inline module ends at the indentation at which it begins.
-    fn declared(&self, text: &str) -> Vec<ModuleFile> {
-        let mut declared = Vec::new();
+    /// Returns the files of the modules that this file declares, including those in inline modules. Requires
+    /// rustfmt's layout: one declaration per line, and the end of an inline module indented like its start.
+    fn child_files(&self, text: &str) -> Vec<ModuleFile> {
+        let mut files = Vec::new();
         let mut inline: Vec<(usize, &str)> = Vec::new();
         let mut explicit_path = None;
         for line in text.lines() {
@@ -213,8 +207,8 @@ impl ModuleFile {
             if code == "}" {
                 inline.retain(|(start, _)| *start < indent);
             }
-            if let Some(rest) = code.strip_prefix("#[path = \"") {
-                explicit_path = rest.split('"').next();
+            if let Some(value) = code.strip_prefix("#[path = \"") {
+                explicit_path = value.split('"').next();
                 continue;
             }
             if code.starts_with("#[") || code.starts_with("//") {
@@ -222,33 +216,33 @@ impl ModuleFile {
             }
             let path = explicit_path.take();
             let code = match code.strip_prefix("pub(") {
-                Some(rest) => rest.split_once(") ").map_or("", |(_, rest)| rest),
+                Some(code) => code.split_once(") ").map_or("", |(_, item)| item),
                 None => code.strip_prefix("pub ").unwrap_or(code),
             };
-            let Some(rest) = code.strip_prefix("mod ") else {
+            let Some(declaration) = code.strip_prefix("mod ") else {
                 continue;
             };
-            let within = || inline.iter().map(|(_, name)| *name).collect::<PathBuf>();
-            if let Some(name) = rest.strip_suffix(" {") {
+            let inline_path = || inline.iter().map(|(_, name)| *name).collect::<PathBuf>();
+            if let Some(name) = declaration.strip_suffix(" {") {
                 inline.push((indent, name));
-            } else if let Some(name) = rest.strip_suffix(';') {
-                declared.push(match path {
+            } else if let Some(name) = declaration.strip_suffix(';') {
+                files.push(match path {
                     Some(path) if inline.is_empty() => {
                         let folder = self.path.parent().unwrap_or(Path::new(""));
-                        ModuleFile::with_children_beside(folder.join(path))
+                        ModuleFile::with_children_in_folder(folder.join(path))
                     }
-                    Some(path) => {
-                        ModuleFile::with_children_beside(self.children.join(within()).join(path))
-                    }
-                    None => ModuleFile::of_module(&self.children.join(within()), name),
+                    Some(path) => ModuleFile::with_children_in_folder(
+                        self.children.join(inline_path()).join(path),
+                    ),
+                    None => ModuleFile::of_module(&self.children.join(inline_path()), name),
                 });
             }
         }
-        declared
+        files
     }
 }
 
-/// The roots of a package's targets, as Cargo finds them.
+/// Returns the root files of a package's targets, by Cargo's conventions.
 fn target_roots(package: &Path) -> Vec<ModuleFile> {
     let mut roots = ["build.rs", "src/lib.rs", "src/main.rs"]
         .map(|file| package.join(file))
@@ -260,7 +254,9 @@ fn target_roots(package: &Path) -> Vec<ModuleFile> {
         for path in entries.flatten().map(|entry| entry.path()) {
             match path.is_dir() {
                 true => roots.push(path.join("main.rs")),
-                false if path.extension().is_some_and(|kind| kind == "rs") => roots.push(path),
+                false if path.extension().is_some_and(|extension| extension == "rs") => {
+                    roots.push(path)
+                }
                 false => {}
             }
         }
@@ -268,30 +264,30 @@ fn target_roots(package: &Path) -> Vec<ModuleFile> {
     roots.retain(|path| path.is_file());
     roots
         .into_iter()
-        .map(ModuleFile::with_children_beside)
+        .map(ModuleFile::with_children_in_folder)
         .collect()
 }
 
-/// The Rust files of a package that no target compiles.
+/// Returns the Rust files of a package that no target compiles.
 fn orphans(package: &Path) -> Vec<PathBuf> {
-    let (mut reached, mut open) = (BTreeSet::new(), target_roots(package));
-    while let Some(file) = open.pop() {
+    let (mut reached, mut pending) = (BTreeSet::new(), target_roots(package));
+    while let Some(file) = pending.pop() {
         // With `#[path]` a file may be part of several targets.
         let Ok(path) = file.path.canonicalize() else {
             continue;
         };
         if reached.insert((path, file.children.clone())) {
             let text = fs::read_to_string(&file.path).expect("UTF-8");
-            open.extend(file.declared(&text));
+            pending.extend(file.child_files(&text));
         }
     }
     let reached: BTreeSet<PathBuf> = reached.into_iter().map(|(path, _)| path).collect();
-    let mut all = Vec::new();
-    collect("", package, &mut all);
-    let mut all: Vec<PathBuf> = all.into_iter().map(|(_, path, _)| path).collect();
-    all.retain(|path| !reached.contains(&path.canonicalize().expect("it was read")));
-    all.sort();
-    all
+    let mut files = Vec::new();
+    collect("", package, &mut files);
+    let mut files: Vec<PathBuf> = files.into_iter().map(|(_, path, _)| path).collect();
+    files.retain(|path| !reached.contains(&path.canonicalize().expect("a file")));
+    files.sort();
+    files
 }
 
 #[test]
@@ -346,14 +342,14 @@ fn files_that_no_module_reaches_are_found() {
         fs::create_dir_all(path.parent().expect("a folder")).expect("creates a folder");
         fs::write(path, text).expect("writes a file");
     }
-    let found = orphans(&package);
-    let found: Vec<&str> = found
+    let paths = orphans(&package);
+    let orphans: Vec<&str> = paths
         .iter()
         .filter_map(|path| path.strip_prefix(&package).ok()?.to_str())
         .collect();
     fs::remove_dir_all(&package).expect("removes the folder");
     assert_eq!(
-        found,
+        orphans,
         [
             "src/alone/orphan.rs",
             "src/comment.rs",

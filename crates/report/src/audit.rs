@@ -1,7 +1,7 @@
 //! The audit of another tool's output.
 //!
-//! In: the runs in an output, each with its audit. Out: their figures and the checks and findings, for a
-//! person or as JSON. Must never: let foreign text control the terminal.
+//! In: the runs in an output, each with its audit. Out: figures, checks and findings, as text or as JSON. Must
+//! never: print control characters of the output.
 
 use crate::printer::Printer;
 use crate::style::Style;
@@ -18,32 +18,32 @@ use std::io::{self, Write};
 pub struct AuditedRun {
     /// The run as far as the output reports it.
     pub run: Run,
-    /// The checks made and their findings.
+    /// The checks and their findings.
     pub audit: Audit,
-    /// The id under which the run is stored.
+    /// The id of the stored run, if it is stored.
     pub stored: Option<String>,
-    /// Why the run is not stored although the user requested it.
+    /// Why the run is not stored, if the user requested storing it.
     pub not_stored: Option<String>,
 }
 
-/// Writes the runs for a person.
+/// Writes the runs as text.
 pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    for (index, one) in runs.iter().enumerate() {
+    for (index, audited) in runs.iter().enumerate() {
         if index > 0 {
             out.line("")?;
         }
         let number = match runs.len() {
             1 => String::new(),
-            all => format!("{} of {all}: ", index + 1),
+            total => format!("{} of {total}: ", index + 1),
         };
-        write_audit(out, &number, one)?;
+        write_audit(out, &number, audited)?;
     }
     Ok(())
 }
 
-fn write_audit(out: &mut Printer<'_>, number: &str, one: &AuditedRun) -> io::Result<()> {
-    let AuditedRun { run, audit, .. } = one;
+fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io::Result<()> {
+    let AuditedRun { run, audit, .. } = audited;
     out.wrapped(Style::bold, &format!("{number}{}", title(run)))?;
     out.paragraph(&plain(&figures(run)))?;
     if !audit.examined.is_empty() {
@@ -57,20 +57,20 @@ fn write_audit(out: &mut Printer<'_>, number: &str, one: &AuditedRun) -> io::Res
         true => out.line("  no problems found")?,
         false => check_lines(out, &audit.checks)?,
     }
-    match (&one.stored, &one.not_stored) {
+    match (&audited.stored, &audited.not_stored) {
         (Some(id), _) => out.line(format!(
             "\nStored as an imported run: prony show {}",
             plain(id)
         )),
-        (None, Some(why)) => out.line(format!("\n{}", plain(why))),
+        (None, Some(reason)) => out.line(format!("\n{}", plain(reason))),
         (None, None) => Ok(()),
     }
 }
 
-/// Tool and workload, on one line.
+/// The title of a run: tool, version and workload.
 pub(crate) fn title(run: &Run) -> String {
     let imported = run.imported.as_ref();
-    let (tool, version) = imported.map_or(("", ""), |of| (&of.tool, &of.version));
+    let (tool, version) = imported.map_or(("", ""), |import| (&import.tool, &import.version));
     let workload = match run.workload.title.as_str() {
         "" => "an unknown workload",
         title => title,
@@ -78,7 +78,7 @@ pub(crate) fn title(run: &Run) -> String {
     plain(&format!("{tool} {version}, {workload}").replace(" ,", ","))
 }
 
-/// The figures in the output.
+/// The figures of a run, separated by commas.
 fn figures(run: &Run) -> String {
     let empty = KindFigures::default();
     let all = run.measured.all().unwrap_or(&empty);
@@ -87,7 +87,7 @@ fn figures(run: &Run) -> String {
     let percentile = |name, ns: Option<u64>| ns.map(|ns| time(name, ns as f64));
     let rates = run.rates.iter();
     let rates = rates.map(|rate| format!("{} {}", units::rate(rate.value), rate.name));
-    let others = [
+    let measurements = [
         (all.tps > 0.0).then(|| format!("{} transactions/s", units::rate(all.tps))),
         (response.samples > 0).then(|| time("mean", response.mean_ns)),
         percentile("p95", response.p95_ns),
@@ -97,24 +97,24 @@ fn figures(run: &Run) -> String {
         (scale > 0).then(|| format!("scale {}", count(scale.into()))),
         (run.measured.length_s > 0.0).then(|| units::span(run.measured.length_s)),
     ];
-    let all: Vec<String> = rates.chain(others.into_iter().flatten()).collect();
-    match all.is_empty() {
+    let figures: Vec<String> = rates.chain(measurements.into_iter().flatten()).collect();
+    match figures.is_empty() {
         true => "no usable figure".to_owned(),
-        false => all.join(", "),
+        false => figures.join(", "),
     }
 }
 
 /// Writes the runs as one JSON document.
 pub fn json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
-    let each = runs.iter().map(|one| {
+    let entries = runs.iter().map(|audited| {
         json!({
-            "run": one.run,
-            "checks": one.audit.checks,
-            "looked_at": one.audit.examined,
-            "kept": one.stored,
+            "run": audited.run,
+            "checks": audited.audit.checks,
+            "looked_at": audited.audit.examined,
+            "kept": audited.stored,
         })
     });
-    crate::json::pretty(out, &json!({ "runs": each.collect::<Vec<_>>() }))
+    crate::json::pretty(out, &json!({ "runs": entries.collect::<Vec<_>>() }))
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_without_figures_is_reported() {
+    fn a_run_without_figures_is_reported() {
         let mut out = Vec::new();
         write(&mut out, &Style::plain(), &[entry(ReportedRun::default())]).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("no usable figure"));

@@ -1,7 +1,7 @@
 //! CSV output for spreadsheets.
 //!
-//! In: a Run. Out: comma-separated lines with a header (RFC 4180, but with `\n`), units in the
-//! column names, an empty cell if there is no figure. Must never: round.
+//! In: a Run. Out: comma-separated lines with a header (RFC 4180, but with `\n`), with units in the column
+//! names and empty cells for missing figures. Must never: round.
 
 use prony_store::{Latency, MachineSecond, Run, ServerSecond};
 use std::io::{self, Write};
@@ -38,16 +38,16 @@ pub fn series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             cell(second.client_cpu_s),
             second.loop_delay_max_ns,
             second.connections,
-            cell(rolling.map(|of| of.length_s)),
-            cell(rolling.map(|of| of.p95_ns)),
-            cell(rolling.map(|of| of.p99_ns)),
+            cell(rolling.map(|window| window.length_s)),
+            cell(rolling.map(|window| window.p95_ns)),
+            cell(rolling.map(|window| window.p99_ns)),
         )?;
     }
     Ok(())
 }
 
-/// Writes the observations of the server, one line per reading. The waits are one cell: `IO/WalSync
-/// 3; Lock/tuple 1`.
+/// Writes the observations of the server, one line per reading. All waits are in one cell:
+/// `IO/WalSync 3; Lock/tuple 1`.
 pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
@@ -90,27 +90,30 @@ pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     Ok(())
 }
 
-/// A column's name, and its cell.
+/// The name of a column and the function that formats its cells.
 type MachineColumn = (&'static str, fn(&MachineSecond) -> String);
 
-/// Columns about a machine; shares are from 0 to 1.
+/// The columns of a machine; shares are from 0 to 1.
 const MACHINE: [MachineColumn; 10] = [
-    ("busy", |of| cell(of.busy_share)),
-    ("busiest_cpu", |of| cell(of.busiest_cpu_share)),
-    ("io_wait", |of| cell(of.io_wait_share)),
-    ("steal", |of| cell(of.steal_share)),
-    ("server_cpu_s", |of| cell(of.server_cpu_s)),
-    ("memory_available_bytes", |of| {
-        cell(of.memory_available_bytes)
+    ("busy", |second| cell(second.busy_share)),
+    ("busiest_cpu", |second| cell(second.busiest_cpu_share)),
+    ("io_wait", |second| cell(second.io_wait_share)),
+    ("steal", |second| cell(second.steal_share)),
+    ("server_cpu_s", |second| cell(second.server_cpu_s)),
+    ("memory_available_bytes", |second| {
+        cell(second.memory_available_bytes)
     }),
-    ("disk_read_bytes", |of| cell(of.disk_read_bytes)),
-    ("disk_write_bytes", |of| cell(of.disk_write_bytes)),
-    ("disk_busy", |of| cell(of.disk_busy_share)),
-    ("throttled_s", |of| cell(of.throttled_s)),
+    ("disk_read_bytes", |second| cell(second.disk_read_bytes)),
+    ("disk_write_bytes", |second| cell(second.disk_write_bytes)),
+    ("disk_busy", |second| cell(second.disk_busy_share)),
+    ("throttled_s", |second| cell(second.throttled_s)),
 ];
 
-fn machine_columns(of: &str) -> String {
-    MACHINE.map(|(name, _)| format!("{of}_{name}")).join(",")
+/// The column names of a machine, with a prefix.
+fn machine_columns(prefix: &str) -> String {
+    MACHINE
+        .map(|(name, _)| format!("{prefix}_{name}"))
+        .join(",")
 }
 
 fn machine_cells(machine: Option<&MachineSecond>) -> String {
@@ -124,7 +127,7 @@ fn waits(second: &ServerSecond) -> String {
     waits.collect::<Vec<_>>().join("; ")
 }
 
-/// Writes the percentiles of the measured window, one line per kind and time.
+/// Writes the percentiles of the measured window, one line per kind and type of time.
 pub fn percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
@@ -166,7 +169,7 @@ pub fn percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 }
 
 /// Writes the industry metrics of the workload, such as NOPM, and transactions per second, one line each.
-/// An unknown metric has no line.
+/// Unknown metrics are omitted.
 pub fn rates(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(out, "name,value,per_scale,note,title")?;
     for rate in &run.rates {
@@ -184,14 +187,16 @@ pub fn rates(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         return Ok(());
     };
     let per_scale = all.tps / f64::from(run.workload.scale.max(1));
-    let title = "transactions committed a second";
+    let title = "transactions committed per second";
     writeln!(out, "TPS,{},{per_scale},,{title}", all.tps)
 }
 
+/// The cell of a value; empty if it is missing.
 fn cell<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
+/// Quotes a cell if it contains separators or quotes.
 fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -225,7 +230,7 @@ mod tests {
     #[test]
     fn server_seconds_have_a_cell_per_column() {
         let mut run = sample_run::closed();
-        assert_eq!(lines(server, &run).len(), 1, "a header alone");
+        assert_eq!(lines(server, &run).len(), 1, "only a header");
         let observed = ServerSecond {
             at_s: 1.5,
             length_s: 1.0,
@@ -252,16 +257,19 @@ mod tests {
             lines[1]
         );
         let cells: Vec<&str> = lines[1].split(',').collect();
-        let of = |title: &str| {
+        let cell = |title: &str| {
             let column = titles.iter().position(|column| *column == title);
             cells[column.expect("a column")]
         };
         assert_eq!(
-            (of("at_s"), of("commits"), of("rollbacks")),
+            (cell("at_s"), cell("commits"), cell("rollbacks")),
             ("1.5", "900", "")
         );
-        assert_eq!((of("connections"), of("machine_busy")), ("8", "0.5"));
-        assert_eq!((of("machine_disk_busy"), of("client_busy")), ("0.25", ""));
+        assert_eq!((cell("connections"), cell("machine_busy")), ("8", "0.5"));
+        assert_eq!(
+            (cell("machine_disk_busy"), cell("client_busy")),
+            ("0.25", "")
+        );
     }
 
     #[test]

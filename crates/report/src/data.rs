@@ -1,7 +1,7 @@
-//! The tables of a workload: results of checks, and sizes.
+//! The tables of a workload: findings of checks, and sizes.
 //!
-//! In: plain values of `workload`, which this crate does not depend on. Out: lines and a table. Must never:
-//! judge.
+//! In: values from `workload`, as types of this crate, which does not depend on it. Out: lines and a table.
+//! Must never: evaluate the values.
 
 use crate::printer::Printer;
 use crate::style::Style;
@@ -15,9 +15,9 @@ use std::io::{self, Write};
 pub enum DataFindingState {
     /// As expected.
     Ok,
-    /// Worth knowing.
+    /// Informative, not an error.
     Note,
-    /// Wrong.
+    /// The data is wrong.
     Wrong,
 }
 
@@ -35,21 +35,21 @@ pub struct DataFinding {
 /// One table of the database.
 #[derive(Clone, Debug, Default)]
 pub struct TableSize {
-    /// Name.
+    /// Its name.
     pub name: String,
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
     /// Size without indexes, in bytes.
     pub table_bytes: u64,
     /// Size of the indexes, in bytes.
     pub index_bytes: u64,
-    /// Dead rows, from the server's statistics.
+    /// Number of dead rows, from the server's statistics.
     pub dead_rows: u64,
     /// Share of pages that are marked all-visible, 0 to 1; absent for an empty table.
     pub all_visible: Option<f64>,
 }
 
-/// Writes the findings in the given order.
+/// Writes the findings in their order.
 pub fn findings(out: &mut dyn Write, style: &Style, findings: &[DataFinding]) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for finding in findings {
@@ -77,29 +77,29 @@ pub fn tables(out: &mut dyn Write, style: &Style, tables: &[TableSize]) -> io::R
         "dead rows",
         "all-visible",
     ]);
-    let mut all = TableSize {
+    let mut total = TableSize {
         name: "all".to_owned(),
         ..TableSize::default()
     };
-    let cells = |of: &TableSize| {
+    let cells = |size: &TableSize| {
         [
-            plain(&of.name),
-            count(of.rows),
-            bytes(of.table_bytes),
-            bytes(of.index_bytes),
-            count(of.dead_rows),
+            plain(&size.name),
+            count(size.rows),
+            bytes(size.table_bytes),
+            bytes(size.index_bytes),
+            count(size.dead_rows),
         ]
     };
     for table in tables {
         let visible = or_dash(table.all_visible, units::percent);
         columns.row(cells(table).into_iter().chain([visible]));
-        all.rows += table.rows;
-        all.table_bytes += table.table_bytes;
-        all.index_bytes += table.index_bytes;
-        all.dead_rows += table.dead_rows;
+        total.rows += table.rows;
+        total.table_bytes += table.table_bytes;
+        total.index_bytes += table.index_bytes;
+        total.dead_rows += table.dead_rows;
     }
     if tables.len() > 1 {
-        columns.row(cells(&all));
+        columns.row(cells(&total));
     }
     writeln!(out)?;
     columns.write(out, style, 2)
@@ -111,13 +111,13 @@ mod tests {
 
     #[test]
     fn wrong_findings_stand_out_without_colour() {
-        let found = [DataFinding {
+        let wrong = [DataFinding {
             state: DataFindingState::Wrong,
             id: "accounts-rows".into(),
             text: "99 rows, expected 100".into(),
         }];
         let mut out = Vec::new();
-        findings(&mut out, &Style::plain(), &found).unwrap();
+        findings(&mut out, &Style::plain(), &wrong).unwrap();
         assert_eq!(out, b"  WRONG  accounts-rows: 99 rows, expected 100\n");
     }
 

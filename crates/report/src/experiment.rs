@@ -1,8 +1,7 @@
 //! Progress and summary of an experiment.
 //!
-//! In: its runs, and `judge`'s figures of its variants. Out: a line when a run begins, a line per
-//! finished run, a table of the variants. Must never: say that one variant is faster: that takes a
-//! comparison.
+//! In: the runs, and `judge`'s figures per variant. Out: a line at the start and at the end of each run, and a
+//! table of the variants. Must never: claim that a variant is faster, which requires a comparison.
 
 use crate::printer::Printer;
 use crate::style::Style;
@@ -15,25 +14,25 @@ use prony_store::{Choice, Experiment, Run, RunState, Severity};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// Announces a run: `run 3 of 10: variant new, repeat 2`.
-pub fn run_header(of: &Experiment) -> String {
+/// Returns the line before a run: `run 3 of 10: variant new, repeat 2`.
+pub fn run_header(experiment: &Experiment) -> String {
     format!(
         "run {} of {}: variant {}, repeat {}",
-        of.position,
-        of.runs,
-        plain(&of.variant),
-        of.repeat
+        experiment.position,
+        experiment.runs,
+        plain(&experiment.variant),
+        experiment.repeat
     )
 }
 
 /// Writes one line about a run that has ended.
 pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()> {
     let mut text = String::new();
-    if let Some(of) = &run.experiment {
-        let variant = plain(&of.variant);
+    if let Some(experiment) = &run.experiment {
+        let variant = plain(&experiment.variant);
         text += &format!(
             "{}/{}  {variant}, repeat {}: ",
-            of.position, of.runs, of.repeat
+            experiment.position, experiment.runs, experiment.repeat
         );
     }
     for rate in &run.rates {
@@ -53,7 +52,8 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         ),
         None => "nothing was measured".to_owned(),
     };
-    let [invalid, caveats] = [Severity::Invalid, Severity::Caveat].map(|of| check_ids(run, of));
+    let [invalid, caveats] =
+        [Severity::Invalid, Severity::Caveat].map(|severity| check_ids(run, severity));
     let verdict = match (invalid.is_empty(), incomplete_notice(run), caveats.len()) {
         (false, _, _) => style.alarm(&format!("invalid ({})", invalid.join(", "))),
         (_, Some(_), _) => style.caution("ended early"),
@@ -67,7 +67,7 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
     writeln!(out, "{text}; {verdict}{id}")
 }
 
-/// Writes the variants side by side. `by_nopm`: the rate is NOPM.
+/// Writes the table of the variants. `by_nopm`: the rate is NOPM instead of TPS.
 pub fn summary(
     out: &mut dyn Write,
     style: &Style,
@@ -75,70 +75,74 @@ pub fn summary(
     variants: &[VariantFigures],
     by_nopm: bool,
 ) -> io::Result<()> {
-    let Some(of) = runs.iter().find_map(|run| run.experiment.as_ref()) else {
+    let Some(experiment) = runs.iter().find_map(|run| run.experiment.as_ref()) else {
         return Ok(());
     };
     let out = &mut Printer::new(out, style);
-    let runs_made = match runs.len() as u64 {
-        all if all == u64::from(of.runs) => count_with_noun(all, "run", "runs"),
-        some => format!("{} of {} runs", count(some), of.runs),
+    let run_count = match runs.len() as u64 {
+        all if all == u64::from(experiment.runs) => count_with_noun(all, "run", "runs"),
+        some => format!("{} of {} runs", count(some), experiment.runs),
     };
-    let seed = of
+    let seed = experiment
         .order_seed
         .map_or(String::new(), |seed| format!(" by seed {seed}"));
-    let order = of.order.name();
+    let order = experiment.order.name();
     out.heading(&format!(
-        "{runs_made}, {order} order{seed}: medians of the runs that count"
+        "{run_count}, {order} order{seed}: medians of the runs that count"
     ))?;
     let rate = if by_nopm { "NOPM" } else { "TPS" };
     let mut table = Table::new(&[
         "variant", "runs", rate, "lowest", "highest", "spread", "p99",
     ]);
-    for one in variants {
-        let rate = one.rate.as_ref();
-        let of_rate = |read: fn(&Spread) -> f64| or_dash(rate.map(read), units::rate);
+    for variant in variants {
+        let rate = variant.rate.as_ref();
+        let rate_cell = |value: fn(&Spread) -> f64| or_dash(rate.map(value), units::rate);
         let spread = rate.and_then(Spread::share);
         table.row([
-            plain(&one.name),
-            counted_runs(one),
-            of_rate(|rate| rate.median),
-            of_rate(|rate| rate.low),
-            of_rate(|rate| rate.high),
-            or_dash(spread.filter(|_| one.counted > 1), units::percent),
-            or_dash(one.p99_ns.as_ref(), |ns| units::time(ns.median)),
+            plain(&variant.name),
+            counted_runs(variant),
+            rate_cell(|rate| rate.median),
+            rate_cell(|rate| rate.low),
+            rate_cell(|rate| rate.high),
+            or_dash(spread.filter(|_| variant.counted > 1), units::percent),
+            or_dash(variant.p99_ns.as_ref(), |ns| units::time(ns.median)),
         ]);
     }
     out.table(&table)?;
     out.paragraph("Spread: from the lowest run to the highest, as a share of the median.")?;
-    let left_out = runs.iter().filter(|run| !is_counted(run));
-    let left_out = left_out.filter_map(|run| run.experiment.as_ref());
-    let left_out: Vec<String> = left_out.map(|of| of.position.to_string()).collect();
-    if !left_out.is_empty() {
+    let excluded = runs.iter().filter(|run| !is_counted(run));
+    let excluded = excluded.filter_map(|run| run.experiment.as_ref());
+    let excluded: Vec<String> = excluded
+        .map(|experiment| experiment.position.to_string())
+        .collect();
+    if !excluded.is_empty() {
         out.paragraph(&format!(
             "Not counted, because they ended early or their figures must not be used: run {}.",
-            left_out.join(", ")
+            excluded.join(", ")
         ))?;
     }
-    if !of.id.is_empty() && variants_with_complete_runs(runs) > 1 {
-        let id = plain(&of.id);
+    if !experiment.id.is_empty() && variants_with_complete_runs(runs) > 1 {
+        let id = plain(&experiment.id);
         out.line(format!("\nTo see whether they differ: prony compare {id}"))?;
     }
     Ok(())
 }
 
-/// How many runs of a variant count, if not all do.
-pub(crate) fn counted_runs(of: &VariantFigures) -> String {
-    match of.counted == of.runs {
-        true => count(of.runs as u64),
-        false => format!("{} of {}", of.counted, of.runs),
+/// The number of counted runs of a variant: `5`, or `3 of 5`.
+pub(crate) fn counted_runs(variant: &VariantFigures) -> String {
+    match variant.counted == variant.runs {
+        true => count(variant.runs as u64),
+        false => format!("{} of {}", variant.counted, variant.runs),
     }
 }
 
-/// How many variants have a completed run: a comparison takes two.
+/// The number of variants with a complete run; a comparison requires two.
 fn variants_with_complete_runs(runs: &[Run]) -> usize {
     let complete = runs.iter().filter(|run| run.state == RunState::Complete);
-    let of = complete.filter_map(|run| run.experiment.as_ref());
-    let names: BTreeSet<&str> = of.map(|of| of.variant.as_str()).collect();
+    let experiments = complete.filter_map(|run| run.experiment.as_ref());
+    let names: BTreeSet<&str> = experiments
+        .map(|experiment| experiment.variant.as_str())
+        .collect();
     names.len()
 }
 
@@ -148,7 +152,8 @@ mod tests {
     use crate::sample_run::{closed, open_partial};
     use prony_judge::experiment::{all_have_nopm, variants};
 
-    fn of(variant: &str, position: u32, mut run: Run) -> Run {
+    /// The run as part of an experiment.
+    fn in_experiment(variant: &str, position: u32, mut run: Run) -> Run {
         run.experiment = Some(Experiment {
             id: "20261121-1".into(),
             variant: variant.into(),
@@ -169,27 +174,30 @@ mod tests {
         for run in runs {
             write_run(&mut out, &style, run).unwrap();
         }
-        let found = variants(&names, runs);
-        summary(&mut out, &style, runs, &found, all_have_nopm(runs)).unwrap();
+        let figures = variants(&names, runs);
+        summary(&mut out, &style, runs, &figures, all_have_nopm(runs)).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn each_run_has_a_line_and_the_variants_a_table() {
-        let runs = [of("old", 1, closed()), of("new", 2, open_partial())];
+    fn runs_have_lines_and_variants_have_a_table() {
+        let runs = [
+            in_experiment("old", 1, closed()),
+            in_experiment("new", 2, open_partial()),
+        ];
         assert_eq!(
             run_header(runs[1].experiment.as_ref().unwrap()),
             "run 2 of 3: variant new, repeat 2"
         );
         let text = shown(&runs, &["old", "new"]);
-        for words in [
+        for part in [
             "1/3  old, repeat 1: 27,700 transactions/s, p99 9.24 ms, 3 failed; 1 caveat  2026",
             "2/3  new, repeat 2: 37.5 transactions/s, p99 –, 3 failed; ended early",
             "2 of 3 runs, random order by seed 7: medians",
             "0 of 1",
             "must not be used: run\n  2.",
         ] {
-            assert!(text.contains(words), "{words}:\n{text}");
+            assert!(text.contains(part), "{part}:\n{text}");
         }
         // Interrupted in the first run of the second variant.
         assert!(!text.contains("prony compare"), "{text}");
@@ -198,19 +206,28 @@ mod tests {
 
     #[test]
     fn a_comparison_is_suggested_if_two_variants_have_a_complete_run() {
-        let offer = "\nTo see whether they differ: prony compare 20261121-1\n";
-        let both = [of("old", 1, closed()), of("new", 2, closed())];
-        assert!(shown(&both, &["old", "new"]).contains(offer));
-        let one = [of("old", 1, closed()), of("old", 2, closed())];
+        let suggestion = "\nTo see whether they differ: prony compare 20261121-1\n";
+        let two_variants = [
+            in_experiment("old", 1, closed()),
+            in_experiment("new", 2, closed()),
+        ];
+        assert!(shown(&two_variants, &["old", "new"]).contains(suggestion));
+        let one_variant = [
+            in_experiment("old", 1, closed()),
+            in_experiment("old", 2, closed()),
+        ];
         for names in [&["old", "new"][..], &["old"]] {
-            assert!(!shown(&one, names).contains("prony compare"), "{names:?}");
+            assert!(
+                !shown(&one_variant, names).contains("prony compare"),
+                "{names:?}"
+            );
         }
     }
 
     #[test]
-    fn a_run_shows_its_place_in_an_experiment() {
+    fn a_run_shows_its_position_in_an_experiment() {
         let mut out = Vec::new();
-        let run = of("new", 2, closed());
+        let run = in_experiment("new", 2, closed());
         crate::terminal::write(&mut out, &Style::plain(), &run, None).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("part of"), "{text}");
@@ -219,7 +236,7 @@ mod tests {
 
     #[test]
     fn foreign_names_cannot_control_the_terminal() {
-        let runs = [of("\x1b[2J\nx", 1, closed())];
+        let runs = [in_experiment("\x1b[2J\nx", 1, closed())];
         let text = shown(&runs, &["\x1b[2J\nx"]);
         assert!(!text.contains('\x1b') && !text.contains("\nx"), "{text}");
     }

@@ -1,11 +1,10 @@
 //! The distributions of a run as an HdrHistogram log, for tools that read such logs.
 //!
-//! In: a Run. Out: lines of log format 1.3 (histograms in V2, compressed, base64), as HdrHistogram's
-//! own log reader accepts them. Must never: change a bucket; write a histogram whose count differs from
-//! the Run's.
+//! In: a Run. Out: lines of log format 1.3 (compressed V2 histograms in base64), which HdrHistogram's log
+//! reader accepts. Must never: change a bucket, or write a count that differs from the Run's.
 //!
-//! A stored run has one distribution per kind for the whole measured window, so the log has one
-//! interval. The line of all kinds together has no tag: readers take it by default.
+//! A stored run has one distribution per kind for the measured window, so the log has one interval. The line
+//! of all kinds together has no tag, because readers use untagged lines by default.
 
 use crate::text::plain;
 use hdrhistogram::Histogram;
@@ -17,7 +16,7 @@ use prony_store::{Latency, Run};
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
-/// The maximum column of a line is in milliseconds, as other writers print it; the histograms count
+/// Divisor of the maximum column, which is in milliseconds as in logs of other writers; histograms are in
 /// nanoseconds.
 const NS_PER_MS: f64 = 1e6;
 
@@ -31,7 +30,7 @@ impl<'a> HdrLog<'a> {
     /// Creates the log of a run's measured window.
     ///
     /// # Errors
-    /// A message, if the run has no histograms, or one that cannot be read.
+    /// A message if the run has no histograms, or an unreadable one.
     pub fn of(run: &'a Run) -> Result<HdrLog<'a>, String> {
         let mut intervals = Vec::new();
         for kind in &run.measured.kinds {
@@ -54,7 +53,7 @@ impl<'a> HdrLog<'a> {
         Ok(HdrLog { run, intervals })
     }
 
-    /// Writes the log; `started` is when the run began, if known.
+    /// Writes the log. `started` is the start of the run, if known.
     ///
     /// # Errors
     /// Errors of `out`.
@@ -91,6 +90,7 @@ impl<'a> HdrLog<'a> {
     }
 }
 
+/// Adds the histogram of `times`; does nothing if it is empty.
 fn add_interval(
     intervals: &mut Vec<(Option<String>, Histogram<u64>)>,
     tag: Option<String>,
@@ -102,7 +102,7 @@ fn add_interval(
     Ok(())
 }
 
-/// The name of a kind without the characters that separate fields and lines.
+/// The tag of a kind: its name with `_` instead of characters that separate fields and lines.
 fn tag(kind: &str) -> String {
     let replace_separator = |c: char| match c {
         ',' => '_',
@@ -112,7 +112,7 @@ fn tag(kind: &str) -> String {
     kind.chars().map(replace_separator).collect()
 }
 
-/// Converts the seconds of a document, which may come from elsewhere, to a duration.
+/// Converts seconds to a duration; zero if they are invalid, as documents of other origin may be.
 fn span(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
@@ -144,9 +144,9 @@ mod tests {
         }
     }
 
-    /// What a reader decodes from the log: tag, start, length, histogram.
+    /// Decodes a log with HdrHistogram's reader: tag, start, length and histogram per line.
     fn read(text: &str) -> Vec<(Option<String>, f64, f64, Histogram<u64>)> {
-        let mut found = Vec::new();
+        let mut lines = Vec::new();
         for entry in IntervalLogIterator::new(text.as_bytes()) {
             let LogEntry::Interval(interval) = entry.expect("a line of a log") else {
                 continue;
@@ -155,33 +155,33 @@ mod tests {
             let histogram = Deserializer::new()
                 .deserialize(&mut bytes.as_slice())
                 .unwrap();
-            found.push((
+            lines.push((
                 interval.tag().map(|tag| tag.as_str().to_owned()),
                 interval.start_timestamp().as_secs_f64(),
                 interval.duration().as_secs_f64(),
                 histogram,
             ));
         }
-        found
+        lines
     }
 
     #[test]
     fn a_reader_decodes_the_same_histograms() {
         let mut run = sample_run::closed();
-        let (one, other) = (
+        let (first, second) = (
             histogram((1..5_000).map(|n| n * 977)),
             histogram((1..300).map(|n| n * 10_000_001)),
         );
-        let mut all = one.clone();
-        all.add(&other).unwrap();
+        let mut all = first.clone();
+        all.add(&second).unwrap();
         let mut third = run.measured.kinds[1].clone();
         third.kind = Some("pay, by card\n".into());
         run.measured.kinds.push(third);
-        for (place, histogram) in [&all, &one, &other].into_iter().enumerate() {
-            run.measured.kinds[place].response = latency(histogram);
+        for (index, histogram) in [&all, &first, &second].into_iter().enumerate() {
+            run.measured.kinds[index].response = latency(histogram);
         }
         run.measured.kinds[2].lag = Some(Latency::default());
-        run.measured.kinds[2].service = latency(&one);
+        run.measured.kinds[2].service = latency(&first);
         let started = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_215_222_125);
         let mut out = Vec::new();
         let log = HdrLog::of(&run).unwrap();
@@ -192,8 +192,8 @@ mod tests {
             text.contains("#[BaseTime: 1795215222.125 (seconds since epoch)]\n"),
             "{text}"
         );
-        let found = read(&text);
-        let tags: Vec<Option<&str>> = found.iter().map(|line| line.0.as_deref()).collect();
+        let lines = read(&text);
+        let tags: Vec<Option<&str>> = lines.iter().map(|line| line.0.as_deref()).collect();
         let sanitised = "pay__by_card_";
         assert_eq!(
             tags,
@@ -204,20 +204,20 @@ mod tests {
                 Some("pay__by_card_:service")
             ]
         );
-        for (line, expected) in found.iter().zip([&all, &one, &other, &one]) {
+        for (line, expected) in lines.iter().zip([&all, &first, &second, &first]) {
             assert_eq!(&line.3, expected);
             assert_eq!((line.1, line.2), (1.1, 4.0));
         }
     }
 
     #[test]
-    fn missing_and_wrong_histograms_are_errors() {
+    fn missing_and_invalid_histograms_are_errors() {
         let mut run = sample_run::closed();
         let error = HdrLog::of(&run).err().expect("no histograms");
         assert!(error.contains("no histograms"), "{error}");
-        let mut wrong = latency(&histogram(1..100));
-        wrong.samples = 5;
-        run.measured.kinds[0].response = wrong;
+        let mut invalid = latency(&histogram(1..100));
+        invalid.samples = 5;
+        run.measured.kinds[0].response = invalid;
         assert!(HdrLog::of(&run).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! The table of stored runs.
 //!
-//! In: summaries of runs, newest first. Out: a table of at most 100 columns; what only some runs have (an
-//! experiment, a label, a note) is on a line below the row. Must never: open a document.
+//! In: summaries of runs, newest first. Out: a table of at most 100 columns; an experiment, a label and a note
+//! are on a line below the row. Must never: read a document.
 
 use crate::style::Style;
 use crate::table::Table;
@@ -10,7 +10,7 @@ use crate::units::{self, count, or_dash, time_or_dash};
 use prony_store::{RunState, RunSummary, Severity};
 use std::io::{self, Write};
 
-/// Widest line.
+/// The maximum width of a line, in characters.
 const MAX_WIDTH: usize = 100;
 
 /// Writes the table.
@@ -55,14 +55,17 @@ fn state(run: &RunSummary) -> &'static str {
     }
 }
 
-/// The line below a row.
+/// The line below a row: experiment, label and note; absent if the run has none.
 fn details_line(run: &RunSummary) -> Option<String> {
     let experiment = run.experiment.as_ref();
     let label = run.about.label.as_ref();
     let parts = [
-        experiment.map(|of| {
-            let variant = plain(&of.variant);
-            format!("experiment {}/{} {variant}", of.position, of.runs)
+        experiment.map(|experiment| {
+            let variant = plain(&experiment.variant);
+            format!(
+                "experiment {}/{} {variant}",
+                experiment.position, experiment.runs
+            )
         }),
         label.map(|label| format!("[{}]", plain(label))),
         run.about.note.as_deref().map(plain),
@@ -103,7 +106,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    fn place_in_experiment(variant: &str) -> Option<Experiment> {
+    fn position_in_experiment(variant: &str) -> Option<Experiment> {
         Some(Experiment {
             position: 3,
             runs: 10,
@@ -137,15 +140,15 @@ mod tests {
             server: "postgresql 18.10devel (Debian)".into(),
             ..summary()
         };
-        let of_many = RunSummary {
-            experiment: place_in_experiment("variant"),
+        let annotated = RunSummary {
+            experiment: position_in_experiment("variant"),
             about: Annotation {
                 label: Some("a label".into()),
                 note: Some("a long note ".repeat(20)),
             },
             ..run.clone()
         };
-        for runs in [vec![run.clone()], vec![run, of_many]] {
+        for runs in [vec![run.clone()], vec![run, annotated]] {
             let text = shown(&runs);
             let widest = text.lines().map(|line| line.chars().count()).max();
             assert!(widest <= Some(100), "{widest:?}:\n{text}");
@@ -153,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_shows_its_place_in_an_experiment_and_whether_it_is_invalid() {
-        let one = RunSummary {
-            experiment: place_in_experiment("a-long-name-of-a-variant"),
+    fn a_run_shows_its_position_in_an_experiment_and_its_validity() {
+        let invalid = RunSummary {
+            experiment: position_in_experiment("a-long-name-of-a-variant"),
             worst: Some(Severity::Invalid),
             ..summary()
         };
-        let text = shown(&[summary(), one]);
+        let text = shown(&[summary(), invalid]);
         let expected = "\n  experiment 3/10 a-long-name-of-a-variant\n";
         assert!(text.contains(expected), "{text}");
         assert_eq!(text.matches("postgresql 17.2").count(), 2, "{text}");

@@ -1,13 +1,15 @@
-//! Runs of `prony pgbench` in what the comparison with the real pgbench does not cover: exits, the
-//! store, figures. The comparison itself is `scripts/tests/pgbench.sh`.
+//! `prony pgbench`: exit codes, stored runs and figures. `scripts/tests/pgbench.sh` compares its output with
+//! the real pgbench.
 
-use crate::common::{Bench, any_committed, last, ok, signal, start_run, stderr_text, until};
+use crate::common::{
+    Bench, any_committed, last_run, ok, signal, start_run, stderr_text, wait_until,
+};
 use prony_store::RunState;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Output};
 
-fn command(bench: &Bench, words: &str) -> Command {
-    let mut command = bench.command(&format!("pgbench {words}"));
+fn command(bench: &Bench, arguments: &str) -> Command {
+    let mut command = bench.command(&format!("pgbench {arguments}"));
     command
         .arg(&bench.url)
         .current_dir(&bench.home)
@@ -15,8 +17,8 @@ fn command(bench: &Bench, words: &str) -> Command {
     command
 }
 
-fn pgbench(bench: &Bench, words: &str) -> Output {
-    let output = command(bench, words).output().expect("it starts");
+fn pgbench(bench: &Bench, arguments: &str) -> Output {
+    let output = command(bench, arguments).output().expect("it starts");
     bench.assert_no_password(output)
 }
 
@@ -30,8 +32,8 @@ fn loaded(name: &str) -> Bench {
 #[test]
 fn a_run_is_reported_and_stored() {
     let bench = loaded("pgbench_kept");
-    let words = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
-    let output = pgbench(&bench, words);
+    let arguments = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
+    let output = pgbench(&bench, arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     let report = ok(&output);
     for line in [
@@ -42,7 +44,7 @@ fn a_run_is_reported_and_stored() {
     ] {
         assert!(report.contains(line), "no {line:?} in {report}");
     }
-    let run = last(&bench);
+    let run = last_run(&bench);
     assert_eq!((run.state, run.drive.seed), (RunState::Complete, 5));
     assert_eq!(run.measured.kinds[0].committed, 80);
     let arguments = run.request["arguments"].to_string();
@@ -50,11 +52,11 @@ fn a_run_is_reported_and_stored() {
 }
 
 #[test]
-fn a_signal_ends_the_run_with_its_report_and_the_process_by_the_signal() {
+fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
     let bench = loaded("pgbench_signal");
     for (name, number) in [("-INT", 2), ("-TERM", 15)] {
         let (child, _) = start_run(command(&bench, "-n -S -c 2 -T 300 -P 1"));
-        until(&bench.home, any_committed);
+        wait_until(&bench.home, any_committed);
         signal(&child, name);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(
@@ -66,7 +68,7 @@ fn a_signal_ends_the_run_with_its_report_and_the_process_by_the_signal() {
         let report = String::from_utf8_lossy(&output.stdout);
         assert!(report.contains("\ntps = "), "{report}");
         assert!(stderr_text(&output).contains("the above results are incomplete"));
-        let run = last(&bench);
+        let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         assert!(run.measured.kinds[0].committed > 0);
     }
@@ -93,11 +95,11 @@ fn an_ignored_signal_stays_ignored() {
 fn latency_does_not_include_connecting() {
     let bench = loaded("pgbench_connect");
     ok(&pgbench(&bench, "-n -S -C -t 40 -L 10000"));
-    let all = &last(&bench).measured.kinds[0];
-    let connect = all.connect.as_ref().expect("each connected");
+    let all = &last_run(&bench).measured.kinds[0];
+    let connect = all.connect.as_ref().expect("connect times");
     assert_eq!(connect.samples, 40);
-    // A new session costs the server many times what reading one row does. The minima are compared,
-    // as the others may have had to wait on a busy machine.
+    // A new session takes the server many times longer than reading one row. The minima are compared because
+    // other times may include waits on a busy machine.
     assert!(
         all.response.min_ns < connect.min_ns,
         "{} of {}",
@@ -116,9 +118,9 @@ fn exit_on_abort_ends_the_run_and_names_the_thread() {
     let stderr = stderr_text(&output);
     assert!(stderr.contains("error in thread 1\n"), "{stderr}");
     assert!(stderr.contains("division by zero"), "{stderr}");
-    let run = last(&bench);
-    let why = run.ended_because.unwrap_or_default();
-    assert!(why.contains("could not continue"), "{why}");
+    let run = last_run(&bench);
+    let reason = run.ended_because.unwrap_or_default();
+    assert!(reason.contains("could not continue"), "{reason}");
 }
 
 #[test]

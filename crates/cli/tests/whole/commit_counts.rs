@@ -1,5 +1,5 @@
-//! The counts of a run balance: what it reports as committed is on the server, and nothing else except
-//! what it reports as ambiguous, however the run ends.
+//! Transactions that a run reports as committed are on the server, and no others except those reported as
+//! ambiguous, however the run ends.
 
 use crate::common::{
     Bench, WAIT_TIMEOUT, assert_hidden, control, document, ok, program, signal, start_run,
@@ -11,47 +11,53 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// A server, and a workload whose transactions add one row each.
+/// A server with a workload whose transactions each insert one row.
 struct TestServer {
-    /// Over TCP, with the password in it.
+    /// URL over TCP that contains the password.
     url: String,
     password: String,
     port: u16,
     home: PathBuf,
-    /// For the sessions of the test itself.
-    own_url: String,
+    /// URL of the connections that the test opens itself.
+    admin_url: String,
     workload: String,
-    rows: &'static str,
-    others: &'static str,
+    /// Counts the rows of the table.
+    row_count_sql: &'static str,
+    /// Counts the sessions of other clients.
+    session_count_sql: &'static str,
 }
 
 impl TestServer {
-    /// Rows of the table, once nobody else is connected: a server may still be working for a client that
-    /// has gone.
+    /// Returns the number of rows of the table after all other sessions have ended: a server may still
+    /// execute statements of a client that has disconnected.
     fn rows(&self) -> u64 {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
-            let mut own = control(&self.own_url);
+            let mut session = control(&self.admin_url);
             let mut number = |sql| {
-                let value = own.query_value(sql).expect(sql).expect("not null");
+                let value = session.query_value(sql).expect(sql).expect("not null");
                 value.parse::<u64>().expect("a number")
             };
-            if number(self.others) == 0 {
-                return number(self.rows);
+            if number(self.session_count_sql) == 0 {
+                return number(self.row_count_sql);
             }
-            assert!(begun.elapsed() < WAIT_TIMEOUT, "somebody stays connected");
+            assert!(
+                started.elapsed() < WAIT_TIMEOUT,
+                "another session does not end"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// Starts a run; `more` holds further arguments.
-    fn start(&self, more: &str, url: &str) -> Child {
-        let words = format!("run {} --clients 8 --json {more}", self.workload);
-        let mut command = program(&words, &self.home);
+    /// Starts a run with additional `options`.
+    fn start(&self, options: &str, url: &str) -> Child {
+        let arguments = format!("run {} --clients 8 --json {options}", self.workload);
+        let mut command = program(&arguments, &self.home);
         command.args(["--url", url]);
         start_run(command).0
     }
 
+    /// Waits for the end of a run; returns its document.
     fn end(&self, child: Child) -> Run {
         let output = child.wait_with_output().expect("it ends");
         assert_hidden(&self.password, &output, &self.home);
@@ -61,29 +67,29 @@ impl TestServer {
         document(&output)
     }
 
-    /// Runs with `disturb` applied; returns the run and the number of rows it added.
-    fn run(&self, more: &str, disturb: impl FnOnce(&Child)) -> (Run, u64) {
+    /// Executes a run and calls `disturb` during it; returns the run and the number of rows it added.
+    fn run(&self, options: &str, disturb: impl FnOnce(&Child)) -> (Run, u64) {
         let before = self.rows();
-        let child = self.start(more, &self.url);
+        let child = self.start(options, &self.url);
         disturb(&child);
         let run = self.end(child);
         (run, self.rows() - before)
     }
 
-    /// A run that does not wait for its last transactions.
+    /// Checks a run that does not wait for its last transactions.
     fn check_cut_off(&self) {
         let (run, rows) = self.run("--duration 3s --grace 0s", |_| ());
         assert_balanced(&run, rows);
-        let left = of_in_flight(&run, |of| of.ambiguous + of.cut_off);
+        let cut_off = sum_in_flight(&run, |outcomes| outcomes.ambiguous + outcomes.cut_off);
         assert!(
-            left > 0,
+            cut_off > 0,
             "nothing was cut off: {:?}",
             run.measured.in_flight
         );
     }
 
-    /// A run whose connections are cut ten times.
-    fn check_cut_links(&self) {
+    /// Checks a run during which all connections are cut ten times.
+    fn check_cut_connections(&self) {
         let relay = Relay::to(self.port);
         let (from, to) = (format!(":{}/", self.port), format!(":{}/", relay.port));
         let before = self.rows();
@@ -98,24 +104,24 @@ impl TestServer {
         assert!(run.measured.kinds[0].failed > 0, "nothing was cut");
     }
 
-    /// Checks every way in which a run can end.
+    /// Checks the counts after each kind of end of a run; `crash` kills and restarts the server.
     fn check_every_ending(&self, crash: impl FnOnce()) {
         let (run, rows) = self.run("--duration 3s --warmup 1s --grace 1m", |_| ());
         assert_eq!(reported_commits(&run), (rows, 0), "{:?}", run.measured);
         assert!(
-            of_in_flight(&run, |of| of.committed) > 0,
-            "none was in flight"
+            sum_in_flight(&run, |outcomes| outcomes.committed) > 0,
+            "no transaction in flight was committed"
         );
 
         self.check_cut_off();
 
         for warmup in ["0s", "5m"] {
-            let more = format!("--duration 5m --warmup {warmup}");
-            let (run, rows) = self.run(&more, |child| signal(child, "-INT"));
+            let options = format!("--duration 5m --warmup {warmup}");
+            let (run, rows) = self.run(&options, |child| signal(child, "-INT"));
             assert_balanced(&run, rows);
         }
 
-        self.check_cut_links();
+        self.check_cut_connections();
 
         let (run, rows) = self.run("--duration 12s", |_| crash());
         assert_balanced(&run, rows);
@@ -129,18 +135,20 @@ impl Drop for TestServer {
     }
 }
 
+/// The figures of the warm-up and of the window.
 fn parts(run: &Run) -> impl Iterator<Item = &Figures> {
     run.warmup.iter().chain([&run.measured])
 }
 
-fn of_in_flight(run: &Run, of: impl Fn(&prony_store::InFlight) -> u64) -> u64 {
+/// Sums a count of the transactions in flight over the warm-up and the window.
+fn sum_in_flight(run: &Run, count: impl Fn(&prony_store::InFlight) -> u64) -> u64 {
     parts(run)
         .filter_map(|part| part.in_flight.as_ref())
-        .map(of)
+        .map(count)
         .sum()
 }
 
-/// Committed and possibly committed transactions, by the document.
+/// Returns the numbers of committed and of ambiguous transactions in the document.
 fn reported_commits(run: &Run) -> (u64, u64) {
     for part in parts(run) {
         let outcomes = part.in_flight.as_ref().expect("it is known");
@@ -156,17 +164,18 @@ fn reported_commits(run: &Run) -> (u64, u64) {
     let ambiguous = errors.filter(|error| error.class == prony_store::ErrorClass::AmbiguousCommit);
     let ambiguous: u64 = ambiguous.map(|error| error.count).sum();
     (
-        committed + of_in_flight(run, |of| of.committed),
-        ambiguous + of_in_flight(run, |of| of.ambiguous),
+        committed + sum_in_flight(run, |outcomes| outcomes.committed),
+        ambiguous + sum_in_flight(run, |outcomes| outcomes.ambiguous),
     )
 }
 
+/// Asserts that `rows` is between the committed and the possibly committed transactions.
 fn assert_balanced(run: &Run, rows: u64) {
     let (committed, ambiguous) = reported_commits(run);
-    assert!(committed > 0, "nothing to count");
-    let most = committed + ambiguous;
+    assert!(committed > 0, "nothing was committed");
+    let max = committed + ambiguous;
     assert!(
-        (committed..=most).contains(&rows),
+        (committed..=max).contains(&rows),
         "{committed} committed, {ambiguous} ambiguous, {rows} rows: {:?} {:?}",
         run.measured.in_flight,
         run.measured.errors
@@ -185,10 +194,10 @@ fn commits_balance_on_postgres() {
         password: bench.password.clone(),
         port: server.port(),
         home: bench.home.clone(),
-        own_url: bench.socket_url.clone(),
+        admin_url: bench.socket_url.clone(),
         workload: "tpcb".to_owned(),
-        rows: "select count(*) from pgbench_history",
-        others: "select count(*) from pg_stat_activity where backend_type = 'client backend' \
+        row_count_sql: "select count(*) from pgbench_history",
+        session_count_sql: "select count(*) from pg_stat_activity where backend_type = 'client backend' \
                  and pid <> pg_backend_pid()",
     };
     server_under_test.check_every_ending(|| {
@@ -196,18 +205,18 @@ fn commits_balance_on_postgres() {
         server.restart().expect("it starts again");
     });
 
-    // Commits are sent as text.
+    // In the simple protocol, commits are sent as text.
     server_under_test.workload = "script -b tpcb-like --protocol simple".to_owned();
-    server_under_test.check_cut_links();
+    server_under_test.check_cut_connections();
     server_under_test.check_cut_off();
 
-    // Writes commit by themselves, long before the transaction ends.
+    // Writes outside a transaction block commit at once, long before Prony's transaction ends.
     let script = bench.home.join("no-block.sql");
     let text = "INSERT INTO pgbench_history (tid, bid, aid, delta) VALUES (1, 1, 1, 1);\n\
                 SELECT pg_sleep(0.05);\n";
     std::fs::write(&script, text).expect("a file");
     server_under_test.workload = format!("script -f {} --protocol prepared", script.display());
-    server_under_test.check_cut_links();
+    server_under_test.check_cut_connections();
     server_under_test.check_cut_off();
 }
 
@@ -222,14 +231,14 @@ fn commits_balance_on_mariadb() {
     std::fs::create_dir_all(&home).expect("a folder");
     let url = format!("mysql://prony:{password}@127.0.0.1:{port}/account");
     let server_under_test = TestServer {
-        own_url: url.clone(),
+        admin_url: url.clone(),
         url,
         password,
         port,
         home,
         workload: "oltp_insert".to_owned(),
-        rows: "select count(*) from sbtest1",
-        others: "select count(*) from information_schema.processlist \
+        row_count_sql: "select count(*) from sbtest1",
+        session_count_sql: "select count(*) from information_schema.processlist \
                  where command <> 'Daemon' and user <> 'system user' and id <> connection_id()",
     };
     let load = program(

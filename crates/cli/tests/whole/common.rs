@@ -8,23 +8,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Long enough for everything that a test waits for, even on a loaded machine.
+/// The timeout of every wait in a test; long enough for a loaded machine.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A database and a store for one test. The store is removed at the end.
 pub struct Bench {
-    /// Over TCP and with the password in it: the hardest case for hiding it.
+    /// URL over TCP that contains the password, the hardest case for hiding it.
     pub url: String,
     /// The store, and a folder for files of the test.
     pub home: PathBuf,
-    /// Must appear in no output and no file.
+    /// The password of the URL; must not appear in any output or file.
     pub password: String,
-    /// The unix socket, which requires no password.
+    /// URL of the unix socket, which requires no password.
     pub socket_url: String,
 }
 
 impl Bench {
-    /// Creates a database of this name on the server that all tests share.
+    /// Creates a database of this name on the shared server.
     pub fn new(name: &str) -> Bench {
         Bench::on(shared_postgres(), name)
     }
@@ -47,30 +47,30 @@ impl Bench {
         }
     }
 
-    /// A separate connection for the test.
+    /// Opens a separate connection for the test.
     pub fn control(&self) -> Control {
         control(&self.socket_url)
     }
 
-    /// The program on this store.
-    pub fn command(&self, words: &str) -> Command {
-        program(words, &self.home)
+    /// The program with this store and these arguments, separated by spaces.
+    pub fn command(&self, arguments: &str) -> Command {
+        program(arguments, &self.home)
     }
 
     /// Runs the program to its end, on this database.
-    pub fn prony(&self, words: &str) -> Output {
-        let output = self.command(words).args(["--url", &self.url]).output();
+    pub fn prony(&self, arguments: &str) -> Output {
+        let output = self.command(arguments).args(["--url", &self.url]).output();
         self.assert_no_password(output.expect("it starts"))
     }
 
     /// Runs the program to its end, without a server.
-    pub fn local(&self, words: &str) -> Output {
-        self.assert_no_password(self.command(words).output().expect("it starts"))
+    pub fn local(&self, arguments: &str) -> Output {
+        self.assert_no_password(self.command(arguments).output().expect("it starts"))
     }
 
     /// Runs the program to its end, on this database; returns the Run document.
-    pub fn run(&self, words: &str) -> Run {
-        let output = self.prony(&format!("{words} --json"));
+    pub fn run(&self, arguments: &str) -> Run {
+        let output = self.prony(&format!("{arguments} --json"));
         document(&output)
     }
 
@@ -81,11 +81,11 @@ impl Bench {
 
     /// Starts a run that would take very long on this database, and waits until its document
     /// satisfies `condition`.
-    pub fn start_long_run(&self, words: &str, condition: impl FnMut(&Run) -> bool) -> Child {
-        let mut command = self.command(words);
+    pub fn start_long_run(&self, arguments: &str, condition: impl FnMut(&Run) -> bool) -> Child {
+        let mut command = self.command(arguments);
         command.args(["--url", &self.url]);
         let (child, _) = start_run(command);
-        until(&self.home, condition);
+        wait_until(&self.home, condition);
         child
     }
 
@@ -103,10 +103,10 @@ impl Drop for Bench {
 }
 
 /// The program on the store in this folder, with no environment variables about servers.
-pub fn program(words: &str, home: &Path) -> Command {
+pub fn program(arguments: &str, home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
     command
-        .args(words.split_whitespace())
+        .args(arguments.split_whitespace())
         .env("PRONY_HOME", home)
         // Ignore the developer's own password file.
         .env("HOME", home)
@@ -123,25 +123,24 @@ pub fn program(words: &str, home: &Path) -> Command {
 /// Restores Ctrl-C for the processes that the tests start: a shell's background job inherits that
 /// SIGINT is ignored, and the program respects that.
 fn restore_sigint() {
-    // SAFETY: the default action is no handler of ours; nothing here relies on another.
+    // SAFETY: SIG_DFL runs no code of ours, and no code here relies on a different handler.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
 }
 
-/// A separate connection for the test.
+/// Opens a separate connection for the test.
 pub fn control(url: &str) -> Control {
     let environment = Environment::without_home("postgres");
     let target = resolve(url, &environment).expect("its URL");
     Control::connect(&target).expect("it runs")
 }
 
-/// Queries a whole number.
+/// Queries an integer.
 pub fn number(control: &mut Control, sql: &str) -> u64 {
     let value = control.query_value(sql).expect(sql);
     value.expect("not null").parse().expect("a number")
 }
 
-/// Starts a run and waits until at least one second of it was shown on stderr; returns what it
-/// printed until then.
+/// Starts a run and waits for two lines on stderr, the second of which reports progress; returns these lines.
 pub fn start_run(mut command: Command) -> (Child, String) {
     let mut child = command
         .stdout(Stdio::piped())
@@ -159,23 +158,23 @@ pub fn start_run(mut command: Command) -> (Child, String) {
     (child, String::from_utf8_lossy(&lines).into_owned())
 }
 
-/// Whether something was committed in a second that has ended.
+/// Whether a transaction was committed in a completed second.
 pub fn any_committed(run: &Run) -> bool {
     run.series.iter().any(|second| second.committed > 0)
 }
 
 /// Waits until the document of a run in progress satisfies `condition`.
-pub fn until(home: &Path, mut condition: impl FnMut(&Run) -> bool) {
-    let began = Instant::now();
+pub fn wait_until(home: &Path, mut condition: impl FnMut(&Run) -> bool) {
+    let started = Instant::now();
     let store = RunStore::open(Some(home)).expect("a store");
     loop {
-        let mut listed = store.list(&RunFilter::default()).expect("a listing").runs;
-        listed.retain(|run| run.state == RunState::Running);
-        let mut running = listed.iter().filter_map(|run| store.load(&run.id).ok());
+        let mut runs = store.list(&RunFilter::default()).expect("a listing").runs;
+        runs.retain(|run| run.state == RunState::Running);
+        let mut running = runs.iter().filter_map(|run| store.load(&run.id).ok());
         if running.any(|run| condition(&run)) {
             return;
         }
-        assert!(began.elapsed() < WAIT_TIMEOUT, "timed out: {listed:?}");
+        assert!(started.elapsed() < WAIT_TIMEOUT, "timed out: {runs:?}");
         std::thread::sleep(Duration::from_millis(100));
     }
 }
@@ -194,20 +193,20 @@ pub fn assert_hidden(password: &str, output: &Output, folder: &Path) {
     }
 }
 
-/// All files below a folder.
+/// Returns all files below a folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => found.extend(files(&entry.path())),
-            _ => found.push(entry.path()),
+            Ok(kind) if kind.is_dir() => paths.extend(files(&entry.path())),
+            _ => paths.push(entry.path()),
         }
     }
-    found
+    paths
 }
 
-/// Stdout of a command that must succeed. On a loaded machine a check may find that the figures of
-/// a short run must not be used (7); the run itself still succeeded.
+/// Returns the stdout of a command that must succeed. Exit code 7 (invalid figures) is accepted too: on a
+/// loaded machine, a check may reject the figures of a short run.
 pub fn ok(output: &Output) -> String {
     let code = output.status.code();
     assert!(
@@ -218,30 +217,30 @@ pub fn ok(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// Stdout of a command that must succeed, as a Run document.
+/// Returns the stdout of a command that must succeed, parsed as a Run document.
 pub fn document(output: &Output) -> Run {
     serde_json::from_str(&ok(output)).expect("a document")
 }
 
-/// Everything on stderr.
+/// Returns the stderr of a command.
 pub fn stderr_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Sends a signal by its name.
+/// Sends a signal, given as an option of kill(1) such as `-INT`.
 pub fn signal(child: &Child, signal: &str) {
     let pid = child.id().to_string();
     let sent = Command::new("kill").args([signal, &pid]).status();
     assert!(sent.expect("kill").success());
 }
 
-/// The last stored run.
-pub fn last(bench: &Bench) -> Run {
+/// Returns the last stored run.
+pub fn last_run(bench: &Bench) -> Run {
     document(&bench.local("show last --json"))
 }
 
-/// The I/O engines that work on this machine, tried on a loaded database. epoll always does; if
-/// io_uring is forbidden, as in many containers, the program itself says so.
+/// Returns the I/O engines that work on this machine; requires a loaded database. epoll always works; if
+/// io_uring is forbidden, as in many containers, the program reports that.
 pub fn engines(bench: &Bench) -> Vec<&'static str> {
     let probe = bench.prony("run select-only --io ring --transactions 1 --no-store");
     if matches!(probe.status.code(), Some(0 | 7)) {

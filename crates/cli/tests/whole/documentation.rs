@@ -1,105 +1,106 @@
-//! User documentation is correct: the commands in the README, in docs/ and in the plans, the plans
-//! themselves, the exit codes.
+//! The documentation matches the program: commands in the README, in docs/ and in plans, and exit codes.
 
 use crate::common::{Bench, ok};
 use std::path::{Path, PathBuf};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    root.canonicalize().expect("the sources are there")
+    root.canonicalize().expect("the repository")
 }
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The words of a documented command, without `prony` and its comment.
-fn words(line: &str) -> Vec<String> {
+/// Returns the arguments of a documented command, without `prony` and a comment.
+fn arguments(line: &str) -> Vec<String> {
     let command = line.split(" # ").next().unwrap_or_default();
     assert!(
         !command.contains(['\'', '"', '|', '>']),
         "a shell is needed: {command}"
     );
-    let mut words = command.split_whitespace().map(str::to_owned);
-    assert_eq!(words.next().as_deref(), Some("prony"), "{line}");
-    words.collect()
+    let mut arguments = command.split_whitespace().map(str::to_owned);
+    assert_eq!(arguments.next().as_deref(), Some("prony"), "{line}");
+    arguments.collect()
 }
 
-/// Sets the value of an option, replacing the one that is there.
-fn set(words: &mut Vec<String>, option: &str, value: &str) {
-    match words.iter().position(|word| word == option) {
-        Some(at) => words[at + 1] = value.to_owned(),
-        None => words.extend([option.to_owned(), value.to_owned()]),
+/// Sets the value of an option, replacing an existing one.
+fn set(arguments: &mut Vec<String>, option: &str, value: &str) {
+    match arguments.iter().position(|argument| argument == option) {
+        Some(index) => arguments[index + 1] = value.to_owned(),
+        None => arguments.extend([option.to_owned(), value.to_owned()]),
     }
 }
 
-/// The same command on a small temporary database for a short time.
-fn shortened(mut words: Vec<String>, url: &str) -> Vec<String> {
-    if words.iter().any(|word| word == "--url") {
-        set(&mut words, "--url", url);
+/// Shortens a command: a small temporary database and a short duration.
+fn shortened(mut arguments: Vec<String>, url: &str) -> Vec<String> {
+    if arguments.iter().any(|argument| argument == "--url") {
+        set(&mut arguments, "--url", url);
     }
-    if words[0] == "load" {
-        match words.iter().position(|word| word == "--cached") {
-            // All of a small cache: a third of this machine's memory would take hours.
-            Some(at) => {
-                words[at + 1] = "100%".to_owned();
-                set(&mut words, "--cached-of", "cache");
+    if arguments[0] == "load" {
+        match arguments.iter().position(|argument| argument == "--cached") {
+            // Size the data to the small buffer cache; loading a third of the memory would take hours.
+            Some(index) => {
+                arguments[index + 1] = "100%".to_owned();
+                set(&mut arguments, "--cached-of", "cache");
             }
-            None => set(&mut words, "--scale", "1"),
+            None => set(&mut arguments, "--scale", "1"),
         }
     }
-    if words[0] == "reproduce" {
-        set(&mut words, "--shrink", "1/4000");
-        set(&mut words, "--minutes", "0.02");
-        set(&mut words, "--clients", "2");
+    if arguments[0] == "reproduce" {
+        set(&mut arguments, "--shrink", "1/4000");
+        set(&mut arguments, "--minutes", "0.02");
+        set(&mut arguments, "--clients", "2");
     }
-    if words[0] == "run" {
-        set(&mut words, "--duration", "1s");
-        set(&mut words, "--warmup", "200ms");
-        if words.iter().any(|word| word == "--rate") {
-            set(&mut words, "--rate", "200");
+    if arguments[0] == "run" {
+        set(&mut arguments, "--duration", "1s");
+        set(&mut arguments, "--warmup", "200ms");
+        if arguments.iter().any(|argument| argument == "--rate") {
+            set(&mut arguments, "--rate", "200");
         }
-        let plan = words.iter().find(|word| word.ends_with(".toml"));
+        let plan = arguments
+            .iter()
+            .find(|argument| argument.ends_with(".toml"));
         if let Some(plan) = plan.cloned() {
-            shorten_plan(&mut words, &read(&root().join(plan)), url);
+            shorten_plan(&mut arguments, &read(&root().join(plan)), url);
         }
     }
-    words
+    arguments
 }
 
 /// Overrides parts of a plan for the test.
-fn shorten_plan(words: &mut Vec<String>, plan: &str, url: &str) {
+fn shorten_plan(arguments: &mut Vec<String>, plan: &str, url: &str) {
     if plan.contains("\nembedded = true") {
-        set(words, "--scale", "1");
+        set(arguments, "--scale", "1");
     } else {
-        set(words, "--url", url);
+        set(arguments, "--url", url);
     }
     if plan.contains("\nrate = ") {
-        set(words, "--rate", "200");
+        set(arguments, "--rate", "200");
     }
     if plan.contains("\n[experiment]") {
-        set(words, "--repeats", "1");
+        set(arguments, "--repeats", "1");
     }
 }
 
 /// Runs a documented command, shortened, in the root of the sources; returns its stdout.
 fn run_documented(bench: &Bench, line: &str) -> String {
-    let words = shortened(words(line), &bench.url);
+    let arguments = shortened(arguments(line), &bench.url);
     let mut command = bench.command("");
-    let output = command.args(&words).current_dir(root()).output();
+    let output = command.args(&arguments).current_dir(root()).output();
     let output = bench.assert_no_password(output.expect("it starts"));
     ok(&output)
 }
 
-/// The commands in a page's code blocks, from a heading on.
+/// Returns the commands in a page's code blocks below a heading.
 fn commands_below(page: &str, heading: &str) -> Vec<String> {
     let text = read(&root().join(page));
     let below = text.split(&format!("{heading}\n")).nth(1);
-    let blocks = below.expect("the heading is there").split("```console\n");
+    let blocks = below.expect("the heading").split("```console\n");
     blocks
         .skip(1)
-        .filter_map(|rest| rest.split("```").next())
+        .filter_map(|block| block.split("```").next())
         .flat_map(str::lines)
         .filter_map(|line| line.strip_prefix("$ "))
         .map(str::to_owned)
@@ -112,8 +113,8 @@ fn the_commands_of_readme_and_using_work() {
     let mut commands = commands_below("README.md", "## Use it");
     commands.extend(commands_below("docs/using.md", "# Using Prony"));
     for verb in ["load", "run", "check", "runs", "show", "clean"] {
-        let named = format!("prony {verb} ");
-        let count = commands.iter().filter(|line| line.starts_with(&named));
+        let prefix = format!("prony {verb} ");
+        let count = commands.iter().filter(|line| line.starts_with(&prefix));
         assert!(count.count() >= 2, "`prony {verb}` in {commands:?}");
     }
     for line in &commands {
@@ -139,9 +140,9 @@ fn the_commands_about_published_figures_work() {
         "# Reproducing published figures",
     );
     for verb in ["scenarios", "reproduce", "load"] {
-        let named = format!("prony {verb}");
+        let prefix = format!("prony {verb}");
         assert!(
-            commands.iter().any(|line| line.starts_with(&named)),
+            commands.iter().any(|line| line.starts_with(&prefix)),
             "{verb}"
         );
     }
@@ -151,7 +152,7 @@ fn the_commands_about_published_figures_work() {
     }
 }
 
-/// Checks the exit codes, and the other help pages that the text mentions.
+/// Checks the documented exit codes, and that mentioned help pages exist.
 #[test]
 fn the_documentation_matches_the_help() {
     let bench = Bench::new("readme_text");
@@ -160,7 +161,7 @@ fn the_documentation_matches_the_help() {
     let codes: Vec<&str> = help
         .split("Exit codes:\n")
         .nth(1)
-        .expect("they are in the help")
+        .expect("a list of exit codes")
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
@@ -172,15 +173,15 @@ fn the_documentation_matches_the_help() {
         .take_while(|line| line.starts_with('|'))
         .map(|line| line.trim_matches('|').replace('|', " "))
         .collect();
-    // In the table the two signals share a row.
+    // The two signals share a row of the table.
     let (table, listed) = (rows.join("\n"), codes.len());
     for line in &codes {
         let (code, meaning) = line.trim().split_once(' ').expect("a code and its meaning");
         assert!(table.contains(&format!(" {code}")), "no {code} in\n{table}");
         let meaning = meaning.trim();
-        let signal = meaning.starts_with("ended by");
+        let is_signal = meaning.starts_with("ended by");
         assert!(
-            signal || table.contains(meaning),
+            is_signal || table.contains(meaning),
             "`{meaning}` is not in\n{table}"
         );
     }
@@ -195,7 +196,10 @@ fn the_plans_and_their_commands_work() {
     let mut plans: Vec<PathBuf> = std::fs::read_dir(root().join("plans"))
         .expect("a folder")
         .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "toml"))
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "toml")
+        })
         .collect();
     plans.sort();
     assert!(plans.len() >= 4, "{plans:?}");
@@ -221,8 +225,8 @@ fn the_plans_and_their_commands_work() {
             let printed = run_documented(&bench, line);
             assert!(!printed.trim().is_empty(), "{line}");
         }
-        // What ran is what the plan says, except for the overrides.
-        let stored = crate::common::last(&bench);
+        // The stored run has the settings of the plan, except for overrides.
+        let stored = crate::common::last_run(&bench);
         let workload = format!("name = \"{}\"", stored.workload.name);
         assert!(text.contains(&workload), "{name}: {workload}");
         assert!(

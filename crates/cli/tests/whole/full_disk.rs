@@ -1,20 +1,22 @@
-//! A store whose disk fills up during a run. A file size limit takes the place of the disk: the parent can set it
-//! on a running process.
+//! A store whose disk fills up during a run. The full disk is simulated by a file size limit, which the parent
+//! can set on a running process.
 
-use crate::common::{Bench, any_committed, files, last, ok, signal, start_run, stderr_text, until};
+use crate::common::{
+    Bench, any_committed, files, last_run, ok, signal, start_run, stderr_text, wait_until,
+};
 use prony_store::RunState;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::Child;
 
-/// From now on no file of that process grows beyond `bytes`.
+/// Limits the size of all files that a process writes to `bytes`.
 fn limit_files(child: &Child, bytes: u64) {
     let limit = libc::rlimit {
         rlim_cur: bytes,
         rlim_max: bytes,
     };
     let pid = libc::pid_t::try_from(child.id()).expect("a pid");
-    // SAFETY: the limit is a live struct, and nothing is written back.
+    // SAFETY: the limit is a live struct, and the pointer for the old limit may be null.
     let failed = unsafe {
         libc::prlimit(
             pid,
@@ -27,12 +29,13 @@ fn limit_files(child: &Child, bytes: u64) {
 }
 
 #[test]
-fn a_full_disk_is_reported_at_once_and_not_as_a_kill() {
+fn a_full_disk_is_reported_during_the_run() {
     let bench = Bench::new("full_disk");
     ok(&bench.prony("load tpcb --scale 1"));
     let mut command = bench.command("run tpcb --clients 2 --duration 5m");
     command.args(["--url", &bench.url]);
-    // SAFETY: only ignores a signal, which then does not kill the program.
+    // SAFETY: signal is safe to call between fork and exec (signal-safety(7)). Without it, SIGXFSZ would kill
+    // the program.
     unsafe {
         command.pre_exec(|| {
             libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
@@ -40,7 +43,7 @@ fn a_full_disk_is_reported_at_once_and_not_as_a_kill() {
         });
     }
     let (mut child, _) = start_run(command);
-    until(&bench.home, any_committed);
+    wait_until(&bench.home, any_committed);
     let runs = files(&bench.home.join("runs"));
     let journal = std::fs::read(&runs[0]).expect("the journal");
     let header = journal.iter().position(|&byte| byte == b'\n');
@@ -63,7 +66,7 @@ fn a_full_disk_is_reported_at_once_and_not_as_a_kill() {
     assert!(child.try_wait().expect("its state").is_none());
     signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    // The user ended the run; the message says that it is not stored completely.
+    // The exit code is that of the interrupt; a message reports that the run is not stored completely.
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let messages = stderr_text(&output);
     assert!(messages.contains("its journal has "), "{messages}");
@@ -72,12 +75,12 @@ fn a_full_disk_is_reported_at_once_and_not_as_a_kill() {
     assert!(shown.contains("transactions/s committed"), "{shown}");
 
     assert!(ok(&bench.local("runs")).contains("partial"));
-    let run = last(&bench);
+    let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(any_committed(&run));
-    let why = run.ended_because.expect("a reason");
+    let reason = run.ended_because.expect("a reason");
     assert!(
-        why.starts_with("not stored completely") && !why.contains("killed"),
-        "{why}"
+        reason.starts_with("not stored completely") && !reason.contains("killed"),
+        "{reason}"
     );
 }

@@ -1,10 +1,11 @@
-//! Links that go dead without being closed, servers that go away for good, and signals meanwhile: every
-//! command ends, and reports what it leaves behind.
+//! Connections that stop answering without being closed, servers that do not come back, and signals during
+//! the wait: every command ends, and reports what it leaves on the server.
 //!
-//! Longer than 400 lines: every command faces the same dead links.
+//! Longer than 400 lines: all commands are tested on the same broken connections.
 
 use crate::common::{
-    Bench, WAIT_TIMEOUT, control, document, last, number, ok, program, signal, stderr_text, until,
+    Bench, WAIT_TIMEOUT, control, document, last_run, number, ok, program, signal, stderr_text,
+    wait_until,
 };
 use crate::relay::Relay;
 use prony_server::embedded::{shared_mariadb, shared_postgres};
@@ -16,13 +17,14 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// A transaction that takes longer than a grace.
+/// A transaction that takes longer than any grace period.
 const SLEEPS: &str = "SELECT pg_sleep(600);\n";
 
-/// Bytes that a load sends before the link goes dead.
-const SENT: u64 = 1_000_000;
+/// The number of bytes that a load sends before its connections are frozen.
+const BYTES_BEFORE_FREEZE: u64 = 1_000_000;
 
-/// The shared servers behind a relay: PostgreSQL and MariaDB. A load by either workload takes long.
+/// A relay to each shared server, PostgreSQL and MariaDB, with the URL over it and a command that loads
+/// long enough to be interrupted.
 fn relayed(bench: &Bench, name: &str) -> [(Relay, String, &'static str); 2] {
     let postgres = Relay::to(shared_postgres().port());
     let url = bench.url.replace(
@@ -34,21 +36,21 @@ fn relayed(bench: &Bench, name: &str) -> [(Relay, String, &'static str); 2] {
     control(&server.url()).execute(&sql).expect("a database");
     let maria = Relay::to(server.port());
     let password = server.password().reveal();
-    let other = format!("mysql://prony:{password}@127.0.0.1:{}/{name}", maria.port);
+    let maria_url = format!("mysql://prony:{password}@127.0.0.1:{}/{name}", maria.port);
     [
         (postgres, url, "load tpcb --scale 400"),
         (
             maria,
-            other,
+            maria_url,
             "load oltp_read_write --scale 8 -o table_size=2000000",
         ),
     ]
 }
 
 /// A command in progress, killed at the end of its test.
-struct Running(Option<Child>);
+struct RunningCommand(Option<Child>);
 
-impl Running {
+impl RunningCommand {
     fn child(&mut self) -> &mut Child {
         self.0.as_mut().expect("it has not ended")
     }
@@ -57,16 +59,15 @@ impl Running {
         signal(self.child(), name);
     }
 
-    /// Whether it is still running.
-    fn goes_on(&mut self) -> bool {
+    fn is_running(&mut self) -> bool {
         self.child().try_wait().expect("a state").is_none()
     }
 
-    /// Waits for its end. One that runs longer than anything here may is killed.
-    fn ended(mut self) -> Output {
-        let begun = Instant::now();
-        while self.goes_on() {
-            assert!(begun.elapsed() < WAIT_TIMEOUT, "it hangs");
+    /// Waits for the end of the command, which must happen within [`WAIT_TIMEOUT`].
+    fn wait(mut self) -> Output {
+        let started = Instant::now();
+        while self.is_running() {
+            assert!(started.elapsed() < WAIT_TIMEOUT, "it hangs");
             std::thread::sleep(Duration::from_millis(50));
         }
         let child = self.0.take().expect("it was there");
@@ -74,7 +75,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         if let Some(child) = &mut self.0 {
             let _ = child.kill();
@@ -83,29 +84,31 @@ impl Drop for Running {
     }
 }
 
-fn start(bench: &Bench, words: &str, url: &str) -> Running {
-    let mut command = bench.command(words);
+fn start(bench: &Bench, arguments: &str, url: &str) -> RunningCommand {
+    let mut command = bench.command(arguments);
     command.args(["--url", url]).stdin(Stdio::null());
-    piped(command)
+    spawn_piped(command)
 }
 
-fn piped(mut command: Command) -> Running {
+/// Starts a command with its output captured.
+fn spawn_piped(mut command: Command) -> RunningCommand {
     let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    Running(Some(command.spawn().expect("it starts")))
+    RunningCommand(Some(command.spawn().expect("it starts")))
 }
 
-fn ended(bench: &Bench, running: Running) -> Output {
-    bench.assert_no_password(running.ended())
+/// Waits for the end of a command; asserts that its output contains no password.
+fn wait_checked(bench: &Bench, command: RunningCommand) -> Output {
+    bench.assert_no_password(command.wait())
 }
 
 #[test]
-fn a_load_over_a_dead_link_ends_and_reports_what_it_left_behind() {
+fn a_load_over_a_frozen_connection_ends_and_reports_remaining_tables() {
     let bench = Bench::new("dead_link");
     for (relay, url, load) in relayed(&bench, "dead_link") {
         let child = start(&bench, &format!("{load} --io-timeout 1s"), &url);
-        relay.until_sent(SENT);
+        relay.wait_until_sent(BYTES_BEFORE_FREEZE);
         relay.freeze();
-        let output = ended(&bench, child);
+        let output = wait_checked(&bench, child);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(6), "{stderr}");
         assert!(stderr.contains("the server stopped answering"), "{stderr}");
@@ -115,41 +118,41 @@ fn a_load_over_a_dead_link_ends_and_reports_what_it_left_behind() {
     }
 }
 
-/// A proxy that drops one connection on one side leaves both ends waiting for each other.
+/// If a proxy drops a connection on one side only, client and server wait for each other.
 #[test]
-fn a_load_ends_if_only_its_own_connections_are_dead() {
-    for (name, closes, words) in [
+fn a_load_ends_if_only_its_own_connections_are_frozen() {
+    for (name, closes, message) in [
         ("dead_flow", false, "waits for this client"),
         ("gone_flow", true, "no longer has this connection"),
     ] {
         let bench = Bench::new(name);
         for (relay, url, load) in relayed(&bench, name) {
             let child = start(&bench, &format!("{load} --io-timeout 1s"), &url);
-            relay.until_sent(SENT);
+            relay.wait_until_sent(BYTES_BEFORE_FREEZE);
             match closes {
                 false => relay.forget(),
                 true => relay.forget_and_close(),
             }
-            let output = ended(&bench, child);
+            let output = wait_checked(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(6), "{stderr}");
-            assert!(stderr.contains(words), "{stderr}");
+            assert!(stderr.contains(message), "{stderr}");
             assert!(stderr.contains("left behind: "), "{stderr}");
         }
     }
 }
 
-/// Without a limit for silence, so that nothing else could end them.
+/// `--io-timeout 0s` disables the timeout: only the signal can end the load.
 #[test]
-fn the_first_signal_ends_a_load_over_a_dead_link() {
+fn the_first_signal_ends_a_load_over_a_frozen_connection() {
     let bench = Bench::new("dead_signal");
     for (relay, url, load) in relayed(&bench, "dead_signal") {
         for (name, code) in [("-INT", 130), ("-TERM", 143)] {
             let mut child = start(&bench, &format!("{load} --io-timeout 0s"), &url);
-            relay.until_sent(SENT);
+            relay.wait_until_sent(BYTES_BEFORE_FREEZE);
             relay.freeze();
             child.signal(name);
-            let output = ended(&bench, child);
+            let output = wait_checked(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(code), "{stderr}");
             assert!(stderr.contains("the load was stopped"), "{stderr}");
@@ -162,14 +165,14 @@ fn the_first_signal_ends_a_load_over_a_dead_link() {
 }
 
 #[test]
-fn commands_give_up_on_a_relay_that_never_answers() {
+fn commands_end_if_the_login_is_never_answered() {
     let bench = Bench::new("never_answers");
     for (relay, url, load) in relayed(&bench, "never_answers") {
         relay.freeze();
-        let words = ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load];
-        let children = words.map(|words| start(&bench, words, &url));
+        let arguments = ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load];
+        let children = arguments.map(|arguments| start(&bench, arguments, &url));
         for child in children {
-            let output = ended(&bench, child);
+            let output = wait_checked(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(3), "{stderr}");
             assert!(stderr.contains("timeout expired"), "{stderr}");
@@ -177,9 +180,9 @@ fn commands_give_up_on_a_relay_that_never_answers() {
     }
 }
 
-/// Behaves like a pooler whose server is gone.
+/// Like a connection pooler without its server.
 #[test]
-fn commands_give_up_on_a_server_that_accepts_logins_but_no_statements() {
+fn commands_end_if_the_server_answers_logins_but_no_statements() {
     let bench = Bench::new("admits_only");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -188,16 +191,16 @@ fn commands_give_up_on_a_server_that_accepts_logins_but_no_statements() {
         for mut client in listener.incoming().flatten() {
             let mut length = [0; 4];
             client.read_exact(&mut length).expect("a start-up message");
-            let mut rest = vec![0; u32::from_be_bytes(length) as usize - 4];
-            client.read_exact(&mut rest).expect("a start-up message");
+            let mut body = vec![0; u32::from_be_bytes(length) as usize - 4];
+            client.read_exact(&mut body).expect("a start-up message");
             // AuthenticationOk, ReadyForQuery.
-            let admitted = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
-            client.write_all(admitted).expect("it reads");
+            let login_replies = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+            client.write_all(login_replies).expect("it reads");
             open.push(client);
         }
     });
     let url = format!("postgres://u@127.0.0.1:{port}/db?sslmode=disable");
-    let output = ended(&bench, start(&bench, "check tpcb --io-timeout 1s", &url));
+    let output = wait_checked(&bench, start(&bench, "check tpcb --io-timeout 1s", &url));
     let stderr = stderr_text(&output);
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert!(stderr.contains("the server stopped answering"), "{stderr}");
@@ -213,35 +216,35 @@ fn the_first_signal_ends_a_wait_for_a_login() {
             true => format!("{url}&connect_timeout=600"),
             false => format!("{url}?connect_timeout=600"),
         };
-        for words in ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load] {
-            let mut child = start(&bench, words, &url);
-            let begun = Instant::now();
-            // It handles signals by the time that it connects.
+        for arguments in ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load] {
+            let mut child = start(&bench, arguments, &url);
+            let started = Instant::now();
+            // The signal handlers are installed before the command connects.
             while !connects_to(child.child().id(), relay.port) {
-                assert!(begun.elapsed() < WAIT_TIMEOUT, "it does not connect");
+                assert!(started.elapsed() < WAIT_TIMEOUT, "it does not connect");
                 std::thread::sleep(Duration::from_millis(20));
             }
             child.signal("-INT");
-            let output = ended(&bench, child);
+            let output = wait_checked(&bench, child);
             let stderr = stderr_text(&output);
-            assert_eq!(output.status.code(), Some(130), "{words}: {stderr}");
+            assert_eq!(output.status.code(), Some(130), "{arguments}: {stderr}");
             assert!(stderr.contains("interrupted"), "{stderr}");
         }
     }
 }
 
-/// Whether a process has a connection to this port of the loopback address.
+/// Whether process `pid` has an established connection to `port` on the loopback address.
 fn connects_to(pid: u32, port: u16) -> bool {
     let table = std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap_or_default();
     let address = format!("0100007F:{port:04X}");
     let mut lines = table
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>());
-    lines.any(|words| words.get(2) == Some(&&*address) && words.get(3) == Some(&"01"))
+    lines.any(|fields| fields.get(2) == Some(&&*address) && fields.get(3) == Some(&"01"))
 }
 
-/// A server that works for long is waited for, however short the limit for silence: it answers a second
-/// connection. A signal ends the wait.
+/// A busy server is waited for, however short `--io-timeout` is, because it answers a second connection.
+/// A signal ends the wait.
 #[test]
 fn commands_wait_for_a_busy_server_until_a_signal() {
     let bench = Bench::new("busy");
@@ -254,63 +257,69 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
         ("check tpcb", "a check changes nothing"),
         ("clean tpcb", "`prony clean tpcb`"),
     ]
-    .map(|(words, left)| {
-        let words = format!("{words} --io-timeout 500ms");
-        (start(&bench, &words, &url), left)
+    .map(|(command, message)| {
+        let arguments = format!("{command} --io-timeout 500ms");
+        (start(&bench, &arguments, &url), message)
     });
-    let mut look = bench.control();
+    let mut observer = bench.control();
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-    let begun = Instant::now();
-    while number(&mut look, waiting) < 2 {
-        assert!(begun.elapsed() < WAIT_TIMEOUT, "they do not wait");
+    let started = Instant::now();
+    while number(&mut observer, waiting) < 2 {
+        assert!(
+            started.elapsed() < WAIT_TIMEOUT,
+            "the commands do not wait for the lock"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
-    // The second connections of both come and go during the wait.
+    // Both commands open and close second connections during the wait.
     let before = relay.connections();
     while relay.connections() < before + 6 {
-        assert!(begun.elapsed() < 2 * WAIT_TIMEOUT, "nobody probes");
+        assert!(
+            started.elapsed() < 2 * WAIT_TIMEOUT,
+            "no second connection is opened"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
-    for (mut child, left) in children {
-        assert!(child.goes_on(), "it was given up");
+    for (mut child, message) in children {
+        assert!(child.is_running(), "the command ended early");
         child.signal("-INT");
-        let output = ended(&bench, child);
+        let output = wait_checked(&bench, child);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(130), "{stderr}");
         assert!(stderr.contains("interrupted"), "{stderr}");
-        assert!(stderr.contains(left), "{stderr}");
+        assert!(stderr.contains(message), "{stderr}");
     }
     holder.execute("ROLLBACK").expect("it ends");
     assert_eq!(
-        number(&mut look, "SELECT count(*) FROM pgbench_accounts"),
+        number(&mut observer, "SELECT count(*) FROM pgbench_accounts"),
         100_000
     );
 }
 
 #[test]
-fn a_run_over_a_dead_link_waits_only_for_the_announced_time() {
+fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
     let bench = Bench::new("dead_end");
     ok(&bench.prony("load tpcb --scale 1"));
     let [(relay, url, _), _] = relayed(&bench, "dead_end");
-    // Long enough for the link to die during the run, even on a slow machine.
-    let words = "run tpcb --clients 2 --duration 20s --grace 2s";
-    let child = start(&bench, words, &url);
-    until(&bench.home, crate::common::any_committed);
+    // Long enough for the freeze to happen during the run, even on a slow machine.
+    let arguments = "run tpcb --clients 2 --duration 20s --grace 2s";
+    let child = start(&bench, arguments, &url);
+    wait_until(&bench.home, crate::common::any_committed);
     relay.freeze();
-    let output = ended(&bench, child);
+    let output = wait_checked(&bench, child);
     let stderr = stderr_text(&output);
     assert!(
         stderr.contains("have not ended yet, for at most 2.00 s"),
         "{stderr}"
     );
-    let run = last(&bench);
+    let run = last_run(&bench);
     assert_eq!(run.measured.unfinished, 2, "{stderr}");
-    // The state of the server after the run is not waited for as long again.
-    let missing = &run.observed.expect("it looks").missing;
+    // The observation after the run does not wait another grace period.
+    let missing = &run.observed.expect("an observation").missing;
     assert!(
         missing
             .iter()
-            .any(|one| one.why.contains("did not answer in time")),
+            .any(|observation| observation.why.contains("did not answer in time")),
         "{missing:?}"
     );
 }
@@ -319,37 +328,36 @@ fn a_run_over_a_dead_link_waits_only_for_the_announced_time() {
 fn a_closed_terminal_ends_a_run_as_sigterm_does() {
     let bench = Bench::new("hung_up");
     ok(&bench.prony("load tpcb --scale 1"));
-    // A terminal that is closed sends SIGHUP more than once; systemd sends SIGTERM as well, before or after
-    // it.
+    // A closing terminal sends SIGHUP more than once; systemd also sends SIGTERM, before or after it.
     for (signals, code, name) in [
         (["-HUP", "-HUP"], 129, "SIGHUP"),
         (["-HUP", "-TERM"], 129, "SIGHUP"),
         (["-TERM", "-HUP"], 143, "SIGTERM"),
     ] {
-        // It has not ended during the grace: a user sleeps.
-        let words = "run script --file sleep.sql --clients 2 --duration 5m --grace 2s";
-        let mut command = bench.command(words);
+        // The run does not end within the grace, because its users sleep.
+        let arguments = "run script --file sleep.sql --clients 2 --duration 5m --grace 2s";
+        let mut command = bench.command(arguments);
         std::fs::write(bench.home.join("sleep.sql"), SLEEPS).expect("a script");
         command.current_dir(&bench.home).args(["--url", &bench.url]);
         let (child, _) = crate::common::start_run(command);
-        let mut child = Running(Some(child));
+        let mut child = RunningCommand(Some(child));
         for signal in signals {
             child.signal(signal);
             std::thread::sleep(Duration::from_millis(200));
         }
-        let output = ended(&bench, child);
+        let output = wait_checked(&bench, child);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(code), "{signals:?}: {stderr}");
-        let run = last(&bench);
+        let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial, "{signals:?}");
-        let why = run.ended_because.expect("a reason");
-        assert!(why.contains(name), "{signals:?}: {why}");
+        let reason = run.ended_because.expect("a reason");
+        assert!(reason.contains(name), "{signals:?}: {reason}");
     }
 
-    // As nohup starts it.
+    // nohup starts a command with SIGHUP ignored.
     let mut command = bench.command("run tpcb --clients 2 --duration 5m");
     command.args(["--url", &bench.url]);
-    // SAFETY: a system call in the child only.
+    // SAFETY: signal is safe to call between fork and exec (signal-safety(7)).
     unsafe {
         command.pre_exec(|| {
             libc::signal(libc::SIGHUP, libc::SIG_IGN);
@@ -357,38 +365,38 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
         });
     }
     let (child, _) = crate::common::start_run(command);
-    let mut child = Running(Some(child));
+    let mut child = RunningCommand(Some(child));
     child.signal("-HUP");
     let mut seconds = 0;
-    until(&bench.home, |run| {
+    wait_until(&bench.home, |run| {
         seconds = seconds.max(run.series.len());
         run.series.len() >= 4
     });
-    assert!(child.goes_on(), "it went on for {seconds} s");
+    assert!(child.is_running(), "it ended after {seconds} s");
     child.signal("-TERM");
-    assert_eq!(ended(&bench, child).status.code(), Some(143));
+    assert_eq!(wait_checked(&bench, child).status.code(), Some(143));
 }
 
 #[test]
-fn a_throw_away_server_that_dies_ends_its_run() {
+fn a_run_ends_if_its_throw_away_server_dies() {
     let home = std::env::temp_dir().join(format!("prony-died-{}", std::process::id()));
     std::fs::create_dir_all(&home).expect("a folder");
     let command = program("run tpcb --embedded --clients 2 --duration 10m", &home);
-    let mut child = piped(command);
-    until(&home, crate::common::any_committed);
+    let mut child = spawn_piped(command);
+    wait_until(&home, crate::common::any_committed);
     let server = child_of(child.child().id());
     let sent = Command::new("kill")
         .args(["-KILL", &server.to_string()])
         .status();
     assert!(sent.expect("kill").success());
-    let output = child.ended();
+    let output = child.wait();
     assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
-    let shown = program("show last --json", &home)
+    let output = program("show last --json", &home)
         .output()
         .expect("it starts");
-    let run = document(&shown);
-    let why = run.ended_because.expect("a reason");
-    assert_eq!(why, "the throw-away server has ended");
+    let run = document(&output);
+    let reason = run.ended_because.expect("a reason");
+    assert_eq!(reason, "the throw-away server has ended");
     std::fs::remove_dir_all(&home).expect("it is ours");
 }
 
@@ -399,8 +407,8 @@ fn child_of(parent: u32) -> u32 {
     let is_child = |pid: &u32| {
         let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat"));
         let stat = stat.unwrap_or_default();
-        let rest = stat.rsplit(')').next().unwrap_or_default();
-        stat.contains("(postgres)") && rest.split_whitespace().nth(1) == Some(&parent.to_string())
+        let fields = stat.rsplit(')').next().unwrap_or_default();
+        stat.contains("(postgres)") && fields.split_whitespace().nth(1) == Some(&parent.to_string())
     };
     pids.find(is_child).expect("its server")
 }
@@ -409,16 +417,16 @@ fn child_of(parent: u32) -> u32 {
 fn an_interrupted_tpcc_load_gives_one_instruction() {
     let bench = Bench::new("one_instruction");
     let mut child = start(&bench, "load tpcc --scale 40 --jobs 2", &bench.url);
-    let mut look = control(&shared_postgres().url());
+    let mut observer = control(&shared_postgres().url());
     let loading = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'one_instruction' \
                    AND query ILIKE 'copy stock %'";
-    let begun = Instant::now();
-    while number(&mut look, loading) == 0 {
-        assert!(begun.elapsed() < WAIT_TIMEOUT, "it does not load");
+    let started = Instant::now();
+    while number(&mut observer, loading) == 0 {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
         std::thread::sleep(Duration::from_millis(20));
     }
     child.signal("-INT");
-    let output = ended(&bench, child);
+    let output = wait_checked(&bench, child);
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let checked = bench.prony("check tpcc");
     assert_eq!(checked.status.code(), Some(4));

@@ -1,4 +1,4 @@
-//! `prony pgbench -i`: its tables, its messages, and its exits.
+//! `prony pgbench -i`: tables, messages and exit codes.
 
 use crate::common::{Bench, WAIT_TIMEOUT, number, ok, signal, stderr_text};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -6,9 +6,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
-/// `prony pgbench -i` with these words on this database, loading over `jobs` connections.
-fn command(bench: &Bench, words: &str, jobs: &str) -> Command {
-    let mut command = bench.command(&format!("pgbench -i {words}"));
+/// `prony pgbench -i` with these options, loading over `jobs` connections.
+fn command(bench: &Bench, options: &str, jobs: &str) -> Command {
+    let mut command = bench.command(&format!("pgbench -i {options}"));
     command
         .arg(&bench.url)
         .env("PRONY_PGBENCH_COMPAT", "15")
@@ -16,12 +16,12 @@ fn command(bench: &Bench, words: &str, jobs: &str) -> Command {
     command
 }
 
-fn initialize(bench: &Bench, words: &str, jobs: &str) -> Output {
-    let output = command(bench, words, jobs).output().expect("it starts");
+fn initialize(bench: &Bench, options: &str, jobs: &str) -> Output {
+    let output = command(bench, options, jobs).output().expect("it starts");
     bench.assert_no_password(output)
 }
 
-/// The text with N for each time.
+/// Replaces each time in a text by `N`.
 fn without_times(text: &str) -> String {
     let words = text.split(' ').map(|word| {
         let number = word.trim_start_matches('(');
@@ -34,7 +34,7 @@ fn without_times(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-const WORDS: &str = "\
+const MESSAGES: &str = "\
 dropping old tables...
 NOTICE:  table \"pgbench_accounts\" does not exist, skipping
 NOTICE:  table \"pgbench_branches\" does not exist, skipping
@@ -50,16 +50,16 @@ done in N s (drop tables N s, create tables N s, client-side generate N s, vacuu
 ";
 
 #[test]
-fn one_connection_and_several_create_the_same_tables_with_the_same_messages() {
+fn tables_and_messages_do_not_depend_on_the_number_of_connections() {
     for (jobs, name) in [("1", "init_one"), ("3", "init_three")] {
         let bench = Bench::new(name);
         let output = initialize(&bench, "-s 2", jobs);
         ok(&output);
-        assert_eq!(without_times(&stderr_text(&output)), WORDS, "{jobs}");
+        assert_eq!(without_times(&stderr_text(&output)), MESSAGES, "{jobs}");
         ok(&bench.prony("check tpcb"));
-        // Over existing tables, partitioned, with foreign keys between them, generated twice.
-        let words = "-s 2 -I dtpfgg --foreign-keys --partitions=3";
-        let output = initialize(&bench, words, jobs);
+        // Replace the tables by partitioned ones with foreign keys, and generate the data twice.
+        let options = "-s 2 -I dtpfgg --foreign-keys --partitions=3";
+        let output = initialize(&bench, options, jobs);
         ok(&output);
         assert!(stderr_text(&output).contains("creating 3 partitions...\n"));
         ok(&bench.prony("check tpcb"));
@@ -72,10 +72,10 @@ fn one_connection_and_several_create_the_same_tables_with_the_same_messages() {
 }
 
 #[test]
-fn the_newest_compatibility_level_queries_the_kind_of_table() {
+fn compatibility_with_18_detects_partitioned_tables() {
     let bench = Bench::new("init_newest");
-    for words in ["-n", "-n --partitions=2"] {
-        let mut command = command(&bench, words, "1");
+    for options in ["-n", "-n --partitions=2"] {
+        let mut command = command(&bench, options, "1");
         let output = command.env("PRONY_PGBENCH_COMPAT", "18").output();
         let output = bench.assert_no_password(output.expect("it starts"));
         ok(&output);
@@ -133,21 +133,21 @@ fn a_signal_cancels_and_leaves_no_connection() {
             assert!(stderr.read_line(&mut line).expect("a pipe") > 0, "it ended");
         }
         signal(&child, name);
-        let mut rest = String::new();
-        stderr.read_to_string(&mut rest).expect("text");
+        let mut messages = String::new();
+        stderr.read_to_string(&mut messages).expect("text");
         let status = child.wait().expect("it ends");
-        assert_eq!(status.code(), Some(code), "{jobs} {name}: {rest}");
-        assert!(rest.contains("Cancel request sent\n"), "{rest}");
-        let since = Instant::now();
+        assert_eq!(status.code(), Some(code), "{jobs} {name}: {messages}");
+        assert!(messages.contains("Cancel request sent\n"), "{messages}");
+        let started = Instant::now();
         while number(&mut bench.control(), sessions) > 0 {
-            assert!(since.elapsed() < WAIT_TIMEOUT, "a session is left");
+            assert!(started.elapsed() < WAIT_TIMEOUT, "a session remains");
         }
         if jobs == "1" {
             let rows = number(
                 &mut bench.control(),
                 "SELECT count(*) FROM pgbench_accounts",
             );
-            assert_eq!(rows, 0, "all was one transaction");
+            assert_eq!(rows, 0, "the load was one transaction");
         }
     }
 }
@@ -156,17 +156,17 @@ fn a_signal_cancels_and_leaves_no_connection() {
 #[test]
 fn a_required_password_is_prompted_for() {
     let bench = Bench::new("init_prompt");
-    let without = bench.url.replace(&format!(":{}@", bench.password), "@");
+    let url_without_password = bench.url.replace(&format!(":{}@", bench.password), "@");
     for (typed, code) in [(bench.password.as_str(), 0), ("", 1)] {
         let mut command = bench.command("pgbench -i -I dt");
         command
-            .arg(&without)
+            .arg(&url_without_password)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         // SAFETY: setsid is safe to call between fork and exec (signal-safety(7)).
         unsafe {
-            // The developer's terminal must not be prompted.
+            // Without a controlling terminal, the password is read from standard input.
             command.pre_exec(|| rustix::process::setsid().map(drop).map_err(Into::into));
         }
         let mut child = command.spawn().expect("it starts");

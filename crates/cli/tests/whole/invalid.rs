@@ -1,6 +1,6 @@
-//! Runs in which the server stalled, was away, or had other tables: none of them is valid.
+//! Runs are invalid if the server stalled, was unreachable, or its tables were replaced.
 
-use crate::common::{Bench, any_committed, document, ok, start_run, stderr_text, until};
+use crate::common::{Bench, any_committed, document, ok, start_run, stderr_text, wait_until};
 use crate::maria;
 use crate::relay::Relay;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -8,8 +8,8 @@ use prony_store::{Run, Severity};
 use std::process::Child;
 use std::time::Duration;
 
-/// Seconds without any transaction that count as a stall in these runs.
-const STILL: usize = 3;
+/// The number of seconds without a transaction that is a stall.
+const STALL_SECONDS: usize = 3;
 
 fn bench(name: &str) -> Bench {
     let bench = Bench::new(name);
@@ -26,14 +26,17 @@ fn expects_outage(run: &Run) -> bool {
     run.plan.pointer("/run/expect_outage") == Some(&true.into())
 }
 
-/// Whether its latest seconds have no transaction, and some before had.
-fn stands_still(run: &Run) -> bool {
+/// Whether the latest seconds of a run have no transaction, but some second before has one.
+fn is_stalled(run: &Run) -> bool {
     let counts: Vec<u64> = run.series.iter().map(|second| second.committed).collect();
-    let (before, last) = counts.split_at(counts.len().saturating_sub(STILL));
-    last.len() == STILL && last.iter().all(|count| *count == 0) && before.iter().any(|c| *c > 0)
+    let (before, last) = counts.split_at(counts.len().saturating_sub(STALL_SECONDS));
+    last.len() == STALL_SECONDS
+        && last.iter().all(|count| *count == 0)
+        && before.iter().any(|c| *c > 0)
 }
 
-fn ends(bench: &Bench, child: Child, code: i32) -> Run {
+/// Waits for the end of a run; asserts its exit code and returns the run.
+fn wait_for_run(bench: &Bench, child: Child, code: i32) -> Run {
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(output.status.code(), Some(code), "{}", stderr_text(&output));
     document(&output)
@@ -42,29 +45,30 @@ fn ends(bench: &Bench, child: Child, code: i32) -> Run {
 #[test]
 fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
     let bench = bench("locked");
-    let start = |more: &str| {
-        let words = format!("run tpcb --clients 4 --duration 20s --json --no-observe {more}");
-        let mut command = bench.command(&words);
+    let start = |options: &str| {
+        let arguments =
+            format!("run tpcb --clients 4 --duration 20s --json --no-observe {options}");
+        let mut command = bench.command(&arguments);
         command.args(["--url", &bench.url]);
         start_run(command).0
     };
     let (plain, expecting) = (start(""), start("--expect-outage"));
     for expects in [false, true] {
-        let is_at_work = |run: &Run| expects_outage(run) == expects && run.series.len() > 1;
-        until(&bench.home, is_at_work);
+        let has_started = |run: &Run| expects_outage(run) == expects && run.series.len() > 1;
+        wait_until(&bench.home, has_started);
     }
     let mut control = bench.control();
     control
         .execute("begin; lock table pgbench_accounts")
         .expect("a lock");
     for expects in [false, true] {
-        until(&bench.home, |run| {
-            expects_outage(run) == expects && stands_still(run)
+        wait_until(&bench.home, |run| {
+            expects_outage(run) == expects && is_stalled(run)
         });
     }
-    control.execute("commit").expect("it is given back");
+    control.execute("commit").expect("the lock is released");
 
-    let run = ends(&bench, plain, 7);
+    let run = wait_for_run(&bench, plain, 7);
     assert_eq!(
         severity(&run, "stall"),
         Some(Severity::Invalid),
@@ -92,9 +96,9 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
     server.freeze().expect("it runs");
-    until(&bench.home, stands_still);
+    wait_until(&bench.home, is_stalled);
     server.thaw();
-    let run = ends(&bench, child, 7);
+    let run = wait_for_run(&bench, child, 7);
     assert_eq!(
         severity(&run, "stall"),
         Some(Severity::Invalid),
@@ -109,10 +113,10 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
     let relay = Relay::to(prony_server::embedded::shared_postgres().port());
     let port = format!(":{}/", prony_server::embedded::shared_postgres().port());
     let url = bench.url.replace(&port, &format!(":{}/", relay.port));
-    // One after the other: each is cut shortly after its start.
-    let cut = |more: &str| {
-        let words = format!("run tpcb --clients 4 --duration 12s --json {more}");
-        let mut command = bench.command(&words);
+    // Starts a run and interrupts its network for three seconds.
+    let start_and_cut = |options: &str| {
+        let arguments = format!("run tpcb --clients 4 --duration 12s --json {options}");
+        let mut command = bench.command(&arguments);
         command.args(["--url", &url]);
         let (child, _) = start_run(command);
         relay.take_down();
@@ -120,14 +124,16 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
         relay.restore();
         child
     };
-    let run = ends(&bench, cut(""), 7);
+    let run = wait_for_run(&bench, start_and_cut(""), 7);
     assert_eq!(
         severity(&run, "outage"),
         Some(Severity::Invalid),
         "{:?}",
         run.checks
     );
-    let output = cut("--expect-outage").wait_with_output().expect("it ends");
+    let output = start_and_cut("--expect-outage")
+        .wait_with_output()
+        .expect("it ends");
     let run = document(&bench.assert_no_password(output));
     assert_eq!(
         severity(&run, "outage"),
@@ -140,17 +146,17 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
 #[test]
 fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
     let bench = bench("replaced");
-    let sound = bench.run("run select-only --clients 2 --duration 1s");
+    let valid = bench.run("run select-only --clients 2 --duration 1s");
     assert_eq!(
-        severity(&sound, "tables-replaced"),
+        severity(&valid, "tables-replaced"),
         None,
         "{:?}",
-        sound.checks
+        valid.checks
     );
-    let words = "run select-only --clients 2 --rate 20 --duration 20s --json";
-    let child = bench.start_long_run(words, any_committed);
+    let arguments = "run select-only --clients 2 --rate 20 --duration 20s --json";
+    let child = bench.start_long_run(arguments, any_committed);
     ok(&bench.prony("load tpcb --scale 2"));
-    let run = ends(&bench, child, 7);
+    let run = wait_for_run(&bench, child, 7);
     assert_eq!(
         severity(&run, "tables-replaced"),
         Some(Severity::Invalid),
@@ -158,8 +164,7 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
         run.checks
     );
     let text = ok(&bench.local("show last"));
-    let words: Vec<_> = text.split_whitespace().collect();
-    let line = words.join(" ");
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         line.contains("pgbench_accounts, ") && line.contains("(replaced by others"),
         "{text}"
@@ -172,12 +177,12 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     let load = "load oltp_point_select --scale 1 -o table_size=2000";
     let run = "run oltp_point_select --clients 2 --duration 1s --json";
     ok(&bench.prony(load));
-    let sound = document(&bench.prony(run));
+    let valid = document(&bench.prony(run));
     assert_eq!(
-        severity(&sound, "tables-replaced"),
+        severity(&valid, "tables-replaced"),
         None,
         "{:?}",
-        sound.checks
+        valid.checks
     );
     let mut command = bench.command("run oltp_point_select --clients 2 --duration 20s --json");
     command.args(["--url", bench.url()]);
@@ -185,6 +190,6 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     ok(&bench.prony(load));
     let output = child.wait_with_output().expect("it ends");
     let run = document(&output);
-    let found = severity(&run, "tables-replaced");
-    assert_eq!(found, Some(Severity::Invalid), "{:?}", run.checks);
+    let severity = severity(&run, "tables-replaced");
+    assert_eq!(severity, Some(Severity::Invalid), "{:?}", run.checks);
 }

@@ -1,6 +1,6 @@
-//! The life of a run: load, drive, interrupt, kill, show, remove.
+//! The commands around a run: load, check, run, show, clean; interrupted and killed runs.
 
-use crate::common::{Bench, WAIT_TIMEOUT, document, last, ok, signal, start_run, stderr_text};
+use crate::common::{Bench, WAIT_TIMEOUT, document, last_run, ok, signal, start_run, stderr_text};
 use prony_store::{Run, RunState};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -9,17 +9,17 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
-fn load_check_run_show_clean() {
+fn the_main_commands_work_in_sequence() {
     let bench = Bench::new("whole");
-    let nothing = bench.prony("run tpcb --duration 1s");
-    assert_eq!(nothing.status.code(), Some(4), "no tables yet");
+    let without_tables = bench.prony("run tpcb --duration 1s");
+    assert_eq!(without_tables.status.code(), Some(4), "no tables yet");
     assert!(ok(&bench.prony("load tpcb --scale 2 --jobs 2")).contains("pgbench_accounts"));
-    let other = bench.prony("run tpcb --scale 3 --duration 1s");
-    assert_eq!(other.status.code(), Some(4), "another scale");
+    let different_scale = bench.prony("run tpcb --scale 3 --duration 1s");
+    assert_eq!(different_scale.status.code(), Some(4), "a different scale");
     assert_eq!(
         bench.prony("check tpcb").status.code(),
         Some(0),
-        "all is whole"
+        "the data is intact"
     );
 
     // stdout holds only the document.
@@ -34,7 +34,11 @@ fn load_check_run_show_clean() {
         "{}",
         run.timing.split
     );
-    assert_eq!(last(&bench), run, "what is stored is what was printed");
+    assert_eq!(
+        last_run(&bench),
+        run,
+        "the stored and the printed document are equal"
+    );
 
     let open = ok(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s"));
     assert!(
@@ -68,13 +72,13 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         assert_eq!(output.status.code(), Some(code));
         let shown = String::from_utf8_lossy(&output.stdout);
         assert!(shown.contains("PARTIAL RESULT"), "{shown}");
-        let run = last(&bench);
+        let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         assert!(run.measured.kinds[0].committed > 0);
     }
 }
 
-/// Scripts must notice a run whose figures are worthless.
+/// Scripts must be able to detect a run with invalid figures.
 #[test]
 fn an_invalid_run_has_its_own_exit_code() {
     let bench = Bench::new("read_only");
@@ -86,7 +90,7 @@ fn an_invalid_run_has_its_own_exit_code() {
     assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(shown.contains("this figure must not be"), "{shown}");
-    let run = last(&bench);
+    let run = last_run(&bench);
     assert_eq!(run.state, RunState::Complete);
     assert_eq!(run.checks[0].id, "nothing-committed");
     assert_eq!(run.measured.errors[0].code, "25006", "read only");
@@ -99,19 +103,19 @@ fn a_killed_run_keeps_its_measurements() {
     let mut child = bench.long_run();
     signal(&child, "-KILL");
     child.wait().expect("it ends");
-    let run = last(&bench);
+    let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(!run.series.is_empty() && run.measured.kinds[0].committed > 0);
     assert!(ok(&bench.local("runs")).contains("partial"));
-    // It was never judged, so its reader judges it.
+    // The run was killed before its checks, so they are computed when it is read.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(
         ids.contains(&"partial-run") && ids.contains(&"one-host"),
         "{ids:?}"
     );
-    let stays = ["partial-run", "short-run", "debug-build", "one-host"];
+    let expected = ["partial-run", "short-run", "debug-build", "one-host"];
     assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
-    assert!(stays.iter().all(|id| ids.contains(id)), "{ids:?}");
+    assert!(expected.iter().all(|id| ids.contains(id)), "{ids:?}");
     let shown = ok(&bench.local("show last"));
     assert!(
         shown.contains("PARTIAL RESULT") && !shown.contains("Valid: nothing"),
@@ -124,9 +128,9 @@ fn a_closed_pipe_is_not_an_error() {
     let bench = Bench::new("pipes");
     ok(&bench.prony("load tpcb --scale 1"));
     ok(&bench.prony("run select-only --transactions 10"));
-    for words in ["show last", "show last --json", "--help"] {
+    for arguments in ["show last", "show last --json", "--help"] {
         let mut child = bench
-            .command(words)
+            .command(arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -136,49 +140,49 @@ fn a_closed_pipe_is_not_an_error() {
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(
             output.status.success() && stderr.is_empty(),
-            "{words}: {stderr}"
+            "{arguments}: {stderr}"
         );
     }
 }
 
-/// Tables that can no longer be reached are not reported.
+/// The tables are removed with the server, so they are not reported.
 #[test]
-fn a_signal_during_the_load_of_a_throw_away_server_leaves_nothing() {
+fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
     let bench = Bench::new("throwaway_load");
-    let words = "run tpcb --embedded --scale 200 --clients 2 --duration 1s";
-    let (child, begun) = start_run(bench.command(words));
-    assert!(begun.starts_with("Started "), "{begun}");
+    let arguments = "run tpcb --embedded --scale 200 --clients 2 --duration 1s";
+    let (child, first_lines) = start_run(bench.command(arguments));
+    assert!(first_lines.starts_with("Started "), "{first_lines}");
     signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let stderr = stderr_text(&output);
-    let left = "left behind: nothing: the throw-away server is removed";
+    let message = "left behind: nothing: the throw-away server is removed";
     assert!(
-        stderr.contains(left) && !stderr.contains("tables with"),
+        stderr.contains(message) && !stderr.contains("tables with"),
         "{stderr}"
     );
     assert_eq!(stderr.matches("left behind").count(), 1, "{stderr}");
 }
 
-/// Prony does not wait for a slow initdb, as on a slow disk.
+/// Prony does not wait for initdb to end, which may be slow.
 #[test]
 fn a_signal_ends_the_start_of_a_throw_away_server() {
     let bench = Bench::new("throwaway_start");
     let programs = bench.home.join("bin");
     std::fs::create_dir(&programs).expect("a folder");
     let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(&programs, open.clone()).expect("it is ours");
-    let begun = programs.join("begun");
-    let says = "#!/bin/sh\ntest \"$1\" = --version && echo 'postgres (PostgreSQL) 17.2'";
-    // It ends by itself eventually, so that nothing outlives a failed test.
+    std::fs::set_permissions(&programs, open.clone()).expect("sets permissions");
+    let start_marker = programs.join("begun");
+    let version_script = "#!/bin/sh\ntest \"$1\" = --version && echo 'postgres (PostgreSQL) 17.2'";
+    // It ends after a minute, so that no process outlives a failed test.
     let initdb = format!(
-        "{says} && exit\n: >{}\nfor i in $(seq 600); do sleep 0.1; done\nexit 1\n",
-        begun.display()
+        "{version_script} && exit\n: >{}\nfor i in $(seq 600); do sleep 0.1; done\nexit 1\n",
+        start_marker.display()
     );
-    let postgres = format!("{says}\n");
+    let postgres = format!("{version_script}\n");
     for (name, text) in [("initdb", initdb), ("postgres", postgres)] {
         std::fs::write(programs.join(name), text).expect("a file");
-        std::fs::set_permissions(programs.join(name), open.clone()).expect("it is ours");
+        std::fs::set_permissions(programs.join(name), open.clone()).expect("sets permissions");
     }
     let mut command = bench.command("run tpcb --embedded --duration 1s");
     let command = command.env("PRONY_PG_BINDIR", &programs);
@@ -187,9 +191,9 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let began = Instant::now();
-    while !begun.exists() {
-        assert!(began.elapsed() < WAIT_TIMEOUT, "initdb is not run");
+    let started = Instant::now();
+    while !start_marker.exists() {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "initdb is not run");
         std::thread::sleep(Duration::from_millis(50));
     }
     signal(&child, "-INT");
@@ -199,47 +203,47 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     assert!(stderr.contains("interrupted while preparing"), "{stderr}");
 }
 
-/// The embedded server and its directory are gone when the command has ended.
+/// The embedded server and its directory are removed when the command ends.
 #[test]
 fn a_run_on_a_throw_away_server_leaves_nothing() {
     let bench = Bench::new("throwaway");
-    let words = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1";
-    let output = bench.local(words);
+    let arguments = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1";
+    let output = bench.local(arguments);
     let shown = ok(&output);
     assert!(shown.contains("kernel stamps on 1 of 2 clients"), "{shown}");
     let stderr = String::from_utf8_lossy(&output.stderr);
     let line = stderr
         .lines()
         .find(|line| line.starts_with("Started "))
-        .expect("it says so");
+        .expect("a start message");
     let directory = line
         .split(" in ")
         .nth(1)
-        .and_then(|rest| rest.split(';').next());
-    let directory = Path::new(directory.expect("it names its directory"));
+        .and_then(|text| text.split(';').next());
+    let directory = Path::new(directory.expect("a directory"));
     assert!(directory.is_absolute(), "{line}");
-    let began = Instant::now();
-    while directory.exists() && began.elapsed() < WAIT_TIMEOUT {
+    let started = Instant::now();
+    while directory.exists() && started.elapsed() < WAIT_TIMEOUT {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(!directory.exists(), "{}", directory.display());
 }
 
-/// Rings count as locked memory, and an ordinary user has little of it for all threads together.
+/// io_uring's rings count as locked memory, whose limit per user is small.
 #[test]
-fn without_memory_for_the_rings_all_threads_use_epoll() {
+fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
     const CAP_IPC_LOCK: libc::c_ulong = 14;
     const LOCKED_BYTES: u64 = 256 * 1024;
     let bench = Bench::new("locked_memory");
     ok(&bench.prony("load tpcb --scale 1"));
-    let words = "run select-only --clients 64 --threads 64 --transactions 10 --json";
-    let mut command = bench.command(words);
+    let arguments = "run select-only --clients 64 --threads 64 --transactions 10 --json";
+    let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);
     let limit = libc::rlimit {
         rlim_cur: LOCKED_BYTES,
         rlim_max: LOCKED_BYTES,
     };
-    // SAFETY: two system calls on the child's own limits; the second takes away root's exemption.
+    // SAFETY: two system calls on the child's own limits; the first removes root's exemption.
     unsafe {
         command.pre_exec(move || {
             libc::prctl(libc::PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0);
@@ -251,7 +255,7 @@ fn without_memory_for_the_rings_all_threads_use_epoll() {
     }
     let run = document(&bench.assert_no_password(command.output().expect("it starts")));
     assert_eq!(run.measured.kinds[0].committed, 640);
-    // Kernels before 6.13 do not count them, so there is room.
+    // Kernels before 6.13 do not count the rings, so io_uring may be used.
     if run.drive.io == "epoll" {
         let reason = &run.drive.io_reason;
         assert!(reason.contains("more locked memory"), "{reason}");

@@ -1,4 +1,4 @@
-//! Logins of the loop itself: TLS with verified certificates, SCRAM with channel binding, md5 and
+//! Logins of clients under load: TLS with verified certificates, SCRAM with channel binding, md5 and
 //! plain passwords.
 
 use crate::common::{Bench, control, document, engines, number, ok, stderr_text};
@@ -7,8 +7,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Roles are named after their login method. They are admitted over TLS only, so that a run of
-/// theirs that succeeds has used it.
+/// Roles are named after their login method. They can log in only over TLS, so a successful run used it.
 const HBA: [&str; 5] = [
     "hostssl all scram_user all scram-sha-256",
     "hostssl all md5_user all md5",
@@ -27,21 +26,22 @@ CREATE ROLE scram_user LOGIN PASSWORD 'sesame-0815';
 const PASSWORD: &str = "sesame-0815";
 
 /// A loaded database on a server that requires TLS.
-struct Secured {
+struct TlsServer {
     bench: Bench,
     /// The CA that signed the server's certificate.
-    right: PathBuf,
-    /// A CA of the same name that did not sign it, and one of another name.
-    namesake: PathBuf,
-    stranger: PathBuf,
+    ca: PathBuf,
+    /// A CA with the same name that did not sign the certificate.
+    same_name_ca: PathBuf,
+    /// An unrelated CA.
+    other_ca: PathBuf,
     server: embedded::EmbeddedPostgres,
 }
 
-impl Secured {
-    fn start() -> Secured {
-        let (right, certificate, key) = certify("Authority of the tests");
-        let (namesake, _, _) = certify("Authority of the tests");
-        let (stranger, _, _) = certify("Another authority");
+impl TlsServer {
+    fn start() -> TlsServer {
+        let (ca, certificate, key) = certify("Authority of the tests");
+        let (same_name_ca, _, _) = certify("Authority of the tests");
+        let (other_ca, _, _) = certify("Another authority");
         let options = EmbeddedOptions {
             shared_buffers_mib: 16,
             hba: HBA.map(str::to_owned).to_vec(),
@@ -64,24 +64,24 @@ impl Secured {
             std::fs::write(&path, text).expect("a file");
             path
         };
-        Secured {
-            right: file("right.pem", right),
-            namesake: file("namesake.pem", namesake),
-            stranger: file("stranger.pem", stranger),
+        TlsServer {
+            ca: file("ca.pem", ca),
+            same_name_ca: file("same-name-ca.pem", same_name_ca),
+            other_ca: file("other-ca.pem", other_ca),
             bench,
             server,
         }
     }
 
-    /// Runs a command as a role, over a connection string with `options` appended.
-    fn prony(&self, words: &str, user: &str, authority: &Path, options: &str) -> Output {
+    /// Runs a command as a role; `options` are appended to the connection string.
+    fn prony(&self, arguments: &str, user: &str, authority: &Path, options: &str) -> Output {
         let url = format!(
             "host=localhost hostaddr=127.0.0.1 port={} dbname=logins user={user} \
              sslmode=verify-full sslrootcert='{}' {options}",
             self.server.port(),
             authority.display(),
         );
-        let mut command = self.bench.command(words);
+        let mut command = self.bench.command(arguments);
         command.args(["--url", &url]).env("PGPASSWORD", PASSWORD);
         let output = command.output().expect("it starts");
         crate::common::assert_hidden(PASSWORD, &output, &self.bench.home);
@@ -89,7 +89,8 @@ impl Secured {
     }
 }
 
-/// A CA of this name, and a certificate for `localhost` signed by it with its key; all PEM.
+/// Creates a CA of this name and a certificate for `localhost` signed by it. Returns the CA's certificate, the
+/// certificate and its key, all in PEM.
 fn certify(name: &str) -> (String, String, String) {
     let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
     params.distinguished_name.push(DnType::CommonName, name);
@@ -102,20 +103,20 @@ fn certify(name: &str) -> (String, String, String) {
     (issuer.pem(), certificate.pem(), key.serialize_pem())
 }
 
-/// One test, because its parts share a server that ends with it.
+/// A single test, because all logins use one server.
 #[test]
-fn the_loop_supports_every_login_method() {
-    let secured = Secured::start();
-    let engines = engines(&secured.bench);
+fn clients_support_every_login_method() {
+    let server = TlsServer::start();
+    let engines = engines(&server.bench);
     let rows = || {
         number(
-            &mut secured.bench.control(),
+            &mut server.bench.control(),
             "SELECT count(*) FROM pgbench_history",
         )
     };
     let mut expected = rows();
     for engine in &engines {
-        for (user, options, connects) in [
+        for (user, options, reconnect) in [
             ("scram_user", "channel_binding=require", ""),
             (
                 "scram_user",
@@ -126,10 +127,10 @@ fn the_loop_supports_every_login_method() {
             ("md5_user", "", ""),
             ("clear_user", "", ""),
         ] {
-            let words = format!(
-                "run tpcb --io {engine} --clients 4 --threads 2 --transactions 10 --json {connects}"
+            let arguments = format!(
+                "run tpcb --io {engine} --clients 4 --threads 2 --transactions 10 --json {reconnect}"
             );
-            let output = secured.prony(&words, user, &secured.right, options);
+            let output = server.prony(&arguments, user, &server.ca, options);
             let run = document(&output);
             assert_eq!(run.measured.kinds[0].committed, 40, "{user} {options}");
             assert_eq!(run.measured.errors, []);
@@ -144,28 +145,23 @@ fn the_loop_supports_every_login_method() {
             assert_eq!((&*run.drive.io, &*run.server.user), (*engine, user));
         }
     }
-    refusals(&secured);
+    assert_logins_refused(&server);
 }
 
-/// Logins that must fail do so, with the right exit code and message.
-fn refusals(secured: &Secured) {
-    let words = "run tpcb --clients 2 --transactions 1";
-    let right = &secured.right;
+/// Asserts the exit code and message of logins that must fail.
+fn assert_logins_refused(server: &TlsServer) {
+    let arguments = "run tpcb --clients 2 --transactions 1";
+    let ca = &server.ca;
     let untrusted = "sslrootcert=FILE";
     for (user, authority, options, expected) in [
-        ("scram_user", &secured.namesake, "", untrusted),
-        ("scram_user", &secured.stranger, "", untrusted),
-        ("scram_user", right, "host=127.0.0.1", "127.0.0.1"),
-        (
-            "md5_user",
-            right,
-            "channel_binding=require",
-            "channel binding",
-        ),
-        ("scram_user", right, "sslmode=disable", "pg_hba.conf"),
-        ("no_user", right, "", "no_user"),
+        ("scram_user", &server.same_name_ca, "", untrusted),
+        ("scram_user", &server.other_ca, "", untrusted),
+        ("scram_user", ca, "host=127.0.0.1", "127.0.0.1"),
+        ("md5_user", ca, "channel_binding=require", "channel binding"),
+        ("scram_user", ca, "sslmode=disable", "pg_hba.conf"),
+        ("no_user", ca, "", "no_user"),
     ] {
-        let output = secured.prony(words, user, authority, options);
+        let output = server.prony(arguments, user, authority, options);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(3), "{user} {options}: {stderr}");
         assert!(stderr.contains(expected), "{user} {options}: {stderr}");

@@ -1,6 +1,6 @@
-//! Lua scripts, called as sysbench's users call them.
+//! `prony sysbench` with Lua scripts.
 //!
-//! Longer than 400 lines: each test is a script and what becomes of it.
+//! Longer than 400 lines: each test contains its script and the expected output.
 
 use crate::common::{assert_hidden, control};
 use prony_server::embedded::{shared_mariadb, shared_postgres};
@@ -18,6 +18,7 @@ pub struct LuaBench {
 }
 
 impl LuaBench {
+    /// A database on the shared MariaDB.
     pub fn maria(name: &str) -> LuaBench {
         let server = shared_mariadb();
         let sql = format!("create database {name}");
@@ -33,6 +34,7 @@ impl LuaBench {
         LuaBench::new(name, arguments.to_vec(), password)
     }
 
+    /// A database on the shared PostgreSQL.
     pub fn postgres(name: &str) -> LuaBench {
         let server = shared_postgres();
         let sql = format!("create database {name}");
@@ -49,6 +51,7 @@ impl LuaBench {
         LuaBench::new(name, arguments.to_vec(), password)
     }
 
+    /// `arguments` are sysbench's options for the server and the login.
     pub fn new(name: &str, arguments: Vec<String>, password: String) -> LuaBench {
         let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
@@ -59,16 +62,26 @@ impl LuaBench {
         }
     }
 
+    /// Writes a script.
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.home.join(name), text).expect("a file");
     }
 
-    pub fn sysbench(&self, words: &str) -> (i32, String, String) {
-        self.sysbench_with(words, &[])
+    /// Runs `prony sysbench`; returns the exit code (-1 after a signal), stdout and stderr.
+    pub fn sysbench(&self, arguments: &str) -> (i32, String, String) {
+        self.sysbench_with(arguments, &[])
     }
 
-    pub fn sysbench_with(&self, words: &str, variables: &[(&str, &str)]) -> (i32, String, String) {
-        let output: Output = self.command(words, variables).output().expect("it starts");
+    /// Like [`LuaBench::sysbench`], with environment variables.
+    pub fn sysbench_with(
+        &self,
+        arguments: &str,
+        variables: &[(&str, &str)],
+    ) -> (i32, String, String) {
+        let output: Output = self
+            .command(arguments, variables)
+            .output()
+            .expect("it starts");
         assert_hidden(&self.password, &output, &self.home);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (
@@ -78,12 +91,12 @@ impl LuaBench {
         )
     }
 
-    fn command(&self, words: &str, variables: &[(&str, &str)]) -> Command {
+    fn command(&self, arguments: &str, variables: &[(&str, &str)]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command
             .arg("sysbench")
             .args(&self.arguments)
-            .args(words.split_whitespace())
+            .args(arguments.split_whitespace())
             .current_dir(&self.home)
             .env("PRONY_HOME", self.home.join("store"))
             .env("HOME", &self.home)
@@ -93,12 +106,12 @@ impl LuaBench {
         command
     }
 
-    /// The file extensions of the stored runs.
+    /// Returns the file extensions of the stored runs.
     pub fn stored(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.home.join("store/runs")).expect("a store");
-        let ending = |path: PathBuf| Some(path.extension()?.to_str()?.to_owned());
+        let extension = |path: PathBuf| Some(path.extension()?.to_str()?.to_owned());
         files
-            .filter_map(|file| ending(file.expect("a file").path()))
+            .filter_map(|file| extension(file.expect("a file").path()))
             .collect()
     }
 }
@@ -109,23 +122,23 @@ impl Drop for LuaBench {
     }
 }
 
-/// Each thread here has a 1 GB stack and the process a 16 GB address space, which limits its threads as
-/// `pids.max` does elsewhere.
+/// A 1 GB stack per thread and a 16 GB address space limit the number of threads, as `pids.max` does in
+/// containers.
 #[test]
 fn threads_that_cannot_be_created_are_reported() {
     let bench = LuaBench::postgres("lua_threads");
     // With os.execute, each of the script's threads is an OS thread.
     let script = "function thread_init() os.execute('true') end function event() end";
     bench.write("threads.lua", script);
-    let words = "--threads=200 --events=1 --time=0 ./threads.lua run";
-    let mut command = bench.command(words, &[("RUST_MIN_STACK", "1073741824")]);
-    // SAFETY: a system call in the child only.
+    let arguments = "--threads=200 --events=1 --time=0 ./threads.lua run";
+    let mut command = bench.command(arguments, &[("RUST_MIN_STACK", "1073741824")]);
+    // SAFETY: setrlimit is a system call and does not allocate.
     unsafe {
         command.pre_exec(|| {
-            let most = 16 << 30;
+            let max_bytes = 16 << 30;
             let limit = libc::rlimit {
-                rlim_cur: most,
-                rlim_max: most,
+                rlim_cur: max_bytes,
+                rlim_max: max_bytes,
             };
             match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
                 0 => Ok(()),
@@ -137,11 +150,11 @@ fn threads_that_cannot_be_created_are_reported() {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let printed = text(&output.stdout) + &text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{printed}");
-    let of_thread = printed.lines().find_map(|line| {
+    let thread_number = printed.lines().find_map(|line| {
         let line = line.strip_prefix("FATAL: sb_thread_create() for thread #")?;
         line.strip_suffix(" failed. errno = 11 (Resource temporarily unavailable)")
     });
-    let thread: u32 = of_thread.expect(&printed).parse().expect("a number");
+    let thread: u32 = thread_number.expect(&printed).parse().expect("a number");
     assert!((1..200).contains(&thread), "{printed}");
     assert!(!printed.contains("panicked"), "{printed}");
 }
@@ -193,7 +206,7 @@ end
 "#;
 
 #[test]
-fn a_script_that_extends_the_bundled_ones_runs() {
+fn a_script_can_extend_the_bundled_ones() {
     for bench in [
         LuaBench::maria("lua_whole_my"),
         LuaBench::postgres("lua_whole_pg"),
@@ -207,9 +220,9 @@ fn a_script_that_extends_the_bundled_ones_runs() {
             out.contains("Creating a secondary index on 'sbtest2'...\n"),
             "{out}"
         );
-        let words =
+        let arguments =
             format!("./mine.lua {sizes} --events=20 --time=0 --extra=3 --point-selects=4 run");
-        let (status, out, _) = bench.sysbench(&words);
+        let (status, out, _) = bench.sysbench(&arguments);
         assert_eq!(status, 0, "{out}");
         for line in [
             "Running the test with following options:\nNumber of threads: 2\n",
@@ -259,14 +272,14 @@ fn a_script_can_write_its_own_reports() {
     assert!(out.find("ready\n").expect("ready") < started, "{out}");
     let lines: Vec<&str> = out[started..].lines().collect();
     assert!(lines.iter().any(|line| line.starts_with("1,1,")), "{out}");
-    // It is longer if the transactions in flight at the end took their time.
+    // Transactions in flight at the end may extend the time.
     let list = out.split("[\n  {\n    \"time\":    ").nth(1);
-    let (seconds, rest) = list.and_then(|list| list.split_once(",\n")).expect(&out);
+    let (seconds, report) = list.and_then(|list| list.split_once(",\n")).expect(&out);
     assert!(
         seconds.parse::<u64>().is_ok_and(|seconds| seconds >= 2),
         "{out}"
     );
-    assert!(rest.starts_with("    \"threads\": "), "{out}");
+    assert!(report.starts_with("    \"threads\": "), "{out}");
     assert!(out.ends_with("  }\n]\ndone\n"), "{out}");
     assert!(!out.contains("SQL statistics"), "{out}");
 }
@@ -285,7 +298,7 @@ fn queries_of_thread_init_are_counted() {
     assert!(out.contains(expected), "{out}");
 }
 
-const OWN_LAST: &str = r#"
+const JSON_REPORTS: &str = r#"
 sysbench.hooks.report_intermediate = sysbench.report_json
 function sysbench.hooks.report_cumulative(stat)
     local names = {}
@@ -298,9 +311,9 @@ function done() print(sysbench.version_string) end
 "#;
 
 #[test]
-fn a_list_of_reports_is_closed_before_the_last_report() {
+fn the_json_list_is_closed_before_the_final_report() {
     let bench = LuaBench::maria("lua_own_last");
-    bench.write("own.lua", OWN_LAST);
+    bench.write("own.lua", JSON_REPORTS);
     let (status, out, _) = bench.sysbench("own.lua --time=2 --events=0 --report-interval=1 run");
     assert_eq!(status, 0, "{out}");
     let last = "\n  }\n]\nerrors events latency_avg latency_max latency_min latency_pct latency_sum other reads \
@@ -336,13 +349,13 @@ fn errors_of_scripts_are_printed_as_sysbench_prints_them() {
         assert_eq!(status, 1);
         assert!(out.ends_with(expected), "{out}");
     }
-    // An error after all is measured does not suppress the report.
+    // An error in thread_done does not suppress the report.
     bench.write(
         "late.lua",
         "function event() end function thread_done() error('late') end function done() print('all') end",
     );
-    for words in ["--events=10 --time=0", "--events=0 --time=1"] {
-        let (status, out, _) = bench.sysbench(&format!("./late.lua --threads=2 {words} run"));
+    for arguments in ["--events=10 --time=0", "--events=0 --time=1"] {
+        let (status, out, _) = bench.sysbench(&format!("./late.lua --threads=2 {arguments} run"));
         assert_eq!(status, 0, "{out}");
         let expected = "Threads started!\n\nFATAL: `thread_done' function failed: ./late.lua:1: late\n\
                     (last message repeated 1 times)\n";
@@ -350,8 +363,8 @@ fn errors_of_scripts_are_printed_as_sysbench_prints_them() {
         assert!(out.contains("Threads fairness:"), "{out}");
     }
     bench.write("loop.lua", "function event()\n  while true do end\nend");
-    let patience = [("PRONY_LUA_PATIENCE", "1")];
-    let (status, out, _) = bench.sysbench_with("./loop.lua run", &patience);
+    let time_limit = [("PRONY_LUA_PATIENCE", "1")];
+    let (status, out, _) = bench.sysbench_with("./loop.lua run", &time_limit);
     assert_eq!(status, 1);
     assert!(
         out.ends_with("failed: ./loop.lua:2: the script has run too long without making a request; is this an infinite \
@@ -362,8 +375,8 @@ fn errors_of_scripts_are_printed_as_sysbench_prints_them() {
         "grow.lua",
         "function event()\n  local t = {} while true do t[#t + 1] = {} end\nend",
     );
-    let bounds = [("PRONY_LUA_MEMORY", "32"), ("PRONY_LUA_PATIENCE", "600")];
-    let (status, out, _) = bench.sysbench_with("./grow.lua run", &bounds);
+    let limits = [("PRONY_LUA_MEMORY", "32"), ("PRONY_LUA_PATIENCE", "600")];
+    let (status, out, _) = bench.sysbench_with("./grow.lua run", &limits);
     assert_eq!(status, 1);
     assert!(
         out.ends_with(
@@ -385,7 +398,7 @@ fn the_first_signal_ends_a_script_in_an_endless_loop() {
         "loop.lua",
         "function event() pcall(function() while true do end end) while true do end end",
     );
-    // Without the signal it would run for a day.
+    // Without the signal, the script would run for a day.
     let mut child = bench
         .command(
             "./loop.lua --threads=3 run",
@@ -401,34 +414,34 @@ fn the_first_signal_ends_a_script_in_an_endless_loop() {
     }
     let kill = Command::new("kill").arg(child.id().to_string()).status();
     assert!(kill.expect("kill").success());
-    let (tell, hear) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     let id = child.id().to_string();
     std::thread::spawn(move || {
-        let mut rest = String::new();
-        let read = out.read_to_string(&mut rest);
-        let _ = tell.send(read.map(|_| rest));
+        let mut output = String::new();
+        let read = out.read_to_string(&mut output);
+        let _ = sender.send(read.map(|_| output));
     });
-    let rest = hear.recv_timeout(Duration::from_secs(60));
-    if rest.is_err() {
-        // The second signal ends it in any case.
+    let output = receiver.recv_timeout(Duration::from_secs(60));
+    if output.is_err() {
+        // A second signal ends the program in any case.
         let _ = Command::new("kill").arg(&id).status();
     }
     let status = child.wait().expect("it ends");
-    let rest = rest.expect("it ends soon").expect("text");
-    assert!(!rest.contains("FATAL"), "{rest}");
+    let output = output.expect("it ends within a minute").expect("text");
+    assert!(!output.contains("FATAL"), "{output}");
     assert_eq!(status.signal(), Some(15));
 }
 
 #[test]
-fn a_run_whose_script_cannot_be_stopped_is_stored_up_to_then() {
+fn a_run_with_a_script_that_cannot_be_interrupted_is_stored() {
     let bench = LuaBench::maria("lua_stuck");
     bench.write(
         "stuck.lua",
         "ffi.cdef('int pause(void); int usleep(unsigned);')\nlocal n = 0\nfunction event()\n  n = n + 1\n  \
          ffi.C.usleep(10000)\n  if n > 300 then ffi.C.pause() end\nend",
     );
-    let patience = [("PRONY_LUA_PATIENCE", "3")];
-    let (status, out, _) = bench.sysbench_with("./stuck.lua --time=0 --events=0 run", &patience);
+    let time_limit = [("PRONY_LUA_PATIENCE", "3")];
+    let (status, out, _) = bench.sysbench_with("./stuck.lua --time=0 --events=0 run", &time_limit);
     assert_eq!(status, 1, "{out}");
     assert!(
         out.ends_with(
@@ -442,9 +455,9 @@ fn a_run_whose_script_cannot_be_stopped_is_stored_up_to_then() {
         "early.lua",
         "ffi.cdef('int pause(void);')\nfunction thread_init() ffi.C.pause() end\nfunction event() end",
     );
-    let (status, out, _) = bench.sysbench_with("./early.lua run", &patience);
+    let (status, out, _) = bench.sysbench_with("./early.lua run", &time_limit);
     assert_eq!(status, 1, "{out}");
-    // A run that never began is not stored.
+    // A run that did not start is not stored.
     assert_eq!(bench.stored(), ["json"]);
 }
 
@@ -453,12 +466,12 @@ fn the_hot_row_of_the_white_paper_runs() {
     let bench = LuaBench::maria("lua_hot");
     let script =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../workload/tests/lua/scripts/hot.lua");
-    let script = std::fs::read_to_string(script).expect("it is there");
-    let words =
+    let script = std::fs::read_to_string(script).expect("a script of the tests");
+    let arguments =
         "--oltp-tables-count=1 --oltp-table-size=100 --num-threads=2 --max-requests=0 --max-time=1";
     for (name, pattern) in [("with.lua", "\"(.*/)\""), ("as-printed.lua", "\"(.*)\"")] {
         bench.write(name, &script.replace("\"(.*/)\"", pattern));
-        let test = format!("--test={}/{name} {words}", bench.home.display());
+        let test = format!("--test={}/{name} {arguments}", bench.home.display());
         if name == "with.lua" {
             let (status, out, _) = bench.sysbench(&format!("{test} prepare"));
             assert_eq!(status, 0, "{out}");

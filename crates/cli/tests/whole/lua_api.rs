@@ -1,5 +1,4 @@
-//! What Lua scripts see of sysbench's API, and what they and their commands print, compared with
-//! 1.0.20.
+//! sysbench's Lua API: results and output of scripts equal those of sysbench 1.0.20.
 
 use crate::common::control;
 use crate::lua::LuaBench;
@@ -7,14 +6,14 @@ use prony_server::embedded::shared_mariadb;
 
 const VERSION: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
 
-/// A command that prints only this after the version.
+/// Asserts the exit code of a command, and its output after the version line.
 #[track_caller]
-fn prints(bench: &LuaBench, words: &str, status: i32, text: &str) {
-    let (ended, out, err) = bench.sysbench(words);
+fn assert_prints(bench: &LuaBench, arguments: &str, status: i32, text: &str) {
+    let (code, out, err) = bench.sysbench(arguments);
     assert_eq!(
-        (ended, out.strip_prefix(VERSION).unwrap_or(&out)),
+        (code, out.strip_prefix(VERSION).unwrap_or(&out)),
         (status, text),
-        "{words}\n{err}"
+        "{arguments}\n{err}"
     );
 }
 
@@ -38,18 +37,24 @@ end
 fn options_of_a_script_have_values_of_their_type() {
     let bench = LuaBench::maria("api_options");
     bench.write("options.lua", OPTIONS);
-    let none_given = "5|nil|true|0|0|0||nil|||0\n";
-    prints(&bench, "options.lua prepare", 0, none_given);
-    let all = "--my-opt=9 --flag=off --num=4 --real=2.5 --size=3K --list=a,b --text=x --plain=y";
+    let defaults = "5|nil|true|0|0|0||nil|||0\n";
+    assert_prints(&bench, "options.lua prepare", 0, defaults);
+    let all_options =
+        "--my-opt=9 --flag=off --num=4 --real=2.5 --size=3K --list=a,b --text=x --plain=y";
     let expected = "9|nil|false|4|2.5|3072|x|nil|y|a+b|2\n";
-    prints(&bench, &format!("options.lua {all} prepare"), 0, expected);
-    prints(
+    assert_prints(
+        &bench,
+        &format!("options.lua {all_options} prepare"),
+        0,
+        expected,
+    );
+    assert_prints(
         &bench,
         "options.lua --my_opt=7 prepare",
         0,
         "7|nil|true|0|0|0||nil|||0\n",
     );
-    // The name is that of the command line, with or without its extension.
+    // The help shows the script name as given on the command line, with or without its extension.
     let (_, out, _) = bench.sysbench("options help");
     assert!(out.contains("options options:\n  --file=FILENAME"), "{out}");
 }
@@ -72,23 +77,23 @@ sysbench.cmdline.commands = {
 fn commands_run_in_the_state_that_read_the_script() {
     let bench = LuaBench::maria("api_commands");
     bench.write("mine.lua", COMMANDS);
-    for word in ["prepare", "one"] {
+    for command in ["prepare", "one"] {
         let expected = "read\t0\ncarried out\t0\n";
-        prints(&bench, &format!("mine.lua {word}"), 0, expected);
+        assert_prints(&bench, &format!("mine.lua {command}"), 0, expected);
     }
-    prints(&bench, "mine.lua help", 0, "read\t0\nthe script's help\n");
-    prints(&bench, "mine.lua fails", 1, "read\t0\n");
+    assert_prints(&bench, "mine.lua help", 0, "read\t0\nthe script's help\n");
+    assert_prints(&bench, "mine.lua fails", 1, "read\t0\n");
     let failed = "read\t0\nFATAL: `cleanup' function failed: ./mine.lua:6: no\n";
-    prints(&bench, "./mine.lua cleanup", 1, failed);
+    assert_prints(&bench, "./mine.lua cleanup", 1, failed);
     let failed =
         "read\t0\nFATAL: `sysbench.cmdline.call_command' function failed: mine.lua:11: no\n";
-    prints(&bench, "mine.lua gives_up", 1, failed);
-    prints(&bench, "mine.lua all", 0, "read\t0\ncarried out\t0\n");
+    assert_prints(&bench, "mine.lua gives_up", 1, failed);
+    assert_prints(&bench, "mine.lua all", 0, "read\t0\ncarried out\t0\n");
     let (status, out, _) = bench.sysbench("mine.lua --threads=3 all");
     assert_eq!(status, 0, "{out}");
     let count = |text: &str| out.matches(text).count();
     assert_eq!((count("read\t"), count("carried out\t")), (4, 3), "{out}");
-    // The figures are reported: the run has not failed.
+    // An error in done() does not fail the run, because its figures were reported.
     let (status, out, _) = bench.sysbench("mine.lua --events=1 run");
     assert_eq!(status, 0, "{out}");
     assert!(
@@ -99,7 +104,7 @@ fn commands_run_in_the_state_that_read_the_script() {
     // A module's name is reported as it was typed.
     bench.write("empty.lua", "");
     let none = "FATAL: cannot find the event() function in empty\n";
-    prints(&bench, "empty run", 1, none);
+    assert_prints(&bench, "empty run", 1, none);
 }
 
 #[test]
@@ -111,24 +116,24 @@ fn each_failing_hook_is_reported() {
          sysbench.hooks.report_cumulative = function() error(from_init) end\n\
          function init() from_init = 'two' end\nfunction event() end",
     );
-    let words = "hooks.lua --time=3 --events=0 --report-interval=1 run";
-    let (status, out, _) = bench.sysbench(words);
+    let arguments = "hooks.lua --time=3 --events=0 --report-interval=1 run";
+    let (status, out, _) = bench.sysbench(arguments);
     assert_eq!(status, 0, "{out}");
-    let (_, rest) = out.split_once("Threads started!\n\n").expect(&out);
+    let (_, report) = out.split_once("Threads started!\n\n").expect(&out);
     let first =
         "FATAL: `report_intermediate' function failed: hooks.lua:1: one\n(last message repeated ";
-    assert!(rest.starts_with(first), "{out}");
-    // It runs in the state that ran init().
+    assert!(report.starts_with(first), "{out}");
+    // report_cumulative runs in the Lua state that executed init().
     let last = " times)\nFATAL: `report_cumulative' function failed: hooks.lua:2: two\n";
-    assert!(rest.ends_with(last), "{out}");
-    // A checkpoint has its title, whichever function reports.
+    assert!(report.ends_with(last), "{out}");
+    // The title of a checkpoint is printed for scripts' own report functions too.
     bench.write(
         "check.lua",
         "sysbench.hooks.report_cumulative = function(stat) print('mine', stat.threads_running) end\n\
          function event() end",
     );
-    let words = "check.lua --time=2 --events=0 --report-checkpoints=1 run";
-    let (_, out, _) = bench.sysbench(words);
+    let arguments = "check.lua --time=2 --events=0 --report-checkpoints=1 run";
+    let (_, out, _) = bench.sysbench(arguments);
     let expected = "Threads started!\n\n[ 1s ] Checkpoint report:\nmine\t1\nmine\t0\n";
     assert!(out.ends_with(expected), "{out}");
 }
@@ -191,7 +196,7 @@ fn using_a_closed_connection_prints_an_alert() {
 }
 
 #[test]
-fn legacy_calls_return_and_print_what_sysbench_does() {
+fn legacy_calls_match_sysbench() {
     let bench = LuaBench::maria("api_legacy");
     let script = r#"
         function prepare()
@@ -229,11 +234,11 @@ fn legacy_calls_return_and_print_what_sysbench_does() {
          'INSERT INTO nosuch VALUES(1)'\ntrue\ntwice\t0\t20000\ttrue\n\
          {failed}FATAL: `prepare' function failed: legacy.lua:21: db_query() failed\n"
     );
-    prints(&bench, "legacy.lua prepare", 1, &expected);
+    assert_prints(&bench, "legacy.lua prepare", 1, &expected);
 }
 
 #[test]
-fn errors_of_statements_sent_as_text_show_the_text() {
+fn errors_of_text_protocol_statements_show_the_statement() {
     let script = "function thread_init() con = sysbench.sql.driver():connect()\n\
          st = con:prepare('SELECT * FROM nosuch WHERE a=? AND b=?')\n\
          a, b = st:bind_create(sysbench.sql.type.INT), st:bind_create(sysbench.sql.type.CHAR, 9)\n\
@@ -264,14 +269,14 @@ fn errors_of_statements_sent_as_text_show_the_text() {
 fn output_of_bundled_tests_ignores_verbosity() {
     let bench = LuaBench::maria("api_quiet");
     let size = "--verbosity=1 --table-size=10 oltp_read_write";
-    prints(
+    assert_prints(
         &bench,
         &format!("{size} prepare"),
         0,
         "Creating table 'sbtest1'...\nInserting 10 records into 'sbtest1'\n\
          Creating a secondary index on 'sbtest1'...\n",
     );
-    prints(
+    assert_prints(
         &bench,
         &format!("{size} cleanup"),
         0,
@@ -282,44 +287,47 @@ fn output_of_bundled_tests_ignores_verbosity() {
 #[test]
 fn a_table_keeps_its_comment_option() {
     let bench = LuaBench::maria("api_comment");
-    let newer = [("PRONY_SYSBENCH_COMPAT", "1.1")];
-    let words = "--table-size=10 --tables=2 oltp_read_only";
+    let version_1_1 = [("PRONY_SYSBENCH_COMPAT", "1.1")];
+    let arguments = "--table-size=10 --tables=2 oltp_read_only";
     let (status, out, err) = bench.sysbench_with(
-        &format!("--create-table-options=COMMENT='foo' {words} prepare"),
-        &newer,
+        &format!("--create-table-options=COMMENT='foo' {arguments} prepare"),
+        &version_1_1,
     );
     assert_eq!(status, 0, "{out}{err}");
     let sql = "select group_concat(distinct table_comment) from information_schema.tables \
                where table_schema = 'api_comment'";
     let rows = control(&shared_mariadb().url()).query(sql).expect("rows");
     assert_eq!(rows, [[Some("foo".to_owned())]]);
-    // What was loaded is known nevertheless: nothing is missing.
-    let (status, out, err) = bench.sysbench_with(&format!("--events=5 {words} run"), &newer);
+    // The number of loaded rows is recognised, so no warning is printed.
+    let (status, out, err) =
+        bench.sysbench_with(&format!("--events=5 {arguments} run"), &version_1_1);
     assert_eq!((status, err.as_str()), (0, ""), "{out}");
 }
 
 #[test]
-fn version_1_1_prints_its_own_lines_and_has_its_own_calls() {
+fn version_1_1_has_additional_output_and_functions() {
     let bench = LuaBench::maria("api_newer");
-    let newer = [("PRONY_SYSBENCH_COMPAT", "1.1")];
+    let version_1_1 = [("PRONY_SYSBENCH_COMPAT", "1.1")];
     bench.write("empty.lua", "function event() end");
-    let (status, out, _) = bench.sysbench_with("empty.lua --time=1 --warmup-time=1 run", &newer);
+    let (status, out, _) =
+        bench.sysbench_with("empty.lua --time=1 --warmup-time=1 run", &version_1_1);
     assert_eq!(status, 0, "{out}");
     assert!(
         out.contains("Threads started!\n\nWarming up for 1 seconds...\n\n\nThroughput:\n"),
         "{out}"
     );
-    let (_, out, _) = bench.sysbench_with("empty.lua --warmup-time=-1 run", &newer);
+    let (_, out, _) = bench.sysbench_with("empty.lua --warmup-time=-1 run", &version_1_1);
     assert!(
         out.ends_with("FATAL: Invalid value for --warmup-time: -1.\n\n"),
         "{out}"
     );
     bench.write("jit.lua", "print('jit', (jit.status()))");
-    for (word, is_on) in [("off", false), ("on", true)] {
-        let (_, out, _) = bench.sysbench_with(&format!("--luajit-cmd={word} jit.lua"), &newer);
+    for (command, is_on) in [("off", false), ("on", true)] {
+        let (_, out, _) =
+            bench.sysbench_with(&format!("--luajit-cmd={command} jit.lua"), &version_1_1);
         assert!(out.ends_with(&format!("jit\t{is_on}\n")), "{out}");
     }
-    let (status, out, _) = bench.sysbench_with("--luajit-cmd=bogus jit.lua", &newer);
+    let (status, out, _) = bench.sysbench_with("--luajit-cmd=bogus jit.lua", &version_1_1);
     assert_eq!(status, 1, "{out}");
     let expected = "unknown luaJIT command or jit.* modules not installed\n";
     assert!(
@@ -335,7 +343,7 @@ fn version_1_1_prints_its_own_lines_and_has_its_own_calls() {
          print(con:more_results(), con:next_result(), con:more_results(), con:next_result())\n\
          print(con:query_row('SELECT 7')) end",
     );
-    let (status, out, _) = bench.sysbench_with("call.lua prepare", &newer);
+    let (status, out, _) = bench.sysbench_with("call.lua prepare", &version_1_1);
     assert_eq!(status, 0, "{out}");
     assert!(
         out.ends_with("\n\n1\n2\ntrue\tnil\tfalse\tnil\n7\n"),
@@ -343,7 +351,7 @@ fn version_1_1_prints_its_own_lines_and_has_its_own_calls() {
     );
 }
 
-/// Each thread waits for all others inside a process, for a minute at most.
+/// Each thread executes a process that waits until all six threads have done so, for a minute at most.
 const TOGETHER: &str = r#"
 local folder = "together"
 function thread_init() con = sysbench.sql.driver():connect() end
@@ -356,11 +364,11 @@ end
 "#;
 
 #[test]
-fn threads_with_a_blocking_script_do_not_wait_for_each_other() {
+fn blocking_calls_of_threads_run_in_parallel() {
     let bench = LuaBench::maria("api_together");
     bench.write("together.lua", TOGETHER);
-    let words = "together.lua --threads=6 --events=0 --time=0 run";
-    let (status, out, err) = bench.sysbench_with(words, &[("PRONY_LUA_PATIENCE", "600")]);
+    let arguments = "together.lua --threads=6 --events=0 --time=0 run";
+    let (status, out, err) = bench.sysbench_with(arguments, &[("PRONY_LUA_PATIENCE", "600")]);
     assert_eq!(status, 0, "{out}{err}");
     assert!(!err.contains("had to wait"), "{err}");
 }

@@ -1,5 +1,4 @@
-//! sysbench scripts and their connections: none at all, several, over TLS, refused; and messages to other
-//! connections of the same thread.
+//! Connections of sysbench scripts: no connection, several connections, TLS, refused connections.
 
 use crate::common::control;
 use crate::lua::LuaBench;
@@ -7,18 +6,19 @@ use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::Path;
 
-/// An address without a server.
-const NOWHERE: [&str; 2] = ["--mysql-host=127.0.0.1", "--mysql-port=1"];
+/// Options of an address without a server.
+const NO_SERVER: [&str; 2] = ["--mysql-host=127.0.0.1", "--mysql-port=1"];
 
-fn nowhere(name: &str) -> LuaBench {
-    let arguments = NOWHERE.map(str::to_owned).to_vec();
-    // The server requests no password; this one is in no output.
+/// A bench whose server does not exist.
+fn without_server(name: &str) -> LuaBench {
+    let arguments = NO_SERVER.map(str::to_owned).to_vec();
+    // No server requests this password; the bench asserts that no output contains it.
     LuaBench::new(name, arguments, "sesame-0815".to_owned())
 }
 
 #[test]
 fn a_script_that_does_not_connect_needs_no_server() {
-    let bench = nowhere("lua_nowhere");
+    let bench = without_server("lua_nowhere");
     bench.write(
         "none.lua",
         "sysbench.cmdline.commands = { hi = { function() print('hi') end }, \
@@ -27,20 +27,20 @@ fn a_script_that_does_not_connect_needs_no_server() {
          function thread_init()\n  if sysbench.opt.connect then\n    sysbench.sql.driver():connect()\n  end\nend\n\
          function event() end",
     );
-    // Neither a server, nor a name for one, nor a driver.
-    for words in [
+    // Connection settings are not used, so invalid ones are accepted.
+    for arguments in [
         "",
         "--mysql-host=h.invalid",
         "--db-driver=foo",
         "--db-ps-mode=foo",
         "--db-driver=pgsql --pgsql-host=127.0.0.1 --pgsql-port=1",
     ] {
-        let run = format!("{words} ./none.lua --threads=2 --events=100 --time=0 run");
+        let run = format!("{arguments} ./none.lua --threads=2 --events=100 --time=0 run");
         let (status, out, err) = bench.sysbench(&run);
-        // A thread that got no CPU for that long looks like one that ran on.
-        let ran_on = |line: &&str| line.starts_with("prony: the script ran for ");
-        let messages: Vec<&str> = err.lines().filter(|line| !ran_on(line)).collect();
-        assert_eq!((status, messages), (0, vec![]), "{words} {out}");
+        // On a busy machine, a thread without CPU time is reported as one that blocks.
+        let is_block_warning = |line: &&str| line.starts_with("prony: the script ran for ");
+        let messages: Vec<&str> = err.lines().filter(|line| !is_block_warning(line)).collect();
+        assert_eq!((status, messages), (0, vec![]), "{arguments} {out}");
         assert!(
             out.contains("Threads started!\n\n\nGeneral statistics:\n"),
             "{out}"
@@ -49,13 +49,13 @@ fn a_script_that_does_not_connect_needs_no_server() {
             out.contains("total number of events:              100\n"),
             "{out}"
         );
-        let (status, out, _) = bench.sysbench(&format!("{words} ./none.lua hi"));
+        let (status, out, _) = bench.sysbench(&format!("{arguments} ./none.lua hi"));
         assert_eq!((status, out.ends_with("\n\nhi\n")), (0, true), "{out}");
-        let (status, out, _) = bench.sysbench(&format!("{words} --threads=3 ./none.lua all"));
+        let (status, out, _) = bench.sysbench(&format!("{arguments} --threads=3 ./none.lua all"));
         assert_eq!((status, out.matches("all\n").count()), (0, 3), "{out}");
     }
     let failed = "FATAL: `thread_init' function failed: ./none.lua:5:";
-    for (words, expected) in [
+    for (arguments, expected) in [
         (
             "",
             "FATAL: unable to connect to MySQL server on host '127.0.0.1', port 1, aborting...\nFATAL: error \
@@ -79,31 +79,32 @@ fn a_script_that_does_not_connect_needs_no_server() {
              connection creation failed\n",
         ),
     ] {
-        let (status, out, _) = bench.sysbench(&format!("{words} ./none.lua --connect run"));
+        let (status, out, _) = bench.sysbench(&format!("{arguments} ./none.lua --connect run"));
         assert_eq!(status, 1, "{out}");
         let expected = expected.replace('@', failed) + "FATAL: Thread initialization failed!\n";
-        assert!(out.ends_with(&expected), "{words}: {out}\n{expected}");
+        assert!(out.ends_with(&expected), "{arguments}: {out}\n{expected}");
     }
 }
 
 #[test]
 fn thread_init_timeout_limits_the_wait_of_a_script() {
-    let bench = nowhere("lua_silent");
+    let bench = without_server("lua_silent");
     bench.write(
         "one.lua",
         "function thread_init() sysbench.sql.driver():connect() end function event() end",
     );
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("bound").port();
-    let words = format!("--mysql-port={port} --threads=2 --thread-init-timeout=1 ./one.lua run");
-    let (status, out, _) = bench.sysbench_with(&words, &[("PRONY_SYSBENCH_COMPAT", "1.1")]);
+    let arguments =
+        format!("--mysql-port={port} --threads=2 --thread-init-timeout=1 ./one.lua run");
+    let (status, out, _) = bench.sysbench_with(&arguments, &[("PRONY_SYSBENCH_COMPAT", "1.1")]);
     let line = "FATAL: Worker threads failed to initialize within 1 seconds!\n";
     assert!(out.ends_with(line) && status == 2, "{status} {out}");
 }
 
 #[test]
 fn a_legacy_script_connects_at_its_first_query() {
-    let bench = nowhere("lua_late");
+    let bench = without_server("lua_late");
     bench.write("late.lua", "function event()\n  db_query('select 1')\nend");
     let (status, out, _) = bench.sysbench("./late.lua run");
     assert_eq!(status, 1);
@@ -127,8 +128,8 @@ fn connections_are_opened_and_closed_within_events() {
              function event()\n  local two = drv:connect()\n  two:query('select 1') one:query('select 2')\n  \
              two:disconnect()\nend",
         );
-        let words = "./within.lua --threads=3 --events=30 --time=0 run";
-        let (status, out, _) = bench.sysbench(words);
+        let arguments = "./within.lua --threads=3 --events=30 --time=0 run";
+        let (status, out, _) = bench.sysbench(arguments);
         assert_eq!(status, 0, "{out}");
         assert!(
             out.contains("read:                            60\n"),
@@ -153,7 +154,7 @@ fn init_and_done_have_their_own_connections() {
     );
     let (status, out, _) = bench.sysbench("./front.lua run");
     assert_eq!(status, 0, "{out}");
-    // A text is sent in its own encoding.
+    // Bytes that are not UTF-8 are sent unchanged.
     let expected = "true\t7\ntrue\t<sql_result>\nALERT: attempt to use an already closed connection\n\
                 false\t./front.lua:8: SQL API error\n";
     assert_eq!(out.matches(expected).count(), 2, "{out}");
@@ -168,14 +169,14 @@ fn init_and_done_have_their_own_connections() {
 
 #[test]
 fn a_script_that_blocks_its_thread_gets_one_warning() {
-    let bench = nowhere("lua_waiting");
+    let bench = without_server("lua_waiting");
     bench.write(
         "waits.lua",
-        // In a way that cannot be detected in advance.
+        // The call is assembled at run time, so that Prony cannot detect it in advance.
         "local wait = os['exec' .. 'ute']\nfunction event() wait('sleep 0.8') end",
     );
     let expected = "prony: the script ran for at least 0.1 s without a database query (os.execute";
-    // More users than any machine has workers.
+    // More users than workers on any machine.
     let (status, out, err) = bench.sysbench("./waits.lua --threads=64 --events=3 --time=0 run");
     assert_eq!(
         (status, err.matches(expected).count()),
@@ -188,7 +189,7 @@ fn a_script_that_blocks_its_thread_gets_one_warning() {
 
 #[test]
 fn the_last_repeated_message_has_no_count() {
-    let bench = nowhere("lua_again");
+    let bench = without_server("lua_again");
     bench.write(
         "again.lua",
         "function event() return true end\n\
@@ -197,13 +198,14 @@ fn the_last_repeated_message_has_no_count() {
     );
     let (status, out, _) = bench.sysbench("./again.lua run");
     assert_eq!(status, 0, "{out}");
-    // As in sysbench: only the next message prints the count.
+    // As in sysbench, the count is printed before the next message only.
     let expected = "FATAL: invalid database driver name: 'x'\n(last message repeated 2 times)\n\
                 FATAL: invalid database driver name: 'y'\n";
     assert!(out.ends_with(expected), "{out}");
 }
 
-/// A CA of this name, and a certificate for `localhost` signed by it with its key; all PEM.
+/// Creates a CA of this name and a certificate for `localhost` signed by it. Returns the CA's certificate, the
+/// certificate and its key, all in PEM.
 fn certify(name: &str) -> [String; 3] {
     let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
     params.distinguished_name.push(DnType::CommonName, name);
@@ -216,24 +218,24 @@ fn certify(name: &str) -> [String; 3] {
     [issuer.pem(), certificate.pem(), key.serialize_pem()]
 }
 
-/// A file of the TLS tests.
+/// Reads a file of the TLS tests of the server crate.
 fn pem(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/tests/data/tls");
-    std::fs::read_to_string(folder.join(name)).expect("it is there")
+    std::fs::read_to_string(folder.join(name)).expect("a file of the tests")
 }
 
 /// A MariaDB with TLS, whose account requires a client certificate.
-fn secured() -> (MariaDb, LuaBench, [String; 3]) {
-    let right = certify("right");
+fn start_tls_server() -> (MariaDb, LuaBench, [String; 3]) {
+    let certificates = certify("Authority of the tests");
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned().into_bytes());
-    // Client certificates may be signed by either.
-    let authorities = format!("{}{}", right[0], pem("ca.crt"));
+    // The server accepts client certificates signed by either CA.
+    let authorities = format!("{}{}", certificates[0], pem("ca.crt"));
     let grant = "CREATE USER x509@'%' IDENTIFIED BY 'sesame-0815' REQUIRE X509;";
     let server = MariaDb::start(MariaDbOptions {
         files: vec![
             file("ssl-ca", &authorities),
-            file("ssl-cert", &right[1]),
-            file("ssl-key", &right[2]),
+            file("ssl-cert", &certificates[1]),
+            file("ssl-key", &certificates[2]),
         ],
         statements: vec![grant.to_owned(), "GRANT ALL ON *.* TO x509@'%';".to_owned()],
         ..MariaDbOptions::default()
@@ -247,113 +249,122 @@ fn secured() -> (MariaDb, LuaBench, [String; 3]) {
         "--mysql-db=test".to_owned(),
     ];
     let bench = LuaBench::new("lua_tls", arguments.to_vec(), "sesame-0815".to_owned());
-    (server, bench, right)
+    (server, bench, certificates)
 }
 
 const TLS: &str = "function thread_init()\n  con = sysbench.sql.driver():connect()\n  \
                    print(con:query_row(\"show status like 'Ssl_version'\"))\nend\n\
                    function event() con:query('select 1') end";
 
-/// One test, because its parts share a server that ends with it.
+/// A single test, because all parts use one server.
 #[test]
 fn tls_follows_the_mysql_options() {
-    let (server, bench, [authority, certificate, key]) = secured();
+    let (server, bench, [authority, certificate, key]) = start_tls_server();
     bench.write("tls.lua", TLS);
-    let words = "./tls.lua --events=2 --time=0 run";
-    let at = "FATAL: `thread_init' function failed: ./tls.lua:2: connection creation failed\n";
-    let refused = |out: &str, expected: &str| {
-        let failed = out.contains(at) || out.contains("failed: connection creation failed\n");
+    let arguments = "./tls.lua --events=2 --time=0 run";
+    let connect_error =
+        "FATAL: `thread_init' function failed: ./tls.lua:2: connection creation failed\n";
+    let assert_refused = |out: &str, expected: &str| {
+        let failed =
+            out.contains(connect_error) || out.contains("failed: connection creation failed\n");
         assert!(failed && out.contains(expected), "{expected}: {out}");
     };
-    // 1.0: three files with these names in the current folder.
-    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {words}"));
+    // Version 1.0 reads three files with fixed names in the current folder.
+    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
     assert_eq!(status, 1);
-    refused(&out, "FATAL: error 2026: ");
-    refused(&out, "cacert.pem");
+    assert_refused(&out, "FATAL: error 2026: ");
+    assert_refused(&out, "cacert.pem");
     bench.write("cacert.pem", &authority);
     bench.write("client-cert.pem", &certificate);
     bench.write("client-key.pem", &key);
-    for (option, noted) in [
+    for (option, notice) in [
         ("", ""),
         (
             "--mysql-ssl-cipher=AES128-SHA",
             "prony: --mysql-ssl-cipher=AES128-SHA is ignored: ",
         ),
     ] {
-        let (status, out, err) = bench.sysbench(&format!("--mysql-ssl=on {option} {words}"));
+        let (status, out, err) = bench.sysbench(&format!("--mysql-ssl=on {option} {arguments}"));
         assert_eq!(status, 0, "{out}");
         assert!(out.contains("Ssl_version\tTLSv1.3\n"), "{out}");
         assert!(
-            err.starts_with(noted) && err.is_empty() == noted.is_empty(),
+            err.starts_with(notice) && err.is_empty() == notice.is_empty(),
             "{err}"
         );
     }
-    // An X.509 version 1 certificate, as the steps of MySQL's manual create it; and a key that does
-    // not match.
+    // An X.509 version 1 certificate, which the steps in MySQL's manual create; then a key that does not
+    // match the certificate.
     bench.write("client-cert.pem", &pem("v1.crt"));
     bench.write("client-key.pem", &pem("v1.key"));
-    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {words}"));
+    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
     assert_eq!(status, 0, "{out}");
     bench.write("client-cert.pem", &certificate);
-    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {words}"));
+    let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
     assert_eq!(status, 1);
-    refused(&out, "ssl-cert and ssl-key must belong together");
+    assert_refused(&out, "ssl-cert and ssl-key must belong together");
     bench.write("client-key.pem", &key);
-    // The bundled tests, which load over separate connections.
+    // The bundled tests load over separate connections.
     let sizes = "--mysql-ssl=on --tables=2 --table-size=100 --threads=2 oltp_point_select";
     for command in ["prepare", "--events=20 --time=0 run", "cleanup"] {
         let (status, out, _) = bench.sysbench(&format!("{sizes} {command}"));
         assert_eq!(status, 0, "{command}: {out}");
     }
-    // Without TLS, or with a CA that is not the server's.
-    for (options, code) in [(words.to_owned(), "1045"), (format!("{sizes} run"), "2026")] {
+    // First without TLS, then with a CA that did not sign the server's certificate.
+    for (options, code) in [
+        (arguments.to_owned(), "1045"),
+        (format!("{sizes} run"), "2026"),
+    ] {
         if code == "2026" {
-            bench.write("cacert.pem", &certify("right")[0]);
+            bench.write("cacert.pem", &certify("Authority of the tests")[0]);
         }
         let (status, out, _) = bench.sysbench(&options);
         assert_eq!(status, 1);
-        refused(&out, &format!("FATAL: error {code}: "));
+        assert_refused(&out, &format!("FATAL: error {code}: "));
     }
-    let (_, out, _) = bench.sysbench(&format!("--mysql-ssl=on {words}"));
-    refused(&out, "FATAL: error 2026: ");
-    newer_modes(&bench, &authority, &refused);
-    let waiting =
+    let (_, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
+    assert_refused(&out, "FATAL: error 2026: ");
+    check_version_1_1(&bench, &authority, &assert_refused);
+    let account_count =
         control(&server.url()).query_value("select count(*) from mysql.user where user = 'x509'");
-    assert_eq!(waiting.expect("it is up").as_deref(), Some("1"));
-    a_server_without_tls(&authority, &certificate, &key);
+    assert_eq!(
+        account_count.expect("the server is up").as_deref(),
+        Some("1")
+    );
+    check_server_without_tls(&authority, &certificate, &key);
 }
 
-/// 1.1: modes, and files given by name.
-fn newer_modes(bench: &LuaBench, authority: &str, refused: &dyn Fn(&str, &str)) {
-    bench.write("right.pem", authority);
-    let newer = [("PRONY_SYSBENCH_COMPAT", "1.1")];
-    let mine = "--mysql-ssl-cert=client-cert.pem --mysql-ssl-key=client-key.pem";
-    let words = "./tls.lua --events=2 --time=0 run";
-    for (options, is_let_in) in [
+/// Checks version 1.1, which has TLS modes and options for the files.
+fn check_version_1_1(bench: &LuaBench, authority: &str, assert_refused: &dyn Fn(&str, &str)) {
+    bench.write("ca.pem", authority);
+    let version_1_1 = [("PRONY_SYSBENCH_COMPAT", "1.1")];
+    let client_options = "--mysql-ssl-cert=client-cert.pem --mysql-ssl-key=client-key.pem";
+    let arguments = "./tls.lua --events=2 --time=0 run";
+    for (options, is_accepted) in [
         ("--mysql-ssl=required", true),
-        ("--mysql-ssl=VERIFY_CA --mysql-ssl-ca=right.pem", true),
+        ("--mysql-ssl=VERIFY_CA --mysql-ssl-ca=ca.pem", true),
         ("--mysql-ssl=verify_ca --mysql-ssl-ca=cacert.pem", false),
-        // The server is reached by its IP address.
-        (
-            "--mysql-ssl=verify_identity --mysql-ssl-ca=right.pem",
-            false,
-        ),
+        // The certificate is for `localhost`, but the client connects to the IP address.
+        ("--mysql-ssl=verify_identity --mysql-ssl-ca=ca.pem", false),
         ("--mysql-ssl=verify_ca", false),
     ] {
-        let (status, out, _) = bench.sysbench_with(&format!("{options} {mine} {words}"), &newer);
-        assert_eq!(status, i32::from(!is_let_in), "{options}: {out}");
-        match is_let_in {
+        let (status, out, _) = bench.sysbench_with(
+            &format!("{options} {client_options} {arguments}"),
+            &version_1_1,
+        );
+        assert_eq!(status, i32::from(!is_accepted), "{options}: {out}");
+        match is_accepted {
             true => assert!(out.contains("Ssl_version\tTLSv1.3\n"), "{out}"),
-            false => refused(&out, "FATAL: error 2026: "),
+            false => assert_refused(&out, "FATAL: error 2026: "),
         }
     }
-    let (status, out, _) = bench.sysbench_with(&format!("--mysql-ssl=often {words}"), &newer);
+    let (status, out, _) =
+        bench.sysbench_with(&format!("--mysql-ssl=often {arguments}"), &version_1_1);
     assert_eq!(status, 1);
-    refused(&out, "often");
+    assert_refused(&out, "often");
 }
 
-/// If TLS is requested and the server does not support it, the error says so.
-fn a_server_without_tls(authority: &str, certificate: &str, key: &str) {
+/// Asserts the error if TLS is requested from a server that does not support it.
+fn check_server_without_tls(authority: &str, certificate: &str, key: &str) {
     let bench = LuaBench::maria("lua_no_tls");
     bench.write("tls.lua", TLS);
     bench.write("cacert.pem", authority);

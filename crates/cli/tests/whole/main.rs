@@ -1,7 +1,7 @@
 //! End-to-end tests: the program on a real server, as a user runs it.
 //!
-//! Requires PostgreSQL's programs on this machine, as all tests on a real server do. A single test
-//! binary, so that its tests share one server and are linked once.
+//! Requires PostgreSQL's programs on this machine, like all tests on a real server. These tests form a single
+//! binary, so they share one server and are linked once.
 
 mod benchmark;
 mod commit_counts;

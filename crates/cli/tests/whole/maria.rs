@@ -1,7 +1,7 @@
-//! All commands over a `mysql://` URL with a password in it: load, run, check, clean.
+//! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
 use crate::common::{
-    assert_hidden, control, document, ok, program, signal, start_run, stderr_text, until,
+    assert_hidden, control, document, ok, program, signal, start_run, stderr_text, wait_until,
 };
 use prony_server::embedded::shared_mariadb;
 use prony_store::{Engine, Run, ServerSecond};
@@ -31,23 +31,29 @@ impl Bench {
         }
     }
 
-    pub fn command(&self, words: &str) -> Command {
-        program(words, &self.home)
+    /// The program with this store and these arguments, separated by spaces.
+    pub fn command(&self, arguments: &str) -> Command {
+        program(arguments, &self.home)
     }
 
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Runs the program without a server's environment, and checks its output for the password.
-    pub fn local(&self, words: &str, more: &[&str]) -> Output {
-        let output = self.command(words).args(more).output().expect("it starts");
+    /// Runs the program without `--url`; asserts that its output contains no password.
+    pub fn local(&self, arguments: &str, additional: &[&str]) -> Output {
+        let output = self
+            .command(arguments)
+            .args(additional)
+            .output()
+            .expect("it starts");
         assert_hidden(&self.password, &output, &self.home);
         output
     }
 
-    pub fn prony(&self, words: &str) -> Output {
-        self.local(words, &["--url", &self.url])
+    /// Runs the program on this database.
+    pub fn prony(&self, arguments: &str) -> Output {
+        self.local(arguments, &["--url", &self.url])
     }
 }
 
@@ -66,10 +72,10 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         "{loaded}"
     );
     for protocol in ["simple", "prepared"] {
-        let words = format!(
+        let arguments = format!(
             "run oltp_read_write --clients 4 --transactions 25 --protocol {protocol} --json"
         );
-        let run: Run = document(&bench.prony(&words));
+        let run: Run = document(&bench.prony(&arguments));
         assert_eq!(run.measured.kinds[0].committed, 100, "{protocol}");
         assert_eq!(run.measured.kinds[0].failed, 0, "{protocol}");
         assert_eq!(run.server.known_engine(), Some(Engine::MariaDb));
@@ -111,7 +117,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         bench.url.replace(&format!(":{}@", bench.password), "@")
     );
     std::fs::write(&plan, text).expect("a plan");
-    // The URL in a plan has no password; the one given beside it has.
+    // The URL in the plan has no password; that of `--url` has.
     ok(&bench.prony("load hot-row"));
     let run = bench.prony(&format!("run {} --json", plan.display()));
     assert_eq!(document(&run).measured.kinds[0].committed, 20);
@@ -121,38 +127,48 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
 fn a_run_on_mariadb_records_its_server() {
     let bench = Bench::new("watched");
     ok(&bench.prony("load oltp_read_write --scale 1 -o table_size=2000"));
-    let words = "run oltp_read_write --clients 4 --duration 3s --json";
-    let run: Run = document(&bench.prony(words));
-    let seen = run.observed.as_ref().expect("it was observed");
-    assert_eq!(seen.missing, []);
-    let (before, after) = (seen.before.as_ref(), seen.after.as_ref());
+    let arguments = "run oltp_read_write --clients 4 --duration 3s --json";
+    let run: Run = document(&bench.prony(arguments));
+    let observed = run.observed.as_ref().expect("an observation");
+    assert_eq!(observed.missing, []);
+    let (before, after) = (observed.before.as_ref(), observed.after.as_ref());
     let (before, after) = (before.expect("before"), after.expect("after"));
     assert!(after.commits.unwrap() - before.commits.unwrap() >= run.measured.kinds[0].committed);
     assert!(run.checks.iter().all(|check| check.id != "server-commits"));
     assert!(before.durability.is_some() && before.cache_bytes > Some(1 << 20));
     assert!(before.tables.iter().any(|table| table.name == "sbtest1"));
     assert_eq!(
-        seen.machine.shared,
+        observed.machine.shared,
         Some(true),
         "{}",
-        seen.machine.shared_because
+        observed.machine.shared_because
     );
-    assert!(seen.cost.as_ref().expect("its cost").server_cpu_s.is_some());
+    assert!(
+        observed
+            .cost
+            .as_ref()
+            .expect("its cost")
+            .server_cpu_s
+            .is_some()
+    );
 
-    // Rows of a run that goes on until there are enough.
+    // Interrupt a run after two observed seconds, one of them with log writes and all connections.
     let mut command = bench.command("run oltp_read_write --clients 4 --duration 5m");
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
-    let is_full = |row: &ServerSecond| row.log_bytes > Some(0) && row.connections >= Some(4);
-    until(&bench.home, |run| {
-        let rows = run.observed.as_ref().map_or(&[][..], |seen| &seen.series);
-        rows.len() >= 2 && rows.iter().any(is_full)
+    let is_loaded = |row: &ServerSecond| row.log_bytes > Some(0) && row.connections >= Some(4);
+    wait_until(&bench.home, |run| {
+        let rows = run
+            .observed
+            .as_ref()
+            .map_or(&[][..], |observed| &observed.series);
+        rows.len() >= 2 && rows.iter().any(is_loaded)
     });
     signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
     assert_hidden(&bench.password, &output, &bench.home);
     let run: Run = document(&bench.local("show last --json", &[]));
-    for row in &run.observed.as_ref().expect("it was observed").series {
+    for row in &run.observed.as_ref().expect("an observation").series {
         assert!(row.commits.is_some() && row.cache_hits.is_some(), "{row:?}");
         assert!(row.checkpoint_age_bytes.is_some() && row.history_length.is_some());
         let machine = row.machine.as_ref().expect("its machine");
@@ -167,21 +183,21 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
     assert!(loaded.contains("Loaded tpcc, scale 1: 5"), "{loaded}");
     assert!(loaded.contains("in one transaction per part"), "{loaded}");
     for mode in ["procedures", "statements", "pipelined"] {
-        let words = format!("run tpcc --mode {mode} --clients 2 -T 5s --json");
-        // Each of the users' transactions ends with one COMMIT or ROLLBACK, and the only other
-        // sessions are those of the tests beside this one. The server is read near the ends of the
-        // window: on a machine that pauses for seconds, less may run there.
-        let mut others = Vec::new();
+        let arguments = format!("run tpcc --mode {mode} --clients 2 -T 5s --json");
+        // Each transaction ends with one COMMIT or ROLLBACK; sessions of concurrent tests add to the count.
+        // The server's counts are read near the ends of the window, so on a busy machine TPM may be too low.
+        let mut attempts = Vec::new();
         let run = loop {
-            let run: Run = document(&bench.prony(&words));
+            let run: Run = document(&bench.prony(&arguments));
             let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
             assert_eq!(names, ["NOPM", "TPM"], "{mode}");
-            let own = run.measured.kinds[0].committed as f64 / run.window.measured_s * 60.0;
-            if run.rates[1].value > 0.5 * own {
+            let committed_per_minute =
+                run.measured.kinds[0].committed as f64 / run.window.measured_s * 60.0;
+            if run.rates[1].value > 0.5 * committed_per_minute {
                 break run;
             }
-            others.push((run.rates, own));
-            assert!(others.len() < 5, "{mode}: {others:?}");
+            attempts.push((run.rates, committed_per_minute));
+            assert!(attempts.len() < 5, "{mode}: {attempts:?}");
         };
         assert_eq!(run.server.known_engine(), Some(Engine::MariaDb), "{mode}");
         // The first entry is all kinds together.
@@ -198,22 +214,22 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
 #[test]
 fn errors_of_mariadb_are_reported() {
     let bench = Bench::new("refused");
-    for words in ["load tpcb", "run tpcb", "check select-only", "clean tpcb"] {
-        let output = bench.prony(words);
+    for arguments in ["load tpcb", "run tpcb", "check select-only", "clean tpcb"] {
+        let output = bench.prony(arguments);
         assert_eq!(
             output.status.code(),
             Some(2),
-            "{words}: {}",
+            "{arguments}: {}",
             stderr_text(&output)
         );
         let stderr = stderr_text(&output);
         assert!(
             stderr.contains("this workload runs only on PostgreSQL, but the server is MariaDB"),
-            "{words}: {stderr}"
+            "{arguments}: {stderr}"
         );
     }
-    let wrong = "gehe1m-aus-Paris";
-    let url = bench.url.replace(&bench.password, wrong);
+    let wrong_password = "gehe1m-aus-Paris";
+    let url = bench.url.replace(&bench.password, wrong_password);
     let output = bench.local("run oltp_insert", &["--url", &url]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
     assert!(
@@ -221,5 +237,5 @@ fn errors_of_mariadb_are_reported() {
         "{}",
         stderr_text(&output)
     );
-    assert_hidden(wrong, &output, &bench.home);
+    assert_hidden(wrong_password, &output, &bench.home);
 }

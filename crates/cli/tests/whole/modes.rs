@@ -1,5 +1,4 @@
-//! Every protocol mode, on every I/O engine, with every workload: Prony's counts equal the
-//! server's.
+//! Prony's counts equal the server's in every protocol mode, on every I/O engine.
 
 use crate::common::{Bench, WAIT_TIMEOUT, engines, number, ok};
 use prony_server::Control;
@@ -9,20 +8,22 @@ use std::time::{Duration, Instant};
 const PROTOCOLS: [&str; 3] = ["simple", "extended", "prepared"];
 const CLIENTS: u64 = 3;
 
-/// Counts by the server: rows added by transactions, reads of an account by its key, commits.
+/// Counts read from the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counts {
+    /// Rows of the history table.
     history: u64,
+    /// Index scans by primary key of the accounts.
     reads: u64,
     commits: u64,
-    /// Number of the test's own queries so far, which commit too.
-    asked: u64,
+    /// Queries made by the test itself, which commit too.
+    test_queries: u64,
 }
 
 impl Counts {
-    fn take(control: &mut Control, asked: u64) -> Counts {
+    fn read(control: &mut Control, test_queries: u64) -> Counts {
         Counts {
-            asked: asked + 3,
+            test_queries: test_queries + 3,
             history: number(control, "SELECT count(*) FROM pgbench_history"),
             reads: number(
                 control,
@@ -41,104 +42,112 @@ impl Counts {
             history: self.history - before.history,
             reads: self.reads - before.reads,
             commits: self.commits - before.commits,
-            asked: self.asked - before.asked,
+            test_queries: self.test_queries - before.test_queries,
         }
     }
 }
 
-/// The growth of the counts, once all of Prony's sessions have ended: a session reports its counts
-/// before it leaves `pg_stat_activity`. Waits until `reads` is reached, as servers before
-/// PostgreSQL 15 add the counts later.
-fn counted_since(control: &mut Control, before: Counts, reads: u64) -> Counts {
-    const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity \
+/// Returns the growth of the counts after all of Prony's sessions have ended: a session reports its counts
+/// before it leaves `pg_stat_activity`. Waits until `reads` is reached, because servers before PostgreSQL 15
+/// add the counts later.
+fn growth_since(control: &mut Control, before: Counts, reads: u64) -> Counts {
+    const OTHER_SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND backend_type = 'client backend' \
         AND pid <> pg_backend_pid()";
-    let began = Instant::now();
-    let mut asked = before.asked;
+    let started = Instant::now();
+    let mut test_queries = before.test_queries;
     loop {
-        let alone = number(control, OTHERS) == 0;
-        let now = Counts::take(control, asked + 1);
-        asked = now.asked;
-        let counts = now.since(before);
-        if (alone && counts.reads >= reads) || began.elapsed() > WAIT_TIMEOUT {
+        let is_alone = number(control, OTHER_SESSIONS) == 0;
+        let current = Counts::read(control, test_queries + 1);
+        test_queries = current.test_queries;
+        let counts = current.since(before);
+        if (is_alone && counts.reads >= reads) || started.elapsed() > WAIT_TIMEOUT {
             return counts;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Committed transactions, warm-up included, plus those in flight at the end that then ended.
-fn ended(run: &Run) -> u64 {
+/// Returns the number of committed transactions, including the warm-up and those in flight at the end.
+fn all_committed(run: &Run) -> u64 {
     let committed = |part: &Figures| part.kinds[0].committed;
     run.warmup.as_ref().map_or(0, committed) + committed(&run.measured) + run.measured.unfinished
 }
 
-fn flawless(run: &Run, words: &str) {
+/// Asserts that a run is complete and had no errors.
+fn assert_no_errors(run: &Run, arguments: &str) {
     assert_eq!(
         run.state,
         RunState::Complete,
-        "{words}: {:?}",
+        "{arguments}: {:?}",
         run.ended_because
     );
     for part in run.warmup.iter().chain([&run.measured]) {
-        assert_eq!(part.errors, [], "{words}");
+        assert_eq!(part.errors, [], "{arguments}");
         for kind in &part.kinds {
             assert_eq!(
                 (kind.failed, kind.rolled_back, kind.skipped, kind.retries),
                 (0, 0, 0, 0),
-                "{words}"
+                "{arguments}"
             );
         }
     }
-    assert_eq!(run.events, [], "{words}");
-    assert!(ended(run) > 0, "{words}");
+    assert_eq!(run.events, [], "{arguments}");
+    assert!(all_committed(run) > 0, "{arguments}");
 }
 
-/// Runs each mode on each engine for a second, and for a number of transactions. A read of an
-/// account is an index scan that the server counts; each transaction of these workloads makes
-/// `reads` of them. The queries with which Prony first examines the data are the same in each run;
-/// the first run shows how many they add.
-fn counts_agree(database: &str, workload: &str, reads: u64, writes: bool) {
+/// Runs each mode on each engine for one second and for a number of transactions, and compares the counts.
+/// Each transaction makes `reads` index scans of accounts, which the server counts. Prony's check of the data
+/// before a run adds the same number of scans in each run; the first run determines it.
+fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes: bool) {
     let bench = Bench::new(database);
     ok(&bench.prony("load tpcb --scale 1"));
     let engines = engines(&bench);
     let mut control = bench.control();
-    let mut looks = None;
+    let mut check_reads = None;
     for engine in engines {
         for protocol in PROTOCOLS {
-            // Observing the server makes it commit too.
-            let words = format!(
+            // Observation is disabled because its queries commit too.
+            let arguments = format!(
                 "run {workload} --io {engine} --protocol {protocol} --clients 3 --no-observe"
             );
             for length in [
                 "--transactions 40",
                 "--duration 1s --warmup 300ms --grace 1m",
             ] {
-                let words = format!("{words} {length}");
-                let before = Counts::take(&mut control, 0);
-                let run = bench.run(&words);
-                flawless(&run, &words);
+                let arguments = format!("{arguments} {length}");
+                let before = Counts::read(&mut control, 0);
+                let run = bench.run(&arguments);
+                assert_no_errors(&run, &arguments);
                 let mode = Choice::from_name(protocol);
                 assert_eq!((&*run.drive.io, run.drive.protocol), (engine, mode));
-                let ended = ended(&run);
+                let committed = all_committed(&run);
                 if length.starts_with("--transactions") {
-                    assert_eq!(run.measured.kinds[0].committed, CLIENTS * 40, "{words}");
-                    assert_eq!(ended, CLIENTS * 40, "{words}");
+                    assert_eq!(run.measured.kinds[0].committed, CLIENTS * 40, "{arguments}");
+                    assert_eq!(committed, CLIENTS * 40, "{arguments}");
                 } else {
-                    assert!(run.measured.unfinished <= CLIENTS, "{words}");
-                    assert!(run.warmup.is_some(), "{words}");
+                    assert!(run.measured.unfinished <= CLIENTS, "{arguments}");
+                    assert!(run.warmup.is_some(), "{arguments}");
                 }
-                let counts = counted_since(
+                let counts = growth_since(
                     &mut control,
                     before,
-                    reads * ended + looks.unwrap_or_default(),
+                    reads * committed + check_reads.unwrap_or_default(),
                 );
-                assert_eq!(counts.history, if writes { ended } else { 0 }, "{words}");
-                let more = counts.reads - (reads * ended).min(counts.reads);
-                assert_eq!(*looks.get_or_insert(more), more, "{words}: {counts:?}");
+                assert_eq!(
+                    counts.history,
+                    if writes { committed } else { 0 },
+                    "{arguments}"
+                );
+                let extra_reads = counts.reads - (reads * committed).min(counts.reads);
+                assert_eq!(
+                    *check_reads.get_or_insert(extra_reads),
+                    extra_reads,
+                    "{arguments}: {counts:?}"
+                );
                 // The server's background work commits too.
-                let commits = ended..=ended + counts.asked + 200;
-                assert!(commits.contains(&counts.commits), "{words}: {counts:?}");
+                let commits = committed..=committed + counts.test_queries + 200;
+                assert!(commits.contains(&counts.commits), "{arguments}: {counts:?}");
             }
         }
     }
@@ -147,17 +156,17 @@ fn counts_agree(database: &str, workload: &str, reads: u64, writes: bool) {
 }
 
 #[test]
-fn tpcb_in_every_mode() {
-    // The update finds the account by its key, and so does the query after it.
-    counts_agree("modes_tpcb", "tpcb", 2, true);
+fn counts_of_tpcb_agree_in_every_mode() {
+    // The update and the query after it each find the account by its primary key.
+    assert_counts_agree("modes_tpcb", "tpcb", 2, true);
 }
 
 #[test]
-fn simple_update_in_every_mode() {
-    counts_agree("modes_update", "simple-update", 2, true);
+fn counts_of_simple_update_agree_in_every_mode() {
+    assert_counts_agree("modes_update", "simple-update", 2, true);
 }
 
 #[test]
-fn select_only_in_every_mode() {
-    counts_agree("modes_select", "select-only", 1, false);
+fn counts_of_select_only_agree_in_every_mode() {
+    assert_counts_agree("modes_select", "select-only", 1, false);
 }

@@ -1,13 +1,13 @@
-//! What a run observes of its server: before, during and after it; and that it continues if it can
-//! observe less.
+//! The observation of the server before, during and after a run; runs continue if parts of it are
+//! unavailable.
 
-use crate::common::{Bench, control, last, ok, signal, stderr_text, until};
+use crate::common::{Bench, control, last_run, ok, signal, stderr_text, wait_until};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, Severity};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-/// A loaded database: two units of scale, two clients.
+/// A database loaded with tpcb at scale 2.
 fn bench(name: &str) -> Bench {
     let bench = Bench::new(name);
     ok(&bench.prony("load tpcb --scale 2"));
@@ -15,11 +15,11 @@ fn bench(name: &str) -> Bench {
 }
 
 fn observed(run: &Run) -> &Observed {
-    run.observed.as_ref().expect("it was observed")
+    run.observed.as_ref().expect("an observation")
 }
 
-/// Whether `count` readings were taken during the load.
-fn has_rows(run: &Run, count: usize) -> bool {
+/// Whether the run has at least `count` observed seconds.
+fn has_seconds(run: &Run, count: usize) -> bool {
     run.observed
         .as_ref()
         .is_some_and(|observed| observed.series.len() >= count)
@@ -54,13 +54,13 @@ fn a_run_records_its_server() {
     );
     assert_eq!(before.started_unix_s, after.started_unix_s);
     let history = |tables: &[prony_store::TableState]| {
-        let found = tables.iter().find(|table| table.name == "pgbench_history");
-        found.expect("a table").bytes
+        let table = tables.iter().find(|table| table.name == "pgbench_history");
+        table.expect("a table").bytes
     };
     assert!(history(&after.tables) > history(&before.tables));
-    // All that the client committed is also committed by the server's own count.
-    let of = |figures: &prony_store::Figures| figures.kinds[0].committed;
-    let client = of(&run.measured) + run.warmup.as_ref().map_or(0, of);
+    // The server's own count includes all commits of the clients.
+    let committed = |figures: &prony_store::Figures| figures.kinds[0].committed;
+    let client = committed(&run.measured) + run.warmup.as_ref().map_or(0, committed);
     let server = after.commits.unwrap() - before.commits.unwrap();
     assert!(
         server >= client && server < client + 2_000,
@@ -68,7 +68,7 @@ fn a_run_records_its_server() {
     );
     assert_eq!(severity(&run, "server-commits"), None);
 
-    // The server's process is on this machine, so its figures are known.
+    // The server runs on this machine, so its CPU and memory are observed.
     assert_eq!(observed.machine.shared, Some(true));
     assert_eq!(observed.machine.source.as_deref(), Some("/proc"));
     let trip = observed.round_trip.as_ref().expect("round trips");
@@ -90,19 +90,19 @@ fn a_run_records_its_server() {
 }
 
 #[test]
-fn a_run_records_the_seconds_and_events_of_its_server() {
+fn a_run_records_seconds_and_events_of_its_server() {
     let bench = bench("watched_rows");
-    let words = "run tpcb --clients 2 --duration 5m";
-    let child = bench.start_long_run(words, |run| has_rows(run, 1));
+    let arguments = "run tpcb --clients 2 --duration 5m";
+    let child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
     bench.control().execute("checkpoint").expect("a checkpoint");
-    let is_observed = |run: &Run| has_event(run, EventKind::Checkpoint) && has_rows(run, 3);
-    until(&bench.home, is_observed);
+    let is_observed = |run: &Run| has_event(run, EventKind::Checkpoint) && has_seconds(run, 3);
+    wait_until(&bench.home, is_observed);
     signal(&child, "-INT");
     bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    let run = last(&bench);
+    let run = last_run(&bench);
     let observed = observed(&run);
 
-    // A row about each second, in order, during the load.
+    // The observed seconds follow each other without gaps.
     let rows = &observed.series;
     for pair in rows.windows(2) {
         let end_s = pair[0].at_s + pair[0].length_s;
@@ -125,7 +125,7 @@ fn a_run_records_the_seconds_and_events_of_its_server() {
         );
         assert!(machine.server_cpu_s.is_some() && machine.memory_available_bytes.is_some());
         let client = row.client.as_ref().and_then(|client| client.busy_share);
-        assert_eq!(client, None, "the same one");
+        assert_eq!(client, None, "client and server share the machine");
     }
 
     let checkpoint = observed
@@ -142,29 +142,30 @@ fn a_run_records_the_seconds_and_events_of_its_server() {
 #[test]
 fn observation_can_be_disabled() {
     let bench = bench("unwatched");
-    let words = "run select-only --clients 2 --duration 2s --no-observe";
-    let run = bench.run(words);
+    let arguments = "run select-only --clients 2 --duration 2s --no-observe";
+    let run = bench.run(arguments);
     let observed = observed(&run);
     assert_eq!(observed.off.as_deref(), Some("--no-observe was given"));
     assert!(observed.series.is_empty() && observed.before.is_none() && observed.cost.is_none());
     assert_eq!(severity(&run, "unobserved"), Some(Severity::Note));
-    assert!(ok(&bench.prony(words)).contains("not observed: --no-observe was given"));
+    assert!(ok(&bench.prony(arguments)).contains("not observed: --no-observe was given"));
 }
 
 #[test]
 fn a_killed_run_keeps_its_observations() {
     let bench = bench("watched_killed");
-    let words = "run tpcb --clients 2 --duration 5m";
-    let mut child = bench.start_long_run(words, |run| has_rows(run, 1));
+    let arguments = "run tpcb --clients 2 --duration 5m";
+    let mut child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
     signal(&child, "-KILL");
     child.wait().expect("it ends");
-    let run = last(&bench);
+    let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(!observed(&run).series.is_empty() && observed(&run).before.is_some());
     assert!(observed(&run).after.is_none());
 }
 
-/// Answers this many requests like a node_exporter whose one CPU is busy half of the time.
+/// Starts a node_exporter with one CPU that is 50 % busy; it ends after this number of requests and returns
+/// their number.
 fn exporter(requests: u64) -> (u16, std::thread::JoinHandle<u64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
@@ -193,21 +194,21 @@ fn exporter(requests: u64) -> (u16, std::thread::JoinHandle<u64>) {
 }
 
 #[test]
-fn another_machine_is_read_through_its_node_exporter() {
+fn a_remote_machine_is_observed_through_its_node_exporter() {
     let bench = bench("watched_far");
-    // Enough for the first reading and a few more; then it is gone, and the run continues.
+    // The exporter ends after four requests, and the run continues.
     let (port, exporter) = exporter(4);
-    let words = format!(
+    let arguments = format!(
         "run select-only --clients 2 --duration 5m --server-metrics http://127.0.0.1:{port}"
     );
-    let busy_last = |run: &Run| observed(run).series.last()?.machine.as_ref()?.busy_share;
-    let child = bench.start_long_run(&words, |run| {
-        exporter.is_finished() && has_rows(run, 2) && busy_last(run).is_none()
+    let last_busy_share = |run: &Run| observed(run).series.last()?.machine.as_ref()?.busy_share;
+    let child = bench.start_long_run(&arguments, |run| {
+        exporter.is_finished() && has_seconds(run, 2) && last_busy_share(run).is_none()
     });
     signal(&child, "-INT");
     bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(exporter.join().expect("it answered"), 4);
-    let run = last(&bench);
+    let run = last_run(&bench);
     let observed = observed(&run);
     assert_eq!(
         observed.machine.source,
@@ -226,11 +227,11 @@ fn another_machine_is_read_through_its_node_exporter() {
         !busy.is_empty() && busy.iter().all(|share| (share - 0.5).abs() < 1e-6),
         "{busy:?}"
     );
-    assert_eq!(busy_last(&run), None, "absent, not zero");
+    assert_eq!(last_busy_share(&run), None, "absent, not zero");
 
     for (url, exit) in [("db1:9100", 2), ("http://127.0.0.1:1", 3)] {
-        let words = format!("run select-only --duration 1s --server-metrics {url}");
-        let output = bench.prony(&words);
+        let arguments = format!("run select-only --duration 1s --server-metrics {url}");
+        let output = bench.prony(&arguments);
         assert_eq!(output.status.code(), Some(exit), "{}", stderr_text(&output));
         assert!(
             stderr_text(&output).contains("--server-metrics"),
@@ -255,25 +256,24 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
         &format!("postgres:{}@", bench.password),
         "watched_poor:let-me-in@",
     );
-    let words = "run select-only --clients 2 --duration 3s";
-    let output = bench.command(words).args(["--url", &url]).output();
+    let arguments = "run select-only --clients 2 --duration 3s";
+    let output = bench.command(arguments).args(["--url", &url]).output();
     let text = ok(&bench.assert_no_password(output.expect("it starts")));
-    let plain: Vec<&str> = text.split_whitespace().collect();
-    let plain = plain.join(" ");
+    let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        plain.contains("not observed: waits of other roles, replication lag ("),
+        unwrapped.contains("not observed: waits of other roles, replication lag ("),
         "{text}"
     );
     assert!(
-        plain.contains("checkpoints (ERROR:") || plain.contains("checkpoints ("),
+        unwrapped.contains("checkpoints (ERROR:") || unwrapped.contains("checkpoints ("),
         "{text}"
     );
-    let run = last(&bench);
+    let run = last_run(&bench);
     let observed = observed(&run);
     assert!(observed.series.iter().any(|row| row.commits.is_some()));
-    let what: Vec<ObservedTopic> = observed.missing.iter().map(|one| one.what).collect();
+    let topics: Vec<ObservedTopic> = observed.missing.iter().map(|entry| entry.what).collect();
     assert_eq!(
-        what,
+        topics,
         [ObservedTopic::OtherRolesWaits, ObservedTopic::Checkpoints]
     );
     assert_eq!(severity(&run, "unobserved"), Some(Severity::Note));
@@ -289,14 +289,14 @@ fn a_restart_during_a_run_makes_it_invalid() {
     control(&server.url())
         .execute("checkpoint")
         .expect("a checkpoint");
-    // The loads above were long enough to tell the two starts apart.
-    let words = "run tpcb --clients 2 --duration 5m";
-    let child = bench.start_long_run(words, |run| has_rows(run, 5));
+    // Server start times have a resolution of seconds; the loads above took longer.
+    let arguments = "run tpcb --clients 2 --duration 5m";
+    let child = bench.start_long_run(arguments, |run| has_seconds(run, 5));
     server.restart().expect("it starts again");
-    until(&bench.home, |run| has_event(run, EventKind::Restart));
+    wait_until(&bench.home, |run| has_event(run, EventKind::Restart));
     signal(&child, "-INT");
     bench.assert_no_password(child.wait_with_output().expect("it ends"));
-    let run = last(&bench);
+    let run = last_run(&bench);
     let restart = run.checks.iter().find(|check| check.id == "restart");
     let restart = restart.unwrap_or_else(|| panic!("{:?}", run.checks));
     assert_eq!(restart.severity, Severity::Invalid);

@@ -1,6 +1,6 @@
-//! Observers of a run in progress: Prometheus, a terminal; and other tools afterwards.
+//! Views of a run in progress (Prometheus, terminal) and exports of stored runs.
 
-use crate::common::{Bench, WAIT_TIMEOUT, document, last, ok, signal, stderr_text};
+use crate::common::{Bench, WAIT_TIMEOUT, document, last_run, ok, signal, stderr_text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
@@ -16,7 +16,7 @@ fn bench(name: &str) -> Bench {
     bench
 }
 
-/// The body of /metrics.
+/// Returns the body of /metrics.
 fn scrape(address: &str) -> String {
     let mut socket = TcpStream::connect(address).expect("it listens");
     socket.set_read_timeout(Some(WAIT_TIMEOUT)).unwrap();
@@ -29,7 +29,7 @@ fn scrape(address: &str) -> String {
     body.to_owned()
 }
 
-/// The sum of the samples of all series with this prefix; `None` if there is no such series.
+/// Sums the samples of all series with this prefix; `None` without such a series.
 fn sum(body: &str, series: &str) -> Option<f64> {
     let values = body.lines().filter(|line| line.starts_with(series));
     let values = values.map(|line| {
@@ -42,8 +42,8 @@ fn sum(body: &str, series: &str) -> Option<f64> {
 #[test]
 fn prometheus_can_scrape_a_run() {
     let bench = bench("looking_on");
-    let words = "run tpcb --clients 2 --duration 5m --rate 50 --metrics-listen 127.0.0.1:0";
-    let mut command = bench.command(words);
+    let arguments = "run tpcb --clients 2 --duration 5m --rate 50 --metrics-listen 127.0.0.1:0";
+    let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
@@ -51,26 +51,26 @@ fn prometheus_can_scrape_a_run() {
     let mut line = String::new();
     stderr.read_line(&mut line).expect("a line");
     let address = line.strip_prefix("prony: metrics at http://");
-    let address = address.and_then(|rest| rest.trim_end().strip_suffix("/metrics"));
+    let address = address.and_then(|text| text.trim_end().strip_suffix("/metrics"));
     let address = address.unwrap_or_else(|| panic!("{line}")).to_owned();
     assert!(address.starts_with("127.0.0.1:"), "{address}");
-    // A client that holds a connection open and sends nothing disturbs nobody.
-    let _silent = TcpStream::connect(&address).expect("it listens");
-    // Once the load runs and the server was observed, all families are there.
-    let until = Instant::now() + WAIT_TIMEOUT;
+    // A client that connects and sends nothing does not block other scrapes.
+    let _idle_client = TcpStream::connect(&address).expect("it listens");
+    // All metric families appear after the load has started and the server was observed.
+    let deadline = Instant::now() + WAIT_TIMEOUT;
     let committed = "prony_transactions_total{kind=\"tpcb\",outcome=\"committed\"}";
-    let mut seen = Vec::new();
-    while seen.len() < 2 {
-        assert!(Instant::now() < until, "{seen:?}");
+    let mut bodies = Vec::new();
+    while bodies.len() < 2 {
+        assert!(Instant::now() < deadline, "{bodies:?}");
         std::thread::sleep(std::time::Duration::from_millis(300));
-        let Some(body) = ready(&address) else {
+        let Some(body) = scrape_if_ready(&address) else {
             continue;
         };
         if sum(&body, committed) > Some(0.0) && sum(&body, "prony_server_cpu_busy").is_some() {
-            seen.push(body);
+            bodies.push(body);
         }
     }
-    for body in &seen {
+    for body in &bodies {
         assert_eq!(sum(body, "prony_clients "), Some(2.0));
         assert_eq!(
             sum(body, "prony_target_transactions_per_second "),
@@ -85,48 +85,53 @@ fn prometheus_can_scrape_a_run() {
         assert_eq!(count, all);
         assert!(body.contains("workload=\"tpcb\"") && body.contains("engine=\"postgresql\""));
         assert!(!body.contains(&bench.password), "{body}");
-        let busy = sum(body, "prony_server_cpu_busy_ratio ").expect("it is on this machine");
+        let busy = sum(body, "prony_server_cpu_busy_ratio ").expect("the server's CPU");
         assert!((0.0..=1.0).contains(&busy), "{busy}");
     }
-    assert!(sum(&seen[0], committed) <= sum(&seen[1], committed));
+    assert!(sum(&bodies[0], committed) <= sum(&bodies[1], committed));
 
-    // The port is taken during the run, and a second run fails before it starts its load.
-    let other = bench.prony(&format!(
+    // The port is in use, so a second run fails before its load.
+    let second_run = bench.prony(&format!(
         "run tpcb --duration 1s --metrics-listen {address}"
     ));
-    assert_eq!(other.status.code(), Some(2), "{}", stderr_text(&other));
-    let messages = stderr_text(&other);
+    assert_eq!(
+        second_run.status.code(),
+        Some(2),
+        "{}",
+        stderr_text(&second_run)
+    );
+    let messages = stderr_text(&second_run);
     assert!(
         messages.contains(&format!("--metrics-listen: {address} is in use")),
         "{messages}"
     );
 
     signal(&child, "-INT");
-    let mut rest = String::new();
-    stderr.read_to_string(&mut rest).expect("text");
+    let mut messages = String::new();
+    stderr.read_to_string(&mut messages).expect("text");
     let output = child.wait_with_output().expect("it ends");
-    assert!(!output.stdout.is_empty(), "its partial result: {rest}");
+    assert!(!output.stdout.is_empty(), "no partial result: {messages}");
     assert!(
         TcpStream::connect(&address).is_err(),
-        "nobody listens any more"
+        "the port is still open"
     );
-    // The document holds the address of the page, like every other option.
-    let run = last(&bench);
+    // The document contains the address, like all options.
+    let run = last_run(&bench);
     assert_eq!(run.plan["observe"]["metrics_listen"], "127.0.0.1:0");
 }
 
-/// The runs of one experiment share one address, which is also served in the pauses between them.
+/// All runs of an experiment share one address, which is also served between the runs.
 #[test]
 fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
     let bench = bench("looking_on_pauses");
     let plan = bench.home.join("paused.toml");
-    // Between the runs it waits until the test has checked the page.
-    let go = bench.home.join("go");
+    // The command between the runs waits until the test has scraped the page.
+    let continue_file = bench.home.join("continue");
     let text = format!(
         "[workload]\nname = \"select-only\"\n[run]\ntransactions = 20\nclients = 1\n\
          [observe]\nmetrics_listen = \"0\"\n\
          [experiment]\nrepeats = 2\nbetween = \"until test -e '{0}'; do sleep 0.1; done\"\n",
-        go.display()
+        continue_file.display()
     );
     std::fs::write(&plan, text).unwrap();
     let mut command = bench.command(&format!("run {} --progress 0s", plan.display()));
@@ -140,23 +145,26 @@ fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
         assert!(count > 0, "{messages}");
     }
     let address = messages.strip_prefix("prony: metrics at http://");
-    let address = address.and_then(|rest| rest.split("/metrics").next());
+    let address = address.and_then(|text| text.split("/metrics").next());
     let address = address.unwrap_or_else(|| panic!("{messages}")).to_owned();
-    let first = last(&bench);
-    let (body, again) = (scrape(&address), scrape(&address));
+    let first = last_run(&bench);
+    let (body, second_body) = (scrape(&address), scrape(&address));
     assert!(body.contains(&format!("run=\"{}\"", first.id)), "{body}");
-    assert_eq!(body, again);
-    std::fs::write(&go, "").unwrap();
+    assert_eq!(body, second_body);
+    std::fs::write(&continue_file, "").unwrap();
     stderr.read_to_string(&mut messages).expect("text");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{messages}");
     assert_eq!(messages.matches("metrics at").count(), 1, "{messages}");
-    assert_ne!(last(&bench).id, first.id);
-    assert!(TcpStream::connect(&address).is_err(), "nobody listens");
+    assert_ne!(last_run(&bench).id, first.id);
+    assert!(
+        TcpStream::connect(&address).is_err(),
+        "the port is still open"
+    );
 }
 
-/// The page, once the run has begun.
-fn ready(address: &str) -> Option<String> {
+/// Returns the page; `None` before the run has started.
+fn scrape_if_ready(address: &str) -> Option<String> {
     let mut socket = TcpStream::connect(address).ok()?;
     socket.set_read_timeout(Some(WAIT_TIMEOUT)).ok()?;
     socket.write_all(b"HEAD /metrics HTTP/1.1\r\n\r\n").ok()?;
@@ -171,8 +179,8 @@ fn an_invalid_metrics_address_is_refused_first() {
     let plan = bench.home.join("bad.toml");
     let text = "[workload]\nname = \"tpcb\"\n[observe]\nmetrics_listen = \":9187\"\n";
     std::fs::write(&plan, text).unwrap();
-    // There are no tables either, but that is not the reported problem.
-    for (words, expected) in [
+    // The tables are missing too, but the address is checked first.
+    for (arguments, expected) in [
         (
             "run tpcb --metrics-listen :9187".to_owned(),
             "--metrics-listen: ':9187' names no host",
@@ -186,16 +194,16 @@ fn an_invalid_metrics_address_is_refused_first() {
             "bad.toml:4:18 (observe.metrics_listen): ':9187' names no host",
         ),
     ] {
-        let output = bench.prony(&words);
+        let output = bench.prony(&arguments);
         assert_eq!(
             output.status.code(),
             Some(2),
-            "{words}: {}",
+            "{arguments}: {}",
             stderr_text(&output)
         );
         assert!(
             stderr_text(&output).contains(expected),
-            "{words}: {}",
+            "{arguments}: {}",
             stderr_text(&output)
         );
     }
@@ -215,13 +223,13 @@ fn a_plan_can_disable_observation() {
         stderr_text(&output)
     );
     let run = document(&output);
-    let seen = run.observed.as_ref().expect("a word about it");
-    let off = seen.off.as_deref().expect("nobody looked");
+    let observed = run.observed.as_ref().expect("an observation");
+    let off = observed.off.as_deref().expect("a reason");
     assert!(
         off.starts_with("the plan disables it (") && off.ends_with(":7:10 (observe.server))"),
         "{off}"
     );
-    assert!(seen.series.is_empty());
+    assert!(observed.series.is_empty());
     let output = bench.local("show last --csv-server");
     assert_eq!(ok(&output).lines().count(), 1, "a header alone");
     assert!(
@@ -259,18 +267,19 @@ fn distributions_and_server_seconds_can_be_exported() {
     assert!(log.contains("#[BaseTime: "), "{log}");
 
     let csv = ok(&bench.local("show last --csv-server"));
-    let seen = run.observed.expect("it was observed").series.len();
-    assert!(seen > 0);
-    assert_eq!(csv.lines().count(), 1 + seen, "{csv}");
+    let seconds = run.observed.expect("an observation").series.len();
+    assert!(seconds > 0);
+    assert_eq!(csv.lines().count(), 1 + seconds, "{csv}");
     assert!(csv.starts_with("at_s,seconds,commits,"), "{csv}");
 }
 
-/// Runs the program on a terminal of its own, by `script`; returns what the terminal received.
-fn on_a_terminal(bench: &Bench, variables: &str, words: &str) -> Vec<u8> {
+/// Runs the program on a pseudo-terminal created by script(1); returns what it wrote to the terminal.
+fn on_a_terminal(bench: &Bench, variables: &str, arguments: &str) -> Vec<u8> {
     let program = env!("CARGO_BIN_EXE_prony");
-    // The result goes elsewhere: the terminal shows only stderr.
-    let result = bench.home.join("result").display().to_string();
-    let line = format!("stty cols 90 rows 30; exec env {variables} {program} {words} > {result}");
+    // stdout is redirected to a file, so the terminal shows only stderr.
+    let stdout_file = bench.home.join("result").display().to_string();
+    let line =
+        format!("stty cols 90 rows 30; exec env {variables} {program} {arguments} > {stdout_file}");
     let output = Command::new("script")
         .args(["-q", "-e", "-c", &line, "/dev/null"])
         .env("PRONY_HOME", &bench.home)
@@ -283,28 +292,28 @@ fn on_a_terminal(bench: &Bench, variables: &str, words: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_terminal_shows_charts_and_a_dumb_one_lines() {
+fn a_terminal_shows_charts_and_a_dumb_terminal_shows_lines() {
     let bench = bench("looking_on_terminal");
     let url = bench.url.replace(&format!(":{}@", bench.password), "@");
-    let words = format!("run tpcb --url {url} --clients 2 --duration 4s --no-store");
-    let view = on_a_terminal(&bench, "TERM=xterm LC_ALL=C.UTF-8 NO_COLOR=", &words);
+    let arguments = format!("run tpcb --url {url} --clients 2 --duration 4s --no-store");
+    let view = on_a_terminal(&bench, "TERM=xterm LC_ALL=C.UTF-8 NO_COLOR=", &arguments);
     let view = String::from_utf8(view).expect("text");
-    // The last two moves up: to the first line of the view, and there again when its lines are erased.
-    let after = view.rsplitn(3, "A\r").collect::<Vec<_>>();
-    assert_eq!(after.len(), 3, "it was drawn: {view}");
+    // The cursor moves up last to erase the view: after that, nothing of it may be printed.
+    let parts = view.rsplitn(3, "A\r").collect::<Vec<_>>();
+    assert_eq!(parts.len(), 3, "no view: {view}");
     assert!(
-        !after[..2].concat().contains(" TPS "),
+        !parts[..2].concat().contains(" TPS "),
         "the view is removed: {view}"
     );
-    for word in [" TPS ", " p50 ", " p99 ", " host CPU ", "█", "\r\u{1b}[2K"] {
-        assert!(view.contains(word), "no {word}: {view}");
+    for text in [" TPS ", " p50 ", " p99 ", " host CPU ", "█", "\r\u{1b}[2K"] {
+        assert!(view.contains(text), "no {text}: {view}");
     }
     assert!(
         !view.contains("\u{1b}[?"),
         "no mode of the terminal is changed: {view}"
     );
 
-    let view = on_a_terminal(&bench, "TERM=xterm LC_ALL=C NO_COLOR=1", &words);
+    let view = on_a_terminal(&bench, "TERM=xterm LC_ALL=C NO_COLOR=1", &arguments);
     assert!(view.is_ascii(), "{}", String::from_utf8_lossy(&view));
     let view = String::from_utf8_lossy(&view).into_owned();
     assert!(view.contains(" TPS ") && !view.contains('█'), "{view}");
@@ -317,7 +326,7 @@ fn a_terminal_shows_charts_and_a_dumb_one_lines() {
         "{view}"
     );
 
-    let view = on_a_terminal(&bench, "TERM=dumb LC_ALL=C.UTF-8", &words);
+    let view = on_a_terminal(&bench, "TERM=dumb LC_ALL=C.UTF-8", &arguments);
     let view = String::from_utf8_lossy(&view).into_owned();
     assert!(view.contains("1 s: ") && !view.contains('\u{1b}'), "{view}");
 }

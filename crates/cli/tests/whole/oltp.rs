@@ -1,6 +1,6 @@
-//! sysbench's workloads as the program runs them: options, counts, and a run whose ratio is off.
+//! sysbench's workloads end to end: options, query counts, and a run with a wrong ratio of queries.
 
-use crate::common::{Bench, last, ok, stderr_text};
+use crate::common::{Bench, last_run, ok, stderr_text};
 use prony_store::{Run, Severity};
 
 fn share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
@@ -9,31 +9,32 @@ fn share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
     share.expect("counted")
 }
 
-fn off(run: &Run) -> Option<&prony_store::Check> {
+/// The check of the shares; absent if they are as expected.
+fn shares_check(run: &Run) -> Option<&prony_store::Check> {
     run.checks.iter().find(|check| check.id == "shares")
 }
 
 #[test]
-fn reads_writes_and_others_are_in_the_result() {
+fn the_result_counts_reads_writes_and_other_queries() {
     let bench = Bench::new("oltp_counts");
     let loaded = ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
     assert!(
         loaded.contains("Loaded oltp_read_write, scale 2: 6,000 rows"),
         "{loaded}"
     );
-    let words = "run oltp_read_write --clients 1 --transactions 200 -o rand_type=uniform";
-    let run = bench.run(words);
+    let arguments = "run oltp_read_write --clients 1 --transactions 200 -o rand_type=uniform";
+    let run = bench.run(arguments);
     let committed = run.measured.kinds[0].committed;
     assert_eq!(committed, 200);
-    for (name, each) in [("reads", 14), ("writes", 4), ("others", 2)] {
+    for (name, per_transaction) in [("reads", 14), ("writes", 4), ("others", 2)] {
         let share = share(&run, name);
         assert_eq!(
             (share.part, share.whole),
-            (each * committed, 20 * committed)
+            (per_transaction * committed, 20 * committed)
         );
         assert!(share.exact);
     }
-    assert_eq!(off(&run), None);
+    assert_eq!(shares_check(&run), None);
     let settings = &run.workload.settings;
     for setting in [
         "tables 2",
@@ -41,18 +42,18 @@ fn reads_writes_and_others_are_in_the_result() {
         "rand_type uniform",
         "skip_trx off",
     ] {
-        let is_it = |one: &prony_store::Setting| one.to_string() == setting;
-        assert!(settings.iter().any(is_it), "{settings:?}");
+        let is_equal = |other: &prony_store::Setting| other.to_string() == setting;
+        assert!(settings.iter().any(is_equal), "{settings:?}");
     }
     assert_eq!(run.workload.statements.len(), 11);
-    assert_eq!(last(&bench), run, "it is stored");
+    assert_eq!(last_run(&bench), run, "it is stored");
     let shown = ok(&bench.local("show last"));
     let row = |name: &str| {
         let mut lines = shown
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>());
         lines
-            .find(|words| words.first() == Some(&name))
+            .find(|cells| cells.first() == Some(&name))
             .unwrap_or_default()
     };
     assert_eq!(row("reads")[1..3], ["2,800", "2,800"], "{shown}");
@@ -73,9 +74,9 @@ fn a_run_with_a_wrong_ratio_has_a_caveat() {
     bench
         .control()
         .execute("delete from sbtest1 where id % 4 = 0")
-        .expect("rows go");
+        .expect("deletes rows");
     let run = bench.run("run oltp_read_write --clients 2 --transactions 50 -o rand_type=uniform");
-    let check = off(&run).expect("updates and deletes met no row");
+    let check = shares_check(&run).expect("updates and deletes met no row");
     assert_eq!(check.severity, Severity::Caveat);
     assert!(
         check
@@ -91,20 +92,20 @@ fn a_run_with_a_wrong_ratio_has_a_caveat() {
 }
 
 #[test]
-fn every_mistake_in_options_is_reported() {
+fn all_invalid_options_are_reported() {
     let bench = Bench::new("oltp_mistakes");
-    let wrong = "-o table_size=0 -o rand_type=zipf --scale 3 -o tables=2";
+    let invalid_options = "-o table_size=0 -o rand_type=zipf --scale 3 -o tables=2";
     for command in ["load", "run"] {
-        let output = bench.prony(&format!("{command} oltp_insert {wrong}"));
+        let output = bench.prony(&format!("{command} oltp_insert {invalid_options}"));
         assert_eq!(output.status.code(), Some(2));
         let stderr = stderr_text(&output);
-        for words in [
+        for problem in [
             "the command line has 3 problems",
             "table_size = 0 is not a valid number",
             "rand_type = zipf is not known",
             "2 tables and a scale of 3 contradict each other",
         ] {
-            assert!(stderr.contains(words), "{words}: {stderr}");
+            assert!(stderr.contains(problem), "{problem}: {stderr}");
         }
     }
     let output = bench.prony("run oltp_insert -o range_sized=5 -o delay");
@@ -122,10 +123,10 @@ fn every_mistake_in_options_is_reported() {
 }
 
 #[test]
-fn a_throw_away_server_is_loaded_with_the_options() {
+fn options_apply_to_the_load_of_a_throw_away_server() {
     let bench = Bench::new("oltp_embedded");
-    let words = "run hot-row --embedded --clients 4 --transactions 20 -o hint=on --json";
-    let run: Run = serde_json::from_str(&ok(&bench.local(words))).expect("a document");
+    let arguments = "run hot-row --embedded --clients 4 --transactions 20 -o hint=on --json";
+    let run: Run = serde_json::from_str(&ok(&bench.local(arguments))).expect("a document");
     assert_eq!(run.measured.kinds[0].committed, 80);
     assert_eq!(share(&run, "writes").part, 80);
 }

@@ -1,6 +1,6 @@
-//! All commands on servers of other versions: `PRONY_TEST_MYSQL` and `PRONY_TEST_POSTGRES` hold URLs of
-//! accounts that may create databases and need no password, separated by spaces; `scripts/servers` lists
-//! those it starts. Without them nothing is tested, and the test prints that.
+//! All commands on different server versions. `PRONY_TEST_MYSQL` and `PRONY_TEST_POSTGRES` contain URLs,
+//! separated by spaces, of accounts that may create databases and need no password; `scripts/servers` prints
+//! the URLs of the servers it starts. If a variable is unset, its test is skipped and prints that.
 
 use crate::common::{control, document, ok, program};
 use prony_store::Run;
@@ -14,32 +14,35 @@ struct Bench {
 }
 
 impl Bench {
-    /// `url`: of the database of this name, which exists.
+    /// `url` is that of the existing database `name`.
     fn new(url: String, name: &str) -> Bench {
         let home = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&home).expect("a folder");
         Bench { url, home }
     }
 
-    fn command(&self, words: &str) -> Command {
-        program(words, &self.home)
+    fn command(&self, arguments: &str) -> Command {
+        program(arguments, &self.home)
     }
 
-    fn prony(&self, words: &str) -> Output {
-        let mut command = self.command(words);
+    fn prony(&self, arguments: &str) -> Output {
+        let mut command = self.command(arguments);
         command.args(["--url", &self.url]);
         command.output().expect("it starts")
     }
 
-    /// A run of this many transactions.
-    fn run(&self, words: &str, transactions: u64) -> Run {
-        let run: Run = document(&self.prony(&format!("run {words} --json")));
+    /// Runs a workload and asserts the number of transactions.
+    fn run(&self, arguments: &str, transactions: u64) -> Run {
+        let run: Run = document(&self.prony(&format!("run {arguments} --json")));
         // The first entry is all kinds together.
         let all = &run.measured.kinds[0];
         let ended = all.committed + all.rolled_back + all.failed;
-        assert_eq!(ended, transactions, "{words} on {}", self.url);
-        let seen = run.observed.as_ref().expect("it was observed");
-        assert!(seen.before.is_some() && seen.after.is_some(), "{words}");
+        assert_eq!(ended, transactions, "{arguments} on {}", self.url);
+        let observed = run.observed.as_ref().expect("an observation");
+        assert!(
+            observed.before.is_some() && observed.after.is_some(),
+            "{arguments}"
+        );
         run
     }
 }
@@ -50,38 +53,40 @@ impl Drop for Bench {
     }
 }
 
-fn named(variable: &str) -> Vec<String> {
+/// Returns the server URLs in an environment variable.
+fn server_urls(variable: &str) -> Vec<String> {
     let urls = std::env::var(variable).unwrap_or_default();
     if urls.trim().is_empty() {
         eprintln!("skipped: {variable} names no server");
     }
     let urls: Vec<_> = urls.split_whitespace().map(str::to_owned).collect();
     // A password would be visible in the arguments of the processes started here.
-    let secret = |url: &String| {
+    let has_password = |url: &String| {
         let user = url
             .split_once("://")
-            .and_then(|(_, rest)| rest.split_once('@'));
+            .and_then(|(_, address)| address.split_once('@'));
         user.is_some_and(|(user, _)| user.contains(':'))
     };
     assert!(
-        !urls.iter().any(secret),
+        !urls.iter().any(has_password),
         "{variable}: a URL with a password"
     );
     urls
 }
 
-/// Loads, runs, checks and cleans the workloads that both kinds of servers have.
+/// Loads, runs, checks and cleans an OLTP workload.
 fn oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
     ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
     for protocol in protocols {
-        let words = format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
-        let run = bench.run(&words, 100);
-        let known = run
+        let arguments =
+            format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
+        let run = bench.run(&arguments, 100);
+        let actual = run
             .server
             .engine
             .as_ref()
             .map(prony_store::ServerEngine::id);
-        assert_eq!(known, Some(engine), "{}", bench.url);
+        assert_eq!(actual, Some(engine), "{}", bench.url);
         let reads = run.shares.iter().find(|share| share.name == "reads");
         assert!(reads.expect("counted").part >= 1_400, "{protocol}");
     }
@@ -93,24 +98,24 @@ fn oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
 fn tpcc(bench: &Bench) {
     ok(&bench.prony("load tpcc --scale 1"));
     for mode in ["procedures", "statements", "pipelined"] {
-        let words = format!("tpcc --mode {mode} --clients 2 --transactions 20");
-        bench.run(&words, 40);
+        let arguments = format!("tpcc --mode {mode} --clients 2 --transactions 20");
+        bench.run(&arguments, 40);
     }
     ok(&bench.prony("check tpcc"));
     ok(&bench.prony("clean tpcc"));
 }
 
-/// Runs each of the core workloads.
+/// Runs each core workload of YCSB.
 fn ycsb(bench: &Bench) {
     ok(&bench.prony("load ycsb --scale 2 --jobs 2"));
     for letter in ["a", "b", "c", "d", "e", "f"] {
         for protocol in ["simple", "prepared"] {
-            let words = format!(
+            let arguments = format!(
                 "ycsb -o workload={letter} --clients 2 --transactions 20 --protocol {protocol}"
             );
-            let run = bench.run(&words, 40);
-            let found = run.shares.last().expect("counted");
-            assert_eq!(found.part, found.whole, "{words}");
+            let run = bench.run(&arguments, 40);
+            let share = run.shares.last().expect("a share");
+            assert_eq!(share.part, share.whole, "{arguments}");
         }
     }
     ok(&bench.prony("check ycsb"));
@@ -119,10 +124,10 @@ fn ycsb(bench: &Bench) {
 
 #[test]
 fn other_versions_of_mysql_and_mariadb() {
-    for (place, server) in named("PRONY_TEST_MYSQL").into_iter().enumerate() {
-        let name = format!("prony_other_mysql_{place}_{}", std::process::id());
+    for (index, server) in server_urls("PRONY_TEST_MYSQL").into_iter().enumerate() {
+        let name = format!("prony_other_mysql_{index}_{}", std::process::id());
         let mut root = control(&server);
-        let version = root.parameter("server_version").expect("it says");
+        let version = root.parameter("server_version").expect("a version");
         let version = version.to_owned();
         eprintln!("{version}");
         root.execute(&format!("create database {name}"))
@@ -142,26 +147,30 @@ fn other_versions_of_mysql_and_mariadb() {
     }
 }
 
-/// Runs the sysbench command line with its own login options.
+/// Runs `prony sysbench` with sysbench's login options.
 fn sysbench(bench: &Bench, server: &str, database: &str) {
-    let place = server.trim_start_matches("mysql://").trim_end_matches('/');
-    let (user, place) = place.split_once('@').expect("an account in the URL");
-    let (host, port) = place.split_once(':').expect("a port in the URL");
+    let authority = server.trim_start_matches("mysql://").trim_end_matches('/');
+    let (user, address) = authority.split_once('@').expect("an account in the URL");
+    let (host, port) = address.split_once(':').expect("a port in the URL");
     let login = format!(
         "sysbench --mysql-user={user} --mysql-host={host} --mysql-port={port} \
          --mysql-db={database} --tables=2 --table-size=500 --threads=4"
     );
-    let sysbench_stdout =
-        |words: &str| ok(&bench.command(&format!("{login} {words}")).output().unwrap());
+    let sysbench_stdout = |arguments: &str| {
+        ok(&bench
+            .command(&format!("{login} {arguments}"))
+            .output()
+            .unwrap())
+    };
     let prepared = sysbench_stdout("oltp_read_write prepare");
     assert!(
         prepared.contains("Creating a secondary index on 'sbtest2'"),
         "{prepared}"
     );
-    let ran = sysbench_stdout("--events=50 --time=60 oltp_read_write run");
+    let output = sysbench_stdout("--events=50 --time=60 oltp_read_write run");
     assert!(
-        ran.contains("transactions:                        50"),
-        "{ran}"
+        output.contains("transactions:                        50"),
+        "{output}"
     );
     let cleaned = sysbench_stdout("oltp_read_write cleanup");
     assert!(cleaned.contains("Dropping table 'sbtest1'"), "{cleaned}");
@@ -169,19 +178,22 @@ fn sysbench(bench: &Bench, server: &str, database: &str) {
 
 #[test]
 fn other_versions_of_postgresql() {
-    for (place, server) in named("PRONY_TEST_POSTGRES").into_iter().enumerate() {
-        let name = format!("prony_other_postgres_{place}_{}", std::process::id());
+    for (index, server) in server_urls("PRONY_TEST_POSTGRES").into_iter().enumerate() {
+        let name = format!("prony_other_postgres_{index}_{}", std::process::id());
         let mut root = control(&server);
-        eprintln!("{}", root.parameter("server_version").expect("it says"));
+        eprintln!("{}", root.parameter("server_version").expect("a version"));
         root.execute(&format!("create database {name}"))
             .expect("a database");
         let url = server.replacen("@/postgres?", &format!("@/{name}?"), 1);
-        assert_ne!(url, server, "not like postgresql://USER@/postgres?host=…");
+        assert_ne!(
+            url, server,
+            "the URL must have the form postgresql://USER@/postgres?host=…"
+        );
         let bench = Bench::new(url, &name);
         ok(&bench.prony("load tpcb --scale 2 --jobs 2"));
         for protocol in ["simple", "extended", "prepared"] {
-            let words = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
-            let server = bench.run(&words, 100).server;
+            let arguments = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
+            let server = bench.run(&arguments, 100).server;
             assert_eq!(server.known_engine(), Some(prony_store::Engine::PostgreSql));
         }
         ok(&bench.prony("check tpcb"));

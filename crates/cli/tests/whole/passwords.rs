@@ -1,5 +1,4 @@
-//! Passwords, from whatever source, appear in no output, no stored file and no process title;
-//! neither the right one nor a wrong one.
+//! Right and wrong passwords from any source appear in no output, stored file or process title.
 
 use crate::common::{Bench, assert_hidden, files, ok, signal, start_run, stderr_text};
 use prony_server::embedded::shared_postgres;
@@ -37,19 +36,19 @@ impl<'a> PasswordBench<'a> {
         PasswordBench { bench, home }
     }
 
-    /// The command, with the password from this source.
-    fn command(&self, words: &str, source: PasswordSource, password: &str) -> Command {
+    /// The command with the password from `source`.
+    fn command(&self, arguments: &str, source: PasswordSource, password: &str) -> Command {
         let port = shared_postgres().port();
-        let rest = format!("127.0.0.1:{port}/secrecy");
-        let mut command = self.bench.command(words);
+        let address = format!("127.0.0.1:{port}/secrecy");
+        let mut command = self.bench.command(arguments);
         let url = match source {
-            PasswordSource::Uri => format!("postgres://postgres:{password}@{rest}"),
+            PasswordSource::Uri => format!("postgres://postgres:{password}@{address}"),
             PasswordSource::Conninfo => format!(
                 "host=127.0.0.1 port={port} dbname=secrecy user=postgres password='{password}'"
             ),
             PasswordSource::Environment => {
                 command.env("PGPASSWORD", password);
-                format!("postgres://postgres@{rest}")
+                format!("postgres://postgres@{address}")
             }
             PasswordSource::Passfile => {
                 let path = self.home.join(".pgpass");
@@ -62,7 +61,7 @@ impl<'a> PasswordBench<'a> {
                     .expect("a file");
                 writeln!(file, "127.0.0.1:{port}:*:postgres:{password}").expect("writes");
                 command.env("HOME", &self.home);
-                format!("postgres://postgres@{rest}")
+                format!("postgres://postgres@{address}")
             }
         };
         command.args(["--url", &url]);
@@ -77,25 +76,28 @@ impl Drop for PasswordBench<'_> {
 }
 
 #[test]
-fn a_password_appears_nowhere() {
+fn a_right_password_appears_nowhere() {
     let bench = Bench::new("secrecy");
     let logins = PasswordBench::new(&bench);
     ok(&bench.prony("load tpcb --scale 1"));
     for source in PASSWORD_SOURCES {
-        let words = "run select-only --clients 2 --transactions 5 --json";
-        let output = logins.command(words, source, &bench.password).output();
+        let arguments = "run select-only --clients 2 --transactions 5 --json";
+        let output = logins.command(arguments, source, &bench.password).output();
         ok(&bench.assert_no_password(output.expect("it starts")));
 
-        // During the run: the process title, the first lines, the journal. Then its partial result.
-        let words = "run select-only --clients 2 --duration 5m";
-        let (child, early) = start_run(logins.command(words, source, &bench.password));
-        assert!(!early.contains(&bench.password), "{source:?}: {early}");
+        // Check the process title, the first lines and the journal during the run, then its partial result.
+        let arguments = "run select-only --clients 2 --duration 5m";
+        let (child, first_lines) = start_run(logins.command(arguments, source, &bench.password));
+        assert!(
+            !first_lines.contains(&bench.password),
+            "{source:?}: {first_lines}"
+        );
         let title = std::fs::read(format!("/proc/{}/cmdline", child.id())).expect("its title");
         let title = String::from_utf8_lossy(&title);
         assert!(title.contains("select-only\0"), "{title}");
         assert!(!title.contains(&bench.password), "{source:?}: {title}");
         let journal = files(&bench.home.join("runs"));
-        assert!(!journal.is_empty(), "there is something to look at");
+        assert!(!journal.is_empty(), "there is no journal");
         signal(&child, "-INT");
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
@@ -106,8 +108,8 @@ fn a_password_appears_nowhere() {
         1 + 2 * PASSWORD_SOURCES.len(),
         "{stored}"
     );
-    for words in ["show last", "show last --json", "show last --csv"] {
-        ok(&bench.local(words));
+    for arguments in ["show last", "show last --json", "show last --csv"] {
+        ok(&bench.local(arguments));
     }
 }
 
@@ -115,7 +117,7 @@ fn a_password_appears_nowhere() {
 fn a_wrong_password_appears_nowhere() {
     let bench = Bench::new("secrecy_wrong");
     let logins = PasswordBench::new(&bench);
-    let wrong = "gehe1m-aus-Paris";
+    let wrong_password = "gehe1m-aus-Paris";
     for source in PASSWORD_SOURCES {
         for command in [
             "run tpcb --duration 1s",
@@ -123,7 +125,7 @@ fn a_wrong_password_appears_nowhere() {
             "load tpcb",
         ] {
             let output = logins
-                .command(command, source, wrong)
+                .command(command, source, wrong_password)
                 .output()
                 .expect("it starts");
             assert_eq!(
@@ -133,7 +135,7 @@ fn a_wrong_password_appears_nowhere() {
                 stderr_text(&output)
             );
             assert!(output.stdout.is_empty());
-            assert_hidden(wrong, &output, &bench.home);
+            assert_hidden(wrong_password, &output, &bench.home);
             let stderr = stderr_text(&output);
             assert!(
                 stderr.contains("password authentication failed"),

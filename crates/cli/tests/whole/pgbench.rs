@@ -1,30 +1,30 @@
-//! The installed pgbench on tables that `prony load` made, and Prony on tables that pgbench made.
+//! The installed pgbench on tables created by `prony load`, and Prony on tables created by pgbench.
 
 use crate::common::{Bench, ok};
 use prony_server::embedded;
 use std::process::Command;
 
-/// Runs the installed pgbench, which must succeed.
-fn pgbench(bench: &Bench, words: &str) {
-    let beside = embedded::find()
+/// Runs the installed pgbench; asserts that it succeeds.
+fn pgbench(bench: &Bench, arguments: &str) {
+    let path = embedded::find()
         .expect("a PostgreSQL")
         .bin_dir
         .join("pgbench");
-    let program = if beside.exists() {
-        beside
+    let program = if path.exists() {
+        path
     } else {
         "pgbench".into()
     };
     let output = Command::new(program)
-        .args(words.split_whitespace())
+        .args(arguments.split_whitespace())
         .arg(&bench.socket_url)
         .output()
         .expect("pgbench is installed");
     ok(&output);
 }
 
-/// `prony check` passes, and finds `history` rows in the history.
-fn checked(bench: &Bench, history: u64) {
+/// Asserts that `prony check` passes and the history has `history` rows.
+fn assert_checked(bench: &Bench, history: u64) {
     let shown = ok(&bench.prony("check tpcb"));
     assert!(shown.contains("balances-accounts-history"), "{shown}");
     let rows = bench
@@ -34,28 +34,28 @@ fn checked(bench: &Bench, history: u64) {
 }
 
 #[test]
-fn pgbench_on_our_tables() {
+fn pgbench_runs_on_tables_of_prony() {
     let bench = Bench::new("ours");
     ok(&bench.prony("load tpcb --scale 1"));
     pgbench(&bench, "-n -S -c 2 -t 100");
     pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
-    checked(&bench, 100);
+    assert_checked(&bench, 100);
     // pgbench's own check of the tables and its vacuum succeed too.
     pgbench(&bench, "-b tpcb-like -c 2 -t 10");
     ok(&bench.prony("check tpcb"));
 }
 
 #[test]
-fn prony_on_tables_of_pgbench() {
+fn prony_runs_on_tables_of_pgbench() {
     let bench = Bench::new("theirs");
     pgbench(&bench, "-i -q -s 2");
-    checked(&bench, 0);
+    assert_checked(&bench, 0);
     for workload in ["tpcb", "simple-update", "select-only"] {
         let run = bench.run(&format!("run {workload} --clients 4 --transactions 25"));
         assert_eq!(run.measured.kinds[0].committed, 100);
         assert_eq!(run.workload.scale, 2);
     }
     pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
-    checked(&bench, 300);
+    assert_checked(&bench, 300);
     ok(&bench.prony("clean tpcb"));
 }

@@ -1,8 +1,7 @@
-//! A relay between the program and a server that can stop forwarding without closing anything, like a
-//! firewall that forgets its connections, or close the connections through it.
+//! A TCP relay between the program and a server. It can stop forwarding without closing connections, like a
+//! firewall that drops its connection table, or close them.
 //!
-//! In: the server's port. Out: a port of its own. Must never: change a byte, or hold one back unless
-//! requested.
+//! In: the server's port. Out: the relay's port. Must never: change data, or delay it unless requested.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -11,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a thread checks whether to continue.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The interval at which threads poll the relay's state.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A relay on the loopback address.
 pub struct Relay {
@@ -23,16 +22,19 @@ pub struct Relay {
 
 #[derive(Default)]
 struct State {
+    /// No connection is forwarded.
     frozen: AtomicBool,
+    /// New connections are closed at once.
     down: AtomicBool,
-    over: AtomicBool,
+    /// All threads end.
+    is_dropped: AtomicBool,
     /// The two sockets of each connection: the program's and the server's.
     open: Mutex<Vec<[TcpStream; 2]>>,
-    /// Bytes from the program to the server.
+    /// Number of bytes sent by the program to the server.
     sent: AtomicU64,
     /// Number of accepted connections.
     connections: AtomicU64,
-    /// The first `forgotten` connections are not forwarded.
+    /// Connections up to this number are not forwarded.
     forgotten: AtomicU64,
 }
 
@@ -45,7 +47,7 @@ impl Relay {
         let shared = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                if shared.over.load(Ordering::Relaxed) {
+                if shared.is_dropped.load(Ordering::Relaxed) {
                     return;
                 }
                 let number = shared.connections.fetch_add(1, Ordering::Relaxed) + 1;
@@ -54,7 +56,7 @@ impl Relay {
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else {
                     continue;
                 };
-                let mut open = shared.open.lock().expect("nobody panics with it");
+                let mut open = shared.open.lock().expect("not poisoned");
                 if shared.down.load(Ordering::Relaxed) {
                     continue;
                 }
@@ -66,23 +68,23 @@ impl Relay {
         Relay { port, state }
     }
 
-    /// From now on nothing is forwarded and nothing closed. New connections are accepted.
+    /// Stops forwarding on all connections without closing them; new ones are still accepted.
     pub fn freeze(&self) {
         self.state.frozen.store(true, Ordering::Relaxed);
     }
 
-    /// From now on nothing of the open connections is forwarded, and none is closed; new ones work.
+    /// Stops forwarding on the open connections without closing them; new ones are forwarded.
     pub fn forget(&self) {
         let connections = self.connections();
         self.state.forgotten.store(connections, Ordering::Relaxed);
     }
 
-    /// Like [`Relay::forget`], and also closes the server's sides.
+    /// Like [`Relay::forget`], but also closes the connections to the server.
     pub fn forget_and_close(&self) {
         self.forget();
         // Let the data being forwarded finish first.
-        thread::sleep(10 * LOOK_EVERY);
-        let open = self.state.open.lock().expect("nobody panics with it");
+        thread::sleep(10 * POLL_INTERVAL);
+        let open = self.state.open.lock().expect("not poisoned");
         for [_, server] in open.iter() {
             let _ = server.shutdown(Shutdown::Both);
         }
@@ -90,60 +92,64 @@ impl Relay {
 
     /// Closes all connections.
     pub fn cut(&self) {
-        let mut open = self.state.open.lock().expect("nobody panics with it");
+        let mut open = self.state.open.lock().expect("not poisoned");
         for end in open.drain(..).flatten() {
             let _ = end.shutdown(Shutdown::Both);
         }
     }
 
-    /// Closes all connections, and new ones at once, until [`Relay::restore`] is called.
+    /// Closes all connections, and closes new ones at once until [`Relay::restore`] is called.
     pub fn take_down(&self) {
         self.state.down.store(true, Ordering::Relaxed);
         self.cut();
     }
 
-    /// Relays again.
+    /// Accepts new connections again after [`Relay::take_down`].
     pub fn restore(&self) {
         self.state.down.store(false, Ordering::Relaxed);
     }
 
-    /// Number of accepted connections.
+    /// Returns the number of accepted connections.
     pub fn connections(&self) -> u64 {
         self.state.connections.load(Ordering::Relaxed)
     }
 
     /// Waits until the program has sent `bytes` bytes.
-    pub fn until_sent(&self, bytes: u64) {
-        let begun = Instant::now();
+    pub fn wait_until_sent(&self, bytes: u64) {
+        let started = Instant::now();
         while self.state.sent.load(Ordering::Relaxed) < bytes {
             assert!(
-                begun.elapsed() < crate::common::WAIT_TIMEOUT,
-                "it sends less"
+                started.elapsed() < crate::common::WAIT_TIMEOUT,
+                "the program sends less"
             );
-            thread::sleep(LOOK_EVERY);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        self.state.over.store(true, Ordering::Relaxed);
+        self.state.is_dropped.store(true, Ordering::Relaxed);
         // Wakes the accepting thread.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 }
 
-/// Forwards in one direction, until a side closes or the relay is dropped.
+/// Forwards data in one direction until a side closes or the relay is dropped. `counts`: the bytes are added
+/// to [`State::sent`].
 fn pump(from: &TcpStream, to: &TcpStream, state: &Arc<State>, number: u64, counts: bool) {
-    let (mut from, mut to) = (from.try_clone().expect("it"), to.try_clone().expect("it"));
+    let (mut from, mut to) = (
+        from.try_clone().expect("a socket"),
+        to.try_clone().expect("a socket"),
+    );
     let state = Arc::clone(state);
-    from.set_read_timeout(Some(LOOK_EVERY)).expect("a limit");
+    from.set_read_timeout(Some(POLL_INTERVAL)).expect("a limit");
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
-        while !state.over.load(Ordering::Relaxed) {
+        while !state.is_dropped.load(Ordering::Relaxed) {
             let is_forgotten = number <= state.forgotten.load(Ordering::Relaxed);
             if is_forgotten || state.frozen.load(Ordering::Relaxed) {
-                thread::sleep(LOOK_EVERY);
+                thread::sleep(POLL_INTERVAL);
                 continue;
             }
             let count = match from.read(&mut buffer) {

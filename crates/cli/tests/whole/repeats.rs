@@ -18,7 +18,7 @@ protocol = \"simple\"
 [variants.prepared]
 ";
 
-/// A loaded database, and a file with a plan for it.
+/// A loaded database, and the path of a file with this plan.
 fn loaded(name: &str, plan: &str) -> (Bench, String) {
     let bench = Bench::new(name);
     ok(&bench.prony("load select-only --scale 1"));
@@ -27,20 +27,24 @@ fn loaded(name: &str, plan: &str) -> (Bench, String) {
     (bench, path.display().to_string())
 }
 
-/// All stored runs, in the order of execution.
-fn stored(bench: &Bench) -> Vec<Run> {
+/// Loads all stored runs in the order of execution.
+fn stored_runs(bench: &Bench) -> Vec<Run> {
     let store = RunStore::open(Some(&bench.home)).expect("a store");
-    let listed = store.list(&RunFilter::default()).expect("a listing").runs;
-    let mut runs: Vec<Run> = listed
+    let summaries = store.list(&RunFilter::default()).expect("a listing").runs;
+    let mut runs: Vec<Run> = summaries
         .iter()
-        .map(|run| store.load(&run.id).expect("a document"))
+        .map(|summary| store.load(&summary.id).expect("a document"))
         .collect();
-    runs.sort_by_key(|run| run.experiment.as_ref().map(|of| of.position));
+    runs.sort_by_key(|run| {
+        run.experiment
+            .as_ref()
+            .map(|experiment| experiment.position)
+    });
     runs
 }
 
 #[test]
-fn variants_are_run_in_turn_as_one_experiment() {
+fn variants_are_run_interleaved_as_one_experiment() {
     let (bench, plan) = loaded("variants", PLAN);
     let output = bench.prony(&format!("run {plan} --order interleaved"));
     let (printed, messages) = (ok(&output), stderr_text(&output));
@@ -52,46 +56,50 @@ fn variants_are_run_in_turn_as_one_experiment() {
     ] {
         assert!(messages.contains(line), "{line}:\n{messages}");
     }
-    let runs = stored(&bench);
+    let runs = stored_runs(&bench);
     assert_eq!(runs.len(), 4);
     for (run, protocol) in runs
         .iter()
         .zip(["simple", "prepared", "prepared", "simple"])
     {
-        let of = run.experiment.as_ref().expect("it belongs to one");
+        let experiment = run.experiment.as_ref().expect("an experiment");
         assert_eq!(
-            (&of.id, of.runs, of.order),
+            (&experiment.id, experiment.runs, experiment.order),
             (&runs[0].id, 4, prony_store::Order::Interleaved)
         );
-        assert_eq!(of.variants, ["simple", "prepared"], "the plan's order");
         assert_eq!(
-            (of.variant.as_str(), run.drive.protocol),
+            experiment.variants,
+            ["simple", "prepared"],
+            "the plan's order"
+        );
+        assert_eq!(
+            (experiment.variant.as_str(), run.drive.protocol),
             (protocol, Choice::from_name(protocol))
         );
         assert_eq!(run.state, RunState::Complete);
         assert_eq!(run.measured.kinds[0].committed, 80);
-        assert!(printed.contains(&run.id), "a line each:\n{printed}");
-        let given = &run.request["given"];
-        assert_eq!(given["experiment.order"]["place"], "--order");
-        let place = given["run.protocol"]["place"].as_str();
-        assert_eq!(place.is_some(), protocol == "simple", "{given}");
+        assert!(printed.contains(&run.id), "a line per run:\n{printed}");
+        let settings = &run.request["given"];
+        assert_eq!(settings["experiment.order"]["place"], "--order");
+        let source = settings["run.protocol"]["place"].as_str();
+        assert_eq!(source.is_some(), protocol == "simple", "{settings}");
     }
-    let compare = format!("prony compare {}", runs[0].id);
+    let compare_command = format!("prony compare {}", runs[0].id);
     assert!(
-        printed.contains("4 runs, interleaved order") && printed.contains(&compare),
+        printed.contains("4 runs, interleaved order") && printed.contains(&compare_command),
         "{printed}"
     );
-    // The printed command works: the variants differ on purpose.
-    let beside = ok(&bench.local(&format!("compare {}", runs[0].id)));
+    // The printed command succeeds: differences between the variants are intended.
+    let comparison = ok(&bench.local(&format!("compare {}", runs[0].id)));
     assert!(
-        beside.starts_with("COMPARABLE, WITH ")
-            && beside.contains("this is what the experiment varied"),
-        "{beside}"
+        comparison.starts_with("COMPARABLE, WITH ")
+            && comparison.contains("this is what the experiment varied"),
+        "{comparison}"
     );
     for part in ["A  simple, 2 runs", "B  prepared, 2 runs", "B against A"] {
-        assert!(beside.contains(part), "{part}:\n{beside}");
+        assert!(comparison.contains(part), "{part}:\n{comparison}");
     }
-    assert!(!beside.contains("Why they do not"), "{beside}");
+    assert!(!comparison.contains("Why they do not"), "{comparison}");
     let listed = ok(&bench.local("runs"));
     assert!(
         listed.contains("1/4 simple") && listed.contains("3/4 prepared"),
@@ -100,30 +108,33 @@ fn variants_are_run_in_turn_as_one_experiment() {
 }
 
 #[test]
-fn repeats_of_a_workload_print_one_document_a_line() {
+fn json_output_of_repeats_has_one_document_per_line() {
     let (bench, _) = loaded("repeated", PLAN);
-    let words = "run select-only --clients 1 --transactions 20 --repeats 3 --json";
-    let printed = ok(&bench.prony(words));
+    let arguments = "run select-only --clients 1 --transactions 20 --repeats 3 --json";
+    let printed = ok(&bench.prony(arguments));
     let runs: Vec<Run> = printed
         .lines()
         .map(|line| serde_json::from_str(line).expect("a document in a line"))
         .collect();
-    assert_eq!(runs, stored(&bench));
+    assert_eq!(runs, stored_runs(&bench));
     let repeats: Vec<u32> = runs
         .iter()
-        .map(|run| run.experiment.as_ref().expect("one").repeat)
+        .map(|run| run.experiment.as_ref().expect("an experiment").repeat)
         .collect();
     assert_eq!(repeats, [1, 2, 3]);
     let seeds: std::collections::BTreeSet<u64> = runs.iter().map(|run| run.drive.seed).collect();
-    assert_eq!(seeds.len(), 3, "each run has its own");
-    let once = ok(&bench.prony("run select-only --transactions 20 --repeats 1"));
-    assert!(once.contains("Stored in"), "a run as any other:\n{once}");
+    assert_eq!(seeds.len(), 3, "each run has its own seed");
+    let single_run = ok(&bench.prony("run select-only --transactions 20 --repeats 1"));
+    assert!(
+        single_run.contains("Stored in"),
+        "like a run without repeats:\n{single_run}"
+    );
     let unstored = ok(&bench.prony("run select-only --transactions 20 --repeats 2 --no-store"));
     assert!(
         unstored.contains("2 runs") && !unstored.contains("prony compare"),
         "{unstored}"
     );
-    assert_eq!(stored(&bench).len(), 4);
+    assert_eq!(stored_runs(&bench).len(), 4);
 }
 
 #[test]
@@ -131,8 +142,11 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
     let plan = PLAN.replace("repeats = 2", "repeats = 3\norder = \"random\"");
     let (bench, plan) = loaded("shuffled", &plan);
     let order = |runs: &[Run]| {
-        let each = runs.iter().map(|run| run.experiment.clone().expect("one"));
-        each.map(|of| (of.variant, of.repeat, of.order_seed))
+        let experiments = runs
+            .iter()
+            .map(|run| run.experiment.clone().expect("an experiment"));
+        experiments
+            .map(|experiment| (experiment.variant, experiment.repeat, experiment.order_seed))
             .collect::<Vec<_>>()
     };
     let printed = ok(&bench.prony(&format!("run {plan} --seed 11 --json")));
@@ -147,14 +161,14 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
         first.iter().all(|(_, _, seed)| *seed == Some(11)),
         "{first:?}"
     );
-    let again = ok(&bench.prony(&format!("run {plan} --seed 11 --json")));
-    assert_eq!(first, order(&parse(&again)));
+    let repeated = ok(&bench.prony(&format!("run {plan} --seed 11 --json")));
+    assert_eq!(first, order(&parse(&repeated)));
 }
 
 #[test]
 fn a_failing_command_between_runs_ends_the_experiment() {
-    // It is executed before the second and the third run, and fails before the third; its password
-    // appears nowhere.
+    // The command is executed before the second and the third run, and fails before the third. Its password
+    // must not be printed or stored.
     let log = std::env::temp_dir().join(format!("prony-log-between-{}", std::process::id()));
     let between = format!(
         "between = \"echo $PRONY_VARIANT/$PRONY_REPEAT >> {0}; test $(wc -l < {0}) -lt 2 # hunter2\"",
@@ -172,10 +186,10 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     assert!(!messages.contains("hunter2"), "{messages}");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("2 of 4 runs"), "{printed}");
-    let asked = std::fs::read_to_string(&log).expect("it ran");
-    assert_eq!(asked, "prepared/1\nprepared/2\n");
+    let calls = std::fs::read_to_string(&log).expect("it ran");
+    assert_eq!(calls, "prepared/1\nprepared/2\n");
     let _ = std::fs::remove_file(&log);
-    let runs = stored(&bench);
+    let runs = stored_runs(&bench);
     assert_eq!(runs.len(), 2);
     assert!(
         !serde_json::to_string(&runs[1])
@@ -184,12 +198,14 @@ fn a_failing_command_between_runs_ends_the_experiment() {
     );
 }
 
-fn start(bench: &Bench, plan: &str, more: &str) -> Command {
-    let mut command = bench.command(&format!("run {plan} {more}"));
+/// The command that runs a plan with additional `options`.
+fn run_command(bench: &Bench, plan: &str, options: &str) -> Command {
+    let mut command = bench.command(&format!("run {plan} {options}"));
     command.args(["--url", &bench.url]);
     command
 }
 
+/// Waits for the end of a command; returns its exit code and stdout.
 fn end(child: Child, bench: &Bench) -> (Option<i32>, String) {
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -202,7 +218,7 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
         "interrupted",
         &PLAN.replace("transactions = 40", "duration = \"5m\""),
     );
-    let (child, messages) = start_run(start(&bench, &plan, ""));
+    let (child, messages) = start_run(run_command(&bench, &plan, ""));
     assert!(messages.contains("run 1 of 4"), "{messages}");
     signal(&child, "-INT");
     let (code, printed) = end(child, &bench);
@@ -212,7 +228,7 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
         "{printed}"
     );
     assert!(!printed.contains("prony compare"), "{printed}");
-    let runs = stored(&bench);
+    let runs = stored_runs(&bench);
     assert_eq!((runs.len(), runs[0].state), (1, RunState::Partial));
 }
 
@@ -220,48 +236,55 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
 fn signals_and_kills_in_the_pause_keep_earlier_runs() {
     let paused = PLAN.replace("repeats = 2", "repeats = 2\npause = \"10m\"");
     let (bench, plan) = loaded("paused", &paused);
-    for (name, codes) in [("-TERM", Some(143)), ("-KILL", None)] {
-        let before = stored(&bench).len();
-        let mut command = start(&bench, &plan, "--progress 0s");
+    for (name, expected) in [("-TERM", Some(143)), ("-KILL", None)] {
+        let before = stored_runs(&bench).len();
+        let mut command = run_command(&bench, &plan, "--progress 0s");
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let child = command.spawn().expect("it starts");
-        let began = Instant::now();
-        // The first run's document is stored: what follows is the pause.
-        while stored(&bench)
+        let started = Instant::now();
+        // The pause begins when the document of the first run is stored.
+        while stored_runs(&bench)
             .iter()
             .filter(|run| run.state == RunState::Complete)
             .count()
             == before
         {
-            assert!(began.elapsed() < WAIT_TIMEOUT, "it takes too long");
+            assert!(started.elapsed() < WAIT_TIMEOUT, "it takes too long");
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
         signal(&child, name);
         let (code, printed) = end(child, &bench);
-        assert_eq!(code, codes, "{printed}");
-        let runs = stored(&bench);
+        assert_eq!(code, expected, "{printed}");
+        let runs = stored_runs(&bench);
         assert_eq!(runs.len(), before + 1);
-        assert_eq!(runs[before].experiment.as_ref().expect("one").runs, 4);
+        assert_eq!(
+            runs[before]
+                .experiment
+                .as_ref()
+                .expect("an experiment")
+                .runs,
+            4
+        );
     }
 }
 
 #[test]
-fn mistakes_of_all_variants_are_reported_before_anything_runs() {
-    let wrong = PLAN.replace("protocol = \"simple\"", "protocol = \"simpel\"")
+fn errors_of_all_variants_are_reported_before_the_first_run() {
+    let invalid_plan = PLAN.replace("protocol = \"simple\"", "protocol = \"simpel\"")
         + "[variants.third.workload]\nname = \"select-olny\"\n[variants.forth.workload]\nbogus = 3\n";
-    let (bench, plan) = loaded("mistakes", &wrong);
-    for words in [format!("plan check {plan}"), format!("run {plan}")] {
-        let output = bench.local(&words);
+    let (bench, plan) = loaded("mistakes", &invalid_plan);
+    for arguments in [format!("plan check {plan}"), format!("run {plan}")] {
+        let output = bench.local(&arguments);
         assert_eq!(output.status.code(), Some(2));
         let messages = stderr_text(&output);
-        for what in [
+        for part in [
             "did you mean \"simple\"?",
             "did you mean \"select-only\"?",
             "bogus",
             "(variant forth)",
         ] {
-            assert!(messages.contains(what), "{what}:\n{messages}");
+            assert!(messages.contains(part), "{part}:\n{messages}");
         }
     }
-    assert_eq!(stored(&bench).len(), 0);
+    assert_eq!(stored_runs(&bench).len(), 0);
 }

@@ -1,42 +1,42 @@
-//! Published scenarios, at a tiny fraction of their size, on real servers.
+//! `prony reproduce` on real servers, at a small fraction of the scenarios' size.
 
-use crate::common::{Bench, WAIT_TIMEOUT, document, last, number, ok, stderr_text};
+use crate::common::{Bench, WAIT_TIMEOUT, document, last_run, number, ok, stderr_text};
 use crate::maria;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Choice, Run};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// The scenario recorded in a run.
+/// Returns the scenario recorded in a run.
 fn stored_scenario(run: &Run) -> &prony_store::Scenario {
-    run.scenario.as_ref().expect("noted")
+    run.scenario.as_ref().expect("a scenario")
 }
 
-/// The text on one line, with single spaces.
+/// Joins the lines of a text, with single spaces.
 fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Runs a command with further arguments that may contain spaces.
-fn prony_with(bench: &Bench, words: &str, more: &[&str]) -> Output {
-    let mut command = bench.command(words);
-    command.args(["--url", &bench.url]).args(more);
+/// Runs a command with additional arguments that may contain spaces.
+fn prony_with(bench: &Bench, arguments: &str, additional: &[&str]) -> Output {
+    let mut command = bench.command(arguments);
+    command.args(["--url", &bench.url]).args(additional);
     bench.assert_no_password(command.output().expect("it starts"))
 }
 
 #[test]
 fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     let bench = Bench::new("scenario_tpcb");
-    let called = bench.home.join("called");
-    let restart = format!("echo called >> '{}' && echo heard", called.display());
-    let words = "reproduce tpcb-cached --shrink 1/2000 --minutes 0.05 --clients 3 --cleanup";
-    let output = prony_with(&bench, words, &["--restart-command", &restart]);
+    let call_log = bench.home.join("called");
+    let restart = format!("echo called >> '{}' && echo heard", call_log.display());
+    let arguments = "reproduce tpcb-cached --shrink 1/2000 --minutes 0.05 --clients 3 --cleanup";
+    let output = prony_with(&bench, arguments, &["--restart-command", &restart]);
     let (result, progress) = (ok(&output), stderr_text(&output));
     assert_eq!(
-        std::fs::read_to_string(&called).expect("it was called"),
+        std::fs::read_to_string(&call_log).expect("it was called"),
         "called\n"
     );
-    // Nothing was restarted, and Prony detects that. What the command prints is not part of the
+    // Prony detects that the command did not restart the server. The command's output is not part of the
     // result.
     assert!(
         progress.contains("heard\n") && !result.contains("heard"),
@@ -62,7 +62,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     assert!(shown.contains("latency stddev 13.6 "), "{shown}");
     assert!(shown.contains("clients 256 clients 3 clients"), "{shown}");
     assert!(shown.contains("measured 65 min 3 s"), "{shown}");
-    // The tables of the workload, and no others.
+    // Only the size of the workload's tables is reported.
     assert!(
         shown.contains("scale 2, 3") && !shown.contains("whole database"),
         "{shown}"
@@ -71,12 +71,12 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
         shown.contains("caches restarted before the load not restarted"),
         "{shown}"
     );
-    let again = single_spaced(&ok(&bench.local("show last")));
+    let stored_view = single_spaced(&ok(&bench.local("show last")));
     assert!(
-        again.contains("Against the scenario tpcb-cached"),
-        "{again}"
+        stored_view.contains("Against the scenario tpcb-cached"),
+        "{stored_view}"
     );
-    let run = last(&bench);
+    let run = last_run(&bench);
     assert_eq!(
         (run.workload.name.as_str(), run.workload.scale),
         ("tpcb", 2)
@@ -88,15 +88,15 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
         (0.0005, Some(16))
     );
     assert!(scenario.loaded && scenario.prewarmed && scenario.cold && !scenario.restarted);
-    let left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
-    assert_eq!(number(&mut bench.control(), left), 0);
+    let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
+    assert_eq!(number(&mut bench.control(), tables_sql), 0);
 }
 
 #[test]
-fn a_tpcc_scenario_shows_its_metrics_beside_the_published_ones() {
+fn a_tpcc_scenario_is_compared_with_published_metrics() {
     let bench = Bench::new("scenario_tpcc");
-    let words = "reproduce tpcc-16vcpu-30pct --shrink 1/3200 --minutes 0.07 --clients 2 --json";
-    let run = document(&bench.prony(words));
+    let arguments = "reproduce tpcc-16vcpu-30pct --shrink 1/3200 --minutes 0.07 --clients 2 --json";
+    let run = document(&bench.prony(arguments));
     assert_eq!(
         (run.workload.name.as_str(), run.workload.scale),
         ("tpcc", 1)
@@ -108,7 +108,7 @@ fn a_tpcc_scenario_shows_its_metrics_beside_the_published_ones() {
     let names: Vec<&str> = scenario
         .published
         .iter()
-        .map(|one| one.name.name())
+        .map(|figure| figure.name.name())
         .collect();
     assert_eq!(names, ["NOPM", "TPM", "TPS"]);
     let shown = single_spaced(&ok(&bench.local("show last")));
@@ -120,8 +120,9 @@ fn a_tpcc_scenario_shows_its_metrics_beside_the_published_ones() {
 #[test]
 fn a_hot_set_scenario_counts_statements() {
     let bench = Bench::new("scenario_hot");
-    let words = "reproduce hotset-2c16g-0.05b-rw --shrink 1/1000 --minutes 0.05 --clients 2 --json";
-    let output = bench.prony(words);
+    let arguments =
+        "reproduce hotset-2c16g-0.05b-rw --shrink 1/1000 --minutes 0.05 --clients 2 --json";
+    let output = bench.prony(arguments);
     let run = document(&output);
     assert!(
         stderr_text(&output).contains("Vacuuming."),
@@ -142,12 +143,12 @@ fn a_hot_set_scenario_counts_statements() {
     let shown = single_spaced(&ok(&bench.local("show last")));
     assert!(shown.contains(&change), "{change}: {shown}");
     assert!(!shown.contains("whole database"), "{shown}");
-    // Only accounts of the hot set, and all branches.
-    let beyond = "SELECT count(*) FROM pgbench_history WHERE aid > 50000";
-    assert_eq!(number(&mut bench.control(), beyond), 0);
-    // The existing data is used again, and the script is where the plan says.
-    let words = "reproduce hotset-2c16g-0.05b-ro --shrink 1/1000 --minutes 0.02 --clients 2 --no-load --json";
-    let run = document(&bench.prony(words));
+    // Transactions use only accounts of the hot set.
+    let outside_sql = "SELECT count(*) FROM pgbench_history WHERE aid > 50000";
+    assert_eq!(number(&mut bench.control(), outside_sql), 0);
+    // --no-load uses the existing data; the script is stored at the path in the plan.
+    let arguments = "reproduce hotset-2c16g-0.05b-ro --shrink 1/1000 --minutes 0.02 --clients 2 --no-load --json";
+    let run = document(&bench.prony(arguments));
     assert!(!stored_scenario(&run).loaded);
     assert!(bench.home.join("scenarios/hot-set-ro.sql").is_file());
 }
@@ -155,8 +156,9 @@ fn a_hot_set_scenario_counts_statements() {
 #[test]
 fn the_index_insert_scenario_has_five_indexes() {
     let bench = Bench::new("scenario_index");
-    let words = "reproduce index-insert-only --shrink 1/25000 --minutes 0.02 --clients 2 --json";
-    let run = document(&bench.prony(words));
+    let arguments =
+        "reproduce index-insert-only --shrink 1/25000 --minutes 0.02 --clients 2 --json";
+    let run = document(&bench.prony(arguments));
     assert!(run.measured.kinds[0].committed > 0);
     let mut control = bench.control();
     let sql = "SELECT count(*) FROM pg_indexes WHERE tablename = 'pgbench_history'";
@@ -168,8 +170,8 @@ fn the_index_insert_scenario_has_five_indexes() {
 #[test]
 fn a_mysql_scenario_runs_on_mariadb() {
     let bench = maria::Bench::new("scenario");
-    let words = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --minutes 0.05 --clients 2";
-    let output = bench.prony(words);
+    let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --minutes 0.05 --clients 2";
+    let output = bench.prony(arguments);
     let shown = single_spaced(&ok(&output));
     assert!(shown.contains("reads 432,922 "), "{shown}");
     assert!(
@@ -187,7 +189,7 @@ fn a_mysql_scenario_runs_on_mariadb() {
 }
 
 #[test]
-fn clients_are_limited_by_the_server_and_cached_sizes_the_data() {
+fn the_server_limits_clients_and_cached_determines_the_scale() {
     let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions {
         max_connections: 20,
@@ -195,8 +197,8 @@ fn clients_are_limited_by_the_server_and_cached_sizes_the_data() {
     };
     let server = EmbeddedPostgres::start(&installation, &options).expect("a server");
     let bench = Bench::on(&server, "scenario_cap");
-    let words = "reproduce select-only-64vcpu --cached 100% --cached-of cache --minutes 0.05";
-    let output = bench.prony(words);
+    let arguments = "reproduce select-only-64vcpu --cached 100% --cached-of cache --minutes 0.05";
+    let output = bench.prony(arguments);
     let (shown, progress) = (single_spaced(&ok(&output)), stderr_text(&output));
     assert!(
         progress.contains("instead of 256: the server has no more free connections"),
@@ -206,54 +208,58 @@ fn clients_are_limited_by_the_server_and_cached_sizes_the_data() {
         progress.contains("of which 100 % fits into shared_buffers"),
         "{progress}"
     );
-    let run = last(&bench);
+    let run = last_run(&bench);
     assert!(
         (5..20).contains(&run.drive.clients),
         "{}",
         run.drive.clients
     );
-    let cached = run.cached.clone().expect("asked for");
+    let cached = run.cached.clone().expect("a cached share");
     assert_eq!((cached.share, cached.of.as_str()), (1.0, "shared_buffers"));
     assert_eq!(
         u64::from(run.workload.scale),
         (cached.of_bytes as f64 / 15.7e6).floor() as u64
     );
-    let asked = "Requested cached share 100.0 % was requested.";
-    assert!(shown.contains(asked), "{shown}");
+    let sentence = "Requested cached share 100.0 % was requested.";
+    assert!(shown.contains(sentence), "{shown}");
     assert!(shown.contains(" of the pages were found. "), "{shown}");
-    // The data has the expected size, within a tenth.
+    // The data has the expected size within 10 %.
     let sql = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relname ~ '^pgbench_[a-z]*$'";
     let size = number(&mut bench.control(), sql) as f64;
     assert!(
         (size / (f64::from(run.workload.scale) * 15.7e6) - 1.0).abs() < 0.1,
         "{size} {cached:?}"
     );
-    // A plain run reports the same about the existing data.
-    let words = "run select-only --clients 2 --duration 1s --expect-cached 30% --cached-of cache";
-    let own = single_spaced(&ok(&bench.prony(words)));
+    // `prony run` reports the cached share of existing data in the same way.
+    let arguments =
+        "run select-only --clients 2 --duration 1s --expect-cached 30% --cached-of cache";
+    let shown = single_spaced(&ok(&bench.prony(arguments)));
     assert!(
-        own.contains("Requested cached share 30.0 % was requested."),
-        "{own}"
+        shown.contains("Requested cached share 30.0 % was requested."),
+        "{shown}"
     );
-    assert!(own.contains("That does not match the request."), "{own}");
-    assert!(!own.contains("Against the scenario"), "{own}");
-    // What cannot be run is refused before the tables are replaced.
-    for (wrong, expected) in [
+    assert!(
+        shown.contains("That does not match the request."),
+        "{shown}"
+    );
+    assert!(!shown.contains("Against the scenario"), "{shown}");
+    // Invalid options are refused before the tables are replaced.
+    for (option, expected) in [
         ("--threads 0", "--threads"),
         ("--clients 5000", "the server has connections for"),
         ("--server-metrics foo", "--server-metrics"),
     ] {
-        let words = format!("reproduce select-only-64vcpu --shrink 1/15000 {wrong}");
-        let output = bench.prony(&words);
+        let arguments = format!("reproduce select-only-64vcpu --shrink 1/15000 {option}");
+        let output = bench.prony(&arguments);
         assert_eq!(
             output.status.code(),
             Some(2),
-            "{wrong}: {}",
+            "{option}: {}",
             stderr_text(&output)
         );
         assert!(
             stderr_text(&output).contains(expected),
-            "{wrong}: {}",
+            "{option}: {}",
             stderr_text(&output)
         );
     }
@@ -262,30 +268,33 @@ fn clients_are_limited_by_the_server_and_cached_sizes_the_data() {
         "SELECT count(*) FROM pgbench_branches",
     );
     assert_eq!(branches, u64::from(run.workload.scale));
-    restarted(&bench, &server);
+    assert_restart_detected(&bench, &server);
 }
 
-/// A real restart makes the caches cold.
-fn restarted(bench: &Bench, server: &EmbeddedPostgres) {
-    let (asked, done) = (bench.home.join("asked"), bench.home.join("done"));
+/// Asserts that a run records a restart of the server by the restart command.
+fn assert_restart_detected(bench: &Bench, server: &EmbeddedPostgres) {
+    let (requested, done) = (bench.home.join("requested"), bench.home.join("done"));
     let wait = format!(
         "touch '{}'; until [ -e '{}' ]; do sleep 0.05; done",
-        asked.display(),
+        requested.display(),
         done.display()
     );
-    let words = "reproduce tpcb-cached --shrink 1/4000 --minutes 0.02 --clients 2 --json";
-    let mut command = bench.command(words);
+    let arguments = "reproduce tpcb-cached --shrink 1/4000 --minutes 0.02 --clients 2 --json";
+    let mut command = bench.command(arguments);
     command.args(["--url", &bench.url, "--restart-command", &wait]);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("it starts");
-    let since = Instant::now();
-    while !asked.exists() {
-        assert!(since.elapsed() < WAIT_TIMEOUT, "the command is not called");
+    let started = Instant::now();
+    while !requested.exists() {
+        assert!(
+            started.elapsed() < WAIT_TIMEOUT,
+            "the command is not called"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
     // The tables of the previous run were dropped first.
-    let left = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
-    assert_eq!(number(&mut bench.control(), left), 0);
+    let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
+    assert_eq!(number(&mut bench.control(), tables_sql), 0);
     server.restart().expect("it restarts");
     std::fs::write(&done, "").expect("a file");
     let output = child.wait_with_output().expect("it ends");

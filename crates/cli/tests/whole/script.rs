@@ -9,19 +9,20 @@ const MODES: [&str; 3] = ["simple", "extended", "prepared"];
 const HISTORY: &str = "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY ctid";
 
 /// Writes a script; returns its path.
-fn file(bench: &Bench, name: &str, text: &str) -> String {
+fn write_script(bench: &Bench, name: &str, text: &str) -> String {
     let path = bench.home.join(name);
     std::fs::write(&path, text).expect("a file");
     path.display().to_string()
 }
 
-fn table(bench: &Bench, sql: &str) -> Vec<Vec<Option<String>>> {
+/// Queries rows.
+fn query(bench: &Bench, sql: &str) -> Vec<Vec<Option<String>>> {
     bench.control().query(sql).expect(sql)
 }
 
-/// A run in which no client could continue, and why.
-fn stuck(bench: &Bench, words: &str) -> (Run, String) {
-    let output = bench.prony(&format!("{words} --json"));
+/// Executes a run in which no client can continue; returns the run and the text of its first event.
+fn run_aborted(bench: &Bench, arguments: &str) -> (Run, String) {
+    let output = bench.prony(&format!("{arguments} --json"));
     assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
     let run: Run = serde_json::from_slice(&output.stdout).expect("a document");
     assert_eq!(run.state, RunState::Partial);
@@ -30,7 +31,7 @@ fn stuck(bench: &Bench, words: &str) -> (Run, String) {
 }
 
 #[test]
-fn builtin_scripts_do_what_the_native_workloads_do() {
+fn builtin_scripts_equal_the_native_workloads() {
     let bench = Bench::new("script_builtin");
     ok(&bench.prony("load tpcb --scale 2"));
     for (native, builtin) in [
@@ -39,34 +40,35 @@ fn builtin_scripts_do_what_the_native_workloads_do() {
         ("select-only", "select-only"),
     ] {
         for mode in MODES {
-            let how = format!("--clients 1 --transactions 30 --seed 42 --protocol {mode}");
-            let history = |what: &str| {
+            let options = format!("--clients 1 --transactions 30 --seed 42 --protocol {mode}");
+            let history = |program: &str| {
                 let mut control = bench.control();
                 control
                     .execute("TRUNCATE pgbench_history")
                     .expect("empties");
-                let run = bench.run(&format!("run {what} {how}"));
-                assert_eq!(run.measured.kinds[0].committed, 30, "{what} {mode}");
+                let run = bench.run(&format!("run {program} {options}"));
+                assert_eq!(run.measured.kinds[0].committed, 30, "{program} {mode}");
                 assert_eq!((run.state, run.workload.scale), (RunState::Complete, 2));
-                let rows = table(&bench, HISTORY);
-                let written = if native == "select-only" { 0 } else { 30 };
-                assert_eq!(rows.len(), written, "{what} {mode}");
+                let rows = query(&bench, HISTORY);
+                let expected = if native == "select-only" { 0 } else { 30 };
+                assert_eq!(rows.len(), expected, "{program} {mode}");
                 (rows, run.workload.statements.len())
             };
-            let (theirs, ours) = (history(native), history(&format!("script -b {builtin}")));
-            assert_eq!(ours, theirs, "{builtin} {mode}");
+            let (native_result, script_result) =
+                (history(native), history(&format!("script -b {builtin}")));
+            assert_eq!(script_result, native_result, "{builtin} {mode}");
         }
     }
 }
 
 #[test]
-fn variables_conditions_results_and_sleeps() {
+fn variables_conditions_gset_and_sleep_work() {
     let bench = Bench::new("script_language");
     let mut control = bench.control();
     control
         .execute("CREATE TABLE seen (mode text, n bigint, half double precision, flag boolean, txt text)")
         .expect("a table");
-    let path = file(
+    let path = write_script(
         &bench,
         "all.sql",
         "-- a comment\n\
@@ -85,7 +87,7 @@ fn variables_conditions_results_and_sleeps() {
         let word = format!("'{mode}'");
         let quoted = if mode == "simple" { &word } else { mode };
         let script = match mode {
-            "simple" => file(
+            "simple" => write_script(
                 &bench,
                 "simple.sql",
                 &std::fs::read_to_string(&path)
@@ -107,19 +109,19 @@ fn variables_conditions_results_and_sleeps() {
         assert_eq!(run.workload.scale, 1);
         let sql = format!("SELECT DISTINCT n, half, flag, txt FROM seen WHERE mode = '{mode}'");
         let row = ["41", "0.25", "t", "it"].map(|text| Some(text.to_owned()));
-        assert_eq!(table(&bench, &sql), [row], "{mode}");
+        assert_eq!(query(&bench, &sql), [row], "{mode}");
     }
     assert_eq!(number(&mut control, "SELECT count(*) FROM seen"), 9);
 }
 
 #[test]
-fn joined_statements_and_pipelines() {
+fn combined_statements_and_pipelines_work() {
     let bench = Bench::new("script_batches");
     let mut control = bench.control();
     control
         .execute("CREATE TABLE sums (n bigint CHECK (n < 6))")
         .expect("a table");
-    let joined = file(
+    let joined = write_script(
         &bench,
         "joined.sql",
         "SELECT 1 AS a \\; SELECT 9 AS a WHERE false \\; SELECT generate_series(2, 3) AS b \\aset\n\
@@ -130,8 +132,8 @@ fn joined_statements_and_pipelines() {
     ));
     assert_eq!(run.measured.kinds[0].committed, 2, "{:?}", run.events);
     assert_eq!(number(&mut control, "SELECT sum(n) FROM sums"), 8);
-    // The last of the three violates the constraint, which undoes the first two.
-    let pipeline = file(
+    // The second INSERT of client 1 violates the constraint, which rolls back its transaction.
+    let pipeline = write_script(
         &bench,
         "pipeline.sql",
         "\\set n 5 + :client_id\n\
@@ -151,12 +153,12 @@ fn joined_statements_and_pipelines() {
 }
 
 #[test]
-fn scripts_run_by_their_weights() {
+fn scripts_are_chosen_by_their_weights() {
     let bench = Bench::new("script_weights");
     let (often, never, seldom) = (
-        file(&bench, "often.sql", "SELECT 1;"),
-        file(&bench, "never.sql", "SELECT 2;"),
-        file(&bench, "seldom.sql", "SELECT 3;"),
+        write_script(&bench, "often.sql", "SELECT 1;"),
+        write_script(&bench, "never.sql", "SELECT 2;"),
+        write_script(&bench, "seldom.sql", "SELECT 3;"),
     );
     let run = bench.run(&format!(
         "run script -f {often}@3 -f {never}@0 -f {seldom} --clients 4 --transactions 500 --seed 1"
@@ -173,7 +175,7 @@ fn scripts_run_by_their_weights() {
 #[test]
 fn errors_that_end_a_user_are_reported() {
     let bench = Bench::new("script_stuck");
-    for (text, wanted) in [
+    for (text, expected) in [
         (
             "SELECT 1;\n\\set x 5 / 0\n",
             ":2: division by zero; command 2 (\\set x 5 / 0): evaluation of meta-command failed",
@@ -188,17 +190,20 @@ fn errors_that_end_a_user_are_reported() {
             ": end of script reached without completing the last transaction",
         ),
     ] {
-        let path = file(&bench, "stuck.sql", text);
-        for how in ["--transactions 5", "--duration 2s --protocol simple"] {
-            let (run, detail) = stuck(&bench, &format!("run script -f {path} --clients 3 {how}"));
-            assert_eq!(detail, format!("{path}{wanted}"));
+        let path = write_script(&bench, "stuck.sql", text);
+        for options in ["--transactions 5", "--duration 2s --protocol simple"] {
+            let (run, detail) = run_aborted(
+                &bench,
+                &format!("run script -f {path} --clients 3 {options}"),
+            );
+            assert_eq!(detail, format!("{path}{expected}"));
             assert_eq!(run.events.iter().map(|event| event.count).sum::<u64>(), 3);
-            let because = run.ended_because.expect("a reason");
-            assert!(because.contains("could continue") || because.contains("could not continue"));
+            let reason = run.ended_because.expect("a reason");
+            assert!(reason.contains("could continue") || reason.contains("could not continue"));
         }
     }
     // A failed statement is a failed transaction, and the user continues.
-    let path = file(&bench, "fails.sql", "BEGIN;\nSELECT 1 / 0;\nEND;\n");
+    let path = write_script(&bench, "fails.sql", "BEGIN;\nSELECT 1 / 0;\nEND;\n");
     let run = bench.run(&format!(
         "run script -f {path} --clients 2 --transactions 5"
     ));
@@ -209,7 +214,7 @@ fn errors_that_end_a_user_are_reported() {
 #[test]
 fn the_script_workload_has_no_tables() {
     let bench = Bench::new("script_tables");
-    for (words, hint) in [
+    for (arguments, hint) in [
         (
             "load script",
             "prony load tpcb creates the tables of the builtin",
@@ -223,8 +228,8 @@ fn the_script_workload_has_no_tables() {
             "prony clean tpcb drops the tables of the builtin",
         ),
     ] {
-        let output = bench.prony(words);
-        assert_eq!(output.status.code(), Some(2), "{words}");
+        let output = bench.prony(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments}");
         let stderr = stderr_text(&output)
             .split_whitespace()
             .collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! The split of the response time when most clients use a unix socket.
+//! The split of the response time if most clients use a unix socket.
 
 use crate::common::{Bench, document, engines, ok, stderr_text};
 
@@ -7,43 +7,43 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
     let bench = Bench::new("split");
     ok(&bench.prony("load tpcb --scale 1"));
     for engine in engines(&bench) {
-        let sample = |words: &str| {
-            let words =
-                format!("run select-only --io {engine} --clients 6 --transactions 2000 {words}");
-            let mut command = bench.command(&words);
+        let execute = |options: &str| {
+            let arguments =
+                format!("run select-only --io {engine} --clients 6 --transactions 2000 {options}");
+            let mut command = bench.command(&arguments);
             command.args(["--url", &bench.socket_url]);
             // The unix socket requires no password; the connections over TCP do.
             command.env("PGPASSWORD", &bench.password);
             bench.assert_no_password(command.output().expect("it starts"))
         };
-        let run = document(&sample("--tcp-sample 2 --json"));
+        let run = document(&execute("--tcp-sample 2 --json"));
         let sampled = prony_store::Network::UnixWithTcpSample { clients: 2 };
         assert_eq!(run.drive.network, Some(sampled));
-        let of = prony_store::SplitSource::SampledStamps {
+        let source = prony_store::SplitSource::SampledStamps {
             clients: 2,
             of_clients: 6,
         };
-        assert_eq!(run.timing.split, of);
+        assert_eq!(run.timing.split, source);
         let address = &run.server.address;
         assert!(
             matches!(address, Some(prony_store::ServerAddress::Unix(_))),
             "{address:?}"
         );
         let all = &run.measured.kinds[0];
-        let split = all.split.as_ref().expect("measured on two of them");
+        let split = all.split.as_ref().expect("measured on two clients");
         let parts = [&split.send_wait, &split.server, &split.client_wait];
         for part in parts {
             assert_eq!(part.samples, split.server.samples);
         }
-        // Some of the transactions, and never those of clients without stamps.
+        // Only the transactions of clients with timestamps are split.
         assert!((1..all.committed).contains(&split.server.samples));
         assert!(split.server.mean_ns > 0.0 && split.server.max_ns <= all.service.max_ns);
         assert!(run.timing.stamped >= split.server.samples);
         assert!(run.timing.unstamped > 0, "four clients have none");
 
-        let shown = ok(&sample("--tcp-sample 2"));
+        let shown = ok(&execute("--tcp-sample 2"));
         assert!(shown.contains("2 of 6 clients"), "{shown}");
-        let run = document(&sample("--json"));
+        let run = document(&execute("--json"));
         assert_eq!(run.drive.network, Some(prony_store::Network::Unix));
         assert!(
             run.timing
@@ -54,9 +54,12 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
             run.timing.split
         );
         assert!(run.measured.kinds[0].split.is_none());
-        assert!(ok(&sample("")).contains("--tcp-sample"), "it is on offer");
+        assert!(
+            ok(&execute("")).contains("--tcp-sample"),
+            "the option is suggested"
+        );
     }
-    // An unavailable split is reported as such, not left out.
+    // A sample larger than the number of clients is an error.
     let output = bench.prony("run select-only --clients 2 --tcp-sample 3 --transactions 1");
     assert_eq!(output.status.code(), Some(2), "{}", stderr_text(&output));
 }

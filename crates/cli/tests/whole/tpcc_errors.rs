@@ -1,5 +1,5 @@
-//! The tpcc workload on servers, schemas and roles with problems: the messages say what happened
-//! and what to do, and nothing is lost.
+//! Errors of the tpcc workload: wrong schemas, missing privileges, interrupted loads, killed servers. Messages
+//! say what happened and what to do, and no data is lost.
 
 use crate::common::{Bench, WAIT_TIMEOUT, number, ok, signal, start_run, stderr_text};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -12,21 +12,20 @@ fn server() -> EmbeddedPostgres {
     EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts")
 }
 
-/// Runs the program under another role or password.
-fn run_as(bench: &Bench, words: &str, url: &str) -> Output {
-    let output = bench.command(words).args(["--url", url]).output();
+/// Runs the program with the role and password of `url`.
+fn run_as(bench: &Bench, arguments: &str, url: &str) -> Output {
+    let output = bench.command(arguments).args(["--url", url]).output();
     bench.assert_no_password(output.expect("it starts"))
 }
 
-/// Asserts that the program gave up with this exit code, and that stderr contains each of `words`.
-fn assert_failed(output: &Output, code: i32, words: &[&str]) {
+/// Asserts the exit code of a failed command, and that stderr contains each of `parts`.
+fn assert_failed(output: &Output, code: i32, parts: &[&str]) {
     let messages = stderr_text(output);
     assert_eq!(output.status.code(), Some(code), "{messages}");
     // Lines are wrapped at the width of the terminal.
-    let plain: Vec<&str> = messages.split_whitespace().collect();
-    let plain = plain.join(" ");
-    for word in words {
-        assert!(plain.contains(word), "no `{word}` in {messages}");
+    let unwrapped = messages.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in parts {
+        assert!(unwrapped.contains(part), "no `{part}` in {messages}");
     }
     assert!(!messages.contains("panicked"), "{messages}");
 }
@@ -35,24 +34,27 @@ fn assert_failed(output: &Output, code: i32, words: &[&str]) {
 fn wrong_schemas_and_roles_are_reported() {
     let bench = Bench::new("trouble");
     let run = "run tpcc --clients 2 --duration 1s";
-    let words = ["table item is missing", "prony load tpcc --scale N"];
-    assert_failed(&bench.prony(run), 4, &words);
+    let expected = ["table item is missing", "prony load tpcc --scale N"];
+    assert_failed(&bench.prony(run), 4, &expected);
     ok(&bench.prony("load tpcc --scale 1"));
-    let words = [
+    let expected = [
         "the data has scale 1, but scale 7 was requested",
         "omit the scale",
     ];
-    assert_failed(&bench.prony(&format!("{run} --scale 7")), 4, &words);
+    assert_failed(&bench.prony(&format!("{run} --scale 7")), 4, &expected);
 
-    // More users than warehouses, each with its own: it runs, and says so.
-    let crowd = bench.run("run tpcc --clients 5 --transactions 20");
-    let contention = crowd.checks.iter().find(|check| check.id == "contention");
+    // With more clients than warehouses, the run reports contention.
+    let crowded_run = bench.run("run tpcc --clients 5 --transactions 20");
+    let contention = crowded_run
+        .checks
+        .iter()
+        .find(|check| check.id == "contention");
     let finding = &contention.expect("one warehouse").finding;
     assert!(
         finding.starts_with("5 clients shared 1 warehouse:"),
         "{finding}"
     );
-    assert!(crowd.measured.kinds[0].committed > 0);
+    assert!(crowded_run.measured.kinds[0].committed > 0);
 
     let mut control = bench.control();
     control
@@ -61,72 +63,81 @@ fn wrong_schemas_and_roles_are_reported() {
              grant usage on schema public to stranger; revoke create on schema public from public",
         )
         .expect("a role");
-    let stranger = bench.url.replace(
+    let restricted_url = bench.url.replace(
         &format!("postgres:{}@", bench.password),
         "stranger:let-me-in@",
     );
-    let words = [
+    let expected = [
         "the role stranger lacks privileges: select on item; select, update on warehouse;",
         "grant select on item to stranger;",
     ];
-    assert_failed(&run_as(&bench, run, &stranger), 4, &words);
+    assert_failed(&run_as(&bench, run, &restricted_url), 4, &expected);
     control
         .execute("grant all on all tables in schema public to stranger")
         .expect("rights");
     control
         .execute("drop function prony_tpcc_standard_payment")
-        .expect("was there");
-    let words = [
+        .expect("drops the function");
+    let expected = [
         "installing the functions of tpcc",
         "as the owner",
         "mode = \"statements\"",
     ];
-    assert_failed(&run_as(&bench, run, &stranger), 4, &words);
+    assert_failed(&run_as(&bench, run, &restricted_url), 4, &expected);
     ok(&run_as(
         &bench,
         &format!("{run} --mode statements"),
-        &stranger,
+        &restricted_url,
     ));
     ok(&bench.prony(run));
-    ok(&run_as(&bench, run, &stranger));
+    ok(&run_as(&bench, run, &restricted_url));
     // A load would replace tables that the role does not own.
-    let words = ["must be owner of table", "the database is unchanged"];
-    assert_failed(&run_as(&bench, "load tpcc --scale 1", &stranger), 6, &words);
+    let expected = ["must be owner of table", "the database is unchanged"];
+    assert_failed(
+        &run_as(&bench, "load tpcc --scale 1", &restricted_url),
+        6,
+        &expected,
+    );
     ok(&bench.prony("check tpcc"));
 
-    let wrong = stranger.replace("let-me-in", "let-me-out");
-    let words = ["password authentication failed for user \"stranger\""];
-    for words_of in [run, "load tpcc --scale 1", "check tpcc", "clean tpcc"] {
-        let output = run_as(&bench, words_of, &wrong);
-        assert_failed(&output, 3, &words);
+    let wrong_password = restricted_url.replace("let-me-in", "let-me-out");
+    let expected = ["password authentication failed for user \"stranger\""];
+    for command in [run, "load tpcc --scale 1", "check tpcc", "clean tpcc"] {
+        let output = run_as(&bench, command, &wrong_password);
+        assert_failed(&output, 3, &expected);
         assert!(!stderr_text(&output).contains("let-me-out"));
     }
-    let nobody = stranger.replace("stranger:", "nobody:");
-    assert_failed(&run_as(&bench, run, &nobody), 3, &["for user \"nobody\""]);
+    let unknown_role = restricted_url.replace("stranger:", "nobody:");
+    assert_failed(
+        &run_as(&bench, run, &unknown_role),
+        3,
+        &["for user \"nobody\""],
+    );
     ok(&bench.prony("check tpcc"));
 }
 
-/// Key creation waits for the owner of this lock: no load ends before it is released.
-const HELD: &str = "\
+/// An event trigger that makes the creation of keys wait for an advisory lock, so no load can end before the
+/// lock is released.
+const WAIT_FOR_LOCK: &str = "\
 create function held() returns event_trigger language plpgsql as \
  'begin perform pg_advisory_xact_lock(815); end'; \
 create event trigger held on ddl_command_start when tag in ('ALTER TABLE', 'CREATE INDEX') \
  execute function held()";
 
 #[test]
-fn an_interrupted_load_is_refused_by_runs_and_can_be_continued() {
+fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     let bench = Bench::new("half");
     let mut command = bench.command("load tpcc --scale 3 --jobs 2");
     command.args(["--url", &bench.url]);
     let mut control = bench.control();
-    control.execute(HELD).expect("a trigger");
+    control.execute(WAIT_FOR_LOCK).expect("a trigger");
     let lock = "select pg_advisory_lock(815)";
     control.query(lock).expect("a lock");
     let (child, _) = start_run(command);
-    let begun = Instant::now();
-    let there = "select count(*) from pg_class where relname = 'order_line'";
-    while number(&mut control, there) == 0 {
-        assert!(begun.elapsed() < WAIT_TIMEOUT, "no load began");
+    let started = Instant::now();
+    let table_sql = "select count(*) from pg_class where relname = 'order_line'";
+    while number(&mut control, table_sql) == 0 {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "no load started");
         std::thread::sleep(Duration::from_millis(10));
     }
     signal(&child, "-INT");
@@ -136,7 +147,9 @@ fn an_interrupted_load_is_refused_by_runs_and_can_be_continued() {
         130,
         &["`prony load tpcc --scale 3` with the same options continues it"],
     );
-    control.execute("drop event trigger held").expect("it goes");
+    control
+        .execute("drop event trigger held")
+        .expect("drops the trigger");
     let continues = "`prony load tpcc --scale 3` continues it";
     assert_failed(&bench.prony("run tpcc --duration 1s"), 4, &[continues]);
     assert_failed(&bench.prony("check tpcc"), 4, &[]);
@@ -155,8 +168,9 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
     let loaded = number(&mut control, orders);
     for mode in ["procedures", "statements"] {
         let before = number(&mut bench.control(), orders);
-        let words = format!("run tpcc --clients 4 --home all --duration 25s --mode {mode} --json");
-        let mut command = bench.command(&words);
+        let arguments =
+            format!("run tpcc --clients 4 --home all --duration 25s --mode {mode} --json");
+        let mut command = bench.command(&arguments);
         command.args(["--url", &bench.socket_url]);
         let (child, _) = start_run(command);
         server.kill();
@@ -168,11 +182,14 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
             .events
             .iter()
             .find(|event| event.kind == prony_store::EventKind::Outage);
-        let outage = outage.expect("it was away");
-        let back_s = outage.until_s.expect("and came back");
+        let outage = outage.expect("an outage");
+        let back_s = outage.until_s.expect("an end of the outage");
         let mut late = run.series.iter().filter(|second| second.at_s > back_s);
-        assert!(late.any(|second| second.committed > 0), "it went on");
-        // What cannot be known of a server that was reset is left out.
+        assert!(
+            late.any(|second| second.committed > 0),
+            "no commits after the outage"
+        );
+        // TPM is not reported because the server's counts were reset.
         assert!(
             run.rates
                 .iter()
@@ -181,15 +198,18 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
             run.rates
         );
 
-        // Every order that a user saw committed exists; those in flight may or may not.
-        let made = number(&mut bench.control(), orders) - before;
+        // All orders reported as committed exist; those in flight may exist.
+        let inserted = number(&mut bench.control(), orders) - before;
         let kind = run
             .measured
             .kinds
             .iter()
             .find(|kind| kind.kind.as_deref() == Some("new-order"));
-        let seen = kind.expect("new orders").committed;
-        assert!(made >= seen && made <= seen + 8, "{made} made, {seen} seen");
+        let committed = kind.expect("new orders").committed;
+        assert!(
+            inserted >= committed && inserted <= committed + 8,
+            "{inserted} inserted, {committed} committed"
+        );
         ok(&bench.prony("check tpcc"));
     }
     assert!(number(&mut bench.control(), orders) > loaded);

@@ -1,9 +1,9 @@
-//! YCSB as the program runs it: the mix, rows that runs add, and workloads that do not compare.
+//! YCSB end to end: the mix of operations, inserted rows, and comparability.
 
-use crate::common::{Bench, last, ok, stderr_text};
+use crate::common::{Bench, last_run, ok, stderr_text};
 
 #[test]
-fn a_workload_is_loaded_run_checked_and_cleaned() {
+fn ycsb_is_loaded_run_checked_and_cleaned() {
     let bench = Bench::new("ycsb");
     let loaded = ok(&bench.prony("load ycsb --scale 3"));
     assert!(
@@ -11,9 +11,9 @@ fn a_workload_is_loaded_run_checked_and_cleaned() {
         "{loaded}"
     );
     let mut ids = Vec::new();
-    let words = "run ycsb --clients 4 --threads 2 --transactions 100 -o workload";
+    let arguments = "run ycsb --clients 4 --threads 2 --transactions 100 -o workload";
     for letter in ["a", "b", "c", "d", "e", "f"] {
-        let run = bench.run(&format!("{words}={letter}"));
+        let run = bench.run(&format!("{arguments}={letter}"));
         assert_eq!(run.measured.kinds[0].committed, 400, "{letter}");
         assert!(
             !run.checks.iter().any(|check| check.id == "shares"),
@@ -23,7 +23,7 @@ fn a_workload_is_loaded_run_checked_and_cleaned() {
             run.workload.setting("workload"),
             Some(letter.to_string().as_str())
         );
-        assert_eq!(last(&bench), run, "it is stored");
+        assert_eq!(last_run(&bench), run, "it is stored");
         ids.push(run.id);
     }
     let shown = ok(&bench.local("show last"));

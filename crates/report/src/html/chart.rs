@@ -1,8 +1,7 @@
 //! Line charts over time, drawn as SVG.
 //!
-//! In: one value per second, and marks of events. Out: a figure with title, description, legend and
-//! drawing; it needs no script. Must never: tell two lines apart by colour alone, or draw a line
-//! through unknown values.
+//! In: one value per second, and marks of events. Out: a figure with title, description, legend and drawing,
+//! which needs no script. Must never: distinguish lines only by colour, or draw a line through unknown values.
 
 use super::escape::Escaped;
 use super::marks::EventMark;
@@ -21,7 +20,7 @@ const HEIGHT: f64 = 232.0;
 /// Width of the warm-up label.
 const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
-/// Shown above a drawing if the window is narrower than it.
+/// A note above a drawing; shown if the drawing is wider than the window.
 pub const SCROLL_HINT: &str = "<p class=\"more\">Wider than the window: scroll sideways.</p>";
 
 /// One line of a chart.
@@ -29,7 +28,7 @@ pub const SCROLL_HINT: &str = "<p class=\"more\">Wider than the window: scroll s
 pub struct ChartLine {
     /// Its name in the legend.
     pub name: String,
-    /// One value for each moment of the chart; `None` if unknown.
+    /// One value per time of the chart; `None` if unknown.
     pub values: Vec<Option<f64>>,
 }
 
@@ -50,7 +49,7 @@ pub struct Chart<'a> {
     pub id: String,
     /// Title.
     pub title: &'a str,
-    /// Moments of the values, in seconds from the start of the load, ascending.
+    /// Times of the values, in seconds from the start of the load, ascending.
     pub at_s: &'a [f64],
     /// The lines.
     pub lines: Vec<ChartLine>,
@@ -72,9 +71,9 @@ pub struct Chart<'a> {
 pub struct Charts<'a> {
     /// The run.
     pub run: &'a Run,
-    /// Makes their ids unique in the page.
+    /// Number of the run in the page; makes the ids unique.
     pub number: usize,
-    /// Moments of the values, in seconds.
+    /// Times of the values, in seconds from the start of the load.
     pub at_s: Vec<f64>,
     /// Marks of events.
     pub marks: &'a [EventMark],
@@ -110,7 +109,7 @@ impl Charts<'_> {
 }
 
 impl Chart<'_> {
-    /// Draws the chart, or a sentence instead if no value of any line is known.
+    /// Draws the chart; writes a sentence instead if no value is known.
     pub fn draw(&self, out: &mut String) -> fmt::Result {
         let mut values = self.lines.iter().flat_map(|line| &line.values);
         if values.all(Option::is_none) {
@@ -119,16 +118,16 @@ impl Chart<'_> {
         }
         let known = || self.lines.iter().flat_map(|line| &line.values).flatten();
         let known = || known().copied().filter(|value| value.is_finite());
-        let most = known().fold(0.0, f64::max);
-        let least = known()
+        let max = known().fold(0.0, f64::max);
+        let min = known()
             .filter(|value| *value > 0.0)
             .fold(f64::INFINITY, f64::min);
-        let log = self.axis == Axis::Times && most > 30.0 * least;
+        let log = self.axis == Axis::Times && max > 30.0 * min;
         let top = TOP + super::marks::height(self.marks);
         let y = match self.axis {
             Axis::Share => Scale::from_zero(1.0, BOTTOM, top),
-            _ if log => Scale::logarithmic(least, most, BOTTOM, top),
-            _ => Scale::from_zero(most, BOTTOM, top),
+            _ if log => Scale::logarithmic(min, max, BOTTOM, top),
+            _ => Scale::from_zero(max, BOTTOM, top),
         };
         let x = Scale::time(self.end_s, LEFT, RIGHT);
         let id = &self.id;
@@ -164,7 +163,7 @@ impl Chart<'_> {
         )
     }
 
-    /// A sample of each line beside its name.
+    /// Writes the legend: a sample and the name of each line.
     fn legend(&self, out: &mut String) -> fmt::Result {
         out.push_str("<ul class=\"legend\">");
         for (number, line) in self.lines.iter().enumerate() {
@@ -184,6 +183,7 @@ impl Chart<'_> {
         Ok(())
     }
 
+    /// Draws the shaded warm-up, the grid and the time axis.
     fn axes(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
         if self.warmup_s > 0.0 {
             let end = x.at(self.warmup_s);
@@ -195,14 +195,14 @@ impl Chart<'_> {
             )?;
         }
         grid(out, y, self.unit)?;
-        for moment in &x.ticks {
-            tick(out, x.at(*moment), BOTTOM, &time_label(*moment, self.end_s))?;
+        for tick_s in &x.ticks {
+            tick(out, x.at(*tick_s), BOTTOM, &time_label(*tick_s, self.end_s))?;
         }
         out.push('\n');
         Ok(())
     }
 
-    /// Labels the warm-up above all lines, at a height where no line crosses the label if there is one.
+    /// Draws the label of the warm-up over all lines, if possible at a height where no line crosses it.
     fn warmup_label(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
         let left = LEFT + 5.0;
         // The label fits only if the warm-up is wide enough.
@@ -228,24 +228,24 @@ impl Chart<'_> {
         )
     }
 
-    /// Describes the chart, one sentence per line.
+    /// Returns a description of the chart with the range of each line.
     pub fn description(&self) -> String {
-        let each = self.lines.iter().map(|line| {
+        let ranges = self.lines.iter().map(|line| {
             let known = line.values.iter().flatten().copied();
             let known: Vec<f64> = known.filter(|value| value.is_finite()).collect();
             let Some(last) = known.last() else {
                 return format!("{}: not known", line.name);
             };
-            let (least, most) = known.iter().fold((*last, *last), |(least, most), value| {
-                (least.min(*value), most.max(*value))
+            let (min, max) = known.iter().fold((*last, *last), |(min, max), value| {
+                (min.min(*value), max.max(*value))
             });
             let unit = self.unit;
-            format!("{}: {} to {}", line.name, unit(least), unit(most))
+            format!("{}: {} to {}", line.name, unit(min), unit(max))
         });
-        let each: Vec<String> = each.collect();
+        let ranges: Vec<String> = ranges.collect();
         format!(
             "{}. All figures are in the table of seconds.",
-            each.join("; ")
+            ranges.join("; ")
         )
     }
 }
@@ -253,8 +253,8 @@ impl Chart<'_> {
 /// Number of line colours; the style sheet defines the dashes of this many lines.
 const COLORS: usize = 5;
 
-/// Colour and dashes of line `number`. No two lines have the same dashes: later ones encode the binary
-/// digits of their number as long and short dashes.
+/// Returns the attributes for colour and dashes of line `number`. The dashes are unique: from line 5 on they
+/// encode the binary digits of the number as long and short dashes.
 fn stroke_attributes(number: usize) -> String {
     if number < COLORS {
         return format!("class=\"line l{number}\"");
@@ -271,8 +271,8 @@ fn stroke_attributes(number: usize) -> String {
     )
 }
 
-/// The highest baseline below `top` at which a label crosses none of the `drawn` ranges of height; the
-/// highest of all if there is none.
+/// Returns the highest baseline below `top` at which a label overlaps none of the vertical ranges `drawn`; if
+/// there is none, the highest baseline.
 fn free_baseline(drawn: &[[f64; 2]], top: f64) -> f64 {
     let free = |base: &f64| {
         let (from, to) = (base - 12.0, base + 4.0);
@@ -286,7 +286,7 @@ fn free_baseline(drawn: &[[f64; 2]], top: f64) -> f64 {
     bases.find(free).unwrap_or(first)
 }
 
-/// The horizontal grid lines of a plot, each labelled with its value.
+/// Draws the horizontal grid lines of a plot, labelled with their values.
 pub fn grid(out: &mut String, y: &Scale, unit: fn(f64) -> String) -> fmt::Result {
     for tick in &y.ticks {
         let (at, label) = (y.at(*tick), Escaped(unit(*tick)));
@@ -301,7 +301,7 @@ pub fn grid(out: &mut String, y: &Scale, unit: fn(f64) -> String) -> fmt::Result
     Ok(())
 }
 
-/// A tick below a plot, with its label.
+/// Draws a tick below a plot, with its label.
 pub fn tick(out: &mut String, at: f64, bottom: f64, name: &str) -> fmt::Result {
     write!(
         out,
@@ -312,20 +312,21 @@ pub fn tick(out: &mut String, at: f64, bottom: f64, name: &str) -> fmt::Result {
     )
 }
 
-/// The label of a moment on the time axis: seconds, or minutes and hours in a long run.
+/// Returns the label of a time on the axis: seconds, or minutes and hours in long runs.
 pub fn time_label(at_s: f64, end_s: f64) -> String {
     if end_s <= 120.0 {
         return format!("{at_s:.0} s");
     }
-    let whole = at_s.round() as u64;
-    let (h, min, s) = (whole / 3600, whole / 60 % 60, whole % 60);
+    let seconds = at_s.round() as u64;
+    let (h, min, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     match end_s < 3600.0 {
         true => format!("{min}:{s:02}"),
         false => format!("{h}:{min:02}:{s:02}"),
     }
 }
 
-/// The `d` attribute of a line's path: broken at unknown values; an isolated value is a dot.
+/// Returns the `d` attribute of a line's path, which is interrupted at unknown values; an isolated value is a
+/// dot.
 fn path_data(at_s: &[f64], values: &[Option<f64>], x: &Scale, y: &Scale) -> String {
     let mut d = String::new();
     let mut pen_down = false;

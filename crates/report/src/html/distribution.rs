@@ -1,7 +1,7 @@
 //! The distribution of response times.
 //!
-//! In: the stored histogram of all kinds. Out: bars over a logarithmic time axis, with the
-//! percentiles that the document holds, and a table. Must never: recompute a percentile.
+//! In: the stored histogram of all kinds. Out: bars over a logarithmic time axis, and the stored percentiles
+//! in the chart and in a table. Must never: recompute a percentile.
 
 use super::chart::{LEFT, RIGHT, SCROLL_HINT, grid, tick};
 use super::escape::{Escaped, EscapedName};
@@ -22,7 +22,7 @@ const BARS: usize = 56;
 /// Writes the table of percentiles, and a bar chart of the response times of all kinds.
 pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
     let kinds = &run.measured.kinds;
-    // A single kind equals the total.
+    // With a single kind, its figures equal the total.
     let kinds = match kinds.len() {
         2 => &kinds[..1],
         _ => &kinds[..],
@@ -45,28 +45,29 @@ pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
     }
     match bars(&all.response) {
         Ok(bars) => draw(out, number, &bars, &all.response),
-        Err(why) => writeln!(
+        Err(error) => writeln!(
             out,
             "<p class=\"absent\">No distribution: {}.</p>",
-            Escaped(why)
+            Escaped(error)
         ),
     }
 }
 
+/// Writes the table of percentiles of one type of time.
 fn percentiles(
     out: &mut String,
     caption: &str,
     kinds: &[KindFigures],
-    of: fn(&KindFigures) -> &Latency,
+    latency: fn(&KindFigures) -> &Latency,
 ) -> fmt::Result {
     table(out, caption, &title_row("kind"))?;
     for kind in kinds {
-        row(out, EscapedName(kind.name()), &cells(of(kind)))?;
+        row(out, EscapedName(kind.name()), &cells(latency(kind)))?;
     }
     end(out)?;
-    if kinds.iter().any(|kind| of(kind).p999_ns.is_none()) {
-        let why = "too few transactions for this percentile, or not reported";
-        writeln!(out, "<p class=\"small\">– {why}.</p>")?;
+    if kinds.iter().any(|kind| latency(kind).p999_ns.is_none()) {
+        let reason = "too few transactions for this percentile, or not reported";
+        writeln!(out, "<p class=\"small\">– {reason}.</p>")?;
     }
     Ok(())
 }
@@ -84,26 +85,27 @@ impl HistogramBars {
         (self.low_ns..=self.high_ns).contains(&ns)
     }
 
-    /// The position of a time: the axis ends where the bars do, not at round values.
+    /// The x position of a time. The axis ends at the bars, not at round values.
     fn position(&self, ns: f64) -> f64 {
         let share = (ns / self.low_ns).ln() / (self.high_ns / self.low_ns).ln();
         LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
     }
 }
 
-fn bars(of: &Latency) -> Result<HistogramBars, String> {
-    if of.histogram.is_empty() {
+/// Groups the histogram of a latency into bars.
+fn bars(latency: &Latency) -> Result<HistogramBars, String> {
+    if latency.histogram.is_empty() {
         return Err("the document contains no histogram".to_owned());
     }
-    let histogram = decode_histogram::<u64>(&of.histogram)?;
+    let histogram = decode_histogram::<u64>(&latency.histogram)?;
     let recorded = || {
-        let each = histogram.iter_recorded();
-        each.map(|step| (step.value_iterated_to().max(1), step.count_at_value()))
+        let steps = histogram.iter_recorded();
+        steps.map(|step| (step.value_iterated_to().max(1), step.count_at_value()))
     };
     let low_ns = recorded().next().map(|(value, _)| value as f64);
     let low_ns = low_ns.ok_or("the histogram is empty")?;
     let high_ns = recorded().last().map_or(low_ns, |(value, _)| value as f64);
-    // Leave some room around a single value.
+    // Leave a margin around a single value.
     let (low_ns, high_ns) = (low_ns / 1.05, high_ns * 1.05);
     let mut counts = vec![0_u64; BARS];
     let width = (high_ns / low_ns).ln();
@@ -119,11 +121,11 @@ fn bars(of: &Latency) -> Result<HistogramBars, String> {
     })
 }
 
-fn draw(out: &mut String, number: usize, bars: &HistogramBars, of: &Latency) -> fmt::Result {
-    let most = bars.counts.iter().copied().max().unwrap_or(0) as f64;
+fn draw(out: &mut String, number: usize, bars: &HistogramBars, latency: &Latency) -> fmt::Result {
+    let max = bars.counts.iter().copied().max().unwrap_or(0) as f64;
     let sum: f64 = bars.counts.iter().map(|count| *count as f64).sum();
     let sum = sum.max(1.0);
-    let y = Scale::from_zero(most / sum, BOTTOM, TOP);
+    let y = Scale::from_zero(max / sum, BOTTOM, TOP);
     let title = "Distribution of the response time, all kinds";
     writeln!(
         out,
@@ -132,8 +134,8 @@ fn draw(out: &mut String, number: usize, bars: &HistogramBars, of: &Latency) -> 
          <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"bars-{number}-t bars-{number}-d\">\
          <title>{title}</title><desc id=\"bars-{number}-d\">From {} to {}, in {BARS} bars; the \
          percentiles are in the table.</desc>",
-        units::time(of.min_ns as f64),
-        units::time(of.max_ns as f64),
+        units::time(latency.min_ns as f64),
+        units::time(latency.max_ns as f64),
     )?;
     grid(out, &y, units::percent)?;
     let width = (RIGHT - LEFT) / BARS as f64;
@@ -153,8 +155,12 @@ fn draw(out: &mut String, number: usize, bars: &HistogramBars, of: &Latency) -> 
     for ns in ticks.into_iter().filter(|ns| bars.contains(*ns)) {
         tick(out, bars.position(ns), BOTTOM, &units::time(ns))?;
     }
-    let marked = [("p50", of.p50_ns), ("p95", of.p95_ns), ("p99", of.p99_ns)];
-    for (row, (name, ns)) in marked.into_iter().enumerate() {
+    let percentiles = [
+        ("p50", latency.p50_ns),
+        ("p95", latency.p95_ns),
+        ("p99", latency.p99_ns),
+    ];
+    for (row, (name, ns)) in percentiles.into_iter().enumerate() {
         let Some(ns) = ns else { continue };
         let (at, height) = (
             bars.position(ns as f64),
@@ -186,7 +192,7 @@ mod tests {
         }
     }
 
-    /// The text of a histogram of these values, built as a run builds it.
+    /// Encodes a histogram of these values with the bounds that a run uses.
     fn histogram(values: &[u64]) -> String {
         let mut histogram =
             hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3);
@@ -199,20 +205,22 @@ mod tests {
 
     #[test]
     fn every_sample_is_in_the_right_bar() {
-        let found = bars(&latency_of(&[1_000, 1_000, 30_000, 1_000_000])).unwrap();
-        assert_eq!(found.counts.iter().sum::<u64>(), 4);
-        assert_eq!(found.counts[0], 2);
-        assert_eq!(found.counts[BARS - 1], 1);
+        let several = bars(&latency_of(&[1_000, 1_000, 30_000, 1_000_000])).unwrap();
+        assert_eq!(several.counts.iter().sum::<u64>(), 4);
+        assert_eq!(several.counts[0], 2);
+        assert_eq!(several.counts[BARS - 1], 1);
         assert_eq!(
-            found.counts[BARS / 2 - 3..BARS / 2 + 3].iter().sum::<u64>(),
+            several.counts[BARS / 2 - 3..BARS / 2 + 3]
+                .iter()
+                .sum::<u64>(),
             1
         );
-        let one = bars(&latency_of(&[0])).unwrap();
-        assert_eq!(one.counts.iter().sum::<u64>(), 1);
+        let single = bars(&latency_of(&[0])).unwrap();
+        assert_eq!(single.counts.iter().sum::<u64>(), 1);
     }
 
     #[test]
-    fn a_broken_histogram_is_reported_and_the_table_stays() {
+    fn an_invalid_histogram_is_reported_and_the_table_is_written() {
         let mut run = closed();
         run.measured.kinds[0].response.histogram = "<script>".into();
         let mut out = String::new();

@@ -1,7 +1,7 @@
-//! Foreign text in a page: names of tables, statements, messages of servers.
+//! Escaping of text in a page, such as names of tables, statements and messages of servers.
 //!
-//! In: text and JSON from a document. Out: the same, safe in HTML. Must never: let a text end its
-//! element or attribute, or a document its script element.
+//! In: text and JSON from a document. Out: escaped text and JSON. Must never: produce text that ends its
+//! element or attribute, or JSON that ends its script element.
 
 use std::fmt::{self, Display, Write};
 
@@ -37,7 +37,7 @@ impl Write for EscapingWriter<'_, '_> {
     }
 }
 
-/// A name escaped for use between tags, with possible line breaks inserted: paths and settings have no spaces.
+/// A name escaped for use between tags, with `<wbr>` after separators: paths and settings have no spaces.
 pub struct EscapedName<T>(pub T);
 
 impl<T: Display> Display for EscapedName<T> {
@@ -53,31 +53,31 @@ impl<T: Display> Display for EscapedName<T> {
     }
 }
 
-/// JSON escaped for a script element: each `<` as `\u003c`, so that neither `</script` nor `<!--`
-/// can occur. JSON has `<` only inside strings, where both forms mean the same.
+/// Escapes JSON for a script element: each `<` becomes `\u003c`, so neither `</script` nor `<!--` can occur.
+/// In JSON, `<` occurs only in strings, where both forms are equivalent.
 pub fn escape_json(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// The JSON that was passed to [`escape_json`], byte for byte.
+/// Restores the JSON that was passed to [`escape_json`], byte for byte.
 pub fn unescape_json(text: &str) -> String {
     let mut json = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        json.push_str(&rest[..at]);
-        let after = &rest[at + 1..];
-        if let Some(behind) = after.strip_prefix("u003c") {
+    let mut remaining = text;
+    while let Some(index) = remaining.find('\\') {
+        json.push_str(&remaining[..index]);
+        let after = &remaining[index + 1..];
+        if let Some(suffix) = after.strip_prefix("u003c") {
             json.push('<');
-            rest = behind;
+            remaining = suffix;
             continue;
         }
-        // Skip an escaped backslash with its escape: what follows it is plain text.
+        // Copy an escape sequence as a whole: after `\\`, `u003c` is plain text.
         let length = after.chars().next().map_or(0, char::len_utf8);
         json.push('\\');
         json.push_str(&after[..length]);
-        rest = &after[length..];
+        remaining = &after[length..];
     }
-    json.push_str(rest);
+    json.push_str(remaining);
     json
 }
 
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(
             unescape_json("\\"),
             "\\",
-            "a broken one is no reason to panic"
+            "an incomplete escape must not panic"
         );
     }
 }

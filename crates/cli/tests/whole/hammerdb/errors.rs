@@ -1,39 +1,39 @@
-//! Errors, and their messages.
+//! Errors of hammerdbcli scripts and their messages.
 
 use super::{Hammer, lines};
-use crate::common::{WAIT_TIMEOUT, control, last, number, ok, signal, stderr_text};
+use crate::common::{WAIT_TIMEOUT, control, last_run, number, ok, signal, stderr_text};
 use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres, shared_postgres};
 use prony_store::RunState;
 use std::io::Read;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-/// The lines that begin with `Error`.
+/// Returns the lines that start with `Error`.
 fn errors(shown: &str) -> Vec<String> {
-    let mut all = lines(shown);
-    all.retain(|line| line.starts_with("Error"));
-    all
+    let mut errors = lines(shown);
+    errors.retain(|line| line.starts_with("Error"));
+    errors
 }
 
 #[test]
-fn mistakes_are_reported_and_change_nothing() {
+fn invalid_settings_are_reported_and_change_nothing() {
     let hammer = Hammer::new("mistakes");
     let head = hammer.head();
-    let fails = |more: &str, expected: &str| {
-        let shown = ok(&hammer.input(&format!("{head}{more}vudestroy\nquit\n")));
+    let assert_printed = |commands: &str, expected: &str| {
+        let shown = ok(&hammer.input(&format!("{head}{commands}vudestroy\nquit\n")));
         assert!(shown.contains(expected), "{expected}: {shown}");
         shown
     };
-    let wrong = fails(
+    let failed = assert_printed(
         "diset tpcc pg_superuserpass wrong\nbuildschema\n",
         "FATAL:  password authentication failed for user \"postgres\"",
     );
-    assert!(wrong.contains("Vuser 1:FINISHED FAILED"), "{wrong}");
-    fails(
+    assert!(failed.contains("Vuser 1:FINISHED FAILED"), "{failed}");
+    assert_printed(
         "diset tpcc pg_num_vu 3\ndiset tpcc pg_count_ware 2\nbuildschema\n",
         "You have 3 virtual users building 2 warehouses",
     );
-    fails(
+    assert_printed(
         "diset tpcc pg_num_vu 1\n",
         "Changed tpcc:pg_num_vu from 3 to 1",
     );
@@ -42,7 +42,7 @@ fn mistakes_are_reported_and_change_nothing() {
         .execute("CREATE TABLE mine (n int)")
         .expect("a table");
     let database = "diset tpcc pg_dbase mistakes_beside\n";
-    fails(
+    assert_printed(
         &format!("{database}buildschema\n"),
         "Database mistakes_beside exists but is not empty, specify a new or empty database name",
     );
@@ -50,14 +50,14 @@ fn mistakes_are_reported_and_change_nothing() {
     control
         .execute("CREATE ROLE mistakes LOGIN PASSWORD 'of-before'")
         .expect("a role");
-    fails(&format!("{database}buildschema\n"), "is not empty");
-    let before = hammer.bench.url.replace(
+    assert_printed(&format!("{database}buildschema\n"), "is not empty");
+    let url = hammer.bench.url.replace(
         &format!("postgres:{}@", hammer.bench.password),
         "mistakes:of-before@",
     );
-    assert_eq!(number(&mut crate::common::control(&before), "SELECT 7"), 7);
-    control.execute("DROP ROLE mistakes").expect("it goes");
-    fails(
+    assert_eq!(number(&mut crate::common::control(&url), "SELECT 7"), 7);
+    control.execute("DROP ROLE mistakes").expect("drops it");
+    assert_printed(
         &format!("{database}deleteschema\n"),
         "contains tables that are not TPROC-C's (mine...): nothing was deleted",
     );
@@ -66,13 +66,16 @@ fn mistakes_are_reported_and_change_nothing() {
         "{database}diset tpcc pg_user postgres\ndiset tpcc pg_pass {}\n",
         hammer.bench.password
     );
-    let none = fails(
+    let no_schema = assert_printed(
         &format!("{postgres}loadscript\nvurun\n"),
         "table item is missing",
     );
-    assert!(none.contains("buildschema creates the schema"), "{none}");
-    assert!(!none.contains("NOPM"), "{none}");
-    fails(
+    assert!(
+        no_schema.contains("buildschema creates the schema"),
+        "{no_schema}"
+    );
+    assert!(!no_schema.contains("NOPM"), "{no_schema}");
+    assert_printed(
         &format!("{database}diset tpcc pg_oracompat true\nbuildschema\n"),
         "Prony does not support pg_oracompat",
     );
@@ -83,36 +86,36 @@ fn mistakes_are_reported_and_change_nothing() {
         "Unknown prefix nosuch, choose one from ora mssqls db2 mysql pg maria",
         "invalid command name \"frob\"",
     ] {
-        fails(unknown, complaint);
+        assert_printed(unknown, complaint);
     }
     let databases = "SELECT count(*) FROM pg_database WHERE datname = 'mistakes'";
     assert_eq!(number(&mut control, databases), 0);
 }
 
 #[test]
-fn a_script_that_changes_its_directory_uses_one_store() {
+fn a_relative_store_does_not_follow_cd() {
     let hammer = Hammer::new("hammer_folder");
-    let (start, other) = (hammer.temp(), hammer.temp().join("other"));
-    std::fs::create_dir_all(&other).expect("a folder");
+    let (start, subfolder) = (hammer.temp(), hammer.temp().join("other"));
+    std::fs::create_dir_all(&subfolder).expect("a folder");
     let mut command = hammer.command();
     command.current_dir(&start).env("PRONY_HOME", "./store");
     let child = hammer.start(command, "cd other\ndbset db mysql\nputs [pwd]\nquit\n");
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
     assert!(ok(&output).contains("/temp/other\n"), "{output:?}");
     assert!(start.join("store/hammerdb/settings.json").is_file());
-    assert!(!other.join("store").exists());
+    assert!(!subfolder.join("store").exists());
 }
 
 #[test]
 fn interrupted_builds_and_runs_are_reported_and_stored() {
     let hammer = Hammer::new("broken");
-    // The test does not wait for all fifty warehouses.
+    // Fifty warehouses load long enough to be interrupted.
     let child = hammer.start(hammer.command(), &hammer.build(50, 2));
     let mut control = control(&shared_postgres().url());
     let loading = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'broken' AND query ILIKE 'copy stock %'";
-    let begun = Instant::now();
+    let started = Instant::now();
     while number(&mut control, loading) == 0 {
-        assert!(begun.elapsed() < WAIT_TIMEOUT, "it does not load");
+        assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
         std::thread::sleep(Duration::from_millis(20));
     }
     signal(&child, "-INT");
@@ -139,22 +142,22 @@ fn interrupted_builds_and_runs_are_reported_and_stored() {
     assert!(!checked.contains("prony load"), "{checked}");
     control
         .execute("DROP DATABASE broken WITH (FORCE)")
-        .expect("it goes");
+        .expect("drops it");
 
     let shown = ok(&hammer.input(&hammer.build(1, 1)));
     assert!(shown.contains("BROKEN SCHEMA COMPLETE"), "{shown}");
-    interrupted(&hammer);
-    ended_by_an_error(&hammer);
-    tested(&hammer);
-    numbers_taken(&hammer);
+    check_interrupted_run(&hammer);
+    check_raiseerror(&hammer);
+    check_test_driver(&hammer);
+    check_used_order_numbers(&hammer);
 }
 
-/// HammerDB before 4.11 leaves numbers of next orders that are already taken: a run sets them to free ones, or
-/// reports why it cannot.
-fn numbers_taken(hammer: &Hammer) {
+/// HammerDB before 4.11 may leave next order numbers that are already used: a run replaces them by unused
+/// ones, or reports why it cannot.
+fn check_used_order_numbers(hammer: &Hammer) {
     let mut control = control(&shared_postgres().url_for("broken"));
-    let next = "SELECT d_next_o_id FROM district WHERE d_id = 3";
-    let free = number(&mut control, next);
+    let next_number = "SELECT d_next_o_id FROM district WHERE d_id = 3";
+    let unused = number(&mut control, next_number);
     for sql in [
         "UPDATE district SET d_next_o_id = 7 WHERE d_id = 3",
         "ALTER TABLE district ADD CONSTRAINT kept CHECK (d_next_o_id < 0) NOT VALID",
@@ -164,20 +167,20 @@ fn numbers_taken(hammer: &Hammer) {
     let shown = ok(&hammer.input(&hammer.run(0, 1)));
     let reason = &errors(&shown)[0];
     assert!(reason.contains("setting d_next_o_id"), "{shown}");
-    assert_eq!(number(&mut control, next), 7);
+    assert_eq!(number(&mut control, next_number), 7);
     control
         .execute("ALTER TABLE district DROP CONSTRAINT kept")
-        .expect("it goes");
+        .expect("drops it");
     let output = hammer.input(&hammer.run(0, 1));
     assert!(ok(&output).contains("NOPM"), "{}", ok(&output));
     let stderr = stderr_text(&output);
     assert!(stderr.contains("d_next_o_id of 1 district was"), "{stderr}");
-    assert!(number(&mut control, next) >= free);
+    assert!(number(&mut control, next_number) >= unused);
 }
 
-/// If a server is killed, the result is lost, but no data.
+/// If the server is killed, the run has no result, but no data is lost.
 #[test]
-fn a_run_waits_for_a_killed_server_and_reports_it() {
+fn a_run_on_a_restarted_server_has_no_result() {
     let installation = embedded::find().expect("PostgreSQL's programs");
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
@@ -186,7 +189,7 @@ fn a_run_waits_for_a_killed_server_and_reports_it() {
     let mut command = hammer.command();
     command.env("PRONY_HAMMERDB_MINUTE", "10s");
     let mut child = hammer.start(command, &hammer.run(0, 2));
-    let mut shown = until(&mut child, "Timing test period of 1 in minutes");
+    let mut shown = read_until(&mut child, "Timing test period of 1 in minutes");
     std::thread::sleep(Duration::from_secs(2));
     server.kill();
     server.restart().expect("it comes back");
@@ -200,13 +203,13 @@ fn a_run_waits_for_a_killed_server_and_reports_it() {
         "{shown}"
     );
     let checked = ok(&hammer.input(&format!("{}checkschema\n", hammer.head())));
-    let fine = "killed TPROC-C Schema has been checked successfully.";
-    assert!(checked.contains(fine), "{checked}");
+    let success = "killed TPROC-C Schema has been checked successfully.";
+    assert!(checked.contains(success), "{checked}");
 }
 
-/// The wait for a server that stays away is reported, and is short.
+/// If the server does not restart, the run reports that it waits, and waits for 10 s at most.
 #[test]
-fn a_server_that_does_not_return_is_reported() {
+fn a_run_on_a_killed_server_has_no_result() {
     let installation = embedded::find().expect("PostgreSQL's programs");
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
@@ -215,20 +218,20 @@ fn a_server_that_does_not_return_is_reported() {
     let mut command = hammer.command();
     command.env("PRONY_HAMMERDB_MINUTE", "5s");
     let mut child = hammer.start(command, &hammer.run(0, 2));
-    let mut shown = until(&mut child, "Timing test period of 1 in minutes");
+    let mut shown = read_until(&mut child, "Timing test period of 1 in minutes");
     std::thread::sleep(Duration::from_secs(1));
     server.kill();
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
     shown += &String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{shown}");
-    let waits = "The server does not answer: waiting up to 10 s for its counts";
-    assert!(shown.contains(waits), "{shown}");
+    let notice = "The server does not answer: waiting up to 10 s for its counts";
+    assert!(shown.contains(notice), "{shown}");
     assert!(errors(&shown)[0].contains("could not be read"), "{shown}");
     assert!(!shown.contains("NOPM"), "{shown}");
 }
 
-/// Its output up to this text, which must occur.
-fn until(child: &mut Child, text: &str) -> String {
+/// Reads the output of a command until it contains `text`.
+fn read_until(child: &mut Child, text: &str) -> String {
     let stdout = child.stdout.as_mut().expect("piped");
     let (mut shown, mut bytes) = (String::new(), [0; 4096]);
     while !shown.contains(text) {
@@ -239,14 +242,14 @@ fn until(child: &mut Child, text: &str) -> String {
     shown
 }
 
-/// An interrupted run has no result, and is stored.
-fn interrupted(hammer: &Hammer) {
+/// Asserts that an interrupted run is stored and has no result.
+fn check_interrupted_run(hammer: &Hammer) {
     let mut command = hammer.command();
     command.env_remove("PRONY_HAMMERDB_MINUTE");
     let mut child = hammer.start(command, &hammer.run(0, 2));
-    let mut shown = until(&mut child, "Timing test period of 1 in minutes");
-    // At least one second of it must be stored.
-    crate::common::until(&hammer.bench.home, |run| !run.series.is_empty());
+    let mut shown = read_until(&mut child, "Timing test period of 1 in minutes");
+    // Wait until at least one second is stored.
+    crate::common::wait_until(&hammer.bench.home, |run| !run.series.is_empty());
     signal(&child, "-INT");
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
     shown += &String::from_utf8_lossy(&output.stdout);
@@ -255,7 +258,7 @@ fn interrupted(hammer: &Hammer) {
         "ended by the signal: {output:?}"
     );
     assert!(!shown.contains("NOPM"), "{shown}");
-    let run = last(&hammer.bench);
+    let run = last_run(&hammer.bench);
     let expected = format!(
         "the run was ended by SIGINT (Ctrl-C); the measured part is stored: prony show {}",
         run.id
@@ -264,8 +267,8 @@ fn interrupted(hammer: &Hammer) {
     assert_eq!(run.state, RunState::Partial);
 }
 
-/// With pg_raiseerror, a virtual user ends at its first error.
-fn ended_by_an_error(hammer: &Hammer) {
+/// Asserts that a virtual user ends at its first error if pg_raiseerror is set, and continues otherwise.
+fn check_raiseerror(hammer: &Hammer) {
     let mut control = control(&shared_postgres().url_for("broken"));
     control
         .execute("ALTER TABLE new_order ADD CONSTRAINT full_up CHECK (no_o_id < 0) NOT VALID")
@@ -279,7 +282,7 @@ fn ended_by_an_error(hammer: &Hammer) {
         ),
         (
             "true",
-            // They end long before.
+            // The virtual users end before the minute does.
             "60s",
             "Error in Virtual User 2: New Order failed with SQLSTATE 23514",
         ),
@@ -311,11 +314,11 @@ fn ended_by_an_error(hammer: &Hammer) {
     }
     control
         .execute("ALTER TABLE new_order DROP CONSTRAINT full_up")
-        .expect("it goes");
+        .expect("drops it");
 }
 
-/// The test driver prints the name of each transaction, and ends after a number of them.
-fn tested(hammer: &Hammer) {
+/// Asserts that the test driver prints the name of each transaction and ends after pg_total_iterations.
+fn check_test_driver(hammer: &Hammer) {
     let path = hammer.bench.home.join("test.tcl");
     let script = format!(
         "{}diset tpcc pg_raiseerror false\ndiset tpcc pg_driver test\n\
@@ -329,10 +332,10 @@ fn tested(hammer: &Hammer) {
     command.env("PRONY_HAMMERDB_COMPAT", "4.6");
     let child = hammer.start(command, "");
     let output = child.wait_with_output().expect("it ends");
-    std::fs::remove_file(&path).expect("there");
+    std::fs::remove_file(&path).expect("the file exists");
     let output = hammer.assert_no_password(output);
     let shown = ok(&output);
-    let workload = last(&hammer.bench).workload;
+    let workload = last_run(&hammer.bench).workload;
     assert_eq!(workload.setting("profile"), Some("hammerdb-4.6"));
     let printed_lines = lines(&shown);
     let kinds = [

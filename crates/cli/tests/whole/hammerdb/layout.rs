@@ -1,20 +1,20 @@
-//! The layout of the output compared with that of HammerDB 4.6, recorded with the same scripts:
-//! every line equal except for numbers, dates and passwords.
+//! The output compared with that of HammerDB 4.6, recorded with the same scripts: all lines are equal except
+//! for numbers, dates and passwords.
 
 use super::maria::maria_head;
 use super::{Hammer, lines};
 use crate::common::ok;
 use std::collections::BTreeMap;
 
-/// Lines of a build with the number of occurrences: Prony loads in another order.
+/// The lines of a build with their numbers of occurrences, because Prony loads in a different order.
 const BUILD: &str = include_str!("build.txt");
-/// Lines of a run, in order.
+/// The lines of a run, in order.
 const RUN: &str = include_str!("run.txt");
-/// Lines of a build on MariaDB.
+/// The lines of a build on MariaDB, with their numbers of occurrences.
 const BUILD_MARIA: &str = include_str!("build_maria.txt");
 const RUN_MARIA: &str = include_str!("run_maria.txt");
 
-/// A line without the parts that differ from run to run.
+/// Returns a line without the parts that differ between runs.
 fn shape(hammer: &Hammer, line: &str) -> String {
     let temp = hammer.temp();
     let line = line.replace(temp.to_str().expect("a path of the test"), "/tmp");
@@ -25,10 +25,10 @@ fn shape(hammer: &Hammer, line: &str) -> String {
         );
         return format!("{before}jobid=ID");
     }
-    for dated in ["Vuser 1:Start:", "Vuser 1:End:"] {
-        if let Some(date) = line.strip_prefix(dated) {
+    for prefix in ["Vuser 1:Start:", "Vuser 1:End:"] {
+        if let Some(date) = line.strip_prefix(prefix) {
             assert_eq!(date.split(' ').count(), 6, "{date}");
-            return format!("{}DATE", dated.replace('1', "N"));
+            return format!("{}DATE", prefix.replace('1', "N"));
         }
     }
     let mut shape = String::new();
@@ -42,14 +42,15 @@ fn shape(hammer: &Hammer, line: &str) -> String {
     shape
 }
 
-/// The number of occurrences of each line.
-fn counts(lines: &str) -> BTreeMap<String, u32> {
+/// Parses a recording: the number of occurrences of each line.
+fn recorded_counts(lines: &str) -> BTreeMap<String, u32> {
     let lines = lines.lines().filter_map(|line| line.split_once(' '));
-    let counted = lines.map(|(count, line)| (line.to_owned(), count.parse().expect("a count")));
-    counted.collect()
+    let counts = lines.map(|(count, line)| (line.to_owned(), count.parse().expect("a count")));
+    counts.collect()
 }
 
-fn counted(shapes: Vec<String>) -> BTreeMap<String, u32> {
+/// Counts the occurrences of each line.
+fn line_counts(shapes: Vec<String>) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
     for shape in shapes {
         *counts.entry(shape).or_default() += 1;
@@ -57,7 +58,7 @@ fn counted(shapes: Vec<String>) -> BTreeMap<String, u32> {
     counts
 }
 
-/// The lines of a run, without those a rehearsal adds: the recorded runs were not rehearsals.
+/// The shapes of a run's lines, without the line about shortened minutes: the recordings have none.
 fn run_shapes(hammer: &Hammer, shown: &str) -> Vec<String> {
     let mut printed = shapes(hammer, shown, "Script loaded");
     let before = printed.len();
@@ -66,19 +67,20 @@ fn run_shapes(hammer: &Hammer, shown: &str) -> Vec<String> {
     printed
 }
 
+/// The shapes of all lines from the first one that starts with `from`.
 fn shapes(hammer: &Hammer, shown: &str, from: &str) -> Vec<String> {
-    let all = lines(shown).into_iter();
-    let all = all.skip_while(|line| !line.starts_with(from));
-    all.map(|line| shape(hammer, &line)).collect()
+    let lines = lines(shown).into_iter();
+    let lines = lines.skip_while(|line| !line.starts_with(from));
+    lines.map(|line| shape(hammer, &line)).collect()
 }
 
 #[test]
-fn the_output_has_the_layout_of_hammerdb() {
-    // The names in the recording.
+fn output_for_postgresql_matches_hammerdb() {
+    // The recording has this name of database and role.
     let hammer = Hammer::new("tpcc");
     let shown = ok(&hammer.input(&hammer.build(1, 1)));
-    let built = counted(shapes(&hammer, &shown, "Script cleared"));
-    assert_eq!(built, counts(BUILD));
+    let built = line_counts(shapes(&hammer, &shown, "Script cleared"));
+    assert_eq!(built, recorded_counts(BUILD));
 
     let shown = ok(&hammer.input(&hammer.run(0, 1)));
     let recorded: Vec<String> = RUN.lines().map(str::to_owned).collect();
@@ -86,17 +88,17 @@ fn the_output_has_the_layout_of_hammerdb() {
 }
 
 #[test]
-fn the_output_for_mariadb_has_the_layout_of_hammerdb() {
+fn output_for_mariadb_matches_hammerdb() {
     let hammer = Hammer::new("maria");
     let head = maria_head("tpcc");
     let build = format!(
         "{head}diset tpcc maria_count_ware 1\ndiset tpcc maria_num_vu 1\nbuildschema\nvudestroy\n"
     );
     let shown = ok(&hammer.auto(&build));
-    let mut built = counted(shapes(&hammer, &shown, "Script cleared"));
+    let mut built = line_counts(shapes(&hammer, &shown, "Script cleared"));
     // Prony creates the secondary indexes after the rows, and prints that.
     assert_eq!(built.remove("Vuser N:CREATING TPCC INDEXES"), Some(1));
-    assert_eq!(built, counts(BUILD_MARIA));
+    assert_eq!(built, recorded_counts(BUILD_MARIA));
 
     let run = format!(
         "{head}diset tpcc maria_rampup 0\ndiset tpcc maria_duration 1\n\

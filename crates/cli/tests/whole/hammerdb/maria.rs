@@ -1,12 +1,12 @@
 //! The commands of the guides with MariaDB's settings.
 
 use super::{Hammer, lines, result_of};
-use crate::common::{control, last, number, ok, stderr_text};
+use crate::common::{control, last_run, number, ok, stderr_text};
 use prony_server::Control;
 use prony_server::embedded::shared_mariadb;
 use prony_store::RunState;
 
-/// The address and the logins of the server; over TCP with a password.
+/// Script lines that set the server's address (TCP) and the login.
 pub fn maria_head(database: &str) -> String {
     let server = shared_mariadb();
     format!(
@@ -18,8 +18,8 @@ pub fn maria_head(database: &str) -> String {
     )
 }
 
-/// Number of COMMITs and ROLLBACKs of all sessions so far.
-fn ended(root: &mut Control) -> u64 {
+/// Returns the number of COMMITs and ROLLBACKs of all sessions since the server's start.
+fn ended_transactions(root: &mut Control) -> u64 {
     let counts =
         root.query("show global status where variable_name in ('Com_commit', 'Com_rollback')");
     let number =
@@ -58,11 +58,11 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     let orders = "select sum(d_next_o_id) from hammer_whole.district";
     let before = number(&mut root, orders);
     assert_eq!(before, 2 * 10 * 3001);
-    let again = ok(&hammer.auto(&format!("{head}buildschema\n")));
+    let second_build = ok(&hammer.auto(&format!("{head}buildschema\n")));
     let refusal = "Database hammer_whole exists but is not empty, specify a new or empty database";
-    assert!(again.contains(refusal), "{again}");
+    assert!(second_build.contains(refusal), "{second_build}");
 
-    let ended_before = ended(&mut root);
+    let ended_before = ended_transactions(&mut root);
     let output = hammer.auto(&format!(
         "{head}diset tpcc maria_rampup 1\ndiset tpcc maria_duration 2\n\
          diset tpcc maria_allwarehouse true\nloadscript\nvuset vu 3\ntcset refreshrate 1\n\
@@ -73,15 +73,12 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     // Two minutes are four seconds.
     let (in_window, ordered) = (nopm / 15, number(&mut root, orders) - before);
     assert!(nopm > 0 && in_window <= ordered, "{in_window} {ordered}");
-    // Each transaction ends with one COMMIT or ROLLBACK, and 10 of 23 are new orders. What the
-    // server ended in the two minutes is part of what it ended between the two readings.
-    let meanwhile = ended(&mut root) - ended_before;
-    assert!(
-        tpm > nopm && tpm / 15 <= meanwhile,
-        "{tpm} {nopm} {meanwhile}"
-    );
+    // Each transaction ends with one COMMIT or ROLLBACK, and 10 of 23 are new orders. The transactions of
+    // the two minutes are a part of those between the two readings.
+    let ended = ended_transactions(&mut root) - ended_before;
+    assert!(tpm > nopm && tpm / 15 <= ended, "{tpm} {nopm} {ended}");
     assert!(shown.contains(" MariaDB tpm"), "{shown}");
-    let run = last(&hammer.bench);
+    let run = last_run(&hammer.bench);
     assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
     assert_eq!(run.state, RunState::Complete, "{}", stderr_text(&output));
     let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
@@ -89,7 +86,7 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     let jobs = ok(&hammer.auto("puts [ jobs ]\n"));
     assert!(!jobs.is_empty());
 
-    // HammerDB leaves no taken number here: the error is reported, and not corrected.
+    // HammerDB on MariaDB never leaves a used order number, so Prony reports the error and does not repair it.
     root.execute("update hammer_whole.district set d_next_o_id = 7 where d_w_id = 1 and d_id = 3")
         .expect("an update");
     let refused = ok(&hammer.auto(&format!("{head}loadscript\nvuset vu 1\nvurun\nvudestroy\n")));
@@ -99,17 +96,17 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     assert_eq!(number(&mut root, next), 7);
 
     // Tables that are not TPROC-C's are not dropped.
-    let mine = "create table hammer_whole.mine (n int)";
-    root.execute(mine).expect("a table");
-    let kept = ok(&hammer.auto(&format!("{head}deleteschema\n")));
+    let foreign_table = "create table hammer_whole.mine (n int)";
+    root.execute(foreign_table).expect("a table");
+    let refused = ok(&hammer.auto(&format!("{head}deleteschema\n")));
     assert!(
-        kept.contains("contains tables that are not TPROC-C's (mine...)"),
-        "{kept}"
+        refused.contains("contains tables that are not TPROC-C's (mine...)"),
+        "{refused}"
     );
     root.execute("drop table hammer_whole.mine")
-        .expect("it goes");
-    let gone = ok(&hammer.auto(&format!("{head}deleteschema\n")));
-    assert!(gone.contains("Vuser 1:TPCC SCHEMA DELETED"), "{gone}");
+        .expect("drops the table");
+    let deleted = ok(&hammer.auto(&format!("{head}deleteschema\n")));
+    assert!(deleted.contains("Vuser 1:TPCC SCHEMA DELETED"), "{deleted}");
     assert_eq!(number(&mut root, schemas), 0);
 }
 
@@ -117,20 +114,20 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
 fn problems_with_mariadb_are_reported() {
     let hammer = Hammer::new("maria_wrong");
     let head = maria_head("hammer_wrong");
-    let fails = |more: &str, expected: &str| {
-        let shown = ok(&hammer.auto(&format!("{head}{more}vudestroy\n")));
+    let assert_failed = |commands: &str, expected: &str| {
+        let shown = ok(&hammer.auto(&format!("{head}{commands}vudestroy\n")));
         assert!(shown.contains(expected), "{expected}: {shown}");
         assert!(shown.contains("Vuser 1:FINISHED FAILED"), "{shown}");
     };
     let password = "diset tpcc maria_pass wrong\nbuildschema\n";
-    fails(password, "Access denied for user 'prony'");
-    fails(password, "Passwords are not stored between calls");
-    let absent = std::env::temp_dir().join(format!("prony-absent-{}", std::process::id()));
+    assert_failed(password, "Access denied for user 'prony'");
+    assert_failed(password, "Passwords are not stored between calls");
+    let missing_socket = std::env::temp_dir().join(format!("prony-absent-{}", std::process::id()));
     let socket = format!(
         "diset connection maria_socket {}\nbuildschema\n",
-        absent.display()
+        missing_socket.display()
     );
-    fails(&socket, "diset connection maria_socket null");
-    let nothing = "diset connection maria_socket null\nloadscript\nvurun\n";
-    fails(nothing, "hammer_wrong");
+    assert_failed(&socket, "diset connection maria_socket null");
+    let no_schema = "diset connection maria_socket null\nloadscript\nvurun\n";
+    assert_failed(no_schema, "hammer_wrong");
 }

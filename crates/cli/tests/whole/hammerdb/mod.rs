@@ -1,5 +1,5 @@
-//! Prony called as hammerdbcli: the commands of the two scripts in the published guides, on a test
-//! server. A minute lasts two seconds here, as in a rehearsal.
+//! Prony called as hammerdbcli: the two scripts in the published guides, on a test server. Each minute of a
+//! test lasts two seconds (`PRONY_HAMMERDB_MINUTE`).
 
 mod errors;
 mod layout;
@@ -15,24 +15,24 @@ use std::process::{Child, Command, Output, Stdio};
 /// The password of the role: a `#` within a word does not start a comment.
 pub const ROLE_PASSWORD: &str = "Sesame#0815";
 
-/// A hammerdbcli, and a folder for its files.
+/// A link named hammerdbcli to Prony, and a folder for its files.
 pub struct Hammer {
     pub bench: Bench,
-    /// Name of the database and of its role.
+    /// The name of the database and of its role.
     pub name: &'static str,
     link: PathBuf,
     port: u16,
 }
 
 impl Hammer {
-    /// `name`: of a database and a role that do not exist yet.
+    /// `name` is that of a database and a role, which do not exist yet.
     pub fn new(name: &'static str) -> Hammer {
         Hammer::on(shared_postgres(), name)
     }
 
     /// Like [`Hammer::new`], on a given server.
     pub fn on(server: &EmbeddedPostgres, name: &'static str) -> Hammer {
-        // A second, empty database.
+        // An additional, empty database.
         let bench = Bench::on(server, &format!("{name}_beside"));
         let link = bench.home.join("hammerdbcli");
         symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
@@ -49,7 +49,7 @@ impl Hammer {
         self.bench.home.join("temp")
     }
 
-    /// The program, called by its link.
+    /// The program, called through the link.
     pub fn command(&self) -> Command {
         let mut command = self.bench.command("");
         let mut linked = Command::new(&self.link);
@@ -87,26 +87,26 @@ impl Hammer {
         self.assert_no_password(child.wait_with_output().expect("it ends"))
     }
 
-    /// Commands from a file, to the end.
+    /// Runs a script from a file to its end.
     pub fn auto(&self, script: &str) -> Output {
         let path = self.bench.home.join("script.tcl");
         std::fs::write(&path, script).expect("a file");
         let mut command = self.command();
         let output = command.arg("auto").arg(&path).output().expect("it starts");
         // The script contains the passwords.
-        std::fs::remove_file(&path).expect("it is there");
+        std::fs::remove_file(&path).expect("the file exists");
         let server = prony_server::embedded::shared_mariadb();
         assert_hidden(server.password().reveal(), &output, &self.bench.home);
         self.assert_no_password(output)
     }
 
-    /// Asserts that neither password is in an output or a file.
+    /// Asserts that the output and the files contain neither password.
     pub fn assert_no_password(&self, output: Output) -> Output {
         assert_hidden(ROLE_PASSWORD, &output, &self.bench.home);
         self.bench.assert_no_password(output)
     }
 
-    /// The address of the server, and the logins.
+    /// Script lines that set the server's address and the logins.
     pub fn head(&self) -> String {
         format!(
             "dbset db pg\ndbset bm tpc-c\n\n# WHERE\n# -----\n\
@@ -150,24 +150,24 @@ impl Hammer {
     }
 }
 
-/// The lines of an output, without carriage returns and empty lines.
+/// Returns the lines of an output, without carriage returns and empty lines.
 pub fn lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim_matches('\r').to_owned());
     lines.filter(|line| !line.is_empty()).collect()
 }
 
-/// NOPM and TPM of the only result.
+/// Returns NOPM and TPM of the only result.
 pub fn result(shown: &str) -> (u64, u64) {
     result_of("PostgreSQL", shown)
 }
 
 /// Like [`result`], for another database.
 pub fn result_of(database: &str, shown: &str) -> (u64, u64) {
-    let found: Vec<&str> = shown.lines().filter(|line| line.contains("NOPM")).collect();
-    assert_eq!(found.len(), 1, "{shown}");
-    let line = found[0].trim_start_matches('\r');
-    let rest = line.strip_prefix("Vuser 1:TEST RESULT : System achieved ");
-    let words: Vec<&str> = rest.expect(line).split(' ').collect();
+    let results: Vec<&str> = shown.lines().filter(|line| line.contains("NOPM")).collect();
+    assert_eq!(results.len(), 1, "{shown}");
+    let line = results[0].trim_start_matches('\r');
+    let figures = line.strip_prefix("Vuser 1:TEST RESULT : System achieved ");
+    let words: Vec<&str> = figures.expect(line).split(' ').collect();
     assert_eq!(
         [words[1], words[2], words[4], words[5]],
         ["NOPM", "from", database, "TPM"]
@@ -177,7 +177,7 @@ pub fn result_of(database: &str, shown: &str) -> (u64, u64) {
 }
 
 #[test]
-fn the_scripts_of_the_guide_build_and_run() {
+fn scripts_of_the_guide_build_and_run() {
     let hammer = Hammer::new("guide");
     let shown = ok(&hammer.input(&hammer.build(2, 2)));
     let printed_lines = lines(&shown);
@@ -204,7 +204,7 @@ fn the_scripts_of_the_guide_build_and_run() {
         "SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tableowner = 'guide'";
     assert_eq!(number(&mut control, owner), 9);
     let functions = "SELECT count(*) FROM pg_proc WHERE proname LIKE 'prony_tpcc_hammerdb%'";
-    // hammerdb-4.6 calls one more function, which draws numbers.
+    // hammerdb-4.6 has an additional function that generates random numbers.
     assert_eq!(number(&mut control, functions), 11, "of both profiles");
 
     let output = hammer.input(&hammer.run(1, 3));
@@ -217,7 +217,7 @@ fn the_scripts_of_the_guide_build_and_run() {
         stderr_text(&output)
     );
     let (nopm, tpm) = result(&shown);
-    // A minute is two seconds.
+    // One minute lasts two seconds.
     let (orders_in_window, ordered) = (nopm / 30, number(&mut control, orders) - before);
     // The statistics behind TPM lag by up to a second.
     assert!(nopm > 0 && tpm > 0, "{nopm} {tpm}");
@@ -233,7 +233,7 @@ fn the_scripts_of_the_guide_build_and_run() {
             "{line}: {shown}"
         );
     }
-    profiled(&hammer, 3);
+    assert_time_profile(&hammer, 3);
     let log = hammer.log("hammerdb.log");
     assert_eq!(
         log.matches("Hammerdb Log @ ").count(),
@@ -242,36 +242,36 @@ fn the_scripts_of_the_guide_build_and_run() {
     );
     assert!(log.contains(&format!("System achieved {nopm} NOPM")));
     assert!(!log.contains("RUNNING") && !log.contains("FINISHED"));
-    kept(&hammer, nopm);
-    // A database in use is not dropped.
+    assert_state_stored(&hammer, nopm);
+    // PostgreSQL does not drop a database that is in use.
     drop(control);
     let checked = hammer.input(&format!(
         "{}diset tpcc pg_count_ware 2\ncheckschema\nvudestroy\n",
         hammer.head()
     ));
     assert!(ok(&checked).contains("guide TPROC-C Schema has been checked successfully."));
-    delete(&hammer);
+    assert_deleted(&hammer);
 }
 
-/// The time profile has every virtual user, and the sum of their calls equals the summary's.
-fn profiled(hammer: &Hammer, users: usize) {
+/// Asserts that the time profile lists calls per virtual user and that their sum equals the summary's.
+fn assert_time_profile(hammer: &Hammer, users: usize) {
     let profile = hammer.log("hdbxtprofile.log");
     let title = format!(">>>>> SUMMARY OF {users} ACTIVE VIRTUAL USERS");
     assert!(profile.contains(&title), "{profile}");
-    let (each, summary) = profile.split_once(&title).expect("it is there");
+    let (per_user, summary) = profile.split_once(&title).expect("it is there");
     let calls = |text: &str| -> u64 {
         let mut parts = text.split("PROC: NEWORD\nCALLS: ");
         parts.next();
         let number = |part: &str| part.split('\t').next().and_then(|n| n.parse::<u64>().ok());
         parts.map(|part| number(part).expect("a count")).sum()
     };
-    assert!(calls(each) > 0);
-    assert_eq!(calls(each), calls(summary), "each call once: {profile}");
+    assert!(calls(per_user) > 0);
+    assert_eq!(calls(per_user), calls(summary), "each call once: {profile}");
 }
 
-/// What persists after the call: settings, the run, the job.
-fn kept(hammer: &Hammer, nopm: u64) {
-    let run = crate::common::last(&hammer.bench);
+/// Asserts that the settings, the run and the jobs are stored after the call, and the password is not.
+fn assert_state_stored(hammer: &Hammer, nopm: u64) {
+    let run = crate::common::last_run(&hammer.bench);
     assert_eq!(run.workload.setting("profile"), Some("hammerdb"));
     assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
     let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
@@ -287,7 +287,7 @@ fn kept(hammer: &Hammer, nopm: u64) {
     assert!(shown.contains(&line), "{shown}");
     let ids = files(&hammer.bench.home.join("hammerdb/jobs"));
     assert_eq!(ids.len(), 2, "the build and the run");
-    // The password of the last call is gone, and the output says so.
+    // The password of the previous call is not stored, and the output reports that.
     let output = hammer.input("loadscript\nvurun\nquit\n");
     let shown = ok(&output);
     assert!(
@@ -296,16 +296,16 @@ fn kept(hammer: &Hammer, nopm: u64) {
     );
 }
 
-/// The schema is dropped, and its role with it.
-fn delete(hammer: &Hammer) {
+/// Deletes the schema and asserts that the database and its role are dropped.
+fn assert_deleted(hammer: &Hammer) {
     let shown = ok(&hammer.input(&format!("{}deleteschema\nquit\n", hammer.head())));
     assert!(shown.contains("Vuser 1:FINISHED SUCCESS"), "{shown}");
     let mut control = hammer.bench.control();
-    let left = "SELECT (SELECT count(*) FROM pg_database WHERE datname = 'guide') \
+    let remaining = "SELECT (SELECT count(*) FROM pg_database WHERE datname = 'guide') \
          + (SELECT count(*) FROM pg_roles WHERE rolname = 'guide')";
-    let begun = std::time::Instant::now();
-    while number(&mut control, left) > 0 && begun.elapsed() < WAIT_TIMEOUT {
+    let started = std::time::Instant::now();
+    while number(&mut control, remaining) > 0 && started.elapsed() < WAIT_TIMEOUT {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    assert_eq!(number(&mut control, left), 0, "{shown}");
+    assert_eq!(number(&mut control, remaining), 0, "{shown}");
 }

@@ -1,6 +1,6 @@
-//! Errors, and errors that are ignored.
+//! Errors of sysbench runs, fatal and ignored ones.
 //!
-//! Longer than 400 lines: sysbench's error options act on the same faults.
+//! Longer than 400 lines: the tests share sysbench's error options.
 
 use super::{Bench, DRIVERS, Driver, figure, queries, tables};
 use crate::common::{WAIT_TIMEOUT, control};
@@ -16,20 +16,21 @@ fn ignored_errors_restart_their_event_and_are_counted() {
         bench
             .sysbench("--table-size=20 oltp_write_only prepare")
             .ok();
-        // Eight users on twenty rows; a row is missing between two transactions of its event.
-        let words = "--table-size=20 --skip-trx --threads=8 --events=1000 --time=0 \
+        // Eight users on twenty rows conflict: without transactions, a row is missing between an event's
+        // delete and insert.
+        let arguments = "--table-size=20 --skip-trx --threads=8 --events=1000 --time=0 \
                      --mysql-ignore-errors=1213,1020,1205,1062 oltp_write_only run";
-        let out = bench.sysbench(words).ok();
+        let out = bench.sysbench(arguments).ok();
         assert_eq!(figure(&out, "transactions:"), 1000.0);
         let errors = figure(&out, "ignored errors:");
         assert!(errors > 0.0, "{driver:?} {out}");
         let (reads, writes, others) = queries(&out);
         assert_eq!(reads, 0.0);
-        // Four statements per event, and at most three more for each aborted try.
-        let more = writes + others - 4_000.0;
-        assert!((0.0..=3.0 * errors).contains(&more), "{out}");
-        let doubles = "select count(*) - count(distinct id) from sbtest1";
-        assert_eq!(crate::common::number(&mut bench.control(), doubles), 0);
+        // Four statements per event, and at most three more per aborted attempt.
+        let repeated = writes + others - 4_000.0;
+        assert!((0.0..=3.0 * errors).contains(&repeated), "{out}");
+        let duplicates = "select count(*) - count(distinct id) from sbtest1";
+        assert_eq!(crate::common::number(&mut bench.control(), duplicates), 0);
     }
 }
 
@@ -39,11 +40,11 @@ fn an_error_that_is_not_ignored_ends_the_run() {
     bench
         .sysbench("--table-size=20 oltp_write_only prepare")
         .ok();
-    let words = "--table-size=20 --skip-trx --threads=8 --time=600 --mysql-ignore-errors= \
+    let arguments = "--table-size=20 --skip-trx --threads=8 --time=600 --mysql-ignore-errors= \
                  oltp_write_only run";
-    let begun = Instant::now();
-    let out = bench.sysbench(words).failed(1);
-    assert!(begun.elapsed() < 5 * WAIT_TIMEOUT, "it went on");
+    let started = Instant::now();
+    let out = bench.sysbench(arguments).failed(1);
+    assert!(started.elapsed() < 5 * WAIT_TIMEOUT, "the run did not end");
     assert!(
         out.contains("FATAL: mysql_stmt_execute() returned error 1"),
         "{out}"
@@ -63,28 +64,28 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
     bench
         .sysbench("--table-size=100 oltp_read_only prepare")
         .ok();
-    let words = "--table-size=100 --threads=3 --time=12 --mysql-ignore-errors=1213,2013 \
+    let arguments = "--table-size=100 --threads=3 --time=12 --mysql-ignore-errors=1213,2013 \
                  --report-interval=1 oltp_read_only run";
     let mut child = bench
-        .command(words)
+        .command(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    // The connections that look and prepare first are closed when the first second is reported.
+    // When the first second is reported, the connections that check and prepare the data are closed.
     let mut out = BufReader::new(child.stdout.take().expect("piped"));
     let mut text = String::new();
     while !text.contains("[ 1s ]") {
         assert!(out.read_line(&mut text).expect("text") > 0, "{text}");
     }
     let mut root = control(&bench.url);
-    let asked = "select id from information_schema.processlist where user = 'prony' and db = \
+    let sessions = "select id from information_schema.processlist where user = 'prony' and db = \
                  'sb_killed'";
-    let ids = root.query(asked).expect("a list");
+    let ids = root.query(sessions).expect("a list");
     assert!(ids.len() >= 3, "{text}");
     for row in ids {
         let id = row[0].as_deref().expect("a number");
-        // It may just have ended.
+        // The session may have ended.
         let _ = root.execute(&format!("kill {id}"));
     }
     out.read_to_string(&mut text).expect("text");
@@ -96,7 +97,7 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
     assert!(figure(&out, "ignored errors:") >= reconnects, "{out}");
 }
 
-/// Users that would reconnect forever are stopped when the time is over.
+/// Users that would reconnect forever are stopped at the end of the run.
 #[test]
 fn a_run_ends_in_time_if_its_server_is_gone() {
     let mut bench = Bench::new(Driver::Mysql, "sb_gone");
@@ -119,11 +120,11 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
         ),
         ("all", "one.lua"),
     ] {
-        let words = format!(
+        let arguments = format!(
             "--mysql-ignore-errors={ignored} --threads=2 --time=4 --report-interval=1 {test} run"
         );
         let mut child = bench
-            .command(&words)
+            .command(&arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -134,11 +135,11 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
             assert!(out.read_line(&mut text).expect("text") > 0, "{text}");
         }
         server.kill();
-        let begun = Instant::now();
+        let started = Instant::now();
         while child.try_wait().expect("a state").is_none() {
-            if begun.elapsed() > WAIT_TIMEOUT {
-                child.kill().expect("it is ours");
-                panic!("{words}: it goes on");
+            if started.elapsed() > WAIT_TIMEOUT {
+                child.kill().expect("kills the run");
+                panic!("{arguments}: the run does not end");
             }
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -160,14 +161,14 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
 fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
     for driver in DRIVERS {
         let bench = Bench::new(driver, "sb_missing");
-        let run = |words: &str| bench.sysbench(&format!("{words} oltp_read_write run"));
+        let run = |arguments: &str| bench.sysbench(&format!("{arguments} oltp_read_write run"));
         let no_table = run("").failed(1);
         assert!(
             no_table.ends_with("FATAL: Thread initialization failed!\n"),
             "{no_table}"
         );
         assert!(no_table.contains("sbtest1"), "{no_table}");
-        let in_text = run("--db-ps-mode=disable").failed(1);
+        let text_mode = run("--db-ps-mode=disable").failed(1);
         let (prepared, text) = match driver {
             Driver::Mysql => (
                 "FATAL: MySQL error: 1146 \"Table 'sb_missing.sbtest1' doesn't exist\"",
@@ -181,10 +182,13 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
             ),
         };
         assert!(no_table.contains(prepared), "{no_table}");
-        assert!(in_text.contains(text), "{in_text}");
-        assert!(in_text.contains("Threads started!\n\nFATAL"), "{in_text}");
+        assert!(text_mode.contains(text), "{text_mode}");
+        assert!(
+            text_mode.contains("Threads started!\n\nFATAL"),
+            "{text_mode}"
+        );
 
-        let (password, expected, nowhere) = match driver {
+        let (password, expected, closed_port) = match driver {
             Driver::Mysql => (
                 "--mysql-password=no",
                 "FATAL: error 1045: Access denied for user 'prony'@",
@@ -216,7 +220,7 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
             let line = format!("FATAL: `{function}' function failed: connection creation failed\n");
             assert!(out.contains(&line) && out.ends_with(last), "{out}");
         }
-        let out = run(nowhere).failed(1);
+        let out = run(closed_port).failed(1);
         assert!(out.contains("onnect"), "{out}");
     }
 }
@@ -231,7 +235,7 @@ fn existing_tables_are_not_replaced() {
         bench
             .control()
             .execute("delete from sbtest1 where id = 7")
-            .expect("a row less");
+            .expect("deletes a row");
         let out = bench
             .sysbench("--table-size=100 oltp_read_write prepare")
             .failed(1);
@@ -242,7 +246,7 @@ fn existing_tables_are_not_replaced() {
         );
         let count = "select count(*) from sbtest1";
         assert_eq!(crate::common::number(&mut bench.control(), count), 99);
-        // Fewer rows than requested: it runs, and says so on stderr.
+        // With fewer rows than requested, the run continues and prints a note to stderr.
         let run = bench.sysbench("--table-size=200 --events=10 --time=0 oltp_point_select run");
         assert!(
             run.err.contains("sbtest1 was loaded with 100 rows"),
@@ -255,55 +259,55 @@ fn existing_tables_are_not_replaced() {
     }
 }
 
-/// Reading a table does not tell whether it exists.
+/// Without the privilege to read a table, its existence is still detected.
 #[test]
 fn an_unreadable_table_counts_as_existing() {
     let bench = Bench::new(Driver::Pgsql, "sb_unread");
     let owner = "create role sb_unread login password 'sesame'; \
                  create table sbtest2 (x int); grant usage, create on schema public to sb_unread";
     bench.control().execute(owner).expect("a role");
-    let words = "--pgsql-user=sb_unread --pgsql-password=sesame --tables=2 --table-size=10 \
+    let arguments = "--pgsql-user=sb_unread --pgsql-password=sesame --tables=2 --table-size=10 \
                  oltp_read_only prepare";
-    let out = bench.sysbench(words).failed(1);
+    let out = bench.sysbench(arguments).failed(1);
     assert!(out.contains("Creating table 'sbtest2'"), "{out}");
     assert!(out.contains("relation \"sbtest2\" already exists"), "{out}");
     assert_eq!(tables(&bench), 1);
-    let away = "drop owned by sb_unread; drop role sb_unread";
-    bench.control().execute(away).expect("it goes");
+    let cleanup = "drop owned by sb_unread; drop role sb_unread";
+    bench.control().execute(cleanup).expect("drops the role");
 }
 
 #[test]
 fn an_interrupted_prepare_names_sysbench_commands_once() {
     let bench = Bench::new(Driver::Mysql, "sb_broken");
-    let words = "--tables=4 --table-size=5000000 oltp_read_only prepare";
+    let arguments = "--tables=4 --table-size=5000000 oltp_read_only prepare";
     let child = bench
-        .command(words)
+        .command(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("it starts");
-    let begun = Instant::now();
-    let filled = "select count(*) from information_schema.tables where table_schema = database() \
+    let started = Instant::now();
+    let rows_sql = "select count(*) from information_schema.tables where table_schema = database() \
                   and table_name = 'sbtest1' and data_length > 1000000";
-    while crate::common::number(&mut bench.control(), filled) == 0 {
-        assert!(begun.elapsed() < WAIT_TIMEOUT, "it does not load");
+    while crate::common::number(&mut bench.control(), rows_sql) == 0 {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     crate::common::signal(&child, "-INT");
-    let ended = bench.check_output(child.wait_with_output().expect("it ends"));
-    let all = format!("{}{}", ended.out, ended.err);
+    let result = bench.check_output(child.wait_with_output().expect("it ends"));
+    let printed = format!("{}{}", result.out, result.err);
     assert!(
-        !all.contains("prony load") && !all.contains("prony clean"),
-        "{all}"
+        !printed.contains("prony load") && !printed.contains("prony clean"),
+        "{printed}"
     );
     assert!(
-        ended
+        result
             .out
             .ends_with("function failed: the load was stopped\n"),
-        "{all}"
+        "{printed}"
     );
     let drops = "`sysbench oltp_read_write --tables=4 cleanup` drops the existing tables";
-    assert_eq!(all.matches(drops).count(), 1, "{all}");
+    assert_eq!(printed.matches(drops).count(), 1, "{printed}");
     bench.sysbench("--tables=4 oltp_read_write cleanup").ok();
     assert_eq!(tables(&bench), 0);
 }
@@ -321,29 +325,33 @@ fn a_hint_is_printed_once_and_only_to_stderr() {
         std::fs::write(bench.home.join("nosuch.lua"), script).expect("a file");
         let prepare = "prony: hint: prepare the tables first";
         let account = format!("prony: hint: check --{name}-user and --{name}-password");
-        let wrong = format!("--{name}-password=wrong oltp_read_only");
-        for (words, hint) in [
+        let wrong_login = format!("--{name}-password=wrong oltp_read_only");
+        for (arguments, hint) in [
             ("--threads=4 oltp_read_only run".to_owned(), prepare),
             ("--threads=4 ./nosuch.lua run".to_owned(), prepare),
             ("--events=1 oltp_insert run".to_owned(), prepare),
-            (format!("--threads=4 {wrong} run"), &account),
-            (format!("{wrong} prepare"), &account),
+            (format!("--threads=4 {wrong_login} run"), &account),
+            (format!("{wrong_login} prepare"), &account),
         ] {
-            let ended = bench.sysbench(&words);
-            assert_eq!(ended.code, Some(1), "{ended:?}");
-            assert_eq!(ended.err.matches(hint).count(), 1, "{words}: {ended:?}");
-            assert!(!ended.out.contains("hint: "), "{ended:?}");
+            let result = bench.sysbench(&arguments);
+            assert_eq!(result.code, Some(1), "{result:?}");
+            assert_eq!(
+                result.err.matches(hint).count(),
+                1,
+                "{arguments}: {result:?}"
+            );
+            assert!(!result.out.contains("hint: "), "{result:?}");
         }
     }
 }
 
 #[test]
-fn servers_take_turns_in_the_order_of_their_connections() {
+fn connections_are_distributed_over_hosts_in_order() {
     let bench = Bench::new(Driver::Mysql, "sb_turns");
     bench
         .sysbench("--table-size=100 oltp_point_select prepare")
         .ok();
-    // The second host of the list does not exist: one thread does not use it, the second one does.
+    // The second host does not exist: a run with one thread does not use it, a run with two threads does.
     let run = |threads: u32| {
         bench.sysbench(&format!(
             "--mysql-host=127.0.0.1,127.0.0.255 --threads={threads} --table-size=100 --events=10 --time=0 \
@@ -370,8 +378,9 @@ fn a_full_queue_and_a_forced_shutdown_end_a_run() {
     let lock = "begin; update sbtest1 set k = k";
     let mut holder = bench.control();
     holder.execute(lock).expect("a lock");
-    let words = "--table-size=100 --threads=2 --time=3 --forced-shutdown=1 oltp_update_index run";
-    let out = bench.sysbench(words).failed(2);
+    let arguments =
+        "--table-size=100 --threads=2 --time=3 --forced-shutdown=1 oltp_update_index run";
+    let out = bench.sysbench(arguments).failed(2);
     assert!(out.contains("Forcing shutdown in 4 seconds"), "{out}");
     assert!(
         out.contains("FATAL: The --max-time limit has expired, forcing shutdown...\n"),
@@ -385,7 +394,7 @@ fn a_full_queue_and_a_forced_shutdown_end_a_run() {
 #[test]
 fn unsupported_options_and_commands_are_errors() {
     let bench = Bench::new(Driver::Mysql, "sb_not");
-    for (words, expected) in [
+    for (arguments, expected) in [
         ("cpu run", "'cpu' does not measure a database"),
         ("fileio prepare", "'fileio' does not measure a database"),
         ("--mysql-dry-run oltp_read_only run", "--mysql-dry-run"),
@@ -422,17 +431,17 @@ fn unsupported_options_and_commands_are_errors() {
             "FATAL: Invalid value for --mysql-port: 99999.",
         ),
     ] {
-        let ended = bench.sysbench(words);
-        let all = format!("{}{}", ended.out, ended.err);
-        assert_eq!(ended.code, Some(1), "{words}: {all}");
-        assert!(all.contains(expected), "{words}: {all}");
+        let result = bench.sysbench(arguments);
+        let printed = format!("{}{}", result.out, result.err);
+        assert_eq!(result.code, Some(1), "{arguments}: {printed}");
+        assert!(printed.contains(expected), "{arguments}: {printed}");
     }
     assert_eq!(tables(&bench), 0);
     let mut command = bench.command("--version");
     command.env("PRONY_SYSBENCH_COMPAT", "0.5");
-    let ended = bench.check_output(command.output().expect("it starts"));
-    assert!(ended.err.contains("use 1.0 or 1.1"), "{ended:?}");
-    assert_eq!(ended.code, Some(1));
+    let result = bench.check_output(command.output().expect("it starts"));
+    assert!(result.err.contains("use 1.0 or 1.1"), "{result:?}");
+    assert_eq!(result.code, Some(1));
 }
 
 #[test]
@@ -440,8 +449,8 @@ fn thread_init_timeout_limits_the_wait_for_a_server() {
     let bench = Bench::new(Driver::Mysql, "sb_silent");
     let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = silent.local_addr().expect("bound").port();
-    let words = format!("--mysql-port={port} --thread-init-timeout=1 oltp_read_only run");
-    let mut command = bench.command(&words);
+    let arguments = format!("--mysql-port={port} --thread-init-timeout=1 oltp_read_only run");
+    let mut command = bench.command(&arguments);
     command.env("PRONY_SYSBENCH_COMPAT", "1.1");
     let out = bench
         .check_output(command.output().expect("it starts"))

@@ -1,17 +1,17 @@
-//! Successful commands.
+//! Successful sysbench commands.
 
 use super::{Bench, DRIVERS, Driver, TESTS, figure, queries, tables};
 use crate::common::{document, number, ok};
 
-/// The text with `N` for each number and single spaces.
+/// Replaces each number by `N` and repeated spaces by one.
 fn shape(text: &str) -> String {
     let mut shape = String::new();
     let mut last = ' ';
     for letter in text.chars() {
         let letter = if letter.is_ascii_digit() { 'N' } else { letter };
-        let number = (letter == 'N' || letter == '.') && last == 'N';
-        let blank = letter == ' ' && last == ' ';
-        if number || blank {
+        let in_number = (letter == 'N' || letter == '.') && last == 'N';
+        let repeated_space = letter == ' ' && last == ' ';
+        if in_number || repeated_space {
             continue;
         }
         shape.push(letter);
@@ -77,8 +77,10 @@ Threads fairness:
 fn every_bundled_test_executes_exactly_its_events() {
     for driver in DRIVERS {
         let bench = Bench::new(driver, "sb_flow");
-        let sized = "--tables=2 --table-size=1000";
-        let prepared = bench.sysbench(&format!("{sized} --threads=2 oltp_read_write prepare"));
+        let size_options = "--tables=2 --table-size=1000";
+        let prepared = bench.sysbench(&format!(
+            "{size_options} --threads=2 oltp_read_write prepare"
+        ));
         assert_eq!(prepared.ok(), PREPARED);
         assert_eq!(tables(&bench), 2);
         let mut control = bench.control();
@@ -87,9 +89,9 @@ fn every_bundled_test_executes_exactly_its_events() {
             assert_eq!(number(&mut control, &count), 1000);
         }
         for test in TESTS {
-            let words =
-                format!("{sized} --threads=3 --events=50 --time=0 --rand-seed=7 {test} run");
-            let out = bench.sysbench(&words).ok();
+            let arguments =
+                format!("{size_options} --threads=3 --events=50 --time=0 --rand-seed=7 {test} run");
+            let out = bench.sysbench(&arguments).ok();
             assert_eq!(shape(&out), RUN, "{driver:?} {test}");
             assert_eq!(figure(&out, "total number of events:"), 50.0, "{test}");
             assert_eq!(figure(&out, "transactions:"), 50.0, "{test}");
@@ -97,8 +99,8 @@ fn every_bundled_test_executes_exactly_its_events() {
             let errors = figure(&out, "ignored errors:");
             let all = reads + writes + others;
             match test {
-                // A row that another user is about to insert again is not found: then sysbench counts
-                // the write under other.
+                // If another user has deleted a row and not inserted it again, sysbench counts the write that
+                // does not find it under other.
                 "oltp_read_write" | "oltp_write_only" if errors == 0.0 => {
                     let expected = if test == "oltp_read_write" {
                         700.0
@@ -129,21 +131,22 @@ fn a_run_is_stored_with_its_queries() {
     bench
         .sysbench("--table-size=500 oltp_read_only prepare")
         .ok();
-    let words = "--table-size=500 --threads=2 --events=40 --time=0 --skip-trx oltp_read_only run";
-    let out = bench.sysbench(words).ok();
+    let arguments =
+        "--table-size=500 --threads=2 --events=40 --time=0 --skip-trx oltp_read_only run";
+    let out = bench.sysbench(arguments).ok();
     assert_eq!(queries(&out), (560.0, 0.0, 0.0));
     let run = document(&bench.prony("show last --json"));
     assert_eq!(run.workload.name, "oltp_read_only");
     assert_eq!(run.measured.kinds[0].committed, 40);
-    let counted = run.measured.queries.expect("counted");
-    assert_eq!((counted.reads, counted.writes), (560, 0));
-    let seconds: u64 = run
+    let queries = run.measured.queries.expect("query counts");
+    assert_eq!((queries.reads, queries.writes), (560, 0));
+    let series_reads: u64 = run
         .series
         .iter()
-        .filter_map(|one| one.queries)
-        .map(|one| one.reads)
+        .filter_map(|second| second.queries)
+        .map(|queries| queries.reads)
         .sum();
-    assert_eq!(seconds, 560);
+    assert_eq!(series_reads, 560);
     assert_eq!(run.request["arguments"][4], "--mysql-password=***");
     assert_eq!(run.request["arguments"][11], "oltp_read_only");
     let shown = ok(&bench.prony("show last"));
@@ -151,14 +154,14 @@ fn a_run_is_stored_with_its_queries() {
 }
 
 #[test]
-fn progress_lines_and_checkpoints_come_in_order() {
+fn progress_lines_and_checkpoints_are_printed_in_order() {
     let bench = Bench::new(Driver::Pgsql, "sb_lines");
     bench
         .sysbench("--table-size=500 oltp_point_select prepare")
         .ok();
-    let words = "--table-size=500 --threads=2 --time=3 --rate=200 --report-interval=1 \
+    let arguments = "--table-size=500 --threads=2 --time=3 --rate=200 --report-interval=1 \
                  --report-checkpoints=2 --percentile=99 --histogram oltp_point_select run";
-    let out = bench.sysbench(words).ok();
+    let out = bench.sysbench(arguments).ok();
     let at = |text: &str| {
         out.find(text)
             .unwrap_or_else(|| panic!("no {text} in {out}"))
@@ -167,7 +170,7 @@ fn progress_lines_and_checkpoints_come_in_order() {
     assert!(at("Threads started!") < at("[ 1s ] thds: 2 tps: "));
     assert!(at("[ 1s ] queue length: ") < at("[ 2s ] Checkpoint report:"));
     assert!(at("[ 2s ] Checkpoint report:") < at("[ 2s ] thds: 2 tps: "));
-    // The checkpoint has consumed the latencies of that second.
+    // The checkpoint report has reset the latencies of that second.
     let second = &out[at("[ 2s ] thds: 2")..];
     assert!(
         second
@@ -180,7 +183,7 @@ fn progress_lines_and_checkpoints_come_in_order() {
     assert_eq!(out.matches("Latency histogram").count(), 1);
     assert!(at("[ 3s ] thds: 2") < at("Latency histogram"));
     let (before, last) = out.split_at(at("Latency histogram"));
-    let first = &before[before.find("Checkpoint report").expect("there")..];
+    let first = &before[before.find("Checkpoint report").expect("a first report")..];
     let events = |text: &str| figure(text, "total number of events:");
     let progress: f64 = out
         .lines()
@@ -193,11 +196,11 @@ fn progress_lines_and_checkpoints_come_in_order() {
                 .ok()
         })
         .sum();
-    // The lines of all seconds; events that ended after the third are only in the last report.
+    // Events that ended after the third second are in the last report only.
     let all = events(first) + events(last);
     assert!((all - progress).abs() <= 4.0, "{all} {progress} {out}");
     assert!(figure(last, "total time:") >= 3.0, "{out}");
-    // Events in the first report are not in the last one.
+    // The last report does not repeat events of the first one.
     let run = document(&bench.prony("show last --json"));
     assert_eq!(all, run.measured.kinds[0].committed as f64, "{out}");
     assert!(events(first) > 0.0, "{out}");
@@ -207,8 +210,11 @@ fn progress_lines_and_checkpoints_come_in_order() {
 fn each_row_of_bulk_insert_is_an_event() {
     for driver in DRIVERS {
         let bench = Bench::new(driver, "sb_bulk");
-        let made = bench.sysbench("--threads=2 bulk_insert prepare").ok();
-        assert!(made.ends_with("Creating table 'sbtest2'...\n"), "{made}");
+        let prepared = bench.sysbench("--threads=2 bulk_insert prepare").ok();
+        assert!(
+            prepared.ends_with("Creating table 'sbtest2'...\n"),
+            "{prepared}"
+        );
         for run in 1..=2 {
             let out = bench
                 .sysbench("--threads=2 --events=3000 --time=0 bulk_insert run")
@@ -226,15 +232,18 @@ fn each_row_of_bulk_insert_is_an_event() {
 }
 
 #[test]
-fn one_large_table_is_filled_by_all_threads_and_read_again() {
+fn one_large_table_is_loaded_by_all_threads_and_prewarmed() {
     let bench = Bench::new(Driver::Mysql, "sb_large");
     bench
         .sysbench("--table-size=30000 --threads=3 oltp_read_only prepare")
         .ok();
     let sql = "select count(*) + count(distinct id) + min(id) + max(id) from sbtest1";
     assert_eq!(number(&mut bench.control(), sql), 90_001);
-    let warmed = bench.sysbench("--threads=2 oltp_read_only prewarm").ok();
-    assert!(warmed.ends_with("Prewarming table sbtest1\n"), "{warmed}");
+    let prewarmed = bench.sysbench("--threads=2 oltp_read_only prewarm").ok();
+    assert!(
+        prewarmed.ends_with("Prewarming table sbtest1\n"),
+        "{prewarmed}"
+    );
 }
 
 #[test]
@@ -255,7 +264,7 @@ fn version_1_1_has_its_own_report_and_warm_up() {
     assert!(out.contains("events/s (eps):"), "{out}");
     let (reads, _, others) = queries(&out);
     let events = figure(&out, "total number of events:");
-    // An event cut by the end of the warm-up counts in part.
+    // An event that spans the end of the warm-up is counted in part.
     assert!((reads / 14.0 - events).abs() <= 3.0, "{out}");
     assert!((others / 2.0 - events).abs() <= 3.0, "{out}");
     let seconds = figure(&out, "time elapsed:");
@@ -263,17 +272,17 @@ fn version_1_1_has_its_own_report_and_warm_up() {
 }
 
 #[test]
-fn statements_as_text_give_the_same_counts() {
+fn text_protocol_statements_have_the_same_counts() {
     for driver in DRIVERS {
         let bench = Bench::new(driver, "sb_text");
         bench
             .sysbench("--table-size=500 oltp_read_write prepare")
             .ok();
         // A single user finds all its rows: 14 reads, 4 writes, 2 others.
-        for words in ["--db-ps-mode=disable", "--db-ps-mode=auto"] {
-            let words =
-                format!("--table-size=500 {words} --events=20 --time=0 oltp_read_write run");
-            let out = bench.sysbench(&words).ok();
+        for arguments in ["--db-ps-mode=disable", "--db-ps-mode=auto"] {
+            let arguments =
+                format!("--table-size=500 {arguments} --events=20 --time=0 oltp_read_write run");
+            let out = bench.sysbench(&arguments).ok();
             assert_eq!(queries(&out), (280.0, 80.0, 40.0), "{driver:?}");
         }
     }
@@ -285,9 +294,9 @@ fn verbosity_selects_the_messages() {
     bench
         .sysbench("--table-size=100 oltp_read_only prepare")
         .ok();
-    let run = |words: &str| {
+    let run = |arguments: &str| {
         bench.sysbench(&format!(
-            "{words} --table-size=100 --threads=2 --events=4 --time=0 oltp_read_only run"
+            "{arguments} --table-size=100 --threads=2 --events=4 --time=0 oltp_read_only run"
         ))
     };
     assert_eq!(run("--verbosity=2").ok(), "");

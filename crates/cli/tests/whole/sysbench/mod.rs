@@ -1,5 +1,4 @@
-//! Prony called as sysbench, on both servers that all tests share: create tables, run every bundled
-//! test, check figures and texts, drop tables.
+//! Prony called as sysbench, on both shared servers: all bundled tests with their figures and texts.
 
 mod errors;
 mod flow;
@@ -34,7 +33,7 @@ pub const TESTS: [&str; 10] = [
     "select_random_ranges",
 ];
 
-/// A sysbench called by its link, and a database and a store for one test.
+/// A link named sysbench to Prony, and a database and a store for one test.
 pub struct Bench {
     pub driver: Driver,
     pub home: PathBuf,
@@ -93,20 +92,21 @@ impl Bench {
         }
     }
 
-    /// A separate connection for the test.
+    /// Opens a separate connection for the test.
     pub fn control(&self) -> Control {
         control(&self.url)
     }
 
-    /// The program called by its link, with login options.
-    pub fn command(&self, words: &str) -> Command {
+    /// The program called through the link, with login options.
+    pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(&self.link);
         command.args(&self.login);
-        command.args(words.split_whitespace());
+        command.args(arguments.split_whitespace());
         self.isolate(&mut command);
         command
     }
 
+    /// Removes the developer's settings from the environment of a command.
     fn isolate(&self, command: &mut Command) {
         command
             .env("PRONY_HOME", &self.home)
@@ -122,19 +122,20 @@ impl Bench {
         }
     }
 
-    /// Runs to the end, and checks the output for the password.
-    pub fn sysbench(&self, words: &str) -> CommandResult {
-        self.check_output(self.command(words).output().expect("it starts"))
+    /// Runs a command to its end; asserts that the output contains no password.
+    pub fn sysbench(&self, arguments: &str) -> CommandResult {
+        self.check_output(self.command(arguments).output().expect("it starts"))
     }
 
-    /// Runs `prony` itself with these words.
-    pub fn prony(&self, words: &str) -> Output {
+    /// Runs `prony` with these arguments.
+    pub fn prony(&self, arguments: &str) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
-        command.args(words.split_whitespace());
+        command.args(arguments.split_whitespace());
         self.isolate(&mut command);
         command.output().expect("it starts")
     }
 
+    /// Asserts that the output contains no password.
     pub fn check_output(&self, output: Output) -> CommandResult {
         assert_hidden(&self.password, &output, &self.home);
         CommandResult {
@@ -160,37 +161,37 @@ pub struct CommandResult {
 }
 
 impl CommandResult {
-    /// Its output, if it succeeded.
+    /// Returns stdout; asserts success.
     pub fn ok(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.out
     }
 
-    /// Its output, if it ended with this status.
+    /// Returns stdout; asserts this exit code.
     pub fn failed(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
         self.out
     }
 }
 
-/// The first number after a word of a report.
-pub fn figure(text: &str, word: &str) -> f64 {
+/// Returns the first number after a label of a report.
+pub fn figure(text: &str, label: &str) -> f64 {
     let line = text
         .lines()
-        .find_map(|line| line.trim_start().strip_prefix(word))
-        .unwrap_or_else(|| panic!("no {word} in {text}"));
+        .find_map(|line| line.trim_start().strip_prefix(label))
+        .unwrap_or_else(|| panic!("no {label} in {text}"));
     let number = line.split_whitespace().next().unwrap_or_default();
     let number = number.trim_end_matches('s');
-    number.parse().unwrap_or_else(|_| panic!("{word}{line}"))
+    number.parse().unwrap_or_else(|_| panic!("{label}{line}"))
 }
 
-/// Reads, writes and others in a report.
+/// Returns the numbers of reads, writes and other queries in a report.
 pub fn queries(text: &str) -> (f64, f64, f64) {
-    let of = |word| figure(text, word);
-    (of("read:"), of("write:"), of("other:"))
+    let value = |label| figure(text, label);
+    (value("read:"), value("write:"), value("other:"))
 }
 
-/// Number of tables in the database with one of sysbench's names.
+/// Returns the number of sysbench's tables in the database.
 pub fn tables(bench: &Bench) -> u64 {
     let schema = match bench.driver {
         Driver::Mysql => "database()",

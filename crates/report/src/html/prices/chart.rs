@@ -1,7 +1,7 @@
 //! Throughput against cost, drawn as SVG.
 //!
-//! In: prices of configurations that compare. Out: a figure with its title, description and legend.
-//! Must never: mark the frontier by colour alone, or draw one if there is no ranking.
+//! In: prices of comparable configurations. Out: a figure with title, description and legend. Must never: mark
+//! the frontier only by colour, or draw it without a ranking.
 
 use crate::html::chart::{LEFT, SCROLL_HINT, grid, tick};
 use crate::html::escape::Escaped;
@@ -12,26 +12,25 @@ use crate::units;
 use prony_judge::price::{PricePoint, Prices};
 use std::fmt::{self, Write};
 
-/// Size of the drawing and of its plot, in units of the drawing. Names are to the right of their
-/// points.
+/// Size of the drawing and of its plot, in units of the drawing.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 330.0;
 const TOP: f64 = 24.0;
 const BOTTOM: f64 = 280.0;
 const RIGHT: f64 = 730.0;
-/// Height of a name, and maximum width of one of its letters.
+/// Height of a label, and maximum width of a letter.
 const LINE_HEIGHT: f64 = 14.0;
 const LETTER_WIDTH: f64 = 7.0;
-/// The longest name beside a point, in characters.
+/// The maximum length of a name in a label, in characters.
 const MAX_NAME: usize = 24;
 
-/// A name and its position.
+/// The label of a point, and its position.
 struct Label {
     text: String,
     x: f64,
     y: f64,
     /// The text ends at `x` instead of starting there.
-    left: bool,
+    ends_at_x: bool,
 }
 
 /// Draws the figure; requires at least one point.
@@ -47,10 +46,10 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
         Escaped(&title)
     )?;
     legend(out, prices)?;
-    let most = |of: fn(&PricePoint) -> f64| points.iter().map(of).fold(0.0, f64::max);
-    let high = |point: &PricePoint| point.tps_interval.map_or(0.0, |of| of.high);
-    let fastest = most(|point| point.tps).max(points.iter().map(high).fold(0.0, f64::max));
-    let x = Scale::from_zero(most(|point| point.cost), LEFT, RIGHT);
+    let max = |value: fn(&PricePoint) -> f64| points.iter().map(value).fold(0.0, f64::max);
+    let high = |point: &PricePoint| point.tps_interval.map_or(0.0, |interval| interval.high);
+    let fastest = max(|point| point.tps).max(points.iter().map(high).fold(0.0, f64::max));
+    let x = Scale::from_zero(max(|point| point.cost), LEFT, RIGHT);
     let y = Scale::from_zero(fastest, BOTTOM, TOP);
     writeln!(
         out,
@@ -73,15 +72,23 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
         Escaped(&currency),
     )?;
     if let Some(ranking) = &prices.ranking {
-        let steps = ranking.frontier.iter().filter_map(|at| points.get(*at));
+        let steps = ranking
+            .frontier
+            .iter()
+            .filter_map(|index| points.get(*index));
         draw_frontier(out, &steps.collect::<Vec<_>>(), &x, &y)?;
     }
     for point in points {
         draw_point(out, point, x.at(point.cost), &y)?;
     }
     for label in labels(points, &x, &y) {
-        let Label { text, x, y, left } = label;
-        let (text, class) = (Escaped(text), if left { "name y" } else { "name" });
+        let Label {
+            text,
+            x,
+            y,
+            ends_at_x,
+        } = label;
+        let (text, class) = (Escaped(text), if ends_at_x { "name y" } else { "name" });
         write!(
             out,
             "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
@@ -116,7 +123,7 @@ fn legend(out: &mut String, prices: &Prices) -> fmt::Result {
     Ok(())
 }
 
-/// The highest throughput available at each cost: level from one point to the next, then up.
+/// Draws the highest throughput available at each cost: horizontal from one point to the next, then up.
 fn draw_frontier(out: &mut String, steps: &[&PricePoint], x: &Scale, y: &Scale) -> fmt::Result {
     let Some(first) = steps.first() else {
         return Ok(());
@@ -128,9 +135,10 @@ fn draw_frontier(out: &mut String, steps: &[&PricePoint], x: &Scale, y: &Scale) 
     writeln!(out, "<path class=\"line l1\" d=\"{d}H{RIGHT}\"/>")
 }
 
+/// Draws a point with its range of throughput.
 fn draw_point(out: &mut String, point: &PricePoint, x: f64, y: &Scale) -> fmt::Result {
-    if let Some(of) = point.tps_interval {
-        let (low, high) = (y.at(of.low), y.at(of.high));
+    if let Some(interval) = point.tps_interval {
+        let (low, high) = (y.at(interval.low), y.at(interval.high));
         let (left, right) = (x - 5.0, x + 5.0);
         write!(
             out,
@@ -155,7 +163,7 @@ fn draw_point(out: &mut String, point: &PricePoint, x: f64, y: &Scale) -> fmt::R
     }
 }
 
-/// The names, each beside its point and clear of other names.
+/// Places the labels beside their points without overlaps.
 fn labels(points: &[PricePoint], x: &Scale, y: &Scale) -> Vec<Label> {
     let mut order: Vec<usize> = (0..points.len()).collect();
     order.sort_by(|a, b| points[*b].tps.total_cmp(&points[*a].tps));
@@ -168,20 +176,20 @@ fn labels(points: &[PricePoint], x: &Scale, y: &Scale) -> Vec<Label> {
         };
         let text = format!("{} {}{runs}", number + 1, short_name(point, MAX_NAME));
         let at = x.at(point.cost);
-        let left = at + 9.0 + width(&text) > WIDTH;
+        let ends_at_x = at + 9.0 + width(&text) > WIDTH;
         let mut label = Label {
             text,
-            x: if left { at - 8.0 } else { at + 8.0 },
-            // Clear of the frontier's line, which lies above the points that are not on it.
+            x: if ends_at_x { at - 8.0 } else { at + 8.0 },
+            // Avoid the frontier's line, which is above the points that are not on it.
             y: y.at(point.tps)
                 + if point.on_frontier == Some(false) {
                     17.0
                 } else {
                     -8.0
                 },
-            left,
+            ends_at_x,
         };
-        // Each label already placed moves this one down at most once.
+        // Each placed label moves this one down at most once.
         for _ in 0..placed.len() {
             let Some(other) = placed.iter().find(|other| overlap(other, &label)) else {
                 break;
@@ -199,17 +207,17 @@ fn width(text: &str) -> f64 {
 }
 
 fn overlap(a: &Label, b: &Label) -> bool {
-    let span = |of: &Label| match of.left {
-        true => (of.x - width(&of.text), of.x),
-        false => (of.x, of.x + width(&of.text)),
+    let range = |label: &Label| match label.ends_at_x {
+        true => (label.x - width(&label.text), label.x),
+        false => (label.x, label.x + width(&label.text)),
     };
-    let ((a_from, a_to), (b_from, b_to)) = (span(a), span(b));
+    let ((a_from, a_to), (b_from, b_to)) = (range(a), range(b));
     (a.y - b.y).abs() < LINE_HEIGHT - 0.5 && a_from < b_to && b_from < a_to
 }
 
 /// Describes the chart, one sentence per point.
 fn description(prices: &Prices) -> String {
-    let each = prices.points.iter().enumerate().map(|(place, point)| {
+    let sentences = prices.points.iter().enumerate().map(|(index, point)| {
         let frontier = match point.on_frontier {
             Some(true) => ", on the frontier",
             Some(false) => ", not on the frontier",
@@ -217,7 +225,7 @@ fn description(prices: &Prices) -> String {
         };
         format!(
             "{}: {}: {} {} per month, {} transactions per second {}{frontier}",
-            place + 1,
+            index + 1,
             plain(&point.name()),
             money(point.cost),
             plain(&prices.currency),
@@ -225,6 +233,9 @@ fn description(prices: &Prices) -> String {
             basis(point),
         )
     });
-    let each: Vec<String> = each.collect();
-    format!("{}. All figures are in the table below.", each.join("; "))
+    let sentences: Vec<String> = sentences.collect();
+    format!(
+        "{}. All figures are in the table below.",
+        sentences.join("; ")
+    )
 }

@@ -1,9 +1,9 @@
 //! Price-performance, as a section of a page.
 //!
-//! In: price sheets as written, the configuration that each run was measured on, today's date, and the
-//! documents of the page. Out: a chart of throughput against cost with its frontier, and tables. Must
-//! never: show an amount without its currency and the date of its prices, draw runs on one chart that
-//! do not compare, or depend on anything that is not in the page.
+//! In: the texts of price sheets, the configuration of each run, the current date, and the documents of the
+//! page. Out: a chart of throughput against cost with its frontier, and tables. Must never: show an amount
+//! without its currency and the date of its prices, draw incomparable runs in one chart, or depend on data
+//! that is not in the page.
 
 mod chart;
 
@@ -23,17 +23,17 @@ use prony_store::Run;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write};
 
-/// All inputs of a page's prices except its runs.
+/// The inputs of a page's prices, except the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PriceInputs {
     /// The price sheets.
     pub sheets: Vec<SheetText>,
-    /// The current day, as `2026-11-21`: the age of prices is counted from it.
+    /// The current date, such as `2026-11-21`, from which the age of prices is computed.
     pub today: String,
-    /// Share of the measured throughput that is used over the month, above 0 and up to 1.
+    /// Share of the measured throughput that is used over a month, greater than 0, at most 1.
     pub utilisation: f64,
-    /// Rank prices of different regions together.
+    /// Whether prices of different regions are ranked together.
     pub across_regions: bool,
     /// The configuration that each run of the page was measured on.
     pub placed: Vec<RunPlacement>,
@@ -43,7 +43,7 @@ pub struct PriceInputs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SheetText {
-    /// Its file, as the user wrote it.
+    /// Its file name, as the user wrote it.
     pub file: String,
     /// Its TOML text.
     pub text: String,
@@ -78,10 +78,10 @@ pub enum PriceInputsError {
     /// An index is out of range.
     #[error("it refers to a sheet, a configuration or a run that does not exist")]
     NoSuchIndex,
-    /// The day is not a date.
+    /// `today` is not a date.
     #[error("{0} is not a date")]
     InvalidDate(String),
-    /// There is nothing to price.
+    /// The prices cannot be computed.
     #[error(transparent)]
     Price(#[from] PriceError),
 }
@@ -108,7 +108,7 @@ impl PagePrices {
         PagePrices::read(json, documents)
     }
 
-    /// Like [`Priced::of`], from the JSON text of the question.
+    /// Like [`PagePrices::of`], from the JSON text of the inputs.
     pub fn read(json: String, documents: &[Document]) -> Result<PagePrices, PriceInputsError> {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
         let inputs: PriceInputs = serde_json::from_str(&json)
@@ -130,12 +130,12 @@ impl PriceInputs {
             })
         };
         let sheets: Vec<Sheet> = self.sheets.iter().map(read).collect::<Result<_, _>>()?;
-        let measured = |at: &RunPlacement| {
-            let sheet = sheets.get(at.sheet)?;
+        let measured = |placement: &RunPlacement| {
+            let sheet = sheets.get(placement.sheet)?;
             Some(MeasuredConfiguration {
                 sheet,
-                configuration: sheet.configurations.get(at.configuration)?,
-                run: runs.get(at.run)?,
+                configuration: sheet.configurations.get(placement.configuration)?,
+                run: runs.get(placement.run)?,
             })
         };
         let measured_runs = self.placed.iter().map(measured).collect::<Option<Vec<_>>>();
@@ -172,7 +172,7 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
     }
     let obstacles = prices.ranking.as_ref().map(|ranking| &ranking.obstacles);
     match obstacles {
-        Some(found) if !found.is_empty() => {
+        Some(differences) if !differences.is_empty() => {
             out.push_str(
                 "<p class=\"verdict invalid\"><strong>NOT RANKED</strong>: these do not compare, so \
                  they are not drawn on one chart.</p>\n",
@@ -185,9 +185,18 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
                 "why it matters",
             ];
             table(out, "Why not", &columns)?;
-            for one in found {
-                let between = format!("{} and {}", one.a, one.b);
-                text_row(out, &[&one.what, &between, &one.in_a, &one.in_b, &one.why])?;
+            for difference in differences {
+                let between = format!("{} and {}", difference.a, difference.b);
+                text_row(
+                    out,
+                    &[
+                        &difference.what,
+                        &between,
+                        &difference.in_a,
+                        &difference.in_b,
+                        &difference.why,
+                    ],
+                )?;
             }
             end(out)?;
         }
@@ -206,7 +215,7 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
     out.write_str("</section>\n")
 }
 
-/// The figures of the chart and the ratios derived from them.
+/// Writes the figures of the chart and the ratios derived from them.
 fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     let currency = plain(&prices.currency);
     let used = format!("per million at {}", units::percent(prices.utilisation));
@@ -227,8 +236,8 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     columns.extend(["break-even", "frontier"]);
     let caption = format!("Committed transactions per second and their cost in {currency}");
     table(out, &caption, &columns)?;
-    for (place, point) in prices.points.iter().enumerate() {
-        let name = format!("{}: {}", place + 1, Escaped(plain(&point.name())));
+    for (index, point) in prices.points.iter().enumerate() {
+        let name = format!("{}: {}", index + 1, Escaped(plain(&point.name())));
         let mut cells = vec![price_view::runs(point)];
         cells.extend(price_view::ratios(point, has_nopm));
         cells.push(or_dash(point.break_even, money));
@@ -251,7 +260,7 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     )
 }
 
-/// The date of a point's prices; old prices and examples are marked.
+/// Returns the date of a point's prices, and marks old prices and examples.
 fn price_date(point: &PricePoint) -> String {
     let mut text = plain(&point.as_of);
     if point.age_days > PRICE_MAX_AGE_DAYS {
@@ -263,7 +272,7 @@ fn price_date(point: &PricePoint) -> String {
     text
 }
 
-/// The source of each price, and the runs it applies to.
+/// Writes the source and the runs of each price.
 fn write_sources(out: &mut String, points: &[PricePoint]) -> fmt::Result {
     let columns = [
         "configuration",
@@ -287,33 +296,48 @@ fn write_sources(out: &mut String, points: &[PricePoint]) -> fmt::Result {
             point.terms.join(" and "),
             units::count_with_noun(point.replicas_paid.into(), "replica", "replicas"),
         );
-        let what = format!(
+        let workload = format!(
             "{}; durability {}",
             point.workload,
             point.durability.as_deref().unwrap_or("unknown")
         );
         let mut runs = point.runs.join(", ");
-        if let Some(between) = point.tps_interval {
-            runs += &format!("; TPS: {}", price_view::spread(point, between));
+        if let Some(interval) = point.tps_interval {
+            runs += &format!("; TPS: {}", price_view::spread(point, interval));
         }
         let name = point.name();
         text_row(
             out,
-            &[&name, &price_date(point), &source, &purchase, &runs, &what],
+            &[
+                &name,
+                &price_date(point),
+                &source,
+                &purchase,
+                &runs,
+                &workload,
+            ],
         )?;
     }
     end(out)
 }
 
-/// Lists the runs that have no price.
+/// Writes the table of runs without a price.
 fn write_refused(out: &mut String, prices: &Prices) -> fmt::Result {
     if prices.refused.is_empty() {
         return Ok(());
     }
     let columns = ["configuration", "run", "why", "what to do"];
     table(out, "Without a price", &columns)?;
-    for one in &prices.refused {
-        text_row(out, &[&one.configuration, &one.run, &one.why, &one.advice])?;
+    for refusal in &prices.refused {
+        text_row(
+            out,
+            &[
+                &refusal.configuration,
+                &refusal.run,
+                &refusal.why,
+                &refusal.advice,
+            ],
+        )?;
     }
     end(out)
 }

@@ -10,9 +10,9 @@ const HEAD: &str = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on dem
                     as_of = 2026-11-01\nsource = \"a list\"\nentered_by = \"dba\"\n";
 
 /// A price sheet with these configurations, each with its price per month.
-fn sheet(of: &[(&str, f64)]) -> SheetText {
+fn sheet(configurations: &[(&str, f64)]) -> SheetText {
     let mut text = HEAD.to_owned();
-    for (name, price) in of {
+    for (name, price) in configurations {
         text += &format!(
             "[[configuration]]\nname = {}\n[[configuration.item]]\nname = \"i\"\nquantity = 1\n\
              unit_price = {price:.2}\nper = \"month\"\n",
@@ -25,31 +25,31 @@ fn sheet(of: &[(&str, f64)]) -> SheetText {
     }
 }
 
-/// A string as TOML writes it: as in JSON, whose escapes TOML shares.
+/// A TOML string literal; JSON strings are valid TOML.
 fn toml_text(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
 fn price_inputs(sheet: SheetText, runs: usize) -> PriceInputs {
-    let place = |at| RunPlacement {
+    let placement = |index| RunPlacement {
         sheet: 0,
-        configuration: at,
-        run: at,
+        configuration: index,
+        run: index,
     };
     PriceInputs {
         sheets: vec![sheet],
         today: "2026-11-21".to_owned(),
         utilisation: 0.3,
         across_regions: false,
-        placed: (0..runs).map(place).collect(),
+        placed: (0..runs).map(placement).collect(),
     }
 }
 
 /// Runs with these throughputs, in transactions per second.
 fn runs(tps: &[u64]) -> Vec<Run> {
-    let run = |(at, tps): (usize, &u64)| {
+    let run = |(index, tps): (usize, &u64)| {
         let mut run = closed();
-        run.id = format!("run-{at}");
+        run.id = format!("run-{index}");
         for kind in &mut run.measured.kinds {
             kind.committed = tps * 4;
             kind.tps = *tps as f64;
@@ -82,12 +82,12 @@ fn repeats_of_a_variant_are_one_point() {
         });
     }
     let mut inputs = price_inputs(sheet(&[("small", 100.0)]), 4);
-    for one in &mut inputs.placed {
-        one.configuration = 0;
+    for placement in &mut inputs.placed {
+        placement.configuration = 0;
     }
     let page = page_with_prices(&both_variants, &inputs);
     let costs = section(&page);
-    for words in [
+    for part in [
         "1: small (old): 100.00 USD per month, 1,100 transactions per second by the median of 3 runs, not on",
         "2: small (new): 100.00 USD per month, 3,000 transactions per second by one run, on the frontier",
         ">1 small (old), 3 runs</text>",
@@ -95,7 +95,7 @@ fn repeats_of_a_variant_are_one_point() {
         "<tr><th scope=\"row\">1: small (old)</th><td>3</td>",
         "median of 3 runs from 1,000 to 1,200",
     ] {
-        assert!(costs.contains(words), "{words}:\n{costs}");
+        assert!(costs.contains(part), "{part}:\n{costs}");
     }
 }
 
@@ -107,7 +107,7 @@ fn points_frontier_and_table_match_the_sheet_and_the_runs() {
     assert_eq!(
         costs.matches("<circle class=\"point on\"").count(),
         3,
-        "two, and the legend"
+        "two points and the legend"
     );
     assert_eq!(
         costs.matches("<path class=\"point\"").count(),
@@ -119,7 +119,7 @@ fn points_frontier_and_table_match_the_sheet_and_the_runs() {
         2,
         "one, and the legend"
     );
-    for words in [
+    for part in [
         "1: small: 100.00 USD per month, 1,000 transactions per second by one run, on the frontier",
         "2: dear: 300.00 USD per month, 900 transactions per second by one run, not on the frontier",
         "<title>Throughput against cost",
@@ -127,11 +127,11 @@ fn points_frontier_and_table_match_the_sheet_and_the_runs() {
         "a list (p.toml; entered by dba)",
         "their age is as of 2026-11-21",
     ] {
-        assert!(costs.contains(words), "{words}:\n{costs}");
+        assert!(costs.contains(part), "{part}:\n{costs}");
     }
     assert!(!costs.contains("OLD") && !costs.contains("NaN"), "{costs}");
     assert!(page.contains("<a href=\"#prices\">"));
-    // The frontier runs level from its first to its last point, then up and on to the edge.
+    // The frontier is horizontal from its first to its last point, then vertical, then horizontal to the edge.
     let line = costs
         .rsplit("<path class=\"line l1\" d=\"M")
         .next()
@@ -164,10 +164,10 @@ fn old_sheets_are_marked_and_one_configuration_has_no_frontier() {
 
 #[test]
 fn incomparable_runs_are_not_drawn_and_unpriced_ones_are_listed() {
-    let two = price_inputs(sheet(&[("a", 1.0), ("b", 2.0)]), 2);
-    let mut unlike = runs(&[100, 200]);
-    unlike[1].workload.scale += 1;
-    let page = page_with_prices(&unlike, &two);
+    let inputs = price_inputs(sheet(&[("a", 1.0), ("b", 2.0)]), 2);
+    let mut incomparable = runs(&[100, 200]);
+    incomparable[1].workload.scale += 1;
+    let page = page_with_prices(&incomparable, &inputs);
     let costs = section(&page);
     assert!(
         costs.contains("NOT RANKED") && costs.contains("scale"),
@@ -176,7 +176,7 @@ fn incomparable_runs_are_not_drawn_and_unpriced_ones_are_listed() {
     assert!(!costs.contains("<svg"), "{costs}");
     let mut invalid = runs(&[100, 200]);
     invalid[1].checks[0].severity = prony_store::Severity::Invalid;
-    let page = page_with_prices(&invalid, &two);
+    let page = page_with_prices(&invalid, &inputs);
     let costs = section(&page);
     assert!(
         costs.contains("Without a price") && costs.contains("must not be used"),
@@ -186,7 +186,7 @@ fn incomparable_runs_are_not_drawn_and_unpriced_ones_are_listed() {
     for run in &mut invalid {
         run.checks[0].severity = prony_store::Severity::Invalid;
     }
-    assert!(section(&page_with_prices(&invalid, &two)).contains("No price can be given"));
+    assert!(section(&page_with_prices(&invalid, &inputs)).contains("No price can be given"));
 }
 
 #[test]
@@ -227,20 +227,21 @@ fn hostile_names_are_escaped() {
 
 #[test]
 fn labels_do_not_overlap() {
-    let of: Vec<(String, f64)> = (0..9)
+    let configurations: Vec<(String, f64)> = (0..9)
         .map(|n| (format!("configuration-{n}"), 500.0))
         .collect();
-    let of: Vec<(&str, f64)> = of
+    let configurations: Vec<(&str, f64)> = configurations
         .iter()
         .map(|(name, price)| (name.as_str(), *price))
         .collect();
-    let page = page_with_prices(&runs(&[1_000; 9]), &price_inputs(sheet(&of), 9));
+    let page = page_with_prices(&runs(&[1_000; 9]), &price_inputs(sheet(&configurations), 9));
     let costs = section(&page);
     let mut heights: Vec<f64> = costs
         .split("<text class=\"name")
         .skip(1)
-        .map(|rest| {
-            rest.split("y=\"")
+        .map(|label| {
+            label
+                .split("y=\"")
                 .nth(1)
                 .unwrap()
                 .split('"')
@@ -253,7 +254,7 @@ fn labels_do_not_overlap() {
     assert_eq!(heights.len(), 9);
     heights.sort_by(f64::total_cmp);
     assert!(
-        heights.windows(2).all(|two| two[1] - two[0] >= 13.0),
+        heights.windows(2).all(|pair| pair[1] - pair[0] >= 13.0),
         "{heights:?}"
     );
     let free = page_with_prices(
@@ -262,7 +263,7 @@ fn labels_do_not_overlap() {
     );
     assert!(
         !free.contains("NaN") && !free.contains("inf"),
-        "no cost is no cause for a broken page"
+        "a cost of zero must not break the page"
     );
 }
 
@@ -280,21 +281,20 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
         plain.contains(&format!("data-prony-report=\"{FORMAT_WITHOUT_PRICES}\""))
             && verify(&plain).is_ok()
     );
-    // Lower the price in the sheet only, in the drawing only, and in the sheet together with its
-    // hash.
-    let cheaper = page.replace("unit_price = 10.00", "unit_price = 11.00");
-    assert_ne!(cheaper, page);
-    let found = verify(&cheaper).unwrap_err();
+    // Change the price in the sheet only, in the table only, and in the sheet together with its hash.
+    let changed_sheet = page.replace("unit_price = 10.00", "unit_price = 11.00");
+    assert_ne!(changed_sheet, page);
+    let error = verify(&changed_sheet).unwrap_err();
     assert!(
-        matches!(found, VerifyError::Prices(_)) && found.is_changed(),
-        "{found}"
+        matches!(error, VerifyError::Prices(_)) && error.is_changed(),
+        "{error}"
     );
-    let drawn_cheaper = page.replacen("<td>10.00</td>", "<td>9.00</td>", 1);
+    let changed_table = page.replacen("<td>10.00</td>", "<td>9.00</td>", 1);
     assert!(matches!(
-        verify(&drawn_cheaper),
+        verify(&changed_table),
         Err(VerifyError::PageChanged { .. })
     ));
-    let other = PriceInputs {
+    let changed_inputs = PriceInputs {
         sheets: vec![SheetText {
             text: inputs.sheets[0].text.replace("10.00", "11.00"),
             ..inputs.sheets[0].clone()
@@ -306,20 +306,20 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
         let from = page.find(PRICES_START).unwrap();
         let to = from + page[from..].find("</script>").unwrap();
         let hash = sha256(json.as_bytes());
-        let own = page[from + PRICES_START.len()..].split('"').next().unwrap();
-        let all = format!(
+        let embedded_hash = page[from + PRICES_START.len()..].split('"').next().unwrap();
+        let html = format!(
             "{}{PRICES_START}{hash}\">{}{}",
             &page[..from],
             escape_json(&json),
             &page[to..]
         );
-        all.replace(own, &hash)
+        html.replace(embedded_hash, &hash)
     };
     assert!(matches!(
-        verify(&with_inputs(&other)),
+        verify(&with_inputs(&changed_inputs)),
         Err(VerifyError::PageChanged { .. })
     ));
-    let nowhere = PriceInputs {
+    let invalid_placement = PriceInputs {
         placed: vec![RunPlacement {
             sheet: 7,
             configuration: 0,
@@ -328,33 +328,33 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
         ..inputs
     };
     assert!(matches!(
-        verify(&with_inputs(&nowhere)),
+        verify(&with_inputs(&invalid_placement)),
         Err(VerifyError::Prices(_))
     ));
 }
 
 #[test]
 fn invalid_price_inputs_are_refused() {
-    let inputs = |change: fn(&mut PriceInputs)| {
+    let check = |change: fn(&mut PriceInputs)| {
         let mut inputs = price_inputs(sheet(&[("a", 10.0)]), 1);
         change(&mut inputs);
         crate::html::check_price_inputs(&runs(&[100]), &inputs)
     };
-    assert_eq!(inputs(|_| ()), Ok(()));
+    assert_eq!(check(|_| ()), Ok(()));
     assert_eq!(
-        inputs(|of| of.placed[0].run = 1),
+        check(|inputs| inputs.placed[0].run = 1),
         Err(PriceInputsError::NoSuchIndex)
     );
     assert_eq!(
-        inputs(|of| of.today = "soon".into()),
+        check(|inputs| inputs.today = "soon".into()),
         Err(PriceInputsError::InvalidDate("soon".into()))
     );
     assert!(matches!(
-        inputs(|of| of.sheets[0].text.clear()),
+        check(|inputs| inputs.sheets[0].text.clear()),
         Err(PriceInputsError::Sheet { .. })
     ));
     assert!(matches!(
-        inputs(|of| of.placed.clear()),
+        check(|inputs| inputs.placed.clear()),
         Err(PriceInputsError::Price(_))
     ));
 }
