@@ -1,4 +1,4 @@
-# Prony's everyday commands. `make` alone names them.
+# Prony's everyday commands. `make` without a target lists them.
 #
 # In: a Rust toolchain and a C compiler; scripts/setup says how to get what is missing. Out: as each
 # target says. Must never: change the machine beyond what the target says it does.
@@ -6,11 +6,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# A rustup that was just installed is not on PATH before the next login; and it goes before the
-# distribution's older cargo.
+# Finds a rustup that was just installed, which is on PATH only after the next login. rustup's cargo comes
+# first, because the distribution's may be older.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-# Where cargo builds, as its own variables say.
+# The folder in which cargo builds, by cargo's own variables.
 TARGET := $(or $(CARGO_TARGET_DIR),$(CARGO_BUILD_TARGET_DIR),target)
 PRONY := $(TARGET)/release/prony
 
@@ -21,57 +21,57 @@ VERSUS = --prony $(PRONY) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--
 
 .PHONY: help build demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench
 
-help: ## This list
+help: ## Prints this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
 		|| sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
-build: ## The release binary, target/release/prony
+build: ## Builds the release binary, target/release/prony
 	@scripts/setup build
 	cargo build --release --bin prony
 
-demo: build ## A PostgreSQL of its own, loaded, driven for 15 s, reported; nothing left running
+demo: build ## Starts a temporary PostgreSQL, loads it, drives it for 15 s, reports, stops it
 	@scripts/setup demo $(PRONY)
 
-test: ## All tests; as root on Debian or Ubuntu installs what they need (SERVERS=all|small|none: versions of servers to download)
+test: ## Runs all tests; as root on Debian or Ubuntu installs what they need (SERVERS=all|small|none: versions of servers to download)
 	@scripts/setup build
 	@scripts/setup test
 	@for script in scripts/tests/*.sh; do echo "== $$script"; "$$script"; done
-	@# Most tests wait for a server: more of them at a time than there are CPUs.
+	@# Most tests wait for a server, so more of them run at a time than there are CPUs.
 	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} scripts/servers --want $(or $(SERVERS),$(if $(CI),all,small)) -- cargo test --workspace --no-fail-fast
 
-test-pgbench: ## Of `make test`, what compares Prony called as pgbench with pgbench; all of it (PARTS="tap rows" for some)
+test-pgbench: ## The full comparison with pgbench, of which `make test` runs a part (PARTS="tap rows" runs only these parts)
 	@scripts/setup build
 	@scripts/setup test
 	PGBENCH_EVERY=$(or $(EVERY),1) scripts/tests/pgbench.sh $(PARTS)
 
-test-sysbench: ## Of `make test`, what compares Prony called as sysbench with sysbench; all of it (PARTS="texts statements" for some)
+test-sysbench: ## The full comparison with sysbench, of which `make test` runs a part (PARTS="texts statements" runs only these parts)
 	@scripts/setup build
 	@scripts/setup test
 	SYSBENCH_EVERY=$(or $(EVERY),1) scripts/tests/sysbench.sh $(PARTS)
 
-lint: ## Formatting, clippy with warnings as errors, scripts
+lint: ## Checks formatting, clippy (warnings are errors) and the syntax of scripts
 	@scripts/setup build
 	@scripts/setup lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@for script in scripts/setup scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
 
-versus: build ## Prony and pgbench in turn: ratios of CPU and TPS, as a table (about 20 minutes)
+versus: build ## Runs Prony and pgbench alternately; prints a table of the ratios of CPU and TPS (about 20 minutes)
 	@scripts/setup versus
 	scripts/versus $(if $(CASES),--cases $(CASES)) $(VERSUS)
 
-versus-pgbench: build ## The same for Prony called as pgbench, by identical command lines (about 40 minutes)
+versus-pgbench: build ## As versus, for Prony called as pgbench with identical command lines (about 40 minutes)
 	@scripts/setup versus
 	scripts/versus --cases $(or $(CASES),pgbench) $(VERSUS)
 
-versus-tpcc: build ## What tpcc costs to build and to run, beside the server's bounds (about 20 minutes)
+versus-tpcc: build ## Measures the cost of loading and running tpcc, beside the server's bounds (about 20 minutes)
 	@scripts/setup versus
 	scripts/versus --cases $(or $(CASES),tpcc) $(VERSUS) $(if $(WAREHOUSES),--warehouses $(WAREHOUSES))
 
-versus-sysbench: build ## Prony called as sysbench beside sysbench, on a MariaDB (about 30 minutes)
+versus-sysbench: build ## As versus, for Prony called as sysbench and sysbench, on a MariaDB (about 30 minutes)
 	@scripts/setup versus-sysbench
 	scripts/versus --cases $(or $(CASES),sysbench) $(VERSUS)
 
-versus-load: build ## The same for loading alone
+versus-load: build ## As versus, for loading only
 	@scripts/setup versus
 	scripts/versus --cases loads $(VERSUS)

@@ -12,7 +12,7 @@ from versuslib.server import ScriptError
 
 from . import cases, corpus, shape, statements, wire
 
-# Limit per part: a different seed changes every line.
+# How many differing lines to print per part: with a different seed, every line differs.
 MAX_DIFF_LINES = 24
 
 

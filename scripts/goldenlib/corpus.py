@@ -10,7 +10,7 @@ from .cases import Case
 
 MODES = ("simple", "extended", "prepared")
 
-# In addition to the tables of pgbench and of cases.SETUP. A row names the script and client that wrote it.
+# Tables in addition to those of pgbench and of cases.SETUP. Each row names the script and client that wrote it.
 SETUP = """
 create table golden_rows (n bigserial primary key, client int, script text, name text, value text);
 create table golden_pair (id int primary key, v int);
@@ -64,7 +64,7 @@ SCRIPTS = {
     "defined.sql": "select :one::int, :two::numeric;\n",
     "words.sql": "select ':words';\nselect :words::text;\n",
     "dash.sql": "select 'a' -- :x\n, :x::int;\n",
-    # For rows.
+    # Scripts for --rows.
     "values.sql": "".join(
         f"\\set v {text}\ninsert into golden_rows (client, script, name, value) values (:client_id, 'values', '{name}', (:v)::text);\n"
         for name, text in {

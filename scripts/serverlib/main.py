@@ -49,7 +49,7 @@ def from_tar(archive, inner):
         with zipfile.ZipFile(archive.file()) as packed:
             (name,) = (name for name in packed.namelist() if name.endswith(inner))
             with tarfile.open(fileobj=io.BytesIO(packed.read(name))) as tar:
-                # It contains absolute links; the checksum proves that they are the ones that were reviewed.
+                # The tar contains absolute links. They were reviewed, and the archive's checksum proves that they are unchanged.
                 tar.extractall(into, **({"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}))
 
     return unpack

@@ -50,7 +50,7 @@ def shape(text, exact):
     text = re.sub(r"(query was: )create table.*?\n(?=FATAL|\Z)", r"\1CREATE\n", text, flags=re.S | re.I)
     # The error that restarts an event, thrown outside an event: sysbench does not print its text.
     text = re.sub(r"(function failed: )(\(not a string\)|duplicate key|Duplicate entry).*", r"\1THROWN", text)
-    # Bars of the histogram, whose number depends on time.
+    # Bars of the histogram: how many there are depends on time.
     text = re.sub(r"(^ *[\d.]+ \|\*.*\n)+", "BARS\n", text, flags=re.M)
     text = re.sub(r"^prony: .*\n", "", text, flags=re.M)
     seen_failures, lines = set(), []
@@ -98,10 +98,10 @@ def statements(server, case, tool):
             last = sessions[entry[1]] if entry[2] in ("Query", "Execute") else []
             last.append(entry[3])
         elif last:
-            # A statement with several lines.
+            # This line continues the statement of the line before.
             last[-1] += " " + line
     sessions = {number: [without_values(one) for one in output] for number, output in sessions.items() if output}
-    # The connection of the events begins with no set-up query.
+    # A connection that runs events begins with an event's statement, not with a set-up query.
     events = [s for s in sessions.values() if re.match(r"(BEGIN|(SELECT|UPDATE|DELETE|INSERT)\b.*\bsbtest)", s[0])]
     event_sessions = [s for s in events if not any("information_schema" in one or "max(id)" in one for one in s)]
     if not event_sessions and tool.program == REFERENCE:

@@ -164,13 +164,13 @@ SYSBENCH_LOADS = [
     SysbenchLoad("sb-prepare", f"prepare, {TABLES} tables of {ROWS:,} rows, --threads=2", TABLES, ROWS, 1.5),
     SysbenchLoad("sb-prepare-one", "prepare, one table of 250,000 rows, --threads=2", 1, 250_000, 1.5),
 ]
-# Checks whether this many connections work.
+# The case that checks whether this many connections work.
 CONNECTED, CONNECTIONS = "sb-connections", 4_000
 
-# See sysbench.py.
+# Cases that sysbench.py measures.
 SYSBENCH = [*(case.id for case in SYSBENCH_LOADS), *(case.id for case in SYSBENCH_RUNS), CONNECTED]
 
-# See orders.py.
+# Cases that tpcc.py measures.
 TPCC = ["tpcc-load", "tpcc-run", "tpcc-memory"]
 
 MEMORY = "memory"

@@ -210,7 +210,7 @@ RUN_HEAD = ["1 user, 1 warehouse", "NOPM", "TPM", "client CPU, µs a transaction
 def run_rows(prony, bound):
     """Lines of the table of runs, from two lists of Orders."""
     speedup = figures.ratio([m.nopm for m in prony], [m.nopm for m in bound])
-    # If the window is too short, there is no server's count.
+    # The server's count is missing if the window is too short.
     tpm = [m.tpm for m in prony if m.tpm]
     integer_format = "{:,.0f}"
     return [

@@ -1,7 +1,7 @@
 //! For tests: counts the allocations of each thread.
 //!
-//! A program that links this crate uses its allocator. It must only be a dev-dependency, because counting
-//! makes each allocation slower.
+//! A program that links this crate uses its allocator. The crate must only be a dev-dependency, because
+//! counting makes each allocation slower.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -11,35 +11,35 @@ struct CountingAllocator;
 
 thread_local! {
     // Initialised at compile time, so that counting itself does not allocate.
-    static ALLOCATED: Cell<u64> = const { Cell::new(0) };
+    static ALLOCATION_COUNT: Cell<u64> = const { Cell::new(0) };
 }
 
 // SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
+        ALLOCATION_COUNT.set(ALLOCATION_COUNT.get() + 1);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         // SAFETY: as the caller promises.
-        unsafe { System.dealloc(at, layout) }
+        unsafe { System.dealloc(pointer, layout) }
     }
 
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATION_COUNT.set(ALLOCATION_COUNT.get() + 1);
         // SAFETY: as the caller promises.
-        unsafe { System.realloc(at, layout, size) }
+        unsafe { System.realloc(pointer, layout, size) }
     }
 }
 
 #[global_allocator]
-static COUNTING: CountingAllocator = CountingAllocator;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Number of allocations of this thread so far; a reallocation counts as one, and freeing does not subtract.
 pub fn allocations() -> u64 {
-    ALLOCATED.get()
+    ALLOCATION_COUNT.get()
 }
 
 /// Number of allocations that `work` makes on this thread.

@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn the_help_lists_every_code() {
-        let all = [
+        let exits = [
             Exit::Success,
             Exit::Unexpected,
             Exit::Usage,
@@ -194,7 +194,7 @@ mod tests {
             Exit::Interrupted,
             Exit::Terminated,
         ];
-        for exit in all {
+        for exit in exits {
             let line = format!("  {:<3}  ", exit as u8);
             assert!(HELP.contains(&line), "{exit:?} is not in the help");
         }

@@ -19,19 +19,19 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // This comes first, so that other users do not read a password in the process list.
+    // Hide passwords first, so that other users do not see them in the process list.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     title::hide_passwords(&arguments);
     // The name of the program selects the tool whose command line this is.
     let argv0 = arguments.first().map(|name| name.to_string_lossy());
     let argv0 = argv0.as_deref().unwrap_or_default();
-    if pgbench::is_name(argv0) {
+    if pgbench::is_program_name(argv0) {
         return pgbench::main(argv0, &arguments[1..]);
     }
-    if hammerdb::is_name(argv0) {
+    if hammerdb::is_program_name(argv0) {
         return hammerdb::main(&arguments[1..]);
     }
-    if sysbench::is_name(argv0) {
+    if sysbench::is_program_name(argv0) {
         return sysbench::main(&arguments[1..]);
     }
     let result = match args::parse(&arguments) {

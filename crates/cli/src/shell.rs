@@ -14,23 +14,24 @@ use std::time::{Duration, Instant};
 /// How often a wait checks for signals.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// How long after SIGTERM a command is killed: Prony itself ends within two seconds of a signal.
-const KILL_AFTER: Duration = Duration::from_secs(1);
+/// Time between SIGTERM and SIGKILL for a command: Prony itself ends within two seconds of a signal.
+const KILL_DELAY: Duration = Duration::from_secs(1);
 
-/// The shell reads the text from its environment and removes it first, because a server that the command restarts
-/// would keep it.
-const WRAPPER: &str = "command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$command\"";
+/// The shell takes the command from its environment and unsets the variable first: a server that the command
+/// starts would inherit it.
+const WRAPPER_SCRIPT: &str = "command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$command\"";
 
 /// Runs the command to its end, or until a signal ends Prony. Its output goes to standard error.
 ///
 /// # Errors
-/// If it cannot be started.
+/// If `sh` cannot be started.
 pub fn run(script: &str, variables: &[(&str, &str)], signals: &Signals) -> io::Result<ExitStatus> {
-    // On a terminal it stays in our process group, so that it can prompt for a password; Ctrl-C reaches both.
+    // On a terminal the command stays in our process group, so that it can prompt for a password, and Ctrl-C
+    // reaches both processes.
     let has_own_group = !stdin().is_terminal();
     let mut command = Command::new("sh");
     command
-        .args(["-c", WRAPPER])
+        .args(["-c", WRAPPER_SCRIPT])
         .env("PRONY_COMMAND", script)
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
@@ -41,24 +42,26 @@ pub fn run(script: &str, variables: &[(&str, &str)], signals: &Signals) -> io::R
     wait(command.spawn()?, has_own_group, signals)
 }
 
+/// Waits for the end of the command. After a signal to Prony, terminates it, and kills it after
+/// [`KILL_DELAY`].
 fn wait(mut child: Child, has_own_group: bool, signals: &Signals) -> io::Result<ExitStatus> {
-    let mut terminated: Option<Instant> = None;
+    let mut terminated_at: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
         // The child was not reaped yet, so its id cannot belong to another process.
-        let send = |signal| match has_own_group {
+        let send_signal = |signal| match has_own_group {
             true => kill_process_group(Pid::from_child(&child), signal),
             false => kill_process(Pid::from_child(&child), signal),
         };
-        if let Some(at) = terminated {
-            if at.elapsed() >= KILL_AFTER {
-                let _ = send(Signal::KILL);
+        if let Some(terminated_at) = terminated_at {
+            if terminated_at.elapsed() >= KILL_DELAY {
+                let _ = send_signal(Signal::KILL);
             }
         } else if signals.received().is_some() {
-            terminated = Some(Instant::now());
-            let _ = send(Signal::TERM);
+            terminated_at = Some(Instant::now());
+            let _ = send_signal(Signal::TERM);
         }
         sleep(POLL_INTERVAL);
     }
@@ -85,11 +88,11 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", script]).process_group(0);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("sh");
-        // The signal comes when the shell ignores it.
-        let mut ready = [0; 6];
-        let out = child.stdout.as_mut().expect("a pipe");
-        out.read_exact(&mut ready).expect("it prints ready");
-        let status = wait(child, true, &Signals::after(libc::SIGTERM)).expect("it ends");
+        // Wait until the shell ignores SIGTERM.
+        let mut ready_line = [0; 6];
+        let stdout = child.stdout.as_mut().expect("a pipe");
+        stdout.read_exact(&mut ready_line).expect("it prints ready");
+        let status = wait(child, true, &Signals::already_received(libc::SIGTERM)).expect("it ends");
         assert_eq!(status.signal(), Some(libc::SIGKILL), "{status}");
     }
 }

@@ -1,6 +1,6 @@
 //! Removes passwords from the process title.
 //!
-//! It overwrites each password in the memory of the arguments with `*`, so that `ps` and /proc/PID/cmdline do not
+//! Overwrites each password in the memory of the arguments with `*`, so that `ps` and /proc/PID/cmdline do not
 //! show it. Bytes outside the arguments are never changed. The password is visible from the start of the process to
 //! this call; to avoid that, use PGPASSWORD, a password file or a service file.
 
@@ -25,10 +25,10 @@ pub fn hide_passwords(arguments: &[OsString]) {
     if ranges.is_empty() {
         return;
     }
-    let Some((start, end)) = argument_memory() else {
+    let Some((start, end)) = argument_memory_range() else {
         return;
     };
-    // Only if the memory holds exactly these arguments.
+    // Overwrite only memory that holds exactly these arguments.
     if end - start != offset || !matches_cmdline(arguments) {
         return;
     }
@@ -50,13 +50,14 @@ fn matches_cmdline(arguments: &[OsString]) -> bool {
         expected.extend_from_slice(argument.as_bytes());
         expected.push(0);
     }
-    std::fs::read("/proc/self/cmdline").is_ok_and(|shown| shown == expected)
+    std::fs::read("/proc/self/cmdline").is_ok_and(|cmdline| cmdline == expected)
 }
 
-/// Start and end of the argument area: fields 48 and 49 of /proc/self/stat (proc(5)).
-fn argument_memory() -> Option<(usize, usize)> {
+/// Start and end address of the argument area: fields 48 and 49 of /proc/self/stat (proc(5)).
+fn argument_memory_range() -> Option<(usize, usize)> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The second field is the command in parentheses and may hold anything; count from its end.
+    // The second field is the command in parentheses, which may contain spaces: split only what follows it,
+    // from field 3 on.
     let mut fields = stat[stat.rfind(')')? + 1..].split_whitespace();
     let start: usize = fields.nth(48 - 3)?.parse().ok()?;
     let end: usize = fields.next()?.parse().ok()?;

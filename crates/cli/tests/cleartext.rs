@@ -69,7 +69,7 @@ fn serve(mut connection: TcpStream) -> std::io::Result<()> {
 }
 
 /// Runs `prony check` with additional connection options; returns its stderr.
-fn check_stderr(host: IpAddr, port: u16, options: &str) -> String {
+fn stderr_of_check(host: IpAddr, port: u16, options: &str) -> String {
     let url = format!("host={host} port={port} user=u dbname=d sslmode=disable {options}");
     let output = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["check", "tpcb", "--url", &url])
@@ -92,7 +92,7 @@ fn own_address() -> Option<IpAddr> {
 fn a_cleartext_password_to_another_host_warns_once() {
     const WARNING: &str = "prony: warning: the password was sent to";
     let loopback = IpAddr::from([127, 0, 0, 1]);
-    let loopback_stderr = check_stderr(loopback, start_server(loopback), "");
+    let loopback_stderr = stderr_of_check(loopback, start_server(loopback), "");
     assert!(
         loopback_stderr.contains("no statements here"),
         "{loopback_stderr}"
@@ -103,7 +103,7 @@ fn a_cleartext_password_to_another_host_warns_once() {
         return;
     };
     let port = start_server(address);
-    let remote_stderr = check_stderr(address, port, "");
+    let remote_stderr = stderr_of_check(address, port, "");
     assert!(
         remote_stderr.contains("no statements here"),
         "{remote_stderr}"
@@ -111,7 +111,7 @@ fn a_cleartext_password_to_another_host_warns_once() {
     assert_eq!(remote_stderr.matches(WARNING).count(), 1, "{remote_stderr}");
     assert!(remote_stderr.contains("sslmode=require"), "{remote_stderr}");
     assert!(!remote_stderr.contains(PASSWORD), "{remote_stderr}");
-    let refused_stderr = check_stderr(address, port, "require_auth=scram-sha-256");
+    let refused_stderr = stderr_of_check(address, port, "require_auth=scram-sha-256");
     let reason =
         "authentication method requirement \"scram-sha-256\" failed: server requested a cleartext";
     assert!(refused_stderr.contains(reason), "{refused_stderr}");

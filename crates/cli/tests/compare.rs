@@ -10,21 +10,21 @@ use serde_json::{Value, json};
 
 impl Home {
     /// Stores a complete run of this throughput, modified by `change`.
-    fn store(&self, id: &str, tps: f64, change: impl Fn(&mut Value)) {
+    fn store_run(&self, id: &str, tps: f64, change: impl Fn(&mut Value)) {
         let latency = json!({
             "samples": 96_000, "mean_ns": 4e6, "min_ns": 1000, "max_ns": 90_000_000,
             "p99_ns": 9e10 as u64 / tps as u64,
         });
-        let second: u32 = id[id.len() - 1..].parse().expect("ids end in a digit");
+        let start_second: u32 = id[id.len() - 1..].parse().expect("ids end in a digit");
         let mut run = new_run();
-        let mut set = |place: &str, value: Value| {
-            *run.pointer_mut(place).expect("a member") = value;
+        let mut set = |pointer: &str, value: Value| {
+            *run.pointer_mut(pointer).expect("a member") = value;
         };
         set("/id", json!(id));
         set("/state", json!("complete"));
         set(
             "/started_at",
-            json!(format!("2026-11-21T10:00:{second:02}+00:00")),
+            json!(format!("2026-11-21T10:00:{start_second:02}+00:00")),
         );
         set("/server/address", json!("tcp:192.0.2.7:5432"));
         set("/drive/io", json!("ring"));
@@ -47,7 +47,7 @@ impl Home {
     }
 
     /// Two variants of three alternating runs each, the second 10 % faster, and a run outside the experiment.
-    fn experiment(&self) {
+    fn store_experiment(&self) {
         let runs = [
             (1, "base", 9_900.0),
             (2, "big \u{1b}[31m<b>|", 11_000.0),
@@ -57,14 +57,14 @@ impl Home {
             (6, "big \u{1b}[31m<b>|", 10_900.0),
         ];
         for (position, variant, tps) in runs {
-            self.store(&format!("20261121-100{position}"), tps, |run| {
+            self.store_run(&format!("20261121-100{position}"), tps, |run| {
                 run["experiment"] = json!({
                     "id": "20261121-1001", "variant": variant, "repeat": 1, "position": position,
                     "runs": 6, "order": "interleaved",
                 });
             });
         }
-        self.store("20261121-1109", 8_000.0, |_| ());
+        self.store_run("20261121-1109", 8_000.0, |_| ());
     }
 }
 
@@ -80,7 +80,7 @@ fn the_baseline_is_the_first_variant_of_the_plan() {
         (5, "slow", 5_100.0),
         (6, "base", 9_900.0),
     ] {
-        home.store(&format!("20261121-100{position}"), tps, |run| {
+        home.store_run(&format!("20261121-100{position}"), tps, |run| {
             run["experiment"] = json!({
                 "id": "20261121-1001", "variant": variant, "repeat": 1, "position": position,
                 "runs": 6, "order": "random", "variants": ["base", "slow"],
@@ -90,18 +90,21 @@ fn the_baseline_is_the_first_variant_of_the_plan() {
     let text = home.run(&["compare", "last", "--fail-if-slower", "3%"], 8);
     assert!(text.contains("  A  base, 3 runs"), "{text}");
     assert!(text.contains("B is slower by"), "{text}");
-    // The page has all runs of the experiment, and its variants in that order.
+    // The page has all runs of the experiment, and its variants in the plan's order.
     let page = home.run(&["report", "last", "--output", "-"], 0);
-    let part = page.split("<caption>The variants, by the medians").nth(1);
-    let part = part.expect("the variants");
-    assert!(part.find(">base<") < part.find(">slow<"), "{part}");
+    let variants = page.split("<caption>The variants, by the medians").nth(1);
+    let variants = variants.expect("the variants");
+    assert!(
+        variants.find(">base<") < variants.find(">slow<"),
+        "{variants}"
+    );
     assert!(page.contains("id=\"run-6\""), "all six");
 }
 
 #[test]
 fn an_experiment_is_named_by_any_of_its_runs() {
     let home = Home::new("experiment");
-    home.experiment();
+    home.store_experiment();
     for name in ["20261121-1001", "20261121-1004"] {
         let text = home.run(&["compare", name], 0);
         assert!(
@@ -115,38 +118,38 @@ fn an_experiment_is_named_by_any_of_its_runs() {
         );
         assert!(!text.contains('\u{1b}'), "{text}");
     }
-    // If several sides are given, the id of its first run means the whole experiment; ids of other
-    // runs mean single runs.
+    // Among several sides, the id of the first run of an experiment names the whole experiment, and the id of
+    // any other run names only that run.
     let text = home.run(&["compare", "20261121-1109", "20261121-1001", "--json"], 0);
-    let read: Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(read["sides"].as_array().map(Vec::len), Some(3));
-    assert_eq!(read["a"], "20261121-1109");
+    let comparison: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(comparison["sides"].as_array().map(Vec::len), Some(3));
+    assert_eq!(comparison["a"], "20261121-1109");
     let text = home.run(&["compare", "20261121-1001,", "20261121-1002", "--json"], 0);
-    let read: Value = serde_json::from_str(&text).expect("JSON");
+    let comparison: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(
-        (&read["a"], &read["b"]),
+        (&comparison["a"], &comparison["b"]),
         (&json!("20261121-1001"), &json!("20261121-1002"))
     );
-    assert_eq!(read["verdict"], "with_caveats", "too few repeats");
+    assert_eq!(comparison["verdict"], "with_caveats", "too few repeats");
     // The newest run belongs to no experiment.
-    let alone = home.prony(&["compare", "last"]);
-    assert_eq!(alone.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&alone.stderr).contains("only one side"));
+    let single_run = home.prony(&["compare", "last"]);
+    assert_eq!(single_run.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&single_run.stderr).contains("only one side"));
 }
 
 #[test]
 fn an_incomplete_experiment_reads_no_documents_of_other_runs() {
     let home = Home::new("lacking");
-    home.experiment();
+    home.store_experiment();
     home.run(&["compare", "20261121-1001"], 0);
-    // One of its runs is deleted, and another run's document is damaged without any sign in the
-    // index.
+    // Delete a run of the experiment, and damage the document of another run. The damage keeps size and time,
+    // so the index does not show it.
     let document = |id: &str| home.0.join("runs").join(format!("{id}.json"));
     std::fs::remove_file(document("20261121-1006")).expect("it is there");
-    let other = document("20261121-1109");
-    let meta = std::fs::metadata(&other).expect("it is there");
-    std::fs::write(&other, "x".repeat(meta.len() as usize)).expect("it is written");
-    let file = std::fs::File::options().write(true).open(&other);
+    let damaged = document("20261121-1109");
+    let meta = std::fs::metadata(&damaged).expect("it is there");
+    std::fs::write(&damaged, "x".repeat(meta.len() as usize)).expect("it is written");
+    let file = std::fs::File::options().write(true).open(&damaged);
     let file = file.expect("it opens");
     file.set_modified(meta.modified().expect("a time"))
         .expect("it is set");
@@ -162,7 +165,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
     let home = Home::new("purpose");
     for position in 1..=6_u32 {
         let protocol = ["simple", "prepared"][usize::from(position % 4 > 1)];
-        home.store(&format!("20261121-200{position}"), 10_000.0, |run| {
+        home.store_run(&format!("20261121-200{position}"), 10_000.0, |run| {
             run["drive"]["protocol"] = json!(protocol);
             run["plan"] = json!({"run": {"protocol": protocol}});
             run["experiment"] = json!({
@@ -178,8 +181,8 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
         "{text}"
     );
     assert!(text.contains("TPS: no difference found"), "{text}");
-    // Differences that the plan does not name are as grave as ever.
-    home.store("20261121-2007", 10_000.0, |run| {
+    // Other differences still make runs not comparable.
+    home.store_run("20261121-2007", 10_000.0, |run| {
         run["drive"]["protocol"] = json!("simple");
     });
     home.run(&["compare", "20261121-2002", "20261121-2007"], 7);
@@ -188,7 +191,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
 #[test]
 fn repeats_are_separated_by_commas_and_count_once() {
     let home = Home::new("repeats");
-    home.experiment();
+    home.store_experiment();
     let [a, b] = [
         "20261121-1001,20261121-1004,20261121-1005",
         "20261121-1002,20261121-1003,20261121-1006",
@@ -198,10 +201,10 @@ fn repeats_are_separated_by_commas_and_count_once() {
         text.contains("B is faster by 10.0 %") && text.contains("3 runs each"),
         "{text}"
     );
-    for (first, second) in [("20261121-1001,20261121-1001", b), (a, "20261121-1004")] {
-        let twice = home.prony(&["compare", first, second]);
-        assert_eq!(twice.status.code(), Some(2));
-        let stderr = String::from_utf8_lossy(&twice.stderr).into_owned();
+    for (side_a, side_b) in [("20261121-1001,20261121-1001", b), (a, "20261121-1004")] {
+        let output = home.prony(&["compare", side_a, side_b]);
+        assert_eq!(output.status.code(), Some(2));
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(stderr.contains("is named twice"), "{stderr}");
     }
     assert_eq!(
@@ -213,10 +216,10 @@ fn repeats_are_separated_by_commas_and_count_once() {
 }
 
 #[test]
-fn a_side_with_different_runs_is_not_comparable() {
+fn a_side_whose_runs_are_no_repeats_is_not_comparable() {
     let home = Home::new("unlike");
-    home.experiment();
-    home.store("20261121-1108", 10_000.0, |run| {
+    home.store_experiment();
+    home.store_run("20261121-1108", 10_000.0, |run| {
         run["workload"]["scale"] = json!(20)
     });
     let mixed = "20261121-1001,20261121-1108";
@@ -233,7 +236,7 @@ fn a_side_with_different_runs_is_not_comparable() {
 #[test]
 fn a_slower_side_has_its_own_exit_code() {
     let home = Home::new("slower");
-    home.experiment();
+    home.store_experiment();
     let [base, big] = [
         "20261121-1001,20261121-1004,20261121-1005",
         "20261121-1002,20261121-1003,20261121-1006",
@@ -242,13 +245,13 @@ fn a_slower_side_has_its_own_exit_code() {
     assert!(home.run(&slower, 8).contains("the limit is exceeded"));
     let faster = ["compare", base, big, "--fail-if-slower", "3%"];
     assert!(home.run(&faster, 0).contains("the limit is kept"));
-    // It is about 9.1 % slower: whether more than nine cannot be decided.
-    let open = ["compare", big, base, "--fail-if-slower", "9%"];
-    assert!(home.run(&open, 9).contains("undecided limits fail"));
-    let passing = [&open[..], &["--unsure", "pass"]].concat();
+    // B is about 9.1 % slower, too close to 9 % to decide.
+    let undecided = ["compare", big, base, "--fail-if-slower", "9%"];
+    assert!(home.run(&undecided, 9).contains("undecided limits fail"));
+    let passing = [&undecided[..], &["--unsure", "pass"]].concat();
     assert!(home.run(&passing, 0).contains("undecided limits pass"));
-    // A single run per side decides no limit, and that fails, however large the difference.
-    home.store("20261121-1108", 4_000.0, |_| ());
+    // With one run per side, a limit is always undecided, which fails, however large the difference is.
+    home.store_run("20261121-1108", 4_000.0, |_| ());
     for limit in ["3%", "99%"] {
         let single = [
             "compare",
@@ -264,23 +267,26 @@ fn a_slower_side_has_its_own_exit_code() {
             .join(" ");
         assert!(text.contains("a side has 1 run"), "{text}");
     }
-    // A limit that is exceeded is worse than one that is not decided.
-    let both = [&slower[..], &["--fail-if-p99-above", "8200us"]].concat();
-    home.run(&both, 8);
-    for wrong in ["3", "-1%", "101%", "nan", ""] {
-        let output = home.prony(&["compare", base, big, "--fail-if-slower", wrong]);
-        assert_eq!(output.status.code(), Some(2), "{wrong}");
+    // If one limit is exceeded and another is undecided, the exit code is that of the exceeded limit.
+    let two_limits = [&slower[..], &["--fail-if-p99-above", "8200us"]].concat();
+    home.run(&two_limits, 8);
+    for invalid in ["3", "-1%", "101%", "nan", ""] {
+        let output = home.prony(&["compare", base, big, "--fail-if-slower", invalid]);
+        assert_eq!(output.status.code(), Some(2), "{invalid}");
     }
 }
 
 #[test]
 fn the_primary_figure_can_be_chosen() {
     let home = Home::new("primary");
-    home.experiment();
-    let tested = |more: &[&str]| {
-        let text = home.run(&[&["compare", "20261121-1001", "--json"], more].concat(), 0);
-        let read: Value = serde_json::from_str(&text).expect("JSON");
-        let figures = read["against"][0]["figures"]
+    home.store_experiment();
+    let tested_figures = |options: &[&str]| {
+        let text = home.run(
+            &[&["compare", "20261121-1001", "--json"], options].concat(),
+            0,
+        );
+        let comparison: Value = serde_json::from_str(&text).expect("JSON");
+        let figures = comparison["against"][0]["figures"]
             .as_array()
             .expect("figures")
             .clone();
@@ -291,22 +297,22 @@ fn the_primary_figure_can_be_chosen() {
             .map(|figure| figure["name"].as_str().expect("a name").to_owned())
             .collect::<Vec<_>>()
     };
-    assert_eq!(tested(&[]), ["TPS"]);
-    assert_eq!(tested(&["--primary", "p99"]), ["p99"]);
-    let wrong = home.prony(&["compare", "20261121-1001", "--primary", "NOPM"]);
-    assert_eq!(wrong.status.code(), Some(2));
-    let stderr = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert_eq!(tested_figures(&[]), ["TPS"]);
+    assert_eq!(tested_figures(&["--primary", "p99"]), ["p99"]);
+    let unknown_figure = home.prony(&["compare", "20261121-1001", "--primary", "NOPM"]);
+    assert_eq!(unknown_figure.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&unknown_figure.stderr).into_owned();
     assert!(
         stderr.contains("name one of TPS, mean response, p99"),
         "{stderr}"
     );
 }
 
-/// The figures of 9,900 to 10,100 transactions a second have a 99th percentile of about 9 ms.
+/// Runs of 9,900 to 10,100 transactions per second have a 99th percentile of about 9 ms.
 #[test]
-fn the_99th_percentile_has_limits() {
+fn limits_apply_to_the_99th_percentile() {
     let home = Home::new("p99-limits");
-    home.experiment();
+    home.store_experiment();
     let [base, big] = [
         "20261121-1001,20261121-1004,20261121-1005",
         "20261121-1002,20261121-1003,20261121-1006",
@@ -325,7 +331,7 @@ fn the_99th_percentile_has_limits() {
             "{text}"
         );
     }
-    // One run per side is too few for any limit.
+    // With one run per side, a limit is undecided.
     let single = [
         "compare",
         "20261121-1002",
@@ -334,14 +340,14 @@ fn the_99th_percentile_has_limits() {
         "1s",
     ];
     home.run(&single, 9);
-    let wrong = home.prony(&["compare", base, big, "--fail-if-p99-above", "20x"]);
-    assert_eq!(wrong.status.code(), Some(2));
+    let invalid_time = home.prony(&["compare", base, big, "--fail-if-p99-above", "20x"]);
+    assert_eq!(invalid_time.status.code(), Some(2));
 }
 
 #[test]
 fn markdown_and_junit_are_written() {
     let home = Home::new("forms");
-    home.experiment();
+    home.store_experiment();
     let text = home.run(&["compare", "20261121-1001", "--markdown"], 0);
     assert!(
         text.starts_with("**COMPARABLE**\n\n- TPS: B is faster by 10.0 %"),
@@ -358,18 +364,18 @@ fn markdown_and_junit_are_written() {
         let text = home.run(&["compare", "20261121-1001", "--junit", &file], 0);
         assert!(text.starts_with("COMPARABLE\n"), "{text}");
     }
-    let written = std::fs::read_to_string(&file).expect("it is there");
-    let shown = home.run(&["compare", "20261121-1001", "--junit", "-"], 0);
-    assert_eq!(written, shown);
+    let file_text = std::fs::read_to_string(&file).expect("it is there");
+    let printed = home.run(&["compare", "20261121-1001", "--junit", "-"], 0);
+    assert_eq!(file_text, printed);
     assert!(
-        shown.starts_with("<?xml") && shown.contains("failures=\"0\""),
-        "{shown}"
+        printed.starts_with("<?xml") && printed.contains("failures=\"0\""),
+        "{printed}"
     );
     assert!(
-        shown.contains("&lt;b&gt;|") && !shown.contains('\u{1b}'),
-        "{shown}"
+        printed.contains("&lt;b&gt;|") && !printed.contains('\u{1b}'),
+        "{printed}"
     );
-    // No other file is replaced.
+    // A file that is not XML is not replaced.
     let document = home.0.join("runs/20261121-1001.json").display().to_string();
     let refused = home.prony(&["compare", "20261121-1001", "--junit", &document]);
     assert_eq!(refused.status.code(), Some(2));
@@ -379,6 +385,6 @@ fn markdown_and_junit_are_written() {
     );
     let absent = home.0.join("absent/x.xml");
     let absent = absent.to_str().expect("UTF-8");
-    let nowhere = home.prony(&["compare", "20261121-1001", "--junit", absent]);
-    assert_eq!(nowhere.status.code(), Some(1));
+    let unwritable = home.prony(&["compare", "20261121-1001", "--junit", absent]);
+    assert_eq!(unwritable.status.code(), Some(1));
 }

@@ -1,4 +1,4 @@
-//! Runs whose Prony was killed, as each reader of the store reports them.
+//! How each command reports runs whose Prony process was killed.
 
 #[path = "home/document.rs"]
 mod document;
@@ -9,7 +9,7 @@ use home::Home;
 use serde_json::json;
 
 impl Home {
-    fn put(&self, file: &str, text: &str) -> String {
+    fn write_file(&self, file: &str, text: &str) -> String {
         let path = self.0.join(file);
         std::fs::write(&path, text).expect("it is written");
         path.display().to_string()
@@ -20,13 +20,13 @@ impl Home {
 fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
     let home = Home::new("begun");
     let line = json!({ "run": new_run() });
-    home.put("runs/20261121-1001.jsonl", &format!("{line}\n"));
+    home.write_file("runs/20261121-1001.jsonl", &format!("{line}\n"));
     let listed = home.run(&["runs"], 0);
     assert!(
         listed.contains("partial") && listed.contains("–"),
         "{listed}"
     );
-    let shown = home.run(&["show", "last"], 0);
+    let stdout = home.run(&["show", "last"], 0);
     for expected in [
         "PARTIAL RESULT",
         "\n  Nothing was measured\n",
@@ -36,14 +36,14 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
         "worst loop delay unknown",
         "unknown; network unknown",
     ] {
-        assert!(shown.contains(expected), "{expected}: {shown}");
+        assert!(stdout.contains(expected), "{expected}: {stdout}");
     }
     for false_zero in ["Valid", "0 transactions", "0 ns", " 0 s"] {
-        assert!(!shown.contains(false_zero), "{false_zero}: {shown}");
+        assert!(!stdout.contains(false_zero), "{false_zero}: {stdout}");
     }
 }
 
-/// Also as former versions stored it: the document stays unchanged.
+/// Earlier versions of Prony stored such documents without checks too.
 #[test]
 fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let home = Home::new("cut-off");
@@ -60,19 +60,19 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
             "kind": "all", "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
             "tps": 1600.0, "response": latency, "service": latency, "busy_s": 480.0,
         }]);
-        home.put(&format!("runs/{id}.json"), &run.to_string());
+        home.write_file(&format!("runs/{id}.json"), &run.to_string());
     }
     let path = home.0.join("runs/20261121-1001.json");
-    let stored = std::fs::read(&path).expect("it is there");
-    let shown = home.run(&["show", "20261121-1001"], 0);
+    let document = std::fs::read(&path).expect("it is there");
+    let stdout = home.run(&["show", "20261121-1001"], 0);
     assert!(
-        shown.contains("Partial: the run ended early; no other problems were found."),
-        "{shown}"
+        stdout.contains("Partial: the run ended early; no other problems were found."),
+        "{stdout}"
     );
-    assert!(shown.contains("note     one-host"), "{shown}");
+    assert!(stdout.contains("note     one-host"), "{stdout}");
     let compared = home.run(&["compare", "20261121-1001", "20261121-1002"], 0);
     assert!(compared.contains("partial-run"), "{compared}");
-    let sheet = home.put(
+    let sheet = home.write_file(
         "sheet.toml",
         "[sheet]\ncurrency = \"EUR\"\nregion = \"r\"\nterm = \"t\"\nas_of = \"2026-11\"\nsource = \"s\"\n\
          entered_by = \"d\"\n[[configuration]]\nname = \"small\"\n[[configuration.item]]\nname = \"m\"\n\
@@ -85,11 +85,11 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     );
     let page = home.0.join("page.html").display().to_string();
     home.run(&["report", "20261121-1001", "--output", &page], 0);
-    let drawn = std::fs::read_to_string(&page).expect("it is there");
-    assert!(drawn.contains("Partial: the run ended early; no other problems were found."));
+    let page_text = std::fs::read_to_string(&page).expect("it is there");
+    assert!(page_text.contains("Partial: the run ended early; no other problems were found."));
     let verified = home.run(&["verify", &page], 0);
     assert!(verified.contains("are unchanged"), "{verified}");
-    assert_eq!(std::fs::read(&path).expect("it is there"), stored);
+    assert_eq!(std::fs::read(&path).expect("it is there"), document);
 }
 
 /// A journal left by a version of Prony whose documents did not describe the workload.
@@ -108,19 +108,20 @@ fn a_killed_run_of_an_older_version_is_judged_by_its_workload() {
         "kind": "all", "committed": 96_000, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
         "tps": 1600.0, "response": latency, "service": latency, "busy_s": 960.0,
     }]);
-    home.put("runs/20261121-1001.json", &run.to_string());
-    let shown = home.run(&["show", "last"], 0);
+    home.write_file("runs/20261121-1001.json", &run.to_string());
+    let stdout = home.run(&["show", "last"], 0);
     let expected = "16 clients shared 10 branches";
-    assert!(shown.contains(expected), "{shown}");
+    assert!(stdout.contains(expected), "{stdout}");
     let json = home.run(&["show", "last", "--json"], 0);
     assert!(!json.contains("clients_per_scale"), "{json}");
-    // Ten terminals per warehouse follow the specification, if they key and think.
+    // 16 clients on 10 warehouses contend, unless they key and think as the terminals of the specification
+    // do.
     for (pacing, is_contended) in [("spec", false), ("none", true)] {
         run["workload"]["name"] = json!("tpcc");
         run["workload"]["settings"] = json!([format!("pacing {pacing}"), "routines of another"]);
         run["plan"] = json!({ "workload": { "name": "tpcc", "scale": null, "pacing": pacing } });
-        home.put("runs/20261121-1001.json", &run.to_string());
-        let shown = home.run(&["show", "last"], 0);
-        assert_eq!(shown.contains("contention"), is_contended, "{shown}");
+        home.write_file("runs/20261121-1001.json", &run.to_string());
+        let stdout = home.run(&["show", "last"], 0);
+        assert_eq!(stdout.contains("contention"), is_contended, "{stdout}");
     }
 }

@@ -8,60 +8,61 @@ mod home;
 use home::Home;
 
 impl Home {
-    fn file(&self, name: &str, text: &str) -> String {
+    fn write_file(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         std::fs::write(&path, text).expect("it is written");
         path.display().to_string()
     }
 
-    /// Stores a report of pgbench; returns the run's id.
-    fn keep(&self, tps: f64, p99_ms: f64) -> String {
+    /// Imports a report of pgbench; returns the id of the run.
+    fn import(&self, tps: f64, p99_ms: f64) -> String {
         let report = report(tps, p99_ms);
-        let file = self.file("pgbench.out", &report);
+        let file = self.write_file("pgbench.out", &report);
         let text = self.run(&["audit", &file, "--keep"], 0);
-        let (_, id) = text.rsplit_once("prony show ").expect("where it is kept");
+        let (_, id) = text.rsplit_once("prony show ").expect("the stored run");
         id.trim().to_owned()
     }
 }
 
-/// The output of pgbench with --percentiles=99, with the number of clients that fits the latency.
+/// The output of pgbench with --percentiles=99, with a mean latency that fits the number of clients.
 fn report(tps: f64, p99_ms: f64) -> String {
-    let (done, mean_ms) = (tps * 600.0, 64_000.0 / tps);
+    let (count, mean_ms) = (tps * 600.0, 64_000.0 / tps);
     format!(
         "pgbench (15.18)\ntransaction type: <builtin: TPC-B (sort of)>\nscaling factor: 100\n\
          query mode: prepared\nnumber of clients: 64\nnumber of threads: 2\nduration: 600 s\n\
-         number of transactions actually processed: {done:.0}\n\
+         number of transactions actually processed: {count:.0}\n\
          number of failed transactions: 0 (0.000%)\nlatency average = {mean_ms:.3} ms\n\
          latency stddev = 1.000 ms\nlatency p99 = {p99_ms:.3} ms\n\
          tps = {tps:.6} (without initial connection time)\n"
     )
 }
 
+/// A price sheet with the configurations small and big, on which these runs were measured.
 fn sheet(runs: [&str; 2], as_of: &str) -> String {
     let head = format!(
         "[sheet]\ncurrency = \"EUR\"\nregion = \"r\"\nterm = \"on demand\"\nas_of = \"{as_of}\"\n\
          source = \"a letter\"\nentered_by = \"dba\"\n"
     );
-    let each = ["small", "big"].into_iter().zip(runs).zip([100, 300]);
-    let each = each.map(|((name, run), price)| {
+    let configurations = ["small", "big"].into_iter().zip(runs).zip([100, 300]);
+    let configurations = configurations.map(|((name, run), price)| {
         format!(
             "[[configuration]]\nname = \"{name}\"\nruns = [\"{run}\"]\n[[configuration.item]]\n\
              name = \"machine\"\nquantity = 1\nunit_price = {price}\nper = \"month\"\n"
         )
     });
-    head + &each.collect::<String>()
+    head + &configurations.collect::<String>()
 }
 
 #[test]
 fn imported_runs_are_listed_shown_compared_and_priced() {
     let home = Home::new("imported");
-    let (small, big) = (home.keep(10_000.0, 15.0), home.keep(25_000.0, 8.0));
+    let (small, big) = (home.import(10_000.0, 15.0), home.import(25_000.0, 8.0));
     let listed = home.run(&["runs"], 0);
     assert!(listed.contains("imported pgbench"), "{listed}");
-    let shown = home.run(&["show", &small], 0);
+    let stdout = home.run(&["show", &small], 0);
     assert!(
-        shown.contains("IMPORTED") && shown.contains("15.0 ms"),
-        "{shown}"
+        stdout.contains("IMPORTED") && stdout.contains("15.0 ms"),
+        "{stdout}"
     );
     let compared = home.run(&["compare", &small, &big], 0);
     assert!(
@@ -70,7 +71,7 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
     );
     assert!(compared.contains("+150.0 %"), "{compared}");
 
-    let prices = home.file("sheet.toml", &sheet([&small, &big], "2026-11"));
+    let prices = home.write_file("sheet.toml", &sheet([&small, &big], "2026-11"));
     let text = home.run(&["price", "--sheet", &prices, "--json"], 0);
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(read["points"][0]["tps_per_money"], 100.0);
@@ -102,10 +103,10 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
 #[test]
 fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
     let home = Home::new("usual");
-    let small = home.keep(10_000.0, 15.0);
+    let small = home.import(10_000.0, 15.0);
     let last = home.prony(&["price", "last"]);
     assert_eq!(last.status.code(), Some(2));
-    home.file("prices.toml", &sheet([&small, &small], "2019"));
+    home.write_file("prices.toml", &sheet([&small, &small], "2019"));
     let guess = home.prony(&["price", "last"]);
     assert_eq!(guess.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&guess.stderr).into_owned();
@@ -115,15 +116,15 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
         text.contains("old-prices") && text.contains("durability-unknown"),
         "{text}"
     );
-    let future = home.file("future.toml", &sheet([&small, &small], "9999"));
+    let future = home.write_file("future.toml", &sheet([&small, &small], "9999"));
     let text = home.run(&["price", "small=last", "--sheet", &future], 7);
     let words: Vec<_> = text.split_whitespace().collect();
     assert!(words.join(" ").contains("in the future"), "{text}");
-    // Two currencies, in two sheets.
+    // Sheets in two currencies are refused.
     let dollars = sheet([&small, &small], "2019")
         .replace("EUR", "USD")
         .replace("small\"", "tiny\"");
-    let dollars = home.file("dollars.toml", &dollars);
+    let dollars = home.write_file("dollars.toml", &dollars);
     let euros = home.0.join("prices.toml").display().to_string();
     let both = [
         "price",
@@ -142,42 +143,42 @@ fn the_default_sheet_is_read_and_configurations_are_not_guessed() {
 #[test]
 fn a_sheet_may_list_runs_with_commas() {
     let home = Home::new("listed");
-    let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.keep(tps, 8.0));
+    let ids = [10_000.0, 12_000.0, 25_000.0].map(|tps| home.import(tps, 8.0));
     let list = format!("{}, {}", ids[0], ids[1]);
-    let prices = home.file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
-    let of = |runs: &[&str]| {
+    let prices = home.write_file("sheet.toml", &sheet([&list, &ids[2]], "2026-11"));
+    let points = |runs: &[&str]| {
         let text = home.run(
             &[&["price", "--json", "--sheet", &prices], runs].concat(),
             0,
         );
         let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let points = read["points"].as_array().expect("points").clone();
-        let rows = points.iter().map(|one| {
-            let name = one["configuration"].as_str().expect("a name");
-            (name.to_owned(), one["tps"].as_f64().expect("TPS"))
+        let rows = points.iter().map(|point| {
+            let name = point["configuration"].as_str().expect("a name");
+            (name.to_owned(), point["tps"].as_f64().expect("TPS"))
         });
         rows.collect::<Vec<_>>()
     };
     let (small, big) = ("small".to_owned(), "big".to_owned());
     assert_eq!(
-        of(&[]),
+        points(&[]),
         [(small.clone(), 11_000.0), (big.clone(), 25_000.0)]
     );
-    for (place, tps) in [(0, 10_000.0), (1, 12_000.0)] {
-        assert_eq!(of(&[&ids[place]]), [(small.clone(), tps)]);
+    for (index, tps) in [(0, 10_000.0), (1, 12_000.0)] {
+        assert_eq!(points(&[&ids[index]]), [(small.clone(), tps)]);
     }
-    assert_eq!(of(&[&list]), [(small.clone(), 11_000.0)]);
+    assert_eq!(points(&[&list]), [(small.clone(), 11_000.0)]);
     assert_eq!(
-        of(&[&ids[2], &ids[1]]),
+        points(&[&ids[2], &ids[1]]),
         [(big, 25_000.0), (small, 12_000.0)]
     );
-    // A document outside the store is the one that the sheet refers to by the same word.
+    // A document outside the store is assigned by its file name, if the sheet gives the same name.
     let copy = home.0.join("copy.json").display().to_string();
     let stored = home.0.join("runs").join(format!("{}.json", ids[0]));
     let text = std::fs::read_to_string(stored).expect("it is kept");
-    home.file("copy.json", &text.replace(&ids[0], "elsewhere"));
+    home.write_file("copy.json", &text.replace(&ids[0], "elsewhere"));
     let list = format!("{},{copy}", ids[1]);
-    let named = home.file("named.toml", &sheet([&list, &ids[2]], "2026-11"));
+    let named = home.write_file("named.toml", &sheet([&list, &ids[2]], "2026-11"));
     let text = home.run(&["price", &copy, "--json", "--sheet", &named], 0);
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(read["points"][0]["configuration"], "small");
@@ -186,38 +187,38 @@ fn a_sheet_may_list_runs_with_commas() {
 #[test]
 fn show_names_the_file_that_was_read() {
     let home = Home::new("read");
-    let id = home.keep(10_000.0, 15.0);
+    let id = home.import(10_000.0, 15.0);
     let stored = home.0.join("runs").join(format!("{id}.json"));
     let expected = format!("Read from {}\n", stored.display());
     assert!(home.run(&["show", "last"], 0).ends_with(&expected));
     // A copy in the current folder is another file, although its id is that of a run in the store.
     std::fs::copy(&stored, home.0.join("copy.json")).expect("a copy");
-    let shown = std::process::Command::new(env!("CARGO_BIN_EXE_prony"))
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["show", "copy.json"])
         .current_dir(&home.0)
         .env("PRONY_HOME", &home.0)
         .env("NO_COLOR", "1")
         .output()
         .expect("it starts");
-    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.ends_with("Read from copy.json\n"), "{text}");
 }
 
 #[test]
 fn an_implausible_output_exits_with_7_and_has_no_price() {
     let home = Home::new("wrong");
-    let wrong = report(10_000.0, 15.0).replace("clients: 64", "clients: 32");
-    let file = home.file("wrong.out", &wrong);
+    let corrupted = report(10_000.0, 15.0).replace("clients: 64", "clients: 32");
+    let file = home.write_file("wrong.out", &corrupted);
     let text = home.run(&["audit", &file, "--keep"], 7);
     assert!(text.contains("littles-law"), "{text}");
-    let prices = home.file("sheet.toml", &sheet(["last", "last"], "2026-11"));
+    let prices = home.write_file("sheet.toml", &sheet(["last", "last"], "2026-11"));
     let text = home.run(&["price", "small=last", "--sheet", &prices], 7);
     let words: Vec<&str> = text.split_whitespace().collect();
     assert!(
         words.join(" ").contains("must not be used: littles-law"),
         "{text}"
     );
-    let cut = home.file(
+    let cut = home.write_file(
         "cut.out",
         "transaction type: <builtin: TPC-B (sort of)>\nscaling",
     );
@@ -231,32 +232,32 @@ fn an_implausible_output_exits_with_7_and_has_no_price() {
 #[test]
 fn a_report_with_prices_is_verified_with_its_sheet() {
     let home = Home::new("drawn");
-    let (small, big) = (home.keep(10_000.0, 15.0), home.keep(25_000.0, 8.0));
-    let prices = home.file("sheet.toml", &sheet([&small, &big], "2019"));
+    let (small, big) = (home.import(10_000.0, 15.0), home.import(25_000.0, 8.0));
+    let prices = home.write_file("sheet.toml", &sheet([&small, &big], "2019"));
     let page = home.0.join("report.html").display().to_string();
     // The sheet assigns each run to a configuration.
-    let words = [
+    let arguments = [
         "report", &small, &big, "--sheet", &prices, "--output", &page,
     ];
-    home.run(&words, 0);
-    let drawn = std::fs::read_to_string(&page).expect("it is written");
-    for words in [
+    home.run(&arguments, 0);
+    let html = std::fs::read_to_string(&page).expect("it is written");
+    for line in [
         "1: small: 100.00 EUR per month, 10,000 transactions per second by one run, on the frontier",
         "2: big: 300.00 EUR per month, 25,000 transactions per second by one run, on the frontier",
         "2019, OLD",
         "a letter (",
     ] {
-        assert!(drawn.contains(words), "{words}");
+        assert!(html.contains(line), "{line}");
     }
     assert!(home.run(&["verify", &page], 0).contains("are unchanged"));
-    std::fs::write(&page, drawn.replace("unit_price = 300", "unit_price = 200")).expect("written");
+    std::fs::write(&page, html.replace("unit_price = 300", "unit_price = 200")).expect("written");
     home.run(&["verify", &page], 7);
-    // Without prices there is no section for them, and nothing is guessed.
+    // Without a sheet, the page has no section of prices.
     home.run(&["report", &small, &big, "--output", &page], 0);
     let plain = std::fs::read_to_string(&page).expect("it is written");
     assert!(!plain.contains("What throughput costs"));
-    let unknown = home.file("unknown.toml", &sheet(["x", "y"], "2019"));
-    for (words, expected) in [
+    let unknown = home.write_file("unknown.toml", &sheet(["x", "y"], "2019"));
+    for (arguments, expected) in [
         (
             vec!["report", &small, "--sheet", &unknown],
             "on which configuration",
@@ -265,9 +266,9 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
         (vec!["report", &small, "--sheet", "none.toml"], "none.toml"),
         (vec!["report", &small, "--across-regions"], "--sheet"),
     ] {
-        let output = home.prony(&[&words[..], &["--output", &page]].concat());
+        let output = home.prony(&[&arguments[..], &["--output", &page]].concat());
         let errors = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {errors}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {errors}");
         assert!(errors.contains(expected), "{expected}: {errors}");
     }
     assert_eq!(std::fs::read_to_string(&page).expect("still there"), plain);
@@ -275,27 +276,27 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
 
 /// Turns stored runs into those of an experiment with two alternating variants.
 fn experiment(home: &Home, ids: &[String]) {
-    for (place, id) in ids.iter().enumerate() {
+    for (index, id) in ids.iter().enumerate() {
         let path = home.0.join("runs").join(format!("{id}.json"));
         let text = std::fs::read_to_string(&path).expect("it is kept");
         let mut run: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let variant = ["old", "new"][place % 2];
+        let variant = ["old", "new"][index % 2];
         run["experiment"] = serde_json::json!({
-            "id": ids[0], "variant": variant, "repeat": place / 2 + 1,
-            "position": place + 1, "runs": ids.len(), "order": "sequential", "variants": ["old", "new"],
+            "id": ids[0], "variant": variant, "repeat": index / 2 + 1,
+            "position": index + 1, "runs": ids.len(), "order": "sequential", "variants": ["old", "new"],
         });
         std::fs::write(path, run.to_string()).expect("written");
     }
 }
 
 #[test]
-fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
+fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
     let home = Home::new("variants");
     let each = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = each.iter().map(|tps| home.keep(*tps, 8.0)).collect();
+    let ids: Vec<String> = each.iter().map(|tps| home.import(*tps, 8.0)).collect();
     experiment(&home, &ids);
     let [first, second, last] = [&ids[0], &ids[1], &ids[5]];
-    let prices = home.file("sheet.toml", &sheet(["x", "y"], "2026-11"));
+    let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     let points = |arguments: &[&str], sheet: &str| {
         let all = [&["price", "--json", "--sheet", sheet], arguments].concat();
         let text = home.run(&all, 0);
@@ -316,7 +317,7 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
     let point = |configuration: &str, variant: &str, tps: f64, runs: usize| {
         (configuration.to_owned(), variant.to_owned(), tps, runs)
     };
-    // The median of three, although only one run is named: the first or the best, once or twice.
+    // Any named run selects all three repeats of its variant, however often it is named.
     let (small, big) = (format!("small={first}"), format!("big={second}"));
     let (again, best) = (format!("small={}", ids[2]), format!("big={last}"));
     let both = [
@@ -326,14 +327,14 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
     assert_eq!(points(&[&small, &big], &prices), both);
     assert_eq!(points(&[&small, &again, &best], &prices), both);
     assert_eq!(points(&[&small], &prices), both[..1]);
-    // With commas, only the named runs.
-    let one = format!("small={first},");
+    // A list with commas selects only the named runs.
+    let first_alone = format!("small={first},");
     assert_eq!(
-        points(&[&one], &prices),
+        points(&[&first_alone], &prices),
         [point("small", "old", 10_000.0, 1)]
     );
-    // If the sheet assigns one of its runs, it assigns all; alone, the id means all variants.
-    let named = home.file("named.toml", &sheet([first, last], "2026-11"));
+    // A sheet that names one run assigns all its repeats. As the only argument, a run selects all variants.
+    let named = home.write_file("named.toml", &sheet([first, last], "2026-11"));
     assert_eq!(points(&[], &named), both);
     assert_eq!(points(&[second], &named), both);
     let load = home.run(
@@ -342,35 +343,35 @@ fn a_run_of_an_experiment_stands_for_the_repeats_of_its_variant() {
         ],
         0,
     );
-    for words in [
+    for line in [
         "  big (new): 300.00 EUR per month, by the median of 3 runs.",
         "small (old)     3 ",
         "big (new)       3 ",
     ] {
-        assert!(load.contains(words), "{words}:\n{load}");
+        assert!(load.contains(line), "{line}:\n{load}");
     }
     let page = home.0.join("report.html").display().to_string();
-    let words = [
+    let arguments = [
         "report", &small, &best, "--sheet", &prices, "--output", &page,
     ];
-    home.run(&words, 0);
-    let drawn = std::fs::read_to_string(&page).expect("it is written");
-    for words in [
+    home.run(&arguments, 0);
+    let html = std::fs::read_to_string(&page).expect("it is written");
+    for line in [
         ">1 small (old), 3 runs</text>",
         ">2 big (new), 3 runs</text>",
     ] {
-        assert!(drawn.contains(words), "{words}");
+        assert!(html.contains(line), "{line}");
     }
     home.run(&["verify", &page], 0);
 }
 
 /// A home with six runs of an experiment with two variants, and a sheet that names none of them.
-fn repeated(name: &str) -> (Home, Vec<String>, String) {
+fn home_with_experiment(name: &str) -> (Home, Vec<String>, String) {
     let home = Home::new(name);
     let each = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = each.iter().map(|tps| home.keep(*tps, 8.0)).collect();
+    let ids: Vec<String> = each.iter().map(|tps| home.import(*tps, 8.0)).collect();
     experiment(&home, &ids);
-    let prices = home.file("sheet.toml", &sheet(["x", "y"], "2026-11"));
+    let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     (home, ids, prices)
 }
 
@@ -379,8 +380,8 @@ type Point = (String, f64, usize);
 /// The id of a remark, and what was found.
 type Remark = (String, String);
 
-/// The configurations and the remarks.
-fn priced(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
+/// Prices runs; returns the configurations and the remarks.
+fn price_runs(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
     let text = home.run(&[&["price", "--json", "--sheet"], arguments].concat(), 0);
     let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let list = |key: &str| read[key].as_array().expect("a list").clone();
@@ -403,41 +404,41 @@ fn priced(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
 
 #[test]
 fn variants_without_a_configuration_are_listed_and_the_others_priced() {
-    let (home, ids, prices) = repeated("partly");
+    let (home, ids, prices) = home_with_experiment("partly");
     let experiment = ids[0].as_str();
     // The sheet names only a run of the first variant.
-    let named = home.file("named.toml", &sheet([experiment, "y"], "2026-11"));
-    let (points, remarks) = priced(&home, &[&named, experiment]);
+    let named = home.write_file("named.toml", &sheet([experiment, "y"], "2026-11"));
+    let (points, remarks) = price_runs(&home, &[&named, experiment]);
     assert_eq!(points, [("small".to_owned(), 11_000.0, 3)]);
-    let left_out = remarks.iter().find(|(id, _)| id == "variant-unpriced");
-    let (_, finding) = left_out.expect("it is listed");
+    let remark = remarks.iter().find(|(id, _)| id == "variant-unpriced");
+    let (_, finding) = remark.expect("it is listed");
     assert!(
         finding.contains("the variant new was measured"),
         "{finding}"
     );
-    // If it names none, there is nothing to price.
+    // If the sheet names no run of the experiment, there is nothing to price.
     home.run(&["price", "--sheet", &prices, experiment], 2);
 }
 
 #[test]
-fn repeats_named_for_two_configurations_count_alone() {
-    let (home, ids, prices) = repeated("apart");
+fn repeats_named_for_two_configurations_are_priced_alone() {
+    let (home, ids, prices) = home_with_experiment("apart");
     let [small, big] = [("small", 0), ("big", 4)].map(|(name, run)| format!("{name}={}", ids[run]));
     let point = |name: &str, tps: f64, runs: usize| (name.to_owned(), tps, runs);
-    let each = [point("small", 10_000.0, 1), point("big", 11_000.0, 1)];
-    let (points, remarks) = priced(&home, &[&prices, &small, &big]);
-    assert_eq!(points, each);
-    let ids_of = |remarks: &[Remark], id: &str| remarks.iter().filter(|one| one.0 == id).count();
-    assert_eq!(ids_of(&remarks, "repeats-apart"), 1, "{remarks:?}");
-    assert_eq!(ids_of(&remarks, "repeats-taken"), 0, "{remarks:?}");
-    assert_eq!(ids_of(&remarks, "same-run"), 0, "{remarks:?}");
-    // As assigned by the sheet, and for runs that the sheet assigns.
-    let named = home.file("named.toml", &sheet([&ids[0], &ids[4]], "2026-11"));
-    assert_eq!(priced(&home, &[&named]).0, each);
-    assert_eq!(priced(&home, &[&named, &ids[0], &ids[4]]).0, each);
-    // Two of them for one, and the third, with a trailing comma, for the other.
+    let expected = [point("small", 10_000.0, 1), point("big", 11_000.0, 1)];
+    let (points, remarks) = price_runs(&home, &[&prices, &small, &big]);
+    assert_eq!(points, expected);
+    let count_of = |remarks: &[Remark], id: &str| remarks.iter().filter(|r| r.0 == id).count();
+    assert_eq!(count_of(&remarks, "repeats-apart"), 1, "{remarks:?}");
+    assert_eq!(count_of(&remarks, "repeats-taken"), 0, "{remarks:?}");
+    assert_eq!(count_of(&remarks, "same-run"), 0, "{remarks:?}");
+    // The result is the same if the sheet names the runs, with and without arguments.
+    let named = home.write_file("named.toml", &sheet([&ids[0], &ids[4]], "2026-11"));
+    assert_eq!(price_runs(&home, &[&named]).0, expected);
+    assert_eq!(price_runs(&home, &[&named, &ids[0], &ids[4]]).0, expected);
+    // Two repeats are named for small, and the third, with a trailing comma, for big.
     let third = format!("big={},", ids[2]);
-    let (points, _) = priced(
+    let (points, _) = price_runs(
         &home,
         &[&prices, &small, &format!("small={}", ids[4]), &third],
     );
@@ -445,18 +446,18 @@ fn repeats_named_for_two_configurations_count_alone() {
         points,
         [point("small", 10_500.0, 2), point("big", 30_000.0, 1)]
     );
-    // One measurement at two prices is still all repeats, with a caveat.
-    let (points, remarks) = priced(&home, &[&prices, &small, &format!("big={}", ids[0])]);
+    // If one run is named for both configurations, each gets all repeats, with a caveat.
+    let (points, remarks) = price_runs(&home, &[&prices, &small, &format!("big={}", ids[0])]);
     assert_eq!(
         points,
         [point("small", 11_000.0, 3), point("big", 11_000.0, 3)]
     );
-    assert_eq!(ids_of(&remarks, "same-run"), 1, "{remarks:?}");
+    assert_eq!(count_of(&remarks, "same-run"), 1, "{remarks:?}");
 }
 
 #[test]
-fn a_remark_says_that_a_run_stands_for_its_repeats() {
-    let (home, ids, prices) = repeated("taken");
+fn a_remark_says_that_a_run_selects_its_repeats() {
+    let (home, ids, prices) = home_with_experiment("taken");
     let (id, small) = (&ids[4], format!("small={}", ids[4]));
     let text = home.run(&["price", "--sheet", &prices, &small], 0);
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -466,7 +467,7 @@ fn a_remark_says_that_a_run_stands_for_its_repeats() {
     assert!(words.join(" ").contains(&expected), "{text}");
     let alone = home.run(&["price", "--sheet", &prices, &format!("{small},")], 0);
     assert!(!alone.contains("repeats-taken"), "{alone}");
-    // For a page, the remark is printed when the page is written.
+    // `prony report` prints the remark when it writes the page.
     let page = home.0.join("report.html").display().to_string();
     let output = home.prony(&["report", &small, "--sheet", &prices, "--output", &page]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -475,7 +476,7 @@ fn a_remark_says_that_a_run_stands_for_its_repeats() {
 
 #[test]
 fn a_load_that_one_repeat_did_not_sustain_has_a_caveat() {
-    let (home, ids, prices) = repeated("short");
+    let (home, ids, prices) = home_with_experiment("short");
     let small = format!("small={}", ids[0]);
     let load = |tps: &str| {
         let text = home.run(&["price", "--sheet", &prices, "--load", tps, &small], 0);
@@ -483,16 +484,16 @@ fn a_load_that_one_repeat_did_not_sustain_has_a_caveat() {
         words.join(" ")
     };
     let text = load("10500tps");
-    for words in [
-        "by the median of 3 runs, but 1 of 3 runs was slower: 10,000 a second.",
+    for line in [
+        "by the median of 3 runs, but 1 of 3 runs did not sustain the load: 10,000 transactions per second.",
         "in 2 of 3 runs",
         "load-not-always-held",
     ] {
-        assert!(text.contains(words), "{words}:\n{text}");
+        assert!(text.contains(line), "{line}:\n{text}");
     }
     let text = load("9000tps");
     assert!(
-        !text.contains("was slower") && text.contains(" yes "),
+        !text.contains("did not sustain") && text.contains(" yes "),
         "{text}"
     );
 }

@@ -9,7 +9,7 @@ use home::Home;
 use serde_json::json;
 
 /// Stores a complete run.
-fn put(home: &Home, id: &str, workload: &str, started_at: &str) {
+fn store_run(home: &Home, id: &str, workload: &str, started_at: &str) {
     let mut run = new_run();
     run["id"] = json!(id);
     run["state"] = json!("complete");
@@ -19,37 +19,38 @@ fn put(home: &Home, id: &str, workload: &str, started_at: &str) {
     std::fs::write(path, run.to_string()).expect("it is written");
 }
 
-fn home(name: &str) -> Home {
+fn home_with_runs(name: &str) -> Home {
     let home = Home::new(name);
-    put(&home, "20261121-1001", "tpcb", "2026-11-21T10:01:00Z");
-    put(&home, "20261121-1002", "tpcc", "2026-11-21T10:02:00Z");
-    put(&home, "20261122-1003", "tpcc", "2026-11-22T10:03:00Z");
+    store_run(&home, "20261121-1001", "tpcb", "2026-11-21T10:01:00Z");
+    store_run(&home, "20261121-1002", "tpcc", "2026-11-21T10:02:00Z");
+    store_run(&home, "20261122-1003", "tpcc", "2026-11-22T10:03:00Z");
     home
 }
 
+/// The ids in the output of `prony runs`.
 fn ids(listed: &str) -> Vec<&str> {
     let words = listed.lines().filter_map(|line| line.split(' ').next());
     words.filter(|word| word.starts_with("2026")).collect()
 }
 
 #[test]
-fn filters_select_runs_that_match_all_of_them() {
-    let home = home("filtered");
-    let listed = |more: &[&str]| home.run(&[&["runs"], more].concat(), 0);
+fn filters_select_runs_that_match_all_filters() {
+    let home = home_with_runs("filtered");
+    let listed = |options: &[&str]| home.run(&[&["runs"], options].concat(), 0);
     assert_eq!(ids(&listed(&[])).len(), 3);
     assert_eq!(ids(&listed(&["--workload", "tpcb"])), ["20261121-1001"]);
     let since = ["--workload", "tpcc", "--since", "2026-11-22T00:00:00Z"];
     assert_eq!(ids(&listed(&since)), ["20261122-1003"]);
     assert_eq!(ids(&listed(&["--verdict", "valid", "-n", "0"])).len(), 3);
-    let none = listed(&["--verdict", "invalid"]);
-    assert_eq!(none, "No stored run matches.\n");
+    let no_match = listed(&["--verdict", "invalid"]);
+    assert_eq!(no_match, "No stored run matches.\n");
     home.run(&["runs", "--since", "yesterday"], 2);
     home.run(&["runs", "--verdict", "good"], 2);
 }
 
 #[test]
 fn labels_and_notes_are_shown_and_do_not_change_the_document() {
-    let home = home("labelled");
+    let home = home_with_runs("labelled");
     let path = home.0.join("runs/20261121-1002.json");
     let before = std::fs::read(&path).expect("it is there");
     home.run(
@@ -61,14 +62,14 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     assert!(listed.contains("\n  [before\\x1b[2J vacuum]\n"), "{listed}");
     assert!(listed.contains("\n  the newest\n"), "{listed}");
     assert!(!listed.contains('\u{1b}'), "{listed:?}");
-    let found = home.run(&["runs", "--label", "before\\x1b[2J vacuum"], 0);
-    assert_eq!(ids(&found), ["20261121-1002"]);
-    let shown = home.run(&["show", "20261121-1002"], 0);
+    let labelled = home.run(&["runs", "--label", "before\\x1b[2J vacuum"], 0);
+    assert_eq!(ids(&labelled), ["20261121-1002"]);
+    let stdout = home.run(&["show", "20261121-1002"], 0);
     assert!(
-        shown.starts_with("label: before\\x1b[2J vacuum\n"),
-        "{shown}"
+        stdout.starts_with("label: before\\x1b[2J vacuum\n"),
+        "{stdout}"
     );
-    assert_eq!(home.run(&["show", "before\\x1b[2J vacuum"], 0), shown);
+    assert_eq!(home.run(&["show", "before\\x1b[2J vacuum"], 0), stdout);
     home.run(&["runs", "label", "last", "before\\x1b[2J vacuum"], 0);
     home.run(&["show", "before\\x1b[2J vacuum"], 2);
     home.run(&["runs", "label", "last", ""], 0);
@@ -80,7 +81,7 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
 
 #[test]
 fn deleting_removes_all_named_runs_or_none() {
-    let home = home("deleted");
+    let home = home_with_runs("deleted");
     home.run(&["runs", "label", "20261121-1001", "x"], 0);
     home.run(&["runs", "delete", "20261121-1001", "20269999"], 2);
     assert_eq!(ids(&home.run(&["runs"], 0)).len(), 3);
@@ -93,7 +94,7 @@ fn deleting_removes_all_named_runs_or_none() {
 
 #[test]
 fn a_huge_rate_is_printed_in_short_form() {
-    let home = home("digits");
+    let home = home_with_runs("digits");
     let refused = home.prony(&[
         "run",
         "tpcb",
@@ -111,7 +112,7 @@ fn a_huge_rate_is_printed_in_short_form() {
 }
 
 /// Stores a complete run of 60 s on a unix socket, judged by these rules with one finding.
-fn put_judged(home: &Home, id: &str, rules_version: u32) {
+fn store_judged_run(home: &Home, id: &str, rules_version: u32) {
     let latency = json!({
         "samples": 96_000, "mean_ns": 5e6, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
     });
@@ -133,7 +134,7 @@ fn put_judged(home: &Home, id: &str, rules_version: u32) {
 #[test]
 fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     let home = Home::new("judged");
-    put_judged(&home, "20261121-1001", 1);
+    store_judged_run(&home, "20261121-1001", 1);
     let path = home.0.join("runs/20261121-1001.json");
     let before = std::fs::read(&path).expect("it is there");
     let judged = home.run(&["judge", "last"], 0);
@@ -153,8 +154,8 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     }
     assert_eq!(std::fs::read(&path).expect("it is there"), before);
     home.run(&["judge", "last", "--again"], 0);
-    let shown = home.run(&["show", "last", "--json"], 0);
-    let stored: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+    let stdout = home.run(&["show", "last", "--json"], 0);
+    let stored: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(stored["rules_version"], 2);
     assert_eq!(stored["checks"][0]["id"], "one-host");
     assert_eq!(stored["checks"][0]["kind"], "scope");
@@ -180,17 +181,20 @@ fn a_run_in_progress_is_not_judged() {
 #[test]
 fn compare_never_mixes_rule_sets() {
     let home = Home::new("mixed-rules");
-    put_judged(&home, "20261121-1001", 1);
-    put_judged(&home, "20261121-1002", 1);
+    store_judged_run(&home, "20261121-1001", 1);
+    store_judged_run(&home, "20261121-1002", 1);
     let path = home.0.join("runs/20261121-1002.json");
-    let without = std::fs::read_to_string(&path).expect("it is there");
-    let without = without.replace("\"former\"", "\"another\"");
-    std::fs::write(&path, without).expect("it is written");
+    let document = std::fs::read_to_string(&path).expect("it is there");
+    let document = document.replace("\"former\"", "\"another\"");
+    std::fs::write(&path, document).expect("it is written");
     let compare = || home.run(&["compare", "20261121-1001", "20261121-1002"], 0);
     assert!(
         compare().contains("former"),
-        "one rule set: the stored findings"
+        "runs judged by the same rules keep their findings"
     );
     home.run(&["judge", "20261121-1002", "--again"], 0);
-    assert!(!compare().contains("former"), "both by the current rules");
+    assert!(
+        !compare().contains("former"),
+        "both are judged by the current rules"
+    );
 }

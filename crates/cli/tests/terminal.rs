@@ -62,8 +62,8 @@ fn refuse_mysql(mut connection: TcpStream) -> std::io::Result<()> {
 
 /// Whether a character can control a terminal; line ends and tabs are allowed.
 fn is_control(c: char) -> bool {
-    let marks = '\u{202a}'..='\u{202e}';
-    (c.is_control() && c != '\n' && c != '\t') || marks.contains(&c)
+    let bidi_controls = '\u{202a}'..='\u{202e}';
+    (c.is_control() && c != '\n' && c != '\t') || bidi_controls.contains(&c)
 }
 
 /// Runs a command; asserts that it fails and that its output contains `expected` and no control character.
@@ -213,11 +213,11 @@ fn output_of_scripts_sends_no_control_characters() {
         .stdout(program)
         .spawn()
         .expect("it starts");
-    let mut shown = Vec::new();
+    let mut terminal_output = Vec::new();
     // Reading the user's end fails when the program's end is closed.
-    let _ = user.read_to_end(&mut shown);
+    let _ = user.read_to_end(&mut terminal_output);
     child.wait().expect("it ends");
-    let shown = String::from_utf8(shown).expect("UTF-8");
+    let terminal_output = String::from_utf8(terminal_output).expect("UTF-8");
     let expected = "\x1b[1;31mred\x1b[0m \\x1b]0;owned\\x07 \\x1b[2J \\x9b";
-    assert!(shown.contains(expected), "{shown:?}");
+    assert!(terminal_output.contains(expected), "{terminal_output:?}");
 }

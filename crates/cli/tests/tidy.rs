@@ -6,19 +6,19 @@ use std::path::{Component, Path, PathBuf};
 
 /// Crates that measure or report: they read the time only through `drive/src/clock.rs`. Other crates read it
 /// to wait for processes and to show progress.
-const MEASURING: &[&str] = &[
+const MEASURING_CRATES: &[&str] = &[
     "plan", "wire", "session", "drive", "measure", "judge", "report",
 ];
 /// Crates that may print.
-const PRINTING: &[&str] = &["report", "cli", "dropin"];
+const PRINTING_CRATES: &[&str] = &["report", "cli", "dropin"];
 /// The maximum length of a file without a stated reason, in lines.
-const LINES_WITHOUT_REASON: usize = 400;
+const MAX_LINES_WITHOUT_REASON: usize = 400;
 /// The maximum length of a file, in lines.
-const LINES_MAX: usize = 500;
+const MAX_LINES: usize = 500;
 /// The maximum length of a function, in lines.
-const FUNCTION_LINES_MAX: usize = 80;
+const MAX_FUNCTION_LINES: usize = 80;
 
-fn crates() -> PathBuf {
+fn crates_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the folder of crates")
@@ -26,20 +26,22 @@ fn crates() -> PathBuf {
 }
 
 /// Returns all Rust files of the crates: name of the crate, path and text.
-fn files() -> Vec<(String, PathBuf, String)> {
+fn all_files() -> Vec<(String, PathBuf, String)> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(crates()).expect("a folder").flatten() {
+    for entry in fs::read_dir(crates_folder()).expect("a folder").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        collect(&name, &entry.path(), &mut files);
+        collect_files(&name, &entry.path(), &mut files);
     }
     files
 }
 
 /// Returns the Rust files of the crates, without tests.
-fn sources() -> Vec<(String, PathBuf, String)> {
-    let mut sources = files();
+fn source_files() -> Vec<(String, PathBuf, String)> {
+    let mut sources = all_files();
     sources.retain(|(_, path, _)| {
-        let relative = path.strip_prefix(crates()).expect("below the folder");
+        let relative = path
+            .strip_prefix(crates_folder())
+            .expect("below the folder");
         let mut parts = relative.components().skip(1);
         parts.next() == Some(Component::Normal("src".as_ref()))
             && parts.all(|part| part.as_os_str() != "tests")
@@ -49,13 +51,13 @@ fn sources() -> Vec<(String, PathBuf, String)> {
     sources
 }
 
-fn collect(crate_name: &str, folder: &Path, files: &mut Vec<(String, PathBuf, String)>) {
+fn collect_files(crate_name: &str, folder: &Path, files: &mut Vec<(String, PathBuf, String)>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
         if path.is_dir() {
-            collect(crate_name, &path, files);
+            collect_files(crate_name, &path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).expect("UTF-8");
             files.push((crate_name.to_owned(), path, text));
@@ -64,7 +66,7 @@ fn collect(crate_name: &str, folder: &Path, files: &mut Vec<(String, PathBuf, St
 }
 
 /// Returns the lines of code of a file up to its tests, numbered from 1.
-fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
     (1..)
         .zip(lines)
@@ -72,18 +74,19 @@ fn code(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Fails with the problems, one per line.
-fn report(problems: &[String]) {
+fn assert_empty(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
 #[test]
 fn only_the_clock_module_reads_the_time() {
     let mut problems = Vec::new();
-    for (crate_name, path, text) in sources() {
-        if !MEASURING.contains(&crate_name.as_str()) || path.ends_with("drive/src/clock.rs") {
+    for (crate_name, path, text) in source_files() {
+        if !MEASURING_CRATES.contains(&crate_name.as_str()) || path.ends_with("drive/src/clock.rs")
+        {
             continue;
         }
-        for (number, line) in code(&text) {
+        for (number, line) in code_lines(&text) {
             if line.contains("Instant::now")
                 || line.contains("SystemTime::now")
                 || line.contains("clock_gettime")
@@ -92,17 +95,17 @@ fn only_the_clock_module_reads_the_time() {
             }
         }
     }
-    report(&problems);
+    assert_empty(&problems);
 }
 
 #[test]
 fn only_report_cli_and_dropin_print() {
     let mut problems = Vec::new();
-    for (crate_name, path, text) in sources() {
-        if PRINTING.contains(&crate_name.as_str()) {
+    for (crate_name, path, text) in source_files() {
+        if PRINTING_CRATES.contains(&crate_name.as_str()) {
             continue;
         }
-        for (number, line) in code(&text) {
+        for (number, line) in code_lines(&text) {
             if ["println!", "print!(", "stdout()", "stderr()"]
                 .iter()
                 .any(|word| line.contains(word))
@@ -111,15 +114,15 @@ fn only_report_cli_and_dropin_print() {
             }
         }
     }
-    report(&problems);
+    assert_empty(&problems);
 }
 
 #[test]
 fn every_module_has_a_header() {
-    let without_header = sources()
+    let without_header = source_files()
         .into_iter()
         .filter(|(_, _, text)| !text.starts_with("//!"));
-    report(
+    assert_empty(
         &without_header
             .map(|(_, path, _)| format!("{}: does not start with `//!`", path.display()))
             .collect::<Vec<_>>(),
@@ -128,27 +131,30 @@ fn every_module_has_a_header() {
 
 #[test]
 fn long_files_give_a_reason() {
-    let all = files();
-    assert!(all.len() > sources().len() + 100, "test files are missing");
-    let reason = format!("//! Longer than {LINES_WITHOUT_REASON} lines: ");
-    let long = all.into_iter().filter(|(_, _, text)| {
+    let files = all_files();
+    assert!(
+        files.len() > source_files().len() + 100,
+        "test files are missing"
+    );
+    let reason = format!("//! Longer than {MAX_LINES_WITHOUT_REASON} lines: ");
+    let too_long = files.into_iter().filter(|(_, _, text)| {
         let count = text.lines().count();
         let mut header = text.lines().take_while(|line| line.starts_with("//!"));
-        count > LINES_MAX
-            || (count > LINES_WITHOUT_REASON && !header.any(|line| line.starts_with(&reason)))
+        count > MAX_LINES
+            || (count > MAX_LINES_WITHOUT_REASON && !header.any(|line| line.starts_with(&reason)))
     });
-    report(
-        &long
+    assert_empty(
+        &too_long
             .map(|(_, path, text)| format!("{}: {} lines", path.display(), text.lines().count()))
             .collect::<Vec<_>>(),
     );
 }
 
-/// rustfmt indents the end of a function like its start.
+/// A function ends at the first closing brace with the indentation of its start, as rustfmt writes it.
 #[test]
 fn functions_are_not_too_long() {
     let mut problems = Vec::new();
-    for (_, path, text) in sources() {
+    for (_, path, text) in source_files() {
         let lines: Vec<&str> = text
             .lines()
             .take_while(|line| *line != "#[cfg(test)]")
@@ -162,12 +168,12 @@ fn functions_are_not_too_long() {
             }
             let end = format!("{}}}", " ".repeat(line.len() - code.len()));
             let length = lines[index..].iter().position(|line| *line == end);
-            if length.is_some_and(|length| length >= FUNCTION_LINES_MAX) {
+            if length.is_some_and(|length| length >= MAX_FUNCTION_LINES) {
                 problems.push(format!("{}:{}: a long function", path.display(), index + 1));
             }
         }
     }
-    report(&problems);
+    assert_empty(&problems);
 }
 
 /// A file that rustc compiles, and the folder of its child modules.
@@ -269,7 +275,7 @@ fn target_roots(package: &Path) -> Vec<ModuleFile> {
 }
 
 /// Returns the Rust files of a package that no target compiles.
-fn orphans(package: &Path) -> Vec<PathBuf> {
+fn unreached_files(package: &Path) -> Vec<PathBuf> {
     let (mut reached, mut pending) = (BTreeSet::new(), target_roots(package));
     while let Some(file) = pending.pop() {
         // With `#[path]` a file may be part of several targets.
@@ -283,7 +289,7 @@ fn orphans(package: &Path) -> Vec<PathBuf> {
     }
     let reached: BTreeSet<PathBuf> = reached.into_iter().map(|(path, _)| path).collect();
     let mut files = Vec::new();
-    collect("", package, &mut files);
+    collect_files("", package, &mut files);
     let mut files: Vec<PathBuf> = files.into_iter().map(|(_, path, _)| path).collect();
     files.retain(|path| !reached.contains(&path.canonicalize().expect("a file")));
     files.sort();
@@ -293,13 +299,13 @@ fn orphans(package: &Path) -> Vec<PathBuf> {
 #[test]
 fn every_file_belongs_to_a_module() {
     let mut problems = Vec::new();
-    let packages = fs::read_dir(crates()).expect("a folder").flatten();
+    let packages = fs::read_dir(crates_folder()).expect("a folder").flatten();
     for package in packages.map(|entry| entry.path()) {
-        for path in orphans(&package) {
+        for path in unreached_files(&package) {
             problems.push(format!("{}: no `mod` reaches it", path.display()));
         }
     }
-    report(&problems);
+    assert_empty(&problems);
 }
 
 #[test]
@@ -342,7 +348,7 @@ fn files_that_no_module_reaches_are_found() {
         fs::create_dir_all(path.parent().expect("a folder")).expect("creates a folder");
         fs::write(path, text).expect("writes a file");
     }
-    let paths = orphans(&package);
+    let paths = unreached_files(&package);
     let orphans: Vec<&str> = paths
         .iter()
         .filter_map(|path| path.strip_prefix(&package).ok()?.to_str())

@@ -3,7 +3,7 @@
 //! In: errors of a target or of a control connection. Out: texts without the last line feed. Must never:
 //! connect, or print a password.
 
-use prony_server::control::{Cause, Error, Failure};
+use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Address, Error as TargetError};
 
 /// The server closes the connection without a message.
@@ -59,20 +59,20 @@ pub fn error_message(error: &Error) -> String {
 }
 
 /// The error of failed attempts to connect.
-pub fn connect_error(failures: &[Failure]) -> String {
+pub fn connect_error(failures: &[ConnectFailure]) -> String {
     let texts: Vec<String> = failures.iter().map(attempt_text).collect();
     texts.join("\n")
 }
 
-fn attempt_text(failure: &Failure) -> String {
+fn attempt_text(failure: &ConnectFailure) -> String {
     let hint = match (&failure.cause, &failure.endpoint.address) {
-        (Cause::Io(_), Address::Unix(_)) => {
+        (FailureCause::Io(_), Address::Unix(_)) => {
             "\n\tIs the server running locally and accepting connections on that socket?"
         }
-        (Cause::Io(_), Address::Tcp(_)) => {
+        (FailureCause::Io(_), Address::Tcp(_)) => {
             "\n\tIs the server running on that host and accepting TCP/IP connections?"
         }
-        (Cause::Closed, _) => CLOSED_DETAIL,
+        (FailureCause::Closed, _) => CLOSED_DETAIL,
         _ => "",
     };
     format!("{failure}{hint}")

@@ -5,7 +5,7 @@
 
 use crate::sysbench::Endpoint;
 use prony_server::Error;
-use prony_server::control::{Cause, Failure};
+use prony_server::control::{ConnectFailure, FailureCause};
 use std::io;
 
 /// CR_CONNECTION_ERROR: the server does not answer.
@@ -31,13 +31,13 @@ pub fn target_error(error: &Error, endpoint: &Endpoint) -> (u32, String) {
 }
 
 /// The error of a failed attempt to connect to an endpoint.
-pub fn connect_error(failure: &Failure, endpoint: &Endpoint) -> (u32, String) {
+pub fn connect_error(failure: &ConnectFailure, endpoint: &Endpoint) -> (u32, String) {
     match &failure.cause {
-        Cause::Login(error) => match error.server() {
+        FailureCause::Login(error) => match error.server_error() {
             Some(error) => (error.number, error.message.clone()),
             None => (SSL_CONNECTION_ERROR, error.to_string()),
         },
-        Cause::Io(error) => (CONNECTION_ERROR, connection_error(endpoint, error)),
+        FailureCause::Io(error) => (CONNECTION_ERROR, connection_error(endpoint, error)),
         other => (
             SERVER_LOST,
             format!("Lost connection to server at 'handshake': {other}"),

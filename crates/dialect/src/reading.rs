@@ -1,7 +1,7 @@
 //! Reads results from the output of other tools.
 //!
-//! In: text of pgbench, sysbench or HammerDB, complete or not. Out: a [`ReportedRun`] for each run. Must never:
-//! trust the text, or add what it does not contain.
+//! In: text of pgbench, sysbench or HammerDB, complete or not. Out: a [`ReportedRun`] for each run. Must
+//! never: trust the text, or add what it does not contain.
 //!
 //! The reader of each tool is in the tool's module; this module contains their common code.
 
@@ -47,7 +47,7 @@ pub(crate) struct PrintedNumber {
 const MAX_NUMBER_CHARS: usize = 30;
 
 /// The maximum number of unreadable lines to record.
-const MAX_LINES: usize = 5;
+const MAX_UNREADABLE_LINES: usize = 5;
 
 /// Parses a decimal number without sign and exponent.
 pub(crate) fn parse_printed(text: &str) -> Option<PrintedNumber> {
@@ -118,9 +118,9 @@ pub(crate) fn relation(
     }
 }
 
-/// Records a line with an unreadable number, up to [`MAX_LINES`] lines.
+/// Records a line with an unreadable number, up to [`MAX_UNREADABLE_LINES`] lines.
 pub(crate) fn record_unreadable(run: &mut ReportedRun, line: &str) {
-    if run.messages.len() < MAX_LINES {
+    if run.messages.len() < MAX_UNREADABLE_LINES {
         let line: String = line.trim().chars().take(60).collect();
         run.messages.push(format!("unreadable line: {line}"));
     }

@@ -12,7 +12,7 @@ use prony_dialect::sysbench::{
     pgsql_not_prepared, pgsql_unreachable, prewarming, ps_mode, repeated, sql_error, unsupported,
     workload_plan,
 };
-use prony_plan::{Arrival, DrivePlan, MAX_TIME, Pace, QueryMode, Stop};
+use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, QueryMode, Stop};
 
 struct HostWithoutFiles;
 
@@ -51,7 +51,7 @@ fn options_determine_the_drive_plan() {
         (Pace::Closed, QueryMode::Prepared)
     );
     // The run waits for all events that have started.
-    assert_eq!(plain.stop, Stop::Starts(Duration::from_secs(60)));
+    assert_eq!(plain.stop, Stop::NoStartsAfter(Duration::from_secs(60)));
     assert_eq!((plain.seed, plain.warmup), (None, Duration::ZERO));
     assert!(!plain.reconnect && plain.latency_limit.is_none());
     let rated = drive(
@@ -64,7 +64,7 @@ fn options_determine_the_drive_plan() {
     };
     assert_eq!((rated.pace, rated.protocol), (pace, QueryMode::Simple));
     assert_eq!((rated.threads, rated.seed), (4, Some(7)));
-    let shared = Stop::Shared {
+    let shared = Stop::SharedTransactions {
         transactions: 500,
         within: Duration::from_secs(10),
     };
@@ -74,7 +74,7 @@ fn options_determine_the_drive_plan() {
     assert!(rated.reconnect);
     assert!(!drive("--db-driver=pgsql --mysql-ignore-errors=2013 oltp_insert run").reconnect);
     let endless = drive("--time=0 oltp_insert run");
-    assert_eq!(endless.stop, Stop::Starts(MAX_TIME));
+    assert_eq!(endless.stop, Stop::NoStartsAfter(MAX_DURATION));
     let warm = parse(Compat::V1_1, "--warmup-time=30 oltp_insert run");
     assert_eq!(
         drive_plan(&warm.settings, 1).unwrap().warmup,
@@ -129,7 +129,7 @@ fn bundled_tests_map_to_workloads_and_valid_options() {
         for test in BUNDLED {
             let plan = workload_plan(&parse(compat, &format!("{} run", test.name)));
             let workload = prony_workload::find(&plan.name).expect(test.name);
-            let problems = prony_workload::option_problems(workload, &plan);
+            let problems = prony_workload::unknown_option_problems(workload, &plan);
             assert!(problems.is_empty(), "{}: {problems:?}", test.name);
         }
     }
@@ -224,13 +224,15 @@ fn ignored_errors_are_a_list_of_numbers() {
         let command = native(&format!("--mysql-ignore-errors={list} oltp_insert run"));
         command.settings.database.mysql.ignored
     };
-    assert!(ignored("all").contains(1) && ignored("all").reconnects());
+    assert!(ignored("all").contains(1) && ignored("all").ignores_lost_connection());
     assert!(ignored("1,all").contains(7));
     assert_eq!(
         ignored("1213,x,1205"),
         IgnoredErrors::Codes(vec![1213, 1205])
     );
-    assert!(ignored("2006").reconnects() && !ignored("1213").reconnects());
+    assert!(
+        ignored("2006").ignores_lost_connection() && !ignored("1213").ignores_lost_connection()
+    );
     assert!(!ignored("").contains(1213));
 }
 

@@ -18,15 +18,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// Executions of a transaction in a batch.
-const BATCH: usize = 3;
+/// Number of statements in a batch.
+const BATCH_STATEMENTS: usize = 3;
 
 /// One way to send the statements of a transaction.
 struct Case {
     name: &'static str,
     mode: QueryMode,
     /// Whether all statements are sent as one text.
-    joined: bool,
+    is_joined: bool,
     statements: usize,
 }
 
@@ -34,32 +34,32 @@ const CASES: [Case; 5] = [
     Case {
         name: "prepared",
         mode: QueryMode::Prepared,
-        joined: false,
+        is_joined: false,
         statements: 1,
     },
     Case {
         name: "extended",
         mode: QueryMode::Extended,
-        joined: false,
+        is_joined: false,
         statements: 1,
     },
     Case {
         name: "prepared batch",
         mode: QueryMode::Prepared,
-        joined: false,
-        statements: BATCH,
+        is_joined: false,
+        statements: BATCH_STATEMENTS,
     },
     Case {
         name: "extended batch",
         mode: QueryMode::Extended,
-        joined: false,
-        statements: BATCH,
+        is_joined: false,
+        statements: BATCH_STATEMENTS,
     },
     Case {
         name: "pipelined",
         mode: QueryMode::Prepared,
-        joined: true,
-        statements: BATCH,
+        is_joined: true,
+        statements: BATCH_STATEMENTS,
     },
 ];
 
@@ -71,7 +71,7 @@ impl Selects {
         let text = |n| format!("select {n}, benchmark($1, md5('prony'))");
         let statements = (0..case.statements).map(|n| {
             let statement = set.add(&text(n));
-            if case.joined {
+            if case.is_joined {
                 statement.joined()
             } else {
                 statement
@@ -116,7 +116,7 @@ struct NullObserver;
 
 impl Observer for NullObserver {
     fn started(&mut self, _: &LoadStart) {}
-    fn row(&mut self, _: &IntervalRow, _: &RunSchedule) {}
+    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
 }
 
 fn capture(port: u16, file: &Path) -> Child {
@@ -135,7 +135,7 @@ fn capture(port: u16, file: &Path) -> Child {
 fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
     let plan = DrivePlan {
         clients,
-        stop: Stop::Starts(Duration::from_secs(seconds)),
+        stop: Stop::NoStartsAfter(Duration::from_secs(seconds)),
         grace: Duration::from_secs(60),
         protocol: case.mode,
         ..DrivePlan::default()
@@ -153,20 +153,20 @@ fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
     };
     let driven = run(&job, &mut NullObserver).expect("the run starts");
     let measured = &driven.collected.measured;
-    let all = measured.all();
-    let parts = all.parts.as_ref().expect("TCP has timestamps");
+    let tally = measured.all();
+    let parts = tally.parts.as_ref().expect("TCP has timestamps");
     let ns = |quantile| parts.server.quantile_ns(quantile).unwrap_or(0);
     let timestamps = measured.timestamps;
     format!(
         "{}\t{clients}\t{}\t{}\t{}\t{:.0}\t{}\t{}\t{:.0}\t{}",
         case.name,
-        case.statements * usize::from(!case.joined) + usize::from(case.joined),
-        all.committed,
+        case.statements * usize::from(!case.is_joined) + usize::from(case.is_joined),
+        tally.committed,
         parts.server.samples,
         parts.server.mean_ns(),
         ns(0.5),
         ns(0.99),
-        all.response.mean_ns(),
+        tally.response.mean_ns(),
         timestamps.impossible + timestamps.missing,
     )
 }

@@ -66,7 +66,7 @@ struct NullObserver;
 
 impl Observer for NullObserver {
     fn started(&mut self, _: &LoadStart) {}
-    fn row(&mut self, _: &IntervalRow, _: &RunSchedule) {}
+    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
 }
 
 fn main() {
@@ -93,7 +93,7 @@ fn main() {
     };
     let machine = Machine {
         send_cost_ns: 1_000,
-        timestamps: true,
+        has_timestamps: true,
         ..Machine::default()
     };
     let driven = run_simulated(&job, machine, PgServer, &mut NullObserver).expect("the run starts");

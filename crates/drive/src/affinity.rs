@@ -1,5 +1,4 @@
-//! Settings that a worker requests for its thread and process: CPU pinning, precise timers,
-//! enough open files.
+//! Settings of a worker's thread and of the process: CPU pinning, precise timers, the limit on open files.
 //!
 //! Must never: fail a run because the kernel refuses a setting, except the limit on open files.
 
@@ -9,7 +8,7 @@ use std::num::NonZeroU64;
 
 /// Pins the calling thread to the `n`-th CPU that the process may use. Returns false if the
 /// kernel refuses.
-pub fn pin(n: usize) -> bool {
+pub fn pin_thread(n: usize) -> bool {
     let Ok(allowed) = sched_getaffinity(None) else {
         return false;
     };
@@ -30,10 +29,10 @@ pub fn use_precise_timers() {
 }
 
 /// Raises the soft limit on open files to the hard limit.
-pub fn allow_most_files() {
+pub fn raise_file_limit() {
     // A request beyond the hard limit returns that limit.
-    if let Err(hard_limit) = allow_files(u64::MAX) {
-        let _ = allow_files(hard_limit);
+    if let Err(hard_limit) = ensure_file_limit(u64::MAX) {
+        let _ = ensure_file_limit(hard_limit);
     }
 }
 
@@ -41,9 +40,9 @@ pub fn allow_most_files() {
 ///
 /// # Errors
 /// The hard limit, if it is too low.
-pub fn allow_files(needed: u64) -> Result<(), u64> {
+pub fn ensure_file_limit(needed: u64) -> Result<(), u64> {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    // Unlimited is `u64::MAX`.
+    // `None` means unlimited.
     let (current, maximum) = (current.unwrap_or(u64::MAX), maximum.unwrap_or(u64::MAX));
     if current >= needed {
         return Ok(());

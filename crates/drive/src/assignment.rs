@@ -17,15 +17,15 @@ pub struct Assignment<'a> {
     pub program: &'a dyn Program,
     /// The users. Each has its own connection, and may request additional ones.
     pub users: Vec<UserId>,
-    /// The routes to the servers; `route_of` holds indices into these.
+    /// The routes to the servers; `route_indexes` holds indices into these.
     pub routes: &'a [Routes],
-    /// The first `servers` entries of `routes` are the servers, one each. Further entries serve only
-    /// the users that `route_of` sends there.
-    pub servers: usize,
+    /// The first `server_count` entries of `routes` are the servers, one each. Further entries serve only
+    /// the users that `route_indexes` sends there.
+    pub server_count: usize,
     /// The index in `routes` of each slot's connection.
-    pub route_of: Vec<usize>,
+    pub route_indexes: Vec<usize>,
     /// Creates the record of a connection.
-    pub conn: &'a dyn Fn() -> Conn,
+    pub new_conn: &'a dyn Fn() -> Conn,
     /// When set, the run ends at once.
     pub interrupt: &'a AtomicBool,
     /// Receives the samples.
@@ -37,14 +37,14 @@ pub struct Assignment<'a> {
 impl<'a> Assignment<'a> {
     /// The routes to the server of this slot's connection.
     pub(crate) fn routes_of(&self, slot: Slot) -> &'a Routes {
-        &self.routes[self.route_of[slot as usize]]
+        &self.routes[self.route_indexes[slot as usize]]
     }
 
     /// Adds the route of a user's `number`th additional connection, which gets the next slot.
     /// Additional connections use the servers round robin, and never the routes of the TCP sample.
     pub(crate) fn add_route(&mut self, user_slot: Slot, number: usize) {
-        let index = self.route_of[user_slot as usize] + number;
-        self.route_of.push(index % self.servers);
+        let index = self.route_indexes[user_slot as usize] + number;
+        self.route_indexes.push(index % self.server_count);
     }
 }
 
@@ -93,7 +93,7 @@ impl Timing {
     /// counted as never started.
     pub(crate) fn take_due_start(&mut self, now_ns: u64) -> Option<u64> {
         let schedule = self.schedule.as_mut()?;
-        let over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
-        (!over && schedule.next_ns() <= now_ns).then(|| schedule.take())
+        let is_over = self.end_ns.is_some_and(|end_ns| now_ns >= end_ns);
+        (!is_over && schedule.next_ns() <= now_ns).then(|| schedule.take_next())
     }
 }

@@ -10,30 +10,31 @@ use std::collections::VecDeque;
 
 /// Maximum number of connections that a worker opens at once; more would only queue in the server.
 const OPENING_MAX: usize = 32;
-/// First and longest pause between attempts to connect.
-const RETRY_FIRST_NS: u64 = 50_000_000;
-const RETRY_MAX_NS: u64 = 1_000_000_000;
-/// A connection lost sooner than this does not count as a success, so that a server that accepts clients
-/// and drops them is not flooded.
+/// First pause between attempts to connect, nanoseconds.
+const RETRY_PAUSE_MIN_NS: u64 = 50_000_000;
+/// Longest pause between attempts to connect, nanoseconds.
+const RETRY_PAUSE_MAX_NS: u64 = 1_000_000_000;
+/// A connection that is lost sooner than this after it came up does not reset the pause, so that a server
+/// that accepts clients and drops them is not flooded.
 const EARLY_LOSS_NS: u64 = 100_000_000;
 
 /// The connection attempts of one worker.
 #[derive(Debug)]
 pub(crate) struct ConnectAttempts {
     /// Slots that wait because `OPENING_MAX` connections are being opened.
-    queued: VecDeque<Slot>,
+    queued_slots: VecDeque<Slot>,
     slots: Vec<SlotAttempts>,
     /// Lower bound of all deadlines; the earliest one may have been cleared.
-    earliest_ns: u64,
+    earliest_deadline_ns: u64,
 }
 
 impl ConnectAttempts {
     /// Creates the state of this number of slots, without attempts.
     pub(crate) fn new(slots: usize) -> ConnectAttempts {
         ConnectAttempts {
-            queued: VecDeque::new(),
+            queued_slots: VecDeque::new(),
             slots: vec![SlotAttempts::default(); slots],
-            earliest_ns: u64::MAX,
+            earliest_deadline_ns: u64::MAX,
         }
     }
 
@@ -49,16 +50,16 @@ impl ConnectAttempts {
 
     /// Queues a connection to be opened later.
     pub(crate) fn enqueue(&mut self, slot: Slot) {
-        self.queued.push_back(slot);
+        self.queued_slots.push_back(slot);
     }
 
     /// Takes the next queued connection if it can be opened now; `opening` counts the connections that are
     /// being opened.
     pub(crate) fn take_queued(&mut self, opening: impl FnOnce() -> usize) -> Option<Slot> {
-        if self.queued.is_empty() || !Self::may_begin(opening()) {
+        if self.queued_slots.is_empty() || !Self::may_begin(opening()) {
             return None;
         }
-        self.queued.pop_front()
+        self.queued_slots.pop_front()
     }
 
     /// Whether the attempt of a slot has a deadline.
@@ -69,7 +70,7 @@ impl ConnectAttempts {
     /// Sets the deadline of the attempt of a slot.
     pub(crate) fn set_deadline(&mut self, slot: Slot, deadline_ns: u64) {
         self.slots[slot as usize].deadline_ns = deadline_ns;
-        self.earliest_ns = self.earliest_ns.min(deadline_ns);
+        self.earliest_deadline_ns = self.earliest_deadline_ns.min(deadline_ns);
     }
 
     /// Clears the deadline of a slot: its attempt has ended, or its next attempt gets a new deadline.
@@ -78,17 +79,17 @@ impl ConnectAttempts {
     }
 
     /// Records that the attempt of a slot has succeeded.
-    pub(crate) fn succeeded(&mut self, slot: Slot, now_ns: u64) {
+    pub(crate) fn record_success(&mut self, slot: Slot, now_ns: u64) {
         self.clear_deadline(slot);
         self.slots[slot as usize].connected_ns = now_ns;
     }
 
     /// Records that the connection of a slot is lost.
-    pub(crate) fn lost(&mut self, slot: Slot, now_ns: u64) {
+    pub(crate) fn record_loss(&mut self, slot: Slot, now_ns: u64) {
         let attempts = &mut self.slots[slot as usize];
         attempts.lost_early = now_ns - attempts.connected_ns < EARLY_LOSS_NS;
         if !attempts.lost_early {
-            attempts.next_pause_ns = RETRY_FIRST_NS;
+            attempts.next_pause_ns = RETRY_PAUSE_MIN_NS;
         }
     }
 
@@ -104,26 +105,26 @@ impl ConnectAttempts {
         // Spread the attempts: the clients of a server that comes back must not all reconnect at once.
         let spread_ns = u64::from(slot % 16) * 1_000_000;
         let pause_ns = attempts.next_pause_ns + spread_ns;
-        attempts.next_pause_ns = (attempts.next_pause_ns * 2).min(RETRY_MAX_NS);
+        attempts.next_pause_ns = (attempts.next_pause_ns * 2).min(RETRY_PAUSE_MAX_NS);
         pause_ns
     }
 
     /// Whether an attempt may be past its deadline.
     #[inline]
     pub(crate) fn may_be_overdue(&self, now_ns: u64) -> bool {
-        now_ns >= self.earliest_ns
+        now_ns >= self.earliest_deadline_ns
     }
 
     /// Returns the slots whose attempt is past its deadline. Searches the slots only if there may be one.
-    pub(crate) fn overdue(&mut self, now_ns: u64) -> Vec<Slot> {
+    pub(crate) fn overdue_slots(&mut self, now_ns: u64) -> Vec<Slot> {
         if !self.may_be_overdue(now_ns) {
             return Vec::new();
         }
         let deadlines = || (0..).zip(self.slots.iter().map(|slot| slot.deadline_ns));
         let overdue = deadlines().filter(|&(_, deadline_ns)| deadline_ns <= now_ns);
         let overdue = overdue.map(|(slot, _)| slot).collect();
-        let pending = deadlines().filter(|&(_, deadline_ns)| deadline_ns > now_ns);
-        self.earliest_ns = pending
+        let later = deadlines().filter(|&(_, deadline_ns)| deadline_ns > now_ns);
+        self.earliest_deadline_ns = later
             .map(|(_, deadline_ns)| deadline_ns)
             .min()
             .unwrap_or(u64::MAX);
@@ -136,8 +137,9 @@ impl ConnectAttempts {
 struct SlotAttempts {
     /// Deadline of the attempt; `u64::MAX` without one.
     deadline_ns: u64,
-    /// When its last connection came up.
+    /// When the last connection of the slot came up.
     connected_ns: u64,
+    /// Whether that connection was lost within `EARLY_LOSS_NS`.
     lost_early: bool,
     next_pause_ns: u64,
 }
@@ -148,7 +150,7 @@ impl Default for SlotAttempts {
             deadline_ns: u64::MAX,
             connected_ns: 0,
             lost_early: false,
-            next_pause_ns: RETRY_FIRST_NS,
+            next_pause_ns: RETRY_PAUSE_MIN_NS,
         }
     }
 }
@@ -165,19 +167,19 @@ impl<I: Io> Worker<'_, I> {
         self.set_attempt_deadline(slot);
         let routes = self.assignment.routes_of(slot);
         let link = &mut self.clients[slot].link;
-        link.timed_out(&mut self.io, slot, routes)
+        link.on_timeout(&mut self.io, slot, routes)
     }
 
     /// Ends the attempts to connect that are past their deadline.
     pub(crate) fn time_out_overdue(&mut self, now_ns: u64) {
-        for slot in self.attempts.overdue(now_ns) {
+        for slot in self.attempts.overdue_slots(now_ns) {
             let step = self.time_out_attempt(slot);
             self.apply_reconnect_step(slot, step);
         }
     }
 
     /// Opens queued connections while fewer than `OPENING_MAX` are being opened.
-    pub(crate) fn begin_queued(&mut self) {
+    pub(crate) fn open_queued(&mut self) {
         while let Some(slot) = self.attempts.take_queued(|| self.clients.opening_count()) {
             let step = self.begin_connect(slot);
             self.apply_reconnect_step(slot, step);
@@ -198,12 +200,12 @@ mod tests {
         attempts.set_deadline(1, 70);
         attempts.clear_deadline(1);
         assert!(!attempts.may_be_overdue(49));
-        assert!(attempts.overdue(49).is_empty());
-        assert_eq!(attempts.overdue(80), [2]);
+        assert!(attempts.overdue_slots(49).is_empty());
+        assert_eq!(attempts.overdue_slots(80), [2]);
         attempts.clear_deadline(2);
         assert!(!attempts.may_be_overdue(99));
         assert!(attempts.has_deadline(0) && !attempts.has_deadline(2));
-        assert_eq!(attempts.overdue(100), [0]);
+        assert_eq!(attempts.overdue_slots(100), [0]);
     }
 
     #[test]
@@ -224,12 +226,12 @@ mod tests {
             .map(|_| attempts.take_pause_ns(17) / 1_000_000)
             .collect();
         assert_eq!(pauses_ms, [51, 101, 201, 401, 801, 1001, 1001]);
-        attempts.succeeded(17, 1_000);
-        attempts.lost(17, 1_000 + EARLY_LOSS_NS - 1);
+        attempts.record_success(17, 1_000);
+        attempts.record_loss(17, 1_000 + EARLY_LOSS_NS - 1);
         assert!(attempts.take_lost_early(17) && !attempts.take_lost_early(17));
         assert_eq!(attempts.take_pause_ns(17) / 1_000_000, 1001);
-        attempts.succeeded(17, 1_000);
-        attempts.lost(17, 1_000 + EARLY_LOSS_NS);
+        attempts.record_success(17, 1_000);
+        attempts.record_loss(17, 1_000 + EARLY_LOSS_NS);
         assert!(!attempts.take_lost_early(17));
         assert_eq!(attempts.take_pause_ns(17) / 1_000_000, 51);
     }

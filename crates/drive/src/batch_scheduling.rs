@@ -9,8 +9,8 @@
 //! that wakes does not preempt a running one: it runs when a CPU is free or the running thread's time slice
 //! ends, and then finds several replies. Measured on 2 cores with MariaDB and 16 clients: two thirds of the
 //! CPU per query, 10 % more queries; with PostgreSQL, whose replies arrive together anyway, no gain
-//! and no loss. If few clients share a worker, it costs more than it saves; if other programs compete
-//! for the CPUs, the worker waits for those as well.
+//! and no loss. If few clients share a worker, `SCHED_BATCH` costs more than it saves; if other programs
+//! compete for the CPUs, the worker waits for those as well.
 
 use prony_measure::{BatchPolicyCounts, Health};
 use prony_plan::Pace;
@@ -18,38 +18,39 @@ use prony_server::{Address, Target};
 
 use crate::run::DriveJob;
 
-/// With fewer clients per worker, too few replies are in flight to arrive together.
+/// Minimum number of clients per worker: with fewer, too few replies are in flight to arrive together.
 const CLIENTS_MIN: usize = 16;
 /// Longest mean wait of the worker for a CPU per iteration, nanoseconds. MariaDB's threads make it wait 3 to
-/// 13 µs. If it waits longer, replies arrive together anyway, or other programs compete.
-const WAIT_MAX_NS: u64 = 50_000;
+/// 13 µs. A worker that waits longer gains nothing: replies arrive together anyway, or other programs compete
+/// for the CPUs.
+const RUN_QUEUE_WAIT_MAX_NS: u64 = 50_000;
 
 /// The policy of one worker's thread.
 #[derive(Debug)]
 pub struct BatchScheduling {
-    policy: BatchPolicyCounts,
+    counts: BatchPolicyCounts,
 }
 
 impl BatchScheduling {
     /// Sets the policy of the calling thread, which drives `clients` clients of the job.
     pub fn new(job: &DriveJob, clients: usize) -> Self {
-        let mut policy = BatchPolicyCounts::default();
+        let mut counts = BatchPolicyCounts::default();
         match should_use_batch(job, clients).then(|| set_policy(libc::SCHED_BATCH)) {
-            Some(true) => policy.active = 1,
-            Some(false) => policy.refused = 1,
+            Some(true) => counts.active = 1,
+            Some(false) => counts.refused = 1,
             None => {}
         }
-        BatchScheduling { policy }
+        BatchScheduling { counts }
     }
 
     /// Returns to the default policy if the worker waited too long for a CPU in the last second. Records the
     /// policy in `health`. Call it on the worker's thread.
     pub fn review(&mut self, health: &mut Health) {
-        if self.policy.active == 1 && waits_too_long(health) {
+        if self.counts.active == 1 && waits_too_long(health) {
             set_policy(libc::SCHED_OTHER);
-            (self.policy.active, self.policy.reverted) = (0, 1);
+            (self.counts.active, self.counts.reverted) = (0, 1);
         }
-        health.batch = self.policy;
+        health.batch = self.counts;
     }
 }
 
@@ -61,7 +62,7 @@ fn should_use_batch(job: &DriveJob, clients: usize) -> bool {
 
 fn waits_too_long(health: &Health) -> bool {
     let waited_ns = health.run_queue_ns.unwrap_or(0);
-    waited_ns / health.iterations.max(1) > WAIT_MAX_NS
+    waited_ns / health.iterations.max(1) > RUN_QUEUE_WAIT_MAX_NS
 }
 
 /// Whether all servers run on this machine, judged by their addresses.
@@ -70,8 +71,9 @@ fn is_on_this_host(target: &Target) -> bool {
         Address::Unix(_) => true,
         Address::Tcp(address) => address.ip().to_canonical().is_loopback(),
     };
-    let all = std::iter::once(target).chain(&target.additional_targets);
-    all.flat_map(|target| &target.endpoints)
+    let targets = std::iter::once(target).chain(&target.additional_targets);
+    targets
+        .flat_map(|target| &target.endpoints)
         .all(|endpoint| is_local(&endpoint.address))
 }
 
@@ -87,7 +89,7 @@ fn set_policy(policy: libc::c_int) -> bool {
 mod tests {
     use super::*;
 
-    fn policy() -> libc::c_int {
+    fn current_policy() -> libc::c_int {
         // SAFETY: no pointers are involved.
         unsafe { libc::sched_getscheduler(0) }
     }
@@ -99,8 +101,8 @@ mod tests {
             active: 1,
             ..BatchPolicyCounts::default()
         };
-        let mut scheduling = BatchScheduling { policy: active };
-        assert_eq!(policy(), libc::SCHED_BATCH);
+        let mut scheduling = BatchScheduling { counts: active };
+        assert_eq!(current_policy(), libc::SCHED_BATCH);
         let mut review = |run_queue_ns, iterations| {
             let mut health = Health {
                 run_queue_ns,
@@ -114,16 +116,16 @@ mod tests {
         assert_eq!(review(Some(900_000_000), 60_000), active);
         assert_eq!(review(None, 60_000), active);
         assert_eq!(review(Some(0), 0), active);
-        assert_eq!(policy(), libc::SCHED_BATCH);
+        assert_eq!(current_policy(), libc::SCHED_BATCH);
         let reverted = review(Some(900_000_000), 9_000);
         assert_eq!(
             (reverted.active, reverted.reverted),
             (0, 1),
             "the change is recorded"
         );
-        assert_eq!(policy(), libc::SCHED_OTHER);
+        assert_eq!(current_policy(), libc::SCHED_OTHER);
         // The change is permanent: a run whose policy changes every second cannot be compared.
         assert_eq!(review(Some(0), 60_000), reverted);
-        assert_eq!(policy(), libc::SCHED_OTHER);
+        assert_eq!(current_policy(), libc::SCHED_OTHER);
     }
 }

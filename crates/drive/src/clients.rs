@@ -14,18 +14,21 @@ use std::rc::Rc;
 pub(crate) struct Clients {
     slots: Vec<ClientSlot>,
     /// Number of users; their own connections have the first slots.
-    users: usize,
+    user_count: usize,
     /// Users that have not ended: the slots with a user.
     live_users: usize,
 }
 
 impl Clients {
-    /// Creates clients without users; their connections are down. `conn` creates the record of a connection.
-    pub(crate) fn new(users: usize, conn: &dyn Fn() -> Conn) -> Clients {
-        let slots = 0..users as Slot;
+    /// Creates clients without users; their connections are down. `new_conn` creates the record of a
+    /// connection.
+    pub(crate) fn new(user_count: usize, new_conn: &dyn Fn() -> Conn) -> Clients {
+        let slots = 0..user_count as Slot;
         Clients {
-            slots: slots.map(|slot| ClientSlot::new(conn(), slot)).collect(),
-            users,
+            slots: slots
+                .map(|slot| ClientSlot::new(new_conn(), slot))
+                .collect(),
+            user_count,
             live_users: 0,
         }
     }
@@ -39,7 +42,7 @@ impl Clients {
     }
 
     /// Number of connections, whether they are up or not.
-    pub(crate) fn len(&self) -> usize {
+    pub(crate) fn connection_count(&self) -> usize {
         self.slots.len()
     }
 
@@ -50,7 +53,7 @@ impl Clients {
 
     /// The slots of the users' own connections.
     pub(crate) fn user_slots(&self) -> std::ops::Range<Slot> {
-        0..self.users as Slot
+        0..self.user_count as Slot
     }
 
     /// All connections.
@@ -60,7 +63,7 @@ impl Clients {
 
     /// Whether all users wait in this phase.
     pub(crate) fn all_users_await(&self, phase: UserPhase) -> bool {
-        let mut owners = self.slots[..self.users].iter();
+        let mut owners = self.slots[..self.user_count].iter();
         owners.all(|client| client.conn.awaits(phase))
     }
 
@@ -109,19 +112,19 @@ impl IndexMut<Slot> for Clients {
 pub(crate) struct ClientSlot {
     pub(crate) conn: Rc<Conn>,
     pub(crate) link: Link,
-    /// Set and taken by [`Clients`], which counts them.
+    /// Set and taken only by [`Clients`], which counts the users.
     user: Option<User>,
-    /// The slot of its user: the same slot, except for an additional connection.
+    /// The slot of the user that owns the connection: this slot, unless the connection is additional.
     pub(crate) user_slot: Slot,
     /// The slots of the user's additional connections.
     pub(crate) extra_slots: Vec<Slot>,
-    /// Whether its user closed the connection: it is then not reopened automatically.
+    /// Whether the user closed the connection, which is then not reopened automatically.
     pub(crate) closed_by_user: bool,
-    /// Whether its replies carry timestamps.
+    /// Whether replies on the connection carry timestamps.
     pub(crate) has_timestamps: bool,
     /// Whether a transmit timestamp was requested for the request in flight.
     pub(crate) timestamp_requested: bool,
-    /// Whether the server refused a connection that its user requested after the end of the run: the user
+    /// Whether the server refused a connection that the user requested after the end of the run: the user
     /// gets no further attempt.
     pub(crate) refused_after_end: bool,
 }
@@ -141,12 +144,12 @@ impl ClientSlot {
         }
     }
 
-    /// Whether it has a user that has not ended. False for an additional connection.
+    /// Whether the slot has a user that has not ended. False for an additional connection.
     pub(crate) fn has_user(&self) -> bool {
         self.user.is_some()
     }
 
-    /// Its user, to resume it.
+    /// The user of this slot, to be resumed.
     #[inline]
     pub(crate) fn user_mut(&mut self) -> Option<&mut User> {
         self.user.as_mut()
@@ -157,7 +160,7 @@ impl ClientSlot {
         self.link.close(io, slot, self.conn.closing_message());
     }
 
-    /// Prefetches the state that its next reply needs into the CPU's cache.
+    /// Prefetches the state that the slot's next reply needs into the CPU's cache.
     pub(crate) fn prefetch(&self) {
         prefetch(&*self.conn);
         if let Some(user) = &self.user {

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Source of times.
+/// The clock of a run.
 #[derive(Clone, Debug)]
 pub enum Clock {
     /// CLOCK_MONOTONIC; the kernel's timestamps are CLOCK_REALTIME.
@@ -33,8 +33,8 @@ impl Clock {
         }
     }
 
-    /// Offset of the clock of the kernel's timestamps from this one, nanoseconds. It is read between two
-    /// readings of this clock; of five attempts, the one with the shortest gap counts.
+    /// Offset of the clock of the kernel's timestamps from this one, nanoseconds. That clock is
+    /// read between two readings of this one, five times; the attempt with the shortest gap is used.
     pub fn timestamp_offset_ns(&self) -> i64 {
         let Clock::Simulated(time) = self else {
             let reading = |_| {

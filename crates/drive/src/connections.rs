@@ -8,8 +8,8 @@ use crate::error::ConnectError;
 use crate::io::{Io, IoEvent, IoEventKind, Slot};
 use crate::link::LinkStep;
 use crate::timers::TimerEvent;
-use crate::worker::{WAIT_MAX_NS, Worker};
-use prony_server::control::{Cause, Failure};
+use crate::worker::{LOOP_WAIT_MAX_NS, Worker};
+use prony_server::control::{ConnectFailure, FailureCause};
 use prony_session::UserPhase;
 use prony_wire::{ServerError, SessionFlags};
 use std::io;
@@ -32,30 +32,31 @@ impl<I: Io> Worker<'_, I> {
             return Ok(());
         }
         let mut events = Vec::new();
-        // Connections that were begun; those that are neither up nor lost for good are being opened.
-        let (mut begun, mut lost) = (0, 0);
-        while self.connections.up() as usize + lost < self.clients.len() {
+        // Numbers of connections that were begun, and that were lost for good. Those that were begun and are
+        // neither up nor lost are being opened.
+        let (mut begun_count, mut lost_count) = (0, 0);
+        while self.connections.up() as usize + lost_count < self.clients.connection_count() {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
                 return Err(ConnectError::Interrupted);
             }
-            while begun < self.clients.len() {
-                let opening = begun - self.connections.up() as usize - lost;
+            while begun_count < self.clients.connection_count() {
+                let opening = begun_count - self.connections.up() as usize - lost_count;
                 if !ConnectAttempts::may_begin(opening) {
                     break;
                 }
-                let step = self.begin_connect(begun as Slot);
-                self.apply_connect_step(begun as Slot, step)?;
-                begun += 1;
+                let step = self.begin_connect(begun_count as Slot);
+                self.apply_connect_step(begun_count as Slot, step)?;
+                begun_count += 1;
             }
-            let deadline_ns = self.clock.now_ns() + WAIT_MAX_NS;
+            let deadline_ns = self.clock.now_ns() + LOOP_WAIT_MAX_NS;
             self.io
                 .submit_and_wait(deadline_ns.min(self.timers.next_ns()), &mut events)?;
             for event in events.drain(..) {
-                if self.is_stale(event) {
+                if self.discard_if_stale(event) {
                     continue;
                 }
                 if self.clients[event.slot].link.is_up() {
-                    lost += usize::from(self.handle_early_event(event));
+                    lost_count += usize::from(self.handle_early_event(event));
                     continue;
                 }
                 let step = self.handle_link_event(event);
@@ -68,7 +69,7 @@ impl<I: Io> Worker<'_, I> {
                     self.apply_connect_step(slot, step)?;
                 }
             }
-            for slot in self.attempts.overdue(now_ns) {
+            for slot in self.attempts.overdue_slots(now_ns) {
                 let step = self.time_out_attempt(slot);
                 self.apply_connect_step(slot, step)?;
             }
@@ -77,8 +78,9 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Handles an event of a connection that is up while others are still being opened: a notice, or its
-    /// loss. A lost connection is reopened; if the server refuses it, the run ends. Returns true if it is
-    /// lost for good because the plan does not reconnect; its user notices at its first statement.
+    /// loss. A lost connection is reopened; if the server refuses it, the run ends. Returns true if the
+    /// connection is lost for good because the plan does not reconnect; its user then fails at the first
+    /// statement.
     fn handle_early_event(&mut self, event: IoEvent) -> bool {
         let reason = match event.kind {
             IoEventKind::Readable { .. } => self.receive_and_feed(event).err(),
@@ -91,7 +93,7 @@ impl<I: Io> Worker<'_, I> {
         let client = &mut self.clients[event.slot];
         client.close(&mut self.io, event.slot);
         client.conn.mark_lost(&reason);
-        self.connections.closed();
+        self.connections.record_closed();
         let reconnects = self.context.rules().reconnect;
         if reconnects {
             self.retry_with_new_deadline(event.slot);
@@ -104,7 +106,9 @@ impl<I: Io> Worker<'_, I> {
     fn apply_connect_step(&mut self, slot: Slot, step: LinkStep) -> Result<(), ConnectError> {
         match step {
             LinkStep::Waiting => {}
-            LinkStep::Up(flags, trailing_bytes) => self.connection_up(slot, flags, &trailing_bytes),
+            LinkStep::Up(flags, trailing_bytes) => {
+                self.on_connection_up(slot, flags, &trailing_bytes)
+            }
             LinkStep::TryLater => self.retry_with_same_deadline(slot),
             LinkStep::Failed(failures) => {
                 return Err(ConnectError::Refused {
@@ -127,14 +131,14 @@ impl<I: Io> Worker<'_, I> {
         client.link.begin(&mut self.io, slot, routes)
     }
 
-    /// Whether an event belongs to an earlier connection of its slot and must be ignored.
-    pub(crate) fn is_stale(&mut self, event: IoEvent) -> bool {
-        let stale = !self.io.is_current(event);
-        if stale {
+    /// Discards an event that belongs to an earlier connection of its slot; returns whether it did.
+    pub(crate) fn discard_if_stale(&mut self, event: IoEvent) -> bool {
+        let is_stale = !self.io.is_current(event);
+        if is_stale {
             // Returns the event's buffer to the engine.
             self.io.receive(event);
         }
-        stale
+        is_stale
     }
 
     /// Handles an event of a link that is still connecting.
@@ -152,29 +156,31 @@ impl<I: Io> Worker<'_, I> {
         let routes = self.assignment.routes_of(slot);
         let link = &mut self.clients[slot].link;
         match event.kind {
-            IoEventKind::Opened => link.opened(&mut self.io, slot, routes, &mut self.scratch),
-            IoEventKind::Closed(errno) => link.failed(&mut self.io, slot, routes, errno),
+            IoEventKind::Opened => {
+                link.on_socket_connected(&mut self.io, slot, routes, &mut self.scratch)
+            }
+            IoEventKind::Closed(errno) => link.on_socket_closed(&mut self.io, slot, routes, errno),
             IoEventKind::Readable { .. } => {
                 let Some(received) = self.io.receive(event) else {
                     return LinkStep::Waiting;
                 };
                 if let Some(errno) = received.closed {
-                    return link.failed(&mut self.io, slot, routes, errno);
+                    return link.on_socket_closed(&mut self.io, slot, routes, errno);
                 }
                 // Logins are rare: copying their bytes is fine.
                 let bytes = received.bytes.to_vec();
-                link.log_in(&bytes, &mut self.io, slot, routes, &mut self.scratch)
+                link.feed_login(&bytes, &mut self.io, slot, routes, &mut self.scratch)
             }
         }
     }
 
-    fn connection_up(&mut self, slot: Slot, flags: SessionFlags, trailing_bytes: &[u8]) {
-        self.attempts.succeeded(slot, self.clock.now_ns());
+    fn on_connection_up(&mut self, slot: Slot, flags: SessionFlags, trailing_bytes: &[u8]) {
+        self.attempts.record_success(slot, self.clock.now_ns());
         let client = &mut self.clients[slot];
         client.conn.mark_opened_with(flags);
         // Only notices can arrive here; a protocol violation shows up with the first reply.
         let _ = client.conn.feed(trailing_bytes);
-        self.connections.opened();
+        self.connections.record_opened();
     }
 
     /// Tries again after a pause, with a new deadline.
@@ -195,7 +201,7 @@ impl<I: Io> Worker<'_, I> {
         match step {
             LinkStep::Waiting => return,
             LinkStep::Up(flags, trailing_bytes) => {
-                self.connection_up(slot, flags, &trailing_bytes);
+                self.on_connection_up(slot, flags, &trailing_bytes);
                 self.on_connection_restored(slot);
             }
             LinkStep::TryLater => {
@@ -212,7 +218,7 @@ impl<I: Io> Worker<'_, I> {
         }
         let noticed_ns = self.clock.now_ns();
         let conn = &self.clients[slot].conn;
-        // If neither, its user has ended in the meantime.
+        // If the connection is not awaited, its user has ended in the meantime.
         if !conn.awaits(UserPhase::Renew) && !conn.awaits(UserPhase::Reconnect) {
             return;
         }
@@ -224,7 +230,7 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn renew(&mut self, slot: Slot) {
         let client = &mut self.clients[slot];
         if client.link.is_up() {
-            self.connections.closed();
+            self.connections.record_closed();
         }
         client.close(&mut self.io, slot);
         client.conn.mark_closed();
@@ -241,8 +247,8 @@ impl<I: Io> Worker<'_, I> {
             LinkStep::TryLater => self.retry_with_same_deadline(slot),
             LinkStep::Failed(failures) => {
                 if self.clients[slot].conn.awaits(UserPhase::Renew) {
-                    // Resume it in the next iteration: a user that retries all the time must not starve the
-                    // others.
+                    // Resume the user in the next iteration: one that retries all the time must not starve
+                    // the others.
                     let at_ns = self.clock.now_ns() + 1;
                     self.timers.add(at_ns, TimerEvent::Refused(slot));
                     self.report_refusal(slot, &failures);
@@ -253,9 +259,9 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Reports to a user that the connection it requested, with one attempt, failed. Only the user
-    /// opens it again.
-    fn report_refusal(&mut self, slot: Slot, failures: &[Failure]) {
+    /// Reports to a user that the connection it requested could not be opened. The worker does not try again:
+    /// the user decides.
+    fn report_refusal(&mut self, slot: Slot, failures: &[ConnectFailure]) {
         self.attempts.clear_deadline(slot);
         let client = &mut self.clients[slot];
         client.closed_by_user = true;
@@ -273,9 +279,9 @@ impl<I: Io> Worker<'_, I> {
         let client = &mut self.clients[slot];
         client.close(&mut self.io, slot);
         client.conn.mark_lost(reason);
-        self.attempts.lost(slot, now_ns);
+        self.attempts.record_loss(slot, now_ns);
         self.connections
-            .lost(slot, now_ns, || client.conn.failure_message());
+            .record_loss(slot, now_ns, || client.conn.failure_message());
         if !client.conn.awaits(UserPhase::Send) {
             // Between transactions the connection is reopened in the background, as in a pool. A user in a
             // transaction, or without reconnects, notices the loss at its next request.
@@ -290,26 +296,28 @@ impl<I: Io> Worker<'_, I> {
         self.resume(slot)
     }
 
-    /// Handles a lost connection that is back, or that its user no longer needs. The last one ends the
-    /// outage.
+    /// Handles a lost connection that is back, or that its user no longer needs. The last lost connection
+    /// ends the outage.
     pub(crate) fn on_connection_restored(&mut self, slot: Slot) {
-        let outage = self.connections.restored(slot, || self.clock.now_ns());
+        let outage = self
+            .connections
+            .record_restored(slot, || self.clock.now_ns());
         if let Some(outage) = outage {
-            self.reports.event(outage);
+            self.reports.deliver_event(outage);
         }
     }
 }
 
-/// Text of a failed reconnect, with the server's error if there is one.
-fn refusal_reason(failures: &[Failure]) -> (Option<&ServerError>, String) {
-    let last = failures.last();
-    let server_error = last.and_then(|failure| match &failure.cause {
-        Cause::Login(error) => error.server(),
+/// The server's error, if there is one, and the text of a failed reconnect.
+fn refusal_reason(failures: &[ConnectFailure]) -> (Option<&ServerError>, String) {
+    let last_failure = failures.last();
+    let server_error = last_failure.and_then(|failure| match &failure.cause {
+        FailureCause::Login(error) => error.server_error(),
         _ => None,
     });
     (
         server_error,
-        last.map_or_else(String::new, ToString::to_string),
+        last_failure.map_or_else(String::new, ToString::to_string),
     )
 }
 

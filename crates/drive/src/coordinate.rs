@@ -25,15 +25,20 @@ pub(crate) enum WorkerMessage {
     EngineCreated(bool),
     /// All users of a worker are ready: the TLS description, if any, and the time on the run's clock.
     Connected(Option<String>, u64),
+    /// The connections of a worker could not be opened, or a user did not get ready.
     Refused(ConnectError),
+    /// A finished interval of the worker with this index.
     Interval(usize, Box<Interval>),
+    /// An event of the run.
     Event(RunEvent),
+    /// The worker with this index has ended.
     Ended(usize, io::Result<()>),
 }
 
-/// The collecting thread's side of a run.
+/// Receives the messages of a run's workers on the collecting thread.
 pub(crate) struct Coordinator<'a> {
     pub job: &'a DriveJob<'a>,
+    /// When set, all threads end.
     pub halt: &'a AtomicBool,
     pub messages: Receiver<WorkerMessage>,
     pub threads: usize,
@@ -94,49 +99,49 @@ impl Coordinator<'_> {
     /// Waits until all connections are up and all users ready. Returns the TLS description, if any,
     /// and the time when the last user was ready.
     pub fn wait_for_connections(&self) -> Result<(Option<String>, u64), Error> {
-        let (mut ready, mut tls, mut refused) = (0, None, None);
+        let (mut ready_threads, mut tls, mut first_error) = (0, None, None);
         let (mut connected, mut ready_ns) = (0, 0);
-        while ready < self.threads {
+        while ready_threads < self.threads {
             match self.receive() {
                 Some(WorkerMessage::Connected(description, at_ns)) => {
                     ready_ns = ready_ns.max(at_ns);
-                    ready += 1;
+                    ready_threads += 1;
                     tls = tls.or(description);
                 }
                 Some(WorkerMessage::Refused(error)) => {
                     if let ConnectError::Refused { connected: up, .. } = &error {
                         connected += up;
                     }
-                    // The first refusal is the most useful one; it halts the others.
+                    // Keep the first error, because it is the most useful one, and halt the other threads.
                     self.halt.store(true, Ordering::Relaxed);
-                    refused = refused.or(Some(error));
+                    first_error = first_error.or(Some(error));
                 }
                 Some(WorkerMessage::Ended(_, Err(error))) => {
                     self.halt.store(true, Ordering::Relaxed);
-                    refused = refused.or(Some(ConnectError::Engine(error)));
+                    first_error = first_error.or(Some(ConnectError::Engine(error)));
                 }
                 Some(_) => {}
                 None => break,
             }
-            if refused.is_some() {
+            if first_error.is_some() {
                 break;
             }
         }
-        match refused {
+        match first_error {
             Some(ConnectError::Interrupted) => Err(Error::Interrupted),
-            Some(ConnectError::Unready(reason)) => Err(Error::Unready(reason)),
+            Some(ConnectError::UserNotReady(reason)) => Err(Error::UserNotReady(reason)),
             Some(source) => Err(self.connect_error(connected, source)),
-            None if ready < self.threads => Err(Error::Interrupted),
+            None if ready_threads < self.threads => Err(Error::Interrupted),
             None => Ok((tls, ready_ns)),
         }
     }
 
     /// Collects the results of the threads until all have ended. Intervals that were read are sent
-    /// back to their threads through `give_back`, so that threads need not allocate for later seconds.
+    /// back to their threads through `spare_senders`, so that threads need not allocate for later seconds.
     pub fn collect(
         &self,
         start: LoadStart,
-        give_back: &[Sender<Box<Interval>>],
+        spare_senders: &[Sender<Box<Interval>>],
         observer: &mut dyn Observer,
     ) -> DriveResult {
         let mut collector = Collector::new(start.schedule, start.shape, self.threads);
@@ -154,7 +159,7 @@ impl Coordinator<'_> {
             match message {
                 WorkerMessage::Interval(worker, interval) => {
                     // The worker may have ended by now.
-                    let _ = give_back[worker].send(collector.add(worker, interval));
+                    let _ = spare_senders[worker].send(collector.add(worker, interval));
                 }
                 WorkerMessage::Event(event) => {
                     if event.kind == RunEventKind::QueueFull {
@@ -175,10 +180,10 @@ impl Coordinator<'_> {
                 | WorkerMessage::Refused(_) => {}
             }
             while let Some(row) = collector.next_row() {
-                observer.row(&row, &start.schedule);
+                observer.interval_ended(&row, &start.schedule);
                 collector.recycle(row);
                 if failure.is_none()
-                    && let Some(reason) = observer.failure()
+                    && let Some(reason) = observer.reason_to_end()
                 {
                     self.halt.store(true, Ordering::Relaxed);
                     failure = Some(reason);
@@ -187,7 +192,7 @@ impl Coordinator<'_> {
         }
         let collected = collector.finish();
         for row in &collected.rows {
-            observer.row(row, &start.schedule);
+            observer.interval_ended(row, &start.schedule);
         }
         events.sort_by_key(|event| event.from_ns);
         DriveResult {

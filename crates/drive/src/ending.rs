@@ -4,7 +4,7 @@
 //! transaction that was started or due from the counts.
 
 use crate::io::Io;
-use crate::worker::{WAIT_MAX_NS, Worker};
+use crate::worker::{LOOP_WAIT_MAX_NS, Worker};
 use prony_measure::ExcludedTransactions;
 use prony_session::UserPhase;
 
@@ -35,7 +35,7 @@ impl ConnectionWaitCheck {
     fn take_due(&mut self, now_ns: u64) -> bool {
         let due = now_ns >= self.next_ns;
         if due {
-            self.next_ns = now_ns.saturating_add(WAIT_MAX_NS);
+            self.next_ns = now_ns.saturating_add(LOOP_WAIT_MAX_NS);
         }
         due
     }
@@ -93,31 +93,33 @@ impl<I: Io> Worker<'_, I> {
             .filter(|client| client.conn.is_in_transaction())
         {
             // A user may have sent its commit on an additional connection.
-            let mut extra_slots = client.extra_slots.iter().map(|slot| &self.clients[*slot]);
+            let mut extra_clients = client.extra_slots.iter().map(|slot| &self.clients[*slot]);
             let may_have_committed = client.conn.may_have_committed()
-                || extra_slots.any(|extra| extra.conn.may_commit());
-            excluded.cut_off(may_have_committed);
+                || extra_clients.any(|extra| extra.conn.may_commit());
+            excluded.count_cut_off(may_have_committed);
         }
         // Once every user has completed its number of transactions, no further start is due.
-        let by_count = self.timing.end_ns.is_none() || self.context.is_spent();
-        let all_done = by_count && self.clients.live_users() == 0;
+        let ends_by_count = self.timing.end_ns.is_none() || self.context.is_budget_spent();
+        let is_complete = ends_by_count && self.clients.live_users() == 0;
         if let Some(schedule) = &mut self.timing.schedule
-            && !all_done
+            && !is_complete
             && let Some(before_end_ns) = end_ns.checked_sub(1)
         {
             excluded.never_started += schedule.take_until(before_end_ns);
         }
         if let Some(outage) = self.connections.end_outage() {
-            self.reports.event(outage);
+            self.reports.deliver_event(outage);
         }
         self.record_connections();
-        self.timing.recorder.count(&self.context.take_queries());
+        self.timing
+            .recorder
+            .count_queries(&self.context.take_queries());
         self.timing.recorder.finish(now_ns, excluded);
         if let Some(tap) = &mut self.assignment.tap {
             tap.ended(now_ns);
         }
-        while let Some(interval) = self.timing.recorder.take() {
-            self.reports.interval(interval);
+        while let Some(interval) = self.timing.recorder.take_finished() {
+            self.reports.deliver_interval(interval);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::io::ring::{self, RingUnavailable};
 use prony_plan::{ErrorParts, UserError};
-use prony_server::control::Failure;
+use prony_server::control::ConnectFailure;
 use std::fmt;
 use std::io;
 
@@ -10,7 +10,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The process may not open enough files.
-    Files {
+    FileLimit {
         /// Clients requested.
         requested: u32,
         /// Their threads.
@@ -21,8 +21,8 @@ pub enum Error {
         limit: u64,
     },
     /// The system does not allow enough threads.
-    Threads {
-        /// Threads that were started by then.
+    ThreadStart {
+        /// Threads that had started before.
         started: u32,
         /// Threads requested.
         requested: u32,
@@ -30,18 +30,18 @@ pub enum Error {
         source: io::Error,
     },
     /// io_uring was requested and cannot be used.
-    Ring(RingUnavailable),
+    RingUnavailable(RingUnavailable),
     /// The connections could not be opened.
     Connect {
         /// Clients requested.
         requested: u32,
-        /// Connections of all workers that were up by then.
+        /// Connections of all workers that were up at the time.
         connected: u32,
         /// The cause.
         source: ConnectError,
     },
     /// A user ended before the load started.
-    Unready(String),
+    UserNotReady(String),
     /// Interrupted before the load started.
     Interrupted,
 }
@@ -51,15 +51,15 @@ pub enum Error {
 pub enum ConnectError {
     /// Every route to the server failed.
     Refused {
-        /// Connections of this worker that were up by then.
+        /// Connections of this worker that were up at the time.
         connected: u32,
         /// The failure of each route.
-        failures: Vec<Failure>,
+        failures: Vec<ConnectFailure>,
     },
     /// The engine failed.
     Engine(#[from] io::Error),
     /// A user could not get ready for the common start.
-    Unready(String),
+    UserNotReady(String),
     /// The run was interrupted.
     Interrupted,
 }
@@ -80,7 +80,7 @@ impl fmt::Display for Error {
 impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         match self {
-            Error::Files {
+            Error::FileLimit {
                 requested,
                 threads,
                 needed,
@@ -93,7 +93,7 @@ impl UserError for Error {
                 ))
                 .with_hint(file_limit_hint(*needed - u64::from(*requested), *limit))
             }
-            Error::Threads {
+            Error::ThreadStart {
                 started,
                 requested,
                 source,
@@ -103,7 +103,7 @@ impl UserError for Error {
             .with_hint(
                 "use fewer threads, or raise the limit (ulimit -u, or pids.max of the control group)",
             ),
-            Error::Ring(unavailable) => {
+            Error::RingUnavailable(unavailable) => {
                 let ErrorParts { problem, hint, .. } = unavailable.parts();
                 let other_engine = "use --io epoll or --io auto";
                 ErrorParts::new(format!("--io ring: {problem}")).with_hint(match hint {
@@ -116,7 +116,7 @@ impl UserError for Error {
                 connected,
                 source,
             } => source.parts().with_context(opened_context(*connected, *requested)),
-            Error::Unready(reason) => {
+            Error::UserNotReady(reason) => {
                 ErrorParts::new(format!("a user could not get ready: {reason}"))
             }
             Error::Interrupted => ErrorParts::new("interrupted before the load started"),
@@ -147,7 +147,7 @@ impl UserError for ConnectError {
                     false => parts,
                 }
             }
-            ConnectError::Unready(reason) => ErrorParts::new(reason),
+            ConnectError::UserNotReady(reason) => ErrorParts::new(reason),
             ConnectError::Interrupted => ErrorParts::new("interrupted while connecting"),
         }
     }
@@ -157,13 +157,13 @@ fn opened_context(connected: u32, requested: u32) -> String {
     format!("{connected} of {requested} connections were opened, then: ")
 }
 
-/// Advice if the limit on files is too low; `others` are the files needed besides those of the
+/// Advice if the limit on files is too low; `other_files`: the number of files needed besides those of the
 /// clients.
-fn file_limit_hint(others: u64, limit: u64) -> String {
-    let raise = "raise the hard limit (ulimit -Hn as root, LimitNOFILE= of a service)";
-    match limit.saturating_sub(others) {
-        0 => raise.to_owned(),
-        1 => format!("use 1 client, or {raise}"),
-        most => format!("use at most {most} clients, or {raise}"),
+fn file_limit_hint(other_files: u64, limit: u64) -> String {
+    let raise_limit = "raise the hard limit (ulimit -Hn as root, LimitNOFILE= of a service)";
+    match limit.saturating_sub(other_files) {
+        0 => raise_limit.to_owned(),
+        1 => format!("use 1 client, or {raise_limit}"),
+        max_clients => format!("use at most {max_clients} clients, or {raise_limit}"),
     }
 }

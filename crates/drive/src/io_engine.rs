@@ -19,7 +19,7 @@ pub(crate) enum AnyIo<S> {
     Sim(Box<sim::Sim<S>>),
 }
 
-/// Type of the simulated server if there is none.
+/// The type of the simulated server for engines with real sockets, which have none.
 pub(crate) enum NoSimServer {}
 
 impl sim::SimServer for NoSimServer {
@@ -37,7 +37,7 @@ pub(crate) struct EngineChoice {
     pub name: &'static str,
     pub reason: String,
     /// Whether another engine may replace it, because it was not requested explicitly.
-    replaceable: bool,
+    is_replaceable: bool,
 }
 
 impl EngineChoice {
@@ -45,7 +45,7 @@ impl EngineChoice {
         EngineChoice {
             name,
             reason: "requested".to_owned(),
-            replaceable: false,
+            is_replaceable: false,
         }
     }
 
@@ -59,24 +59,26 @@ impl EngineChoice {
         EngineChoice {
             name: "epoll",
             reason: ring::RingUnavailable::out_of_locked_memory().to_string(),
-            replaceable: false,
+            is_replaceable: false,
         }
     }
 
-    /// Creates a worker's engine once all workers have tried to create theirs. Calls `tried` with false if
-    /// this worker needs a different engine; `engine_receiver` then delivers the name of the engine that
-    /// all workers use. Returns `None` if there will be no run.
+    /// Creates a worker's engine once all workers have tried to create theirs. Calls `report_created` with
+    /// false if this worker needs a different engine; `engine_receiver` then delivers the name of the engine
+    /// that all workers use. Returns `None` if there will be no run.
     ///
     /// # Errors
     /// If the kernel refuses any resource the engine needs.
     pub fn create_engine<S>(
         &self,
         create: impl Fn(&str) -> io::Result<AnyIo<S>>,
-        tried: impl FnOnce(bool),
+        report_created: impl FnOnce(bool),
         engine_receiver: &Receiver<&'static str>,
     ) -> io::Result<Option<AnyIo<S>>> {
         let engine = create(self.name);
-        tried(!self.replaceable || !engine.as_ref().is_err_and(ring::is_out_of_locked_memory));
+        report_created(
+            !self.is_replaceable || !engine.as_ref().is_err_and(ring::is_out_of_locked_memory),
+        );
         match engine_receiver.recv() {
             Ok(name) if name == self.name => engine.map(Some),
             Ok(name) => {
@@ -84,7 +86,7 @@ impl EngineChoice {
                 drop(engine);
                 create(name).map(Some)
             }
-            // A thread could not be started.
+            // The sender is dropped, because a thread could not be started.
             Err(_) => Ok(None),
         }
     }
@@ -99,17 +101,17 @@ pub(crate) fn choose(requested: IoEngine) -> Result<EngineChoice, Error> {
         IoEngine::Epoll => Ok(EngineChoice::requested("epoll")),
         IoEngine::Ring => ring::probe()
             .map(|()| EngineChoice::requested("ring"))
-            .map_err(Error::Ring),
+            .map_err(Error::RingUnavailable),
         IoEngine::Auto => Ok(match ring::probe() {
             Ok(()) => EngineChoice {
                 name: "ring",
                 reason: "io_uring works here".to_owned(),
-                replaceable: true,
+                is_replaceable: true,
             },
             Err(unavailable) => EngineChoice {
                 name: "epoll",
                 reason: unavailable.to_string(),
-                replaceable: false,
+                is_replaceable: false,
             },
         }),
     }

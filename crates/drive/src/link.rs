@@ -1,11 +1,13 @@
 //! One connection: its socket, its login, its bytes, and its end.
 //!
-//! In: events of its socket. Out: whether it is up, or the failure of each route. Must never: block;
-//! the result of anything that takes time arrives as an event.
+//! In: events of the socket. Out: whether the connection is up, or the failure of each route. Must never:
+//! block; the result of anything that takes time arrives as an event.
 
 use crate::clock::Clock;
 use crate::io::{Io, Slot};
-use prony_server::control::{AfterFailure, Cause, Failure, Route, mismatch, routes_to_endpoint};
+use prony_server::control::{
+    AfterFailure, ConnectFailure, FailureCause, Route, mismatch, routes_to_endpoint,
+};
 use prony_server::{SessionAttrs, Target};
 use prony_wire::login::LoginProgress;
 use prony_wire::{Channel, PendingLogin, Session, SessionFlags, describe_tls_error};
@@ -16,7 +18,8 @@ use std::time::Duration;
 /// The routes to a server, shared by all links to it.
 #[derive(Debug)]
 pub struct Routes {
-    endpoints: Vec<Vec<Route>>,
+    /// The routes to each endpoint, in the order in which they are tried.
+    by_endpoint: Vec<Vec<Route>>,
     session: SessionAttrs,
     /// Time limit of one attempt.
     timeout: Duration,
@@ -27,7 +30,7 @@ impl Routes {
     pub fn new(target: &Target) -> Self {
         let endpoints = target.endpoints.iter();
         Routes {
-            endpoints: endpoints
+            by_endpoint: endpoints
                 .map(|endpoint| routes_to_endpoint(target, endpoint))
                 .collect(),
             session: target.session_attrs(),
@@ -60,16 +63,18 @@ pub enum LinkStep {
     /// The server's queue of new connections is full at the moment.
     TryLater,
     /// Every route failed: the failures, one for each attempt.
-    Failed(Vec<Failure>),
+    Failed(Vec<ConnectFailure>),
 }
 
 /// One connection.
 pub struct Link {
     phase: Phase,
     channel: Channel,
-    endpoint: u16,
-    attempt: u16,
-    failures: Vec<Failure>,
+    /// The index of the endpoint that is being tried.
+    endpoint_index: u16,
+    /// The index of the route to that endpoint.
+    route_index: u16,
+    failures: Vec<ConnectFailure>,
 }
 
 /// Buffers that the links of a worker share.
@@ -77,7 +82,9 @@ pub struct Link {
 pub struct ScratchBuffers {
     /// Bytes from a socket that TLS has yet to decrypt.
     pub from_socket: Vec<u8>,
+    /// Bytes to send: a login's message or encrypted data.
     to_socket: Vec<u8>,
+    /// Decrypted bytes.
     plain: Vec<u8>,
 }
 
@@ -87,36 +94,36 @@ impl Link {
         Link {
             phase: Phase::Down,
             channel: Channel::Plain,
-            endpoint: 0,
-            attempt: 0,
+            endpoint_index: 0,
+            route_index: 0,
             failures: Vec::new(),
         }
     }
 
-    /// Whether it is up.
+    /// Whether the connection is up.
     pub fn is_up(&self) -> bool {
         matches!(self.phase, Phase::Up)
     }
 
-    /// Whether it is neither up nor connecting.
+    /// Whether the connection is neither up nor being opened.
     pub fn is_down(&self) -> bool {
         matches!(self.phase, Phase::Down)
     }
 
-    /// Whether an attempt has just begun.
+    /// Whether the socket is being connected, before the login.
     pub fn is_opening(&self) -> bool {
         matches!(self.phase, Phase::Opening)
     }
 
-    /// Version and cipher of its TLS.
+    /// Version and cipher of the connection's TLS, if it uses TLS.
     pub fn tls(&self) -> Option<String> {
         self.channel.description()
     }
 
     /// Starts connecting with the first endpoint.
     pub fn begin(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
-        self.endpoint = 0;
-        self.attempt = 0;
+        self.endpoint_index = 0;
+        self.route_index = 0;
         self.failures.clear();
         self.open(io, slot, routes)
     }
@@ -133,7 +140,7 @@ impl Link {
     }
 
     /// Continues after the socket is connected.
-    pub fn opened(
+    pub fn on_socket_connected(
         &mut self,
         io: &mut impl Io,
         slot: Slot,
@@ -152,12 +159,12 @@ impl Link {
                 }
                 LinkStep::Waiting
             }
-            Err(error) => self.try_next_route(io, slot, routes, Cause::Login(error)),
+            Err(error) => self.try_next_route(io, slot, routes, FailureCause::Login(error)),
         }
     }
 
     /// Feeds bytes to the login.
-    pub fn log_in(
+    pub fn feed_login(
         &mut self,
         bytes: &[u8],
         io: &mut impl Io,
@@ -177,19 +184,24 @@ impl Link {
             Ok(LoginProgress::More) => LinkStep::Waiting,
             Ok(LoginProgress::Done(session, channel)) => {
                 if let Some(reason) = session_mismatch(&session, routes.session) {
-                    return self.try_next_route(io, slot, routes, Cause::Session(reason));
+                    return self.try_next_route(
+                        io,
+                        slot,
+                        routes,
+                        FailureCause::SessionMismatch(reason),
+                    );
                 }
                 self.channel = channel;
                 self.phase = Phase::Up;
                 self.failures = Vec::new();
                 LinkStep::Up(session.flags, session.trailing_bytes)
             }
-            Err(error) => self.try_next_route(io, slot, routes, Cause::Login(error)),
+            Err(error) => self.try_next_route(io, slot, routes, FailureCause::Login(error)),
         }
     }
 
     /// Handles a socket that is closed while the link is connecting.
-    pub fn failed(
+    pub fn on_socket_closed(
         &mut self,
         io: &mut impl Io,
         slot: Slot,
@@ -202,18 +214,18 @@ impl Link {
             return LinkStep::TryLater;
         }
         let cause = match errno {
-            0 => Cause::Closed,
-            errno => Cause::Io(io::Error::from_raw_os_error(errno)),
+            0 => FailureCause::Closed,
+            errno => FailureCause::Io(io::Error::from_raw_os_error(errno)),
         };
         self.try_next_route(io, slot, routes, cause)
     }
 
     /// Handles an attempt that took too long.
-    pub fn timed_out(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
-        self.try_next_route(io, slot, routes, Cause::Timeout)
+    pub fn on_timeout(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
+        self.try_next_route(io, slot, routes, FailureCause::Timeout)
     }
 
-    /// Passes the bytes that arrived on a link that is up to `take`, decrypted if the link uses TLS.
+    /// Passes the bytes that arrived on a link that is up to `consume`, decrypted if the link uses TLS.
     ///
     /// # Errors
     /// Why the connection can no longer be used.
@@ -223,7 +235,7 @@ impl Link {
         io: &mut impl Io,
         slot: Slot,
         scratch: &mut ScratchBuffers,
-        take: impl FnOnce(&[u8]) -> T,
+        consume: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, String> {
         scratch.plain.clear();
         scratch.to_socket.clear();
@@ -235,24 +247,24 @@ impl Link {
             io.send(slot, to_socket, false);
         }
         received.map_err(|error| format!("SSL error: {}", describe_tls_error(&error)))?;
-        Ok(take(plain))
+        Ok(consume(plain))
     }
 
-    /// Sends a request.
+    /// Sends a request; `request_timestamp`: request the time of its departure.
     pub fn send(
         &mut self,
         bytes: &[u8],
-        timestamp: bool,
+        request_timestamp: bool,
         io: &mut impl Io,
         slot: Slot,
         scratch: &mut ScratchBuffers,
     ) {
         if self.channel.is_plain() {
-            return io.send(slot, bytes, timestamp);
+            return io.send(slot, bytes, request_timestamp);
         }
         scratch.to_socket.clear();
         self.channel.send(bytes, &mut scratch.to_socket);
-        io.send(slot, &scratch.to_socket, timestamp);
+        io.send(slot, &scratch.to_socket, request_timestamp);
     }
 
     /// Whether bytes pass unchanged, so that [`Link::receive`] may be skipped.
@@ -261,7 +273,7 @@ impl Link {
     }
 
     fn route<'a>(&self, routes: &'a Routes) -> &'a Route {
-        &routes.endpoints[usize::from(self.endpoint)][usize::from(self.attempt)]
+        &routes.by_endpoint[usize::from(self.endpoint_index)][usize::from(self.route_index)]
     }
 
     fn open(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
@@ -269,7 +281,7 @@ impl Link {
         let route = self.route(routes);
         match io.open(slot, &route.endpoint.address, &route.tcp) {
             Ok(()) => LinkStep::Waiting,
-            Err(error) => self.try_next_route(io, slot, routes, Cause::Io(error)),
+            Err(error) => self.try_next_route(io, slot, routes, FailureCause::Io(error)),
         }
     }
 
@@ -279,27 +291,27 @@ impl Link {
         io: &mut impl Io,
         slot: Slot,
         routes: &Routes,
-        cause: Cause,
+        cause: FailureCause,
     ) -> LinkStep {
         let route = self.route(routes);
         let over_tls = match &self.phase {
             Phase::LoggingIn(log_in) => log_in.over_tls(),
             _ => false,
         };
-        let next = route.after_failure(over_tls, &cause);
-        self.failures.push(Failure {
+        let next_attempt = route.after_failure(over_tls, &cause);
+        self.failures.push(ConnectFailure {
             endpoint: Box::new(route.endpoint.clone()),
             cause,
         });
         self.close(io, slot, &[]);
-        let more_attempts =
-            usize::from(self.attempt) + 1 < routes.endpoints[usize::from(self.endpoint)].len();
-        let more_endpoints = usize::from(self.endpoint) + 1 < routes.endpoints.len();
-        match next {
-            AfterFailure::NextRoute if more_attempts => self.attempt += 1,
+        let more_routes = usize::from(self.route_index) + 1
+            < routes.by_endpoint[usize::from(self.endpoint_index)].len();
+        let more_endpoints = usize::from(self.endpoint_index) + 1 < routes.by_endpoint.len();
+        match next_attempt {
+            AfterFailure::NextRoute if more_routes => self.route_index += 1,
             AfterFailure::NextEndpoint if more_endpoints => {
-                self.endpoint += 1;
-                self.attempt = 0;
+                self.endpoint_index += 1;
+                self.route_index = 0;
             }
             _ => return LinkStep::Failed(std::mem::take(&mut self.failures)),
         }

@@ -7,15 +7,16 @@ use prony_plan::{Arrival, SplitMix};
 
 /// Maximum number of starts generated one by one in a call. At an extreme rate, generating all due starts
 /// would take so long that as many would become due meanwhile.
-const MAX_STEPS: u64 = 200_000;
+const MAX_GENERATED_STARTS: u64 = 200_000;
 
 /// The scheduled starts of one worker.
 #[derive(Debug)]
 pub struct StartSchedule {
-    next: Cursor,
+    /// The position of the next start that is not taken.
+    cursor: Cursor,
     /// Number of starts taken.
     taken: u64,
-    /// The position up to which [`StartSchedule::waiting`] has counted starts, and their number.
+    /// The position up to which [`StartSchedule::count_waiting`] has counted starts, and their number.
     counted_to: Cursor,
     counted: u64,
 }
@@ -33,19 +34,19 @@ impl StartSchedule {
     /// Schedules `rate_tps` starts per second from `start_ns` on. `phase`, 0 to 1, is the position of the
     /// first even start in the first gap, so that the starts of a run's workers alternate.
     pub fn new(start_ns: u64, rate_tps: f64, arrival: Arrival, phase: f64, seed: u64) -> Self {
-        let mut next = Cursor {
+        let mut cursor = Cursor {
             next_ns: start_ns as f64,
             gap_ns: 1e9 / rate_tps,
             arrival,
             random: SplitMix::new(seed),
         };
-        next.next_ns += match arrival {
-            Arrival::Even => phase * next.gap_ns,
-            Arrival::Poisson => next.gap(),
+        cursor.next_ns += match arrival {
+            Arrival::Even => phase * cursor.gap_ns,
+            Arrival::Poisson => cursor.gap(),
         };
         StartSchedule {
-            counted_to: next.clone(),
-            next,
+            counted_to: cursor.clone(),
+            cursor,
             taken: 0,
             counted: 0,
         }
@@ -53,27 +54,27 @@ impl StartSchedule {
 
     /// The next start that is not taken, nanoseconds.
     pub fn next_ns(&self) -> u64 {
-        self.next.next_ns as u64
+        self.cursor.next_ns as u64
     }
 
     /// Takes the next start.
-    pub fn take(&mut self) -> u64 {
+    pub fn take_next(&mut self) -> u64 {
         self.taken += 1;
-        self.next.take()
+        self.cursor.take_next()
     }
 
     /// Takes all starts that are due by `until_ns`; returns their number.
     pub fn take_until(&mut self, until_ns: u64) -> u64 {
-        let count = self.next.take_until(until_ns);
+        let count = self.cursor.take_until(until_ns);
         self.taken += count;
         count
     }
 
     /// Number of starts that are due by `now_ns` and not taken. Costs a step for each start since the last
-    /// call, at most [`MAX_STEPS`].
-    pub fn waiting(&mut self, now_ns: u64) -> u64 {
+    /// call, at most [`MAX_GENERATED_STARTS`].
+    pub fn count_waiting(&mut self, now_ns: u64) -> u64 {
         if self.counted < self.taken {
-            (self.counted_to, self.counted) = (self.next.clone(), self.taken);
+            (self.counted_to, self.counted) = (self.cursor.clone(), self.taken);
         }
         self.counted += self.counted_to.take_until(now_ns);
         self.counted - self.taken
@@ -81,33 +82,33 @@ impl StartSchedule {
 }
 
 impl Cursor {
-    fn take(&mut self) -> u64 {
+    fn take_next(&mut self) -> u64 {
         let start_ns = self.next_ns as u64;
         self.next_ns += self.gap();
         start_ns
     }
 
-    /// Takes the starts due by `until_ns`. Beyond [`MAX_STEPS`] starts, uses the expected number
+    /// Takes the starts due by `until_ns`. Beyond [`MAX_GENERATED_STARTS`] starts, uses the expected number
     /// of further starts.
     fn take_until(&mut self, until_ns: u64) -> u64 {
-        for count in 0..MAX_STEPS {
+        for count in 0..MAX_GENERATED_STARTS {
             if self.next_ns as u64 > until_ns {
                 return count;
             }
-            self.take();
+            self.take_next();
         }
         // Starts are counted in whole nanoseconds.
         let end_ns = (until_ns + 1) as f64;
         let remaining = ((end_ns - self.next_ns) / self.gap_ns).ceil().max(0.0);
         if remaining == 0.0 {
-            return MAX_STEPS;
+            return MAX_GENERATED_STARTS;
         }
         self.next_ns = match self.arrival {
             Arrival::Even => self.next_ns + remaining * self.gap_ns,
             // In a Poisson process, the time until the next start does not depend on the last one.
             Arrival::Poisson => end_ns + self.gap(),
         };
-        MAX_STEPS + remaining as u64
+        MAX_GENERATED_STARTS + remaining as u64
     }
 
     fn gap(&mut self) -> f64 {
@@ -126,33 +127,35 @@ mod tests {
     fn even_starts_of_two_workers_alternate() {
         let mut a = StartSchedule::new(1000, 1000.0, Arrival::Even, 0.0, 1);
         let mut b = StartSchedule::new(1000, 1000.0, Arrival::Even, 0.5, 2);
-        let starts_ns: Vec<u64> = (0..3).flat_map(|_| [a.take(), b.take()]).collect();
+        let starts_ns: Vec<u64> = (0..3)
+            .flat_map(|_| [a.take_next(), b.take_next()])
+            .collect();
         let expected = [0, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000];
         assert_eq!(starts_ns, expected.map(|ns| ns + 1000));
     }
 
     #[test]
-    fn waiting_counts_starts_that_are_due_and_not_taken() {
+    fn starts_that_are_due_and_not_taken_are_counted_as_waiting() {
         for arrival in [Arrival::Even, Arrival::Poisson] {
             let mut schedule = StartSchedule::new(0, 1000.0, arrival, 0.5, 3);
             let mut reference = StartSchedule::new(0, 1000.0, arrival, 0.5, 3);
             let take_due = |reference: &mut StartSchedule, now_ns| {
                 let due = std::iter::from_fn(|| {
-                    (reference.next_ns() <= now_ns).then(|| reference.take())
+                    (reference.next_ns() <= now_ns).then(|| reference.take_next())
                 });
                 due.count() as u64
             };
-            let first = take_due(&mut reference, 100_000_000);
-            assert!(first > 50);
-            assert_eq!(schedule.waiting(100_000_000), first);
-            for _ in 0..first {
-                schedule.take();
+            let due_count = take_due(&mut reference, 100_000_000);
+            assert!(due_count > 50);
+            assert_eq!(schedule.count_waiting(100_000_000), due_count);
+            for _ in 0..due_count {
+                schedule.take_next();
             }
-            assert_eq!(schedule.waiting(100_000_000), 0);
-            let more = take_due(&mut reference, 300_000_000);
-            schedule.take();
-            assert_eq!(schedule.waiting(300_000_000), more - 1);
-            assert_eq!(schedule.waiting(300_000_000), more - 1);
+            assert_eq!(schedule.count_waiting(100_000_000), 0);
+            let later_due_count = take_due(&mut reference, 300_000_000);
+            schedule.take_next();
+            assert_eq!(schedule.count_waiting(300_000_000), later_due_count - 1);
+            assert_eq!(schedule.count_waiting(300_000_000), later_due_count - 1);
         }
     }
 
@@ -163,11 +166,11 @@ mod tests {
             let (rate_tps, until_ns) = (1e9, 36_000_000_000_000);
             let mut schedule = StartSchedule::new(0, rate_tps, arrival, 0.5, 3);
             let is_close = |count: u64| (count as f64 / until_ns as f64 - 1.0).abs() < 1e-3;
-            let waiting = schedule.waiting(until_ns);
+            let waiting = schedule.count_waiting(until_ns);
             assert!(is_close(waiting), "{waiting}");
-            assert_eq!(schedule.waiting(until_ns), waiting);
-            schedule.take();
-            assert_eq!(schedule.waiting(until_ns), waiting - 1);
+            assert_eq!(schedule.count_waiting(until_ns), waiting);
+            schedule.take_next();
+            assert_eq!(schedule.count_waiting(until_ns), waiting - 1);
             let count = schedule.take_until(until_ns);
             assert!(is_close(count), "{count}");
             assert!(schedule.next_ns() > until_ns || arrival == Arrival::Even);
@@ -178,18 +181,18 @@ mod tests {
     #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
         let mut schedule = StartSchedule::new(0, 1000.0, Arrival::Poisson, 0.0, 7);
-        let mut last = 0;
-        let gaps: Vec<f64> = (0..100_000)
+        let mut previous_ns = 0;
+        let gaps_ms: Vec<f64> = (0..100_000)
             .map(|_| {
-                let next = schedule.take();
-                let gap = (next - last) as f64 / 1e6;
-                last = next;
-                gap
+                let start_ns = schedule.take_next();
+                let gap_ms = (start_ns - previous_ns) as f64 / 1e6;
+                previous_ns = start_ns;
+                gap_ms
             })
             .collect();
-        let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-        let squares = gaps.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>();
-        let deviation = (squares / gaps.len() as f64).sqrt();
+        let mean = gaps_ms.iter().sum::<f64>() / gaps_ms.len() as f64;
+        let squares = gaps_ms.iter().map(|g| (g - mean) * (g - mean)).sum::<f64>();
+        let deviation = (squares / gaps_ms.len() as f64).sqrt();
         assert!((mean - 1.0).abs() < 0.02, "{mean}");
         assert!((deviation - 1.0).abs() < 0.03, "{deviation}");
     }

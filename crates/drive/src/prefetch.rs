@@ -10,17 +10,17 @@ const LINE_BYTES: usize = 64;
 /// Prefetches a whole value into the first cache. Does nothing on CPUs without a known instruction for
 /// it.
 pub fn prefetch<T: ?Sized>(value: &T) {
-    let at = std::ptr::from_ref(value).cast::<i8>();
+    let address = std::ptr::from_ref(value).cast::<i8>();
     for offset in (0..size_of_val(value)).step_by(LINE_BYTES) {
-        fetch(at.wrapping_add(offset));
+        fetch(address.wrapping_add(offset));
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-fn fetch(at: *const i8) {
+fn fetch(address: *const i8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: it has no effect that a program can observe, and any address is allowed.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(at) };
+    // SAFETY: the instruction has no effect that a program can observe, and allows any address.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -5,7 +5,7 @@
 
 use crate::error::ConnectError;
 use crate::io::{Io, IoEvent};
-use crate::worker::{WAIT_MAX_NS, Worker};
+use crate::worker::{LOOP_WAIT_MAX_NS, Worker};
 use prony_session::UserPhase;
 use std::io;
 use std::sync::atomic::Ordering;
@@ -31,12 +31,12 @@ impl StartGate {
     }
 
     /// Records that a user ended before the load.
-    pub(crate) fn user_failed(&mut self, reason: String) {
+    pub(crate) fn record_user_failure(&mut self, reason: String) {
         self.not_ready_reason.get_or_insert(reason);
     }
 
     /// Takes the reason why a user did not get ready.
-    fn take_reason(&mut self) -> String {
+    fn take_not_ready_reason(&mut self) -> String {
         let reason = self.not_ready_reason.take();
         reason.unwrap_or_else(|| "it had nothing to do".to_owned())
     }
@@ -47,31 +47,33 @@ impl<I: Io> Worker<'_, I> {
     ///
     /// # Errors
     /// A user ended before the gate, the run was interrupted, or the engine failed.
-    pub fn prologue(&mut self) -> Result<(), ConnectError> {
+    pub fn run_prologue(&mut self) -> Result<(), ConnectError> {
         if !self.assignment.program.has_prologue() {
             return Ok(());
         }
         self.create_users();
         for slot in self.clients.user_slots() {
-            self.clients[slot].conn.begin(self.clock.now_ns());
+            self.clients[slot].conn.set_noticed_ns(self.clock.now_ns());
             self.resume(slot);
         }
         let mut events = Vec::new();
-        while !self.clients.all_users_await(UserPhase::Gate) {
+        while !self.clients.all_users_await(UserPhase::CommonStart) {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
                 return Err(ConnectError::Interrupted);
             }
             if self.clients.live_users() < self.clients.user_slots().len() {
-                return Err(ConnectError::Unready(self.gate.take_reason()));
+                return Err(ConnectError::UserNotReady(
+                    self.gate.take_not_ready_reason(),
+                ));
             }
-            let deadline_ns = self.clock.now_ns() + WAIT_MAX_NS;
+            let deadline_ns = self.clock.now_ns() + LOOP_WAIT_MAX_NS;
             self.io
                 .submit_and_wait(deadline_ns.min(self.timers.next_ns()), &mut events)?;
             for event in events.drain(..) {
-                self.handle(event);
+                self.handle_event(event);
             }
-            self.wake();
-            self.begin_queued();
+            self.wake_users();
+            self.open_queued();
             self.time_out_overdue(self.clock.now_ns());
         }
         // Queries counted so far go into the first interval.
@@ -87,13 +89,13 @@ impl<I: Io> Worker<'_, I> {
                 return Ok(());
             }
             self.time_out_overdue(now_ns);
-            let deadline_ns = (now_ns + WAIT_MAX_NS).min(self.timing.start_ns);
+            let deadline_ns = (now_ns + LOOP_WAIT_MAX_NS).min(self.timing.start_ns);
             self.io
                 .submit_and_wait(deadline_ns.min(self.timers.next_ns()), events)?;
             for event in events.drain(..) {
-                self.handle(event);
+                self.handle_event(event);
             }
-            self.wake();
+            self.wake_users();
         }
     }
 }

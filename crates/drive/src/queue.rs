@@ -14,10 +14,10 @@ use std::collections::VecDeque;
 /// A scheduled start that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GrantedStart {
-    /// When it was due.
+    /// When the start was due.
     pub(crate) scheduled_ns: u64,
-    /// When it was taken.
-    pub(crate) now_ns: u64,
+    /// When the start was granted.
+    pub(crate) granted_ns: u64,
 }
 
 /// Users that wait for a scheduled start, first come first served.
@@ -76,7 +76,7 @@ fn take_due(timing: &mut Timing, clock: &Clock) -> Option<GrantedStart> {
     let scheduled_ns = timing.take_due_start(now_ns)?;
     Some(GrantedStart {
         scheduled_ns,
-        now_ns,
+        granted_ns: now_ns,
     })
 }
 
@@ -84,18 +84,20 @@ impl<I: Io> Worker<'_, I> {
     /// Closes the current interval if it has ended by `now_ns`, and adds the users' counts so far to it.
     /// Returns whether a finished interval is available.
     #[inline]
-    pub(crate) fn rotate(&mut self, now_ns: u64) -> bool {
-        if self.timing.recorder.is_past(now_ns) {
-            self.timing.recorder.count(&self.context.take_queries());
+    pub(crate) fn rotate_interval(&mut self, now_ns: u64) -> bool {
+        if self.timing.recorder.is_outside_current(now_ns) {
+            self.timing
+                .recorder
+                .count_queries(&self.context.take_queries());
             if let Some(schedule) = &mut self.timing.schedule {
-                let waiting = schedule.waiting(now_ns);
+                let waiting = schedule.count_waiting(now_ns);
                 let in_progress = self
                     .clients
                     .iter()
                     .filter(|client| client.conn.is_in_transaction());
                 self.timing
                     .recorder
-                    .set_queue(waiting, in_progress.count() as u32);
+                    .set_waiting_and_in_progress(waiting, in_progress.count() as u32);
             }
         }
         self.timing.recorder.rotate(now_ns)
@@ -108,11 +110,11 @@ impl<I: Io> Worker<'_, I> {
             return false;
         };
         let now_ns = self.clock.now_ns();
-        let waiting = schedule.waiting(now_ns);
+        let waiting = schedule.count_waiting(now_ns);
         if waiting <= queue_max || self.context.is_stopped() {
             return false;
         }
-        self.reports.event(RunEvent {
+        self.reports.deliver_event(RunEvent {
             from_ns: now_ns,
             until_ns: None,
             kind: RunEventKind::QueueFull,

@@ -21,9 +21,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Time between the last connection and the common start, in which the start signal reaches all threads, and the
-/// observer prints what precedes the users' own output. 2 ms were too few on a busy machine.
-const START_AFTER_NS: u64 = 5_000_000;
+/// Time between the last connection and the common start, in which the start signal reaches all threads, and
+/// the observer prints what precedes the users' own output. 2 ms were too few on a busy machine.
+const START_DELAY_NS: u64 = 5_000_000;
 
 /// A slice of a run whose connections are up and whose users are ready.
 pub struct ReadySlice<'a> {
@@ -35,18 +35,18 @@ pub struct ReadySlice<'a> {
     connect_s: f64,
     shape: Shape,
     /// When all users were ready, on the workers' clock.
-    now_ns: u64,
+    ready_ns: u64,
 }
 
 impl ReadySlice<'_> {
     /// Starts the load as soon as all threads have the start time, and drives it to its end.
     pub fn start(self, observer: &mut dyn Observer) -> DriveResult {
         let now_ns = match self.choice.name {
-            // The simulated clock belongs to its worker.
-            "sim" => self.now_ns,
+            // The simulated clock belongs to the worker: it cannot be read here.
+            "sim" => self.ready_ns,
             _ => Clock::System.now_ns(),
         };
-        self.start_at(now_ns + START_AFTER_NS, observer)
+        self.start_at(now_ns + START_DELAY_NS, observer)
     }
 
     /// Starts the load at this time of the run's clock (`CLOCK_MONOTONIC`), and drives it to its end.
@@ -58,25 +58,25 @@ impl ReadySlice<'_> {
             network: self.network,
             tls: self.tls,
             connect_s: self.connect_s,
-            schedule: schedule(self.coordinator.job.plan, start_ns),
+            schedule: run_schedule(self.coordinator.job.plan, start_ns),
             shape: self.shape,
         };
-        let give_back = self.start_senders.into_iter().map(|start_sender| {
-            let (give_back, spares) = channel();
+        let spare_senders = self.start_senders.into_iter().map(|start_sender| {
+            let (spare_sender, spare_intervals) = channel();
             let _ = start_sender.send(StartSignal {
                 schedule: start.schedule,
                 shape: start.shape,
-                spares,
+                spare_intervals,
             });
-            give_back
+            spare_sender
         });
-        let give_back: Vec<_> = give_back.collect();
+        let spare_senders: Vec<_> = spare_senders.collect();
         observer.started(&start);
-        self.coordinator.collect(start, &give_back, observer)
+        self.coordinator.collect(start, &spare_senders, observer)
     }
 }
 
-/// Starts the threads of a slice, waits until all are ready, and calls `with`. Returns once all
+/// Starts the threads of a slice, waits until all are ready, and calls `drive_slice`. Returns once all
 /// threads have ended.
 pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     job: &DriveJob,
@@ -84,12 +84,12 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     routes: &[Routes],
     choice: EngineChoice,
     create: impl Fn(&str, usize) -> io::Result<AnyIo<S>> + Sync,
-    with: impl FnOnce(ReadySlice<'_>) -> R,
+    drive_slice: impl FnOnce(ReadySlice<'_>) -> R,
 ) -> Result<R, Error> {
     let halt = AtomicBool::new(false);
-    let (network, parts) = network(job);
-    let shape = shape(job, parts || choice.name == "sim");
-    let budget = slice.budget(job.plan);
+    let (network, has_timestamps) = network(job);
+    let shape = shape(job, has_timestamps || choice.name == "sim");
+    let budget = slice.start_budget(job.plan);
     let (sender, messages) = channel();
     std::thread::scope(|scope| {
         let (mut engine_senders, mut start_senders) = (Vec::new(), Vec::new());
@@ -98,7 +98,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
                 index: index as usize,
                 worker,
                 workers: slice.all_workers,
-                clients: slice.clients_of(index),
+                clients: slice.clients_of_thread(index),
                 budget: budget.clone(),
             };
             let (engine_sender, engine_receiver) = channel();
@@ -121,7 +121,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
             // The threads already started end when the other ends of their channels are dropped.
             thread
                 .spawn_scoped(scope, body)
-                .map_err(|source| Error::Threads {
+                .map_err(|source| Error::ThreadStart {
                     started: engine_senders.len() as u32 - 1,
                     requested: slice.threads(),
                     source,
@@ -142,19 +142,19 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
         for engine_sender in engine_senders {
             let _ = engine_sender.send(choice.name);
         }
-        let begun_ns = Clock::System.now_ns();
+        let connect_start_ns = Clock::System.now_ns();
         let (tls, ready_ns) = coordinator.wait_for_connections()?;
         // Without a prologue the load begins at zero of the simulated clock.
-        let now_ns = u64::from(job.program.has_prologue()) * ready_ns;
-        Ok(with(ReadySlice {
+        let ready_ns = u64::from(job.program.has_prologue()) * ready_ns;
+        Ok(drive_slice(ReadySlice {
             coordinator,
             start_senders,
             choice,
             network,
             tls,
-            connect_s: Clock::System.now_ns().saturating_sub(begun_ns) as f64 / 1e9,
+            connect_s: Clock::System.now_ns().saturating_sub(connect_start_ns) as f64 / 1e9,
             shape,
-            now_ns,
+            ready_ns,
         }))
     })
 }
@@ -185,8 +185,8 @@ impl WorkerThread<'_> {
         } = *self;
         let body = || {
             let create = |name: &str| create(name, share.clients.len());
-            let tried = |created| drop(sender.send(WorkerMessage::EngineCreated(created)));
-            match choice.create_engine(create, tried, engine_receiver)? {
+            let report_created = |created| drop(sender.send(WorkerMessage::EngineCreated(created)));
+            match choice.create_engine(create, report_created, engine_receiver)? {
                 Some(AnyIo::Ring(io)) => {
                     run_worker(*io, share, job, routes, halt, sender, start_receiver)
                 }
@@ -207,11 +207,11 @@ impl WorkerThread<'_> {
     }
 }
 
-fn schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
+fn run_schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
     let window_ns = match plan.stop {
         Stop::After(window) => Some(window.as_nanos() as u64),
         // Transactions that have started are measured to their end.
-        Stop::Transactions(_) | Stop::Starts(_) | Stop::Shared { .. } => None,
+        Stop::Transactions(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => None,
     };
     RunSchedule::seconds(start_ns, plan.warmup.as_nanos() as u64, window_ns)
 }

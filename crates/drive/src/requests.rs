@@ -3,8 +3,8 @@
 //! In: the connection record that holds a user's request. Out: requests, timers, links being opened. Must
 //! never: slow down users with a single connection.
 //!
-//! A user has a request on one of its connections at a time. Its own slot is
-//! checked first, then its additional connections.
+//! A user has a request on one of its connections at a time. The user's own connection is checked first, then
+//! its additional ones.
 
 use crate::io::{Io, Slot};
 use crate::timers::TimerEvent;
@@ -34,21 +34,23 @@ impl<I: Io> Worker<'_, I> {
             UserPhase::Start => {
                 let granted = self.waiting.request(slot, &mut self.timing, &self.clock);
                 if let Some(start) = granted {
-                    client.conn.grant_start(start.scheduled_ns, start.now_ns);
+                    client
+                        .conn
+                        .grant_start(start.scheduled_ns, start.granted_ns);
                 }
             }
             // `start_users` opens the gate for users that are already waiting there.
-            UserPhase::Gate if self.gate.is_open() => {
+            UserPhase::CommonStart if self.gate.is_open() => {
                 client.conn.mark_ready(client.conn.noticed_ns())
             }
-            UserPhase::Gate => {}
+            UserPhase::CommonStart => {}
             UserPhase::Sleep => self
                 .timers
                 .add(client.conn.wake_ns(), TimerEvent::Wake(slot)),
             UserPhase::Reconnect | UserPhase::Renew => self.renew(slot),
             UserPhase::Close => self.close_connection(slot),
             UserPhase::AddConnection => self.add_connection(slot),
-            UserPhase::Busy | UserPhase::Idle | UserPhase::Ready | UserPhase::Dead => {
+            UserPhase::Busy | UserPhase::Idle | UserPhase::Ready | UserPhase::Unusable => {
                 return Err(UserExit::Failed(
                     "its program awaits something that the loop cannot complete".to_owned(),
                 ));
@@ -71,8 +73,11 @@ impl<I: Io> Worker<'_, I> {
         let Some(slot) = owner.extra_slots.iter().find(has_request) else {
             return user_slot;
         };
-        // It could send from the moment when its user was resumed, whichever connection the user waited for.
-        self.clients[*slot].conn.begin(owner.conn.noticed_ns());
+        // The user could send on this connection from the moment it was resumed, whichever connection it had
+        // waited for.
+        self.clients[*slot]
+            .conn
+            .set_noticed_ns(owner.conn.noticed_ns());
         *slot
     }
 
@@ -85,7 +90,7 @@ impl<I: Io> Worker<'_, I> {
             return;
         }
         let (user_slot, owner) = (client.user_slot, &self.clients[client.user_slot].conn);
-        owner.begin(client.conn.noticed_ns());
+        owner.set_noticed_ns(client.conn.noticed_ns());
         client.conn.transfer_to(owner);
         self.resume(user_slot)
     }
@@ -93,9 +98,9 @@ impl<I: Io> Worker<'_, I> {
     /// Creates an additional connection, which is down.
     fn add_connection(&mut self, user_slot: Slot) {
         let slot = self.io.add_slot();
-        let conn = (self.assignment.conn)();
-        let added = self.clients.add_connection(conn, user_slot);
-        debug_assert_eq!(slot, added);
+        let conn = (self.assignment.new_conn)();
+        let added_slot = self.clients.add_connection(conn, user_slot);
+        debug_assert_eq!(slot, added_slot);
         self.attempts.add_slot();
         let conn = Rc::clone(&self.clients[slot].conn);
         self.context.provide_connection(conn);
@@ -109,14 +114,14 @@ impl<I: Io> Worker<'_, I> {
     fn close_connection(&mut self, slot: Slot) {
         let client = &mut self.clients[slot];
         if client.link.is_up() {
-            self.connections.closed();
+            self.connections.record_closed();
         }
         client.close(&mut self.io, slot);
         client.conn.mark_closed();
         client.closed_by_user = true;
         self.attempts.clear_deadline(slot);
         client.conn.mark_ready(client.conn.noticed_ns());
-        // The connection no longer counts as missing.
+        // If the connection was lost, it no longer prolongs the outage.
         self.on_connection_restored(slot);
     }
 }

@@ -13,7 +13,7 @@ use crate::run_event::RunEvent;
 use crate::slice::RunSlice;
 use prony_measure::{CollectedFigures, IntervalRow, RunSchedule, Sample, Shape};
 use prony_plan::{DrivePlan, Pace};
-use prony_server::control::Failure;
+use prony_server::control::ConnectFailure;
 use prony_server::{Address, Target};
 use prony_session::Program;
 use std::ops::Range;
@@ -47,7 +47,7 @@ pub struct DriveJob<'a> {
 }
 
 /// Called with the reasons why a connection was refused, one for each route that was tried.
-pub type OnConnectRefused<'a> = &'a (dyn Fn(&[Failure]) + Sync);
+pub type OnConnectRefused<'a> = &'a (dyn Fn(&[ConnectFailure]) + Sync);
 
 /// Receives a worker's samples as they occur, on the worker's thread.
 pub trait Tap {
@@ -64,11 +64,11 @@ pub trait Observer {
     /// All connections are up; the load starts.
     fn started(&mut self, start: &LoadStart);
     /// A second is complete.
-    fn row(&mut self, row: &IntervalRow, schedule: &RunSchedule);
+    fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule);
     /// The window of a timed run is over, and transactions are still awaited; called once.
     fn draining(&mut self) {}
     /// Why the run must end at once, if it must; checked after each row.
-    fn failure(&mut self) -> Option<String> {
+    fn reason_to_end(&mut self) -> Option<String> {
         None
     }
 }
@@ -117,7 +117,7 @@ pub fn run(job: &DriveJob, observer: &mut dyn Observer) -> Result<DriveResult, E
     })
 }
 
-/// Opens all connections of a slice of a job, lets its users get ready, then calls `with`, which
+/// Opens all connections of a slice of a job, lets its users get ready, then calls `drive_slice`, which
 /// starts the load. Dropping the [`ReadySlice`] closes the connections.
 ///
 /// # Errors
@@ -125,22 +125,29 @@ pub fn run(job: &DriveJob, observer: &mut dyn Observer) -> Result<DriveResult, E
 pub fn connect<R>(
     job: &DriveJob,
     slice: &RunSlice,
-    with: impl FnOnce(ReadySlice<'_>) -> R,
+    drive_slice: impl FnOnce(ReadySlice<'_>) -> R,
 ) -> Result<R, Error> {
-    allow_files(slice)?;
+    ensure_file_limit(slice)?;
     if job.program.opens_connections() {
         // The program does not declare how many it will open.
-        affinity::allow_most_files();
+        affinity::raise_file_limit();
     }
     let choice = io_engine::choose(job.plan.io)?;
-    with_ready_slice(job, slice, &routes(job), choice, io_engine::create, with)
+    with_ready_slice(
+        job,
+        slice,
+        &routes(job),
+        choice,
+        io_engine::create,
+        drive_slice,
+    )
 }
 
-/// Ensures enough open files before any client connects.
-fn allow_files(slice: &RunSlice) -> Result<(), Error> {
+/// Ensures that a slice may open enough files, before any client connects.
+fn ensure_file_limit(slice: &RunSlice) -> Result<(), Error> {
     let (requested, threads) = (slice.clients.len() as u32, slice.threads());
     let needed = u64::from(requested) + THREAD_FILES * u64::from(threads) + PROCESS_FILES;
-    affinity::allow_files(needed).map_err(|limit| Error::Files {
+    affinity::ensure_file_limit(needed).map_err(|limit| Error::FileLimit {
         requested,
         threads,
         needed,
@@ -185,18 +192,18 @@ fn routes(job: &DriveJob) -> Vec<Routes> {
     targets.chain(job.tcp_target).map(Routes::new).collect()
 }
 
-/// The servers of a run.
-pub(crate) fn servers(job: &DriveJob) -> usize {
+/// Number of servers of a run.
+pub(crate) fn server_count(job: &DriveJob) -> usize {
     1 + job.target.additional_targets.len()
 }
 
 /// Index of the route that a client takes; clients are spread evenly over several servers.
-pub(crate) fn route_of(job: &DriveJob, client: u32) -> usize {
-    let servers = servers(job);
-    if client < tcp_sample(job) {
-        return servers;
+pub(crate) fn route_index(job: &DriveJob, client: u32) -> usize {
+    let server_count = server_count(job);
+    if client < tcp_sample_clients(job) {
+        return server_count;
     }
-    client as usize % servers
+    client as usize % server_count
 }
 
 /// How the clients reach the server.
@@ -214,41 +221,41 @@ pub enum Network {
 }
 
 /// Number of clients that use TCP while the others use the unix socket.
-pub(crate) fn tcp_sample(job: &DriveJob) -> u32 {
+pub(crate) fn tcp_sample_clients(job: &DriveJob) -> u32 {
     job.tcp_target.map_or(0, |_| job.plan.tcp_sample)
 }
 
 /// How the clients reach the server, and whether any of their connections has timestamps.
 pub(crate) fn network(job: &DriveJob) -> (Network, bool) {
     let targets = std::iter::once(job.target).chain(&job.target.additional_targets);
-    let unix = targets
+    let all_unix = targets
         .flat_map(|target| &target.endpoints)
         .all(|endpoint| matches!(endpoint.address, Address::Unix(_)));
-    match (unix, tcp_sample(job)) {
+    match (all_unix, tcp_sample_clients(job)) {
         (false, _) => (Network::Tcp, true),
         (true, 0) => (Network::Unix, false),
         (true, clients) => (Network::UnixWithTcpSample { clients }, true),
     }
 }
 
-/// The shape of the recorded figures. `parts`: timestamps split the response time into parts.
-pub(crate) fn shape(job: &DriveJob, parts: bool) -> Shape {
+/// The shape of the recorded figures. `has_parts`: timestamps split the response time into parts.
+pub(crate) fn shape(job: &DriveJob, has_parts: bool) -> Shape {
     Shape {
         kinds: job.program.kinds().len(),
         open_loop: job.plan.pace != Pace::Closed,
-        parts,
-        connect: job.plan.connect_per_transaction,
-        limit_ns: limit_ns(job.plan).unwrap_or(u64::MAX),
+        has_parts,
+        has_connect: job.plan.connect_per_transaction,
+        latency_limit_ns: latency_limit_ns(job.plan).unwrap_or(u64::MAX),
     }
 }
 
 /// The plan's latency limit, nanoseconds.
-pub(crate) fn limit_ns(plan: &DrivePlan) -> Option<u64> {
+pub(crate) fn latency_limit_ns(plan: &DrivePlan) -> Option<u64> {
     plan.latency_limit.map(|limit| limit.as_nanos() as u64)
 }
 
 /// The clients of a thread: contiguous blocks, as even as possible.
-pub fn clients_of(thread: u32, clients: u32, threads: u32) -> Range<u32> {
-    let first = |thread: u32| thread * (clients / threads) + thread.min(clients % threads);
-    first(thread)..first(thread + 1)
+pub fn clients_of_thread(thread: u32, clients: u32, threads: u32) -> Range<u32> {
+    let first_client = |thread: u32| thread * (clients / threads) + thread.min(clients % threads);
+    first_client(thread)..first_client(thread + 1)
 }

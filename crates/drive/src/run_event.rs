@@ -5,23 +5,23 @@ use std::any::Any;
 
 /// Receives a worker's reports during a run.
 pub trait Reports {
-    /// A finished interval.
-    fn interval(&mut self, interval: Box<Interval>);
-    /// An interval that was read and cleared, whose memory can be reused.
-    fn spare(&mut self) -> Option<Box<Interval>> {
+    /// Delivers a finished interval.
+    fn deliver_interval(&mut self, interval: Box<Interval>);
+    /// Takes an interval that was read and cleared, whose memory can be reused.
+    fn take_spare(&mut self) -> Option<Box<Interval>> {
         None
     }
-    /// An event.
-    fn event(&mut self, event: RunEvent);
+    /// Delivers an event.
+    fn deliver_event(&mut self, event: RunEvent);
 }
 
 /// Discards reports: before the load there is nothing to report.
 pub(crate) struct NoReports;
 
 impl Reports for NoReports {
-    fn interval(&mut self, _: Box<Interval>) {}
+    fn deliver_interval(&mut self, _: Box<Interval>) {}
 
-    fn event(&mut self, _: RunEvent) {}
+    fn deliver_event(&mut self, _: RunEvent) {}
 }
 
 /// An event of a run, on the run's clock.
@@ -42,7 +42,7 @@ pub struct RunEvent {
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunEventKind {
-    /// Connections were lost; it lasts until all are back.
+    /// Connections were lost; the event lasts until all are back.
     Outage,
     /// A user's program could not continue.
     UserFailed,

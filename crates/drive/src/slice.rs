@@ -3,7 +3,7 @@
 //! In: a plan, or some of its workers. Out: the clients of each thread, and the slice's share of a shared
 //! number of starts. Must never: change the random numbers that a client or a thread draws in the run.
 
-use crate::run::clients_of;
+use crate::run::clients_of_thread;
 use prony_plan::{DrivePlan, Stop};
 use prony_session::StartBudget;
 use std::ops::Range;
@@ -36,28 +36,28 @@ impl RunSlice {
     /// The slice that some of the run's threads drive.
     pub fn of_workers(plan: &DrivePlan, workers: Range<u32>) -> RunSlice {
         let run = RunSlice::whole(plan);
-        let first = |worker| clients_of(worker, plan.clients, run.all_workers).start;
+        let first_client = |worker| clients_of_thread(worker, plan.clients, run.all_workers).start;
         RunSlice {
-            clients: first(workers.start)..first(workers.end),
+            clients: first_client(workers.start)..first_client(workers.end),
             workers,
             ..run
         }
     }
 
-    /// Number of threads that drive it.
+    /// Number of threads that drive the slice.
     pub fn threads(&self) -> u32 {
         self.workers.len() as u32
     }
 
-    /// The clients of its thread `index`, from 0.
-    pub(crate) fn clients_of(&self, index: u32) -> Range<u32> {
-        let own = clients_of(index, self.clients.len() as u32, self.threads());
-        own.start + self.clients.start..own.end + self.clients.start
+    /// The clients of the slice's thread `index`, from 0.
+    pub(crate) fn clients_of_thread(&self, index: u32) -> Range<u32> {
+        let local = clients_of_thread(index, self.clients.len() as u32, self.threads());
+        local.start + self.clients.start..local.end + self.clients.start
     }
 
-    /// Its share of the starts, if all clients of the plan share a number of starts.
-    pub(crate) fn budget(&self, plan: &DrivePlan) -> Option<Arc<StartBudget>> {
-        let Stop::Shared { transactions, .. } = plan.stop else {
+    /// The slice's share of the starts, if all clients of the plan share a number of starts.
+    pub(crate) fn start_budget(&self, plan: &DrivePlan) -> Option<Arc<StartBudget>> {
+        let Stop::SharedTransactions { transactions, .. } = plan.stop else {
             return None;
         };
         let clients = u128::from(plan.clients.max(1));
@@ -76,7 +76,7 @@ mod tests {
         for (clients, threads) in [(10, 4), (3, 8), (7, 7), (64, 5)] {
             let threads = threads.min(clients);
             for cut in 1..threads {
-                let clients_of_worker = |worker| clients_of(worker, clients, threads);
+                let clients_of_worker = |worker| clients_of_thread(worker, clients, threads);
                 for workers in [0..cut, cut..threads] {
                     let slice = RunSlice {
                         clients: clients_of_worker(workers.start).start
@@ -85,7 +85,10 @@ mod tests {
                         all_workers: threads,
                     };
                     for (index, worker) in workers.enumerate() {
-                        assert_eq!(slice.clients_of(index as u32), clients_of_worker(worker));
+                        assert_eq!(
+                            slice.clients_of_thread(index as u32),
+                            clients_of_worker(worker)
+                        );
                     }
                 }
             }

@@ -13,27 +13,32 @@ use crate::io::Sent;
 use prony_measure::ServiceTimeParts;
 use prony_measure::interval::TimestampCounts;
 
-/// The offset of the timestamps' clock is read again after this time.
-const OFFSET_AGE_NS: u64 = 10_000_000;
-/// A larger change of the offset is a clock step, not the drift of a slewed clock.
-const OFFSET_STEP_NS: u64 = 1_000;
+/// The offset of the timestamps' clock is read again when the last reading is older than this.
+const OFFSET_MAX_AGE_NS: u64 = 10_000_000;
+/// A change of the offset by more than this is a clock step, not the drift of a slewed clock.
+const CLOCK_STEP_MIN_NS: u64 = 1_000;
 /// A transmit timestamp is requested at this interval.
-const CALIBRATE_EVERY_NS: u64 = 1_000_000;
+const TRANSMIT_TIMESTAMP_INTERVAL_NS: u64 = 1_000_000;
 /// Number of connections that request transmit timestamps: the first ones of the worker.
-pub const CALIBRATED_CONNECTIONS: u32 = 4;
+pub const TRANSMIT_TIMESTAMP_CONNECTIONS: u32 = 4;
 /// Factor by which each later transmit timestamp reduces the weight of earlier ones: about the last 200
 /// count.
-const DECAY: f64 = 0.995;
+const SEND_COST_DECAY: f64 = 0.995;
 
-/// Splits service times by kernel timestamps.
+/// Splits service times into parts by the kernel's timestamps.
 #[derive(Debug)]
 pub struct ServiceTimeSplitter {
     clock: Clock,
     offset_ns: i64,
-    read_ns: u64,
+    /// When the offset was read.
+    offset_read_ns: u64,
+    /// Timestamps converted with this offset.
     used_since_reading: u64,
-    calibrated_ns: u64,
+    /// When the last transmit timestamp was requested.
+    requested_ns: u64,
+    /// Weighted sum of the delays between system calls and transmit timestamps.
     delay_sum_ns: f64,
+    /// Weighted sum of the positions of those sends. The quotient of the two sums is the duration of a send.
     position_sum: f64,
 }
 
@@ -42,10 +47,10 @@ impl ServiceTimeSplitter {
     pub fn new(clock: Clock) -> Self {
         ServiceTimeSplitter {
             offset_ns: clock.timestamp_offset_ns(),
-            read_ns: clock.now_ns(),
+            offset_read_ns: clock.now_ns(),
             clock,
             used_since_reading: 0,
-            calibrated_ns: 0,
+            requested_ns: 0,
             delay_sum_ns: 0.0,
             position_sum: 0.0,
         }
@@ -53,40 +58,45 @@ impl ServiceTimeSplitter {
 
     /// Reads the offset again if it is old; call it once per iteration.
     pub fn refresh(&mut self, now_ns: u64, counts: &mut TimestampCounts) {
-        if now_ns.saturating_sub(self.read_ns) < OFFSET_AGE_NS {
+        if now_ns.saturating_sub(self.offset_read_ns) < OFFSET_MAX_AGE_NS {
             return;
         }
         let offset_ns = self.clock.timestamp_offset_ns();
-        if offset_ns.abs_diff(self.offset_ns) > OFFSET_STEP_NS {
+        if offset_ns.abs_diff(self.offset_ns) > CLOCK_STEP_MIN_NS {
             counts.clock_steps += 1;
             counts.doubtful += self.used_since_reading;
         }
         self.offset_ns = offset_ns;
-        self.read_ns = now_ns;
+        self.offset_read_ns = now_ns;
         self.used_since_reading = 0;
     }
 
     /// Whether to request a transmit timestamp for the request that is sent now: once per
-    /// [`CALIBRATE_EVERY_NS`].
+    /// [`TRANSMIT_TIMESTAMP_INTERVAL_NS`].
     pub fn should_request_timestamp(&mut self, now_ns: u64) -> bool {
-        let due = now_ns.saturating_sub(self.calibrated_ns) >= CALIBRATE_EVERY_NS;
-        if due {
-            self.calibrated_ns = now_ns;
+        let is_due = now_ns.saturating_sub(self.requested_ns) >= TRANSMIT_TIMESTAMP_INTERVAL_NS;
+        if is_due {
+            self.requested_ns = now_ns;
         }
-        due
+        is_due
     }
 
     /// Updates the estimated duration of a send from a transmit timestamp.
-    pub fn transmitted(&mut self, sent: Sent, timestamp_ns: u64, counts: &mut TimestampCounts) {
+    pub fn update_send_cost(
+        &mut self,
+        sent: Sent,
+        timestamp_ns: u64,
+        counts: &mut TimestampCounts,
+    ) {
         let delay_ns = self
-            .local_ns(timestamp_ns)
+            .to_run_clock_ns(timestamp_ns)
             .checked_sub_unsigned(sent.before_ns);
         let Some(delay_ns) = delay_ns.filter(|ns| (0..1_000_000_000).contains(ns)) else {
             counts.impossible += 1;
             return;
         };
-        self.delay_sum_ns = self.delay_sum_ns * DECAY + delay_ns as f64;
-        self.position_sum = self.position_sum * DECAY + f64::from(sent.position) + 0.5;
+        self.delay_sum_ns = self.delay_sum_ns * SEND_COST_DECAY + delay_ns as f64;
+        self.position_sum = self.position_sum * SEND_COST_DECAY + f64::from(sent.position) + 0.5;
         counts.transmit_timestamps += 1;
         counts.send_cost_sum_ns += self.send_cost_ns() as u64;
     }
@@ -112,7 +122,7 @@ impl ServiceTimeSplitter {
             counts.missing += 1;
             return None;
         };
-        let arrived_ns = u64::try_from(self.local_ns(timestamp_ns)).unwrap_or(0);
+        let arrived_ns = u64::try_from(self.to_run_clock_ns(timestamp_ns)).unwrap_or(0);
         if arrived_ns < sent.before_ns || arrived_ns > noticed_ns {
             counts.impossible += 1;
             return None;
@@ -130,7 +140,7 @@ impl ServiceTimeSplitter {
         })
     }
 
-    fn local_ns(&self, timestamp_ns: u64) -> i64 {
+    fn to_run_clock_ns(&self, timestamp_ns: u64) -> i64 {
         timestamp_ns as i64 - self.offset_ns
     }
 }
@@ -141,7 +151,7 @@ mod tests {
     use crate::clock::SimTime;
     use std::rc::Rc;
 
-    fn simulated(offset_ns: i64) -> (Rc<SimTime>, ServiceTimeSplitter) {
+    fn simulated_splitter(offset_ns: i64) -> (Rc<SimTime>, ServiceTimeSplitter) {
         let time = Rc::new(SimTime::default());
         time.timestamp_offset_ns.set(offset_ns);
         let splitter = ServiceTimeSplitter::new(Clock::Simulated(time.clone()));
@@ -157,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_parts_add_up_to_the_response_time() {
-        let (_, mut splitter) = simulated(5_000_000);
+        let (_, mut splitter) = simulated_splitter(5_000_000);
         let mut counts = TimestampCounts::default();
         let parts = splitter
             .split(100, sent(400, 0), Some(5_000_900), 1_500, &mut counts)
@@ -170,12 +180,12 @@ mod tests {
     }
 
     #[test]
-    fn the_position_in_the_batch_is_corrected() {
-        let (_, mut splitter) = simulated(0);
+    fn the_time_of_a_send_depends_on_its_position_in_the_batch() {
+        let (_, mut splitter) = simulated_splitter(0);
         let mut counts = TimestampCounts::default();
         for position in [0, 9, 19, 29] {
             let departed_ns = 1_000 + u64::from(position) * 5_000 + 2_500;
-            splitter.transmitted(sent(1_000, position), departed_ns, &mut counts);
+            splitter.update_send_cost(sent(1_000, position), departed_ns, &mut counts);
         }
         assert!((splitter.send_cost_ns() - 5_000.0).abs() < 1.0);
         let parts = splitter
@@ -187,7 +197,7 @@ mod tests {
 
     #[test]
     fn impossible_timestamps_are_discarded_and_counted() {
-        let (_, mut splitter) = simulated(0);
+        let (_, mut splitter) = simulated_splitter(0);
         let mut counts = TimestampCounts::default();
         assert!(
             splitter
@@ -212,15 +222,15 @@ mod tests {
 
     #[test]
     fn a_clock_step_is_counted_and_drift_is_not() {
-        let (time, mut splitter) = simulated(0);
+        let (time, mut splitter) = simulated_splitter(0);
         let mut counts = TimestampCounts::default();
         splitter.split(0, sent(10, 0), Some(15), 20, &mut counts);
         time.timestamp_offset_ns.set(45);
-        splitter.refresh(OFFSET_AGE_NS, &mut counts);
+        splitter.refresh(OFFSET_MAX_AGE_NS, &mut counts);
         assert_eq!(counts.clock_steps, 0, "drift is no step");
         splitter.split(0, sent(10, 0), Some(60), 20, &mut counts);
         time.timestamp_offset_ns.set(3_600_000_000_000);
-        splitter.refresh(2 * OFFSET_AGE_NS, &mut counts);
+        splitter.refresh(2 * OFFSET_MAX_AGE_NS, &mut counts);
         assert_eq!((counts.clock_steps, counts.doubtful), (1, 1));
     }
 }

@@ -9,7 +9,7 @@ use crate::coordinate::WorkerMessage;
 use crate::io::Io;
 use crate::link::Routes;
 use crate::pace;
-use crate::run::{DriveJob, limit_ns, route_of, servers};
+use crate::run::{DriveJob, latency_limit_ns, route_index, server_count};
 use crate::run_event::{Reports, RunEvent};
 use crate::worker::Worker;
 use prony_measure::{Interval, Recorder, RunSchedule, Shape};
@@ -26,17 +26,19 @@ use std::time::Duration;
 pub(crate) struct StartSignal {
     pub schedule: RunSchedule,
     pub shape: Shape,
-    /// Returns intervals that the collecting thread has read and cleared.
-    pub spares: Receiver<Box<Interval>>,
+    /// Delivers intervals that the collecting thread has read and cleared.
+    pub spare_intervals: Receiver<Box<Interval>>,
 }
 
 /// The part of the run that one worker drives.
 pub(crate) struct WorkerShare {
     /// Index of the thread in this process.
     pub index: usize,
-    /// Its number in the whole run.
+    /// Number of the thread in the whole run.
     pub worker: u32,
+    /// Number of threads in the whole run.
     pub workers: u32,
+    /// The clients of the thread.
     pub clients: Range<u32>,
     /// Starts that all workers share.
     pub budget: Option<Arc<StartBudget>>,
@@ -47,23 +49,23 @@ struct CollectorReports<'a> {
     worker: usize,
     sender: &'a Sender<WorkerMessage>,
     /// Intervals that the collecting thread has read and cleared.
-    spares: Receiver<Box<Interval>>,
+    spare_intervals: Receiver<Box<Interval>>,
     scheduling: BatchScheduling,
 }
 
 impl Reports for CollectorReports<'_> {
-    fn interval(&mut self, mut interval: Box<Interval>) {
+    fn deliver_interval(&mut self, mut interval: Box<Interval>) {
         self.scheduling.review(&mut interval.health);
         let _ = self
             .sender
             .send(WorkerMessage::Interval(self.worker, interval));
     }
 
-    fn spare(&mut self) -> Option<Box<Interval>> {
-        self.spares.try_recv().ok()
+    fn take_spare(&mut self) -> Option<Box<Interval>> {
+        self.spare_intervals.try_recv().ok()
     }
 
-    fn event(&mut self, event: RunEvent) {
+    fn deliver_event(&mut self, event: RunEvent) {
         let _ = self.sender.send(WorkerMessage::Event(event));
     }
 }
@@ -80,9 +82,9 @@ pub(crate) fn run_worker<I: Io>(
 ) -> io::Result<()> {
     affinity::use_precise_timers();
     if job.plan.pin {
-        affinity::pin(share.index);
+        affinity::pin_thread(share.index);
     }
-    let mode = job.plan.protocol;
+    let protocol_mode = job.plan.protocol;
     let clients = share.clients.clone();
     let assignment = Assignment {
         program: job.program,
@@ -97,27 +99,27 @@ pub(crate) fn run_worker<I: Io>(
             })
             .collect(),
         routes,
-        servers: servers(job),
-        route_of: clients.map(|client| route_of(job, client)).collect(),
-        conn: &|| Conn::new(job.target.exchange(mode, job.plan.describe)),
+        server_count: server_count(job),
+        route_indexes: clients.map(|client| route_index(job, client)).collect(),
+        new_conn: &|| Conn::new(job.target.exchange(protocol_mode, job.plan.describe)),
         interrupt: halt,
-        tap: job.tap.map(|make| make(share.index)),
+        tap: job.tap.map(|create_tap| create_tap(share.index)),
         on_connect_refused: job.on_connect_refused,
     };
     let context = WorkerContext::new(StartRules {
-        paced: job.plan.pace != Pace::Closed,
+        is_paced: job.plan.pace != Pace::Closed,
         connect_per_transaction: job.plan.connect_per_transaction,
-        transactions: match job.plan.stop {
+        max_transactions: match job.plan.stop {
             Stop::Transactions(count) => count,
-            Stop::After(_) | Stop::Starts(_) | Stop::Shared { .. } => 0,
+            Stop::After(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => 0,
         },
-        latency_limit_ns: limit_ns(job.plan),
-        connect_counts: job.plan.connect_counts,
+        latency_limit_ns: latency_limit_ns(job.plan),
+        includes_connect_time: job.plan.connect_time_counts,
         reconnect: job.plan.reconnect,
     })
     .with_budget(share.budget.clone());
     let mut worker = Worker::new(engine, assignment, context);
-    if let Err(error) = worker.connect().and_then(|()| worker.prologue()) {
+    if let Err(error) = worker.connect().and_then(|()| worker.run_prologue()) {
         let _ = sender.send(WorkerMessage::Refused(error));
         worker.close();
         return Ok(());
@@ -130,11 +132,11 @@ pub(crate) fn run_worker<I: Io>(
         worker.close();
         return Ok(());
     };
-    let timing = timing(&signal, &share, job);
+    let timing = load_timing(&signal, &share, job);
     let reports = CollectorReports {
         worker: share.index,
         sender,
-        spares: signal.spares,
+        spare_intervals: signal.spare_intervals,
         scheduling: BatchScheduling::new(job, share.clients.len()),
     };
     let result = worker.drive(timing, Box::new(reports));
@@ -142,7 +144,7 @@ pub(crate) fn run_worker<I: Io>(
     result
 }
 
-fn timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Timing {
+fn load_timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Timing {
     let start_ns = signal.schedule.start_ns;
     let (schedule, queue_max) = match job.plan.pace {
         Pace::Closed => (None, None),
@@ -166,7 +168,7 @@ fn timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Timing {
     let grace_ns = nanoseconds(job.plan.grace);
     let (end_ns, grace_ns) = match job.plan.stop {
         Stop::After(_) => (Some(signal.schedule.window_end_ns()), grace_ns),
-        Stop::Starts(time) | Stop::Shared { within: time, .. } => (
+        Stop::NoStartsAfter(time) | Stop::SharedTransactions { within: time, .. } => (
             Some(window_start_ns.saturating_add(nanoseconds(time))),
             grace_ns,
         ),

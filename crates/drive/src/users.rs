@@ -28,7 +28,7 @@ impl<I: Io> Worker<'_, I> {
         for slot in self.clients.user_slots() {
             let (conn, now_ns) = (&self.clients[slot].conn, self.clock.now_ns());
             match is_new {
-                true => conn.begin(now_ns),
+                true => conn.set_noticed_ns(now_ns),
                 false => conn.mark_ready(now_ns),
             }
             self.resume(slot);
@@ -44,10 +44,10 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Runs a user until its next request, and handles that.
+    /// Runs a user until its next request, and handles this request.
     pub(crate) fn resume(&mut self, slot: Slot) {
         let noticed_ns = self.clients[slot].conn.noticed_ns();
-        self.rotate(noticed_ns);
+        self.rotate_interval(noticed_ns);
         loop {
             let client = &mut self.clients[slot];
             let Some(user) = client.user_mut() else {
@@ -85,10 +85,10 @@ impl<I: Io> Worker<'_, I> {
             self.clients.end_user(slot);
             if let UserExit::Failed(detail) = exit {
                 if !self.gate.is_open() {
-                    return self.gate.user_failed(detail);
+                    return self.gate.record_user_failure(detail);
                 }
                 let at_ns = self.clock.now_ns();
-                self.reports.event(RunEvent {
+                self.reports.deliver_event(RunEvent {
                     from_ns: at_ns,
                     until_ns: None,
                     kind: RunEventKind::UserFailed,
@@ -101,7 +101,7 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Handles expired timers, and grants scheduled starts that are due.
-    pub(crate) fn wake(&mut self) {
+    pub(crate) fn wake_users(&mut self) {
         let now_ns = self.clock.now_ns();
         while let Some(due) = self.timers.pop(now_ns) {
             let (TimerEvent::Wake(slot) | TimerEvent::Retry(slot) | TimerEvent::Refused(slot)) =
@@ -113,13 +113,13 @@ impl<I: Io> Worker<'_, I> {
             }
             match due {
                 TimerEvent::Wake(_) => {
-                    // If not, the user has abandoned its sleep.
+                    // Otherwise the user has abandoned its sleep.
                     if client.conn.awaits(UserPhase::Sleep) {
                         client.conn.mark_ready(self.clock.now_ns());
                         self.resume(slot);
                     }
                 }
-                // If not, its user has opened or closed it in the meantime.
+                // Otherwise the user has opened or closed the connection in the meantime.
                 TimerEvent::Retry(_) if client.link.is_down() && !client.closed_by_user => {
                     let step = self.begin_connect(slot);
                     self.apply_reconnect_step(slot, step);
@@ -135,7 +135,7 @@ impl<I: Io> Worker<'_, I> {
         }
         while let Some((slot, start)) = self.waiting.next_due(&mut self.timing, &self.clock) {
             let conn = &self.clients[slot].conn;
-            conn.grant_start(start.scheduled_ns, start.now_ns);
+            conn.grant_start(start.scheduled_ns, start.granted_ns);
             self.resume(slot);
         }
     }

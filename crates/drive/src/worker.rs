@@ -30,7 +30,7 @@ use crate::link::ScratchBuffers;
 use crate::prologue::StartGate;
 use crate::queue::WaitingUsers;
 use crate::run_event::{NoReports, Reports};
-use crate::stamps::{CALIBRATED_CONNECTIONS, ServiceTimeSplitter};
+use crate::stamps::{ServiceTimeSplitter, TRANSMIT_TIMESTAMP_CONNECTIONS};
 use crate::timers::Timers;
 use prony_session::{DbError, UserPhase, WorkerContext};
 use prony_wire::FeedStatus;
@@ -41,7 +41,7 @@ use std::sync::atomic::Ordering;
 /// Number of replies ahead of which the state of a user is prefetched into the CPU's cache.
 const PREFETCH_DISTANCE: usize = 6;
 /// Longest wait of an iteration, so that an interrupt is noticed soon.
-pub(crate) const WAIT_MAX_NS: u64 = 50_000_000;
+pub(crate) const LOOP_WAIT_MAX_NS: u64 = 50_000_000;
 
 /// The connections of one thread, and the loop over them.
 pub struct Worker<'a, I: Io> {
@@ -71,7 +71,7 @@ impl<'a, I: Io> Worker<'a, I> {
         let timing = Timing::before_load(assignment.program.kinds().len(), clock.now_ns());
         let users = assignment.users.len();
         Worker {
-            clients: Clients::new(users, assignment.conn),
+            clients: Clients::new(users, assignment.new_conn),
             connections: ConnectionCounts::default(),
             attempts: ConnectAttempts::new(users),
             splitter: ServiceTimeSplitter::new(clock.clone()),
@@ -105,7 +105,7 @@ impl<'a, I: Io> Worker<'a, I> {
     /// If the engine itself fails.
     pub fn drive(&mut self, timing: Timing, reports: Box<dyn Reports + 'a>) -> io::Result<()> {
         (self.timing, self.reports) = (timing, reports);
-        let mut events = Vec::with_capacity(self.clients.len().min(4096));
+        let mut events = Vec::with_capacity(self.clients.connection_count().min(4096));
         self.await_start(&mut events)?;
         if let Some(tap) = &mut self.assignment.tap {
             tap.started(self.timing.start_ns);
@@ -127,7 +127,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 continue;
             }
             // A sample may have closed an interval before this loop noticed its end.
-            if self.rotate(now_ns) {
+            if self.rotate_interval(now_ns) {
                 self.deliver_intervals();
             }
             if self.attempts.may_be_overdue(now_ns) {
@@ -146,12 +146,12 @@ impl<'a, I: Io> Worker<'a, I> {
             self.splitter
                 .refresh(resumed_ns, self.timing.recorder.timestamps());
             for (index, event) in events.iter().enumerate() {
-                if let Some(next) = events.get(index + PREFETCH_DISTANCE) {
-                    self.clients[next.slot].prefetch();
+                if let Some(later_event) = events.get(index + PREFETCH_DISTANCE) {
+                    self.clients[later_event.slot].prefetch();
                 }
-                self.handle(*event);
+                self.handle_event(*event);
             }
-            self.wake();
+            self.wake_users();
             if self.queue_overflowed() {
                 break;
             }
@@ -167,16 +167,16 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Closes all connections.
     pub fn close(mut self) {
         for slot in self.clients.slots() {
-            // Drop a user before its connection: it may hold an abandoned request.
+            // Drop a user before its connection, because the user may hold an abandoned request.
             self.clients.end_user(slot);
             self.clients[slot].close(&mut self.io, slot);
         }
     }
 
     /// Handles one event.
-    pub(crate) fn handle(&mut self, event: IoEvent) {
+    pub(crate) fn handle_event(&mut self, event: IoEvent) {
         let slot = event.slot;
-        if self.is_stale(event) {
+        if self.discard_if_stale(event) {
             return;
         }
         if !self.clients[slot].link.is_up() {
@@ -203,10 +203,10 @@ impl<'a, I: Io> Worker<'a, I> {
             return;
         }
         let noticed_ns = self.clock.now_ns();
-        self.split(slot, timestamp_ns, noticed_ns);
+        self.split_round_trip(slot, timestamp_ns, noticed_ns);
         if status == FeedStatus::Send {
             // The next round trip of the same request begins here.
-            self.clients[slot].conn.begin(noticed_ns);
+            self.clients[slot].conn.set_noticed_ns(noticed_ns);
             self.send(slot);
             return;
         }
@@ -217,7 +217,7 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Sends the next bytes of a connection's request.
     pub(crate) fn send(&mut self, slot: Slot) {
         let client = &mut self.clients[slot];
-        let can_request_timestamp = slot < CALIBRATED_CONNECTIONS && client.has_timestamps;
+        let can_request_timestamp = slot < TRANSMIT_TIMESTAMP_CONNECTIONS && client.has_timestamps;
         client.timestamp_requested = can_request_timestamp
             && self
                 .splitter
@@ -232,14 +232,14 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Splits the time of the round trip that ends now, and adds its parts to those of the
     /// transaction. A request may have several round trips: each is split by its own departure and
     /// arrival.
-    fn split(&mut self, slot: Slot, timestamp_ns: Option<u64>, noticed_ns: u64) {
+    fn split_round_trip(&mut self, slot: Slot, timestamp_ns: Option<u64>, noticed_ns: u64) {
         let client = &mut self.clients[slot];
         let counts = self.timing.recorder.timestamps();
         let sent = self.io.sent(slot);
         if client.timestamp_requested {
             client.timestamp_requested = false;
             if let Some(transmit_ns) = self.io.transmit_timestamp_ns(slot) {
-                self.splitter.transmitted(sent, transmit_ns, counts);
+                self.splitter.update_send_cost(sent, transmit_ns, counts);
             }
         }
         let queued_ns = client.conn.noticed_ns();
@@ -247,8 +247,8 @@ impl<'a, I: Io> Worker<'a, I> {
             .splitter
             .split(queued_ns, sent, timestamp_ns, noticed_ns, counts);
         if let Some(parts) = &mut parts {
-            // Data that arrived after the reply in the same read shares its timestamp, which is the later
-            // one.
+            // Data that arrived after the reply in the same read has the same timestamp: the arrival of the
+            // last byte, which is later than the reply's.
             parts.upper_bound = client.conn.may_predate_timestamp();
         }
         client.conn.add_parts(parts);
@@ -295,17 +295,17 @@ impl<'a, I: Io> Worker<'a, I> {
 
     /// Sets the recorder's counts of connections that are up, and of lost ones that are not back yet.
     pub(crate) fn record_connections(&mut self) {
-        let (up, missing) = (self.connections.up(), self.connections.missing());
-        self.timing.recorder.set_connections(up, missing);
+        let (up, lost) = (self.connections.up(), self.connections.lost_count());
+        self.timing.recorder.set_connections(up, lost);
     }
 
     /// Delivers finished intervals.
     fn deliver_intervals(&mut self) {
         self.record_connections();
-        while let Some(interval) = self.timing.recorder.take() {
-            self.reports.interval(interval);
+        while let Some(interval) = self.timing.recorder.take_finished() {
+            self.reports.deliver_interval(interval);
         }
-        while let Some(spare) = self.reports.spare() {
+        while let Some(spare) = self.reports.take_spare() {
             self.timing.recorder.give_back(spare);
         }
     }
@@ -319,8 +319,8 @@ impl<'a, I: Io> Worker<'a, I> {
             false => self.timing.end_ns.unwrap_or(u64::MAX),
             true => u64::MAX,
         };
-        (now_ns + WAIT_MAX_NS)
-            .min(self.timing.recorder.due_ns())
+        (now_ns + LOOP_WAIT_MAX_NS)
+            .min(self.timing.recorder.rotation_due_ns())
             .min(self.timers.next_ns())
             .min(start_ns)
             .min(end_ns)

@@ -14,11 +14,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::{
-    CONFLICT, ClosureProgram, PgServer, after, job, plan, send, simulate, target, with_timestamps,
+    CONFLICT, ClosureProgram, PgServer, job, plan, replies_after, send, simulate, target,
+    with_timestamps,
 };
 
-const WARM: u64 = 1_000;
-const COUNTED: u64 = 20_000;
+const WARMUP_TRANSACTIONS: u64 = 1_000;
+const COUNTED_TRANSACTIONS: u64 = 20_000;
 
 #[test]
 fn no_transaction_allocates() {
@@ -35,10 +36,10 @@ fn no_transaction_allocates() {
         Box::pin(async move {
             let mut before = 0;
             for number in 0.. {
-                if number == WARM {
+                if number == WARMUP_TRANSACTIONS {
                     before = allocations();
                 }
-                if number == WARM + COUNTED {
+                if number == WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS {
                     reported.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
                 if let Err(exit) = db.start(0).await {
@@ -48,7 +49,7 @@ fn no_transaction_allocates() {
                     db.exec(&begin, &[]).await?;
                     let values = [Value::Int(-4711), Value::Int(number as i64)];
                     let rows = db.exec(&update, &values).await?;
-                    assert_eq!(rows.affected(), 1);
+                    assert_eq!(rows.affected_rows(), 1);
                     drop(rows);
                     db.exec(&end, &[]).await?;
                     Ok(Outcome::Committed)
@@ -62,17 +63,20 @@ fn no_transaction_allocates() {
         })
     });
     let machine = Machine {
-        timestamps: true,
+        has_timestamps: true,
         ..Machine::default()
     };
     // The run ends within the first second of simulated time: delivering an interval at the end of a second
     // allocates, but not per transaction.
-    let (driven, _) = simulate(&program, &plan(4, 0.9), machine, after(10_000)).unwrap();
-    assert!(driven.collected.measured.all().committed > 4 * (WARM + COUNTED));
+    let (driven, _) = simulate(&program, &plan(4, 0.9), machine, replies_after(10_000)).unwrap();
+    assert!(
+        driven.collected.measured.all().committed
+            > 4 * (WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS)
+    );
     assert_eq!(
         allocated.load(Ordering::Relaxed),
         0,
-        "allocations in {COUNTED} transactions"
+        "allocations in {COUNTED_TRANSACTIONS} transactions"
     );
 }
 
@@ -86,10 +90,10 @@ fn a_failed_transaction_allocates_only_its_error_message() {
         Box::pin(async move {
             let mut before = 0;
             for number in 0.. {
-                if number == WARM {
+                if number == WARMUP_TRANSACTIONS {
                     before = allocations();
                 }
-                if number == WARM + COUNTED {
+                if number == WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS {
                     reported.fetch_min(allocations() - before, Ordering::Relaxed);
                 }
                 if let Err(exit) = db.start(0).await {
@@ -111,17 +115,17 @@ fn a_failed_transaction_allocates_only_its_error_message() {
         },
     };
     let (driven, _) = simulate(&program, &plan(1, 0.9), with_timestamps(), server).unwrap();
-    assert!(driven.collected.measured.all().failed > WARM + COUNTED);
-    assert_eq!(allocated.load(Ordering::Relaxed), COUNTED);
+    assert!(driven.collected.measured.all().failed > WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS);
+    assert_eq!(allocated.load(Ordering::Relaxed), COUNTED_TRANSACTIONS);
 }
 
 /// Publishes the number of seconds that the collecting thread has delivered.
-struct Seconds(Arc<AtomicU64>);
+struct DeliveredSeconds(Arc<AtomicU64>);
 
-impl Observer for Seconds {
+impl Observer for DeliveredSeconds {
     fn started(&mut self, _: &LoadStart) {}
 
-    fn row(&mut self, row: &IntervalRow, _: &RunSchedule) {
+    fn interval_ended(&mut self, row: &IntervalRow, _: &RunSchedule) {
         let seconds = u64::from(row.interval.span.index) + 1;
         self.0.store(seconds, Ordering::Relaxed);
     }
@@ -160,17 +164,24 @@ fn the_histograms_of_a_delivered_second_are_reused() {
     let plan = plan(1, SECONDS as f64 + 0.5);
     let target = target();
     let job = job(&program, &plan, &target);
-    let server = after(1_000_000_000);
-    run_simulated(&job, with_timestamps(), server, &mut Seconds(seconds)).unwrap();
+    let server = replies_after(1_000_000_000);
+    run_simulated(
+        &job,
+        with_timestamps(),
+        server,
+        &mut DeliveredSeconds(seconds),
+    )
+    .unwrap();
     let counts = counts.lock().unwrap();
     let [.., last] = counts[..] else {
         panic!("nothing was counted");
     };
-    let (first, number) = (counts[9], counts.len() as u64 - 10);
+    // The first ten seconds may allocate.
+    let (count_after_10_s, seconds) = (counts[9], counts.len() as u64 - 10);
     // The channels between the threads occasionally allocate a block of their queue.
     assert!(
-        last - first < number,
-        "{} in {number} seconds",
-        last - first
+        last - count_after_10_s < seconds,
+        "{} in {seconds} seconds",
+        last - count_after_10_s
     );
 }

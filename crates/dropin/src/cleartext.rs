@@ -9,13 +9,13 @@ use std::sync::Once;
 static WARNED: Once = Once::new();
 
 /// Warns if the log-in of this connection sent the password unencrypted to another host.
-pub fn warn(control: &Control) {
+pub fn warn_if_password_exposed(control: &Control) {
     if control.exposed_password() {
-        WARNED.call_once(|| eprint(&text(&control.endpoint().to_string())));
+        WARNED.call_once(|| eprint(&warning_text(&control.endpoint().to_string())));
     }
 }
 
-fn text(server: &str) -> String {
+fn warning_text(server: &str) -> String {
     format!(
         "prony: warning: the password was sent to {server} in clear text, without TLS: the server asks for \
          the method \"password\"\n  hint: sslmode=require encrypts the connection; \

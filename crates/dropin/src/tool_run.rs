@@ -1,7 +1,7 @@
-//! The run of a replaced tool: executed by the runner and stored if possible, with warnings in the tool's form.
+//! Executes the run of a replaced tool with the runner, stores it if possible, and warns in the tool's form.
 //!
-//! In: a program, a connected server, the tool's observer. Out: a finished run. Must never: refuse or end a run
-//! because it cannot be stored: the tool prints its report anyway.
+//! In: a program, a connected server, the tool's observer. Out: a finished run. Must never: refuse or end a
+//! run because it cannot be stored: the tool prints its report anyway.
 
 use prony_drive::{DriveResult, LoadStart, OnConnectRefused, Tap};
 use prony_plan::Plan;
@@ -26,7 +26,7 @@ pub struct ConnectedServer {
 }
 
 impl ConnectedServer {
-    /// A server with facts that were read from it.
+    /// A server with the facts that a control connection read.
     pub fn new(target: Target, facts: ServerFacts, connection: ConnectionInfo) -> ConnectedServer {
         let targets = std::iter::once(&target).chain(&target.additional_targets);
         let addresses: Vec<String> = targets.map(Target::describe).collect();
@@ -59,9 +59,9 @@ pub struct ToolStore<'a> {
 }
 
 impl ToolStore<'_> {
-    /// Warns if the finished run could not be stored.
+    /// Prints a warning if the finished run could not be stored.
     pub fn warn_unless_stored(&self, finished: &FinishedRun) {
-        if let Some(Err(error)) = &finished.stored {
+        if let Some(Err(error)) = &finished.store_result {
             (self.warn)(&format!("the run could not be stored: {error}"));
         }
     }
@@ -76,7 +76,7 @@ pub struct ToolRun<'a> {
     /// The workload that the program belongs to.
     pub workload: &'a dyn Workload,
     /// The program of the clients.
-    pub loaded: &'a ReadyWorkload,
+    pub ready_workload: &'a ReadyWorkload,
     /// The server.
     pub server: &'a ConnectedServer,
     /// Seed of all random numbers.
@@ -102,12 +102,12 @@ impl ToolRun<'_> {
             purpose: Purpose::default(),
             plan: self.plan,
             workload: self.workload,
-            loaded: self.loaded,
+            ready_workload: self.ready_workload,
             server: &self.server.server,
             facts: &self.server.facts,
             connection: &self.server.connection,
             observation: None,
-            count_on_server: false,
+            read_server_txn_count: false,
             seed: self.seed,
             store_policy: StorePolicy::IfPossible,
             store_folder: self.store.folder,
@@ -151,8 +151,8 @@ impl RunObserver for StoreWarnings<'_> {
         self.observer.started(start);
     }
 
-    fn second(&mut self, second: &RunSecond<'_>) {
-        self.observer.second(second);
+    fn second_ended(&mut self, second: &RunSecond<'_>) {
+        self.observer.second_ended(second);
     }
 
     fn draining(&mut self) {

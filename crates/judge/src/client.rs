@@ -1,8 +1,8 @@
 //! Whether the client itself was the limit.
 //!
 //! In: a Run. Out: `client-limit`, `client-headroom`, `client-machine`, `throttled`, `run-queue`,
-//! `client-wait`, `loop-delay`, `debug-build`. Must never: mistake polling for work: the shares are of CPU
-//! time.
+//! `client-wait`, `loop-delay`, `debug-build`. Must never: count idle polling as load: shares are of CPU
+//! time, not of elapsed time.
 //!
 //! Whether this client could have driven twice the load follows from the CPU time of its busiest thread
 //! under this very load, not from a calibration against a server that does nothing. A calibration would use
@@ -10,58 +10,62 @@
 //! is conservative, because the CPU time per transaction falls when more of them arrive at once.
 
 use crate::formatting::{percent, time};
-use crate::machine::shares_machine;
+use crate::machine::shared_machine_evidence;
 use crate::thresholds::{
-    BUSY_THREAD_HEADROOM, BUSY_THREAD_LIMIT, BUSY_THREAD_NEAR, CLIENT_MACHINE, CLIENT_WAIT,
-    LOOP_DELAY, RUN_QUEUE, SPLIT_SAMPLES, severity_of_effect,
+    BUSY_THREAD_CAVEAT_SHARE, BUSY_THREAD_INVALID_SHARE, BUSY_THREAD_NOTE_SHARE,
+    CLIENT_MACHINE_BUSY_MAX_SHARE, CLIENT_WAIT_MAX_SHARE, LOOP_DELAY_MAX_SHARE,
+    RUN_QUEUE_MAX_SHARE, SPLIT_MIN_SAMPLES, severity_of_effect,
 };
 use crate::{all_kinds, new_check, observations};
 use prony_store::{BuildProfile, Check, Run, SecondPart, Severity};
 
-/// The share of a CPU that the busiest thread used, and the share of the time for which the threads waited
-/// for one. Together they are the CPU that the client wanted.
-struct Demand {
-    busy: f64,
-    queued: f64,
+/// The CPU time that the client needed: the share of a CPU that its busiest thread used, and the share of the
+/// time for which its threads waited for a CPU.
+struct CpuDemand {
+    busy_share: f64,
+    queued_share: f64,
 }
 
-impl Demand {
-    fn new(run: &Run) -> Option<Demand> {
-        let busy = run.machine().health.busiest_thread_share?;
-        let queued = run_queue_share(run).unwrap_or(0.0);
-        Some(Demand { busy, queued })
+impl CpuDemand {
+    fn new(run: &Run) -> Option<CpuDemand> {
+        let busy_share = run.machine().health.busiest_thread_share?;
+        let queued_share = run_queue_share(run).unwrap_or(0.0);
+        Some(CpuDemand {
+            busy_share,
+            queued_share,
+        })
     }
 
-    /// The share of the time for which the thread ran or wanted to.
-    fn total(&self) -> f64 {
-        (self.busy + self.queued).min(1.0)
+    /// The share of the time for which the thread ran or waited for a CPU.
+    fn total_share(&self) -> f64 {
+        (self.busy_share + self.queued_share).min(1.0)
     }
 
     /// `used 16 % of a CPU and waited for one for 67 % of the time, 83 % together`.
     fn describe(&self) -> String {
-        let used = format!("used {} of a CPU", percent(self.busy));
-        match self.queued > RUN_QUEUE {
+        let used = format!("used {} of a CPU", percent(self.busy_share));
+        match self.queued_share > RUN_QUEUE_MAX_SHARE {
             true => format!(
                 "{used} and waited for one for {} of the time, {} together",
-                percent(self.queued),
-                percent(self.total())
+                percent(self.queued_share),
+                percent(self.total_share())
             ),
             false => used,
         }
     }
 }
 
-/// A thread that works without a pause is the limit. Time in the run queue counts as well, except on the
-/// server's machine: there the CPUs are the limit, which `one-host` reports, and a thread that had waited for
-/// its turn then reads all replies that arrived meanwhile at little cost.
-pub(crate) fn limit(run: &Run) -> Option<Check> {
-    let demand = Demand::new(run)?;
-    let total = match shares_machine(run) {
-        Some(_) => demand.busy,
-        None => demand.total(),
+/// Checks whether the client's busiest thread was the limit. The time for which threads waited for a CPU
+/// counts as used, unless client and server share a machine: then the CPUs are the limit, which `one-host`
+/// reports, and a thread that has waited reads all replies that arrived meanwhile at little cost.
+pub(crate) fn check_client_limit(run: &Run) -> Option<Check> {
+    let demand = CpuDemand::new(run)?;
+    let total = match shared_machine_evidence(run) {
+        Some(_) => demand.busy_share,
+        None => demand.total_share(),
     };
     let (severity, finding) = match total {
-        total if total > BUSY_THREAD_LIMIT => (
+        total if total > BUSY_THREAD_INVALID_SHARE => (
             Severity::Invalid,
             format!(
                 "The client was the limit: its busiest thread {}. The server may be capable of more, and its \
@@ -69,7 +73,7 @@ pub(crate) fn limit(run: &Run) -> Option<Check> {
                 demand.describe()
             ),
         ),
-        total if total > BUSY_THREAD_NEAR => (
+        total if total > BUSY_THREAD_CAVEAT_SHARE => (
             Severity::Caveat,
             format!(
                 "The client was close to its limit: its busiest thread {}.",
@@ -78,13 +82,13 @@ pub(crate) fn limit(run: &Run) -> Option<Check> {
         ),
         _ => return None,
     };
-    new_check("client-limit", severity, finding, more_threads(run))
+    new_check("client-limit", severity, finding, more_threads_advice(run))
 }
 
-/// Checks whether the client is below its limit, but could not drive twice the load.
-pub(crate) fn headroom(run: &Run) -> Option<Check> {
-    let demand = Demand::new(run)?;
-    if demand.total() <= BUSY_THREAD_HEADROOM || limit(run).is_some() {
+/// Reports a client that is below its limit, but could not drive twice the load.
+pub(crate) fn check_client_headroom(run: &Run) -> Option<Check> {
+    let demand = CpuDemand::new(run)?;
+    if demand.total_share() <= BUSY_THREAD_NOTE_SHARE || check_client_limit(run).is_some() {
         return None;
     }
     new_check(
@@ -94,16 +98,16 @@ pub(crate) fn headroom(run: &Run) -> Option<Check> {
             "This client could not have driven twice the load: its busiest thread {}, which leaves room for \
              about {:.1} times this load.",
             demand.describe(),
-            1.0 / demand.total()
+            1.0 / demand.total_share()
         ),
-        more_threads(run),
+        more_threads_advice(run),
     )
 }
 
 /// Checks the client's machine as a whole, if it is not the server's.
-pub(crate) fn machine(run: &Run) -> Option<Check> {
-    let busy = observations::client(run, |machine| machine.busy_share)?;
-    if busy <= CLIENT_MACHINE {
+pub(crate) fn check_client_machine(run: &Run) -> Option<Check> {
+    let busy = observations::client_machine_mean(run, |machine| machine.busy_share)?;
+    if busy <= CLIENT_MACHINE_BUSY_MAX_SHARE {
         return None;
     }
     new_check(
@@ -118,26 +122,27 @@ pub(crate) fn machine(run: &Run) -> Option<Check> {
 }
 
 /// Checks for a container's CPU limit, which stops all of its threads for the remainder of a period.
-pub(crate) fn throttled(run: &Run) -> Option<Check> {
-    let denied = observations::mean(run, |row| {
+pub(crate) fn check_throttled(run: &Run) -> Option<Check> {
+    let throttled_share = observations::mean(run, |row| {
         let throttled_s = row.client.as_ref()?.throttled_s?;
         (row.length_s > 0.0).then(|| throttled_s / row.length_s)
     })?;
-    let severity = severity_of_effect(denied)?;
+    let severity = severity_of_effect(throttled_share)?;
     new_check(
         "throttled",
         severity,
         format!(
             "The CPU limit of this client's control group stopped it for {} of the time: replies \
              waited, and latency is overstated.",
-            percent(denied)
+            percent(throttled_share)
         ),
         "Give the client's container more CPU (cpu.max, docker --cpus, Kubernetes limits).",
     )
 }
 
-/// Without stamps, checks the duration of loop iterations: it shows how long replies may have waited.
-pub(crate) fn loop_delay(run: &Run) -> Option<Check> {
+/// For runs without timestamps, checks how long loop iterations took, because replies may have waited that
+/// long.
+pub(crate) fn check_loop_delay(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
     let p99_ns = figures.response.p99_ns.filter(|ns| *ns > 0)? as f64;
     if figures.split.is_some() {
@@ -150,7 +155,7 @@ pub(crate) fn loop_delay(run: &Run) -> Option<Check> {
     let mut iterations_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
     iterations_ns.sort_unstable();
     let iteration_ns = *iterations_ns.get(iterations_ns.len() / 2)? as f64;
-    if iteration_ns <= LOOP_DELAY * p99_ns {
+    if iteration_ns <= LOOP_DELAY_MAX_SHARE * p99_ns {
         return None;
     }
     new_check(
@@ -162,12 +167,12 @@ pub(crate) fn loop_delay(run: &Run) -> Option<Check> {
             time(iteration_ns),
             time(p99_ns)
         ),
-        more_threads(run),
+        more_threads_advice(run),
     )
 }
 
 /// Advice to use more threads, up to the number of clients and CPUs.
-fn more_threads(run: &Run) -> String {
+fn more_threads_advice(run: &Run) -> String {
     let drive = &run.drive;
     if drive.threads >= drive.clients {
         return "Each client already has its own thread: use more clients and threads, or a \
@@ -196,10 +201,11 @@ pub(crate) fn run_queue_share(run: &Run) -> Option<f64> {
     (thread_s > 0.0).then(|| (waited_s / thread_s).min(1.0))
 }
 
-/// On the server's machine, `one-host` reports these waits.
-pub(crate) fn run_queue(run: &Run) -> Option<Check> {
+/// Checks for how long threads waited for a CPU. If client and server share a machine, `one-host` reports
+/// this.
+pub(crate) fn check_run_queue(run: &Run) -> Option<Check> {
     let waited = run_queue_share(run)?;
-    if waited <= RUN_QUEUE || shares_machine(run).is_some() {
+    if waited <= RUN_QUEUE_MAX_SHARE || shared_machine_evidence(run).is_some() {
         return None;
     }
     new_check(
@@ -215,25 +221,27 @@ pub(crate) fn run_queue(run: &Run) -> Option<Check> {
     )
 }
 
-/// The client wait of the transactions with a split, and their service time, means in nanoseconds; `None` if
-/// the wait is a small share. The parts add up to the service time: a sample of TCP connections is compared
-/// with itself, and the lag of an open loop does not hide the share.
-pub(crate) fn long_wait(run: &Run) -> Option<(f64, f64)> {
+/// Mean client wait and mean service time, nanoseconds; `None` if the client wait is a small share. Uses only
+/// transactions with timestamps, whose service time is split into send wait, server time and client wait. The
+/// share is therefore also right if only some connections have timestamps, and late starts do not dilute it.
+pub(crate) fn excessive_client_wait(run: &Run) -> Option<(f64, f64)> {
     let split = all_kinds(run)?.split.as_ref()?;
-    if split.client_wait.samples < SPLIT_SAMPLES {
+    if split.client_wait.samples < SPLIT_MIN_SAMPLES {
         return None;
     }
     let wait_ns = split.client_wait.mean_ns;
-    let total_ns = split.send_wait.mean_ns + split.server.mean_ns + wait_ns;
-    (total_ns > 0.0 && wait_ns / total_ns > CLIENT_WAIT).then_some((wait_ns, total_ns))
+    let service_ns = split.send_wait.mean_ns + split.server.mean_ns + wait_ns;
+    (service_ns > 0.0 && wait_ns / service_ns > CLIENT_WAIT_MAX_SHARE)
+        .then_some((wait_ns, service_ns))
 }
 
-/// On the server's machine, `one-host` reports the wait.
-pub(crate) fn wait(run: &Run) -> Option<Check> {
-    let (wait_ns, total_ns) = long_wait(run)?;
+/// Checks for how long replies waited in the client. If client and server share a machine, `one-host` reports
+/// this.
+pub(crate) fn check_client_wait(run: &Run) -> Option<Check> {
+    let (wait_ns, service_ns) = excessive_client_wait(run)?;
     let figures = all_kinds(run)?;
     let split = figures.split.as_ref()?;
-    if shares_machine(run).is_some() {
+    if shared_machine_evidence(run).is_some() {
         return None;
     }
     new_check(
@@ -242,24 +250,24 @@ pub(crate) fn wait(run: &Run) -> Option<Check> {
         format!(
             "Of a mean service time of {}{}, {} ({}) passed between the arrival of the reply and the \
              moment the client noticed it; the server's part was {}.",
-            time(total_ns),
+            time(service_ns),
             if figures.connect.is_some() {
                 " after connecting"
             } else {
                 ""
             },
             time(wait_ns),
-            percent(wait_ns / total_ns),
+            percent(wait_ns / service_ns),
             time(split.server.mean_ns),
         ),
         format!(
             "Use the server time as the server's latency. {}",
-            more_threads(run)
+            more_threads_advice(run)
         ),
     )
 }
 
-pub(crate) fn debug_build(run: &Run) -> Option<Check> {
+pub(crate) fn check_debug_build(run: &Run) -> Option<Check> {
     if run.build.profile != BuildProfile::Debug {
         return None;
     }

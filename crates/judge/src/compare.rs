@@ -1,11 +1,11 @@
 //! Decides whether the figures of two Runs may be compared.
 //!
-//! In: two finished Runs. Out: a [`Comparison`]: the verdict and the differences, the worst first. Must
-//! never: compute a ratio of figures of two different things, or change a figure. [`sides`] compares
+//! In: two finished Runs. Out: a [`Comparison`]: the verdict, the differences, and the figures of both Runs.
+//! Must never: compute a ratio of figures of two different things, or change a figure. [`sides`] compares
 //! repeated runs and computes how far chance explains a difference.
 //!
-//! A table lists the compared properties: how each is read from a Run, how severe a difference is, and why.
-//! Differences that the variants of one experiment have on purpose never forbid a comparison.
+//! `rules` lists the compared properties: how each is read from a Run, how severe a difference is, and why.
+//! Differences that the plans of an experiment's variants request are at most caveats.
 
 mod engines;
 mod imported;
@@ -22,12 +22,13 @@ use Severity::{Caveat, Invalid, Note};
 use older::{NEWER_SETTING, NOT_SET, document_version, unknown_in_older, unknown_values};
 use prony_store::{Run, Setting, Severity};
 use rules::{
-    DURABILITY_SETTINGS, OTHER_DURABILITY, OTHER_WORK, UNKNOWN, compared_properties, plain, setting,
+    DURABILITY_SETTINGS, OTHER_DURABILITY, OTHER_WORK, UNKNOWN, compared_properties, plain_text,
+    server_setting,
 };
 use serde::Serialize;
 use std::collections::HashMap;
 use usability::usability_differences;
-pub(crate) use usability::{NONE, ids};
+pub(crate) use usability::{NO_CHECKS, check_ids};
 
 /// The result of comparing two Runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +38,7 @@ pub struct Comparison {
     /// Differences, the worst first.
     pub differences: Vec<Difference>,
     /// The figures of both Runs; empty if they do not compare.
-    pub figures: Vec<Pair>,
+    pub figures: Vec<FigurePair>,
 }
 
 /// Whether figures may be compared.
@@ -46,7 +47,7 @@ pub struct Comparison {
 pub enum Verdict {
     /// The figures are of the same thing.
     Comparable,
-    /// Each difference has to be considered first.
+    /// The figures compare, but each difference has to be considered.
     WithCaveats,
     /// The figures are of different things, or one Run must not be used.
     NotComparable,
@@ -93,7 +94,7 @@ pub struct Difference {
 
 /// A figure that both Runs have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Pair {
+pub struct FigurePair {
     /// Its name, such as `NOPM`, `TPS`, `p99`.
     pub name: String,
     /// Its unit.
@@ -114,14 +115,14 @@ pub enum Unit {
     Nanoseconds,
 }
 
-/// Compares two Runs. `a` is the baseline. If they are of two engines, they compare only if `across_engines`
-/// allows it, or if they are MySQL and MariaDB.
+/// Compares two Runs; `a` is the baseline. Runs of two engines compare only if `across_engines` allows it, or
+/// if the engines are MySQL and MariaDB.
 pub fn compare(a: &Run, b: &Run, across_engines: bool) -> Comparison {
     let differences = differences_allowing_intended(a, b, across_engines);
     let verdict = Verdict::from_differences(&differences);
     let figures = match verdict {
         Verdict::NotComparable => Vec::new(),
-        _ => figures(a, b),
+        _ => common_figures(a, b),
     };
     Comparison {
         verdict,
@@ -130,8 +131,8 @@ pub fn compare(a: &Run, b: &Run, across_engines: bool) -> Comparison {
     }
 }
 
-/// Differences, the worst first. An intended difference between two variants of one experiment is at most a
-/// caveat.
+/// Differences, the worst first. A difference that the plans of two variants of one experiment request is at
+/// most a caveat.
 fn differences_allowing_intended(a: &Run, b: &Run, across_engines: bool) -> Vec<Difference> {
     let mut all = differences(a, b);
     engines::downgrade_engines(a, b, across_engines, &mut all);
@@ -140,24 +141,25 @@ fn differences_allowing_intended(a: &Run, b: &Run, across_engines: bool) -> Vec<
     all
 }
 
-/// Differences that prevent a ranking by price even if an experiment varied them on purpose. Throughput that
-/// a rate limited, or that was measured with different data or weaker durability, is not more for the money.
+/// Properties whose differences prevent a ranking by price even if an experiment varied them on purpose:
+/// throughput that was limited by a rate, or measured with other data or weaker durability, is not comparable
+/// for its price.
 const NEVER_INTENDED: [&str; 3] = ["durability", "pace", "scale"];
 
 /// Differences that matter for ranking two Runs by price, the worst first.
 pub(crate) fn price_ranking_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let unadjusted = differences(a, b);
-    let engines = a.server.engine != b.server.engine;
+    let engines_differ = a.server.engine != b.server.engine;
     let mut ranked = differences_allowing_intended(a, b, false);
     for difference in &mut ranked {
-        // Each configuration is measured with as many clients as it takes to use it.
+        // Each configuration is measured with as many clients as it takes to load it fully.
         if difference.what == tolerances::CLIENTS {
             difference.severity = difference.severity.min(Caveat);
         }
         let subject = difference.what.as_str();
         // Settings of one engine do not exist in another.
         let values = [&difference.a, &difference.b];
-        let absent_in_engine = engines && values.iter().any(|value| **value == UNKNOWN);
+        let absent_in_engine = engines_differ && values.iter().any(|value| **value == UNKNOWN);
         let never_intended = NEVER_INTENDED.contains(&subject)
             || (DURABILITY_SETTINGS.contains(&subject) && !absent_in_engine);
         if let Some(original) = unadjusted
@@ -185,7 +187,7 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
         .filter_map(|(a, b)| difference(a.severity, a.what, a.value, b.value, a.why))
         .collect();
     differences.extend(DURABILITY_SETTINGS.iter().filter_map(|name| {
-        let values = [a, b].map(|run| setting(run, name));
+        let values = [a, b].map(|run| server_setting(run, name));
         let missing = values.each_ref().map(|value| value == UNKNOWN);
         let (severity, why) = match unknown_in_older([a, b], missing) {
             Some(_) => (Caveat, NEWER_SETTING),
@@ -194,19 +196,19 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
         let [value_a, value_b] = values;
         difference(severity, name, value_a, value_b, why)
     }));
-    differences.extend(workload_settings(a, b));
+    differences.extend(workload_setting_differences(a, b));
     differences.extend(server::observed_differences(a, b));
     differences.extend(server::setting_differences(a, b));
     tolerances::apply(a, b, &mut differences);
     differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
-    differences.extend(imported::caveat(a, b));
+    differences.extend(imported::import_caveat(a, b));
     differences.extend(usability_differences(a, b));
     worst_first(&mut differences);
     differences
 }
 
-/// Everything that comparisons read from a Run. Two runs with the same key differ at most in their own
-/// problems, which make each of them unusable.
+/// Everything that comparisons read from a Run. Two runs with the same key have no differences, except that a
+/// problem of both may make each unusable.
 fn comparison_key(run: &Run) -> Vec<String> {
     let mut key: Vec<String> = compared_properties(run)
         .map(|property| property.value)
@@ -219,8 +221,8 @@ fn comparison_key(run: &Run) -> Vec<String> {
         server::settings_key(run),
         run.state.name().to_owned(),
         committed.to_string(),
-        ids(&run.checks, Invalid),
-        ids(&run.checks, Caveat),
+        check_ids(&run.checks, Invalid),
+        check_ids(&run.checks, Caveat),
         format!(
             "{:?}",
             imported.map(|source| (&source.tool, &source.not_reported))
@@ -251,11 +253,11 @@ fn difference(
     })
 }
 
-/// Settings that the workload declares to decide the meaning of its figures, such as mode and profile.
-fn workload_settings(a: &Run, b: &Run) -> Vec<Difference> {
+/// Differences of the settings that decide what the workload's figures mean, such as mode and profile.
+fn workload_setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let (settings_a, settings_b) = (&a.workload.settings, &b.workload.settings);
     let name_and_value = |setting: &Setting| (setting.name.clone(), setting.value.clone());
-    pairs(
+    merge_by_name(
         settings_a.iter().map(name_and_value),
         settings_b.iter().map(name_and_value),
     )
@@ -273,8 +275,8 @@ fn workload_settings(a: &Run, b: &Run) -> Vec<Difference> {
     .collect()
 }
 
-/// Each name of either side with the values of both; [`NOT_SET`] for a missing one.
-fn pairs(
+/// Each name that `a` or `b` has, with the values of both; [`NOT_SET`] for a missing value.
+fn merge_by_name(
     a: impl Iterator<Item = (String, String)>,
     b: impl Iterator<Item = (String, String)>,
 ) -> Vec<(String, String, String)> {
@@ -302,7 +304,7 @@ pub(crate) fn durability_settings(run: &Run) -> Option<String> {
     let settings = &run.server.settings;
     let texts = DURABILITY_SETTINGS.iter().filter_map(|name| {
         let value = settings.get(*name)?;
-        Some(format!("{name} {}", plain(value)))
+        Some(format!("{name} {}", plain_text(value)))
     });
     let texts: Vec<String> = texts.collect();
     (!texts.is_empty()).then(|| texts.join(", "))
@@ -311,31 +313,33 @@ pub(crate) fn durability_settings(run: &Run) -> Option<String> {
 /// Name of the figure of committed transactions per second.
 const TPS: &str = "TPS";
 
-/// The only response time that is exact; percentiles are rounded to a step of a histogram.
+/// Name of the mean response time, which is exact; percentiles are rounded to a cell of a histogram.
 const MEAN: &str = "mean response";
 
 /// Name of the 99th percentile of the response time.
 const P99: &str = "p99";
 
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.
-fn figures(a: &Run, b: &Run) -> Vec<Pair> {
-    let values_b = values(b);
-    let pairs = values(a).into_iter().filter_map(|(name, unit, value)| {
-        let match_b = values_b
-            .iter()
-            .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
-        match_b.map(|value_b| Pair {
-            name,
-            unit,
-            a: value,
-            b: value_b.2,
-        })
-    });
+fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
+    let values_b = figure_values(b);
+    let pairs = figure_values(a)
+        .into_iter()
+        .filter_map(|(name, unit, value)| {
+            let match_b = values_b
+                .iter()
+                .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
+            match_b.map(|value_b| FigurePair {
+                name,
+                unit,
+                a: value,
+                b: value_b.2,
+            })
+        });
     pairs.collect()
 }
 
-/// A Run's figures, in the order in which [`figures`] returns them.
-fn values(run: &Run) -> Vec<(String, Unit, f64)> {
+/// A Run's figures, in the order in which [`common_figures`] returns them.
+fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
     let rates = run.rates.iter();
     let mut values: Vec<_> = rates
         .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
@@ -345,13 +349,13 @@ fn values(run: &Run) -> Vec<(String, Unit, f64)> {
     };
     values.push((TPS.to_owned(), Unit::Rate, all.tps));
     let response = &all.response;
-    let exact = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
     let times = [
         (MEAN, (response.samples > 0).then_some(response.mean_ns)),
-        ("p50", exact(response.p50_ns)),
-        ("p95", exact(response.p95_ns)),
-        (P99, exact(response.p99_ns)),
-        ("p99.9", exact(response.p999_ns)),
+        ("p50", as_float(response.p50_ns)),
+        ("p95", as_float(response.p95_ns)),
+        (P99, as_float(response.p99_ns)),
+        ("p99.9", as_float(response.p999_ns)),
     ];
     values.extend(
         times

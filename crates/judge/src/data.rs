@@ -7,45 +7,49 @@ use crate::formatting::{count, percent, thousands};
 use crate::new_check;
 use crate::observations::observed;
 use crate::thresholds::{
-    DATA_GROWN, DATA_SCALE, DATA_SCALE_INNODB, DEAD_ROWS, DEAD_ROWS_MIN, STATISTICS_MIN_ROWS,
+    DATA_GROWN_MAX_SHARE, DATA_SCALE_INNODB_MAX_DEVIATION, DATA_SCALE_MAX_DEVIATION,
+    DEAD_ROWS_MAX_SHARE, DEAD_ROWS_MIN_COUNT, STATISTICS_MIN_ROWS,
 };
 use crate::workload::description;
 use prony_store::{Check, DurabilityClass, Engine, Run, ScaledTable, Severity, TableState};
 
-/// Tables with fewer rows than this per unit of scale are not checked: the server's statistics are
-/// coarse for them.
+/// Tables with fewer rows than this per unit of scale are not checked, because the server's statistics of
+/// small tables are coarse.
 const MIN_ROWS_PER_SCALE: u64 = 10_000;
 
-/// The tables before the run; another workload may have left tables of the same name in other schemas.
+/// The tables of the database before the run, not only those of the workload.
 fn tables_before(run: &Run) -> Option<&[TableState]> {
     Some(&observed(run)?.before.as_ref()?.tables)
 }
 
 /// The workload's tables whose size depends on the scale.
-fn scaled(run: &Run) -> &[ScaledTable] {
+fn scaled_tables(run: &Run) -> &[ScaledTable] {
     description(run).map_or(&[], |description| &description.tables)
 }
 
-fn rows(tables: &[TableState], name: &str) -> Option<u64> {
+fn row_count(tables: &[TableState], name: &str) -> Option<u64> {
     let table = tables.iter().find(|table| table.name == name);
     table.and_then(|table| table.rows)
 }
 
-pub(crate) fn scale(run: &Run) -> Option<Check> {
+pub(crate) fn check_data_scale(run: &Run) -> Option<Check> {
     let tables = tables_before(run)?;
-    let slack = match run.server.known_engine() {
-        Some(Engine::PostgreSql) => DATA_SCALE,
-        Some(Engine::MySql | Engine::MariaDb) | None => DATA_SCALE_INNODB,
+    let max_deviation = match run.server.known_engine() {
+        Some(Engine::PostgreSql) => DATA_SCALE_MAX_DEVIATION,
+        Some(Engine::MySql | Engine::MariaDb) | None => DATA_SCALE_INNODB_MAX_DEVIATION,
     };
     let has_fixed_size = |table: &&ScaledTable| {
         table.grows_per_scale.is_none() && table.rows_per_scale >= MIN_ROWS_PER_SCALE
     };
-    let mismatch = scaled(run).iter().filter(has_fixed_size).find_map(|table| {
-        let expected = table.rows_per_scale * u64::from(run.workload.scale);
-        let rows = rows(tables, &table.name).filter(|_| expected > 0)?;
-        let deviation = (rows as f64 / expected as f64 - 1.0).abs();
-        (deviation > slack).then_some((&table.name, rows, expected))
-    });
+    let mismatch = scaled_tables(run)
+        .iter()
+        .filter(has_fixed_size)
+        .find_map(|table| {
+            let expected = table.rows_per_scale * u64::from(run.workload.scale);
+            let rows = row_count(tables, &table.name).filter(|_| expected > 0)?;
+            let deviation = (rows as f64 / expected as f64 - 1.0).abs();
+            (deviation > max_deviation).then_some((&table.name, rows, expected))
+        });
     let (name, rows, expected) = mismatch?;
     new_check(
         "data-scale",
@@ -61,17 +65,17 @@ pub(crate) fn scale(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn grown(run: &Run) -> Option<Check> {
+pub(crate) fn check_data_grown(run: &Run) -> Option<Check> {
     let tables = tables_before(run)?;
     let scale = u64::from(run.workload.scale);
-    let worst = scaled(run).iter().filter_map(|table| {
+    let growths = scaled_tables(run).iter().filter_map(|table| {
         let growth = table.grows_per_scale? * scale;
-        let rows = rows(tables, &table.name).filter(|_| growth > 0)?;
+        let rows = row_count(tables, &table.name).filter(|_| growth > 0)?;
         let added = rows.saturating_sub(table.rows_per_scale * scale);
         Some((&table.name, added, added as f64 / growth as f64))
     });
-    let (name, added, share) = worst.max_by(|a, b| a.2.total_cmp(&b.2))?;
-    if share <= DATA_GROWN {
+    let (name, added, share) = growths.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    if share <= DATA_GROWN_MAX_SHARE {
         return None;
     }
     new_check(
@@ -86,13 +90,13 @@ pub(crate) fn grown(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn dead_rows(run: &Run) -> Option<Check> {
-    let worst = tables_before(run)?.iter().filter_map(|table| {
+pub(crate) fn check_dead_rows(run: &Run) -> Option<Check> {
+    let with_dead_rows = tables_before(run)?.iter().filter_map(|table| {
         let (rows, dead) = (table.rows?, table.dead_rows?);
         let share = dead as f64 / (rows + dead).max(1) as f64;
-        (dead >= DEAD_ROWS_MIN && share > DEAD_ROWS).then_some((table, dead, share))
+        (dead >= DEAD_ROWS_MIN_COUNT && share > DEAD_ROWS_MAX_SHARE).then_some((table, dead, share))
     });
-    let (table, dead, share) = worst.max_by_key(|(_, dead, _)| *dead)?;
+    let (table, dead, share) = with_dead_rows.max_by_key(|(_, dead, _)| *dead)?;
     new_check(
         "dead-rows",
         Severity::Caveat,
@@ -107,10 +111,10 @@ pub(crate) fn dead_rows(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn statistics(run: &Run) -> Option<Check> {
+pub(crate) fn check_statistics(run: &Run) -> Option<Check> {
     let never_analyzed = tables_before(run)?.iter().find(|table| {
-        let large = table.rows.is_some_and(|rows| rows >= STATISTICS_MIN_ROWS);
-        large && table.statistics_age_s.is_none() && table.analyses == Some(0)
+        let needs_statistics = table.rows.is_some_and(|rows| rows >= STATISTICS_MIN_ROWS);
+        needs_statistics && table.statistics_age_s.is_none() && table.analyses == Some(0)
     })?;
     new_check(
         "statistics",
@@ -124,7 +128,7 @@ pub(crate) fn statistics(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn durability(run: &Run) -> Option<Check> {
+pub(crate) fn check_durability(run: &Run) -> Option<Check> {
     let durability = observed(run)?.before.as_ref()?.durability.as_ref()?;
     let risk = match durability.class {
         DurabilityClass::D0 => "a crash may destroy data that was committed long before",
@@ -175,28 +179,32 @@ mod tests {
 
     #[test]
     fn data_of_another_scale_is_reported() {
-        assert_eq!(scale(&observed_run()), None);
-        assert_eq!(scale(&healthy()), None, "not observed");
+        assert_eq!(check_data_scale(&observed_run()), None);
+        assert_eq!(check_data_scale(&healthy()), None, "not observed");
         let mut run = with_tables(|tables| tables[0].rows = Some(5_000_000));
-        let check = scale(&run).unwrap();
+        let check = check_data_scale(&run).unwrap();
         assert!(check.finding.contains("about 5,000,000 rows"), "{check:?}");
         assert!(
             check.finding.contains("scale 100 has 10,000,000"),
             "{check:?}"
         );
         run.server.engine = Some(Engine::MariaDb.into());
-        assert_eq!(scale(&run), None, "its estimates may be off by that much");
+        assert_eq!(
+            check_data_scale(&run),
+            None,
+            "its estimates may be off by that much"
+        );
         run.workload.description = None;
-        assert_eq!(scale(&run), None);
+        assert_eq!(check_data_scale(&run), None);
     }
 
     #[test]
     fn rows_added_by_earlier_runs_are_reported() {
-        assert_eq!(grown(&observed_run()), None);
+        assert_eq!(check_data_grown(&observed_run()), None);
         let few_added = with_tables(|tables| tables[1].rows = Some(900_000));
-        assert_eq!(grown(&few_added), None);
+        assert_eq!(check_data_grown(&few_added), None);
         let many_added = with_tables(|tables| tables[1].rows = Some(1_100_000));
-        let check = grown(&many_added).unwrap();
+        let check = check_data_grown(&many_added).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check.finding.contains("1,100,000 rows to pgbench_history"),
@@ -216,10 +224,10 @@ mod tests {
             before.tables[1].rows = Some(rows);
         };
         orders(&mut tpcc, 3_100_000);
-        assert_eq!(grown(&tpcc), None);
+        assert_eq!(check_data_grown(&tpcc), None);
         orders(&mut tpcc, 3_500_000);
         assert!(
-            grown(&tpcc)
+            check_data_grown(&tpcc)
                 .unwrap()
                 .finding
                 .contains("500,000 rows to orders")
@@ -229,29 +237,32 @@ mod tests {
     #[test]
     fn dead_rows_and_missing_statistics_are_reported() {
         assert_eq!(
-            (dead_rows(&observed_run()), statistics(&observed_run())),
+            (
+                check_dead_rows(&observed_run()),
+                check_statistics(&observed_run())
+            ),
             (None, None)
         );
         let dead = with_tables(|tables| tables[0].dead_rows = Some(4_000_000));
         assert!(
-            dead_rows(&dead)
+            check_dead_rows(&dead)
                 .unwrap()
                 .finding
                 .contains("4,000,000 rows of pgbench_accounts")
         );
         let few_dead = with_tables(|tables| tables[0].dead_rows = Some(1_000_000));
-        assert_eq!(dead_rows(&few_dead), None);
+        assert_eq!(check_dead_rows(&few_dead), None);
         let never_analyzed = with_tables(|tables| {
             (tables[0].statistics_age_s, tables[0].analyses) = (None, Some(0));
         });
         assert_eq!(
-            statistics(&never_analyzed).unwrap().severity,
+            check_statistics(&never_analyzed).unwrap().severity,
             Severity::Note
         );
         let unknown = with_tables(|tables| {
             (tables[0].statistics_age_s, tables[0].analyses) = (None, None);
         });
-        assert_eq!(statistics(&unknown), None);
+        assert_eq!(check_statistics(&unknown), None);
     }
 
     #[test]
@@ -259,18 +270,18 @@ mod tests {
         let mut run = observed_run();
         let before = observed_mut(&mut run).before.as_mut().unwrap();
         before.durability.as_mut().unwrap().tables_unknown = true;
-        let check = durability(&run).unwrap();
+        let check = check_durability(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         let expected = "Durability class D3, unlogged tables not known";
         assert!(check.finding.starts_with(expected), "{check:?}");
         assert!(check.advice.contains("pg_class"), "{check:?}");
         for engine in [Engine::MySql, Engine::MariaDb] {
             run.server.engine = Some(engine.into());
-            let advice = durability(&run).unwrap().advice;
+            let advice = check_durability(&run).unwrap().advice;
             assert!(advice.contains("information_schema"), "{advice}");
             assert!(!advice.contains("pg_class"), "{advice}");
         }
-        assert_eq!(durability(&observed_run()), None);
+        assert_eq!(check_durability(&observed_run()), None);
     }
 
     #[test]
@@ -283,7 +294,7 @@ mod tests {
                 because: vec!["fsync off".to_owned()],
                 tables_unknown: false,
             });
-            durability(&run)
+            check_durability(&run)
         };
         for class in [
             DurabilityClass::D0,
@@ -298,6 +309,6 @@ mod tests {
             (check_of(DurabilityClass::D3), check_of(DurabilityClass::D4)),
             (None, None)
         );
-        assert_eq!(durability(&healthy()), None, "not known");
+        assert_eq!(check_durability(&healthy()), None, "not known");
     }
 }

@@ -4,11 +4,11 @@
 //! intended rollback as an error.
 
 use crate::formatting::{count, percent, share};
-use crate::thresholds::{ERRORS_INVALID, OUTAGE_INVALID, OUTAGE_OPEN_INVALID};
+use crate::thresholds::{ERRORS_INVALID_SHARE, OUTAGE_AT_END_INVALID_SHARE, OUTAGE_INVALID_SHARE};
 use crate::{all_kinds, ended, new_check, nothing_measured};
 use prony_store::{Check, ErrorClass, ErrorCount, Event, EventKind, Run, Severity};
 
-pub(crate) fn nothing_committed(run: &Run) -> Option<Check> {
+pub(crate) fn check_nothing_committed(run: &Run) -> Option<Check> {
     let figures = all_kinds(run);
     if figures.is_some_and(|figures| figures.committed > 0) {
         return None;
@@ -34,20 +34,20 @@ pub(crate) fn nothing_committed(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn errors(run: &Run) -> Option<Check> {
+pub(crate) fn check_errors(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
     if figures.failed == 0 {
         return None;
     }
     let failed = share(figures.failed, ended(figures));
-    // An expected outage fails the transactions in progress.
+    // An expected outage makes transactions fail: these do not make the result invalid.
     let unexpected = match expects_outage(run) {
         true => figures
             .failed
-            .saturating_sub(failed_by_lost_connection(run)),
+            .saturating_sub(failed_by_lost_connection_count(run)),
         false => figures.failed,
     };
-    let severity = if share(unexpected, ended(figures)) > ERRORS_INVALID {
+    let severity = if share(unexpected, ended(figures)) > ERRORS_INVALID_SHARE {
         Severity::Invalid
     } else {
         Severity::Caveat
@@ -66,7 +66,7 @@ pub(crate) fn errors(run: &Run) -> Option<Check> {
              that shares connections between clients: use --protocol extended or simple, or the \
              pooler's session mode."
         }
-        _ if most_frequent_error(run).is_some_and(is_denied) => {
+        _ if most_frequent_error(run).is_some_and(is_privilege_error) => {
             "The role of this run lacks a privilege: the first message names it. GRANT it, as the owner of the \
              tables, or run as their owner."
         }
@@ -88,7 +88,7 @@ pub(crate) fn errors(run: &Run) -> Option<Check> {
 const POOLER_SQLSTATES: [&str; 2] = ["42P05", "26000"];
 
 /// `insufficient_privilege`; MySQL and MariaDB use its SQLSTATE for syntax errors too.
-fn is_denied(error: &ErrorCount) -> bool {
+fn is_privilege_error(error: &ErrorCount) -> bool {
     error.code == "42501" || (error.code == "42000" && error.example.contains(" denied "))
 }
 
@@ -111,7 +111,7 @@ fn describe_most_frequent(run: &Run) -> String {
 }
 
 /// Events of this kind that overlap the measured window.
-pub(crate) fn in_window(run: &Run, kind: EventKind) -> impl Iterator<Item = &Event> {
+pub(crate) fn events_in_window(run: &Run, kind: EventKind) -> impl Iterator<Item = &Event> {
     let begin_s = run.window.warmup_s;
     let end_s = begin_s + run.measured.length_s;
     run.events.iter().filter(move |event| {
@@ -127,8 +127,8 @@ pub(crate) fn expects_outage(run: &Run) -> bool {
     expected.and_then(serde_json::Value::as_bool) == Some(true)
 }
 
-/// Severity of an outage, a stall or a restart: a note if the plan expects an outage.
-pub(crate) fn unless_expected(run: &Run, severity: Severity) -> Severity {
+/// `severity`, or a note if the plan expects an outage. For outages, stalls and restarts.
+pub(crate) fn severity_unless_outage_expected(run: &Run, severity: Severity) -> Severity {
     match expects_outage(run) {
         true => Severity::Note,
         false => severity,
@@ -149,7 +149,7 @@ fn is_lost_connection(error: &ErrorCount) -> bool {
 }
 
 /// Transactions that failed because their connection was lost.
-fn failed_by_lost_connection(run: &Run) -> u64 {
+fn failed_by_lost_connection_count(run: &Run) -> u64 {
     let errors = run
         .measured
         .errors
@@ -159,15 +159,15 @@ fn failed_by_lost_connection(run: &Run) -> u64 {
 }
 
 /// Whether any client was without a connection or had ended in the measured window.
-pub(crate) fn lost_users(run: &Run) -> bool {
+pub(crate) fn had_lost_users(run: &Run) -> bool {
     let by_error = run.measured.errors.iter().any(is_lost_connection);
     by_error
-        || in_window(run, EventKind::Outage).next().is_some()
-        || in_window(run, EventKind::UserEnded).next().is_some()
+        || events_in_window(run, EventKind::Outage).next().is_some()
+        || events_in_window(run, EventKind::UserEnded).next().is_some()
 }
 
-pub(crate) fn outage(run: &Run) -> Option<Check> {
-    let events: Vec<&Event> = in_window(run, EventKind::Outage).collect();
+pub(crate) fn check_outage(run: &Run) -> Option<Check> {
+    let events: Vec<&Event> = events_in_window(run, EventKind::Outage).collect();
     if events.is_empty() {
         return None;
     }
@@ -184,16 +184,17 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
         count(events.len() as u64, "outage"),
         count(most_down, "connection"),
     );
-    // One missing client of many is a small part of the load.
+    // Averaged over all clients: if one of many has no connection, a small part of the load is missing.
     let clients = f64::from(run.drive.clients.max(1));
     let disconnected_share = events.iter().map(|event| {
         let overlap_s = until_s(event).min(end_s) - event.at_s.max(begin_s);
         overlap_s.max(0.0) * (event.count as f64 / clients).min(1.0)
     });
     let disconnected_share = disconnected_share.sum::<f64>() / window_s.max(f64::MIN_POSITIVE);
-    // A connection lost just before the end had no time to reconnect, and almost no load is missing.
-    let minimum_s = OUTAGE_OPEN_INVALID * window_s;
-    let open = events
+    // A client that lost its connection just before the end had no time to reconnect, and almost no load is
+    // missing.
+    let minimum_s = OUTAGE_AT_END_INVALID_SHARE * window_s;
+    let not_restored = events
         .iter()
         .filter(|event| event.until_s.is_none() && end_s - event.at_s > minimum_s);
     let advice = match expects_outage(run) {
@@ -204,8 +205,8 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
              --expect-outage."
         }
     };
-    let (severity, finding) = match open.map(|event| event.at_s).reduce(f64::min) {
-        // Even an expected outage needs an end: without one its length is unknown.
+    let (severity, finding) = match not_restored.map(|event| event.at_s).reduce(f64::min) {
+        // Invalid even if the outage was expected: without an end, its length is unknown.
         Some(since_s) => (
             Severity::Invalid,
             format!(
@@ -214,9 +215,9 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
             ),
         ),
         None => (
-            unless_expected(
+            severity_unless_outage_expected(
                 run,
-                match disconnected_share > OUTAGE_INVALID {
+                match disconnected_share > OUTAGE_INVALID_SHARE {
                     true => Severity::Invalid,
                     false => Severity::Caveat,
                 },
@@ -231,14 +232,14 @@ pub(crate) fn outage(run: &Run) -> Option<Check> {
     new_check("outage", severity, finding, advice)
 }
 
-pub(crate) fn users_ended(run: &Run) -> Option<Check> {
-    let ended_users: u64 = in_window(run, EventKind::UserEnded)
+pub(crate) fn check_users_ended(run: &Run) -> Option<Check> {
+    let ended_users: u64 = events_in_window(run, EventKind::UserEnded)
         .map(|event| event.count.max(1))
         .sum();
     if ended_users == 0 {
         return None;
     }
-    let detail = in_window(run, EventKind::UserEnded)
+    let detail = events_in_window(run, EventKind::UserEnded)
         .map(|event| event.detail.as_str())
         .find(|detail| !detail.is_empty());
     let because = detail.map_or(String::new(), |detail| format!(" The first: {detail}"));

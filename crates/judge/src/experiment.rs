@@ -1,7 +1,8 @@
 //! The figures of an experiment's variants: medians of their repeats.
 //!
 //! In: the runs of an experiment. Out: for each variant its median, lowest and highest. Must never: take the
-//! best of several runs, count a run that must not be used, or judge whether variants differ; `compare` does.
+//! best of several runs, count a run that must not be used, or judge whether variants differ, which `compare`
+//! does.
 
 use crate::statistics::median;
 use crate::{all_kinds, worst};
@@ -35,7 +36,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn of(values: Vec<f64>) -> Option<Spread> {
+    fn from_values(values: Vec<f64>) -> Option<Spread> {
         let by_size = |a: &f64, b: &f64| a.total_cmp(b);
         Some(Spread {
             median: median(&values),
@@ -93,12 +94,16 @@ pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigur
         false => all_kinds(run).map(|all| all.tps),
     };
     let figures = |name: &String| {
-        let of_variant = |run: &&Run| {
+        let is_of_variant = |run: &&Run| {
             run.experiment
                 .as_ref()
                 .is_some_and(|experiment| experiment.variant == *name)
         };
-        let variant_runs: Vec<&Run> = runs.iter().map(Borrow::borrow).filter(of_variant).collect();
+        let variant_runs: Vec<&Run> = runs
+            .iter()
+            .map(Borrow::borrow)
+            .filter(is_of_variant)
+            .collect();
         let counted: Vec<&Run> = variant_runs
             .iter()
             .copied()
@@ -109,12 +114,12 @@ pub fn variants(names: &[String], runs: &[impl Borrow<Run>]) -> Vec<VariantFigur
             name: name.clone(),
             runs: variant_runs.len(),
             counted: counted.len(),
-            rate: Spread::of(counted.iter().filter_map(rate).collect()),
+            rate: Spread::from_values(counted.iter().filter_map(rate).collect()),
             p99_ns: counted
                 .iter()
                 .map(p99)
                 .collect::<Option<_>>()
-                .and_then(Spread::of),
+                .and_then(Spread::from_values),
         }
     };
     names.iter().map(figures).collect()
@@ -177,9 +182,9 @@ mod tests {
             severity: Severity::Invalid,
             ..crate::new_check("x", Severity::Invalid, "", "").unwrap()
         });
-        let mut early = run("a", 800.0, Some(1));
-        early.state = RunState::Partial;
-        let figures = variants(&names(), &[invalid, early, run("a", 100.0, Some(1))]);
+        let mut partial = run("a", 800.0, Some(1));
+        partial.state = RunState::Partial;
+        let figures = variants(&names(), &[invalid, partial, run("a", 100.0, Some(1))]);
         assert_eq!((figures[0].runs, figures[0].counted), (3, 1));
         assert_eq!(figures[0].rate.unwrap().high, 100.0);
         assert_eq!((figures[1].runs, figures[1].rate), (0, None));

@@ -5,10 +5,10 @@
 use crate::formatting::{bytes, count, percent};
 use crate::new_check;
 use crate::observations::{events, observed, overlap_s, window_s, written_bytes};
-use crate::thresholds::{EVENT_LAG_S, MAINTENANCE_SHARE};
+use crate::thresholds::{EVENT_LAG_MAX_S, MAINTENANCE_MAX_SHARE};
 use prony_store::{Check, Event, EventKind, ObservedTopic, Run, Severity, TableState};
 
-/// Events that load disks and caches however long they take.
+/// Events that load disks and caches, and are a caveat however short they are.
 const HEAVY_EVENTS: [EventKind; 3] = [
     EventKind::Backup,
     EventKind::IndexBuild,
@@ -19,9 +19,10 @@ const ROUTINE_EVENTS: [EventKind; 2] = [EventKind::Vacuum, EventKind::Analyze];
 /// Maximum number of events in a finding.
 const MAX_LISTED: usize = 4;
 
-/// A window without a checkpoint is too short, so that `duration` adds nothing to this finding. TPC-C requires a
-/// checkpoint inside the measured interval (5.5.2.2): its cost belongs to the figure.
-pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
+/// Checks that a checkpoint lies in the window of a load that writes: the cost of a checkpoint belongs to the
+/// figure, and TPC-C requires one in the measured interval (5.5.2.2). The finding includes that the window is
+/// too short, so that `duration` is not reported as well.
+pub(crate) fn check_checkpoint(run: &Run) -> Option<Check> {
     let observed = observed(run)?;
     let checkpoints_unknown = observed
         .missing
@@ -34,10 +35,10 @@ pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
     let (begin_s, end_s) = window_s(run);
     let checkpoints: Vec<&Event> = events(run, &[EventKind::Checkpoint]).collect();
     let is_complete = |event: &&&Event| {
-        let ended = event
+        let ended_in_window = event
             .until_s
-            .is_some_and(|until_s| until_s <= end_s + EVENT_LAG_S);
-        event.at_s >= begin_s - EVENT_LAG_S && ended
+            .is_some_and(|until_s| until_s <= end_s + EVENT_LAG_MAX_S);
+        event.at_s >= begin_s - EVENT_LAG_MAX_S && ended_in_window
     };
     if checkpoints.iter().any(|event| is_complete(&event)) {
         return None;
@@ -63,7 +64,7 @@ pub(crate) fn checkpoint(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn maintenance(run: &Run) -> Option<Check> {
+pub(crate) fn check_maintenance(run: &Run) -> Option<Check> {
     observed(run)?;
     let heavy: Vec<&Event> = events(run, &HEAVY_EVENTS).collect();
     let routine: Vec<&Event> = events(run, &ROUTINE_EVENTS).collect();
@@ -73,7 +74,7 @@ pub(crate) fn maintenance(run: &Run) -> Option<Check> {
     }
     let busy_s: f64 = routine.iter().map(|event| overlap_s(run, event)).sum();
     let share = busy_s / run.measured.length_s.max(f64::MIN_POSITIVE);
-    let severity = if !heavy.is_empty() || share > MAINTENANCE_SHARE {
+    let severity = if !heavy.is_empty() || share > MAINTENANCE_MAX_SHARE {
         Severity::Caveat
     } else {
         Severity::Note
@@ -84,9 +85,9 @@ pub(crate) fn maintenance(run: &Run) -> Option<Check> {
         .take(MAX_LISTED)
         .map(|e| describe_event(e))
         .collect();
-    let more = (heavy.len() + routine.len()).saturating_sub(MAX_LISTED);
-    if more > 0 {
-        texts.push(format!("{more} more"));
+    let unlisted = (heavy.len() + routine.len()).saturating_sub(MAX_LISTED);
+    if unlisted > 0 {
+        texts.push(format!("{unlisted} more"));
     }
     if unobserved > 0 {
         texts.push(format!(
@@ -128,7 +129,7 @@ fn describe_event(event: &Event) -> String {
     )
 }
 
-/// Vacuums and analyses that the tables' counters show and that no sample observed.
+/// Number of vacuums and analyses that the tables' counters show and that no sample observed.
 fn unobserved_count(run: &Run) -> u64 {
     let states =
         observed(run).and_then(|observed| observed.before.as_ref().zip(observed.after.as_ref()));
@@ -167,15 +168,15 @@ mod tests {
 
     #[test]
     fn a_window_without_a_checkpoint_is_a_caveat() {
-        assert_eq!(checkpoint(&healthy()), None, "not observed");
+        assert_eq!(check_checkpoint(&healthy()), None, "not observed");
         let mut run = observed_run();
-        assert_eq!(checkpoint(&run), None);
+        assert_eq!(check_checkpoint(&run), None);
         // The window is from 10 s to 610 s.
         observed_mut(&mut run).events = vec![
             event(EventKind::Checkpoint, 2.0, Some(30.0)),
             event(EventKind::Checkpoint, 500.0, Some(620.0)),
         ];
-        let check = checkpoint(&run).expect("none is complete");
+        let check = check_checkpoint(&run).expect("none is complete");
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check.finding.contains("and 2 others only in part"),
@@ -183,7 +184,7 @@ mod tests {
         );
         observed_mut(&mut run).events.clear();
         assert!(
-            checkpoint(&run)
+            check_checkpoint(&run)
                 .unwrap()
                 .finding
                 .contains("window, while 6.0 GB")
@@ -192,22 +193,22 @@ mod tests {
             what: ObservedTopic::Checkpoints,
             why: String::new(),
         }];
-        assert_eq!(checkpoint(&run), None, "not known");
+        assert_eq!(check_checkpoint(&run), None, "not known");
         observed_mut(&mut run).missing.clear();
         for row in &mut observed_mut(&mut run).series {
             row.log_bytes = Some(100);
         }
-        assert_eq!(checkpoint(&run), None, "a read-only load");
+        assert_eq!(check_checkpoint(&run), None, "a read-only load");
     }
 
     #[test]
     fn maintenance_in_the_window_is_reported() {
         let mut run = observed_run();
-        assert_eq!(maintenance(&run), None);
+        assert_eq!(check_maintenance(&run), None);
         observed_mut(&mut run)
             .events
             .push(event(EventKind::Vacuum, 20.0, Some(30.0)));
-        let check = maintenance(&run).expect("a vacuum");
+        let check = check_maintenance(&run).expect("a vacuum");
         assert_eq!(check.severity, Severity::Note);
         assert!(
             check.finding.contains("vacuum of t (from 20 s to 30 s)"),
@@ -217,16 +218,16 @@ mod tests {
         observed_mut(&mut run)
             .events
             .push(event(EventKind::Vacuum, 100.0, Some(400.0)));
-        assert_eq!(maintenance(&run).unwrap().severity, Severity::Caveat);
+        assert_eq!(check_maintenance(&run).unwrap().severity, Severity::Caveat);
         observed_mut(&mut run).events = vec![event(EventKind::Backup, 600.0, None)];
-        let check = maintenance(&run).expect("a backup");
+        let check = check_maintenance(&run).expect("a backup");
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check.finding.contains("(from 600 s to the end)"),
             "{check:?}"
         );
         observed_mut(&mut run).events = vec![event(EventKind::Backup, 1.0, Some(5.0))];
-        assert_eq!(maintenance(&run), None, "it was over before");
+        assert_eq!(check_maintenance(&run), None, "it was over before");
     }
 
     #[test]
@@ -234,7 +235,7 @@ mod tests {
         let mut run = observed_run();
         let after = observed_mut(&mut run).after.as_mut().unwrap();
         after.tables[0].vacuums = Some(4);
-        let check = maintenance(&run).expect("three more than before");
+        let check = check_maintenance(&run).expect("three more than before");
         assert!(
             check.finding.contains("3 vacuums or analyzes too short"),
             "{check:?}"

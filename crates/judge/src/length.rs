@@ -1,16 +1,17 @@
 //! Whether the run was long enough for its figures, and complete.
 //!
-//! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `percentiles`. Must never: look at the values of
-//! the figures.
+//! In: a Run. Out: `partial-run`, `short-run`, `not-judged`, `duration`, `percentiles`. Must never: look at
+//! the values of the figures.
 
 use crate::formatting::count;
 use crate::thresholds::{
-    DURATION_NOTE_S, P95_SAMPLES, P99_SAMPLES, SHORT_CAVEAT_S, SPLIT_SAMPLES, STEADY_SECONDS,
+    DURATION_NOTE_BELOW_S, P95_MIN_SAMPLES, P99_MIN_SAMPLES, SHORT_RUN_CAVEAT_BELOW_S,
+    SPLIT_MIN_SAMPLES, STEADY_MIN_SECONDS,
 };
 use crate::{all_kinds, housekeeping, new_check, nothing_measured, observations, workload};
 use prony_store::{Check, Run, RunState, Severity};
 
-pub(crate) fn partial(run: &Run) -> Option<Check> {
+pub(crate) fn check_partial_run(run: &Run) -> Option<Check> {
     let covered = match nothing_measured(run) {
         true => "Nothing was measured.".to_owned(),
         false => format!("The figures cover {:.1} s.", run.measured.length_s),
@@ -31,10 +32,10 @@ pub(crate) fn partial(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn short(run: &Run) -> Option<Check> {
+pub(crate) fn check_short_run(run: &Run) -> Option<Check> {
     let measured_s = run.measured.length_s;
     // `nothing-committed` covers a run that measured nothing.
-    if measured_s >= SHORT_CAVEAT_S || nothing_measured(run) {
+    if measured_s >= SHORT_RUN_CAVEAT_BELOW_S || nothing_measured(run) {
         return None;
     }
     new_check(
@@ -43,19 +44,19 @@ pub(crate) fn short(run: &Run) -> Option<Check> {
         Severity::Caveat,
         format!("Only {measured_s:.1} s were measured: a single stall can decide the figures."),
         format!(
-            "Measure for at least {SHORT_CAVEAT_S:.0} s after a warm-up, and workloads that write for \
+            "Measure for at least {SHORT_RUN_CAVEAT_BELOW_S:.0} s after a warm-up, and workloads that write for \
              several checkpoints."
         ),
     )
 }
 
-/// Checks that the run is long enough for rare events in a server that writes; for a paced tpcc, for the
-/// duration that the specification requires (TPC-C 5.5.2.1). `checkpoint` and `short-run` say the same of a
-/// shorter run.
-pub(crate) fn duration(run: &Run) -> Option<Check> {
+/// Checks that a load that writes is measured for long enough to include rare events, and a paced tpcc for as
+/// long as the specification requires (TPC-C 5.5.2.1). Reports nothing if `checkpoint` or `short-run` already
+/// say that the window is too short.
+pub(crate) fn check_duration(run: &Run) -> Option<Check> {
     let measured_s = run.measured.length_s;
     let (minimum_s, reason) = below_minimum(run)?;
-    if measured_s < SHORT_CAVEAT_S || housekeeping::checkpoint(run).is_some() {
+    if measured_s < SHORT_RUN_CAVEAT_BELOW_S || housekeeping::check_checkpoint(run).is_some() {
         return None;
     }
     new_check(
@@ -69,15 +70,15 @@ pub(crate) fn duration(run: &Run) -> Option<Check> {
     )
 }
 
-/// The time for which this load has to be measured, seconds, with its reason; `None` if it was, or if nothing
-/// requires it.
+/// The time for which this load has to be measured, seconds, and why; `None` if the window is as long, or if
+/// no minimum applies.
 pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
     let specified =
         workload::description(run).and_then(|description| description.minimum_duration.as_ref());
     let (minimum_s, reason) = match specified {
         Some(minimum) => (minimum.duration_s, minimum.source.as_str()),
         None => (
-            DURATION_NOTE_S,
+            DURATION_NOTE_BELOW_S,
             "that rare events need (checkpoints, vacuums)",
         ),
     };
@@ -86,19 +87,19 @@ pub(crate) fn below_minimum(run: &Run) -> Option<(f64, &str)> {
     (required && run.measured.length_s < minimum_s).then_some((minimum_s, reason))
 }
 
-/// Lists the checks for which the window was too short: no finding is not a good finding.
-pub(crate) fn not_judged(run: &Run) -> Option<Check> {
+/// Lists the checks for which the window was too short, so that their silence is not taken for a good result.
+pub(crate) fn check_not_judged(run: &Run) -> Option<Check> {
     let measured_s = run.measured.length_s;
-    if nothing_measured(run) || measured_s >= STEADY_SECONDS as f64 {
+    if nothing_measured(run) || measured_s >= STEADY_MIN_SECONDS as f64 {
         return None;
     }
     let mut checks = vec![format!(
-        "steadiness of throughput and latency ({STEADY_SECONDS} whole seconds are needed)"
+        "steadiness of throughput and latency ({STEADY_MIN_SECONDS} whole seconds are needed)"
     )];
     let split = all_kinds(run).and_then(|all| all.split.as_ref());
-    if split.is_some_and(|split| split.client_wait.samples < SPLIT_SAMPLES) {
+    if split.is_some_and(|split| split.client_wait.samples < SPLIT_MIN_SAMPLES) {
         checks.push(format!(
-            "the client's part of the response time ({SPLIT_SAMPLES} transactions are needed)"
+            "the client's part of the response time ({SPLIT_MIN_SAMPLES} transactions are needed)"
         ));
     }
     new_check(
@@ -108,18 +109,20 @@ pub(crate) fn not_judged(run: &Run) -> Option<Check> {
             "Not judged: {}; {measured_s:.1} s were measured.",
             checks.join("; ")
         ),
-        format!("Measure for at least {STEADY_SECONDS} s."),
+        format!("Measure for at least {STEADY_MIN_SECONDS} s."),
     )
 }
 
-/// A percentile needs at least ten samples above it to be shown.
-pub(crate) fn percentiles(run: &Run) -> Option<Check> {
+/// Checks that there are enough samples: a percentile is shown only if at least ten samples lie above it.
+pub(crate) fn check_percentiles(run: &Run) -> Option<Check> {
     let samples = all_kinds(run)?.response.samples;
-    if samples == 0 || samples >= P99_SAMPLES {
+    if samples == 0 || samples >= P99_MIN_SAMPLES {
         return None;
     }
     let (severity, absent) = match samples {
-        samples if samples < P95_SAMPLES => (Severity::Caveat, "95th percentile and those above"),
+        samples if samples < P95_MIN_SAMPLES => {
+            (Severity::Caveat, "95th percentile and those above")
+        }
         _ => (Severity::Note, "99th percentile and those above"),
     };
     new_check(
@@ -130,7 +133,7 @@ pub(crate) fn percentiles(run: &Run) -> Option<Check> {
             count(samples, "response time")
         ),
         format!(
-            "Measure until there are at least {P99_SAMPLES}: for longer, or with more clients."
+            "Measure until there are at least {P99_MIN_SAMPLES}: for longer, or with more clients."
         ),
     )
 }
@@ -144,18 +147,23 @@ mod tests {
     #[test]
     fn an_incomplete_run_is_a_caveat() {
         let mut run = healthy();
-        assert_eq!(partial(&run), None);
+        assert_eq!(check_partial_run(&run), None);
         run.state = RunState::Partial;
-        assert!(partial(&run).is_some());
+        assert!(check_partial_run(&run).is_some());
         run.ended_because = Some("interrupted (SIGINT)".to_owned());
-        let check = partial(&run).unwrap();
+        let check = check_partial_run(&run).unwrap();
         assert_eq!(check.severity, Severity::Caveat);
         assert!(
             check.finding.contains("early: interrupted (SIGINT). "),
             "{check:?}"
         );
         run.state = RunState::Running;
-        assert!(partial(&run).unwrap().finding.contains("still in progress"));
+        assert!(
+            check_partial_run(&run)
+                .unwrap()
+                .finding
+                .contains("still in progress")
+        );
     }
 
     #[test]
@@ -163,7 +171,7 @@ mod tests {
         let severity = |seconds| {
             let mut run = healthy();
             run.measured.length_s = seconds;
-            short(&run).map(|check| check.severity)
+            check_short_run(&run).map(|check| check.severity)
         };
         assert_eq!(severity(10.0), None);
         assert_eq!(severity(9.9), Some(Severity::Caveat));
@@ -173,9 +181,9 @@ mod tests {
     #[test]
     fn checks_that_need_a_longer_window_are_listed() {
         let mut run = healthy();
-        assert_eq!(not_judged(&run), None);
+        assert_eq!(check_not_judged(&run), None);
         run.measured.length_s = 19.9;
-        let check = not_judged(&run).unwrap();
+        let check = check_not_judged(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
         assert!(
             check.finding.starts_with("Not judged: steadiness"),
@@ -184,7 +192,12 @@ mod tests {
         assert!(!check.finding.contains("client's part"), "{check:?}");
         let split = run.measured.kinds[0].split.as_mut().unwrap();
         split.client_wait.samples = 99;
-        assert!(not_judged(&run).unwrap().finding.contains("client's part"));
+        assert!(
+            check_not_judged(&run)
+                .unwrap()
+                .finding
+                .contains("client's part")
+        );
     }
 
     #[test]
@@ -192,11 +205,11 @@ mod tests {
         let mut run = observed_run();
         run.measured.length_s = 60.0;
         let ids = |run: &Run| -> Vec<String> {
-            let checks = [housekeeping::checkpoint(run), duration(run)];
+            let checks = [housekeeping::check_checkpoint(run), check_duration(run)];
             checks.into_iter().flatten().map(|check| check.id).collect()
         };
         assert_eq!(ids(&run), ["checkpoint"]);
-        let finding = housekeeping::checkpoint(&run).unwrap().finding;
+        let finding = housekeeping::check_checkpoint(&run).unwrap().finding;
         assert!(finding.contains("the measured window of 60 s"), "{finding}");
         run.observed.as_mut().unwrap().events[0].until_s = Some(69.0);
         run.observed.as_mut().unwrap().events[0].at_s = 11.0;
@@ -212,7 +225,7 @@ mod tests {
                 .for_each(|event| event.until_s = Some(15.0));
             event.iter_mut().for_each(|event| event.at_s = 11.0);
             run.measured.length_s = seconds;
-            duration(&run).map(|check| check.severity)
+            check_duration(&run).map(|check| check.severity)
         };
         assert_eq!(severity(600.0, observed_run()), None);
         assert_eq!(severity(599.0, observed_run()), Some(Severity::Note));
@@ -235,7 +248,7 @@ mod tests {
         let severity = |samples| {
             let mut run = healthy();
             run.measured.kinds[0].response.samples = samples;
-            percentiles(&run).map(|check| check.severity)
+            check_percentiles(&run).map(|check| check.severity)
         };
         assert_eq!(severity(1000), None);
         assert_eq!(severity(999), Some(Severity::Note));

@@ -1,11 +1,11 @@
 //! Judges how far a Run's figures can be trusted.
 //!
-//! In: one finished [`Run`]. Out: its [`Check`]s: problems with its figures, the worst first, with numbers,
-//! units and advice. Must never: report what is in order, change a figure, or depend on the loop that
-//! produced the figures.
+//! In: one finished [`Run`]. Out: its [`Check`]s: problems with the run's figures, the worst first, with
+//! numbers, units and advice. Must never: report what is in order, change a figure, or depend on the loop
+//! that produced the figures.
 //!
-//! Each check is a function from a Run to its finding. `CHECKS` lists them all, and [`thresholds`]
-//! documents when each applies.
+//! Each check is a function from a Run to a finding, named after the id that it reports. `CHECKS` lists all
+//! checks, and [`thresholds`] documents when each applies.
 
 pub mod audit;
 mod client;
@@ -42,65 +42,65 @@ mod workload;
 use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
-/// fails if they change and the version does not.
+/// (`rules_digest`) fails if checks or thresholds change and the version does not.
 pub const RULES_VERSION: u32 = 2;
 
-/// One check; returns its finding, or `None`.
+/// One check: returns a finding, or `None` if there is nothing to report.
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
 const CHECKS: [Checker; 51] = [
-    errors::nothing_committed,
-    server::restart,
-    tables::replaced,
-    server::commits,
+    errors::check_nothing_committed,
+    server::check_restart,
+    tables::check_tables_replaced,
+    server::check_server_commits,
     littles_law::check,
-    errors::errors,
-    rate::achieved,
-    rate::never_started,
-    length::partial,
-    length::short,
-    length::not_judged,
-    errors::outage,
-    errors::users_ended,
-    steady::unsteady,
-    steady::warm_up,
-    steady::drift,
+    errors::check_errors,
+    rate::check_rate,
+    rate::check_never_started,
+    length::check_partial_run,
+    length::check_short_run,
+    length::check_not_judged,
+    errors::check_outage,
+    errors::check_users_ended,
+    steady::check_unsteady,
+    steady::check_warm_up,
+    steady::check_drift,
     steady::latency::check,
     stall::check,
-    data::durability,
-    client::limit,
-    client::throttled,
-    client::run_queue,
-    client::wait,
-    client::loop_delay,
-    client::machine,
-    client::debug_build,
-    stamps::bad_stamps,
-    machine::round_trip,
-    machine::one_host,
-    machine::steal,
-    machine::server_steal,
-    machine::neighbours,
-    memory::swap,
-    housekeeping::checkpoint,
-    housekeeping::maintenance,
-    data::scale,
-    data::grown,
-    data::dead_rows,
-    workload::contention,
+    data::check_durability,
+    client::check_client_limit,
+    client::check_throttled,
+    client::check_run_queue,
+    client::check_client_wait,
+    client::check_loop_delay,
+    client::check_client_machine,
+    client::check_debug_build,
+    stamps::check_stamps,
+    machine::check_round_trip,
+    machine::check_one_host,
+    machine::check_steal,
+    machine::check_server_steal,
+    machine::check_neighbours,
+    memory::check_swap,
+    housekeeping::check_checkpoint,
+    housekeeping::check_maintenance,
+    data::check_data_scale,
+    data::check_data_grown,
+    data::check_dead_rows,
+    workload::check_contention,
     shares::check,
     limits::check,
-    length::percentiles,
-    server::observer,
-    server::limiter,
-    memory::untuned,
-    length::duration,
-    client::headroom,
-    data::statistics,
-    stamps::clock_steps,
-    stamps::no_split,
-    server::unobserved,
+    length::check_percentiles,
+    server::check_observer,
+    server::check_limiter,
+    memory::check_untuned,
+    length::check_duration,
+    client::check_client_headroom,
+    data::check_statistics,
+    stamps::check_clock_steps,
+    stamps::check_no_split,
+    server::check_unobserved,
 ];
 
 /// Judges one run. Returns its findings, the worst first and doubt before scope; empty if there are none.
@@ -118,9 +118,9 @@ pub fn judge_run(run: &mut Run) {
 }
 
 /// Judges a run that has no findings yet because its process was killed and the store restored its document
-/// from the journal. Every reader of a stored run calls this first. A run that has been judged keeps its
-/// findings: a run that ended early always has `partial-run`. Neither a run in progress nor a run of another
-/// tool, which has other checks, is judged.
+/// from the journal. Every reader of a stored run calls this first. A partial run that has been judged has at
+/// least the finding `partial-run`, so one without findings has not been judged. A run in progress is not
+/// judged, nor is a run of another tool, which has other checks.
 pub fn judge_if_unjudged(run: &mut Run) {
     if run.state == RunState::Partial && run.checks.is_empty() && run.imported.is_none() {
         judge_run(run);
@@ -175,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn an_unjudged_run_is_judged_when_it_is_read() {
+    fn only_a_partial_run_without_findings_is_judged_when_it_is_read() {
         let mut run = healthy();
         judge_if_unjudged(&mut run);
-        assert_eq!(run.checks, [], "a healthy run has none");
-        // As restored from a journal: nothing of the end is known.
+        assert_eq!(run.checks, [], "a complete run is not judged again");
+        // The document as the store restores it from a journal, which lacks what is recorded at the end.
         run.state = RunState::Partial;
         run.ended_because = Some("interrupted".to_owned());
         run.measured.unfinished = 0;
@@ -254,7 +254,8 @@ mod tests {
         }
     }
 
-    /// The documented tables name all ids that the sources can report, and no others.
+    /// The tables in the documentation of `thresholds` name all ids that the sources can report, and no
+    /// others.
     #[test]
     fn every_check_is_documented_in_the_thresholds() {
         let table = include_str!("thresholds.rs").lines();
@@ -280,9 +281,9 @@ mod tests {
         }
     }
 
-    /// The same for ids that come from tables in the sources.
+    /// The tables also name the ids that the sources take from tables of their own.
     #[test]
-    fn remarks_and_audit_findings_are_documented_too() {
+    fn remarks_on_prices_and_audit_checks_are_documented() {
         let table = include_str!("thresholds.rs");
         let price_tables = table.split("//! For prices:").nth(1).unwrap();
         let rows = price_tables

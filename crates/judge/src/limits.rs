@@ -7,13 +7,13 @@ use crate::new_check;
 use prony_store::{Check, ResponseTimeLimit, Run, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
-    let exceeded: Vec<String> = run
+    let exceeded_limits: Vec<String> = run
         .workload
         .limits
         .iter()
-        .filter_map(|limit| exceeded(run, limit))
+        .filter_map(|limit| describe_if_exceeded(run, limit))
         .collect();
-    if exceeded.is_empty() {
+    if exceeded_limits.is_empty() {
         return None;
     }
     new_check(
@@ -21,14 +21,15 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         Severity::Caveat,
         format!(
             "90th percentiles above their limits: {}.",
-            exceeded.join("; ")
+            exceeded_limits.join("; ")
         ),
         "By the specification, the throughput is then not valid: use fewer warehouses and users, or \
          a faster server.",
     )
 }
 
-fn exceeded(run: &Run, limit: &ResponseTimeLimit) -> Option<String> {
+/// A text such as `payment 79.0 s, 5 s allowed`; `None` if the limit is not exceeded.
+fn describe_if_exceeded(run: &Run, limit: &ResponseTimeLimit) -> Option<String> {
     let mut kinds = run.measured.kinds.iter();
     let p90_ns = kinds
         .find(|kind| kind.kind.as_ref() == Some(&limit.kind))?
@@ -83,7 +84,7 @@ mod tests {
             "{finding}"
         );
         run.measured.kinds[2].response.p90_ns = Some(81_000_000_000);
-        let finding = check(&run).expect("both").finding;
+        let finding = check(&run).expect("payments and deliveries").finding;
         assert!(
             finding.contains("; delivery (deferred) 81.0 s, 80 s"),
             "{finding}"

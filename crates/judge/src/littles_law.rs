@@ -3,16 +3,19 @@
 //! wrongly.
 //!
 //! In: a Run. Out: `littles-law`. Must never: fail a run because of effects at the window's edges, or excuse
-//! a gap that changes the figure: waits for a CPU explain at most [`LITTLE_EXCUSE`]. Of the transactions in flight at an edge, one that began before the window counts
-//! in full and one that ends after it does not count; on average this cancels, and it is at most one
-//! transaction per client. A user whose worker has no CPU after a transaction starts the next one only when
-//! the worker has a CPU again, and is in no transaction meanwhile.
+//! a gap that changes the figure: waits for a CPU excuse at most [`LITTLE_EXCUSED_GAP_MAX_SHARE`].
+//!
+//! A transaction that began before the window counts in full, and one that ends after it does not count: on
+//! average these effects cancel, and each is at most one transaction per client. A user whose worker has no
+//! CPU after a transaction starts the next one only when the worker has a CPU again, and is in no transaction
+//! meanwhile.
 
 use crate::client::run_queue_share;
 use crate::formatting::{count, percent, time};
 use crate::stall::stops_by_count;
 use crate::thresholds::{
-    EFFECT_INVALID, LITTLE_EXCUSE, LITTLE_GAP, LITTLE_MAX_MEAN, LITTLE_MIN_PARTIAL_S,
+    EFFECT_INVALID_SHARE, LITTLE_EXCUSED_GAP_MAX_SHARE, LITTLE_GAP_MAX_SHARE,
+    LITTLE_MEAN_TXN_MAX_SHARE, LITTLE_PARTIAL_RUN_MIN_S,
 };
 use crate::{all_kinds, ended, errors, new_check};
 use prony_store::{Check, Run, RunState, Second, Severity};
@@ -27,24 +30,26 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     if has_think_time(run) || run.drive.open_loop || clients == 0 || seconds <= 0.0 || ended == 0 {
         return None;
     }
-    if run.state != RunState::Complete && seconds < LITTLE_MIN_PARTIAL_S {
+    if run.state != RunState::Complete && seconds < LITTLE_PARTIAL_RUN_MIN_S {
         return None;
     }
-    if errors::lost_users(run) {
-        return not_checked("connections were lost or users ended, so not every client was busy");
+    if errors::had_lost_users(run) {
+        return not_checked_note(
+            "connections were lost or users ended, so not every client was busy",
+        );
     }
     let mean_s = figures.busy_s / ended as f64;
-    if mean_s > LITTLE_MAX_MEAN * seconds {
+    if mean_s > LITTLE_MEAN_TXN_MAX_SHARE * seconds {
         let mean = time(mean_s * 1e9);
-        return not_checked(&format!(
+        return not_checked_note(&format!(
             "a transaction took {mean} on average, which is too long for a window of {seconds:.1} s"
         ));
     }
     let accounted = figures.busy_s / seconds;
     let gap = accounted / f64::from(clients) - 1.0;
-    // If each client has a number of transactions, those that finish early are idle.
+    // If each client runs a fixed number of transactions, clients that finish early are idle.
     let may_be_idle = stops_by_count(run) || has_late_starts(run);
-    if gap.abs() <= LITTLE_GAP || (may_be_idle && gap < 0.0) {
+    if gap.abs() <= LITTLE_GAP_MAX_SHARE || (may_be_idle && gap < 0.0) {
         return None;
     }
     let finding = format!(
@@ -54,14 +59,14 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         if gap < 0.0 { "too few" } else { "too many" },
     );
     let longest_s = figures.response.max_ns as f64 / 1e9;
-    violation(run, gap, &finding, longest_s)
+    gap_check(run, gap, &finding, longest_s)
 }
 
-/// The check of a run whose transactions account for more or fewer clients than ran, by a relative `gap`. The
-/// finding names the cause if the Run shows it.
-fn violation(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check> {
+/// The finding for a run whose transactions account for more or fewer clients than ran, by a relative `gap`.
+/// It names the cause if the Run shows one.
+fn gap_check(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check> {
     let seconds = run.measured.length_s;
-    if gap.abs() * seconds <= longest_s && gap.abs() <= EFFECT_INVALID {
+    if gap.abs() * seconds <= longest_s && gap.abs() <= EFFECT_INVALID_SHARE {
         let longest = time(longest_s * 1e9);
         return new_check(
             ID,
@@ -91,12 +96,12 @@ fn violation(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check
              run again.",
         );
     }
-    // While a thread has no CPU, at most all of its users are between two transactions: this share is the
-    // largest share of users that can be missing.
+    // While a thread has no CPU, at most all of its users are between two transactions. The gap can therefore
+    // not be larger than the share of the time for which threads waited for a CPU.
     if let Some(wait_share) =
         run_queue_share(run).filter(|wait_share| gap < 0.0 && -gap <= *wait_share)
     {
-        let severity = match -gap <= LITTLE_EXCUSE {
+        let severity = match -gap <= LITTLE_EXCUSED_GAP_MAX_SHARE {
             true => Severity::Caveat,
             false => Severity::Invalid,
         };
@@ -126,9 +131,9 @@ fn has_think_time(run: &Run) -> bool {
     run.workload.setting("pacing") == Some("spec")
 }
 
-/// How long at the end of the window no transaction ended although some were in flight, in intervals of the
-/// series; the standstill may have begun up to one interval earlier. If the run was cut off, transactions in
-/// flight were not counted, but a closed loop always has some.
+/// For how long at the end of the window no transaction ended although some were in flight, seconds, in whole
+/// intervals of the series: the standstill may have begun up to one interval earlier. A run that was killed
+/// has no count of the transactions in flight, but a closed loop always has some.
 fn standstill_s(run: &Run) -> Option<f64> {
     let idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
     let idle_seconds = run.series.iter().rev().take_while(idle);
@@ -137,7 +142,7 @@ fn standstill_s(run: &Run) -> Option<f64> {
     (in_flight && seconds > 0.0).then_some(seconds)
 }
 
-fn not_checked(reason: &str) -> Option<Check> {
+fn not_checked_note(reason: &str) -> Option<Check> {
     new_check(
         ID,
         Severity::Note,
@@ -229,7 +234,7 @@ mod tests {
     #[test]
     fn cpu_waits_excuse_a_small_gap() {
         let mut run = run_with_gap(-0.029);
-        // Of 120 thread-seconds.
+        // 20 % of the 120 seconds that two threads have.
         run.machine_mut().health.run_queue_s = Some(24.0);
         let finding = check(&run).unwrap();
         assert_eq!(finding.severity, Severity::Caveat);
@@ -304,8 +309,9 @@ mod tests {
         let seconds = run.measured.length_s * 0.5;
         run.series = vec![idle_second; seconds as usize];
         let finding = check(&run).unwrap().finding;
-        let end = format!("nothing ended in the last {seconds:.1} s, with transactions in flight");
-        assert!(finding.contains(&end), "{finding}");
+        let expected =
+            format!("nothing ended in the last {seconds:.1} s, with transactions in flight");
+        assert!(finding.contains(&expected), "{finding}");
         run.state = RunState::Complete;
         let finding = check(&run).unwrap().finding;
         assert!(finding.ends_with("by Little's law."), "{finding}");
@@ -339,7 +345,7 @@ mod tests {
     fn transactions_long_relative_to_the_window_are_not_checked() {
         let mut run = healthy();
         let figures = &mut run.measured.kinds[0];
-        // 64 clients in 60 s, 0.7 s each.
+        // 64 clients for 60 s: 0.7 s per transaction.
         figures.committed = 5_485;
         assert_eq!(severity(&run), Some(Severity::Note));
     }
@@ -351,7 +357,7 @@ mod tests {
         assert_eq!(severity(&run), Some(Severity::Caveat));
         run.measured.kinds[0].response.max_ns = 1_000_000_000;
         assert_eq!(severity(&run), Some(Severity::Invalid));
-        // A stall of a tenth of the window is no edge.
+        // A stall of more than a tenth of the window is not an effect of its edges.
         let mut long = run_with_gap(-0.11);
         long.measured.kinds[0].response.max_ns = 30_000_000_000;
         assert_eq!(severity(&long), Some(Severity::Invalid));

@@ -1,25 +1,26 @@
 //! How the machine affected the run.
 //!
 //! In: a Run. Out: `steal`, `server-steal`, `neighbours`, `one-host`, `round-trip`. Must never: resolve a
-//! name or query the system; the Run contains all observations.
+//! name or query the system: the Run contains all observations.
 
-use crate::client::{long_wait, run_queue_share};
+use crate::client::{excessive_client_wait, run_queue_share};
 use crate::formatting::{count, percent, time};
 use crate::thresholds::{
-    NEIGHBOURS, NEIGHBOURS_INVALID, NEIGHBOURS_MIN_S, ONE_HOST_CLIENT_SHARE, ONE_HOST_CPU_BUSY,
-    ROUND_TRIP_LONG_NS, ROUND_TRIP_SCATTER, ROUND_TRIP_SHARE, RUN_QUEUE, STEAL_SECONDS,
+    NEIGHBOURS_INVALID_MIN_S, NEIGHBOURS_INVALID_SHARE, NEIGHBOURS_MAX_SHARE,
+    ONE_HOST_BUSY_MAX_SHARE, ONE_HOST_CLIENT_MAX_SHARE, ROUND_TRIP_MAX_SHARE,
+    ROUND_TRIP_P99_MAX_NS, ROUND_TRIP_P99_MAX_RATIO, RUN_QUEUE_MAX_SHARE, STEAL_INVALID_MIN_S,
     severity_of_effect,
 };
 use crate::{all_kinds, new_check, observations};
 use prony_store::{Check, Run, ServerAddress, Severity};
 use std::net::{IpAddr, SocketAddr};
 
-pub(crate) fn steal(run: &Run) -> Option<Check> {
+pub(crate) fn check_steal(run: &Run) -> Option<Check> {
     let steal = run.machine().health.steal_share?;
     let severity = severity_of_effect(steal)?;
     new_check(
         "steal",
-        match run.measured.length_s < STEAL_SECONDS {
+        match run.measured.length_s < STEAL_INVALID_MIN_S {
             true => severity.min(Severity::Caveat),
             false => severity,
         },
@@ -32,9 +33,9 @@ pub(crate) fn steal(run: &Run) -> Option<Check> {
 }
 
 /// CPU time stolen on the machine of the server, if it is not the client's.
-pub(crate) fn server_steal(run: &Run) -> Option<Check> {
-    let steal = observations::machine(run, |machine| machine.steal_share)?;
-    if shares_machine(run).is_some() {
+pub(crate) fn check_server_steal(run: &Run) -> Option<Check> {
+    let steal = observations::server_machine_mean(run, |machine| machine.steal_share)?;
+    if shared_machine_evidence(run).is_some() {
         return None;
     }
     new_check(
@@ -48,17 +49,17 @@ pub(crate) fn server_steal(run: &Run) -> Option<Check> {
     )
 }
 
-/// On one machine, CPUs that are busy, threads that wait for them and replies that wait for the threads have
-/// one cause: this check reports them together.
-pub(crate) fn one_host(run: &Run) -> Option<Check> {
-    let evidence = shares_machine(run)?;
+/// Checks whether client and server share a machine. Busy CPUs, threads that wait for a CPU and replies that
+/// wait for a thread then have one cause, so that this check reports all of them.
+pub(crate) fn check_one_host(run: &Run) -> Option<Check> {
+    let evidence = shared_machine_evidence(run)?;
     let mut sentences = vec![format!(
         "The load went to {evidence}: client and server shared this machine, so the client's CPU time was \
          taken from the server and no network was between them."
     )];
-    if let (Some(busy), Some(client)) = (server_machine_busy(run), client_share(run))
-        && busy > ONE_HOST_CPU_BUSY
-        && client > ONE_HOST_CLIENT_SHARE
+    if let (Some(busy), Some(client)) = (server_machine_busy_share(run), client_cpu_share(run))
+        && busy > ONE_HOST_BUSY_MAX_SHARE
+        && client > ONE_HOST_CLIENT_MAX_SHARE
     {
         sentences.push(format!(
             "Its CPUs were {} busy, and the client took {} of them.",
@@ -66,27 +67,27 @@ pub(crate) fn one_host(run: &Run) -> Option<Check> {
             percent(client)
         ));
     }
-    if let Some(waited) = run_queue_share(run).filter(|waited| *waited > RUN_QUEUE) {
+    if let Some(waited) = run_queue_share(run).filter(|waited| *waited > RUN_QUEUE_MAX_SHARE) {
         sentences.push(format!(
             "The client's threads waited for a CPU for {} of the time{}.",
             percent(waited),
-            by_design(run)
+            batch_policy_remark(run)
         ));
     }
-    let long_wait = long_wait(run);
-    if let Some((wait_ns, total_ns)) = long_wait {
+    let excessive_client_wait = excessive_client_wait(run);
+    if let Some((wait_ns, service_ns)) = excessive_client_wait {
         sentences.push(format!(
             "Of a mean service time of {}, {} ({}) passed until the client noticed a reply that had arrived.",
-            time(total_ns),
+            time(service_ns),
             time(wait_ns),
-            percent(wait_ns / total_ns)
+            percent(wait_ns / service_ns)
         ));
     }
     let severity = match sentences.len() {
         1 => Severity::Note,
         _ => Severity::Caveat,
     };
-    let advice = match long_wait {
+    let advice = match excessive_client_wait {
         Some(_) => {
             "Use the server time as the server's latency. To measure the server alone, run the client on \
              another machine."
@@ -96,9 +97,10 @@ pub(crate) fn one_host(run: &Run) -> Option<Check> {
     new_check("one-host", severity, sentences.join(" "), advice)
 }
 
-/// The remark that threads under `SCHED_BATCH` let the server's processes go first.
-fn by_design(run: &Run) -> String {
-    match run.machine().health.batch.map_or(0, |batch| batch.under) {
+/// The remark that waits are intended for threads under `SCHED_BATCH`, which let the server's processes run
+/// first; empty if there were none.
+fn batch_policy_remark(run: &Run) -> String {
+    match run.machine().health.batch.map_or(0, |batch| batch.active) {
         0 => String::new(),
         workers => format!(
             ", by design: {} ran under SCHED_BATCH, which lets the server's processes run first",
@@ -108,7 +110,7 @@ fn by_design(run: &Run) -> String {
 }
 
 /// The evidence that client and server shared a machine; `None` if they did not, or if it is unknown.
-pub(crate) fn shares_machine(run: &Run) -> Option<&'static str> {
+pub(crate) fn shared_machine_evidence(run: &Run) -> Option<&'static str> {
     let observed = run
         .observed
         .as_ref()
@@ -126,41 +128,42 @@ pub(crate) fn shares_machine(run: &Run) -> Option<&'static str> {
     }
 }
 
-/// Busy CPUs of the server's machine, share of all.
-pub(crate) fn server_machine_busy(run: &Run) -> Option<f64> {
-    observations::machine(run, |machine| machine.busy_share)
+/// Busy share of the CPUs of the server's machine.
+pub(crate) fn server_machine_busy_share(run: &Run) -> Option<f64> {
+    observations::server_machine_mean(run, |machine| machine.busy_share)
 }
 
-/// CPU time of the client, share of the machine's CPUs.
-fn client_share(run: &Run) -> Option<f64> {
+/// CPU time of the client, as a share of the CPUs of the shared machine.
+fn client_cpu_share(run: &Run) -> Option<f64> {
     let cpus = run.observed.as_ref()?.machine.cpus?;
     let used_s = run.machine().health.cpu_user_s? + run.machine().health.cpu_system_s?;
     let all_s = f64::from(cpus) * run.measured.length_s;
     (all_s > 0.0).then(|| used_s / all_s)
 }
 
-/// Checks for CPU time that neither the server nor the client used. It includes network interrupts, and is
-/// therefore never quite zero.
-pub(crate) fn neighbours(run: &Run) -> Option<Check> {
+/// Checks for CPU time that neither the server nor the client used. This time includes network interrupts,
+/// and is therefore never quite zero.
+pub(crate) fn check_neighbours(run: &Run) -> Option<Check> {
     let cpus = f64::from(run.observed.as_ref()?.machine.cpus?);
     let server = observations::mean(run, |row| {
         let cpu_s = row.machine.as_ref()?.server_cpu_s?;
         (row.length_s > 0.0).then(|| cpu_s / row.length_s / cpus)
     })?;
-    let client = match shares_machine(run) {
-        Some(_) => client_share(run)?,
+    let client = match shared_machine_evidence(run) {
+        Some(_) => client_cpu_share(run)?,
         None => 0.0,
     };
-    let other_share = server_machine_busy(run)? - server - client;
-    if other_share <= NEIGHBOURS {
+    let other_share = server_machine_busy_share(run)? - server - client;
+    if other_share <= NEIGHBOURS_MAX_SHARE {
         return None;
     }
     // CPU time is counted in ticks, and a short window may contain one burst of another process.
     let observed_s: f64 = observations::rows(run).map(|row| row.length_s).sum();
-    let severity = match other_share > NEIGHBOURS_INVALID && observed_s >= NEIGHBOURS_MIN_S {
-        true => Severity::Invalid,
-        false => Severity::Caveat,
-    };
+    let severity =
+        match other_share > NEIGHBOURS_INVALID_SHARE && observed_s >= NEIGHBOURS_INVALID_MIN_S {
+            true => Severity::Invalid,
+            false => Severity::Caveat,
+        };
     new_check(
         "neighbours",
         severity,
@@ -175,26 +178,26 @@ pub(crate) fn neighbours(run: &Run) -> Option<Check> {
     )
 }
 
-/// Checks the round trip over a network; on one machine a round trip is the server's work on an empty
-/// statement.
-pub(crate) fn round_trip(run: &Run) -> Option<Check> {
+/// Checks the round trip over a network. On a shared machine the round trip shows only the server's work on
+/// an empty statement, and is not checked.
+pub(crate) fn check_round_trip(run: &Run) -> Option<Check> {
     let round_trip = observations::observed(run)?.round_trip.as_ref()?;
     let mean_ns = all_kinds(run)?.service.mean_ns;
-    if shares_machine(run).is_some() || mean_ns <= 0.0 {
+    if shared_machine_evidence(run).is_some() || mean_ns <= 0.0 {
         return None;
     }
-    let message = format!(
+    let measurement = format!(
         "Before the load, the round trip of an empty statement took {} (median of {})",
         time(round_trip.p50_ns as f64),
         round_trip.samples
     );
     let share = round_trip.p50_ns as f64 / mean_ns;
-    if share > ROUND_TRIP_SHARE {
+    if share > ROUND_TRIP_MAX_SHARE {
         return new_check(
             "round-trip",
             Severity::Caveat,
             format!(
-                "{message}, {} of the mean service time: the figures show the network more than \
+                "{measurement}, {} of the mean service time: the figures show the network more than \
                  the server.",
                 percent(share)
             ),
@@ -202,17 +205,17 @@ pub(crate) fn round_trip(run: &Run) -> Option<Check> {
              until the server is the limit. Compare only with runs over the same network path.",
         );
     }
-    let worst_ns = round_trip.p99_ns.filter(|worst_ns| {
-        *worst_ns as f64 > ROUND_TRIP_SCATTER * round_trip.p50_ns as f64
-            && *worst_ns > ROUND_TRIP_LONG_NS
+    let uneven_p99_ns = round_trip.p99_ns.filter(|p99_ns| {
+        *p99_ns as f64 > ROUND_TRIP_P99_MAX_RATIO * round_trip.p50_ns as f64
+            && *p99_ns > ROUND_TRIP_P99_MAX_NS
     })?;
     new_check(
         "round-trip",
         Severity::Note,
         format!(
-            "{message}, and {} at the 99th percentile: the network latency is uneven, and the upper \
+            "{measurement}, and {} at the 99th percentile: the network latency is uneven, and the upper \
              percentiles include that.",
-            time(worst_ns as f64)
+            time(uneven_p99_ns as f64)
         ),
         "Check what else uses the network, or the machines at its ends.",
     )

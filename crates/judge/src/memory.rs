@@ -1,14 +1,14 @@
-//! The data against the memory that can hold it, swapping, and a server that was left as it was installed.
+//! Whether the data fits into memory, whether machines swapped, and whether the server was left untuned.
 //!
 //! In: a Run. Out: `untuned`, `swap`; the label of the data. Must never: guess a size that was not observed.
 
 use crate::formatting::{bytes, percent};
 use crate::observations::{self, observed};
-use crate::thresholds::{SWAP_BYTES_PER_S, UNTUNED_CACHE, UNTUNED_MEMORY_BYTES};
+use crate::thresholds::{SWAP_MAX_BYTES_PER_S, UNTUNED_CACHE_MAX_SHARE, UNTUNED_MIN_MEMORY_BYTES};
 use crate::{machine, new_check};
 use prony_store::{Check, MachineSecond, Run, Severity};
 
-/// Where the data of a run can be kept.
+/// The smallest memory into which the data of a run fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataFit {
     /// In the server's own cache.
@@ -30,7 +30,8 @@ impl DataFit {
     }
 }
 
-/// Where the data can be kept, by its size at the end of the run; `None` if a size is not known.
+/// The smallest memory into which the data fits, by the larger of its sizes before and after the run; `None`
+/// if a size is not known.
 pub fn data_fit(run: &Run) -> Option<DataFit> {
     let observed = observed(run)?;
     let states = [observed.before.as_ref(), observed.after.as_ref()];
@@ -45,13 +46,15 @@ pub fn data_fit(run: &Run) -> Option<DataFit> {
     }
 }
 
-/// A server's cache as it was installed, such as 128 MB on a machine of 25 GB.
-pub(crate) fn untuned(run: &Run) -> Option<Check> {
+/// Checks for a cache of the default size, such as 128 MB on a machine with 25 GB.
+pub(crate) fn check_untuned(run: &Run) -> Option<Check> {
     let observed = observed(run)?;
     let cache = observed.before.as_ref()?.cache_bytes?;
     let memory = observed.machine.memory_bytes?;
     let share = cache as f64 / memory as f64;
-    if memory < UNTUNED_MEMORY_BYTES || share >= UNTUNED_CACHE || data_fit(run)? == DataFit::Cached
+    if memory < UNTUNED_MIN_MEMORY_BYTES
+        || share >= UNTUNED_CACHE_MAX_SHARE
+        || data_fit(run)? == DataFit::Cached
     {
         return None;
     }
@@ -69,22 +72,22 @@ pub(crate) fn untuned(run: &Run) -> Option<Check> {
     )
 }
 
-/// Memory that was swapped during the window, on the machine of the server or of the client.
-pub(crate) fn swap(run: &Run) -> Option<Check> {
-    let server = swapped(run, |row| row.machine.as_ref());
-    let client = swapped(run, |row| row.client.as_ref());
-    let shared = machine::shares_machine(run).is_some();
+/// Checks whether the machine of the server or of the client swapped during the window.
+pub(crate) fn check_swap(run: &Run) -> Option<Check> {
+    let server = swapped_bytes_per_s(run, |row| row.machine.as_ref());
+    let client = swapped_bytes_per_s(run, |row| row.client.as_ref());
+    let is_shared = machine::shared_machine_evidence(run).is_some();
     let (rate, name) = match (server, client) {
-        (Some(rate), _) if rate > SWAP_BYTES_PER_S && shared => (rate, "machine"),
-        (Some(rate), _) if rate > SWAP_BYTES_PER_S => (rate, "server's machine"),
-        (_, Some(rate)) if rate > SWAP_BYTES_PER_S => (rate, "client's machine"),
+        (Some(rate), _) if rate > SWAP_MAX_BYTES_PER_S && is_shared => (rate, "machine"),
+        (Some(rate), _) if rate > SWAP_MAX_BYTES_PER_S => (rate, "server's machine"),
+        (_, Some(rate)) if rate > SWAP_MAX_BYTES_PER_S => (rate, "client's machine"),
         _ => return None,
     };
     new_check(
         "swap",
         Severity::Caveat,
         format!(
-            "The {name} swapped {} a second: its memory was too small for what ran there, and parts of it \
+            "The {name} swapped {} per second: its memory was too small for what ran there, and parts of it \
              waited for a disk.",
             bytes(rate as u64)
         ),
@@ -93,7 +96,7 @@ pub(crate) fn swap(run: &Run) -> Option<Check> {
 }
 
 /// Bytes swapped per second, in and out; `None` if not observed.
-fn swapped(
+fn swapped_bytes_per_s(
     run: &Run,
     machine: impl Fn(&prony_store::ServerSecond) -> Option<&MachineSecond>,
 ) -> Option<f64> {
@@ -129,18 +132,18 @@ mod tests {
 
     #[test]
     fn a_cache_as_installed_is_a_note() {
-        let check = untuned(&run(259_000_000, 134_000_000, 25_000_000_000)).unwrap();
+        let check = check_untuned(&run(259_000_000, 134_000_000, 25_000_000_000)).unwrap();
         assert_eq!(check.severity, Severity::Note);
         assert!(
             check.finding.contains("134 MB, 0.54 % of the 25.0 GB"),
             "{check:?}"
         );
         let tuned = run(9_000_000_000, 6_000_000_000, 25_000_000_000);
-        assert_eq!(untuned(&tuned), None);
+        assert_eq!(check_untuned(&tuned), None);
         let cached = run(100_000_000, 134_000_000, 25_000_000_000);
-        assert_eq!(untuned(&cached), None, "more cache would not be used");
+        assert_eq!(check_untuned(&cached), None, "more cache would not be used");
         let small = run(259_000_000, 134_000_000, 2_000_000_000);
-        assert_eq!(untuned(&small), None);
+        assert_eq!(check_untuned(&small), None);
     }
 
     #[test]
@@ -152,20 +155,25 @@ mod tests {
             }
         };
         swap_at(&mut run, 900_000);
-        assert_eq!(swap(&run), None);
+        assert_eq!(check_swap(&run), None);
         swap_at(&mut run, 3_000_000);
-        let check = swap(&run).unwrap();
+        let check = check_swap(&run).unwrap();
         assert!(crate::scope::is_doubt(&check));
         assert!(
             check
                 .finding
-                .contains("server's machine swapped 3 MB a second"),
+                .contains("server's machine swapped 3 MB per second"),
             "{check:?}"
         );
         swap_at(&mut run, 0);
         for row in &mut observed_mut(&mut run).series {
             row.client.get_or_insert_default().swap_bytes = Some(5_000_000);
         }
-        assert!(swap(&run).unwrap().finding.contains("client's machine"));
+        assert!(
+            check_swap(&run)
+                .unwrap()
+                .finding
+                .contains("client's machine")
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Observations of the server in the form that checks need.
+//! The observations of the server that fall into the measured window.
 //!
 //! In: a Run. Out: sums, means and events of the measured window. Must never: turn a missing observation
 //! into a zero.
@@ -18,7 +18,7 @@ pub fn window_s(run: &Run) -> (f64, f64) {
     (begin_s, begin_s + run.measured.length_s)
 }
 
-/// Rows that lie mostly in the window.
+/// Rows of which at least half lies in the window.
 pub fn rows(run: &Run) -> impl Iterator<Item = &ServerSecond> {
     let (begin_s, end_s) = window_s(run);
     let rows = run.observed.iter().flat_map(|observed| &observed.series);
@@ -28,12 +28,12 @@ pub fn rows(run: &Run) -> impl Iterator<Item = &ServerSecond> {
     })
 }
 
-/// A sum over the window; `None` if no row has a value.
+/// Sum of the rows' values over the window; `None` if no row has a value.
 pub fn sum(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<u64>) -> Option<u64> {
     rows(run).filter_map(value_of).reduce(u64::saturating_add)
 }
 
-/// A mean over the window, weighted by time; `None` if no row has a value.
+/// Mean of the rows' values over the window, weighted by time; `None` if no row has a value.
 pub fn mean(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
     let values = rows(run).filter_map(|row| Some((value_of(row)?, row.length_s)));
     let (sum, seconds) = values.fold((0.0, 0.0), |(sum, total_s), (value, seconds)| {
@@ -42,13 +42,19 @@ pub fn mean(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<f64>) -> Optio
     (seconds > 0.0).then(|| sum / seconds)
 }
 
-/// A mean of a figure of the server's machine.
-pub fn machine(run: &Run, value_of: impl Fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
+/// Mean over the window of a figure of the server's machine.
+pub fn server_machine_mean(
+    run: &Run,
+    value_of: impl Fn(&MachineSecond) -> Option<f64>,
+) -> Option<f64> {
     mean(run, |row| value_of(row.machine.as_ref()?))
 }
 
-/// A mean of a figure of the client's machine, if it is not the server's.
-pub fn client(run: &Run, value_of: impl Fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
+/// Mean over the window of a figure of the client's machine, if it is not the server's.
+pub fn client_machine_mean(
+    run: &Run,
+    value_of: impl Fn(&MachineSecond) -> Option<f64>,
+) -> Option<f64> {
     mean(run, |row| value_of(row.client.as_ref()?))
 }
 
@@ -69,8 +75,9 @@ pub fn overlap_s(run: &Run, event: &Event) -> f64 {
     (until_s - event.at_s.max(begin_s)).max(0.0)
 }
 
-/// Bytes of WAL or redo log written in the window, if the load writes.
+/// Bytes of WAL or redo log written in the window; `None` if they are unknown, or too few for a load that
+/// writes.
 pub fn written_bytes(run: &Run) -> Option<u64> {
     let written = sum(run, |row| row.log_bytes)?;
-    (written >= crate::thresholds::WRITING_BYTES).then_some(written)
+    (written >= crate::thresholds::WRITING_MIN_BYTES).then_some(written)
 }

@@ -5,36 +5,39 @@
 
 use crate::errors::expects_outage;
 use crate::formatting::{count, percent, thousands};
-use crate::thresholds::{NEVER_STARTED_CAVEAT, RATE_CAVEAT, RATE_CHANCE_SIGMAS, RATE_INVALID};
+use crate::thresholds::{
+    NEVER_STARTED_CAVEAT_SHARE, RATE_CAVEAT_BELOW_SHARE, RATE_CHANCE_SIGMAS,
+    RATE_INVALID_BELOW_SHARE,
+};
 use crate::{all_kinds, ended, new_check};
 use prony_store::{Arrival, Check, Run, RunState, Severity};
 
 /// Transactions that should have started in the window; `None` for a closed loop.
-fn due(run: &Run) -> Option<f64> {
+fn due_count(run: &Run) -> Option<f64> {
     let rate_tps = run.drive.rate_tps.filter(|_| run.drive.open_loop)?;
     let due = rate_tps * run.measured.length_s;
     (due > 0.0).then_some(due)
 }
 
-pub(crate) fn achieved(run: &Run) -> Option<Check> {
+pub(crate) fn check_rate(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
-    let due = due(run)?;
-    let done = ended(figures) as f64;
+    let due = due_count(run)?;
+    let ended = ended(figures) as f64;
     let chance = match run.drive.arrival {
         Some(Arrival::Even) => 0.0,
         Some(Arrival::Poisson) | None => RATE_CHANCE_SIGMAS * due.sqrt(),
     };
-    // One transaction may be due just before the end and rightly end after it.
-    let achievable = (done + chance + 1.0) / due;
-    let severity = match achievable {
-        // An expected outage loses the transactions that were due in it.
-        share if share < RATE_INVALID && expects_outage(run) => Severity::Caveat,
-        share if share < RATE_INVALID => Severity::Invalid,
-        share if share < RATE_CAVEAT => Severity::Caveat,
+    // One transaction more may have been due just before the end, and ended after it.
+    let max_share = (ended + chance + 1.0) / due;
+    let severity = match max_share {
+        // Transactions that were due in an expected outage may be missing.
+        share if share < RATE_INVALID_BELOW_SHARE && expects_outage(run) => Severity::Caveat,
+        share if share < RATE_INVALID_BELOW_SHARE => Severity::Invalid,
+        share if share < RATE_CAVEAT_BELOW_SHARE => Severity::Caveat,
         _ => return None,
     };
-    // The end of a run that was cut off is not in its journal.
-    let never_started_count = match (run.state, run.measured.never_started) {
+    // The journal of a killed run does not contain this count, so that 0 means unknown.
+    let never_started_text = match (run.state, run.measured.never_started) {
         (RunState::Complete, never_started_count) | (_, never_started_count @ 1..) => {
             let never_started_count = count(never_started_count, "due transaction");
             format!("; {never_started_count} had not started at the end")
@@ -42,9 +45,9 @@ pub(crate) fn achieved(run: &Run) -> Option<Check> {
         _ => String::new(),
     };
     let finding = format!(
-        "{} transactions per second ended, {} of the {} requested{never_started_count}.",
-        thousands((done / run.measured.length_s).round() as u64),
-        percent(done / due),
+        "{} transactions per second ended, {} of the {} requested{never_started_text}.",
+        thousands((ended / run.measured.length_s).round() as u64),
+        percent(ended / due),
         thousands((due / run.measured.length_s).round() as u64),
     );
     let advice = "The system is overloaded at this rate, and its response times grow with the \
@@ -53,14 +56,14 @@ pub(crate) fn achieved(run: &Run) -> Option<Check> {
     new_check("rate", severity, finding, advice)
 }
 
-pub(crate) fn never_started(run: &Run) -> Option<Check> {
-    let due = due(run)?;
+pub(crate) fn check_never_started(run: &Run) -> Option<Check> {
+    let due = due_count(run)?;
     let never_started_count = run.measured.never_started;
     if never_started_count == 0 {
         return None;
     }
     let share = never_started_count as f64 / due;
-    let severity = if share > NEVER_STARTED_CAVEAT {
+    let severity = if share > NEVER_STARTED_CAVEAT_SHARE {
         Severity::Caveat
     } else {
         Severity::Note
@@ -92,21 +95,21 @@ mod tests {
         let mut run = healthy_at_rate();
         run.drive.arrival = Some(arrival);
         run.measured.kinds[0].committed = committed;
-        achieved(&run).map(|check| check.severity)
+        check_rate(&run).map(|check| check.severity)
     }
 
     #[test]
     fn an_expected_outage_makes_a_missed_rate_a_caveat() {
         let mut run = healthy_at_rate();
         run.measured.kinds[0].committed = 700_000;
-        assert_eq!(achieved(&run).unwrap().severity, Severity::Invalid);
+        assert_eq!(check_rate(&run).unwrap().severity, Severity::Invalid);
         run.plan = serde_json::json!({ "run": { "expect_outage": true } });
-        assert_eq!(achieved(&run).unwrap().severity, Severity::Caveat);
+        assert_eq!(check_rate(&run).unwrap().severity, Severity::Caveat);
     }
 
     #[test]
     fn severity_follows_the_share_of_the_rate() {
-        // 960,000 are due.
+        // 960,000 transactions are due.
         assert_eq!(severity_with(960_000, Arrival::Even), None);
         assert_eq!(severity_with(951_000, Arrival::Even), None);
         assert_eq!(
@@ -117,7 +120,7 @@ mod tests {
             severity_with(911_000, Arrival::Even),
             Some(Severity::Invalid)
         );
-        // Three standard deviations are 2939.
+        // Three standard deviations are 2,939 transactions.
         assert_eq!(severity_with(948_000, Arrival::Poisson), None);
         assert_eq!(
             severity_with(947_000, Arrival::Poisson),
@@ -130,7 +133,7 @@ mod tests {
         let mut run = healthy_at_rate();
         run.measured.kinds[0].committed = 900_000;
         run.measured.kinds[0].failed = 60_000;
-        assert_eq!(achieved(&run), None);
+        assert_eq!(check_rate(&run), None);
     }
 
     #[test]
@@ -138,9 +141,13 @@ mod tests {
         let mut run = healthy_at_rate();
         run.drive.rate_tps = Some(2.0);
         run.measured.kinds[0].committed = 100;
-        assert_eq!(achieved(&run), None, "120 expected, give or take 33");
+        assert_eq!(
+            check_rate(&run),
+            None,
+            "120 are expected, with three standard deviations of 33"
+        );
         run.measured.kinds[0].committed = 70;
-        assert!(achieved(&run).is_some());
+        assert!(check_rate(&run).is_some());
     }
 
     #[test]
@@ -149,7 +156,7 @@ mod tests {
         run.measured.kinds[0].committed = 480_000;
         run.measured.never_started = 479_000;
         assert_eq!(
-            achieved(&run).unwrap().finding,
+            check_rate(&run).unwrap().finding,
             "8,000 transactions per second ended, 50 % of the 16,000 requested; 479,000 due \
              transactions had not started at the end."
         );
@@ -158,11 +165,14 @@ mod tests {
     #[test]
     fn severity_follows_the_share_of_starts() {
         let mut run = healthy_at_rate();
-        assert_eq!(never_started(&run), None);
+        assert_eq!(check_never_started(&run), None);
         run.measured.never_started = 1;
-        assert_eq!(never_started(&run).unwrap().severity, Severity::Note);
+        assert_eq!(check_never_started(&run).unwrap().severity, Severity::Note);
         run.measured.never_started = 9_700;
-        assert_eq!(never_started(&run).unwrap().severity, Severity::Caveat);
+        assert_eq!(
+            check_never_started(&run).unwrap().severity,
+            Severity::Caveat
+        );
     }
 
     #[test]
@@ -170,7 +180,7 @@ mod tests {
         let mut run = healthy();
         run.measured.never_started = 5;
         run.measured.kinds[0].committed = 1;
-        assert_eq!(achieved(&run), None);
-        assert_eq!(never_started(&run), None);
+        assert_eq!(check_rate(&run), None);
+        assert_eq!(check_never_started(&run), None);
     }
 }

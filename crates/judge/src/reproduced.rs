@@ -28,12 +28,13 @@ pub struct Deviation {
     pub change: Option<f64>,
 }
 
-/// All published figures of a run's scenario, in their order; empty for a run without a scenario.
+/// The published figures of a run's scenario with the measured ones, in the scenario's order; empty for a run
+/// without a scenario.
 pub fn deviations(run: &Run) -> Vec<Deviation> {
     let published = run.scenario.iter().flat_map(|scenario| &scenario.published);
     published
         .map(|figure| {
-            let measured = measured(run, figure.name);
+            let measured = measured_value(run, figure.name);
             Deviation {
                 name: figure.name.name().to_owned(),
                 unit: figure.unit.clone(),
@@ -48,11 +49,11 @@ pub fn deviations(run: &Run) -> Vec<Deviation> {
 }
 
 /// This run's value of a figure, in the unit of the published figure.
-fn measured(run: &Run, metric: PublishedMetric) -> Option<f64> {
+fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
     let all = run.measured.all()?;
     let seconds = Some(run.measured.length_s).filter(|seconds| *seconds > 0.0)?;
     let queries = run.measured.queries.as_ref();
-    let has_samples = (all.response.samples > 0).then_some(());
+    let if_sampled = (all.response.samples > 0).then_some(());
     let rate = |name: MetricName| {
         let rate = run.rates.iter().find(|rate| rate.name == name)?;
         Some(rate.value)
@@ -60,25 +61,26 @@ fn measured(run: &Run, metric: PublishedMetric) -> Option<f64> {
     match metric {
         PublishedMetric::Nopm => rate(MetricName::Nopm),
         PublishedMetric::Tpm => rate(MetricName::Tpm),
-        // The guides' TPS beside TPM is TPM / 60, which includes rollbacks.
+        // If TPM is published too, TPS is TPM / 60, which includes rollbacks.
         PublishedMetric::Tps if rate(MetricName::Nopm).is_some() => {
             rate(MetricName::Tpm).map(|per_minute| per_minute / 60.0)
         }
         PublishedMetric::Tps => Some(all.tps),
-        PublishedMetric::Qps => match run.scenario.as_ref()?.statements {
+        PublishedMetric::Qps => match run.scenario.as_ref()?.qps_statements_per_txn {
             Some(statements) => Some(all.tps * f64::from(statements)),
             None => queries
                 .map(|counts| (counts.reads + counts.writes + counts.others) as f64 / seconds),
         },
-        PublishedMetric::LatencyMean => has_samples.map(|()| all.response.mean_ns / 1e6),
+        PublishedMetric::LatencyMean => if_sampled.map(|()| all.response.mean_ns / 1e6),
         PublishedMetric::LatencyStddev => {
-            has_samples?;
+            if_sampled?;
             let times = all.response.distribution().ok()?;
             Some(times.histogram.stdev() / 1e6)
         }
         PublishedMetric::LatencyP95 => all.response.p95_ns.map(|ns| ns as f64 / 1e6),
         PublishedMetric::Cpu => {
-            observations::machine(run, |machine| machine.busy_share).map(|share| share * 100.0)
+            observations::server_machine_mean(run, |machine| machine.busy_share)
+                .map(|share| share * 100.0)
         }
         PublishedMetric::Reads => queries.map(|counts| counts.reads as f64 / seconds * 60.0),
         PublishedMetric::Writes => queries.map(|counts| counts.writes as f64 / seconds * 60.0),
@@ -87,10 +89,10 @@ fn measured(run: &Run, metric: PublishedMetric) -> Option<f64> {
     }
 }
 
-/// Share of pages found in the cache at which data counts as wholly cached.
-pub const WHOLLY_CACHED: f64 = 0.99;
-/// Tolerance of a cached share, relative to the requested one.
-pub const CACHED_TOLERANCE: f64 = 0.2;
+/// Smallest share of pages found in the cache for which data counts as wholly cached.
+pub const WHOLLY_CACHED_MIN_HIT_RATIO: f64 = 0.99;
+/// Largest deviation of the cached share, relative to the requested share.
+pub const CACHED_SHARE_TOLERANCE: f64 = 0.2;
 
 /// Whether the requested share of the data was cached.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -103,16 +105,18 @@ pub struct CacheObservation {
     /// Share of the data that fits into the requested cache: the machine's memory, or the server's own cache.
     pub share: Option<f64>,
     /// Share of the data that fits into the server's own cache.
-    pub holds: Option<f64>,
+    #[serde(rename = "holds")]
+    pub server_cache_share: Option<f64>,
     /// Pages found in the server's own cache, share of all page requests.
     pub hit_ratio: Option<f64>,
-    /// Whether the cached share is as requested, judged by the size and by the hit ratio, which is about 1
-    /// for data that is wholly cached. For data that need not fit into the server's own cache, the hit ratio
-    /// does not count. `None` if unknown.
-    pub fits: Option<bool>,
+    /// Whether the cached share is as requested, by the size of the cache and, if the server's own cache is
+    /// meant, by the hit ratio, which must be about 1 exactly if all data is requested to be cached. `None`
+    /// if unknown.
+    #[serde(rename = "fits")]
+    pub is_as_requested: Option<bool>,
 }
 
-/// The observed cache, for a run that requested a share.
+/// The observed cache; `None` for a run that did not request a cached share.
 pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
     let requested = run.cached.as_ref()?;
     let hits = observations::sum(run, |row| row.cache_hits);
@@ -120,27 +124,28 @@ pub fn cache_observation(run: &Run) -> Option<CacheObservation> {
     let pages = hits.zip(reads).filter(|(hits, reads)| hits + reads > 0);
     let hit_ratio = pages.map(|(hits, reads)| crate::formatting::share(hits, hits + reads));
     let before = observations::observed(run).and_then(|observed| observed.before.as_ref());
-    let data = size::before(run);
+    let data = size::data_size_before(run);
     let data_bytes = data.map(|data| data.bytes);
     let share_in_cache =
         |cache_bytes: u64| data_bytes.map(|data| (cache_bytes as f64 / data as f64).min(1.0));
     let cache_bytes = before.and_then(|state| state.cache_bytes);
     let is_server_cache = cache_bytes == Some(requested.of_bytes);
     let share = share_in_cache(requested.of_bytes);
-    let is_close = share.map(|share| (share / requested.share - 1.0).abs() <= CACHED_TOLERANCE);
-    let fits = match (is_server_cache, is_close) {
+    let is_close =
+        share.map(|share| (share / requested.share - 1.0).abs() <= CACHED_SHARE_TOLERANCE);
+    let is_as_requested = match (is_server_cache, is_close) {
         (false, is_close) => is_close,
         (true, is_close) => is_close.zip(hit_ratio).map(|(is_close, ratio)| {
-            is_close && (ratio >= WHOLLY_CACHED) == (requested.share >= 1.0)
+            is_close && (ratio >= WHOLLY_CACHED_MIN_HIT_RATIO) == (requested.share >= 1.0)
         }),
     };
     Some(CacheObservation {
         data_bytes,
         whole_database: data.is_some_and(|data| data.whole_database),
         share,
-        holds: cache_bytes.and_then(share_in_cache),
+        server_cache_share: cache_bytes.and_then(share_in_cache),
         hit_ratio,
-        fits,
+        is_as_requested,
     })
 }
 

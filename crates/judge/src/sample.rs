@@ -13,7 +13,7 @@ fn latency(samples: u64, mean_ns: f64) -> Latency {
 }
 
 /// tpcb's description.
-fn accounts() -> Description {
+fn tpcb_description() -> Description {
     let table = |name: &str, rows_per_scale, grows_per_scale| ScaledTable {
         name: name.to_owned(),
         rows_per_scale,
@@ -71,7 +71,7 @@ pub(crate) fn healthy() -> Run {
         workload: Workload {
             name: "tpcb".to_owned(),
             scale: 100,
-            description: Some(accounts()),
+            description: Some(tpcb_description()),
             ..Workload::default()
         },
         drive: Drive {
@@ -101,8 +101,8 @@ pub(crate) fn healthy() -> Run {
             ..ClientMachine::default()
         }],
         timing: Timing {
-            split: SplitSource::KernelStamps,
-            stamped: 6_720_000,
+            split: SplitSource::KernelTimestamps,
+            with_timestamp: 6_720_000,
             ..Timing::default()
         },
         ..Run::default()
@@ -132,7 +132,7 @@ pub(crate) fn with_series(counts: &[u64]) -> Run {
     run
 }
 
-/// The observations of a run, for tests to modify.
+/// The observations of a run, to be modified.
 pub(crate) fn observed_mut(run: &mut Run) -> &mut Observed {
     run.observed.get_or_insert_default()
 }
@@ -153,14 +153,14 @@ pub(crate) fn observed_run() -> Run {
         }],
         ..Figures::default()
     });
-    run.observed = Some(observation());
+    run.observed = Some(healthy_observations());
     run.machine_mut().health.cpu_user_s = Some(300.0);
     run.machine_mut().health.cpu_system_s = Some(300.0);
     run
 }
 
-/// What was observed of that server: ten minutes without a fault, with one checkpoint.
-fn observation() -> Observed {
+/// The observations of a server: ten minutes without a fault, with one checkpoint.
+fn healthy_observations() -> Observed {
     let table = |name: &str, rows| TableState {
         name: name.to_owned(),
         rows: Some(rows),

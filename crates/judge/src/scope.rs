@@ -1,11 +1,12 @@
-//! The two kinds of findings: doubt (the measurement may be wrong) and scope (what the figure does not cover).
+//! The two kinds of findings: doubt (the measurement may be wrong) and scope (what the figure does not
+//! cover).
 //!
 //! A caveat that is not in [`SCOPE`] is a doubt. A figure with a limited scope is right for what it covers: a
 //! short run on one machine measures that run on that machine.
 
 use prony_store::{Check, FindingKind, Severity};
 
-/// The checks that limit the scope, each with what the figure is limited to, for one line of a report.
+/// The checks that limit the scope, each with a phrase that says what the figure is limited to.
 const SCOPE: [(&str, &str); 16] = [
     ("partial-run", "an incomplete run"),
     ("one-host", "client and server on one machine"),
@@ -52,8 +53,8 @@ pub fn is_doubt(check: &Check) -> bool {
     }
 }
 
-/// What the figures are limited to, in the order of the findings; empty if nothing limits them. The verdict on a
-/// partial run says itself that the run is partial.
+/// What the figures are limited to, in the order of the findings; empty if nothing limits them. `partial-run`
+/// is left out, because the verdict on a partial run says that the run is partial.
 pub fn limits(checks: &[Check]) -> Vec<&'static str> {
     let scope = checks
         .iter()
@@ -75,7 +76,7 @@ mod tests {
         let after = run.observed.as_mut().unwrap().after.as_mut().unwrap();
         after.commits = Some(402_000);
         run.server.embedded = true;
-        // Of 30 thread-seconds.
+        // 70 % of the 30 seconds that two threads have.
         run.machine_mut().health.run_queue_s = Some(21.0);
         run.machine_mut().health.busiest_thread_share = Some(0.13);
         let checks = crate::judge(&run);

@@ -1,23 +1,24 @@
-//! Whether the server's counters confirm the client's, whether the server was restarted or replaced, and what
-//! limited it.
+//! Whether the server's counters confirm the client's, whether the server was was_restarted or replaced, and
+//! what limited it.
 //!
 //! In: a Run. Out: `server-commits`, `restart`, `limiter`, `observer`, `unobserved`. Must never: treat the
 //! server's counters as exact: they lag by up to a second, and they include commits of the client's own
 //! connections, the observer and the server's housekeeping.
 
-use crate::errors::unless_expected;
+use crate::errors::severity_unless_outage_expected;
 use crate::formatting::{count, percent, share, thousands, time};
-use crate::observations::{machine, observed, rows};
+use crate::observations::{observed, rows, server_machine_mean};
 use crate::thresholds::{
-    COMMITS_GAP, COMMITS_LAG_S, COMMITS_MIN, COMMITS_OVERHEAD, COMMITS_PER_CLIENT, LIMITER_BUSY,
-    LIMITER_DISK, LIMITER_SESSIONS, LIMITER_WAITS, SAME_START_S, severity_of_effect,
+    COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
+    COMMITS_PER_CLIENT_MAX, LIMITER_CPU_MIN_BUSY_SHARE, LIMITER_DISK_MIN_BUSY_SHARE,
+    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, SAME_START_MAX_GAP_S, severity_of_effect,
 };
 use crate::workload::description;
 use crate::{all_kinds, new_check};
 use prony_store::{Check, Engine, EventKind, Figures, Run, RunState, ServerSecond, Severity};
 use std::collections::BTreeMap;
 
-pub(crate) fn commits(run: &Run) -> Option<Check> {
+pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     let observed = observed(run)?;
     let (before, after) = (observed.before.as_ref()?, observed.after.as_ref()?);
     let server = after.commits?.checked_sub(before.commits?)?;
@@ -27,16 +28,16 @@ pub(crate) fn commits(run: &Run) -> Option<Check> {
     };
     let client = committed(&run.measured) + run.warmup.as_ref().map_or(0, committed);
     let queries = observed.cost.as_ref().map_or(0, |cost| cost.queries);
-    // If the server does not even count the observer's queries, its counters do not work.
-    if client < COMMITS_MIN || server < queries || !counts_all_commits(run) {
+    // A server that counts fewer commits than the observer made queries has no working counters.
+    if client < COMMITS_MIN_COUNT || server < queries || !counts_all_commits(run) {
         return None;
     }
-    if run.state != RunState::Complete || restarted(run) {
+    if run.state != RunState::Complete || was_restarted(run) {
         return None;
     }
-    let lag = all_kinds(run)?.tps * COMMITS_LAG_S;
-    let minimum = client as f64 * (1.0 - COMMITS_GAP) - lag;
-    let counts = format!(
+    let lag = all_kinds(run)?.tps * COMMITS_LAG_MAX_S;
+    let minimum = client as f64 * (1.0 - COMMITS_GAP_MAX_SHARE) - lag;
+    let counts_text = format!(
         "The server counted {} commits from before the load to after it, the client {}",
         thousands(server),
         thousands(client)
@@ -45,15 +46,19 @@ pub(crate) fn commits(run: &Run) -> Option<Check> {
         return new_check(
             "server-commits",
             Severity::Invalid,
-            format!("{counts}: the server is missing commits that were confirmed to the client."),
+            format!(
+                "{counts_text}: the server is missing commits that were confirmed to the client."
+            ),
             "Check whether the load went to a different server or database than the observed one (a proxy, \
              several hosts in the URL); if not, do not use these figures.",
         );
     }
     let clients = u64::from(run.drive.clients);
-    let allowed =
-        COMMITS_OVERHEAD + clients * COMMITS_PER_CLIENT + 2 * queries + run.measured.unfinished;
-    let maximum = client as f64 * (1.0 + COMMITS_GAP) + allowed as f64;
+    let allowed = COMMITS_OF_SERVER_MAX
+        + clients * COMMITS_PER_CLIENT_MAX
+        + 2 * queries
+        + run.measured.unfinished;
+    let maximum = client as f64 * (1.0 + COMMITS_GAP_MAX_SHARE) + allowed as f64;
     let is_postgres = match run.server.known_engine() {
         Some(Engine::PostgreSql) => true,
         Some(Engine::MySql | Engine::MariaDb) | None => false,
@@ -67,7 +72,7 @@ pub(crate) fn commits(run: &Run) -> Option<Check> {
     new_check(
         "server-commits",
         Severity::Caveat,
-        format!("{counts}: other clients used this database during the run."),
+        format!("{counts_text}: other clients used this database during the run."),
         "Run on a database that nobody else uses; otherwise the figures show only the remaining capacity.",
     )
 }
@@ -80,20 +85,20 @@ fn counts_all_commits(run: &Run) -> bool {
         Some(Engine::MySql | Engine::MariaDb) | None => {}
     }
     let cache = run.server.settings.get("query_cache_type");
-    let cached = cache.is_some_and(|value| !matches!(value.as_str(), Some("OFF" | "0")));
+    let has_query_cache = cache.is_some_and(|value| !matches!(value.as_str(), Some("OFF" | "0")));
     let before = observed(run).and_then(|observed| observed.before.as_ref());
     let has_unlogged_tables =
         before.is_none_or(|state| state.tables.iter().any(|table| table.unlogged));
-    !cached && !has_unlogged_tables
+    !has_query_cache && !has_unlogged_tables
 }
 
-/// Whether the server was restarted during the run, or replaced by another.
-fn restarted(run: &Run) -> bool {
+/// Whether the server was was_restarted during the run, or replaced by another.
+fn was_restarted(run: &Run) -> bool {
     let Some((before, after)) = states_before_and_after(run) else {
         return false;
     };
     let starts = before.started_unix_s.zip(after.started_unix_s);
-    starts.is_some_and(|(before, after)| (after - before).abs() > SAME_START_S)
+    starts.is_some_and(|(before, after)| (after - before).abs() > SAME_START_MAX_GAP_S)
 }
 
 fn states_before_and_after(
@@ -103,7 +108,7 @@ fn states_before_and_after(
     observed.before.as_ref().zip(observed.after.as_ref())
 }
 
-pub(crate) fn restart(run: &Run) -> Option<Check> {
+pub(crate) fn check_restart(run: &Run) -> Option<Check> {
     let observed = observed(run)?;
     let mut texts: Vec<String> = observed
         .events
@@ -111,7 +116,7 @@ pub(crate) fn restart(run: &Run) -> Option<Check> {
         .filter(|event| event.kind == EventKind::Restart || event.kind == EventKind::Failover)
         .map(|event| format!("at {:.0} s {}", event.at_s, event.detail))
         .collect();
-    if texts.is_empty() && restarted(run) {
+    if texts.is_empty() && was_restarted(run) {
         texts.push("the server's start time changed during the run".to_owned());
     }
     let roles = states_before_and_after(run)
@@ -124,7 +129,7 @@ pub(crate) fn restart(run: &Run) -> Option<Check> {
     }
     new_check(
         "restart",
-        unless_expected(run, Severity::Invalid),
+        severity_unless_outage_expected(run, Severity::Invalid),
         format!("The server changed during the run: {}.", texts.join("; ")),
         "Check its log. Its caches were empty and its counters were reset: run again for figures, or \
          see in the series how long it took to recover.",
@@ -132,12 +137,15 @@ pub(crate) fn restart(run: &Run) -> Option<Check> {
 }
 
 /// The most likely limits of the throughput.
-pub(crate) fn limiter(run: &Run) -> Option<Check> {
+pub(crate) fn check_limiter(run: &Run) -> Option<Check> {
     observed(run)?;
-    let busy = machine(run, |machine| machine.busy_share).filter(|busy| *busy > LIMITER_BUSY);
-    let disk = machine(run, |machine| machine.disk_busy_share).filter(|busy| *busy > LIMITER_DISK);
-    let waits =
-        top_wait(run).filter(|top| top.active >= LIMITER_SESSIONS && top.share() > LIMITER_WAITS);
+    let busy = server_machine_mean(run, |machine| machine.busy_share)
+        .filter(|busy| *busy > LIMITER_CPU_MIN_BUSY_SHARE);
+    let disk = server_machine_mean(run, |machine| machine.disk_busy_share)
+        .filter(|busy| *busy > LIMITER_DISK_MIN_BUSY_SHARE);
+    let waits = top_wait(run).filter(|top| {
+        top.active_sessions >= LIMITER_MIN_SESSIONS && top.share() > LIMITER_WAIT_MIN_SHARE
+    });
     let mut texts = Vec::new();
     if let Some(busy) = busy {
         texts.push(format!(
@@ -155,7 +163,7 @@ pub(crate) fn limiter(run: &Run) -> Option<Check> {
         texts.push(format!(
             "{} of the {} active sessions in all samples waited for {}",
             percent(top.share()),
-            thousands(top.active),
+            thousands(top.active_sessions),
             top.event,
         ));
     }
@@ -170,23 +178,23 @@ pub(crate) fn limiter(run: &Run) -> Option<Check> {
     )
 }
 
-/// The most frequent wait of active sessions.
+/// The event for which active sessions waited most often.
 struct TopWait {
     event: String,
-    /// Sessions that waited for it, over all samples.
-    waited: u64,
-    /// Active sessions, over all samples.
-    active: u64,
+    /// Sessions that waited for the event, summed over all samples.
+    waiting_sessions: u64,
+    /// Active sessions, summed over all samples.
+    active_sessions: u64,
 }
 
 impl TopWait {
     fn share(&self) -> f64 {
-        share(self.waited, self.active)
+        share(self.waiting_sessions, self.active_sessions)
     }
 }
 
-/// The most frequent wait of active sessions; computing does not count as a wait, nor does waiting for the
-/// client.
+/// The event for which active sessions waited most often; using a CPU does not count as a wait, nor does
+/// waiting for the client. `None` if no session waited.
 fn top_wait(run: &Run) -> Option<TopWait> {
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for row in rows(run) {
@@ -194,17 +202,17 @@ fn top_wait(run: &Run) -> Option<TopWait> {
             *sums.entry(event).or_default() += u64::from(*sessions);
         }
     }
-    let active = sums.values().sum();
+    let active_sessions = sums.values().sum();
     sums.retain(|event, _| *event != ServerSecond::ON_CPU && !event.starts_with("Client/"));
-    let (event, waited) = sums.into_iter().max_by_key(|(_, sessions)| *sessions)?;
+    let (event, waiting_sessions) = sums.into_iter().max_by_key(|(_, sessions)| *sessions)?;
     Some(TopWait {
         event: event.to_owned(),
-        waited,
-        active,
+        waiting_sessions,
+        active_sessions,
     })
 }
 
-pub(crate) fn observer(run: &Run) -> Option<Check> {
+pub(crate) fn check_observer(run: &Run) -> Option<Check> {
     let observed = observed(run)?;
     let cost = observed.cost.as_ref()?;
     let load_s = run.window.warmup_s + run.measured.length_s;
@@ -213,7 +221,8 @@ pub(crate) fn observer(run: &Run) -> Option<Check> {
     let share = cpu_s / (cpus * load_s.max(f64::MIN_POSITIVE));
     new_check(
         "observer",
-        // An upper bound of the effect: CPU time that was idle costs the load nothing.
+        // Never invalid, because the share is an upper bound of the effect: CPU time that was idle anyway
+        // costs the load nothing.
         severity_of_effect(share)?.min(Severity::Caveat),
         format!(
             "Observing the server took {} of CPU time, {} of its machine, for {} (the longest round \
@@ -227,7 +236,7 @@ pub(crate) fn observer(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn unobserved(run: &Run) -> Option<Check> {
+pub(crate) fn check_unobserved(run: &Run) -> Option<Check> {
     let observed = run.observed.as_ref()?;
     let finding = match &observed.off {
         Some(reason) => format!("The server was not observed during the run: {reason}."),

@@ -1,11 +1,12 @@
-//! Whether the shares of what users did (kinds, choices, errors) are as intended.
+//! Whether the shares of what users did (kinds of transaction, random choices, intended errors) are as
+//! intended.
 //!
-//! In: a Run. Out: `shares`. Must never: blame the random generator for chance: how far a share may be off
+//! In: a Run. Out: `shares`. Must never: report a deviation that chance explains: how far a share may be off
 //! follows from the number of draws.
 
 use crate::formatting::thousands;
 use crate::new_check;
-use crate::thresholds::{SHARE_EXACT_CAVEAT, SHARE_SIGMAS};
+use crate::thresholds::{FIXED_SHARE_MAX_DEVIATION, SHARE_CHANCE_SIGMAS};
 use prony_store::{Check, ObservedShare, Run, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
@@ -74,15 +75,15 @@ const RANDOM_SHARES: (&str, &str) = (
      report it with the stored run.",
 );
 
-/// Finding and advice for shares that each transaction keeps.
+/// Finding and advice for shares that are fixed in each transaction.
 const FIXED_SHARES: (&str, &str) = (
     "",
     "Statements found no row to change: rows were deleted before, or other transactions replaced \
      them meanwhile. Run `prony check` to verify the data; load again if rows are missing.",
 );
 
-/// Transactions that were in progress at the end, or failed. The share that they would have counted for is
-/// unknown.
+/// Number of transactions that were in progress at the end, or failed: it is unknown which share they would
+/// have belonged to.
 fn undetermined(run: &Run) -> f64 {
     let parts = std::iter::once(&run.measured).chain(&run.warmup);
     let failed: u64 = parts
@@ -92,26 +93,28 @@ fn undetermined(run: &Run) -> f64 {
     failed as f64 + f64::from(run.drive.clients)
 }
 
-/// Whether a count is further from its mean than independent draws scatter. Draws from a deck scatter less.
-/// A share of exactly 0 or 1 does not scatter, nor does a share that each transaction keeps.
+/// Whether a count is further from its mean than independent draws scatter; draws from a deck of cards
+/// scatter less. An expected share of exactly 0 or 1 allows no deviation, nor does a share that is fixed in
+/// each transaction.
 fn is_off(share: &ObservedShare, undetermined: f64) -> bool {
     let Some(expected) = share.expected_share else {
         return false;
     };
     let (part, whole) = (share.part as f64, share.whole as f64);
     if share.exact {
-        // Counts of whole transactions: only the division is rounded.
+        // Only whole transactions are counted, so that nothing but the division is rounded.
         return (part - whole * expected).abs() > 0.5;
     }
     let variance = whole * expected * (1.0 - expected);
     let undetermined = if variance > 0.0 { undetermined } else { 0.0 };
-    (part - whole * expected).abs() > SHARE_SIGMAS * variance.sqrt() + undetermined
+    (part - whole * expected).abs() > SHARE_CHANCE_SIGMAS * variance.sqrt() + undetermined
 }
 
-/// Whether a share that each transaction keeps is off by more than conflicts between transactions explain.
+/// Whether a share that is fixed in each transaction is off by more than conflicts between transactions
+/// explain.
 fn is_far_off(share: &ObservedShare) -> bool {
     let expected = share.expected_share.unwrap_or_default() * share.whole as f64;
-    (share.part as f64 - expected).abs() > SHARE_EXACT_CAVEAT * share.whole as f64
+    (share.part as f64 - expected).abs() > FIXED_SHARE_MAX_DEVIATION * share.whole as f64
 }
 
 fn is_low(share: &ObservedShare) -> bool {

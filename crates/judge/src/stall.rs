@@ -3,16 +3,16 @@
 //! In: a Run. Out: `stall`. Must never: report seconds without connections, which `outage` covers, or the
 //! end of a run by count, when clients that have finished are idle.
 
-use crate::errors::{expects_outage, unless_expected};
+use crate::errors::{expects_outage, severity_unless_outage_expected};
 use crate::formatting::{count, percent, thousands};
 use crate::thresholds::{
-    STALL_INVALID, STALL_INVALID_MIN_S, STALL_MIN_MEAN, STALL_MIN_USUAL, STALL_SHARE,
-    STALL_TRANSACTIONS, THINKING_CLIENTS,
+    STALL_INVALID_MIN_S, STALL_INVALID_SHARE, STALL_MEAN_MIN_TXNS, STALL_MIN_TXN_DURATIONS,
+    STALL_RATE_MAX_SHARE, STALL_TYPICAL_MIN_TXNS, THINKING_CLIENTS_BUSY_MAX_SHARE,
 };
 use crate::{all_kinds, errors, new_check};
 use prony_store::{Check, EventKind, PlannedEnd, Run, Second, SecondPart, Severity};
 
-/// Maximum number of stretches in the finding; the series has them all.
+/// Maximum number of stretches that the finding lists; the series has all stalled seconds.
 const MAX_LISTED: usize = 4;
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
@@ -23,11 +23,11 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         window
             .iter()
             .copied()
-            .filter(|second| active.stalled(second)),
+            .filter(|second| active.is_stalled(second)),
     );
-    // Clients in step end nothing for as long as a transaction takes.
-    let longest_gap_s = STALL_TRANSACTIONS * usual_transaction_s(run);
-    stretches.retain(|stretch| stretch.until_s - stretch.from_s > longest_gap_s);
+    // Clients that run in step complete nothing for as long as one transaction takes.
+    let max_normal_gap_s = STALL_MIN_TXN_DURATIONS * slowest_kind_median_s(run);
+    stretches.retain(|stretch| stretch.until_s - stretch.from_s > max_normal_gap_s);
     let stalled: u64 = stretches.iter().map(|stretch| stretch.seconds).sum();
     if stalled == 0 {
         return None;
@@ -37,9 +37,9 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         .map(|stretch| stretch.until_s - stretch.from_s)
         .sum();
     let share = stalled_s / run.measured.length_s.max(stalled_s);
-    let severity = match share > STALL_INVALID && stalled_s > STALL_INVALID_MIN_S {
-        true => unless_expected(run, Severity::Invalid),
-        false => unless_expected(run, Severity::Caveat),
+    let severity = match share > STALL_INVALID_SHARE && stalled_s > STALL_INVALID_MIN_S {
+        true => severity_unless_outage_expected(run, Severity::Invalid),
+        false => severity_unless_outage_expected(run, Severity::Caveat),
     };
     let advice = match severity {
         _ if expects_outage(run) => {
@@ -65,7 +65,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
              the load. Half of all transactions ended in seconds with {} or more.",
             thousands(stalled),
             count(
-                seconds.iter().map(|second| whole_seconds(second)).sum(),
+                seconds.iter().map(|second| seconds_covered(second)).sum(),
                 "second"
             ),
             percent(share),
@@ -76,11 +76,12 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     )
 }
 
-/// The seconds in which any transaction ended: the reference for a stalled second. If a server stood still
-/// for most of the window, the median second would be empty. Rates are per second: the journal of a long run
-/// that was killed has rows of ten seconds beside rows of one.
+/// Figures of the seconds in which any transaction ended: a stalled second is compared with these, because if
+/// a server stood still for most of the window, the median second would be empty. Figures are rates: the
+/// journal of a long run that was killed has rows of ten seconds besides rows of one.
 struct ActiveSeconds {
-    /// Half of the transactions ended in seconds with this many or more; seconds with few do not affect it.
+    /// Half of the transactions ended in seconds with this many or more; slow seconds do not affect this
+    /// value.
     typical_rate: f64,
     /// Mean number of transactions in the seconds in which any ended.
     mean_rate: f64,
@@ -90,11 +91,11 @@ impl ActiveSeconds {
     fn new(seconds: &[&Second]) -> Option<ActiveSeconds> {
         let mut active: Vec<&Second> = seconds.to_vec();
         active.retain(|second| ended(second) > 0);
-        active.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        active.sort_by(|a, b| ended_per_second(b).total_cmp(&ended_per_second(a)));
         let total: u64 = active.iter().map(|second| ended(second)).sum();
         let total_s: f64 = active
             .iter()
-            .map(|second| whole_seconds(second) as f64)
+            .map(|second| seconds_covered(second) as f64)
             .sum();
         let mut above = 0;
         let typical = active.iter().find(|second| {
@@ -102,21 +103,21 @@ impl ActiveSeconds {
             2 * above >= total
         });
         Some(ActiveSeconds {
-            typical_rate: rate(typical?),
+            typical_rate: ended_per_second(typical?),
             mean_rate: total as f64 / total_s,
         })
     }
 
-    fn stalled(&self, second: &Second) -> bool {
-        let almost_none = rate(second) < STALL_SHARE * self.typical_rate;
-        (ended(second) == 0 && self.mean_rate >= STALL_MIN_MEAN)
-            || (self.typical_rate >= STALL_MIN_USUAL && almost_none)
+    fn is_stalled(&self, second: &Second) -> bool {
+        let almost_none = ended_per_second(second) < STALL_RATE_MAX_SHARE * self.typical_rate;
+        (ended(second) == 0 && self.mean_rate >= STALL_MEAN_MIN_TXNS)
+            || (self.typical_rate >= STALL_TYPICAL_MIN_TXNS && almost_none)
     }
 }
 
-/// Removes stalled seconds at either end of the window that have a different reason. At the end of a run by
-/// count, clients have finished. At the start, slow seconds belong to the warm-up ([`warming_up`]), and empty
-/// seconds occur if clients think for most of the time and all start with think time.
+/// Removes slow seconds at either end of the window that are not stalls. At the end of a run by count,
+/// clients have finished. At the start, slow seconds belong to the warm-up ([`warm_up_row_count`]), and
+/// seconds are empty if clients think for most of the time and all start with think time.
 fn without_idle_ends<'a, 'b>(
     run: &Run,
     mut seconds: &'a [&'b Second],
@@ -124,52 +125,54 @@ fn without_idle_ends<'a, 'b>(
 ) -> &'a [&'b Second] {
     if stops_by_count(run) {
         while let Some((last, before)) = seconds.split_last()
-            && active.stalled(last)
+            && active.is_stalled(last)
         {
             seconds = before;
         }
     }
-    if clients_think(run) {
-        let stalled = seconds.iter().take_while(|second| active.stalled(second));
+    if clients_mostly_think(run) {
+        let stalled = seconds
+            .iter()
+            .take_while(|second| active.is_stalled(second));
         return &seconds[stalled.count()..];
     }
-    &seconds[warming_up(seconds, active)..]
+    &seconds[warm_up_row_count(seconds, active)..]
 }
 
 /// The number of leading rows that are a warm-up rather than a stall although few transactions ended in them:
 /// rows whose rate rises from row to row, or all slow rows if they are a small share of the window.
-fn warming_up(seconds: &[&Second], active: &ActiveSeconds) -> usize {
+fn warm_up_row_count(seconds: &[&Second], active: &ActiveSeconds) -> usize {
     let slow = seconds
         .iter()
-        .take_while(|second| active.stalled(second) && ended(second) > 0)
+        .take_while(|second| active.is_stalled(second) && ended(second) > 0)
         .count();
     let length_s = |rows: &[&Second]| rows.iter().map(|row| row.length_s).sum::<f64>();
-    if length_s(&seconds[..slow]) <= STALL_INVALID * length_s(seconds) {
+    if length_s(&seconds[..slow]) <= STALL_INVALID_SHARE * length_s(seconds) {
         return slow;
     }
-    let rises = |pair: &&[&Second]| rate(pair[0]) < rate(pair[1]);
+    let rises = |pair: &&[&Second]| ended_per_second(pair[0]) < ended_per_second(pair[1]);
     seconds.windows(2).take(slow).take_while(rises).count()
 }
 
 /// Whether the clients of a closed loop were in a transaction for less than half of the time.
-fn clients_think(run: &Run) -> bool {
+fn clients_mostly_think(run: &Run) -> bool {
     let all_s = f64::from(run.drive.clients) * run.measured.length_s;
     let busy_s = all_kinds(run).map_or(0.0, |all| all.busy_s);
-    !run.drive.open_loop && busy_s < THINKING_CLIENTS * all_s
+    !run.drive.open_loop && busy_s < THINKING_CLIENTS_BUSY_MAX_SHARE * all_s
 }
 
-/// Duration of a transaction of the slowest kind, seconds: the median, which a stall does not move; the
-/// shortest if there are too few samples for a median.
-fn usual_transaction_s(run: &Run) -> f64 {
+/// Median service time of the slowest kind of transaction, seconds, which a stall does not affect; the
+/// shortest service time if there are too few samples for a median.
+fn slowest_kind_median_s(run: &Run) -> f64 {
     let kinds = run.measured.kinds.iter();
     let kinds = kinds.filter(|kind| kind.service.samples > 0);
-    let usual_ns = kinds.map(|kind| kind.service.p50_ns.unwrap_or(kind.service.min_ns));
-    usual_ns.max().unwrap_or(0) as f64 / 1e9
+    let typical_ns = kinds.map(|kind| kind.service.p50_ns.unwrap_or(kind.service.min_ns));
+    typical_ns.max().unwrap_or(0) as f64 / 1e9
 }
 
 /// The whole seconds of the measured window that do not overlap an outage.
 fn connected_seconds(run: &Run) -> Vec<&Second> {
-    let outages: Vec<_> = errors::in_window(run, EventKind::Outage).collect();
+    let outages: Vec<_> = errors::events_in_window(run, EventKind::Outage).collect();
     let overlaps_outage = |second: &Second| {
         outages.iter().any(|event| {
             let ended_before = event.until_s.is_some_and(|until_s| until_s < second.at_s);
@@ -188,13 +191,13 @@ fn ended(second: &Second) -> u64 {
 }
 
 /// How many seconds a row of the series covers.
-fn whole_seconds(row: &Second) -> u64 {
+fn seconds_covered(row: &Second) -> u64 {
     row.length_s.round().max(1.0) as u64
 }
 
 /// Transactions that ended in a row of the series, per second.
-fn rate(row: &Second) -> f64 {
-    ended(row) as f64 / whole_seconds(row) as f64
+fn ended_per_second(row: &Second) -> f64 {
+    ended(row) as f64 / seconds_covered(row) as f64
 }
 
 /// Whether each client runs a fixed number of transactions: clients that finish early are idle.
@@ -219,12 +222,12 @@ fn find_stretches<'a>(stalled: impl Iterator<Item = &'a Second>) -> Vec<Stretch>
         match joined.last_mut() {
             Some(last) if second.at_s - last.until_s < 0.5 => {
                 last.until_s = until_s;
-                last.seconds += whole_seconds(second);
+                last.seconds += seconds_covered(second);
             }
             _ => joined.push(Stretch {
                 from_s: second.at_s,
                 until_s,
-                seconds: whole_seconds(second),
+                seconds: seconds_covered(second),
             }),
         }
     }

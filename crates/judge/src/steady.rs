@@ -1,13 +1,14 @@
-//! Whether the throughput was steady: the warm-up was over, there was no drift, and the parts of the window
-//! are alike.
+//! Whether the throughput was steady: the warm-up was over, the throughput did not drift, and the parts of
+//! the window are alike.
 //!
 //! In: a Run. Out: `warm-up`, `drift`, `unsteady`. Must never: judge a run that is too short, mistake chance
 //! for unsteadiness (counts scatter by their square root), or include the end of a run by count, when clients
 //! that have finished are idle.
 //!
-//! Warm-up: cut the start at the point that makes the mean of the remainder most precise (MSER, White 1997).
+//! Warm-up: the start is cut off at the point that makes the mean of the remainder most precise (MSER, White
+//! 1997).
 //! Drift: a slope or a step that chance does not explain (`change`). Unsteadiness: the coefficient of
-//! variation of ten bins. `latency` has the same for response times.
+//! variation of ten bins. `latency` checks response times in a similar way.
 
 mod change;
 pub(crate) mod latency;
@@ -15,7 +16,8 @@ pub(crate) mod latency;
 use crate::formatting::percent;
 use crate::stall::stops_by_count;
 use crate::thresholds::{
-    STEADY_BINS, STEADY_SECONDS, UNSTEADY_CAVEAT, UNSTEADY_INVALID, WARM_UP_GAP, severity_of_effect,
+    STEADY_BIN_COUNT, STEADY_MIN_SECONDS, UNSTEADY_CAVEAT_CV, UNSTEADY_INVALID_CV,
+    WARM_UP_MIN_GAP_SHARE, severity_of_effect,
 };
 use crate::{errors, new_check};
 use change::{Change, find_change, mean};
@@ -24,8 +26,8 @@ use prony_store::{Check, Run, Second, SecondPart, Severity};
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;
 
-pub(crate) fn warm_up(run: &Run) -> Option<Check> {
-    let series = series(run)?;
+pub(crate) fn check_warm_up(run: &Run) -> Option<Check> {
+    let series = ended_per_second(run)?;
     let (cut, steady_rate, gap) = find_warm_up(&series)?;
     let bias = mean(&series) / steady_rate - 1.0;
     let direction = if gap < 0.0 { "less" } else { "more" };
@@ -45,16 +47,16 @@ pub(crate) fn warm_up(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn drift(run: &Run) -> Option<Check> {
-    let series = series(run)?;
+pub(crate) fn check_drift(run: &Run) -> Option<Check> {
+    let series = ended_per_second(run)?;
     if find_warm_up(&series).is_some() {
         return None;
     }
     let drift = relative_drift(&series)?;
-    let severity = severity_of_effect(drift.weight())?;
-    let size = drift.last - drift.first;
+    let severity = severity_of_effect(drift.effect())?;
+    let size = drift.end_value - drift.start_value;
     let direction = if size < 0.0 { "fell" } else { "rose" };
-    let manner = match drift.step_at {
+    let when = match drift.share_before_step {
         Some(before) => format!("in a step {:.0} s into", before * series.len() as f64),
         None => "over".to_owned(),
     };
@@ -62,7 +64,7 @@ pub(crate) fn drift(run: &Run) -> Option<Check> {
         "drift",
         severity,
         format!(
-            "Throughput {direction} by {} {manner} the measured window: the figure depends on when it was \
+            "Throughput {direction} by {} {when} the measured window: the figure depends on when it was \
              measured.",
             percent(size.abs()),
         ),
@@ -79,20 +81,22 @@ pub(crate) fn drift(run: &Run) -> Option<Check> {
     )
 }
 
-pub(crate) fn unsteady(run: &Run) -> Option<Check> {
-    let series = series(run)?;
+pub(crate) fn check_unsteady(run: &Run) -> Option<Check> {
+    let series = ended_per_second(run)?;
     let excess_variation = excess_variation(&series);
     let severity = match excess_variation {
         // An expected outage makes the throughput unsteady.
-        excess_variation if excess_variation > UNSTEADY_INVALID && errors::expects_outage(run) => {
+        excess_variation
+            if excess_variation > UNSTEADY_INVALID_CV && errors::expects_outage(run) =>
+        {
             Severity::Caveat
         }
-        excess_variation if excess_variation > UNSTEADY_INVALID => Severity::Invalid,
-        excess_variation if excess_variation > UNSTEADY_CAVEAT => Severity::Caveat,
+        excess_variation if excess_variation > UNSTEADY_INVALID_CV => Severity::Invalid,
+        excess_variation if excess_variation > UNSTEADY_CAVEAT_CV => Severity::Caveat,
         _ => return None,
     };
-    // These two checks report the same, with the reason.
-    let explained = find_warm_up(&series).is_some() || drift(run).is_some();
+    // `warm-up` and `drift` report the same variation, and say more about it.
+    let explained = find_warm_up(&series).is_some() || check_drift(run).is_some();
     if explained && severity != Severity::Invalid {
         return None;
     }
@@ -100,7 +104,7 @@ pub(crate) fn unsteady(run: &Run) -> Option<Check> {
         "unsteady",
         severity,
         format!(
-            "Throughput was not steady: the {STEADY_BINS} equal parts of the window differ by {} of \
+            "Throughput was not steady: the {STEADY_BIN_COUNT} equal parts of the window differ by {} of \
              their mean (coefficient of variation, excluding chance).",
             percent(excess_variation),
         ),
@@ -109,27 +113,31 @@ pub(crate) fn unsteady(run: &Run) -> Option<Check> {
     )
 }
 
-/// Transactions that ended in each whole second of the window; `None` if it cannot be judged.
-fn series(run: &Run) -> Option<Vec<f64>> {
+/// Transactions that ended in each whole second of the window; `None` if the run cannot be judged.
+fn ended_per_second(run: &Run) -> Option<Vec<f64>> {
     per_second_rates(run, ended)
 }
 
-/// The count of each whole second of the window, per second; `None` if it cannot be judged.
+/// `counted` per second, for each whole second of the window; `None` if the run cannot be judged: connections
+/// were lost, or the window is too short.
 pub(crate) fn per_second_rates(run: &Run, counted: impl Fn(&Second) -> u64) -> Option<Vec<f64>> {
-    let rows = rows(run, &counted)?;
-    let tps: Vec<f64> = rows.iter().map(|row| rate(row, &counted)).collect();
-    (tps.len() >= STEADY_SECONDS && mean(&tps) > 0.0).then_some(tps)
+    let rows = row_of_each_second(run, &counted)?;
+    let tps: Vec<f64> = rows.iter().map(|row| row_rate(row, &counted)).collect();
+    (tps.len() >= STEADY_MIN_SECONDS && mean(&tps) > 0.0).then_some(tps)
 }
 
-/// The rows of the whole seconds of the window; `None` if they cannot be judged.
-fn whole_seconds(run: &Run) -> Option<Vec<&Second>> {
-    rows(run, &ended).filter(|rows| rows.len() >= STEADY_SECONDS)
+/// The row of each whole second of the window; `None` if the run cannot be judged.
+fn judged_rows(run: &Run) -> Option<Vec<&Second>> {
+    row_of_each_second(run, &ended).filter(|rows| rows.len() >= STEADY_MIN_SECONDS)
 }
 
 /// The row of each whole second of the window, without the idle end of a run by count; `None` if connections
 /// were lost. A long run that was killed has rows of ten seconds: each counts as ten seconds.
-fn rows<'a>(run: &'a Run, counted: &impl Fn(&Second) -> u64) -> Option<Vec<&'a Second>> {
-    if errors::lost_users(run) {
+fn row_of_each_second<'a>(
+    run: &'a Run,
+    counted: &impl Fn(&Second) -> u64,
+) -> Option<Vec<&'a Second>> {
+    if errors::had_lost_users(run) {
         return None;
     }
     let seconds = run.series.iter();
@@ -139,12 +147,12 @@ fn rows<'a>(run: &'a Run, counted: &impl Fn(&Second) -> u64) -> Option<Vec<&'a S
         .flat_map(|second| std::iter::repeat_n(second, second.length_s.round().max(1.0) as usize))
         .collect();
     if stops_by_count(run) {
-        let mut sorted: Vec<f64> = rows.iter().map(|row| rate(row, counted)).collect();
+        let mut sorted: Vec<f64> = rows.iter().map(|row| row_rate(row, counted)).collect();
         sorted.sort_unstable_by(f64::total_cmp);
         let median = *sorted.get(sorted.len() / 2)?;
         while rows
             .last()
-            .is_some_and(|last| rate(last, counted) < IDLE_SHARE * median)
+            .is_some_and(|last| row_rate(last, counted) < IDLE_SHARE * median)
         {
             rows.pop();
         }
@@ -152,7 +160,7 @@ fn rows<'a>(run: &'a Run, counted: &impl Fn(&Second) -> u64) -> Option<Vec<&'a S
     Some(rows)
 }
 
-fn rate(second: &Second, counted: &impl Fn(&Second) -> u64) -> f64 {
+fn row_rate(second: &Second, counted: &impl Fn(&Second) -> u64) -> f64 {
     counted(second) as f64 / second.length_s
 }
 
@@ -160,13 +168,13 @@ fn ended(second: &Second) -> u64 {
     second.committed + second.rolled_back + second.failed
 }
 
-/// How many seconds at the beginning differ from the later ones, the mean of the later ones, and the relative
-/// difference; `None` if the difference does not matter.
+/// The number of seconds at the beginning that differ from the later ones, the mean rate of the later ones,
+/// and the relative difference; `None` if the difference does not affect the result.
 fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let count = series.len();
     let mser = mean_errors(series);
     let cut = (0..=count / 2).min_by(|a, b| mser[*a].total_cmp(&mser[*b]))?;
-    // A cut at the limit means that nothing has settled: that is drift.
+    // A cut at the limit means that the throughput never settled: `drift` reports that.
     if cut == 0 || cut >= count / 2 {
         return None;
     }
@@ -174,13 +182,13 @@ fn find_warm_up(series: &[f64]) -> Option<(usize, f64, f64)> {
     let steady_rate = mean(remainder);
     let gap = mean(head) / steady_rate - 1.0;
     let bias = mean(series) / steady_rate - 1.0;
-    if gap.abs() <= WARM_UP_GAP || severity_of_effect(bias).is_none() {
+    if gap.abs() <= WARM_UP_MIN_GAP_SHARE || severity_of_effect(bias).is_none() {
         return None;
     }
-    // If the remainder goes on to change, this is drift: the cut only takes the highest part of a slope.
-    let goes_on = relative_drift(remainder)
-        .is_some_and(|change| severity_of_effect(change.weight()) > Some(Severity::Note));
-    (!goes_on).then_some((cut, steady_rate, gap))
+    // If the remainder keeps changing, the cut has only removed a part of a slope: `drift` reports that.
+    let remainder_changes = relative_drift(remainder)
+        .is_some_and(|change| severity_of_effect(change.effect()) > Some(Severity::Note));
+    (!remainder_changes).then_some((cut, steady_rate, gap))
 }
 
 /// For each number of seconds that could be cut from the beginning, the square of the standard error that the
@@ -212,21 +220,21 @@ fn relative_drift(series: &[f64]) -> Option<Change> {
     find_change(&relative, mean)
 }
 
-/// Coefficient of variation of the bins, less the part that is chance in counts.
+/// Coefficient of variation of the bins, without the variation that counts have by chance.
 fn excess_variation(series: &[f64]) -> f64 {
-    let bins = bins(series);
+    let bins = bin_means(series);
     let mean_rate = mean(&bins);
     let variance = sum_of_squares(&bins) / (bins.len() as f64 - 1.0);
-    let per_bin = (series.len() / STEADY_BINS) as f64;
-    // A bin's rate is a count divided by its length.
+    let per_bin = (series.len() / STEADY_BIN_COUNT) as f64;
+    // A bin's rate is a count divided by the bin's seconds, and the variance of a count is its mean.
     let chance = mean_rate / per_bin;
     (variance - chance).max(0.0).sqrt() / mean_rate
 }
 
-/// Means of equal parts; a remainder is dropped from the beginning.
-fn bins(series: &[f64]) -> Vec<f64> {
-    let per_bin = series.len() / STEADY_BINS;
-    let skipped = series.len() - per_bin * STEADY_BINS;
+/// Means of equal parts of the series; seconds that do not fill a part are dropped from the beginning.
+fn bin_means(series: &[f64]) -> Vec<f64> {
+    let per_bin = series.len() / STEADY_BIN_COUNT;
+    let skipped = series.len() - per_bin * STEADY_BIN_COUNT;
     series[skipped..].chunks(per_bin).map(mean).collect()
 }
 
@@ -255,7 +263,7 @@ mod tests {
     }
 
     fn ids(run: &Run) -> Vec<String> {
-        let checks = [warm_up(run), drift(run), unsteady(run)];
+        let checks = [check_warm_up(run), check_drift(run), check_unsteady(run)];
         checks.into_iter().flatten().map(|check| check.id).collect()
     }
 
@@ -280,17 +288,17 @@ mod tests {
         for seconds in [20, 60, 61, 119, 3600] {
             assert_eq!(ids(&run(seconds, |_| 16_000.0)), [""; 0], "{seconds}");
         }
-        // Few transactions scatter by their square root.
-        let few: Vec<u64> = (0..60)
+        // A small number of transactions scatters by its square root.
+        let low_counts: Vec<u64> = (0..60)
             .map(|at| [3, 9, 5, 12, 2, 7, 8][at * 5 % 7])
             .collect();
-        assert_eq!(ids(&with_series(&few)), [""; 0]);
+        assert_eq!(ids(&with_series(&low_counts)), [""; 0]);
     }
 
     #[test]
     fn a_warm_up_inside_the_window_is_reported() {
         let cold = run(60, |at| if at < 12 { 9_000.0 } else { 16_000.0 });
-        let check = warm_up(&cold).expect("a warm-up");
+        let check = check_warm_up(&cold).expect("a warm-up");
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("first 12 s"), "{check:?}");
         assert!(check.finding.contains("44 % less"), "{check:?}");
@@ -304,12 +312,12 @@ mod tests {
     #[test]
     fn falling_throughput_is_drift() {
         let falling = run(120, |at| 16_000.0 - 25.0 * at as f64);
-        let check = drift(&falling).expect("a drift");
+        let check = check_drift(&falling).expect("a drift");
         assert_eq!(check.severity, Severity::Invalid, "more than 10 %");
         assert!(check.finding.contains("fell by 2"), "{check:?}");
         let severity = |slope: f64| {
             let falling = run(120, move |at| 16_000.0 - slope * at as f64);
-            drift(&falling).map(|check| check.severity)
+            check_drift(&falling).map(|check| check.severity)
         };
         assert_eq!(severity(8.0), Some(Severity::Caveat), "6 %");
         assert_eq!(severity(3.0), Some(Severity::Note), "2 %");
@@ -328,7 +336,7 @@ mod tests {
     #[test]
     fn a_step_late_in_the_window_is_drift() {
         let step = run(120, |at| if at < 90 { 16_000.0 } else { 14_000.0 });
-        let check = drift(&step).expect("a step");
+        let check = check_drift(&step).expect("a step");
         assert_eq!(check.severity, Severity::Caveat, "a quarter of the window");
         assert!(check.finding.contains("in a step 90 s into"), "{check:?}");
     }
@@ -340,17 +348,20 @@ mod tests {
                 16_000.0 * (1.0 + height * (at as f64 / 9.0).sin())
             })
         };
-        let severity = |height| unsteady(&wave(height)).map(|check| check.severity);
+        let severity = |height| check_unsteady(&wave(height)).map(|check| check.severity);
         assert_eq!(severity(0.05), None);
         assert_eq!(severity(0.4), Some(Severity::Caveat));
         assert_eq!(severity(0.9), Some(Severity::Invalid));
         let mut expected = wave(0.9);
         expected.plan = json!({ "run": { "expect_outage": true } });
-        assert_eq!(unsteady(&expected).unwrap().severity, Severity::Caveat);
+        assert_eq!(
+            check_unsteady(&expected).unwrap().severity,
+            Severity::Caveat
+        );
     }
 
     #[test]
-    fn short_interrupted_and_finished_runs_are_not_judged() {
+    fn short_runs_runs_with_outages_and_idle_ends_are_not_judged() {
         assert_eq!(ids(&run(19, |at| 1000.0 * at as f64)), [""; 0]);
         let mut lost = run(60, |at| if at < 12 { 9_000.0 } else { 16_000.0 });
         lost.events.push(prony_store::Event {

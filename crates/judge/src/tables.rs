@@ -1,22 +1,23 @@
 //! Whether the tables are the same after a run as before it.
 //!
-//! In: a Run. Out: `tables-replaced`. Must never: call a run invalid because of a table that it may not use.
+//! In: a Run. Out: `tables-replaced`. Must never: call a run invalid because of a table that it might not
+//! use.
 
 use crate::new_check;
 use crate::observations::{events, observed};
-use crate::thresholds::{TABLE_LARGE_BYTES, TABLE_SHRUNK};
+use crate::thresholds::{TABLE_LARGE_MIN_BYTES, TABLE_SHRUNK_MAX_SHARE};
 use crate::workload::description;
 use prony_store::{Check, EventKind, Observed, Run, ServerState, Severity};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of tables whose identity a document stores.
-const TABLE_IDS: usize = 1_000;
+const MAX_TABLE_IDS: usize = 1_000;
 /// Keywords of statements by which a script replaces its tables itself.
 const REPLACING_KEYWORDS: [&str; 5] = ["alter", "create", "drop", "rename", "truncate"];
 
 /// Checks that the tables are the same after the run as before it; if not, the transactions ran on different
 /// rows, or on none.
-pub(crate) fn replaced(run: &Run) -> Option<Check> {
+pub(crate) fn check_tables_replaced(run: &Run) -> Option<Check> {
     let observed = observed(run)?;
     let before = observed.before.as_ref()?.table_ids.as_ref()?;
     let words = statement_words(run);
@@ -29,9 +30,9 @@ pub(crate) fn replaced(run: &Run) -> Option<Check> {
         .filter(|(name, id)| is_used(run, &words, name, id) && !is_shadowed(before, name))
         .map(|(name, _)| name.as_str())
         .collect();
-    let is_known = !used.is_empty();
-    let changes = describe_changes(run, |name| !is_known || used.contains(name))?;
-    let (severity, consequence) = match is_known {
+    let used_tables_known = !used.is_empty();
+    let changes = describe_changes(run, |name| !used_tables_known || used.contains(name))?;
+    let (severity, consequence) = match used_tables_known {
         true => (
             Severity::Invalid,
             "Not all transactions ran on the same data.",
@@ -57,7 +58,7 @@ fn describe_changes(run: &Run, is_relevant: impl Fn(&str) -> bool) -> Option<Str
     let before = observed.before.as_ref()?.table_ids.as_ref()?;
     let after = observed.after.as_ref()?.table_ids.as_ref()?;
     let deletes = statement_words(run).contains("delete");
-    let listed_all = after.len() < TABLE_IDS;
+    let all_are_listed = after.len() < MAX_TABLE_IDS;
     let (mut replaced_by_namesake, mut emptied, mut dropped, mut shrunk) =
         (vec![], vec![], vec![], vec![]);
     for (name, id) in before.iter().filter(|(name, _)| is_relevant(name)) {
@@ -65,13 +66,14 @@ fn describe_changes(run: &Run, is_relevant: impl Fn(&str) -> bool) -> Option<Str
         // PostgreSQL's identity begins with the table and its file.
         let table = |id: &str| id.split('/').next().map(str::to_owned);
         match after.get(name) {
-            None if listed_all => dropped.push(name.as_str()),
+            None if all_are_listed => dropped.push(name.as_str()),
             Some(current) if current != id && id.contains('/') && table(current) != table(id) => {
                 replaced_by_namesake.push(name.as_str());
             }
-            // A rebuild, which `maintenance` reports, does not change the data.
+            // A rebuild changes the identity and not the data; `maintenance` reports it.
             Some(current) if current != id && !rebuilt => emptied.push(name.as_str()),
-            // MariaDB does not change the creation time of a truncated table.
+            // The size shows what the identity does not: in MariaDB a truncated table keeps its creation
+            // time.
             Some(_) if !rebuilt && !deletes && has_shrunk(observed, name) => {
                 shrunk.push(name.as_str());
             }
@@ -107,7 +109,8 @@ fn is_used(run: &Run, words: &BTreeSet<String>, name: &str, id: &str) -> bool {
     })
 }
 
-/// Whether this is the workload's table `workload_table`. For numbered tables the workload names the first.
+/// Whether `table` is the workload's table `workload_table`, or one of the numbered tables of which
+/// `workload_table` is the first.
 fn is_workload_table(table: &str, workload_table: &str, scale: u32) -> bool {
     let number = || {
         let digits = table.strip_prefix(workload_table.strip_suffix('1')?)?;
@@ -124,20 +127,20 @@ fn unqualified(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Whether a table of another schema has the same name as a table in `public`; the run uses the latter.
+/// Whether a table of another schema has the same name as a table in `public`, which the run uses instead.
 fn is_shadowed(tables: &BTreeMap<String, String>, name: &str) -> bool {
     unqualified(name) != name && tables.contains_key(unqualified(name))
 }
 
-/// Whether a rebuild of this table was observed. PostgreSQL reports the table, or the name of a database
-/// other than the run's; MySQL reports only that some table is rebuilt.
+/// Whether a rebuild of this table was observed. PostgreSQL reports which table is rebuilt, and for other
+/// databases the name of the database; MySQL reports only that some table is rebuilt.
 fn is_rebuilt(run: &Run, name: &str, id: &str) -> bool {
     let names_tables = id.contains('/');
     events(run, &[EventKind::TableRebuild])
         .any(|event| !names_tables || event.detail == unqualified(name))
 }
 
-/// Whether a table that was large takes less than half of its space after the run.
+/// Whether a large table takes less than half of its space after the run.
 fn has_shrunk(observed: &Observed, name: &str) -> bool {
     let bytes = |state: &Option<ServerState>| {
         let mut tables = state.as_ref()?.tables.iter();
@@ -146,7 +149,7 @@ fn has_shrunk(observed: &Observed, name: &str) -> bool {
     let (Some(before), Some(after)) = (bytes(&observed.before), bytes(&observed.after)) else {
         return false;
     };
-    before >= TABLE_LARGE_BYTES && (after as f64) < before as f64 * TABLE_SHRUNK
+    before >= TABLE_LARGE_MIN_BYTES && (after as f64) < before as f64 * TABLE_SHRUNK_MAX_SHARE
 }
 
 /// The first few names.
@@ -200,16 +203,16 @@ mod tests {
             ("pgbench_history", "16390/16390"),
             ("staging", "16400/16400"),
         ];
-        assert_eq!(replaced(&observed_run()), None, "not known");
-        assert_eq!(replaced(&with_ids(&BEFORE, &BEFORE)), None);
+        assert_eq!(check_tables_replaced(&observed_run()), None, "not known");
+        assert_eq!(check_tables_replaced(&with_ids(&BEFORE, &BEFORE)), None);
         let mut after = BEFORE;
         (after[0].1, after[1].1) = ("17001/17001", "16390/17002");
-        let check = replaced(&with_ids(&BEFORE, &after)).expect("replaced");
+        let check = check_tables_replaced(&with_ids(&BEFORE, &after)).expect("replaced");
         assert_eq!(check.severity, Severity::Invalid);
         let expected = "pgbench_accounts (replaced by others of the same name); pgbench_history \
                     (replaced, emptied or rewritten).";
         assert!(check.finding.contains(expected), "{check:?}");
-        let check = replaced(&with_ids(&BEFORE, &BEFORE[1..])).expect("dropped");
+        let check = check_tables_replaced(&with_ids(&BEFORE, &BEFORE[1..])).expect("dropped");
         assert!(
             check.finding.contains("pgbench_accounts (dropped)"),
             "{check:?}"
@@ -218,18 +221,21 @@ mod tests {
         let mut unused_replaced = BEFORE.to_vec();
         unused_replaced[2].1 = "17003/17003";
         unused_replaced.push(("staging_2", "17004/17004"));
-        assert_eq!(replaced(&with_ids(&BEFORE, &unused_replaced)), None);
+        assert_eq!(
+            check_tables_replaced(&with_ids(&BEFORE, &unused_replaced)),
+            None
+        );
         // A script may replace its tables itself.
         let mut script = with_ids(&BEFORE, &after);
         script
             .workload
             .statements
             .push("TRUNCATE pgbench_history".to_owned());
-        assert_eq!(replaced(&script), None);
-        // VACUUM FULL, as `maintenance` reports it.
+        assert_eq!(check_tables_replaced(&script), None);
+        // A rebuild such as VACUUM FULL explains a new file.
         after[0] = BEFORE[0];
         let mut rebuilt = with_ids(&BEFORE, &after);
-        assert!(replaced(&rebuilt).is_some());
+        assert!(check_tables_replaced(&rebuilt).is_some());
         observed_mut(&mut rebuilt).events.push(prony_store::Event {
             at_s: 100.0,
             until_s: Some(101.0),
@@ -237,11 +243,11 @@ mod tests {
             detail: "pgbench_history".to_owned(),
             ..Default::default()
         });
-        assert_eq!(replaced(&rebuilt), None);
+        assert_eq!(check_tables_replaced(&rebuilt), None);
         // A rebuild of another table, or in another database, does not explain the change.
         for detail in ["staging", "elsewhere 16390"] {
             observed_mut(&mut rebuilt).events.last_mut().unwrap().detail = detail.to_owned();
-            assert!(replaced(&rebuilt).is_some(), "{detail}");
+            assert!(check_tables_replaced(&rebuilt).is_some(), "{detail}");
         }
         // MariaDB's tables are distinguished by their creation time.
         let (created_before, created_after) = ("2026-11-22 10:00:00", "2026-11-22 10:00:31");
@@ -249,7 +255,7 @@ mod tests {
             &[("pgbench_accounts", created_before)],
             &[("pgbench_accounts", created_after)],
         );
-        assert!(replaced(&times).is_some());
+        assert!(check_tables_replaced(&times).is_some());
     }
 
     #[test]
@@ -261,9 +267,9 @@ mod tests {
         ];
         let mut after = before;
         after[2].1 = "17000/17000/staging";
-        assert_eq!(replaced(&with_ids(&before, &after)), None);
+        assert_eq!(check_tables_replaced(&with_ids(&before, &after)), None);
         after[0].1 = "16384/17001/pgbench_accounts";
-        let check = replaced(&with_ids(&before, &after)).expect("emptied");
+        let check = check_tables_replaced(&with_ids(&before, &after)).expect("emptied");
         let expected = "pgbench_accounts_1 (replaced, emptied or rewritten)";
         assert!(check.finding.contains(expected), "{check:?}");
     }
@@ -284,22 +290,24 @@ mod tests {
         let mut after = BEFORE;
         (after[2].1, after[3].1) = ("17000/17000", "17001/17001");
         assert_eq!(
-            replaced(&run_of_calls(&after)),
+            check_tables_replaced(&run_of_calls(&after)),
             None,
             "tables of an ETL job"
         );
         after[1].1 = "16390/17002";
-        let check = replaced(&run_of_calls(&after)).expect("its own");
+        let check =
+            check_tables_replaced(&run_of_calls(&after)).expect("a table that the routine may use");
         assert_eq!(check.severity, Severity::Invalid);
         let expected = "during the run: pgbench_history (replaced, emptied or rewritten). Not";
         assert!(check.finding.contains(expected), "{check:?}");
         // The tables that a script's routines use are not known.
         let mut script = run_of_calls(&BEFORE[..2]);
         script.workload.description = None;
-        let check = replaced(&script).expect("perhaps its own");
+        let check = check_tables_replaced(&script).expect("a table that it may use");
         assert_eq!(check.severity, Severity::Caveat);
         assert!(check.finding.contains("name no table"), "{check:?}");
-        // Only the first of numbered tables is named, and only the first statements are listed.
+        // The description names only the first of numbered tables, and the document lists only the first
+        // statements.
         let mut numbered = with_ids(
             &[("sbtest1", "1/1"), ("sbtest4", "4/4"), ("sbtest5", "5/5")],
             &[("sbtest1", "1/1"), ("sbtest4", "4/4"), ("sbtest5", "5/9")],
@@ -308,9 +316,13 @@ mod tests {
         numbered.workload.statements = vec!["SELECT c FROM sbtest1 WHERE id = $1".to_owned()];
         let description = numbered.workload.description.as_mut();
         description.expect("tables").table_names = vec!["sbtest1".to_owned()];
-        assert_eq!(replaced(&numbered), None, "it has only four tables");
+        assert_eq!(
+            check_tables_replaced(&numbered),
+            None,
+            "it has only four tables"
+        );
         numbered.workload.scale = 5;
-        assert!(replaced(&numbered).is_some());
+        assert!(check_tables_replaced(&numbered).is_some());
     }
 
     #[test]
@@ -326,15 +338,18 @@ mod tests {
             }
             run
         };
-        assert_eq!(replaced(&with_sizes(100_000_000, 60_000_000)), None);
+        assert_eq!(
+            check_tables_replaced(&with_sizes(100_000_000, 60_000_000)),
+            None
+        );
         let emptied = with_sizes(100_000_000, 16_384);
-        let check = replaced(&emptied).expect("it is empty");
+        let check = check_tables_replaced(&emptied).expect("it is empty");
         assert!(
             check.finding.contains("less than half of its size"),
             "{check:?}"
         );
         assert_eq!(
-            replaced(&with_sizes(100_000, 16_384)),
+            check_tables_replaced(&with_sizes(100_000, 16_384)),
             None,
             "small tables vary"
         );
@@ -343,6 +358,10 @@ mod tests {
             .workload
             .statements
             .push("DELETE FROM pgbench_accounts WHERE aid = $1".to_owned());
-        assert_eq!(replaced(&deletes), None, "the run itself deletes rows");
+        assert_eq!(
+            check_tables_replaced(&deletes),
+            None,
+            "the run itself deletes rows"
+        );
     }
 }

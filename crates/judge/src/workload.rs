@@ -1,7 +1,7 @@
 //! Whether the workload can show what the server is capable of.
 //!
-//! In: a Run with its workload's description. Out: contention, remarks. Must never: distinguish workloads
-//! by name.
+//! In: a Run with its workload's description. Out: `contention`, and the workload's remarks. Must never:
+//! distinguish workloads by name.
 
 use crate::formatting::count;
 use crate::new_check;
@@ -14,7 +14,7 @@ pub(crate) fn description(run: &Run) -> Option<&Description> {
 
 /// Checks for contention: transactions that lock the same row of a unit of scale (a branch, a warehouse) run
 /// one after another.
-pub(crate) fn contention(run: &Run) -> Option<Check> {
+pub(crate) fn check_contention(run: &Run) -> Option<Check> {
     let (scale, clients) = (run.workload.scale, run.drive.clients);
     let description = description(run)?;
     let contention = description.contention.as_ref()?;
@@ -59,7 +59,7 @@ mod tests {
     use crate::sample::healthy;
     use prony_store::Remark;
 
-    fn described(run: &mut Run) -> &mut Description {
+    fn description_mut(run: &mut Run) -> &mut Description {
         run.workload.description.as_mut().expect("a description")
     }
 
@@ -67,9 +67,9 @@ mod tests {
     fn too_many_clients_per_unit_of_scale_are_reported() {
         let mut run = healthy();
         run.workload.scale = 64;
-        assert_eq!(contention(&run), None);
+        assert_eq!(check_contention(&run), None);
         run.workload.scale = 63;
-        let check = contention(&run).expect("64 clients");
+        let check = check_contention(&run).expect("64 clients");
         assert_eq!(check.severity, Severity::Caveat);
         assert_eq!(check.id, "contention");
         assert!(
@@ -78,24 +78,24 @@ mod tests {
                 .starts_with("64 clients shared 63 branches: each transaction"),
             "{check:?}"
         );
-        let branches = described(&mut run).contention.as_mut();
+        let branches = description_mut(&mut run).contention.as_mut();
         branches.expect("branches").clients_per_scale = 10;
-        assert_eq!(contention(&run), None);
+        assert_eq!(check_contention(&run), None);
         run.workload.scale = 6;
-        let check = contention(&run).expect("more than ten each");
+        let check = check_contention(&run).expect("more than ten each");
         assert!(
             check.advice.starts_with("Load at a scale of 7 or more,"),
             "{check:?}"
         );
-        described(&mut run).contention = None;
-        assert_eq!(contention(&run), None);
+        description_mut(&mut run).contention = None;
+        assert_eq!(check_contention(&run), None);
     }
 
     #[test]
     fn remarks_of_a_workload_are_caveats() {
         let mut run = healthy();
         assert_eq!(remarks(&run), Vec::new());
-        described(&mut run).remarks = vec![Remark {
+        description_mut(&mut run).remarks = vec![Remark {
             id: "population".to_owned(),
             finding: "Other customers.".to_owned(),
             advice: "Load anew.".to_owned(),

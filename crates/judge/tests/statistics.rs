@@ -58,7 +58,7 @@ impl Random {
 }
 
 /// Lower and upper bound of the number of hits in `draws` draws with this probability.
-fn bounds(draws: u32, probability: f64) -> [u32; 2] {
+fn bounds_of_hits(draws: u32, probability: f64) -> [u32; 2] {
     let draws = f64::from(draws);
     let sigma = (draws * probability * (1.0 - probability)).sqrt();
     [-3.0, 3.0].map(|sigmas| (draws * probability + sigmas * sigma).round() as u32)
@@ -71,7 +71,7 @@ fn count_pairs(mut is_positive: impl FnMut() -> bool) -> u32 {
 
 #[test]
 fn two_equal_systems_show_no_difference_in_95_of_100_pairs() {
-    let [_, maximum] = bounds(PAIRS, ALPHA);
+    let [_, maximum] = bounds_of_hits(PAIRS, ALPHA);
     let mut random = Random(1);
     for count in [2, 3, 5, 10] {
         for scatter in [0.005, 0.02, 0.1] {
@@ -89,8 +89,8 @@ fn two_equal_systems_show_no_difference_in_95_of_100_pairs() {
     }
 }
 
-/// Welch's t needs neither the same number of runs on both sides nor the same scatter. Its known weakness is
-/// a side with more scatter and fewer runs, for which its documentation promises 8 % and not 5 %.
+/// Welch's t needs neither the same number of runs on both sides nor the same scatter. If a side has more
+/// scatter and fewer runs, `statistics` promises at most 8 % false positives instead of 5 %.
 #[test]
 fn unequal_variances_keep_the_false_positive_rate() {
     let mut random = Random(2);
@@ -102,7 +102,7 @@ fn unequal_variances_keep_the_false_positive_rate() {
         (10, 4, 2.0),
     ] {
         let promised = if runs_b < runs_a { 0.08 } else { ALPHA };
-        let [_, maximum] = bounds(PAIRS, promised);
+        let [_, maximum] = bounds_of_hits(PAIRS, promised);
         let false_positives = count_pairs(|| {
             let a = random.runs(runs_a, 16_000.0, 0.01);
             let b = random.runs(runs_b, 16_000.0, 0.01 * scatter_ratio);
@@ -118,7 +118,7 @@ fn unequal_variances_keep_the_false_positive_rate() {
 
 #[test]
 fn the_interval_contains_the_true_ratio() {
-    let [minimum, _] = bounds(PAIRS, 1.0 - ALPHA);
+    let [minimum, _] = bounds_of_hits(PAIRS, 1.0 - ALPHA);
     let mut random = Random(3);
     for count in [3, 5, 10] {
         let covered = count_pairs(|| {
@@ -136,7 +136,7 @@ fn the_interval_contains_the_true_ratio() {
 /// scatter of runs is chosen so that half of the pairs promise 3 % or less; the test then looks for 3 %.
 #[test]
 fn a_difference_of_3_per_cent_is_found_at_the_promised_power() {
-    let [minimum, maximum] = bounds(PAIRS, POWER);
+    let [minimum, maximum] = bounds_of_hits(PAIRS, POWER);
     let mut random = Random(4);
     for count in [3, 5, 10] {
         let mut pair = |scatter: f64, ratio: f64| -> Estimate {
@@ -181,7 +181,7 @@ fn a_difference_of_3_per_cent_is_found_at_the_promised_power() {
 /// A drift of the machine during runs in the order A B B A does not make equal systems differ.
 #[test]
 fn a_drift_over_interleaved_runs_shows_no_difference() {
-    let [_, maximum] = bounds(PAIRS, ALPHA);
+    let [_, maximum] = bounds_of_hits(PAIRS, ALPHA);
     let mut random = Random(5);
     let false_positives = count_pairs(|| {
         let mut sides = [Vec::new(), Vec::new()];
@@ -209,7 +209,7 @@ fn ratio_of_series(a: &SeriesMean, b: &SeriesMean) -> Estimate {
 
 #[test]
 fn autocorrelated_seconds_keep_the_false_positive_rate() {
-    let [_, maximum] = bounds(PAIRS, ALPHA);
+    let [_, maximum] = bounds_of_hits(PAIRS, ALPHA);
     let mut random = Random(6);
     let mut exceeded = Vec::new();
     for seconds in [30, 60, 120, 600] {
@@ -227,7 +227,7 @@ fn autocorrelated_seconds_keep_the_false_positive_rate() {
             println!("{seconds} s, {memory}: {false_positives} of {decided}");
             // Of all pairs, and of the pairs with a result if at least one pair in ten has one.
             if false_positives > maximum
-                || (decided >= PAIRS / 10 && false_positives > bounds(decided, ALPHA)[1])
+                || (decided >= PAIRS / 10 && false_positives > bounds_of_hits(decided, ALPHA)[1])
             {
                 exceeded.push((seconds, memory, false_positives));
             }
@@ -252,7 +252,7 @@ fn the_effective_size_of_a_long_series_matches_theory() {
 
 #[test]
 fn holm_keeps_the_false_positive_rate_of_a_family() {
-    let [_, maximum] = bounds(PAIRS, ALPHA);
+    let [_, maximum] = bounds_of_hits(PAIRS, ALPHA);
     let mut random = Random(8);
     for variants in [2, 4, 8] {
         let mut uncorrected = 0;
@@ -276,13 +276,13 @@ fn holm_keeps_the_false_positive_rate_of_a_family() {
         // may hide.
         assert!(
             variants < 4 || uncorrected > maximum,
-            "{variants}: the test would pass without"
+            "{variants}: the test would pass without the correction"
         );
     }
 }
 
 /// The p value and the interval that comparisons use: by ranks, or by Welch's t if ranks do not suffice.
-fn test_of(a: &[f64], b: &[f64]) -> (f64, [f64; 2]) {
+fn p_and_interval(a: &[f64], b: &[f64]) -> (f64, [f64; 2]) {
     match ranks_suffice([a.len(), b.len()], ALPHA) {
         true => {
             let ranks = RankComparison::new(a, b, 0.0).unwrap();
@@ -295,11 +295,11 @@ fn test_of(a: &[f64], b: &[f64]) -> (f64, [f64; 2]) {
     }
 }
 
-/// False alarms stay at or below 5 % and coverage is 93 to 97 %, with and without disturbed runs. There are two
-/// exceptions, both on the safe side: the exact level of 4 runs per side is 97.1 %, and with 3 runs per side,
-/// disturbed runs widen Welch's interval.
+/// False alarms stay at or below 5 % and coverage is 93 to 97 %, with and without disturbed runs. There are
+/// two exceptions, both on the safe side: the exact level of 4 runs per side is 97.1 %, and with 3 runs per
+/// side, disturbed runs widen Welch's interval.
 #[test]
-fn false_alarms_and_coverage_from_3_to_20_runs() {
+fn false_alarms_and_coverage_are_as_promised_from_3_to_20_runs() {
     const PAIRS: u32 = 2_000;
     let mut random = Random(10);
     for disturbed in [false, true] {
@@ -310,7 +310,7 @@ fn false_alarms_and_coverage_from_3_to_20_runs() {
             };
             let (mut alarms, mut covered) = (0, 0);
             for _ in 0..PAIRS {
-                let (p, [low, high]) = test_of(&side(16_000.0), &side(16_000.0));
+                let (p, [low, high]) = p_and_interval(&side(16_000.0), &side(16_000.0));
                 alarms += u32::from(p <= ALPHA);
                 // A true ratio other than 1 shifts the logarithms, and their interval with them.
                 covered += u32::from(low <= 1.0 && 1.0 <= high);
@@ -337,33 +337,37 @@ fn false_alarms_and_coverage_from_3_to_20_runs() {
 #[test]
 fn disturbed_runs_do_not_hide_a_difference() {
     let mut random = Random(11);
-    let mut by_welch = 0;
-    let by_ranks = count_pairs(|| {
+    let mut welch_hits = 0;
+    let ranks_hits = count_pairs(|| {
         let (a, b) = (
             random.disturbed_runs(10, 16_000.0),
             random.disturbed_runs(10, 16_800.0),
         );
-        by_welch += u32::from(welch(&a, &b, 0.0).unwrap().p() < ALPHA);
-        test_of(&a, &b).0 <= ALPHA
+        welch_hits += u32::from(welch(&a, &b, 0.0).unwrap().p() < ALPHA);
+        p_and_interval(&a, &b).0 <= ALPHA
     });
-    println!("{by_ranks}, by Welch's t {by_welch}");
-    assert!(by_ranks > 850 && by_welch < 550, "{by_ranks} {by_welch}");
+    println!("{ranks_hits}, by Welch's t {welch_hits}");
+    assert!(
+        ranks_hits > 850 && welch_hits < 550,
+        "{ranks_hits} {welch_hits}"
+    );
 }
 
-/// The number of runs that a report recommends for 5 % at a scatter of 2 % is enough, and one less is not.
+/// The number of runs that a report recommends for finding 5 % at a scatter of 2 % is enough, and one run
+/// less is not.
 #[test]
 fn the_recommended_number_of_runs_finds_the_difference() {
     let mut random = Random(12);
     let mut power = |count: usize| {
         count_pairs(|| {
             let a = random.runs(count, 16_000.0, 0.02);
-            test_of(&a, &random.runs(count, 16_800.0, 0.02)).0 <= ALPHA
+            p_and_interval(&a, &random.runs(count, 16_800.0, 0.02)).0 <= ALPHA
         })
     };
     let needed = runs_needed(0.05, 0.02);
     let [enough, fewer] = [power(needed), power(needed - 1)];
     println!("{needed}: {enough} {fewer}");
-    let [minimum, _] = bounds(PAIRS, POWER);
+    let [minimum, _] = bounds_of_hits(PAIRS, POWER);
     assert!(
         enough >= minimum && fewer < minimum,
         "{needed}: {enough} {fewer}"
@@ -373,7 +377,7 @@ fn the_recommended_number_of_runs_finds_the_difference() {
 /// Half of the pairs of equal systems promise that a difference of 3 % or less would have been found. A
 /// difference of 3 % is then found at about that power.
 #[test]
-fn ranks_find_what_they_promise() {
+fn ranks_find_the_detectable_difference_at_the_promised_power() {
     let mut random = Random(13);
     for count in [4, 5, 6, 8, 10, 20] {
         let mut promised: Vec<f64> = (0..PAIRS)
@@ -388,7 +392,7 @@ fn ranks_find_what_they_promise() {
         let scatter = 0.01 * 1.03_f64.ln() / promised[promised.len() / 2];
         let hits = count_pairs(|| {
             let a = random.runs(count, 16_000.0, scatter);
-            test_of(&a, &random.runs(count, 16_480.0, scatter)).0 <= ALPHA
+            p_and_interval(&a, &random.runs(count, 16_480.0, scatter)).0 <= ALPHA
         });
         println!("{count} runs, {scatter:.4}: {hits}");
         assert!((720..=880).contains(&hits), "{count} runs: {hits}");

@@ -10,7 +10,8 @@ use std::time::Instant;
 
 const SAMPLES: u64 = 20_000_000;
 
-fn cost_ns(shape: Shape) -> f64 {
+/// Cost of recording one sample, nanoseconds.
+fn record_cost_ns(shape: Shape) -> f64 {
     let mut recorder = Recorder::new(RunSchedule::seconds(0, 0, None), shape);
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     let began = Instant::now();
@@ -29,14 +30,14 @@ fn cost_ns(shape: Shape) -> f64 {
             ended_ns,
             connect_ns: 0,
             retries: 0,
-            parts: shape.parts.then_some(ServiceTimeParts {
+            parts: shape.has_parts.then_some(ServiceTimeParts {
                 send_wait_ns: 2_000 + (random >> 40 & 0xff),
                 server_ns: service_ns - 10_000,
                 client_wait_ns: 8_000 - (random >> 40 & 0xff),
                 upper_bound: false,
             }),
         }));
-        if let Some(mut interval) = recorder.take() {
+        if let Some(mut interval) = recorder.take_finished() {
             interval.clear();
             recorder.give_back(interval);
         }
@@ -67,7 +68,7 @@ fn collect_cost_us(shape: Shape) -> f64 {
                     ended_ns,
                     connect_ns: 0,
                     retries: 0,
-                    parts: shape.parts.then_some(ServiceTimeParts {
+                    parts: shape.has_parts.then_some(ServiceTimeParts {
                         server_ns: service_ns,
                         ..ServiceTimeParts::default()
                     }),
@@ -75,7 +76,7 @@ fn collect_cost_us(shape: Shape) -> f64 {
             }
             recorder.rotate((second + 1) * second_ns);
             let began = Instant::now();
-            while let Some(interval) = recorder.take() {
+            while let Some(interval) = recorder.take_finished() {
                 recorder.give_back(collector.add(worker, interval));
             }
             while let Some(row) = collector.next_row() {
@@ -92,24 +93,27 @@ fn main() {
     let closed = Shape::closed(1);
     println!(
         "closed loop, no timestamps: {:.1} ns per sample",
-        cost_ns(closed)
+        record_cost_ns(closed)
     );
-    let parts = Shape {
-        parts: true,
+    let with_parts = Shape {
+        has_parts: true,
         ..closed
     };
     println!(
         "closed loop, with parts: {:.1} ns per sample",
-        cost_ns(parts)
+        record_cost_ns(with_parts)
     );
-    let open = Shape {
+    let open_loop = Shape {
         open_loop: true,
-        ..parts
+        ..with_parts
     };
-    println!("open loop, with parts: {:.1} ns per sample", cost_ns(open));
+    println!(
+        "open loop, with parts: {:.1} ns per sample",
+        record_cost_ns(open_loop)
+    );
     println!(
         "collecting a second of two workers: {:.0} us",
         collect_cost_us(closed)
     );
-    println!("the same with parts: {:.0} us", collect_cost_us(parts));
+    println!("the same with parts: {:.0} us", collect_cost_us(with_parts));
 }

@@ -4,7 +4,7 @@
 //! Must never: average a percentile, or count a sample twice.
 
 use crate::errors::ErrorLedger;
-use crate::health::{Health, ProcessHealth, ProcessProbe, sum};
+use crate::health::{Health, ProcessHealth, ProcessProbe, sum_known};
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::queries::Queries;
 use crate::schedule::{RunPhase, RunSchedule};
@@ -27,7 +27,7 @@ pub struct IntervalRow {
 pub struct Totals {
     /// Start of the phase, nanoseconds on the run's clock.
     pub start_ns: u64,
-    /// Its end: the end of the last interval of any worker.
+    /// End of the phase: the end of the last interval of any worker.
     pub end_ns: u64,
     /// One entry per kind.
     pub kinds: Vec<Tally<u64>>,
@@ -87,7 +87,7 @@ impl Totals {
         let workers = self.worker_cpu_ns.len().max(row.worker_cpu_ns.len());
         self.worker_cpu_ns.resize(workers, None);
         for (sum_ns, &cpu_ns) in self.worker_cpu_ns.iter_mut().zip(&row.worker_cpu_ns) {
-            *sum_ns = sum(*sum_ns, cpu_ns);
+            *sum_ns = sum_known(*sum_ns, cpu_ns);
         }
     }
 
@@ -97,7 +97,10 @@ impl Totals {
             Some(first) => first.clone(),
             None => Tally::new(Shape::closed(1)),
         };
-        self.kinds.iter().skip(1).for_each(|t| all.add_same(t));
+        self.kinds
+            .iter()
+            .skip(1)
+            .for_each(|tally| all.add_same(tally));
         all
     }
 
@@ -112,24 +115,24 @@ impl Totals {
 struct PendingRow {
     interval: Option<Box<Interval>>,
     worker_cpu_ns: Vec<Option<u64>>,
-    /// State at the end of this interval of the workers that skipped it.
-    skipped: Health,
+    /// State, at the end of this interval, of the workers that skipped it.
+    skipped_workers: Health,
 }
 
 /// Progress of a worker.
 #[derive(Clone, Copy, Debug, Default)]
 struct WorkerProgress {
     /// The first interval that the worker has neither delivered nor skipped.
-    next: u32,
+    next_index: u32,
     /// Whether the worker has ended.
     ended: bool,
     /// Health in the last interval that the worker delivered.
-    last: Health,
+    last_health: Health,
 }
 
 impl WorkerProgress {
     fn has_passed(&self, index: u32) -> bool {
-        self.ended || self.next > index
+        self.ended || self.next_index > index
     }
 }
 
@@ -140,13 +143,14 @@ pub struct Collector {
     shape: Shape,
     workers: Vec<WorkerProgress>,
     /// Index of the first row in `pending`.
-    first: u32,
+    first_pending: u32,
     pending: VecDeque<PendingRow>,
     #[expect(clippy::vec_box, reason = "the boxes are sent between threads")]
     spares: Vec<Box<Interval>>,
     probe: ProcessProbe,
     warmup: Totals,
     measured: Totals,
+    /// End of the drain, and the transactions that ended in it or were cut off.
     drain: Option<(u64, ExcludedTransactions)>,
 }
 
@@ -157,7 +161,7 @@ impl Collector {
             schedule,
             shape,
             workers: vec![WorkerProgress::default(); workers],
-            first: 0,
+            first_pending: 0,
             pending: VecDeque::new(),
             spares: Vec::new(),
             probe: ProcessProbe::new(),
@@ -186,22 +190,23 @@ impl Collector {
             self.measured.timestamps.add(&interval.timestamps);
             return self.cleared(interval);
         }
-        // If a worker delivers out of order, no sample may be lost: the oldest pending row takes them.
-        let index = span.index.saturating_sub(self.first) as usize;
-        self.extend_pending(span.index.max(self.first).saturating_add(1));
+        // If a worker delivers an interval whose row has been returned, its samples go to the oldest pending
+        // row, so that none is lost.
+        let index = span.index.saturating_sub(self.first_pending) as usize;
+        self.extend_pending(span.index.max(self.first_pending).saturating_add(1));
         self.fill_skipped(worker, span.index);
         let progress = &mut self.workers[worker];
-        progress.next = progress.next.max(span.index.saturating_add(1));
-        progress.last = interval.health;
+        progress.next_index = progress.next_index.max(span.index.saturating_add(1));
+        progress.last_health = interval.health;
         let pending_row = &mut self.pending[index];
         let cpu_ns = &mut pending_row.worker_cpu_ns[worker];
-        *cpu_ns = sum(*cpu_ns, interval.health.cpu_ns());
+        *cpu_ns = sum_known(*cpu_ns, interval.health.cpu_ns());
         match &mut pending_row.interval {
             Some(row) => {
                 row.add(&interval);
                 self.cleared(interval)
             }
-            // The box of the first worker to deliver becomes the row; the worker gets a spare one.
+            // The interval of the first worker to deliver becomes the row, and the worker gets a spare one.
             None => {
                 pending_row.interval = Some(interval);
                 match self.spares.pop() {
@@ -225,25 +230,28 @@ impl Collector {
         let complete = self
             .workers
             .iter()
-            .all(|worker| worker.has_passed(self.first));
+            .all(|worker| worker.has_passed(self.first_pending));
         if !complete || self.pending.is_empty() {
             return None;
         }
         let pending_row = self.pending.pop_front()?;
-        let index = self.first;
-        self.first += 1;
+        let index = self.first_pending;
+        self.first_pending += 1;
         let process = match pending_row.interval {
-            Some(_) => self.probe.take(),
+            Some(_) => self.probe.read_since_last(),
             None => ProcessHealth::default(),
         };
         let empty = || Box::new(Interval::empty(self.schedule.span(index)));
         let mut interval = pending_row.interval.unwrap_or_else(empty);
-        interval.health.add_end_state(&pending_row.skipped);
-        // The scheduling policy of an ended worker still counts for the run; its connections are closed.
-        let ended = self.workers.iter().filter(|worker| worker.next <= index);
-        for worker in ended {
+        interval.health.add_end_state(&pending_row.skipped_workers);
+        // Of a worker that has ended, only the scheduling policy still counts: its connections are closed.
+        let ended_workers = self
+            .workers
+            .iter()
+            .filter(|worker| worker.next_index <= index);
+        for worker in ended_workers {
             interval.health.add_end_state(&Health {
-                batch: worker.last.batch,
+                batch: worker.last_health.batch,
                 ..Health::default()
             });
         }
@@ -301,23 +309,27 @@ impl Collector {
     /// and its starts kept waiting.
     fn fill_skipped(&mut self, worker: usize, end: u32) {
         let progress = &mut self.workers[worker];
-        let from = progress.next.saturating_sub(self.first) as usize;
-        let skipped = end.saturating_sub(self.first).saturating_sub(from as u32);
-        progress.next = progress.next.max(end);
+        let from = progress.next_index.saturating_sub(self.first_pending) as usize;
+        let skipped = end
+            .saturating_sub(self.first_pending)
+            .saturating_sub(from as u32);
+        progress.next_index = progress.next_index.max(end);
         for pending_row in self.pending.iter_mut().skip(from).take(skipped as usize) {
-            pending_row.skipped.add_end_state(&progress.last);
+            pending_row
+                .skipped_workers
+                .add_end_state(&progress.last_health);
         }
     }
 
     /// Adds pending rows up to this index.
     fn extend_pending(&mut self, index: u32) {
-        let rows = index.saturating_sub(self.first) as usize;
+        let rows = index.saturating_sub(self.first_pending) as usize;
         let workers = self.workers.len();
         while self.pending.len() < rows {
             self.pending.push_back(PendingRow {
                 interval: None,
                 worker_cpu_ns: vec![None; workers],
-                skipped: Health::default(),
+                skipped_workers: Health::default(),
             });
         }
     }

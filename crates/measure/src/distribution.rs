@@ -6,11 +6,11 @@
 use hdrhistogram::{Counter, Histogram};
 
 /// Longest time that the histogram distinguishes, nanoseconds: one hour. Longer times are counted as one
-/// hour; `max_ns` stays exact.
-pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// hour, but `max_ns` is exact.
+pub const HISTOGRAM_MAX_NS: u64 = 3_600_000_000_000;
 
 /// Significant decimal digits of a percentile.
-pub const DIGITS: u8 = 3;
+pub const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// A distribution of times. `C` is the counter of a histogram's cell: `u32` within an interval,
 /// `u64` for totals.
@@ -26,13 +26,13 @@ pub struct Distribution<C: Counter> {
     pub min_ns: u64,
     /// Longest time, nanoseconds; 0 if there are no samples.
     pub max_ns: u64,
-    /// Histogram from 1 ns to [`HIGHEST_NS`], with [`DIGITS`] significant digits.
+    /// Histogram from 1 ns to [`HISTOGRAM_MAX_NS`], with [`SIGNIFICANT_DIGITS`] significant digits.
     pub histogram: Histogram<C>,
 }
 
 impl<C: Counter> Default for Distribution<C> {
     fn default() -> Self {
-        Distribution::with_digits(DIGITS)
+        Distribution::with_digits(SIGNIFICANT_DIGITS)
     }
 }
 
@@ -49,7 +49,7 @@ impl<C: Counter> Distribution<C> {
             squares_ns2: 0.0,
             min_ns: 0,
             max_ns: 0,
-            histogram: Histogram::new_with_bounds(1, HIGHEST_NS, digits)
+            histogram: Histogram::new_with_bounds(1, HISTOGRAM_MAX_NS, digits)
                 .expect("the bounds are constants that hdrhistogram accepts"),
         }
     }
@@ -75,8 +75,8 @@ impl<C: Counter> Distribution<C> {
         self.sum_ns as f64 / self.samples as f64
     }
 
-    /// The time in nanoseconds that a share `quantile` (0 to 1) of the samples does not exceed, to three
-    /// digits. `None` with fewer than `10 / (1 - quantile)` samples.
+    /// The time in nanoseconds that a share `quantile` (0 to 1) of the samples does not exceed, exact to
+    /// three digits. `None` with fewer than `10 / (1 - quantile)` samples.
     pub fn quantile_ns(&self, quantile: f64) -> Option<u64> {
         if self.samples < samples_needed(quantile) {
             return None;
@@ -170,9 +170,9 @@ mod tests {
     #[test]
     fn the_maximum_is_exact_above_an_hour() {
         let mut times = Distribution::<u32>::default();
-        (0..40).for_each(|_| times.record(3 * HIGHEST_NS + 1));
-        assert_eq!(times.max_ns, 3 * HIGHEST_NS + 1);
-        assert_eq!(times.mean_ns(), (3 * HIGHEST_NS + 1) as f64);
+        (0..40).for_each(|_| times.record(3 * HISTOGRAM_MAX_NS + 1));
+        assert_eq!(times.max_ns, 3 * HISTOGRAM_MAX_NS + 1);
+        assert_eq!(times.mean_ns(), (3 * HISTOGRAM_MAX_NS + 1) as f64);
         assert!(times.quantile_ns(0.5).is_some());
     }
 
@@ -182,15 +182,15 @@ mod tests {
             times in proptest::collection::vec((0u64..10_000_000_000, 0usize..3), 1..400)
         ) {
             let mut single = Distribution::<u64>::default();
-            let mut shares = [(); 3].map(|()| Distribution::<u32>::default());
-            for &(time_ns, share) in &times {
+            let mut distributions = [(); 3].map(|()| Distribution::<u32>::default());
+            for &(time_ns, index) in &times {
                 single.record(time_ns);
-                shares[share].record(time_ns);
+                distributions[index].record(time_ns);
             }
             let mut total = Distribution::<u64>::default();
-            shares.iter().for_each(|share| total.add(share));
+            distributions.iter().for_each(|part| total.add(part));
             let mut row = Distribution::<u32>::default();
-            shares.iter().for_each(|share| row.add_same(share));
+            distributions.iter().for_each(|part| row.add_same(part));
             for merged in [(total.samples, total.sum_ns, total.min_ns, total.max_ns),
                            (row.samples, row.sum_ns, row.min_ns, row.max_ns)] {
                 prop_assert_eq!(merged, (single.samples, single.sum_ns, single.min_ns, single.max_ns));
@@ -203,7 +203,7 @@ mod tests {
 
         #[test]
         fn percentiles_are_right_to_three_digits(
-            mut times in proptest::collection::vec(0u64..HIGHEST_NS, 1_000..1_200)
+            mut times in proptest::collection::vec(0u64..HISTOGRAM_MAX_NS, 1_000..1_200)
         ) {
             let mut recorded = Distribution::<u32>::default();
             times.iter().for_each(|&time_ns| recorded.record(time_ns));
@@ -211,9 +211,9 @@ mod tests {
             for quantile in [0.5, 0.9, 0.99] {
                 let rank = (quantile * times.len() as f64).ceil() as usize;
                 let exact_ns = times[rank.clamp(1, times.len()) - 1] as f64;
-                let got_ns = recorded.quantile_ns(quantile).unwrap() as f64;
-                prop_assert!((got_ns - exact_ns).abs() <= exact_ns / 1_000.0 + 1.0,
-                    "q{quantile}: {got_ns} for {exact_ns}");
+                let computed_ns = recorded.quantile_ns(quantile).unwrap() as f64;
+                prop_assert!((computed_ns - exact_ns).abs() <= exact_ns / 1_000.0 + 1.0,
+                    "q{quantile}: {computed_ns} for {exact_ns}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Failed transactions, by kind, class and code.
 //!
-//! In: failed outcomes and, once for each type, the server's message. Out: counts by kind, class and code.
-//! Must never: grow without bound, or allocate to count.
+//! In: failed transactions and, once for each type of error, the server's message. Out: counts by kind, class
+//! and code. Must never: grow without bound, or allocate to count.
 
 use crate::sample::{ErrorCode, TxnKind};
 use prony_wire::ErrorClass;
@@ -31,6 +31,7 @@ pub struct ErrorEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLedger {
     entries: Vec<ErrorEntry>,
+    /// Failures of types that have no entry.
     others: u64,
 }
 
@@ -46,15 +47,21 @@ impl Default for ErrorLedger {
 impl ErrorLedger {
     /// Counts `count` failures of one type. Does not allocate.
     pub fn count(&mut self, kind: TxnKind, class: ErrorClass, code: ErrorCode, count: u64) {
-        match self.entry(kind, class, code) {
+        match self.entry_mut(kind, class, code) {
             Some(entry) => entry.count = entry.count.saturating_add(count),
             None => self.others = self.others.saturating_add(count),
         }
     }
 
     /// Stores the first message of a type. Allocates once for each type.
-    pub fn example(&mut self, kind: TxnKind, class: ErrorClass, code: ErrorCode, message: &str) {
-        if let Some(entry) = self.entry(kind, class, code)
+    pub fn store_example(
+        &mut self,
+        kind: TxnKind,
+        class: ErrorClass,
+        code: ErrorCode,
+        message: &str,
+    ) {
+        if let Some(entry) = self.entry_mut(kind, class, code)
             && entry.example.is_empty()
         {
             let end = message.floor_char_boundary(EXAMPLE_MAX_BYTES);
@@ -78,7 +85,7 @@ impl ErrorLedger {
         listed.saturating_add(self.others)
     }
 
-    /// Counts failures whose type is no longer known.
+    /// Counts failures of types that have no entry.
     pub fn count_others(&mut self, count: u64) {
         self.others = self.others.saturating_add(count);
     }
@@ -87,7 +94,7 @@ impl ErrorLedger {
     pub fn add(&mut self, other: &ErrorLedger) {
         for entry in &other.entries {
             self.count(entry.kind, entry.class, entry.code, entry.count);
-            self.example(entry.kind, entry.class, entry.code, &entry.example);
+            self.store_example(entry.kind, entry.class, entry.code, &entry.example);
         }
         self.count_others(other.others);
     }
@@ -98,7 +105,8 @@ impl ErrorLedger {
         self.others = 0;
     }
 
-    fn entry(
+    /// The entry of a type, which is created if necessary; `None` if there are too many types.
+    fn entry_mut(
         &mut self,
         kind: TxnKind,
         class: ErrorClass,
@@ -133,16 +141,16 @@ mod tests {
     #[test]
     fn the_first_message_of_a_type_is_stored_and_all_errors_are_counted() {
         let mut ledger = ErrorLedger::default();
-        ledger.example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
+        ledger.store_example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
         ledger.count(1, ErrorClass::Deadlock, *b"40P01", 1);
-        ledger.example(1, ErrorClass::Deadlock, *b"40P01", "another");
+        ledger.store_example(1, ErrorClass::Deadlock, *b"40P01", "another");
         ledger.count(1, ErrorClass::Deadlock, *b"40P01", 1);
         ledger.count(0, ErrorClass::Deadlock, *b"40P01", 1);
         assert_eq!(ledger.entries().len(), 2);
         assert_eq!(ledger.entries()[0].count, 2);
         assert_eq!(ledger.entries()[0].example, "deadlock detected");
         let long = "é".repeat(EXAMPLE_MAX_BYTES);
-        ledger.example(0, ErrorClass::Deadlock, *b"40P01", &long);
+        ledger.store_example(0, ErrorClass::Deadlock, *b"40P01", &long);
         assert!(ledger.entries()[1].example.len() <= EXAMPLE_MAX_BYTES);
     }
 

@@ -1,12 +1,13 @@
 //! The client's resource use, which shows whether the client was the bottleneck.
 //!
-//! In: figures of the kernel about the thread and the machine, and of the loop about its iterations. Out:
-//! plain figures. Must never: be read in the hot path, or return zero for an unknown value.
+//! In: the kernel's figures for the thread and the machine, and the loop's figures for its iterations. Out:
+//! health per interval. Must never: be collected in the hot path, or report an unknown value as zero.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// One worker's health in one interval, or several merged. Values that could not be read are absent.
+/// Health of one worker in one interval, or of several workers or intervals together. Values that could not
+/// be read are absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     /// User CPU time, nanoseconds (getrusage).
@@ -19,18 +20,18 @@ pub struct Health {
     pub iterations: u64,
     /// Longest iteration, nanoseconds.
     pub iteration_max_ns: u64,
-    /// Replies handled in these iterations.
+    /// Replies handled in the interval's iterations.
     pub replies: u64,
     /// Connections that were up at the end of the interval.
     pub connections: u32,
     /// Connections that had been lost by the end of the interval and were not restored.
-    pub missing: u32,
+    pub connections_lost: u32,
     /// Starts that were due at the end of the interval and waited for a user; only with a rate.
     pub waiting: u64,
     /// Transactions that were in progress at the end of the interval; only with a rate.
     pub in_progress: u32,
-    /// State of the workers' `SCHED_BATCH` at the end of the interval; for workers that had ended before,
-    /// their last state.
+    /// How many workers ran under `SCHED_BATCH` at the end of the interval; workers that have ended count by
+    /// their last policy.
     pub batch: BatchPolicyCounts,
 }
 
@@ -65,7 +66,7 @@ impl Health {
     /// Adds the state at the end of another worker's interval, without its times and counts.
     pub(crate) fn add_end_state(&mut self, other: &Health) {
         self.connections = self.connections.saturating_add(other.connections);
-        self.missing = self.missing.saturating_add(other.missing);
+        self.connections_lost = self.connections_lost.saturating_add(other.connections_lost);
         self.waiting = self.waiting.saturating_add(other.waiting);
         self.in_progress = self.in_progress.saturating_add(other.in_progress);
         self.batch.add(&other.batch);
@@ -75,15 +76,15 @@ impl Health {
     /// later interval.
     pub fn add_later(&mut self, later: &Health) {
         self.add_times(later);
-        (self.connections, self.missing) = (later.connections, later.missing);
+        (self.connections, self.connections_lost) = (later.connections, later.connections_lost);
         (self.waiting, self.in_progress) = (later.waiting, later.in_progress);
         self.batch = later.batch;
     }
 
     fn add_times(&mut self, other: &Health) {
-        self.cpu_user_ns = sum(self.cpu_user_ns, other.cpu_user_ns);
-        self.cpu_system_ns = sum(self.cpu_system_ns, other.cpu_system_ns);
-        self.run_queue_ns = sum(self.run_queue_ns, other.run_queue_ns);
+        self.cpu_user_ns = sum_known(self.cpu_user_ns, other.cpu_user_ns);
+        self.cpu_system_ns = sum_known(self.cpu_system_ns, other.cpu_system_ns);
+        self.run_queue_ns = sum_known(self.run_queue_ns, other.run_queue_ns);
         self.iterations = self.iterations.saturating_add(other.iterations);
         self.iteration_max_ns = self.iteration_max_ns.max(other.iteration_max_ns);
         self.replies = self.replies.saturating_add(other.replies);
@@ -91,11 +92,12 @@ impl Health {
 
     /// User and system CPU time, nanoseconds.
     pub fn cpu_ns(&self) -> Option<u64> {
-        sum(self.cpu_user_ns, self.cpu_system_ns)
+        sum_known(self.cpu_user_ns, self.cpu_system_ns)
     }
 }
 
-pub(crate) fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
+/// The sum of two values; an absent value counts as 0, unless both are absent.
+pub(crate) fn sum_known(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.saturating_add(b)),
         (a, b) => a.or(b),
@@ -110,31 +112,33 @@ struct ThreadTimes {
     run_queue_ns: Option<u64>,
 }
 
-/// Reads the times of the thread that created it.
+/// Reads the CPU and run-queue times of the thread that created the probe.
 #[derive(Debug)]
 pub struct ThreadProbe {
     schedstat: Option<File>,
-    last: ThreadTimes,
+    times_at_last_call: ThreadTimes,
 }
 
 impl ThreadProbe {
-    /// Starts to read the calling thread's times. If a file cannot be opened, its figures are absent.
+    /// Starts to read the calling thread's times. If schedstat cannot be opened, run-queue times are absent.
     pub fn new() -> ThreadProbe {
         let mut probe = ThreadProbe {
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
-            last: ThreadTimes::default(),
+            times_at_last_call: ThreadTimes::default(),
         };
-        probe.last = probe.read();
+        probe.times_at_last_call = probe.read();
         probe
     }
 
-    /// Fills in the times since the last call. Must be called on the thread that created the probe.
-    pub fn take(&mut self, health: &mut Health) {
+    /// Fills in the thread's times since the last call. Must be called on the thread that created the probe.
+    pub fn fill_in(&mut self, health: &mut Health) {
         let current = self.read();
-        health.cpu_user_ns = difference(current.user_ns, self.last.user_ns);
-        health.cpu_system_ns = difference(current.system_ns, self.last.system_ns);
-        health.run_queue_ns = difference(current.run_queue_ns, self.last.run_queue_ns);
-        self.last = current;
+        health.cpu_user_ns = difference_if_known(current.user_ns, self.times_at_last_call.user_ns);
+        health.cpu_system_ns =
+            difference_if_known(current.system_ns, self.times_at_last_call.system_ns);
+        health.run_queue_ns =
+            difference_if_known(current.run_queue_ns, self.times_at_last_call.run_queue_ns);
+        self.times_at_last_call = current;
     }
 
     fn read(&self) -> ThreadTimes {
@@ -142,7 +146,7 @@ impl ThreadProbe {
         ThreadTimes {
             user_ns,
             system_ns,
-            run_queue_ns: self.schedstat.as_ref().and_then(run_queue_ns),
+            run_queue_ns: self.schedstat.as_ref().and_then(read_run_queue_ns),
         }
     }
 }
@@ -153,7 +157,7 @@ impl Default for ThreadProbe {
     }
 }
 
-fn difference(current: Option<u64>, previous: Option<u64>) -> Option<u64> {
+fn difference_if_known(current: Option<u64>, previous: Option<u64>) -> Option<u64> {
     Some(current?.saturating_sub(previous?))
 }
 
@@ -177,7 +181,7 @@ fn timeval_ns(time: libc::timeval) -> Option<u64> {
 
 /// Second field of schedstat: time spent waiting on a run queue, nanoseconds
 /// (Documentation/scheduler/sched-stats.rst).
-fn run_queue_ns(schedstat: &File) -> Option<u64> {
+fn read_run_queue_ns(schedstat: &File) -> Option<u64> {
     let mut text = [0u8; 128];
     let length = schedstat.read_at(&mut text, 0).ok()?;
     let text = std::str::from_utf8(&text[..length]).ok()?;
@@ -199,12 +203,12 @@ impl ProcessHealth {
     /// Adds the figures of a later interval.
     pub fn add_later(&mut self, later: &ProcessHealth) {
         self.memory_peak_bytes = self.memory_peak_bytes.max(later.memory_peak_bytes);
-        self.steal_ticks = sum(self.steal_ticks, later.steal_ticks);
-        self.total_ticks = sum(self.total_ticks, later.total_ticks);
+        self.steal_ticks = sum_known(self.steal_ticks, later.steal_ticks);
+        self.total_ticks = sum_known(self.total_ticks, later.total_ticks);
     }
 
     /// Stolen share of the machine's CPU time, 0 to 1.
-    pub fn steal(&self) -> Option<f64> {
+    pub fn steal_share(&self) -> Option<f64> {
         match (self.steal_ticks?, self.total_ticks?) {
             (_, 0) => None,
             (steal, total) => Some((steal as f64 / total as f64).min(1.0)),
@@ -215,23 +219,32 @@ impl ProcessHealth {
 /// Reads the figures of the process and the machine.
 #[derive(Debug)]
 pub struct ProcessProbe {
-    last: Option<(u64, u64)>,
+    /// Steal and total ticks at the last call.
+    last_ticks: Option<(u64, u64)>,
 }
 
 impl ProcessProbe {
     /// Starts to read the figures.
     pub fn new() -> ProcessProbe {
-        ProcessProbe { last: read_ticks() }
+        ProcessProbe {
+            last_ticks: read_ticks(),
+        }
     }
 
-    /// The figures since the last call.
-    pub fn take(&mut self) -> ProcessHealth {
+    /// The ticks since the last call, and the peak memory so far.
+    pub fn read_since_last(&mut self) -> ProcessHealth {
         let current = read_ticks();
-        let previous = std::mem::replace(&mut self.last, current);
+        let previous = std::mem::replace(&mut self.last_ticks, current);
         ProcessHealth {
             memory_peak_bytes: read_memory_peak_bytes(),
-            steal_ticks: difference(current.map(|t| t.0), previous.map(|t| t.0)),
-            total_ticks: difference(current.map(|t| t.1), previous.map(|t| t.1)),
+            steal_ticks: difference_if_known(
+                current.map(|ticks| ticks.0),
+                previous.map(|ticks| ticks.0),
+            ),
+            total_ticks: difference_if_known(
+                current.map(|ticks| ticks.1),
+                previous.map(|ticks| ticks.1),
+            ),
         }
     }
 }
@@ -243,12 +256,12 @@ impl Default for ProcessProbe {
 }
 
 fn read_ticks() -> Option<(u64, u64)> {
-    ticks(&std::fs::read_to_string("/proc/stat").ok()?)
+    parse_ticks(&std::fs::read_to_string("/proc/stat").ok()?)
 }
 
 /// Steal and total ticks of the line `cpu`, whose fields are user nice system idle iowait irq
 /// softirq steal guest guest_nice; guest time is contained in user and nice (proc_stat(5)).
-fn ticks(stat: &str) -> Option<(u64, u64)> {
+fn parse_ticks(stat: &str) -> Option<(u64, u64)> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let fields: Vec<u64> = line
         .split_ascii_whitespace()
@@ -259,11 +272,13 @@ fn ticks(stat: &str) -> Option<(u64, u64)> {
 }
 
 fn read_memory_peak_bytes() -> Option<u64> {
-    memory_peak_bytes(&std::fs::read_to_string("/proc/self/status").ok()?)
+    parse_memory_peak_bytes(&std::fs::read_to_string("/proc/self/status").ok()?)
 }
 
-fn memory_peak_bytes(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
+fn parse_memory_peak_bytes(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
@@ -274,15 +289,15 @@ mod tests {
 
     #[test]
     fn values_that_cannot_be_read_are_absent() {
-        assert_eq!(ticks("cpu0 1 2 3"), None);
-        assert_eq!(ticks("cpu  1 2 3 4"), None);
-        assert_eq!(ticks("cpu  1 2 3 4 5 6 7 8 100 100\n"), Some((8, 36)));
-        assert_eq!(memory_peak_bytes("VmRSS: 5 kB"), None);
-        assert_eq!(memory_peak_bytes("VmHWM:\t  20 kB\n"), Some(20_480));
+        assert_eq!(parse_ticks("cpu0 1 2 3"), None);
+        assert_eq!(parse_ticks("cpu  1 2 3 4"), None);
+        assert_eq!(parse_ticks("cpu  1 2 3 4 5 6 7 8 100 100\n"), Some((8, 36)));
+        assert_eq!(parse_memory_peak_bytes("VmRSS: 5 kB"), None);
+        assert_eq!(parse_memory_peak_bytes("VmHWM:\t  20 kB\n"), Some(20_480));
         let empty = ProcessHealth::default();
-        assert_eq!(empty.steal(), None);
-        assert_eq!(sum(None, Some(3)), Some(3));
-        assert_eq!(sum(None, None), None);
+        assert_eq!(empty.steal_share(), None);
+        assert_eq!(sum_known(None, Some(3)), Some(3));
+        assert_eq!(sum_known(None, None), None);
     }
 
     #[test]
@@ -293,10 +308,13 @@ mod tests {
         // getrusage may advance by whole ticks: work until the time changes.
         while spent_ns == 0 {
             std::hint::black_box((0..1_000_000u64).map(std::hint::black_box).sum::<u64>());
-            probe.take(&mut health);
+            probe.fill_in(&mut health);
             spent_ns = health.cpu_ns().expect("getrusage works");
         }
-        assert!(spent_ns < 60_000_000_000, "since the last reading only");
+        assert!(
+            spent_ns < 60_000_000_000,
+            "the time since the last reading only"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The text may come from a foreign file or another machine: decoding never panics, and never allocates more
 //! memory than the text has or a histogram of [`crate::Distribution`] needs.
 
-use crate::distribution::{DIGITS, HIGHEST_NS};
+use crate::distribution::{HISTOGRAM_MAX_NS, SIGNIFICANT_DIGITS};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
@@ -11,10 +11,11 @@ use hdrhistogram::{Counter, Histogram};
 
 /// First bytes of an uncompressed histogram (HdrHistogram's `V2_COOKIE`).
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
-/// Cookie, length of the payload, normalizing offset, digits, lowest, highest, ratio.
+/// Length of the header: cookie, length of the payload, normalizing offset, digits, lowest, highest, ratio.
 const HEADER_BYTES: usize = 40;
-/// Continuation bytes that no count needs. hdrhistogram would negate `i64::MIN` for them, which overflows.
-const OVERLONG_NUMBER: [u8; 9] = [0xff; 9];
+/// More continuation bytes than any count has. hdrhistogram would decode them to `i64::MIN` and negate that,
+/// which overflows.
+const OVERLONG_COUNT: [u8; 9] = [0xff; 9];
 
 /// The text of a histogram; empty if it has no samples.
 pub fn encode_histogram<C: Counter>(histogram: &Histogram<C>) -> String {
@@ -37,31 +38,31 @@ pub fn decode_histogram<C: Counter>(text: &str) -> Result<Histogram<C>, String> 
     let bytes = STANDARD
         .decode(text)
         .map_err(|error| format!("a histogram is not base64: {error}"))?;
-    check(&bytes)?;
+    check_header_and_counts(&bytes)?;
     Deserializer::new()
         .deserialize(&mut bytes.as_slice())
         .map_err(|error| format!("a histogram cannot be read: {error}"))
 }
 
 /// Checks the fields that the deserializer trusts.
-fn check(bytes: &[u8]) -> Result<(), &'static str> {
+fn check_header_and_counts(bytes: &[u8]) -> Result<(), &'static str> {
     let Some((header, payload)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
         return Err("a histogram is too short");
     };
-    let number = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
-    let long = |at: usize| u64::from(number(at)) << 32 | u64::from(number(at + 4));
+    let u32_at = |at: usize| u32::from_be_bytes([0, 1, 2, 3].map(|byte| header[at + byte]));
+    let u64_at = |at: usize| u64::from(u32_at(at)) << 32 | u64::from(u32_at(at + 4));
     // A compressed histogram could expand to any size.
     if header[..4] != COOKIE {
         return Err("a histogram is not in the format V2, uncompressed");
     }
-    if number(4) as usize > payload.len() {
+    if u32_at(4) as usize > payload.len() {
         return Err("a histogram is shorter than its header says");
     }
-    if number(12) > u32::from(DIGITS) || long(24) > HIGHEST_NS {
+    if u32_at(12) > u32::from(SIGNIFICANT_DIGITS) || u64_at(24) > HISTOGRAM_MAX_NS {
         return Err("a histogram has more cells than Prony uses");
     }
-    let mut windows = payload.windows(OVERLONG_NUMBER.len());
-    if windows.any(|bytes| bytes == OVERLONG_NUMBER) {
+    let mut windows = payload.windows(OVERLONG_COUNT.len());
+    if windows.any(|bytes| bytes == OVERLONG_COUNT) {
         return Err("a histogram has a count that is too long");
     }
     Ok(())
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_histogram_survives_encoding() {
-        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, HISTOGRAM_MAX_NS, 3).unwrap();
         for value in [1, 5, 80_000, 80_001, 3_000_000_000] {
             histogram.record_n(value, 7).unwrap();
         }
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_corrupted_text_never_panics() {
-        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, HISTOGRAM_MAX_NS, 3).unwrap();
         (0..500).for_each(|value| histogram.record(value * 977).unwrap());
         let text = encode_histogram(&histogram);
         for end in 0..text.len() {
@@ -106,7 +107,7 @@ mod tests {
 
     /// A histogram with this payload.
     fn with_payload(payload: &[u8]) -> String {
-        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, HISTOGRAM_MAX_NS, 3).unwrap();
         histogram.record(1).unwrap();
         let mut bytes = STANDARD.decode(encode_histogram(&histogram)).unwrap();
         bytes.truncate(HEADER_BYTES);
@@ -142,14 +143,14 @@ mod tests {
 
     #[test]
     fn a_histogram_that_would_need_more_memory_is_refused() {
-        let mut histogram = Histogram::<u64>::new_with_bounds(1, HIGHEST_NS, 3).unwrap();
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, HISTOGRAM_MAX_NS, 3).unwrap();
         histogram.record(1).unwrap();
         let mut compressed = Vec::new();
         let serialized = V2DeflateSerializer::new().serialize(&histogram, &mut compressed);
         assert!(serialized.is_ok());
         let error = decode_histogram::<u64>(&STANDARD.encode(compressed)).unwrap_err();
         assert!(error.contains("uncompressed"), "{error}");
-        for (highest, digits) in [(u64::MAX, 3), (HIGHEST_NS, 5)] {
+        for (highest, digits) in [(u64::MAX, 3), (HISTOGRAM_MAX_NS, 5)] {
             let mut fine = Histogram::<u64>::new_with_bounds(1, highest, digits).unwrap();
             fine.record(1).unwrap();
             let error = decode_histogram::<u64>(&encode_histogram(&fine)).unwrap_err();

@@ -18,15 +18,16 @@ pub struct TimestampCounts {
     pub usable: u64,
     /// Replies without a timestamp.
     pub missing: u64,
-    /// Discarded timestamps: before their request, or after the loop noticed the reply.
+    /// Timestamps that were discarded because they are before their request, or after the loop noticed the
+    /// reply.
     pub impossible: u64,
-    /// Timestamps used between two readings of the clock offset that differ.
+    /// Usable timestamps that lie between two readings of the clock offset that differ.
     pub doubtful: u64,
     /// Number of changes of the offset between the clocks by more than a microsecond.
     pub clock_steps: u64,
     /// Sum of the calibrated send times, nanoseconds.
     pub send_cost_sum_ns: u64,
-    /// Number of transmit timestamps in that sum.
+    /// Number of transmit timestamps that contribute to `send_cost_sum_ns`.
     pub transmit_timestamps: u64,
 }
 
@@ -61,10 +62,10 @@ pub struct InFlight {
     /// Rolled back on purpose after the window.
     pub rolled_back: u64,
     /// Failed after the window by an error of the server. The effects of an earlier statement outside a
-    /// block remain committed.
+    /// transaction block remain committed.
     pub failed: u64,
-    /// May have committed, in whole or in part, when the connection was lost or the run ended: the commit
-    /// was sent and no reply came, or a statement outside a block had committed by itself.
+    /// May have committed, in whole or in part, before the connection was lost or the run ended: the commit
+    /// was sent and no reply came, or a statement outside a transaction block had committed by itself.
     pub ambiguous: u64,
     /// Cut off before anything could commit: the server rolls them back.
     pub cut_off: u64,
@@ -102,12 +103,12 @@ impl InFlight {
 pub struct ExcludedTransactions {
     /// Transactions that ended after the window, or were in flight when the run was cut off.
     pub unfinished: u64,
-    /// Outcomes of these transactions.
+    /// Outcomes of the unfinished transactions.
     pub in_flight: InFlight,
     /// Scheduled starts that were due in the window and never began.
     pub never_started: u64,
-    /// Samples that ended in an interval already delivered, and were counted in the next one (or as
-    /// unfinished after the window). A value above zero means that the loop reports ends out of order.
+    /// Samples that ended in an interval that was already delivered. They are counted in the next interval,
+    /// or as unfinished after the window. A value above zero means that the loop reports ends out of order.
     pub misplaced: u64,
 }
 
@@ -122,7 +123,7 @@ impl ExcludedTransactions {
     }
 
     /// Counts a transaction that the end of the run cut off.
-    pub fn cut_off(&mut self, may_have_committed: bool) {
+    pub fn count_cut_off(&mut self, may_have_committed: bool) {
         self.unfinished += 1;
         match may_have_committed {
             true => self.in_flight.ambiguous += 1,
@@ -168,7 +169,7 @@ impl Interval {
         }
     }
 
-    /// An interval in which nothing happened.
+    /// An interval without figures, and without memory for figures.
     pub fn empty(span: Span) -> Interval {
         Interval {
             span,
@@ -181,7 +182,7 @@ impl Interval {
         }
     }
 
-    /// Counts one sample, whenever it ended. Does not allocate.
+    /// Counts one sample, without checking that it ended in this interval. Does not allocate.
     ///
     /// # Panics
     /// If the sample's kind is not one of the shape's.
@@ -243,8 +244,8 @@ impl Interval {
         self.kinds.len() == shape.kinds
             && self.kinds.iter().all(|tally| {
                 tally.service.is_some() == shape.open_loop
-                    && tally.parts.is_some() == shape.parts
-                    && tally.connect.is_some() == shape.connect
+                    && tally.parts.is_some() == shape.has_parts
+                    && tally.connect.is_some() == shape.has_connect
             })
     }
 }

@@ -1,13 +1,13 @@
-//! Counts of users besides their transactions: queries by kind, restarted events, reconnects.
+//! What users count besides transactions: queries by kind, restarted events, reconnects.
 //!
 //! Must never: allocate, or know the text of a query.
 
 /// The kind of a query, by its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueryKind {
-    /// It returned rows.
+    /// Returned rows.
     Read,
-    /// It changed rows.
+    /// Changed rows.
     Write,
     /// Anything else, such as `COMMIT`, or an update that changed no row.
     Other,

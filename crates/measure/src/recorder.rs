@@ -12,19 +12,19 @@ use crate::tally::Shape;
 use prony_wire::ErrorClass;
 use std::collections::VecDeque;
 
-/// Maximum number of spare intervals, so that a rotation need not allocate.
-const SPARES_MAX: usize = 3;
+/// Maximum number of spare intervals. Spares are reused, so that a rotation does not allocate.
+const MAX_SPARE_INTERVALS: usize = 3;
 
 /// Records the samples of one worker thread, each in the interval in which it ended.
 ///
-/// Take finished intervals with [`Recorder::take`]; return them with [`Recorder::give_back`] when the
-/// collector no longer needs them.
+/// Take finished intervals with [`Recorder::take_finished`]; return them with [`Recorder::give_back`] when
+/// the collector no longer needs them.
 #[derive(Debug)]
 pub struct Recorder {
     /// First nanosecond of the current interval.
-    from_ns: u64,
-    /// Length of the current interval; 0 in the drain, so that each sample takes the slow path.
-    length_ns: u64,
+    current_start_ns: u64,
+    /// Length of the current interval; 0 in the drain, so that each sample goes to `record_outside_current`.
+    current_length_ns: u64,
     current: Box<Interval>,
     schedule: RunSchedule,
     shape: Shape,
@@ -33,8 +33,8 @@ pub struct Recorder {
     spares: Vec<Box<Interval>>,
     probe: ThreadProbe,
     connections: u32,
-    missing: u32,
-    done: bool,
+    connections_lost: u32,
+    has_ended: bool,
 }
 
 impl Recorder {
@@ -42,17 +42,17 @@ impl Recorder {
     pub fn new(schedule: RunSchedule, shape: Shape) -> Recorder {
         let span = schedule.span_at(schedule.start_ns);
         let mut recorder = Recorder {
-            from_ns: 0,
-            length_ns: 0,
+            current_start_ns: 0,
+            current_length_ns: 0,
             current: Box::new(Interval::new(span, shape)),
             schedule,
             shape,
-            finished: VecDeque::with_capacity(2 * SPARES_MAX),
-            spares: Vec::with_capacity(SPARES_MAX),
+            finished: VecDeque::with_capacity(2 * MAX_SPARE_INTERVALS),
+            spares: Vec::with_capacity(MAX_SPARE_INTERVALS),
             probe: ThreadProbe::new(),
             connections: 0,
-            missing: 0,
-            done: false,
+            connections_lost: 0,
+            has_ended: false,
         };
         recorder.spares.push(Box::new(Interval::new(span, shape)));
         recorder.cache_current_bounds();
@@ -69,7 +69,7 @@ impl Recorder {
     /// If the sample's kind is not one of the shape's.
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
-        if sample.ended_ns.wrapping_sub(self.from_ns) < self.length_ns {
+        if sample.ended_ns.wrapping_sub(self.current_start_ns) < self.current_length_ns {
             self.current.record(sample);
         } else {
             self.record_outside_current(sample);
@@ -87,14 +87,14 @@ impl Recorder {
 
     /// Adds counts of queries to the current interval.
     #[inline]
-    pub fn count(&mut self, queries: &Queries) {
+    pub fn count_queries(&mut self, queries: &Queries) {
         self.current.queries.add(queries);
     }
 
     /// Whether a time is outside the current interval; always true in the drain.
     #[inline]
-    pub fn is_past(&self, at_ns: u64) -> bool {
-        at_ns.wrapping_sub(self.from_ns) >= self.length_ns
+    pub fn is_outside_current(&self, at_ns: u64) -> bool {
+        at_ns.wrapping_sub(self.current_start_ns) >= self.current_length_ns
     }
 
     /// The current interval's counts of timestamps.
@@ -103,15 +103,15 @@ impl Recorder {
         &mut self.current.timestamps
     }
 
-    /// Sets how many connections are up from now on, and how many were lost and not restored.
+    /// Sets how many connections are up from now on, and how many are lost and not restored.
     #[inline]
-    pub fn set_connections(&mut self, connections: u32, missing: u32) {
-        (self.connections, self.missing) = (connections, missing);
+    pub fn set_connections(&mut self, connections: u32, connections_lost: u32) {
+        (self.connections, self.connections_lost) = (connections, connections_lost);
     }
 
     /// Sets how many starts wait for a user and how many transactions are in progress as the current
     /// interval ends.
-    pub fn set_queue(&mut self, waiting: u64, in_progress: u32) {
+    pub fn set_waiting_and_in_progress(&mut self, waiting: u64, in_progress: u32) {
         let health = &mut self.current.health;
         (health.waiting, health.in_progress) = (waiting, in_progress);
     }
@@ -124,43 +124,45 @@ impl Recorder {
         code: ErrorCode,
         message: &str,
     ) {
-        self.current.errors.example(kind, class, code, message);
+        self.current
+            .errors
+            .store_example(kind, class, code, message);
     }
 
     /// The end of the current interval, at which [`Recorder::rotate`] is due. `u64::MAX` in the drain.
     #[inline]
-    pub fn due_ns(&self) -> u64 {
+    pub fn rotation_due_ns(&self) -> u64 {
         self.current.span.end_ns
     }
 
-    /// Closes the current interval if it has ended at `now_ns`; returns whether a finished one is
-    /// available. Skips intervals in which nothing can have happened.
+    /// Closes the current interval if it has ended at `now_ns`, and opens the one that contains `now_ns`;
+    /// intervals between these two are skipped. Returns whether a finished interval is available.
     #[inline]
     pub fn rotate(&mut self, now_ns: u64) -> bool {
-        if now_ns >= self.due_ns() && !self.done {
+        if now_ns >= self.rotation_due_ns() && !self.has_ended {
             self.start_next_interval(now_ns);
         }
         !self.finished.is_empty()
     }
 
-    /// Takes a finished interval, oldest first.
-    pub fn take(&mut self) -> Option<Box<Interval>> {
+    /// Removes and returns the oldest finished interval.
+    pub fn take_finished(&mut self) -> Option<Box<Interval>> {
         self.finished.pop_front()
     }
 
     /// Returns an interval that the collector no longer needs, already cleared.
     pub fn give_back(&mut self, interval: Box<Interval>) {
-        if self.spares.len() < SPARES_MAX && interval.has_shape(self.shape) {
+        if self.spares.len() < MAX_SPARE_INTERVALS && interval.has_shape(self.shape) {
             self.spares.push(interval);
         }
     }
 
-    /// Ends the recording at `now_ns`: the current interval ends there and can be taken after those before
-    /// it. Adds the transactions that were then in flight, or were due and never started.
+    /// Ends the recording at `now_ns`: the current interval ends there, and can be taken. `excluded` are the
+    /// transactions that were then in flight, or were due and never started.
     ///
     /// Samples recorded after this are counted as unfinished in the last interval unless it has been taken.
     pub fn finish(&mut self, now_ns: u64, excluded: ExcludedTransactions) {
-        if self.done {
+        if self.has_ended {
             return;
         }
         self.rotate(now_ns);
@@ -170,30 +172,30 @@ impl Recorder {
         let span = self.current.span;
         // If a run ends where an interval begins, there is no interval to finish.
         if span.length_ns() > 0 || !self.current.is_empty() || span.phase == RunPhase::Drain {
-            self.push_current(Box::new(Interval::empty(span)));
+            self.replace_current(Box::new(Interval::empty(span)));
         }
-        self.length_ns = 0;
-        self.done = true;
+        self.current_length_ns = 0;
+        self.has_ended = true;
     }
 
     #[cold]
     fn record_outside_current(&mut self, sample: &Sample) {
         let ended_ns = sample.ended_ns;
-        if ended_ns >= self.due_ns() && !self.done {
+        if ended_ns >= self.rotation_due_ns() && !self.has_ended {
             self.start_next_interval(ended_ns);
         }
         let current = &mut self.current;
-        let is_recording = !self.done && current.span.phase != RunPhase::Drain;
+        let is_recording = !self.has_ended && current.span.phase != RunPhase::Drain;
         if is_recording && ended_ns >= current.span.start_ns {
             return current.record(sample);
         }
-        if ended_ns < current.span.start_ns || self.done {
-            let containing = self.finished.iter_mut().rev().find(|interval| {
+        if ended_ns < current.span.start_ns || self.has_ended {
+            let containing_interval = self.finished.iter_mut().rev().find(|interval| {
                 let span = interval.span;
                 span.phase != RunPhase::Drain && (span.start_ns..span.end_ns).contains(&ended_ns)
             });
-            if let Some(containing) = containing {
-                return containing.record(sample);
+            if let Some(interval) = containing_interval {
+                return interval.record(sample);
             }
             // The first interval counts transactions that ended before the start of the load.
             if is_recording {
@@ -201,12 +203,12 @@ impl Recorder {
                 return current.record(sample);
             }
         }
-        let last = match self.finished.back_mut() {
-            Some(last) if self.done => last,
+        let last_interval = match self.finished.back_mut() {
+            Some(interval) if self.has_ended => interval,
             _ => current,
         };
-        last.excluded.misplaced += u64::from(ended_ns < self.schedule.window_end_ns());
-        last.excluded.count(sample.outcome);
+        last_interval.excluded.misplaced += u64::from(ended_ns < self.schedule.window_end_ns());
+        last_interval.excluded.count(sample.outcome);
     }
 
     /// Finishes the current interval and opens the one that contains `now_ns`.
@@ -216,23 +218,24 @@ impl Recorder {
             Some(spare) => spare,
             None => Box::new(Interval::new(self.current.span, self.shape)),
         };
-        self.push_current(next);
+        self.replace_current(next);
         self.current.span = self.schedule.span_at(now_ns);
         self.cache_current_bounds();
     }
 
-    fn push_current(&mut self, next: Box<Interval>) {
+    /// Moves the current interval to the finished ones.
+    fn replace_current(&mut self, next: Box<Interval>) {
         let mut closed = std::mem::replace(&mut self.current, next);
         closed.health.connections = self.connections;
-        closed.health.missing = self.missing;
-        self.probe.take(&mut closed.health);
+        closed.health.connections_lost = self.connections_lost;
+        self.probe.fill_in(&mut closed.health);
         self.finished.push_back(closed);
     }
 
     fn cache_current_bounds(&mut self) {
         let span = self.current.span;
-        self.from_ns = span.start_ns;
-        self.length_ns = match span.phase {
+        self.current_start_ns = span.start_ns;
+        self.current_length_ns = match span.phase {
             RunPhase::Drain => 0,
             _ => span.length_ns(),
         };

@@ -48,7 +48,7 @@ pub struct Sample {
     pub outcome: Outcome,
     /// When it was due: equal to `started_ns` in a closed loop.
     pub scheduled_ns: u64,
-    /// When it really started.
+    /// When it actually started.
     pub started_ns: u64,
     /// When its last reply was noticed.
     pub ended_ns: u64,
@@ -56,12 +56,12 @@ pub struct Sample {
     pub connect_ns: u64,
     /// Tries before the last one.
     pub retries: u32,
-    /// The split of `ended - started`; absent if any of its replies had no usable timestamp.
+    /// The parts of `ended - started`; absent if any of its replies had no usable timestamp.
     pub parts: Option<ServiceTimeParts>,
 }
 
 impl Sample {
-    /// From the scheduled start to the end: the response time of a user who does not wait for others.
+    /// From the scheduled start to the end, including the wait for a free client.
     pub fn response_ns(&self) -> u64 {
         self.ended_ns.saturating_sub(self.scheduled_ns)
     }

@@ -97,16 +97,21 @@ impl RunSchedule {
         let step_ns = self.interval_ns.max(1);
         let window_start_ns = self.window_start_ns();
         let window_end_ns = self.window_end_ns();
-        let warmups = self.warmup_ns.div_ceil(step_ns);
+        let warmup_intervals = self.warmup_ns.div_ceil(step_ns);
         let at_ns = at_ns.max(self.start_ns);
         let (phase, origin_ns, first, phase_end_ns) = if at_ns < window_start_ns {
             (RunPhase::Warmup, self.start_ns, 0, window_start_ns)
         } else if at_ns < window_end_ns {
-            (RunPhase::Measured, window_start_ns, warmups, window_end_ns)
+            (
+                RunPhase::Measured,
+                window_start_ns,
+                warmup_intervals,
+                window_end_ns,
+            )
         } else {
-            let index = warmups + self.window_ns.unwrap_or(0).div_ceil(step_ns);
+            let index = warmup_intervals + self.window_ns.unwrap_or(0).div_ceil(step_ns);
             return Span {
-                index: index_from(index),
+                index: saturating_index(index),
                 phase: RunPhase::Drain,
                 start_ns: window_end_ns,
                 end_ns: u64::MAX,
@@ -115,7 +120,7 @@ impl RunSchedule {
         let number = (at_ns - origin_ns) / step_ns;
         let start_ns = origin_ns + number * step_ns;
         Span {
-            index: index_from(first + number),
+            index: saturating_index(first + number),
             phase,
             start_ns,
             end_ns: start_ns.saturating_add(step_ns).min(phase_end_ns),
@@ -125,19 +130,19 @@ impl RunSchedule {
     /// The interval with this index.
     pub fn span(&self, index: u32) -> Span {
         let step_ns = self.interval_ns.max(1);
-        let warmups = self.warmup_ns.div_ceil(step_ns);
+        let warmup_intervals = self.warmup_ns.div_ceil(step_ns);
         let index = u64::from(index);
-        self.span_at(if index < warmups {
+        self.span_at(if index < warmup_intervals {
             self.start_ns.saturating_add(index * step_ns)
         } else {
             self.window_start_ns()
-                .saturating_add((index - warmups).saturating_mul(step_ns))
+                .saturating_add((index - warmup_intervals).saturating_mul(step_ns))
         })
     }
 }
 
-/// Interval indexes are 32 bits: 136 years of seconds.
-fn index_from(index: u64) -> u32 {
+/// An interval's index in 32 bits, which are enough for 136 years of seconds.
+fn saturating_index(index: u64) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 

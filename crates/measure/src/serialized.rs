@@ -26,7 +26,7 @@ const COUNT_MAX: u64 = 1 << 48;
 /// Why a serialised interval is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidInterval {
-    /// Its times are invalid, or those of no interval of this run.
+    /// Its times are invalid, or do not belong to an interval of this run.
     #[error("{0}")]
     Span(&'static str),
     /// It has other kinds of transaction or distributions than the run.
@@ -49,9 +49,9 @@ pub struct SerializedInterval {
     index: u32,
     /// Name of the phase.
     part: String,
-    /// Time since the start of the load, like `end_ns`.
+    /// Start of the interval, since the start of the load.
     start_ns: u64,
-    /// `u64::MAX` if it has no end.
+    /// End of the interval, since the start of the load; `u64::MAX` if it has no end.
     end_ns: u64,
     kinds: Vec<SerializedTally>,
     errors: Vec<SerializedError>,
@@ -65,8 +65,8 @@ pub struct SerializedInterval {
     iteration_max_ns: u64,
     replies: u64,
     connections: u32,
-    #[serde(default)]
-    missing: u32,
+    #[serde(default, rename = "missing")]
+    connections_lost: u32,
     #[serde(default)]
     waiting: u64,
     #[serde(default, rename = "under_way")]
@@ -91,7 +91,7 @@ pub struct SerializedInterval {
 struct SerializedError {
     kind: TxnKind,
     class: String,
-    /// A character for each byte.
+    /// The code as text, with one character for each byte.
     code: String,
     count: u64,
     example: String,
@@ -130,7 +130,7 @@ impl SerializedInterval {
             iteration_max_ns: health.iteration_max_ns,
             replies: health.replies,
             connections: health.connections,
-            missing: health.missing,
+            connections_lost: health.connections_lost,
             waiting: health.waiting,
             in_progress: health.in_progress,
             batch: health.batch.to_counts(),
@@ -164,7 +164,7 @@ impl SerializedInterval {
         shape: Shape,
     ) -> Result<Interval, InvalidInterval> {
         self.check_counts()?;
-        let mut interval = Interval::empty(self.span(load_start_ns)?);
+        let mut interval = Interval::empty(self.span_on_clock(load_start_ns)?);
         if !self.kinds.is_empty() {
             // Check before memory for histograms is reserved.
             let shapes_match = self.kinds.iter().all(|tally| tally.has_shape(shape));
@@ -172,8 +172,8 @@ impl SerializedInterval {
                 return Err(InvalidInterval::Shape);
             }
         }
-        interval.errors = self.errors(shape.kinds)?;
-        interval.health = self.health();
+        interval.errors = self.to_error_ledger(shape.kinds)?;
+        interval.health = self.to_health();
         let [unfinished, never_started, misplaced] = self.leftover;
         interval.excluded = ExcludedTransactions {
             unfinished,
@@ -185,7 +185,7 @@ impl SerializedInterval {
         interval.queries = Queries::from_counts(self.queries);
         let tallies = self.kinds.into_iter();
         interval.kinds = tallies
-            .map(|tally| tally.into_tally(shape.limit_ns))
+            .map(|tally| tally.into_tally(shape.latency_limit_ns))
             .collect::<Result<_, _>>()?;
         Ok(interval)
     }
@@ -196,13 +196,13 @@ impl SerializedInterval {
     /// # Errors
     /// As [`SerializedInterval::into_interval`], and if it is not one of the schedule's intervals or cannot
     /// have begun: the collector would reserve memory for all intervals before it.
-    pub fn into_interval_of(
+    pub fn into_interval_of_run(
         self,
         schedule: &RunSchedule,
         shape: Shape,
         now_ns: u64,
     ) -> Result<Interval, InvalidInterval> {
-        let span = self.span(schedule.start_ns)?;
+        let span = self.span_on_clock(schedule.start_ns)?;
         let expected = schedule.span(span.index);
         if (expected.index, expected.phase, expected.start_ns)
             != (span.index, span.phase, span.start_ns)
@@ -216,7 +216,7 @@ impl SerializedInterval {
         self.into_interval(schedule.start_ns, shape)
     }
 
-    fn span(&self, load_start_ns: u64) -> Result<Span, InvalidInterval> {
+    fn span_on_clock(&self, load_start_ns: u64) -> Result<Span, InvalidInterval> {
         let phase = RunPhase::from_name(&self.part);
         let phase = phase.ok_or(InvalidInterval::Span("its phase is unknown"))?;
         let on_clock = |since_start_ns: u64| match since_start_ns {
@@ -234,7 +234,7 @@ impl SerializedInterval {
         }
     }
 
-    fn errors(&self, kinds: usize) -> Result<ErrorLedger, InvalidInterval> {
+    fn to_error_ledger(&self, kinds: usize) -> Result<ErrorLedger, InvalidInterval> {
         let mut errors = ErrorLedger::default();
         for error in &self.errors {
             if usize::from(error.kind) >= kinds {
@@ -242,17 +242,17 @@ impl SerializedInterval {
             }
             let class = ErrorClass::from_name(&error.class)
                 .ok_or(InvalidInterval::Error("a class of error is unknown"))?;
-            let code = error_code(&error.code).ok_or(InvalidInterval::Error(
+            let code = parse_error_code(&error.code).ok_or(InvalidInterval::Error(
                 "an error code does not have five characters",
             ))?;
             errors.count(error.kind, class, code, error.count);
-            errors.example(error.kind, class, code, &error.example);
+            errors.store_example(error.kind, class, code, &error.example);
         }
         errors.count_others(self.other_errors);
         Ok(errors)
     }
 
-    fn health(&self) -> Health {
+    fn to_health(&self) -> Health {
         Health {
             cpu_user_ns: self.cpu_user_ns,
             cpu_system_ns: self.cpu_system_ns,
@@ -261,7 +261,7 @@ impl SerializedInterval {
             iteration_max_ns: self.iteration_max_ns,
             replies: self.replies,
             connections: self.connections,
-            missing: self.missing,
+            connections_lost: self.connections_lost,
             waiting: self.waiting,
             in_progress: self.in_progress,
             batch: BatchPolicyCounts::from_counts(self.batch),
@@ -269,7 +269,8 @@ impl SerializedInterval {
     }
 
     fn check_counts(&self) -> Result<(), InvalidInterval> {
-        // The sum of send times is added with saturation and needs no check; all other counts may be summed.
+        // Other counts are summed without a check for overflow; only the sum of send times is added with
+        // saturation.
         let [
             usable,
             missing,
@@ -311,7 +312,7 @@ fn check_counts(counts: &[u64]) -> Result<(), InvalidInterval> {
 }
 
 /// Parses a code of five characters, each of which stands for a byte.
-fn error_code(text: &str) -> Option<ErrorCode> {
+fn parse_error_code(text: &str) -> Option<ErrorCode> {
     let mut code = ErrorCode::default();
     let mut chars = text.chars();
     for byte in &mut code {
@@ -321,14 +322,14 @@ fn error_code(text: &str) -> Option<ErrorCode> {
 }
 
 /// Counts that are serialised as an array, in this order.
-trait Counts<const N: usize, T> {
+trait CountArray<const N: usize, T> {
     fn to_counts(self) -> [T; N];
     fn from_counts(counts: [T; N]) -> Self;
 }
 
 macro_rules! counts {
     ($($type:ident [$number:ty; $length:literal] { $($field:ident),+ })+) => {$(
-        impl Counts<$length, $number> for $type {
+        impl CountArray<$length, $number> for $type {
             fn to_counts(self) -> [$number; $length] {
                 [$(self.$field),+]
             }

@@ -17,11 +17,11 @@ pub struct Shape {
     pub open_loop: bool,
     /// Whether some connections have kernel timestamps, so that the parts of samples are recorded. If false,
     /// parts are ignored.
-    pub parts: bool,
+    pub has_parts: bool,
     /// Whether each transaction opens its own connection, so that the time for connecting is recorded.
-    pub connect: bool,
+    pub has_connect: bool,
     /// Committed transactions that take longer than this are counted as late, nanoseconds.
-    pub limit_ns: u64,
+    pub latency_limit_ns: u64,
 }
 
 impl Shape {
@@ -30,9 +30,9 @@ impl Shape {
         Shape {
             kinds,
             open_loop: false,
-            parts: false,
-            connect: false,
-            limit_ns: u64::MAX,
+            has_parts: false,
+            has_connect: false,
+            latency_limit_ns: u64::MAX,
         }
     }
 }
@@ -73,7 +73,7 @@ pub struct Tally<C: Counter> {
     /// Time for connecting; absent unless each transaction opens its own connection.
     pub connect: Option<Distribution<C>>,
     /// The shape's limit, nanoseconds.
-    pub limit_ns: u64,
+    pub latency_limit_ns: u64,
 }
 
 /// The parts of the service time of the samples that had usable timestamps.
@@ -117,9 +117,9 @@ impl<C: Counter> Tally<C> {
             failed_response: Distribution::coarse(),
             rolled_back_response: Distribution::coarse(),
             lag: shape.open_loop.then(Distribution::default),
-            parts: shape.parts.then(PartDistributions::default),
-            connect: shape.connect.then(Distribution::default),
-            limit_ns: shape.limit_ns,
+            parts: shape.has_parts.then(PartDistributions::default),
+            connect: shape.has_connect.then(Distribution::default),
+            latency_limit_ns: shape.latency_limit_ns,
         }
     }
 
@@ -132,7 +132,7 @@ impl<C: Counter> Tally<C> {
         match sample.outcome {
             Outcome::Committed => {
                 self.committed += 1;
-                self.record_times(sample, response_ns);
+                self.record_committed_times(sample, response_ns);
             }
             Outcome::RolledBack => {
                 self.rolled_back += 1;
@@ -151,9 +151,9 @@ impl<C: Counter> Tally<C> {
     }
 
     #[inline]
-    fn record_times(&mut self, sample: &Sample, response_ns: u64) {
+    fn record_committed_times(&mut self, sample: &Sample, response_ns: u64) {
         self.response.record(response_ns);
-        self.late += u64::from(response_ns > self.limit_ns);
+        self.late += u64::from(response_ns > self.latency_limit_ns);
         if let (Some(service), Some(lag)) = (&mut self.service, &mut self.lag) {
             service.record(sample.service_ns());
             lag.record(sample.started_ns.saturating_sub(sample.scheduled_ns));
@@ -169,9 +169,9 @@ impl<C: Counter> Tally<C> {
         }
     }
 
-    /// The response times of all transactions that ended, whatever their outcome; `None` if all committed, or if
-    /// the times of the others were not recorded.
-    pub fn attempts(&self) -> Option<Distribution<C>> {
+    /// The response times of all transactions that ended, whatever their outcome; `None` if all committed, or
+    /// if the times of failed and rolled back transactions were not recorded.
+    pub fn attempt_responses(&self) -> Option<Distribution<C>> {
         let others = [&self.rolled_back_response, &self.failed_response];
         let recorded: u64 = others.iter().map(|times| times.samples).sum();
         if recorded == 0 || recorded != self.rolled_back + self.failed {
@@ -276,7 +276,7 @@ mod tests {
             });
         };
         record(&mut tally, Outcome::Committed, 1_000);
-        assert_eq!(tally.attempts(), None, "all committed");
+        assert_eq!(tally.attempt_responses(), None, "all committed");
         record(
             &mut tally,
             Outcome::Failed(ErrorClass::Deadlock, *b"40P01"),
@@ -286,13 +286,13 @@ mod tests {
         assert_eq!(tally.response.mean_ns(), 1_000.0);
         let failed = &tally.failed_response;
         assert_eq!((failed.samples, failed.max_ns), (1, 9_000));
-        let all = tally.attempts().unwrap();
+        let all = tally.attempt_responses().unwrap();
         assert_eq!((all.samples, all.sum_ns), (3, 12_000));
         let mut sum: Tally<u64> = Tally::new(Shape::closed(1));
         sum.add(&tally);
         sum.add(&tally);
-        assert_eq!(sum.attempts().unwrap().samples, 6);
+        assert_eq!(sum.attempt_responses().unwrap().samples, 6);
         tally.clear();
-        assert_eq!(tally.attempts(), None);
+        assert_eq!(tally.attempt_responses(), None);
     }
 }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 const S: u64 = 1_000_000_000;
 
-fn at(ended_ns: u64) -> Sample {
+fn sample_ending_at(ended_ns: u64) -> Sample {
     Sample {
         kind: 0,
         outcome: Outcome::Committed,
@@ -25,13 +25,13 @@ fn at(ended_ns: u64) -> Sample {
 
 /// Delivers everything that a recorder has finished.
 fn deliver(recorder: &mut Recorder, worker: usize, collector: &mut Collector) {
-    while let Some(interval) = recorder.take() {
+    while let Some(interval) = recorder.take_finished() {
         recorder.give_back(collector.add(worker, interval));
     }
 }
 
 /// Records samples on one worker and returns all rows with the result.
-fn one_worker(
+fn record_on_one_worker(
     schedule: RunSchedule,
     samples: &[Sample],
     end_ns: u64,
@@ -51,7 +51,7 @@ fn one_worker(
     (rows, collected)
 }
 
-fn committed(row: &IntervalRow) -> u64 {
+fn committed_in(row: &IntervalRow) -> u64 {
     row.interval.all().map_or(0, |all| all.committed)
 }
 
@@ -59,8 +59,8 @@ fn committed(row: &IntervalRow) -> u64 {
 fn a_sample_on_a_boundary_belongs_to_the_later_interval() {
     let schedule = RunSchedule::seconds(0, 0, Some(3 * S));
     let ends = [S - 1, S, 2 * S, 3 * S - 1, 3 * S];
-    let (rows, collected) = one_worker(schedule, &ends.map(at), 3 * S + 5);
-    assert_eq!(rows.iter().map(committed).collect::<Vec<_>>(), [1, 1, 2]);
+    let (rows, collected) = record_on_one_worker(schedule, &ends.map(sample_ending_at), 3 * S + 5);
+    assert_eq!(rows.iter().map(committed_in).collect::<Vec<_>>(), [1, 1, 2]);
     assert_eq!(collected.measured.all().committed, 4);
     assert_eq!(collected.measured.excluded.unfinished, 1);
     assert_eq!(collected.measured.excluded.misplaced, 0);
@@ -71,9 +71,13 @@ fn a_sample_on_a_boundary_belongs_to_the_later_interval() {
 #[test]
 fn empty_seconds_have_rows() {
     let schedule = RunSchedule::seconds(0, 0, None);
-    let (rows, collected) = one_worker(schedule, &[at(5), at(4 * S + 5)], 6 * S + S / 2);
+    let (rows, collected) = record_on_one_worker(
+        schedule,
+        &[sample_ending_at(5), sample_ending_at(4 * S + 5)],
+        6 * S + S / 2,
+    );
     assert_eq!(
-        rows.iter().map(committed).collect::<Vec<_>>(),
+        rows.iter().map(committed_in).collect::<Vec<_>>(),
         [1, 0, 0, 0, 1, 0, 0]
     );
     let indexes: Vec<u32> = rows.iter().map(|row| row.interval.span.index).collect();
@@ -87,7 +91,7 @@ fn empty_seconds_have_rows() {
 #[test]
 fn a_run_that_ends_on_a_boundary_has_no_empty_row() {
     let schedule = RunSchedule::seconds(0, 0, None);
-    let (rows, collected) = one_worker(schedule, &[at(5)], S);
+    let (rows, collected) = record_on_one_worker(schedule, &[sample_ending_at(5)], S);
     assert_eq!(rows.len(), 1);
     assert_eq!(collected.measured.seconds(), 1.0);
 }
@@ -96,10 +100,10 @@ fn a_run_that_ends_on_a_boundary_has_no_empty_row() {
 fn the_warm_up_has_separate_figures_and_intervals() {
     let schedule = RunSchedule::seconds(7, 3 * S / 2, Some(2 * S));
     let ends = [7 + S, 6 + 3 * S / 2, 7 + 3 * S / 2, 7 + 3 * S];
-    let (rows, collected) = one_worker(schedule, &ends.map(at), 8 * S);
-    let parts: Vec<RunPhase> = rows.iter().map(|row| row.interval.span.phase).collect();
+    let (rows, collected) = record_on_one_worker(schedule, &ends.map(sample_ending_at), 8 * S);
+    let phases: Vec<RunPhase> = rows.iter().map(|row| row.interval.span.phase).collect();
     use RunPhase::{Measured, Warmup};
-    assert_eq!(parts, [Warmup, Warmup, Measured, Measured]);
+    assert_eq!(phases, [Warmup, Warmup, Measured, Measured]);
     let warmup = collected.warmup.expect("there is a warm-up");
     assert_eq!((warmup.all().committed, warmup.seconds()), (2, 1.5));
     assert_eq!(collected.measured.all().committed, 2);
@@ -107,22 +111,23 @@ fn the_warm_up_has_separate_figures_and_intervals() {
 }
 
 #[test]
-fn times_that_go_backwards_saturate() {
+fn a_duration_is_zero_if_the_clock_goes_backwards() {
     let schedule = RunSchedule::seconds(S, 0, Some(3 * S));
-    let mut backwards = at(2 * S);
+    let mut backwards = sample_ending_at(2 * S);
     backwards.started_ns = 3 * S;
     backwards.scheduled_ns = 3 * S;
-    // One before the load began; one in the second interval; one in the first, which has been taken.
-    let samples = [at(5), backwards, at(S + 5)];
-    let (rows, collected) = one_worker(schedule, &samples, 4 * S);
-    assert_eq!(rows.iter().map(committed).collect::<Vec<_>>(), [1, 2, 0]);
+    // The first sample ended before the load began, the second in the second interval, the third in the first
+    // interval, which has already been taken.
+    let samples = [sample_ending_at(5), backwards, sample_ending_at(S + 5)];
+    let (rows, collected) = record_on_one_worker(schedule, &samples, 4 * S);
+    assert_eq!(rows.iter().map(committed_in).collect::<Vec<_>>(), [1, 2, 0]);
     let all = collected.measured.all();
     assert_eq!((all.committed, all.response.min_ns), (3, 0));
     assert_eq!(collected.measured.excluded.misplaced, 1);
     assert_eq!(
         collected.measured.seconds(),
         3.0,
-        "the empty last second too"
+        "the empty last second counts too"
     );
 }
 
@@ -131,16 +136,18 @@ fn a_late_sample_is_counted_in_its_interval_until_that_is_taken() {
     let schedule = RunSchedule::seconds(0, 0, Some(S));
     let mut recorder = Recorder::new(schedule, Shape::closed(1));
     assert!(recorder.rotate(S + 3), "the drain begins");
-    recorder.record(&at(S - 1));
-    let interval = recorder.take().expect("the window's only interval");
+    recorder.record(&sample_ending_at(S - 1));
+    let interval = recorder
+        .take_finished()
+        .expect("the window's only interval");
     assert_eq!(interval.kinds[0].committed, 1);
     assert_eq!(interval.excluded, ExcludedTransactions::default());
-    recorder.record(&at(S - 1));
+    recorder.record(&sample_ending_at(S - 1));
     recorder.finish(S + 9, ExcludedTransactions::default());
-    let drain = recorder.take().expect("the drain");
+    let drain = recorder.take_finished().expect("the drain");
     assert_eq!(drain.excluded.unfinished, 1);
     assert_eq!(drain.excluded.misplaced, 1);
-    assert!(recorder.take().is_none());
+    assert!(recorder.take_finished().is_none());
 }
 
 #[test]
@@ -149,20 +156,20 @@ fn a_row_is_complete_once_every_worker_has_delivered_it() {
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
     let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
-    recorders[0].record(&at(5));
+    recorders[0].record(&sample_ending_at(5));
     recorders[0].rotate(S);
     deliver(&mut recorders[0], 0, &mut collector);
     assert!(collector.next_row().is_none(), "worker 1 has not delivered");
     recorders[1].set_connections(4, 0);
-    recorders[1].record(&at(6));
+    recorders[1].record(&sample_ending_at(6));
     recorders[1].rotate(2 * S + 1);
     deliver(&mut recorders[1], 1, &mut collector);
     let row = collector.next_row().expect("both delivered");
-    assert_eq!(committed(&row), 2);
+    assert_eq!(committed_in(&row), 2);
     assert_eq!(row.interval.health.connections, 4);
     assert_eq!(row.worker_cpu_ns.len(), 2);
     assert!(collector.next_row().is_none());
-    recorders[0].record(&at(S + 5));
+    recorders[0].record(&sample_ending_at(S + 5));
     recorders[0].finish(S + 10, ExcludedTransactions::default());
     deliver(&mut recorders[0], 0, &mut collector);
     collector.end(0);
@@ -176,9 +183,11 @@ fn connections_count_as_up_while_their_worker_gets_no_cpu() {
     let schedule = RunSchedule::seconds(0, 0, Some(5 * S));
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
-    let often = [S, 2 * S, 3 * S, 4 * S, 5 * S];
-    let seldom = [S, 3 * S + 1, 5 * S + 1];
-    for (worker, connections, rotations_ns) in [(0, 3, &often[..]), (1, 4, &seldom)] {
+    let rotations_every_second = [S, 2 * S, 3 * S, 4 * S, 5 * S];
+    let rare_rotations = [S, 3 * S + 1, 5 * S + 1];
+    for (worker, connections, rotations_ns) in
+        [(0, 3, &rotations_every_second[..]), (1, 4, &rare_rotations)]
+    {
         let mut recorder = Recorder::new(schedule, shape);
         recorder.set_connections(connections, 0);
         for &now_ns in rotations_ns {
@@ -201,7 +210,7 @@ fn deliver_with_state(
     collector: &mut Collector,
     end_state: Health,
 ) {
-    while let Some(mut interval) = recorder.take() {
+    while let Some(mut interval) = recorder.take_finished() {
         let health = &mut interval.health;
         (health.waiting, health.in_progress) = (end_state.waiting, end_state.in_progress);
         health.batch = end_state.batch;
@@ -220,9 +229,9 @@ fn waiting_starts_are_counted_while_their_worker_gets_no_cpu() {
         batch: ACTIVE,
         ..Health::default()
     };
-    let often = [S, 2 * S, 3 * S, 4 * S];
-    let seldom = [S, 4 * S + 1];
-    for (worker, rotations_ns) in [(0, &often[..]), (1, &seldom)] {
+    let rotations_every_second = [S, 2 * S, 3 * S, 4 * S];
+    let rare_rotations = [S, 4 * S + 1];
+    for (worker, rotations_ns) in [(0, &rotations_every_second[..]), (1, &rare_rotations)] {
         let mut recorder = Recorder::new(schedule, shape);
         for &now_ns in rotations_ns {
             recorder.rotate(now_ns);
@@ -278,19 +287,19 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
         collector.end(worker);
     }
     let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
-    let both = BatchPolicyCounts {
+    let both_policies = BatchPolicyCounts {
         reverted: 1,
         ..ACTIVE
     };
     let policies = rows.iter().map(|row| row.interval.health.batch);
-    assert_eq!(policies.collect::<Vec<_>>(), [both; 5]);
+    assert_eq!(policies.collect::<Vec<_>>(), [both_policies; 5]);
     let up = rows.iter().map(|row| row.interval.health.connections);
     assert_eq!(
         up.collect::<Vec<_>>(),
         [32, 32, 32, 32, 16],
         "the connections of an ended worker are closed"
     );
-    assert_eq!(collector.finish().measured.health.batch, both);
+    assert_eq!(collector.finish().measured.health.batch, both_policies);
 }
 
 /// No worker got a CPU in the last second: the scheduling policies remain the same.
@@ -318,15 +327,15 @@ fn an_empty_last_row_keeps_the_policies() {
 #[test]
 fn only_open_loops_record_service_times() {
     let mut tally = Tally::<u32>::new(Shape::closed(1));
-    tally.record(&at(5_000));
+    tally.record(&sample_ending_at(5_000));
     assert!(tally.service.is_none() && tally.parts.is_none() && tally.connect.is_none());
     assert_eq!(tally.service().samples, 1);
     let mut open = Tally::<u32>::new(Shape {
         open_loop: true,
-        parts: true,
+        has_parts: true,
         ..Shape::closed(1)
     });
-    let mut late = at(5_000);
+    let mut late = sample_ending_at(5_000);
     late.scheduled_ns = 0;
     late.parts = Some(ServiceTimeParts {
         upper_bound: true,
@@ -363,7 +372,7 @@ proptest! {
             (0u64..9 * S, 0u64..S, 0usize..3, 0u16..2, any_outcome()), 0..200),
         warmup_ns in 0u64..3 * S,
         window_ns in proptest::option::of(1u64..5 * S),
-        eager in any::<bool>(),
+        deliver_early in any::<bool>(),
     ) {
         let schedule = RunSchedule::seconds(10, warmup_ns, window_ns);
         let shape = Shape { open_loop: true, ..Shape::closed(2) };
@@ -387,10 +396,10 @@ proptest! {
                 Outcome::Skipped => 3,
             };
             expected[index] += u64::from(counted);
-            let warming = ended_ns < schedule.window_start_ns();
-            warm += u64::from(counted && warming);
-            measured += u64::from(counted && !warming);
-            if eager {
+            let in_warmup = ended_ns < schedule.window_start_ns();
+            warm += u64::from(counted && in_warmup);
+            measured += u64::from(counted && !in_warmup);
+            if deliver_early {
                 deliver(&mut recorders[worker], worker, &mut collector);
                 rows.extend(std::iter::from_fn(|| collector.next_row()));
             }
@@ -418,7 +427,7 @@ proptest! {
         let failed = collected.measured.errors.total()
             + collected.warmup.as_ref().map_or(0, |warmup| warmup.errors.total());
         prop_assert_eq!(failed, expected[2]);
-        prop_assert_eq!(rows.iter().map(committed).sum::<u64>(), expected[0]);
+        prop_assert_eq!(rows.iter().map(committed_in).sum::<u64>(), expected[0]);
         for (index, row) in rows.iter().enumerate() {
             prop_assert_eq!(row.interval.span.index as usize, index);
         }

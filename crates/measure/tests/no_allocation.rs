@@ -37,8 +37,8 @@ fn recording_and_rotating_allocate_nothing() {
     let shape = Shape {
         kinds: 2,
         open_loop: true,
-        parts: true,
-        connect: true,
+        has_parts: true,
+        has_connect: true,
         ..Shape::closed(2)
     };
     let second_ns = 1_000_000_000;
@@ -65,7 +65,7 @@ fn recording_and_rotating_allocate_nothing() {
         let mut finished = None;
         let allocations = allocations_of(|| {
             assert_eq!(recorder.rotate((second + 1) * second_ns), second < 22);
-            finished = recorder.take();
+            finished = recorder.take_finished();
         });
         assert_eq!(allocations, 0, "rotation after second {second}");
         if let Some(interval) = finished {

@@ -19,7 +19,7 @@ pub const MAX_SCALE: u32 = 2_000_000_000;
 /// Highest rate, transactions per second: one per nanosecond.
 pub const MAX_RATE_TPS: f64 = 1e9;
 /// Longest duration, warm-up or grace: 366 days.
-pub const MAX_TIME: Duration = Duration::from_secs(366 * 86_400);
+pub const MAX_DURATION: Duration = Duration::from_secs(366 * 86_400);
 
 impl PlanInput {
     /// Fills in the defaults and checks the values, alone and against each other.
@@ -29,14 +29,14 @@ impl PlanInput {
     pub fn check(mut self) -> Result<Plan, Problems> {
         let mut checker = Checker {
             problems: std::mem::take(&mut self.file.problems),
-            unusable: std::mem::take(&mut self.file.refused),
+            unusable: std::mem::take(&mut self.file.rejected_keys),
             input: &self,
         };
         checker.check_limits();
-        let server = checker.server();
-        let workload = checker.workload();
-        let drive = checker.drive();
-        let observe = checker.observe();
+        let server = checker.check_server();
+        let workload = checker.check_workload();
+        let drive = checker.check_drive();
+        let observe = checker.check_observe();
         let problems = checker.problems;
         match (server, workload, drive) {
             (Some(server), Some(workload), Some(drive)) if problems.is_empty() => Ok(Plan {
@@ -61,11 +61,11 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn problem(&mut self, location: &InputLocation, message: impl Into<String>) {
+    fn report(&mut self, location: &InputLocation, message: impl Into<String>) {
         self.problems.push(Problem::new(location.clone(), message));
     }
 
-    fn problem_with_hint(
+    fn report_with_hint(
         &mut self,
         location: &InputLocation,
         message: impl Into<String>,
@@ -78,7 +78,7 @@ impl Checker<'_> {
     /// Checks each value against its limits.
     fn check_limits(&mut self) {
         for (setting, value, location) in self.input.given_settings() {
-            if let Some(problem) = setting.problem(value, location) {
+            if let Some(problem) = setting.range_problem(value, location) {
                 self.problems.push(problem);
                 self.unusable.push(setting.path.to_owned());
             }
@@ -91,20 +91,20 @@ impl Checker<'_> {
         !unusable.any(|name| name == path || Some(name.as_str()) == table)
     }
 
-    /// A whole number within its limits, or its default.
-    fn count(&self, path: &str, input: &InputValue<u64>, default: u32) -> Option<u32> {
+    /// The whole number at `path`, or `default`; `None` if its value was out of range.
+    fn count_or_default(&self, path: &str, input: &InputValue<u64>, default: u32) -> Option<u32> {
         let count = value_or(input, u64::from(default));
         u32::try_from(count).ok().filter(|_| self.is_usable(path))
     }
 
-    fn server(&mut self) -> Option<ServerPlan> {
+    fn check_server(&mut self) -> Option<ServerPlan> {
         let input = self.input;
         let embedded = input.embedded.as_ref().filter(|embedded| embedded.value);
         match (&input.url, embedded) {
             (Some(url), Some(embedded)) => {
                 let message = format!("embedded and url ({}) exclude each other", url.location);
                 let hint = "name a server or let Prony start one: remove one of the two";
-                self.problem_with_hint(&embedded.location, message, hint);
+                self.report_with_hint(&embedded.location, message, hint);
                 None
             }
             (Some(url), None) => Some(ServerPlan::Url(url.value.clone())),
@@ -113,11 +113,11 @@ impl Checker<'_> {
         }
     }
 
-    fn workload(&mut self) -> Option<WorkloadPlan> {
+    fn check_workload(&mut self) -> Option<WorkloadPlan> {
         let input = self.input;
-        let name = self.workload_name()?;
+        let name = self.check_workload_name()?;
         let scale = match &input.scale {
-            Some(_) => Some(self.count("workload.scale", &input.scale, 1)?),
+            Some(_) => Some(self.count_or_default("workload.scale", &input.scale, 1)?),
             None => None,
         };
         let options = input.options.iter();
@@ -130,7 +130,7 @@ impl Checker<'_> {
         })
     }
 
-    fn workload_name(&mut self) -> Option<String> {
+    fn check_workload_name(&mut self) -> Option<String> {
         let input = self.input;
         let Some(name) = &input.workload else {
             if self.is_usable("workload.name") {
@@ -143,42 +143,42 @@ impl Checker<'_> {
                     None => InputLocation::Key("workload.name".to_owned()),
                 };
                 let hint = "name the workload, such as name = \"tpcb\" under [workload]";
-                self.problem_with_hint(&location, "is missing", hint);
+                self.report_with_hint(&location, "is missing", hint);
             }
             return None;
         };
         let text = &name.value;
-        let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic());
-        let ends_well = text
+        let starts_with_letter = text.starts_with(|c: char| c.is_ascii_alphabetic());
+        let has_valid_characters = text
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        if starts_well && ends_well && text.len() <= 64 {
+        if starts_with_letter && has_valid_characters && text.len() <= 64 {
             return Some(text.clone());
         }
         let message = format!("\"{}\" is not the name of a workload", shorten(text));
         let hint = "a name consists of letters, digits, - and _, such as tpcb or select-only";
-        self.problem_with_hint(&name.location, message, hint);
+        self.report_with_hint(&name.location, message, hint);
         None
     }
 
-    fn drive(&mut self) -> Option<DrivePlan> {
+    fn check_drive(&mut self) -> Option<DrivePlan> {
         let input = self.input;
         let default = DrivePlan::default();
-        let clients = self.count("run.clients", &input.clients, default.clients);
-        let threads = self.at_most_clients(
+        let clients = self.count_or_default("run.clients", &input.clients, default.clients);
+        let threads = self.check_at_most_clients(
             ("run.threads", &input.threads, default.threads),
             clients,
             |threads, clients| format!("{threads} threads are more than the {clients} clients"),
             "each client runs on one thread: use at most as many threads as clients",
         );
-        let tcp_sample = self.at_most_clients(
+        let tcp_sample = self.check_at_most_clients(
             ("run.tcp_sample", &input.tcp_sample, default.tcp_sample),
             clients,
             |sample, clients| format!("a sample of {sample} is more than the {clients} clients"),
             "it is the number of clients that use TCP",
         );
-        let pace = self.pace();
-        let stop = self.stop();
+        let pace = self.check_pace();
+        let stop = self.check_stop();
         Some(DrivePlan {
             clients: clients?,
             threads: threads?,
@@ -200,25 +200,25 @@ impl Checker<'_> {
         })
     }
 
-    /// A number that is at most the number of clients.
-    fn at_most_clients(
+    /// Checks a number that must be at most the number of clients.
+    fn check_at_most_clients(
         &mut self,
         (path, input, default): (&str, &InputValue<u64>, u32),
         clients: Option<u32>,
         message: fn(u32, u32) -> String,
         hint: &str,
     ) -> Option<u32> {
-        let count = self.count(path, input, default)?;
+        let count = self.count_or_default(path, input, default)?;
         if let (Some(input), Some(clients)) = (input, clients)
             && count > clients
         {
-            self.problem_with_hint(&input.location, message(count, clients), hint);
+            self.report_with_hint(&input.location, message(count, clients), hint);
             return None;
         }
         Some(count)
     }
 
-    fn observe(&mut self) -> ObservePlan {
+    fn check_observe(&mut self) -> ObservePlan {
         let input = self.input;
         let off = input.observe.as_ref().filter(|observe| !observe.value);
         if let Some((metrics, off)) = input.server_metrics.as_ref().zip(off) {
@@ -226,7 +226,7 @@ impl Checker<'_> {
                 "has no effect if the server is not observed ({})",
                 off.location
             );
-            self.problem_with_hint(&metrics.location, message, "remove one of the two");
+            self.report_with_hint(&metrics.location, message, "remove one of the two");
         }
         let metrics = input.server_metrics.as_ref();
         // The value is not quoted: the text before an @ may be a password.
@@ -239,24 +239,20 @@ impl Checker<'_> {
                     .is_some_and(|remainder| !remainder.is_empty() && !remainder.starts_with('/'))
             };
             if url.contains('@') {
-                self.problem_with_hint(
+                self.report_with_hint(
                     &metrics.location,
                     "must not hold a user or a password",
                     hint,
                 );
             } else if !has_scheme("http://") && !has_scheme("https://") {
-                self.problem_with_hint(
-                    &metrics.location,
-                    "is not the URL of a node_exporter",
-                    hint,
-                );
+                self.report_with_hint(&metrics.location, "is not the URL of a node_exporter", hint);
             }
         }
         let mut metrics_listen = None;
         if let Some(address) = &input.metrics_listen {
             match address.value.parse::<ListenAddress>() {
                 Ok(listen) => metrics_listen = Some(listen),
-                Err(error) => self.problem_with_hint(&address.location, error.message, error.hint),
+                Err(error) => self.report_with_hint(&address.location, error.message, error.hint),
             }
         }
         ObservePlan {
@@ -266,11 +262,11 @@ impl Checker<'_> {
         }
     }
 
-    fn pace(&mut self) -> Option<Pace> {
+    fn check_pace(&mut self) -> Option<Pace> {
         let input = self.input;
-        let usable = self.is_usable("run.rate");
+        let is_rate_usable = self.is_usable("run.rate");
         match (&input.rate_tps, &input.arrival) {
-            _ if !usable => None,
+            _ if !is_rate_usable => None,
             (Some(rate), arrival) => Some(Pace::Rate {
                 rate_tps: rate.value,
                 arrival: value_or(arrival, Arrival::default()),
@@ -279,20 +275,20 @@ impl Checker<'_> {
             (None, Some(arrival)) => {
                 let message = "arrival has no effect without a rate";
                 let hint = "give a rate in transactions per second, or remove arrival";
-                self.problem_with_hint(&arrival.location, message, hint);
+                self.report_with_hint(&arrival.location, message, hint);
                 None
             }
             (None, None) => Some(Pace::Closed),
         }
     }
 
-    /// When the run ends. A time and a count both start at the end of the warm-up, if there is one.
-    fn stop(&mut self) -> Stop {
+    /// Checks when the run ends. The time, or the count of transactions, starts at the end of the warm-up.
+    fn check_stop(&mut self) -> Stop {
         let input = self.input;
         if let Some(duration) = &input.duration
             && duration.value.is_zero()
         {
-            self.problem(&duration.location, "must be more than 0");
+            self.report(&duration.location, "must be more than 0");
         }
         let Some(transactions) = &input.transactions else {
             let duration = input.duration.as_ref();
@@ -306,7 +302,7 @@ impl Checker<'_> {
                 duration.location
             );
             let hint = "a run ends after a time or after a count: remove one of the two";
-            self.problem_with_hint(&transactions.location, message, hint);
+            self.report_with_hint(&transactions.location, message, hint);
         }
         Stop::Transactions(transactions.value)
     }

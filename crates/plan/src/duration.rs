@@ -42,7 +42,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return match text.parse::<u64>() {
             Ok(seconds) => Ok(Duration::from_secs(seconds)),
-            Err(_) => Err(too_long(text)),
+            Err(_) => Err(too_long_error(text)),
         };
     }
     let mut remaining = text;
@@ -51,7 +51,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
     while !remaining.is_empty() {
         let (amount, unit, next) = split_amount(text, remaining)?;
         let Some(index) = UNITS.iter().position(|(name, _)| *name == unit) else {
-            return Err(unknown_unit(text, unit));
+            return Err(unknown_unit_error(text, unit));
         };
         if index < next_unit {
             return Err(DurationError(format!(
@@ -62,7 +62,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
         next_unit = index + 1;
         total = duration_of(amount, UNITS[index].1)
             .and_then(|length| total.checked_add(length))
-            .ok_or_else(|| too_long(text))?;
+            .ok_or_else(|| too_long_error(text))?;
         remaining = next;
     }
     Ok(total)
@@ -83,7 +83,7 @@ fn split_amount<'a>(
             shorten(text)
         )));
     }
-    let amount = number.parse::<u64>().map_err(|_| too_long(text))?;
+    let amount = number.parse::<u64>().map_err(|_| too_long_error(text))?;
     let letters = remaining
         .find(|c: char| c.is_ascii_digit())
         .unwrap_or(remaining.len());
@@ -105,7 +105,7 @@ fn duration_of(amount: u64, unit_ns: u64) -> Option<Duration> {
     Some(Duration::from_nanos(amount.checked_mul(unit_ns)?))
 }
 
-fn unknown_unit(text: &str, unit: &str) -> DurationError {
+fn unknown_unit_error(text: &str, unit: &str) -> DurationError {
     let text = shorten(text);
     if unit.contains('.') {
         return DurationError(format!("'{text}' has a fraction"));
@@ -117,17 +117,17 @@ fn unknown_unit(text: &str, unit: &str) -> DurationError {
     DurationError(format!("'{unit}' in '{text}' is not a unit of time"))
 }
 
-fn too_long(text: &str) -> DurationError {
+fn too_long_error(text: &str) -> DurationError {
     DurationError(format!("'{}' is too long", shorten(text)))
 }
 
 /// Truncates the user's text to fit into a message.
 pub(crate) fn shorten(text: &str) -> String {
-    const LONGEST: usize = 40;
-    if text.chars().count() <= LONGEST {
+    const MAX_CHARS: usize = 40;
+    if text.chars().count() <= MAX_CHARS {
         return text.to_owned();
     }
-    text.chars().take(LONGEST).chain("...".chars()).collect()
+    text.chars().take(MAX_CHARS).chain("...".chars()).collect()
 }
 
 /// Formats a number for messages: in exponential form if it has many digits, `1e300`.
@@ -140,7 +140,7 @@ pub(crate) fn format_number(value: f64) -> String {
 }
 
 /// Formats a duration so that [`parse_duration`] returns the same value: `1m30s`, `500ms`, `0s`.
-/// Days are not used: `24h` is as readable.
+/// Does not use days, because `24h` is as readable as `1d`.
 pub fn format_duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let nanos = u64::from(duration.subsec_nanos());
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_rejected() {
+    fn text_that_is_no_duration_is_rejected() {
         for text in [
             "",
             "s",
@@ -228,13 +228,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn round_trip(seconds in any::<u64>(), nanos in 0u32..1_000_000_000) {
+        fn a_formatted_duration_parses_as_the_same(seconds in any::<u64>(), nanos in 0u32..1_000_000_000) {
             let duration = Duration::new(seconds, nanos);
             prop_assert_eq!(parse_duration(&format_duration(duration)), Ok(duration));
         }
 
         #[test]
-        fn never_panics(text in "[0-9dhmsun. µ-]{0,40}") {
+        fn parsing_never_panics(text in "[0-9dhmsun. µ-]{0,40}") {
             let _ = parse_duration(&text);
         }
     }

@@ -24,14 +24,14 @@ pub type InputValue<T> = Option<Located<T>>;
 /// What was read from a plan file besides its values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileInput {
-    /// Its name, for the location of missing keys.
+    /// Name of the file, for the location of missing keys.
     pub(crate) name: Option<String>,
-    /// Whether it has a table `[experiment]` or `[variants]`, even an empty one.
+    /// Whether the file has a table `[experiment]` or `[variants]`, even an empty one.
     pub(crate) has_experiment: bool,
-    /// Mistakes; `check` adds to them.
+    /// Problems found while reading the file; `check` adds to them.
     pub(crate) problems: Vec<Problem>,
     /// Keys, or whole tables, that could not be read; they do not count as missing.
-    pub(crate) refused: Vec<String>,
+    pub(crate) rejected_keys: Vec<String>,
 }
 
 /// A flag's value: `input.clients = flag("--clients", arguments.clients)`.
@@ -59,39 +59,43 @@ impl PlanInput {
         }
     }
 
-    /// Merges `over` (flags, or a variant) into this input (a file): values of `over` replace those of this
-    /// input.
+    /// Merges `overrides` (flags, or a variant) into this input (a file): values of `overrides` replace
+    /// those of this input.
     ///
-    /// If a value of `over` and one of this input exclude each other, the latter is dropped: `--transactions
-    /// 100` drops a file's `duration`, `--url` its `embedded = true`, `--no-observe` its `server_metrics`. If
-    /// both are in `over`, both stay, and `check` reports the contradiction. A replaced value is no longer
-    /// checked; problems found while reading the file stay.
+    /// If a value of `overrides` and one of this input exclude each other, the latter is dropped: a file's
+    /// `duration` by `--transactions 100`, its `embedded = true` by `--url`, its `server_metrics` by
+    /// `--no-observe`. If both are in `overrides`, both stay, and `check` reports the contradiction. A replaced
+    /// value is no longer checked; problems found while reading the file stay.
     #[must_use]
-    pub fn overlay(mut self, over: Self) -> Self {
-        if over.duration.is_some() || over.transactions.is_some() {
+    pub fn overlay(mut self, overrides: Self) -> Self {
+        if overrides.duration.is_some() || overrides.transactions.is_some() {
             self.duration = None;
             self.transactions = None;
         }
-        if over.url.is_some() || over.embedded.is_some() {
+        if overrides.url.is_some() || overrides.embedded.is_some() {
             self.url = None;
             self.embedded = None;
         }
-        if over.observe.is_some() || over.server_metrics.is_some() {
+        if overrides.observe.is_some() || overrides.server_metrics.is_some() {
             self.observe = None;
         }
-        if over.observe.as_ref().is_some_and(|observe| !observe.value) {
+        if overrides
+            .observe
+            .as_ref()
+            .is_some_and(|observe| !observe.value)
+        {
             self.server_metrics = None;
         }
-        self.replace(&over);
+        self.replace(&overrides);
         for variant in &mut self.variants {
-            variant.replace(&over);
+            variant.replace(&overrides);
         }
-        let (file, over_file) = (&mut self.file, over.file);
-        file.has_experiment |= over_file.has_experiment;
-        file.name = file.name.take().or(over_file.name);
-        file.problems.extend(over_file.problems);
-        file.refused.extend(over_file.refused);
-        self.options.extend(over.options);
+        let (file, override_file) = (&mut self.file, overrides.file);
+        file.has_experiment |= override_file.has_experiment;
+        file.name = file.name.take().or(override_file.name);
+        file.problems.extend(override_file.problems);
+        file.rejected_keys.extend(override_file.rejected_keys);
+        self.options.extend(overrides.options);
         self
     }
 
@@ -137,9 +141,9 @@ impl PlanInput {
             (input.rate_tps, input.arrival) = (no_location(rate_tps), no_location(arrival));
         }
         match drive.stop {
-            Stop::After(time) | Stop::Starts(time) => input.duration = no_location(time),
+            Stop::After(time) | Stop::NoStartsAfter(time) => input.duration = no_location(time),
             Stop::Transactions(count) => input.transactions = no_location(count),
-            Stop::Shared {
+            Stop::SharedTransactions {
                 transactions,
                 within,
             } => {
@@ -229,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_win_and_drop_settings_that_they_exclude() {
+    fn flags_take_precedence_and_drop_settings_that_they_exclude() {
         let mut flags = PlanInput {
             url: flag("--url", Some("postgres://h/d".to_owned())),
             transactions: flag("--transactions", Some(10)),
@@ -252,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flags_change_nothing() {
+    fn an_empty_overlay_changes_nothing() {
         let plan = file().check().unwrap();
         assert_eq!(file().overlay(PlanInput::default()).check().unwrap(), plan);
         assert_eq!(plan.server, ServerPlan::Embedded);
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn json_has_the_given_values_and_their_places() {
+    fn json_has_the_given_values_and_their_locations() {
         let text =
             "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\nx1 = 5\n";
         let flags = PlanInput {

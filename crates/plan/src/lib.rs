@@ -1,11 +1,13 @@
 //! Plans: the settings of a benchmark run.
 //!
-//! TOML text, or values from a dialect or the command line, become a checked [`Plan`], or every problem at once,
-//! each with its place and a hint. A connection URL is never quoted in a problem, a schema or a `Debug` text.
+//! TOML text, or values from a dialect or the command line, become a checked [`Plan`], or every problem at
+//! once, each with its location and a hint. A connection URL is never quoted in a problem, a schema or a
+//! `Debug` text.
 //!
-//! [`PlanInput::from_toml`] reads a file and remembers where each value is; [`PlanInput::overlay`] applies the
-//! command line's flags; [`PlanInput::check`] fills in the defaults and checks the values against each other.
-//! [`PlanInput::check_experiment`] does the same for each variant. [`settings`] is the table of all keys and flags.
+//! [`PlanInput::from_toml`] reads a file and remembers where each value is; [`PlanInput::overlay`] applies
+//! the command line's flags; [`PlanInput::check`] fills in the defaults and checks the values against each
+//! other. [`PlanInput::check_experiment`] does the same for each variant. [`settings`] is the table of all
+//! keys and flags.
 
 mod check;
 mod choice;
@@ -25,7 +27,7 @@ mod suggest;
 mod user_error;
 mod write;
 
-pub use check::{MAX_CLIENTS, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS, MAX_TIME};
+pub use check::{MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS};
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
 pub use experiment::{Experiment, ExperimentRun, Order, Variant, VariantInput};

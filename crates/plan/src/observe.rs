@@ -13,7 +13,7 @@ pub struct ObservePlan {
     /// Whether to observe the server: settings, sizes and counters before, during and after the
     /// run.
     pub server: bool,
-    /// URL of the node_exporter on the server's machine. Without a user or password.
+    /// URL of the node_exporter on the server's machine; has no user and no password.
     pub server_metrics: Option<String>,
     /// The address at which the figures are served during the run.
     pub metrics_listen: Option<ListenAddress>,
@@ -63,7 +63,8 @@ impl fmt::Display for ListenError {
     }
 }
 
-const FORMS: &str = "write a port, such as 9187, or an address with one, such as 127.0.0.1:9187";
+const VALID_FORMS_HINT: &str =
+    "write a port, such as 9187, or an address with one, such as 127.0.0.1:9187";
 
 impl FromStr for ListenAddress {
     type Err = ListenError;
@@ -81,24 +82,31 @@ impl FromStr for ListenAddress {
         };
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             let port = text.parse();
-            let port = port.map_err(|_| error("is not a port: they go up to 65535", FORMS))?;
+            let port =
+                port.map_err(|_| error("is not a port: they go up to 65535", VALID_FORMS_HINT))?;
             let host = "127.0.0.1".to_owned();
             return Ok(ListenAddress { host, port });
         }
         let Some((host, port)) = text.rsplit_once(':') else {
-            return Err(error("has no port", FORMS));
+            return Err(error("has no port", VALID_FORMS_HINT));
         };
         if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(error("does not end in a port", FORMS));
+            return Err(error("does not end in a port", VALID_FORMS_HINT));
         }
         let port = port.parse();
-        let port = port.map_err(|_| error("has no such port: they go up to 65535", FORMS))?;
+        let port =
+            port.map_err(|_| error("has no such port: they go up to 65535", VALID_FORMS_HINT))?;
         let bracketed = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
         let host = match bracketed {
             Some(host) if host.parse::<std::net::Ipv6Addr>().is_ok() => host,
-            Some(_) => return Err(error("has no IPv6 address in its brackets", FORMS)),
+            Some(_) => {
+                return Err(error(
+                    "has no IPv6 address in its brackets",
+                    VALID_FORMS_HINT,
+                ));
+            }
             None if host.is_empty() || host == "*" => {
                 let hint = "0.0.0.0 and [::] stand for every interface of this machine";
                 return Err(error("names no host", hint));
@@ -111,7 +119,7 @@ impl FromStr for ListenAddress {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte)) =>
             {
-                return Err(error("is not an address with a port", FORMS));
+                return Err(error("is not an address with a port", VALID_FORMS_HINT));
             }
             None => host,
         };

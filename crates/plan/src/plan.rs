@@ -19,13 +19,14 @@ pub struct Plan {
     pub drive: DrivePlan,
     /// Observation of the server, and publication of the run's figures.
     pub observe: ObservePlan,
-    /// Whether the run measures an outage or a stall of the server, such as a failover. Neither makes it
-    /// invalid then.
+    /// Whether the run measures an outage or a stall of the server, such as a failover; if so, neither
+    /// makes the run invalid.
     pub expect_outage: bool,
 }
 
 impl Plan {
-    /// The plan for another tool's command line. Its server is resolved elsewhere, and is not observed.
+    /// The plan for the command line of a replaced tool. The caller resolves the server, which is not
+    /// observed.
     pub fn of_another_tool(workload: WorkloadPlan, drive: DrivePlan) -> Plan {
         Plan {
             server: ServerPlan::Url(String::new()),
@@ -64,7 +65,7 @@ pub struct WorkloadPlan {
     pub name: String,
     /// Scale factor; if absent, that of the loaded data (run), or the workload's default (load).
     pub scale: Option<u32>,
-    /// Options of this workload; it checks them itself.
+    /// Options of the workload, which the workload itself checks.
     pub options: BTreeMap<String, toml::Value>,
 }
 
@@ -73,7 +74,7 @@ pub struct WorkloadPlan {
 pub struct DrivePlan {
     /// Virtual users, each with its own connection.
     pub clients: u32,
-    /// OS threads that drive them.
+    /// OS threads that drive the clients.
     pub threads: u32,
     /// Closed or open loop.
     pub pace: Pace,
@@ -98,8 +99,9 @@ pub struct DrivePlan {
     /// Whether each transaction opens a new connection.
     pub connect_per_transaction: bool,
     /// Whether the time to connect is part of the transaction's time.
-    pub connect_counts: bool,
-    /// Number of clients that use TCP while the others use a unix socket, to estimate the split.
+    pub connect_time_counts: bool,
+    /// Number of clients that use TCP while the others use a unix socket. Only TCP packets have
+    /// timestamps, which split the service time.
     pub tcp_sample: u32,
     /// Seed of all random numbers; if absent, one is chosen and stored in the result.
     pub seed: Option<u64>,
@@ -122,7 +124,7 @@ impl Default for DrivePlan {
             describe: true,
             io: IoEngine::Auto,
             connect_per_transaction: false,
-            connect_counts: true,
+            connect_time_counts: true,
             tcp_sample: 0,
             seed: None,
             pin: false,
@@ -167,12 +169,12 @@ pub enum Stop {
     Transactions(u64),
     /// No transaction starts after this time. Transactions in flight may end within the grace period, and are
     /// counted, as in pgbench.
-    Starts(Duration),
+    NoStartsAfter(Duration),
     /// After this many starts of all clients together, counted from the end of the warm-up, or after a time
-    /// as with `Starts`. Any free client takes the next start. Only this stop needs a counter that all
+    /// as with `NoStartsAfter`. Any free client takes the next start. Only this stop needs a counter that all
     /// threads share.
-    Shared {
-        /// Starts.
+    SharedTransactions {
+        /// Number of starts of all clients together.
         transactions: u64,
         /// No transaction starts after this time.
         within: Duration,

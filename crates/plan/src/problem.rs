@@ -1,13 +1,13 @@
 //! A problem in a plan, with its location and a hint.
 //!
-//! It never quotes a connection URL, which may contain a password.
+//! A problem never quotes a connection URL, which may contain a password.
 
 use std::fmt;
 
 /// The location of a value in a plan file or on a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputLocation {
-    /// In a TOML file.
+    /// A place in a TOML file.
     File {
         /// Name of the file as the user wrote it.
         file: String,
@@ -16,7 +16,7 @@ pub enum InputLocation {
         /// Path of the key, such as `run.clients`; empty for the text as a whole.
         key: String,
     },
-    /// By a flag of the command line, such as `--clients`.
+    /// A flag of the command line, such as `--clients`.
     Flag(String),
     /// The path of a key that is missing, or that a program set.
     Key(String),
@@ -24,7 +24,7 @@ pub enum InputLocation {
 
 impl InputLocation {
     /// Sort key: problems of a file first, in the order of its lines, then the others.
-    fn order(&self) -> (u8, Option<(usize, usize)>) {
+    fn sort_key(&self) -> (u8, Option<(usize, usize)>) {
         match self {
             // Missing keys have no line and come last.
             Self::File { at, .. } => (0, Some(at.unwrap_or((usize::MAX, 0)))),
@@ -60,7 +60,7 @@ pub struct Problem {
     pub location: InputLocation,
     /// The problem, as a message for the user.
     pub message: String,
-    /// How to correct it.
+    /// How to correct the problem.
     pub hint: Option<String>,
 }
 
@@ -89,14 +89,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems of a plan, in the order of their locations; never empty as an error.
+/// All problems of a plan, in the order of their locations; as an error never empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(pub Vec<Problem>);
 
 impl Problems {
     /// Sorts the problems by their locations.
     pub(crate) fn sorted(mut problems: Vec<Problem>) -> Self {
-        problems.sort_by_key(|problem| problem.location.order());
+        problems.sort_by_key(|problem| problem.location.sort_key());
         Self(problems)
     }
 }

@@ -4,7 +4,7 @@
 //! The generator is SplitMix64 (Steele, Lea and Flood, 2014), which is small, fast and good enough for both
 //! purposes. It must not be used for secrets.
 
-/// Advances `counter` and returns it mixed, so that successive results look unrelated.
+/// Advances `counter`, and returns it with its bits mixed: successive results look unrelated.
 #[inline]
 pub fn splitmix64(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -18,9 +18,9 @@ const VARIANTS: &str = "variants";
 /// The tables of one level: those of the plan, or those of a variant.
 #[derive(Clone, Copy)]
 struct TableLevel<'a> {
-    /// Prefix of their names: empty, or `variants.NAME.`.
+    /// Prefix of the tables' names: empty, or `variants.NAME.`.
     prefix: &'a str,
-    /// Their valid names.
+    /// Valid names of tables, without the prefix.
     tables: &'a [&'static str],
 }
 
@@ -34,13 +34,13 @@ impl PlanInput {
     /// If the text is not TOML: only that problem, since the remaining text cannot be interpreted.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, Problems> {
         let source = Source { file, text };
-        let root = source.root("`prony plan schema` prints the format")?;
-        Ok(read(source, root.get_ref()))
+        let root = source.parse_root("`prony plan schema` prints the format")?;
+        Ok(read_plan(source, root.get_ref()))
     }
 }
 
-/// Reads all tables.
-fn read<'a>(source: Source<'a>, root: &'a DeTable<'_>) -> PlanInput {
+/// Reads all tables of a plan.
+fn read_plan<'a>(source: Source<'a>, root: &'a DeTable<'_>) -> PlanInput {
     let mut tables = TABLES.map(|(name, _)| name).to_vec();
     tables.push(VARIANTS);
     let level = TableLevel {
@@ -52,7 +52,7 @@ fn read<'a>(source: Source<'a>, root: &'a DeTable<'_>) -> PlanInput {
     input
 }
 
-/// The keys of a table.
+/// The valid keys of a table.
 fn known_keys(table: &str) -> Vec<&'static str> {
     of_table(table).map(Setting::key).collect()
 }
@@ -98,7 +98,7 @@ fn read_variants(
         input.variants.push(VariantInput {
             name: Located { value, location },
             input: read_tables(source, table, level),
-            overridden: false,
+            is_overridden: false,
         });
     }
 }
@@ -127,7 +127,7 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
         }
         input.file.has_experiment |= name == "experiment" && section.table.is_some();
         input.file.problems.extend(section.problems);
-        input.file.refused.extend(section.refused);
+        input.file.rejected_keys.extend(section.rejected_keys);
     }
     for (key, value) in root {
         let name = key.get_ref().as_ref();
@@ -147,15 +147,16 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
     input
 }
 
-/// Finds a table by its name or a misspelling of it, so that its content is checked too.
+/// Finds a table by its name, or by a misspelling of the name, so that the content of a misspelt table is
+/// checked too.
 fn find_table<'a, 'i>(
     source: Source<'a>,
     root: &'a DeTable<'i>,
     name: &'static str,
     level: TableLevel<'_>,
 ) -> Section<'a, 'i> {
-    let exact = root.iter().find(|(key, _)| key.get_ref() == name);
-    let entry = exact.or_else(|| {
+    let exact_match = root.iter().find(|(key, _)| key.get_ref() == name);
+    let entry = exact_match.or_else(|| {
         root.iter().find(|(key, value)| {
             let key = key.get_ref().as_ref();
             let is_unknown_table = value.get_ref().is_table() && !level.tables.contains(&key);
@@ -172,14 +173,14 @@ fn find_table<'a, 'i>(
             let hint = format!("write [{path}] on a line of its own, and its keys below");
             let problem = Problem::new(location, "must be a table").hint(hint);
             section.problems.push(problem);
-            section.refused.push(name.to_owned());
+            section.rejected_keys.push(name.to_owned());
         }
     }
     section
 }
 
-/// Reads the options of the workload: every unknown key of `[workload]` is one, and the workload checks it.
-/// Only keys that clearly belong to a different table are rejected here.
+/// Reads the options of the workload: every unknown key of `[workload]` is an option, which the workload
+/// checks. Only keys that clearly belong to a different table are rejected here.
 fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableLevel<'_>) {
     for (key, offset, value) in workload.unread_keys() {
         let path = format!("{}.{key}", workload.path);
@@ -192,7 +193,7 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
             let problem = Problem::new(location, format!("{key} is not an option of a workload"));
             let hint = format!("it belongs under [{}{table}]", level.prefix);
             input.file.problems.push(problem.hint(hint));
-            input.file.refused.push(format!("{table}.{key}"));
+            input.file.rejected_keys.push(format!("{table}.{key}"));
             continue;
         }
         let missing = [
@@ -208,7 +209,7 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
                 .file
                 .problems
                 .push(problem.hint(format!("did you mean {name}?")));
-            input.file.refused.push(format!("workload.{name}"));
+            input.file.rejected_keys.push(format!("workload.{name}"));
             continue;
         }
         let location = workload.source.location(value.span().start, path);
@@ -248,8 +249,8 @@ impl TableLevel<'_> {
     }
 }
 
-/// Reports an unknown key. The key that was probably meant is marked as refused, so that it does not count as
-/// missing.
+/// Reports an unknown key. The key that was probably meant is marked as rejected, so that it does not
+/// count as missing.
 fn report_unknown_key(
     input: &mut PlanInput,
     location: InputLocation,
@@ -268,37 +269,40 @@ fn report_unknown_key(
             (false, true) => format!("did you mean {suggestion}?"),
             (false, false) => format!("did you mean {suggestion} under [{prefix}{in_table}]?"),
         };
-        input.file.refused.push(format!("{in_table}.{suggestion}"));
+        input
+            .file
+            .rejected_keys
+            .push(format!("{in_table}.{suggestion}"));
     }
     let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
     input.file.problems.push(problem.hint(hint));
 }
 
-/// The key that was probably meant by an unknown one, with its table: the same key in another table,
-/// otherwise a similar key in the same table, otherwise in another.
+/// The key that was probably meant by an unknown key, with its table: the same key in another table,
+/// otherwise a similar key in the same table, otherwise a similar key in another table.
 fn suggest_key(
     table: &str,
     key: &str,
     level: TableLevel<'_>,
 ) -> Option<(&'static str, &'static str)> {
     let tables = || level.tables.iter().copied();
-    let similar = |table| {
+    let similar_key = |table| {
         let keys = known_keys(table);
-        let name = suggest::nearest(key, &keys).or_else(|| suggest::other_name(key, &keys))?;
+        let name = suggest::nearest(key, &keys).or_else(|| suggest::name_for_term(key, &keys))?;
         Some((table, name))
     };
-    let equal = |table| {
+    let same_key = |table| {
         let name = known_keys(table).into_iter().find(|name| *name == key)?;
         Some((table, name))
     };
     tables()
-        .find_map(equal)
+        .find_map(same_key)
         .or_else(|| {
             tables()
                 .find(|candidate| *candidate == table)
-                .and_then(similar)
+                .and_then(similar_key)
         })
-        .or_else(|| tables().find_map(similar))
+        .or_else(|| tables().find_map(similar_key))
 }
 
 #[cfg(test)]

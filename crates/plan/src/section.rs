@@ -13,7 +13,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// The text of the file, from which the line and column of a location are computed.
+/// The name and the text of a file; the text gives the lines and columns of locations.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a str,
@@ -21,11 +21,11 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Parses the whole text as a table; `hint` tells where to find a valid example.
+    /// Parses the whole text as a table. `hint`: where to find a valid example.
     ///
     /// # Errors
     /// If the text is not TOML: only that problem, since the remaining text cannot be interpreted.
-    pub(crate) fn root(&self, hint: &str) -> Result<Spanned<DeTable<'a>>, Problems> {
+    pub(crate) fn parse_root(&self, hint: &str) -> Result<Spanned<DeTable<'a>>, Problems> {
         DeTable::parse(self.text).map_err(|error| {
             // The error's own text would quote the line.
             let offset = error.span().map_or(self.text.len(), |span| span.start);
@@ -61,11 +61,11 @@ pub(crate) struct Section<'a, 'i> {
     pub(crate) path: String,
     /// Absent if the file has no such table.
     pub(crate) table: Option<&'a DeTable<'i>>,
-    /// The keys that have been read, which are the valid keys of the table.
-    pub(crate) known: Vec<&'static str>,
+    /// The keys that the program has asked for so far; after all reads, the valid keys of the table.
+    pub(crate) valid_keys: Vec<&'static str>,
     pub(crate) problems: Vec<Problem>,
-    /// Paths of the keys with a problem.
-    pub(crate) refused: Vec<String>,
+    /// Paths of keys whose values could not be read.
+    pub(crate) rejected_keys: Vec<String>,
 }
 
 impl<'a, 'i> Section<'a, 'i> {
@@ -80,14 +80,18 @@ impl<'a, 'i> Section<'a, 'i> {
             name,
             path,
             table,
-            known: Vec::new(),
+            valid_keys: Vec::new(),
             problems: Vec::new(),
-            refused: Vec::new(),
+            rejected_keys: Vec::new(),
         }
     }
 
-    pub(crate) fn take(&mut self, key: &'static str) -> Option<(&'a DeValue<'i>, InputLocation)> {
-        self.known.push(key);
+    /// Finds the value of a key, and records the key as valid.
+    pub(crate) fn read_value(
+        &mut self,
+        key: &'static str,
+    ) -> Option<(&'a DeValue<'i>, InputLocation)> {
+        self.valid_keys.push(key);
         let table = self.table?;
         let (_, value) = table.iter().find(|(name, _)| name.get_ref() == key)?;
         let path = format!("{}.{key}", self.path);
@@ -97,21 +101,23 @@ impl<'a, 'i> Section<'a, 'i> {
         ))
     }
 
-    /// The keys that have not been read, with offset and value.
+    /// The keys in the file that the program has not asked for, with offset and value.
     pub(crate) fn unread_keys(&self) -> Vec<(&'a str, usize, &'a Spanned<DeValue<'i>>)> {
         let entries = self.table.into_iter().flat_map(|table| table.iter());
         entries
             .map(|(key, value)| (key.get_ref().as_ref(), key.span().start, value))
-            .filter(|(key, _, _)| !self.known.contains(key))
+            .filter(|(key, _, _)| !self.valid_keys.contains(key))
             .collect()
     }
 
-    pub(crate) fn refuse(&mut self, key: &str, problem: Problem) {
-        self.refused.push(format!("{}.{key}", self.name));
+    /// Adds a problem with the value of a key.
+    pub(crate) fn reject(&mut self, key: &str, problem: Problem) {
+        self.rejected_keys.push(format!("{}.{key}", self.name));
         self.problems.push(problem);
     }
 
-    pub(crate) fn wrong_type(
+    /// Adds the problem that the value of a key has the wrong type.
+    pub(crate) fn reject_wrong_type(
         &mut self,
         key: &str,
         location: InputLocation,
@@ -121,24 +127,24 @@ impl<'a, 'i> Section<'a, 'i> {
     ) {
         let message = format!("must be {expected}, is {}", type_name(value));
         let problem = Problem::new(location, message);
-        self.refuse(key, Problem { hint, ..problem });
+        self.reject(key, Problem { hint, ..problem });
     }
 
-    /// A string.
+    /// Reads a string.
     pub(crate) fn text(&mut self, key: &'static str) -> InputValue<String> {
-        let (value, location) = self.take(key)?;
+        let (value, location) = self.read_value(key)?;
         if let Some(text) = value.as_str() {
             let value = text.to_owned();
             return Some(Located { value, location });
         }
         let hint = "put it in double quotes".to_owned();
-        self.wrong_type(key, location, "a string", value, Some(hint));
+        self.reject_wrong_type(key, location, "a string", value, Some(hint));
         None
     }
 
-    /// A whole number that is not negative.
-    pub(crate) fn whole(&mut self, key: &'static str) -> InputValue<u64> {
-        let (value, location) = self.take(key)?;
+    /// Reads a whole number that is not negative.
+    pub(crate) fn whole_number(&mut self, key: &'static str) -> InputValue<u64> {
+        let (value, location) = self.read_value(key)?;
         let Some(integer) = value.as_integer() else {
             let hint = match value {
                 DeValue::String(text) if text.trim().parse::<u64>().is_ok() => {
@@ -147,21 +153,21 @@ impl<'a, 'i> Section<'a, 'i> {
                 DeValue::Float(_) => Some("write it without a decimal point".to_owned()),
                 _ => None,
             };
-            self.wrong_type(key, location, "a whole number", value, hint);
+            self.reject_wrong_type(key, location, "a whole number", value, hint);
             return None;
         };
         match u64::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(value) => Some(Located { value, location }),
             Err(_) => {
-                self.refuse(key, out_of_range(location, integer));
+                self.reject(key, out_of_range(location, integer));
                 None
             }
         }
     }
 
-    /// A number with or without a decimal point.
+    /// Reads a number with or without a decimal point.
     pub(crate) fn number(&mut self, key: &'static str) -> InputValue<f64> {
-        let (value, location) = self.take(key)?;
+        let (value, location) = self.read_value(key)?;
         let number = match value {
             DeValue::Float(float) => float.as_str().parse().ok(),
             DeValue::Integer(integer) => {
@@ -180,24 +186,24 @@ impl<'a, 'i> Section<'a, 'i> {
             }
             _ => None,
         };
-        self.wrong_type(key, location, "a number", value, hint);
+        self.reject_wrong_type(key, location, "a number", value, hint);
         None
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub(crate) fn bool(&mut self, key: &'static str) -> InputValue<bool> {
-        let (value, location) = self.take(key)?;
+        let (value, location) = self.read_value(key)?;
         if let Some(value) = value.as_bool() {
             return Some(Located { value, location });
         }
         let hint = format!("write {key} = true or {key} = false, without quotes");
-        self.wrong_type(key, location, "true or false", value, Some(hint));
+        self.reject_wrong_type(key, location, "true or false", value, Some(hint));
         None
     }
 
-    /// A duration: a string, or a whole number of seconds.
+    /// Reads a duration: a string, or a whole number of seconds.
     pub(crate) fn duration(&mut self, key: &'static str) -> InputValue<Duration> {
-        let (value, location) = self.take(key)?;
+        let (value, location) = self.read_value(key)?;
         let text = match value {
             DeValue::String(text) => text.as_ref().to_owned(),
             DeValue::Integer(integer) if integer.radix() == 10 => {
@@ -205,7 +211,7 @@ impl<'a, 'i> Section<'a, 'i> {
             }
             _ => {
                 let hint = "write a string such as \"500ms\", \"60s\" or \"1m30s\"".to_owned();
-                self.wrong_type(key, location, "a duration", value, Some(hint));
+                self.reject_wrong_type(key, location, "a duration", value, Some(hint));
                 return None;
             }
         };
@@ -213,7 +219,7 @@ impl<'a, 'i> Section<'a, 'i> {
             Ok(value) => Some(Located { value, location }),
             Err(error) => {
                 let ErrorParts { problem, hint, .. } = error.parts();
-                self.refuse(
+                self.reject(
                     key,
                     Problem {
                         location,
@@ -226,13 +232,13 @@ impl<'a, 'i> Section<'a, 'i> {
         }
     }
 
-    /// One of a few names.
+    /// Reads the name of a choice.
     pub(crate) fn choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
-        let (value, location) = self.take(key)?;
+        let (value, location) = self.read_value(key)?;
         let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
         let expected = format!("one of \"{}\"", names.join("\", \""));
         let Some(name) = value.as_str() else {
-            self.wrong_type(key, location, &expected, value, None);
+            self.reject_wrong_type(key, location, &expected, value, None);
             return None;
         };
         if let Some(value) = T::from_name(name) {
@@ -245,7 +251,7 @@ impl<'a, 'i> Section<'a, 'i> {
         if let Some(similar) = suggest::nearest(name, &names) {
             problem = problem.hint(format!("did you mean \"{similar}\"?"));
         }
-        self.refuse(key, problem);
+        self.reject(key, problem);
         None
     }
 }

@@ -4,8 +4,8 @@
 
 use strsim::osa_distance;
 
-/// Terms of other tools, with Prony's names.
-const OTHER_NAMES: [(&str, &str); 17] = [
+/// Terms of other tools, each with Prony's name.
+const TERMS_OF_OTHER_TOOLS: [(&str, &str); 17] = [
     ("jobs", "threads"),
     ("workers", "threads"),
     ("connections", "clients"),
@@ -27,35 +27,35 @@ const OTHER_NAMES: [(&str, &str); 17] = [
 
 /// The known word nearest to `word`, if it is within a third of its length (at least one edit).
 pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let word = normal(word);
-    let allowed = (word.chars().count() / 3).max(1);
+    let word = normalize(word);
+    let max_edits = (word.chars().count() / 3).max(1);
     known
         .iter()
-        .map(|name| (osa_distance(&word, &normal(name)), *name))
-        .filter(|(edits, name)| *edits <= allowed && *edits < name.chars().count())
-        // Of two equally near words, prefers the one with the same letters: swapped letters are the more
-        // common typing error.
-        .min_by_key(|(edits, name)| (*edits, letters(name) != letters(&word)))
+        .map(|name| (osa_distance(&word, &normalize(name)), *name))
+        .filter(|(edits, name)| *edits <= max_edits && *edits < name.chars().count())
+        // Of two equally near words, prefer the one with the same letters: swapping two letters is a more
+        // common typing error than replacing one.
+        .min_by_key(|(edits, name)| (*edits, sorted_letters(name) != sorted_letters(&word)))
         .map(|(_, name)| name)
 }
 
-fn letters(word: &str) -> Vec<char> {
-    let mut letters: Vec<char> = normal(word).chars().collect();
+fn sorted_letters(word: &str) -> Vec<char> {
+    let mut letters: Vec<char> = normalize(word).chars().collect();
     letters.sort_unstable();
     letters
 }
 
 /// Prony's name for another tool's term, if it is among the known words.
-pub(crate) fn other_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
-    let word = normal(word);
-    let (_, prony_name) = OTHER_NAMES
+pub(crate) fn name_for_term<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let word = normalize(word);
+    let (_, prony_name) = TERMS_OF_OTHER_TOOLS
         .iter()
-        .find(|(other_name, _)| *other_name == word)?;
+        .find(|(term, _)| *term == word)?;
     known.iter().copied().find(|name| name == prony_name)
 }
 
 /// Normalizes case and hyphens for the comparison.
-fn normal(word: &str) -> String {
+fn normalize(word: &str) -> String {
     word.to_lowercase().replace('-', "_")
 }
 
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(nearest("tpbc", &["tpcc", "tpcb"]), Some("tpcb"));
         assert_eq!(nearest("banana", &known), None);
         assert_eq!(nearest("xy", &known), None);
-        assert_eq!(other_name("jobs", &known), Some("threads"));
-        assert_eq!(other_name("tps", &known), None);
+        assert_eq!(name_for_term("jobs", &known), Some("threads"));
+        assert_eq!(name_for_term("tps", &known), None);
     }
 }

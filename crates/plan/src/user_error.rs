@@ -6,7 +6,7 @@
 /// The parts of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorParts {
-    /// The problem; has several lines if the server's message has.
+    /// The problem; may have several lines, as a server's message has.
     pub problem: String,
     /// The location and its state: folders that were tried, the end of a log, the tables that a load left
     /// behind. May have several lines.
@@ -17,7 +17,7 @@ pub struct ErrorParts {
 
 /// An error that is shown to users.
 pub trait UserError: std::error::Error {
-    /// Its parts. None of them contains a password.
+    /// The parts of the error. None of them contains a password.
     fn parts(&self) -> ErrorParts;
 }
 
@@ -44,7 +44,7 @@ impl ErrorParts {
         self
     }
 
-    /// Adds what failed because of the problem, before its text.
+    /// Puts text before the problem, such as what failed because of it.
     #[must_use]
     pub fn with_context(mut self, context: impl std::fmt::Display) -> Self {
         self.problem.insert_str(0, &context.to_string());
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_joined_for_logs() {
+    fn parts_are_joined_into_a_sentence_or_a_paragraph() {
         let bare = ErrorParts::new("disk full");
         assert_eq!(bare.sentence(), "disk full");
         assert_eq!(bare.paragraph(), "disk full");

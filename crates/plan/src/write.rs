@@ -1,8 +1,8 @@
 //! Writes plans as TOML and JSON, and the JSON Schema of plan files.
 //!
-//! A server's URL is written as the caller has redacted it, and nowhere else.
+//! The caller redacts the server's URL, which is written only where the caller passes it.
 
-use crate::experiment::{MAX_NAME, MAX_VARIANTS};
+use crate::experiment::{MAX_NAME_CHARS, MAX_VARIANTS};
 use crate::input::PlanInput;
 use crate::plan::Plan;
 use crate::settings::{SETTINGS, Setting, SettingType, TABLES, VARIANT_TABLES, of_table};
@@ -47,7 +47,7 @@ pub fn json_schema() -> Value {
             "type": "object",
             "description": "What to compare, by name: `[variants.NAME.run]` and similar tables override those \
                             of the plan, and an empty `[variants.NAME]` changes nothing.",
-            "propertyNames": {"pattern": format!("^[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}$", MAX_NAME - 1)},
+            "propertyNames": {"pattern": format!("^[A-Za-z0-9][A-Za-z0-9._-]{{0,{}}}$", MAX_NAME_CHARS - 1)},
             "minProperties": 2,
             "maxProperties": MAX_VARIANTS,
             "additionalProperties": {"$ref": "#/$defs/variant"},
@@ -136,7 +136,7 @@ enum PlanValue {
     Option(toml::Value),
 }
 
-/// The plan as a TOML file that is read as the same plan, with every default written out.
+/// The plan as a TOML file, with every default written out. Reading the file gives the same plan.
 ///
 /// `server` is the URL to write: redacted by the caller, or `None` to take the server from the environment
 /// when the file is run. An embedded server is written as such.
@@ -160,7 +160,7 @@ pub fn to_toml(plan: &Plan, server: Option<&str>) -> Result<String, toml::ser::E
 /// {...}}` with the keys of a plan file, durations as in a plan file, every default filled in, and `null` for
 /// a value that does not apply (a rate in a closed loop) or is not decided (scale, seed).
 ///
-/// `server` is stored unchanged: the caller has redacted it.
+/// `server` is stored unchanged; the caller must redact it.
 pub fn to_json(plan: &Plan, server: &str) -> Value {
     let mut document = json!({ "server": server });
     let is_stored = |setting: &&Setting| ["workload", "run", "observe"].contains(&setting.table());

@@ -94,7 +94,7 @@ pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 type MachineColumn = (&'static str, fn(&MachineSecond) -> String);
 
 /// The columns of a machine; shares are from 0 to 1.
-const MACHINE: [MachineColumn; 10] = [
+const MACHINE_COLUMNS: [MachineColumn; 10] = [
     ("busy", |second| cell(second.busy_share)),
     ("busiest_cpu", |second| cell(second.busiest_cpu_share)),
     ("io_wait", |second| cell(second.io_wait_share)),
@@ -111,14 +111,14 @@ const MACHINE: [MachineColumn; 10] = [
 
 /// The column names of a machine, with a prefix.
 fn machine_columns(prefix: &str) -> String {
-    MACHINE
+    MACHINE_COLUMNS
         .map(|(name, _)| format!("{prefix}_{name}"))
         .join(",")
 }
 
 fn machine_cells(machine: Option<&MachineSecond>) -> String {
     let machine = machine.cloned().unwrap_or_default();
-    MACHINE.map(|(_, cell)| cell(&machine)).join(",")
+    MACHINE_COLUMNS.map(|(_, cell)| cell(&machine)).join(",")
 }
 
 fn waits(second: &ServerSecond) -> String {

@@ -48,7 +48,7 @@ pub fn write(out: &mut dyn Write, style: &Style, runs: &[RunSummary]) -> io::Res
 
 fn state(run: &RunSummary) -> &'static str {
     match run.state {
-        RunState::Complete if run.worst == Some(Severity::Invalid) => "invalid",
+        RunState::Complete if run.worst_severity == Some(Severity::Invalid) => "invalid",
         RunState::Complete => "complete",
         RunState::Partial => "partial",
         RunState::Running => "running",
@@ -58,7 +58,7 @@ fn state(run: &RunSummary) -> &'static str {
 /// The line below a row: experiment, label and note; absent if the run has none.
 fn details_line(run: &RunSummary) -> Option<String> {
     let experiment = run.experiment.as_ref();
-    let label = run.about.label.as_ref();
+    let label = run.annotation.label.as_ref();
     let parts = [
         experiment.map(|experiment| {
             let variant = plain(&experiment.variant);
@@ -68,7 +68,7 @@ fn details_line(run: &RunSummary) -> Option<String> {
             )
         }),
         label.map(|label| format!("[{}]", plain(label))),
-        run.about.note.as_deref().map(plain),
+        run.annotation.note.as_deref().map(plain),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| cut(&format!("  {}", parts.join("  ")), MAX_WIDTH))
@@ -142,7 +142,7 @@ mod tests {
         };
         let annotated = RunSummary {
             experiment: position_in_experiment("variant"),
-            about: Annotation {
+            annotation: Annotation {
                 label: Some("a label".into()),
                 note: Some("a long note ".repeat(20)),
             },
@@ -159,7 +159,7 @@ mod tests {
     fn a_run_shows_its_position_in_an_experiment_and_its_validity() {
         let invalid = RunSummary {
             experiment: position_in_experiment("a-long-name-of-a-variant"),
-            worst: Some(Severity::Invalid),
+            worst_severity: Some(Severity::Invalid),
             ..summary()
         };
         let text = shown(&[summary(), invalid]);

@@ -41,7 +41,7 @@ mod sample_run;
 use std::io;
 
 /// Ignores the error of a closed pipe, as in `prony show last | head`, and returns every other error.
-pub fn until_pipe_closes(result: io::Result<()>) -> io::Result<()> {
+pub fn ignore_closed_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
@@ -50,12 +50,12 @@ pub fn until_pipe_closes(result: io::Result<()>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::until_pipe_closes;
+    use super::ignore_closed_pipe;
     use std::io;
 
     #[test]
     fn a_closed_pipe_is_ignored_and_a_full_disk_is_not() {
-        assert!(until_pipe_closes(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
-        assert!(until_pipe_closes(Err(io::ErrorKind::StorageFull.into())).is_err());
+        assert!(ignore_closed_pipe(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(ignore_closed_pipe(Err(io::ErrorKind::StorageFull.into())).is_err());
     }
 }

@@ -43,13 +43,13 @@ pub struct LiveView<W> {
     redraw: Redraw,
     size: fn() -> Option<Size>,
     state: LiveState,
-    pending: Pending,
+    unprinted: UnprintedTotals,
 }
 
 /// Totals of the seconds since the last plain line. Percentiles cannot be added; the line shows those of
 /// its last second.
 #[derive(Default)]
-struct Pending {
+struct UnprintedTotals {
     seconds: f64,
     committed: u64,
     failed: u64,
@@ -68,38 +68,38 @@ impl<W: Write> LiveView<W> {
             redraw: Redraw::default(),
             size: || None,
             state: LiveState::default(),
-            pending: Pending::default(),
+            unprinted: UnprintedTotals::default(),
         }
     }
 
     /// Sets the function that returns the size of the terminal; it is called before each drawing.
     #[must_use]
-    pub fn sized_by(mut self, size: fn() -> Option<Size>) -> LiveView<W> {
+    pub fn with_size_from(mut self, size: fn() -> Option<Size>) -> LiveView<W> {
         self.size = size;
         self
     }
 
     /// Adds the observations of the server in one second; the next drawing shows them.
-    pub fn server(&mut self, second: &ServerSecond) {
-        self.state.server(second);
+    pub fn add_server_second(&mut self, second: &ServerSecond) {
+        self.state.add_server_second(second);
     }
 
     /// Shows one second that has ended.
-    pub fn second(&mut self, second: &Second) -> io::Result<()> {
+    pub fn show_second(&mut self, second: &Second) -> io::Result<()> {
         if self.interval_s <= 0.0 {
             return Ok(());
         }
         if self.style.terminal {
-            self.state.second(second);
+            self.state.add_second(second);
             let size = self.size();
             let lines = self.state.frame(&self.outline, second, &self.style, size);
             return self
                 .redraw
                 .draw(&mut self.out, &lines, size.columns, &self.style);
         }
-        self.pending.seconds += second.length_s;
-        self.pending.committed += second.committed;
-        self.pending.failed += second.failed;
+        self.unprinted.seconds += second.length_s;
+        self.unprinted.committed += second.committed;
+        self.unprinted.failed += second.failed;
         let now_s = second.at_s + second.length_s;
         // Allow for half a second: intervals do not end exactly at whole seconds.
         if now_s + 0.5 >= self.printed_until_s + self.interval_s {
@@ -110,7 +110,7 @@ impl<W: Write> LiveView<W> {
     }
 
     /// Prints a message above the view.
-    pub fn say(&mut self, line: &str) -> io::Result<()> {
+    pub fn print_message(&mut self, line: &str) -> io::Result<()> {
         let columns = self.size().columns;
         self.redraw.clear(&mut self.out, columns)?;
         writeln!(self.out, "{}", crate::text::plain(line))?;
@@ -131,7 +131,7 @@ impl<W: Write> LiveView<W> {
     }
 
     fn plain_line(&mut self, second: &Second, now_s: f64) -> io::Result<()> {
-        let pending = std::mem::take(&mut self.pending);
+        let unprinted = std::mem::take(&mut self.unprinted);
         let part = match second.part {
             SecondPart::Warmup => " warm-up",
             _ => "",
@@ -145,10 +145,10 @@ impl<W: Write> LiveView<W> {
         writeln!(
             self.out,
             "{now_s:.0} s{part}: {} transactions/s, p50 {}, p99 {}{window}, {} failed{connections}",
-            units::rate(pending.committed as f64 / pending.seconds.max(1e-9)),
+            units::rate(unprinted.committed as f64 / unprinted.seconds.max(1e-9)),
             time_or_dash(second.p50_ns),
             time_or_dash(p99_ns),
-            units::count(pending.failed),
+            units::count(unprinted.failed),
         )?;
         self.out.flush()
     }

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Upper bounds of the buckets of response times, in seconds.
-pub const BOUNDS_S: [f64; 20] = [
+pub const BUCKET_BOUNDS_S: [f64; 20] = [
     50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
     5.0, 10.0, 25.0, 50.0, 100.0,
 ];
@@ -39,7 +39,7 @@ pub struct Exposition {
     pub client_cpu_s: Option<f64>,
     /// Starts that were due at the end of the last second and were waiting for a client; absent in a closed
     /// loop.
-    pub waiting: Option<u64>,
+    pub waiting_starts: Option<u64>,
     /// The last second; absent until the first has ended.
     pub last: Option<Second>,
     /// Observations of the server.
@@ -71,12 +71,12 @@ pub struct KindTotals {
     pub skipped: u64,
     /// Extra tries.
     pub retries: u64,
-    /// Number of response times of committed transactions per bucket: at most its bound in [`BOUNDS_S`]
+    /// Number of response times of committed transactions per bucket: at most its bound in [`BUCKET_BOUNDS_S`]
     /// and above the previous bound. Times above the last bound are in no bucket.
-    pub buckets: [u64; BOUNDS_S.len()],
-    /// Number of response times.
-    pub times: u64,
-    /// Their sum, in seconds.
+    pub buckets: [u64; BUCKET_BOUNDS_S.len()],
+    /// Number of response times, including those above the last bound.
+    pub samples: u64,
+    /// Sum of the response times, in seconds.
     pub sum_s: f64,
 }
 
@@ -86,7 +86,7 @@ impl KindTotals {
     pub fn add_times<C: Counter>(&mut self, times: &Histogram<C>) {
         for recorded in times.iter_recorded() {
             let end_s = times.highest_equivalent(recorded.value_iterated_to()) as f64 / 1e9;
-            let index = BOUNDS_S.partition_point(|bound_s| *bound_s < end_s);
+            let index = BUCKET_BOUNDS_S.partition_point(|bound_s| *bound_s < end_s);
             if let Some(bucket) = self.buckets.get_mut(index) {
                 *bucket += recorded.count_at_value().as_u64();
             }

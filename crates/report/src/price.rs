@@ -81,7 +81,7 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
          month. Per million: the cost of a million committed transactions if the server always runs at its \
          measured throughput, and if it runs at {utilisation} of it. A month has 730 hours."
     ))?;
-    if prices.points.iter().any(|point| point.once > 0.0) {
+    if prices.points.iter().any(|point| point.one_time_cost > 0.0) {
         out.paragraph("One-time costs are spread over 36 months.")?;
     }
     match has_nopm {
@@ -123,7 +123,7 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         1 => "",
         _ => "; the slowest of the runs",
     };
-    let once = match point.once {
+    let once = match point.one_time_cost {
         amount if amount > 0.0 => format!(" and {} once", money(amount)),
         _ => String::new(),
     };
@@ -157,7 +157,7 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
             "prices",
             format!(
                 "{} per month{once}, as of {}, {}, {}",
-                money(point.a_month),
+                money(point.monthly_cost),
                 point.as_of,
                 point.regions.join(" and "),
                 point.terms.join(" and "),
@@ -266,7 +266,7 @@ fn write_load_answer(
             units::rate(point.tps),
             time_or_dash(point.p95_ns),
             time_or_dash(point.p99_ns),
-            match (candidate.holds_partly(), candidate.holds) {
+            match (candidate.sustains_in_some_runs(), candidate.sustains) {
                 (true, _) => format!("in {sustained} of {total} runs"),
                 (false, true) => "yes".to_owned(),
                 (false, false) => "no".to_owned(),
@@ -279,7 +279,7 @@ fn write_load_answer(
         out.paragraph("With several runs, TPS is the median, and p95 and p99 are the highest.")?;
     }
     let candidates = answer.candidates.iter();
-    for candidate in candidates.filter(|candidate| !candidate.holds) {
+    for candidate in candidates.filter(|candidate| !candidate.sustains) {
         let several = match (candidate.count, candidate.cost) {
             (Some(number), Some(cost)) => format!(
                 "; {} of them would, for {} per month, if the load can be divided among them",
@@ -299,10 +299,10 @@ fn write_load_answer(
 fn slower_runs_note(prices: &Prices, answer: &LoadAnswer) -> String {
     let mut candidates = answer.candidates.iter();
     let cheapest = candidates.find(|candidate| Some(candidate.point) == answer.cheapest);
-    let cheapest = cheapest.filter(|candidate| candidate.holds_partly());
+    let cheapest = cheapest.filter(|candidate| candidate.sustains_in_some_runs());
     cheapest.map_or(String::new(), |candidate| {
         let runs = prices.points[candidate.point].runs.len();
-        format!(", but {}", candidate.runs_below_text(runs))
+        format!(", but {}", candidate.slower_runs_text(runs))
     })
 }
 

@@ -57,10 +57,10 @@ pub(crate) fn source_line(scenario: &Scenario) -> String {
     let Scenario {
         title,
         source,
-        place,
+        source_location,
         ..
     } = scenario;
-    plain(&format!("{title}. {source}: {place}."))
+    plain(&format!("{title}. {source}: {source_location}."))
 }
 
 /// The cells of a row: name, published, measured, deviation and unit.
@@ -88,7 +88,7 @@ fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.paragraph(DIFFERENCES_HEADING)?;
     let mut table = Table::new(&["", "published<", "here<"]);
     for difference in &differences {
-        let [published, measured] = [&difference.published, &difference.here]
+        let [published, measured] = [&difference.published, &difference.measured]
             .map(|text| wrap(&plain(text), MAX_CELL_WIDTH));
         for row in 0..published.len().max(measured.len()).max(1) {
             let line = |cell: &[String]| cell.get(row).cloned().unwrap_or_default();
@@ -106,7 +106,7 @@ pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservatio
         true => "the whole database, including other tables,",
         false => "the data",
     };
-    let verdict = match observed.fits {
+    let verdict = match observed.is_as_requested {
         Some(true) => "That matches the request.",
         Some(false) => "That does not match the request.",
         None => "Whether that matches the request is unknown.",
@@ -119,7 +119,7 @@ pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservatio
         units::or_unknown(observed.share, share),
         requested.of,
         units::bytes(requested.of_bytes),
-        units::or_unknown(observed.holds, share),
+        units::or_unknown(observed.server_cache_share, share),
         units::or_unknown(observed.hit_ratio, share),
     ))
 }
@@ -136,7 +136,7 @@ pub(crate) mod tests {
             id: "tpcb-cached\u{1b}[31m".to_owned(),
             title: "TPC-B-like, all data cached".to_owned(),
             source: "AlloyDB-2023".to_owned(),
-            place: "summary".to_owned(),
+            source_location: "summary".to_owned(),
             published: vec![PublishedFigure {
                 name: prony_store::PublishedMetric::Tps,
                 value: 20_359.0,
@@ -212,9 +212,9 @@ pub(crate) mod tests {
             data_bytes: Some(242_000_000),
             whole_database: true,
             share: Some(0.3),
-            holds: None,
+            server_cache_share: None,
             hit_ratio: None,
-            fits: None,
+            is_as_requested: None,
         };
         let text = cache_sentence(&requested, &observed);
         assert!(

@@ -17,10 +17,10 @@ pub fn describe(
     let remarks = remarks.iter();
     Description {
         scale_unit: workload.scale_unit().map(|unit| ScaleUnit {
-            one: unit.one.to_owned(),
-            many: unit.many.to_owned(),
+            one: unit.singular.to_owned(),
+            many: unit.plural.to_owned(),
         }),
-        tables: workload.tables().iter().filter_map(table).collect(),
+        tables: workload.tables().iter().filter_map(scaled_table).collect(),
         table_names: workload
             .tables()
             .iter()
@@ -28,9 +28,9 @@ pub fn describe(
             .collect(),
         contention: workload.contention(plan).map(|contention| Contention {
             clients_per_scale: contention.clients_per_scale,
-            because: contention.because.to_owned(),
+            because: contention.reason.to_owned(),
         }),
-        commits_once: workload.commits_once(),
+        commits_once: workload.has_one_commit_per_transaction(),
         minimum_duration: workload
             .minimum_duration(plan)
             .map(|minimum| MinimumDuration {
@@ -76,11 +76,11 @@ pub fn describe_stored(run: &Run) -> Option<Description> {
 }
 
 /// The expected size of a table by scale; `None` if it does not depend on the scale.
-fn table(table: &TableSpec) -> Option<ScaledTable> {
+fn scaled_table(table: &TableSpec) -> Option<ScaledTable> {
     let TableRows::PerScale(rows_per_scale) = table.rows else {
         return None;
     };
-    let grows_per_scale = match table.changes {
+    let grows_per_scale = match table.growth {
         TableGrowth::Constant => None,
         TableGrowth::Grows(rows) => Some(rows),
         TableGrowth::Varies => return None,

@@ -1,6 +1,6 @@
 //! Fills in the Run document as a run proceeds.
 //!
-//! Must never: contain a password; every URL in it is redacted.
+//! Must never: put a password into the document; every URL in the document is redacted.
 
 use crate::description::describe;
 use crate::host;
@@ -23,8 +23,8 @@ pub struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    /// The information without a connection: a sysbench script may run without a server.
-    pub fn none(engine: Engine) -> ConnectionInfo {
+    /// The information if there is no connection, because a sysbench script may run without a server.
+    pub fn without_connection(engine: Engine) -> ConnectionInfo {
         ConnectionInfo {
             engine,
             address: None,
@@ -47,17 +47,17 @@ impl ConnectionInfo {
 
 /// The document of a run that is about to start.
 pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
-    let (workload, loaded, connection) = (job.workload, job.loaded, job.connection);
-    let kinds = loaded.program.kinds();
+    let (workload, ready_workload, connection) = (job.workload, job.ready_workload, job.connection);
+    let kinds = ready_workload.program.kinds();
     let settings = job.facts.settings.iter();
     Run {
         started_at: started_now(),
         scenario: job.purpose.scenario.clone(),
         cached: job.purpose.cached.clone(),
         experiment: job.purpose.experiment.clone(),
-        build: host::build(),
+        build: host::this_build(),
         machines: vec![ClientMachine {
-            host: host::host(),
+            host: host::this_machine(),
             clients: job.plan.drive.clients,
             threads: job.plan.drive.threads.min(job.plan.drive.clients),
             ..ClientMachine::default()
@@ -79,27 +79,36 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
         workload: WorkloadRun {
             name: workload.name().to_owned(),
             title: workload.title().to_owned(),
-            scale: loaded.scale,
-            settings: loaded
+            scale: ready_workload.scale,
+            settings: ready_workload
                 .program
                 .settings()
                 .into_iter()
                 .map(|(name, value)| Setting::new(name, value))
                 .collect(),
-            limits: loaded.program.limits().iter().map(limit).collect(),
+            limits: ready_workload
+                .program
+                .limits()
+                .iter()
+                .map(stored_limit)
+                .collect(),
             kinds: kinds.iter().map(|kind| (*kind).to_owned()).collect(),
-            statements: match loaded.program.statements() {
+            statements: match ready_workload.program.statements() {
                 statements if statements.is_empty() => workload.statements(),
                 statements => statements,
             },
-            description: Some(describe(workload, &job.plan.workload, &loaded.remarks)),
+            description: Some(describe(
+                workload,
+                &job.plan.workload,
+                &ready_workload.remarks,
+            )),
         },
-        drive: drive(job.plan, job.seed),
+        drive: drive_section(job.plan, job.seed),
         ..Run::default()
     }
 }
 
-fn drive(plan: &Plan, seed: u64) -> Drive {
+fn drive_section(plan: &Plan, seed: u64) -> Drive {
     let drive = &plan.drive;
     let (rate_tps, arrival) = match drive.pace {
         Pace::Closed => (None, None),
@@ -114,7 +123,7 @@ fn drive(plan: &Plan, seed: u64) -> Drive {
         open_loop: rate_tps.is_some(),
         rate_tps,
         arrival,
-        stop: Some(stop(drive.stop)),
+        stop: Some(planned_end(drive.stop)),
         protocol: Some(drive.protocol),
         seed,
         connect_per_transaction: drive.connect_per_transaction,
@@ -122,16 +131,18 @@ fn drive(plan: &Plan, seed: u64) -> Drive {
     }
 }
 
-fn stop(stop: Stop) -> prony_store::PlannedEnd {
+fn planned_end(stop: Stop) -> prony_store::PlannedEnd {
     match stop {
         Stop::After(time) => prony_store::PlannedEnd::DurationS(time.as_secs_f64()),
-        Stop::Starts(time) => prony_store::PlannedEnd::StartsDurationS(time.as_secs_f64()),
+        Stop::NoStartsAfter(time) => prony_store::PlannedEnd::StartsDurationS(time.as_secs_f64()),
         Stop::Transactions(count) => prony_store::PlannedEnd::TransactionsPerClient(count),
-        Stop::Shared { transactions, .. } => prony_store::PlannedEnd::Transactions(transactions),
+        Stop::SharedTransactions { transactions, .. } => {
+            prony_store::PlannedEnd::Transactions(transactions)
+        }
     }
 }
 
-fn network(network: prony_drive::Network) -> Network {
+fn stored_network(network: prony_drive::Network) -> Network {
     match network {
         prony_drive::Network::Unix => Network::Unix,
         prony_drive::Network::Tcp => Network::Tcp,
@@ -145,8 +156,8 @@ fn network(network: prony_drive::Network) -> Network {
 pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.drive.io = start.engine.to_owned();
     run.drive.io_reason = start.engine_reason.clone();
-    run.drive.network = Some(network(start.network));
-    // With one connection per transaction there is none yet: keep the control connection's TLS.
+    run.drive.network = Some(stored_network(start.network));
+    // With one connection per transaction, no client has connected yet: keep the control connection's TLS.
     if start.tls.is_some() || !run.drive.connect_per_transaction {
         run.server.tls.clone_from(&start.tls);
     }
@@ -174,15 +185,21 @@ pub(crate) fn record_end(
         .as_ref()
         .map(|part| prony_store::figures(part, kinds));
     run.measured = prony_store::figures(measured, kinds);
-    run.rates = rates(job.workload, run, server_tpm);
-    run.shares = job.loaded.program.shares().iter().map(share).collect();
+    run.rates = industry_metrics(job.workload, run, server_tpm);
+    run.shares = job
+        .ready_workload
+        .program
+        .shares()
+        .iter()
+        .map(stored_share)
+        .collect();
     run.machine_mut().health = prony_store::client_health(measured);
-    run.timing = prony_store::timing(&measured.timestamps, split(run, drive, driven));
+    run.timing = prony_store::timing(&measured.timestamps, split_source(run, drive, driven));
     let start_ns = driven.start.schedule.start_ns;
     run.events = driven
         .events
         .iter()
-        .map(|run_event| event(run_event, start_ns))
+        .map(|event| stored_event(event, start_ns))
         .collect();
     run.ended_because = reason_for_early_end(run, drive, driven, job.interrupt.cause());
     run.state = match run.ended_because {
@@ -192,25 +209,29 @@ pub(crate) fn record_end(
 }
 
 /// The workload's industry metrics, such as NOPM, that are known.
-fn rates(workload: &dyn Workload, run: &Run, server_tpm: Option<f64>) -> Vec<IndustryMetric> {
-    let rate = |metric: &RateMetric| {
+fn industry_metrics(
+    workload: &dyn Workload,
+    run: &Run,
+    server_tpm: Option<f64>,
+) -> Vec<IndustryMetric> {
+    let industry_metric = |metric: &RateMetric| {
         let mut kinds = run.measured.kinds.iter();
         let value = match metric.source {
-            MetricSource::Kind(kind) => {
+            MetricSource::TransactionKind(kind) => {
                 kinds
                     .find(|figures| figures.kind.as_deref() == Some(kind))?
                     .tps
                     * 60.0
             }
-            MetricSource::Server => server_tpm?,
+            MetricSource::ServerCounters => server_tpm?,
         };
         let per_scale = value / f64::from(run.workload.scale.max(1));
         let exceeded = metric.ceiling_per_scale.filter(|ceiling| {
-            let (name, value) = ceiling.unless;
+            let (name, value) = ceiling.enforcing_setting;
             per_scale > ceiling.value && run.workload.setting(name) != Some(value)
         });
-        let note =
-            exceeded.map(|ceiling| format!("{}: above {} for each", ceiling.above, ceiling.value));
+        let note = exceeded
+            .map(|ceiling| format!("{}: above {} for each", ceiling.label_above, ceiling.value));
         Some(IndustryMetric {
             name: metric.name.into(),
             title: metric.title.to_owned(),
@@ -219,10 +240,14 @@ fn rates(workload: &dyn Workload, run: &Run, server_tpm: Option<f64>) -> Vec<Ind
             note,
         })
     };
-    workload.rates().iter().filter_map(rate).collect()
+    workload
+        .rate_metrics()
+        .iter()
+        .filter_map(industry_metric)
+        .collect()
 }
 
-fn limit(limit: &P90Limit) -> prony_store::ResponseTimeLimit {
+fn stored_limit(limit: &P90Limit) -> prony_store::ResponseTimeLimit {
     prony_store::ResponseTimeLimit {
         kind: limit.kind.to_owned(),
         p90_s: limit.p90_s,
@@ -230,7 +255,7 @@ fn limit(limit: &P90Limit) -> prony_store::ResponseTimeLimit {
     }
 }
 
-fn share(share: &ActionShare) -> prony_store::ObservedShare {
+fn stored_share(share: &ActionShare) -> prony_store::ObservedShare {
     prony_store::ObservedShare {
         name: share.name.to_owned(),
         of: share.base.to_owned(),
@@ -242,23 +267,24 @@ fn share(share: &ActionShare) -> prony_store::ObservedShare {
     }
 }
 
-/// The source of the time stamps that split the service time.
-fn split(run: &Run, drive: &DrivePlan, driven: &DriveResult) -> SplitSource {
-    let is_stamped = driven.collected.measured.timestamps.usable > 0;
+/// The source of the timestamps that split the service time.
+fn split_source(run: &Run, drive: &DrivePlan, driven: &DriveResult) -> SplitSource {
+    let has_timestamps = driven.collected.measured.timestamps.usable > 0;
     match run.drive.network {
-        Some(Network::Tcp) | None if is_stamped => SplitSource::KernelStamps,
-        Some(_) if is_stamped => SplitSource::SampledStamps {
+        Some(Network::Tcp) | None if has_timestamps => SplitSource::KernelTimestamps,
+        Some(_) if has_timestamps => SplitSource::SampledTimestamps {
             clients: drive.tcp_sample,
             of_clients: drive.clients,
         },
         Some(Network::Unix) => SplitSource::unavailable(
-            "unix sockets have no receive stamps; --tcp-sample N connects N clients over TCP to estimate it",
+            "unix sockets have no receive timestamps; --tcp-sample N connects N clients over TCP to estimate \
+             it",
         ),
-        _ => SplitSource::unavailable("the kernel returned no receive stamps"),
+        _ => SplitSource::unavailable("the kernel returned no receive timestamps"),
     }
 }
 
-fn event(event: &RunEvent, start_ns: u64) -> Event {
+fn stored_event(event: &RunEvent, start_ns: u64) -> Event {
     let since = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
     Event {
         at_s: since(event.from_ns),
@@ -274,7 +300,7 @@ fn event(event: &RunEvent, start_ns: u64) -> Event {
 }
 
 /// Why a run by number of transactions is incomplete; `None` if no client failed.
-fn failed_clients(run: &Run) -> Option<String> {
+fn failed_clients_text(run: &Run) -> Option<String> {
     let failures = run
         .events
         .iter()
@@ -299,8 +325,8 @@ fn reason_for_early_end(
         return Some(failure.clone());
     }
     if driven.interrupted {
-        let no_cause = "ended at the first client that could not continue";
-        return Some(cause.unwrap_or(no_cause).to_owned());
+        let failed_client = "ended at the first client that could not continue";
+        return Some(cause.unwrap_or(failed_client).to_owned());
     }
     match drive.stop {
         // Half a second of tolerance: the window consists of whole intervals.
@@ -308,7 +334,9 @@ fn reason_for_early_end(
             Some("no client could continue".to_owned())
         }
         // The clients that did not fail finished all their transactions.
-        Stop::Transactions(_) | Stop::Starts(_) | Stop::Shared { .. } => failed_clients(run),
+        Stop::Transactions(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => {
+            failed_clients_text(run)
+        }
         _ => None,
     }
 }

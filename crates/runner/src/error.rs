@@ -14,14 +14,14 @@ pub enum Error {
     /// The URL of the node_exporter is invalid.
     ExporterUrl {
         /// The problem, as a message.
-        what: String,
+        problem: String,
         /// The flag or the location in the plan that set it.
         origin: String,
     },
     /// The node_exporter does not answer.
     ExporterSilent {
         /// The problem, as a message.
-        what: String,
+        problem: String,
         /// The flag or the location in the plan that set its URL.
         origin: String,
     },
@@ -52,8 +52,8 @@ impl UserError for Error {
             Error::Server(error) => error.parts(),
             Error::NotStored(error) => error.parts(),
             Error::NotStarted(error) => error.parts(),
-            Error::ExporterUrl { what, origin } | Error::ExporterSilent { what, origin } => {
-                ErrorParts::new(what)
+            Error::ExporterUrl { problem, origin } | Error::ExporterSilent { problem, origin } => {
+                ErrorParts::new(problem)
                     .with_hint(format!("see the URL of {origin}, or run without it"))
             }
         }

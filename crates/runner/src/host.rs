@@ -6,7 +6,7 @@ use prony_store::{Build, BuildProfile, Host};
 use std::fs::read_to_string;
 
 /// This build of Prony.
-pub fn build() -> Build {
+pub fn this_build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         target: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
@@ -24,14 +24,14 @@ pub fn processors() -> usize {
 }
 
 /// This machine.
-pub fn host() -> Host {
+pub fn this_machine() -> Host {
     let kernel = |name: &str| read_trimmed(&format!("/proc/sys/kernel/{name}"));
     Host {
         name: kernel("hostname"),
         kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")),
-        cpu: field("/proc/cpuinfo", "model name"),
+        cpu: proc_field("/proc/cpuinfo", "model name"),
         cpus: processors() as u32,
-        memory_bytes: field("/proc/meminfo", "MemTotal")
+        memory_bytes: proc_field("/proc/meminfo", "MemTotal")
             .trim_end_matches(" kB")
             .parse::<u64>()
             .map_or(0, |kib| kib * 1024),
@@ -43,7 +43,7 @@ fn read_trimmed(path: &str) -> String {
 }
 
 /// The value of the first `name : value` line.
-fn field(path: &str, name: &str) -> String {
+fn proc_field(path: &str, name: &str) -> String {
     let text = read_to_string(path).unwrap_or_default();
     let value = text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

@@ -24,25 +24,25 @@ pub struct RunJob<'a> {
     /// The workload that the program belongs to.
     pub workload: &'a dyn Workload,
     /// The program of the virtual users, and the data that it uses.
-    pub loaded: &'a ReadyWorkload,
+    pub ready_workload: &'a ReadyWorkload,
     /// The server.
     pub server: &'a RunServer,
     /// The server's version and settings.
     pub facts: &'a ServerFacts,
     /// The control connection's engine, address and TLS.
     pub connection: &'a ConnectionInfo,
-    /// The server's state before the load, and how to observe the server; `None`: it is not observed.
+    /// The server's state before the load, and how to observe the server; `None` if it is not observed.
     pub observation: Option<Observation>,
     /// Whether to read the server's own transaction count, if the workload has a metric that needs
     /// it. This uses a connection.
-    pub count_on_server: bool,
+    pub read_server_txn_count: bool,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Whether to store the run.
     pub store_policy: StorePolicy,
     /// The folder of the store; `None`: the default one.
     pub store_folder: Option<&'a Path>,
-    /// Interrupts the run.
+    /// The source of interrupts.
     pub interrupt: &'a dyn Interrupt,
     /// Creates the tap of a worker, which receives each of its samples.
     pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
@@ -53,7 +53,7 @@ pub struct RunJob<'a> {
 /// The purpose of a run, for its document.
 #[derive(Clone, Default)]
 pub struct Purpose {
-    /// The published scenario that it reproduces.
+    /// The published scenario that the run reproduces.
     pub scenario: Option<Scenario>,
     /// The share of the data that should be cached.
     pub cached: Option<CachedShare>,
@@ -69,7 +69,7 @@ pub struct RunServer {
     pub tcp_target: Option<Target>,
     /// The server as the caller named it, for the document, without a password.
     pub display_name: String,
-    /// The throw-away server, if it is one. It ends with this value.
+    /// The throw-away server, if the run has one; dropping it ends the server.
     pub embedded: Option<EmbeddedPostgres>,
 }
 
@@ -84,7 +84,7 @@ impl RunServer {
         }
     }
 
-    /// Whether it is a throw-away server.
+    /// Whether this is a throw-away server.
     pub fn is_embedded(&self) -> bool {
         self.embedded.is_some()
     }
@@ -93,17 +93,17 @@ impl RunServer {
 /// Whether to store a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorePolicy {
-    /// Do not store it.
-    No,
-    /// Run even if it cannot be stored.
+    /// Do not store the run.
+    DoNotStore,
+    /// Execute the run even if it cannot be stored.
     IfPossible,
-    /// Do not run if it cannot be stored: the result would be lost.
+    /// Do not start the run if it cannot be stored: the result would be lost.
     Required,
 }
 
 /// A source of interrupts, such as a terminal's signals.
 pub trait Interrupt {
-    /// Set to end the run at once with the results so far.
+    /// The flag that, when set, ends the run at once with the results so far.
     fn flag(&self) -> &AtomicBool;
     /// The cause of the interrupt, for messages; `None` if it was a failed client.
     fn cause(&self) -> Option<&'static str>;

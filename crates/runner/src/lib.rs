@@ -21,7 +21,7 @@ pub use document::ConnectionInfo;
 pub use error::Error;
 pub use job::{Interrupt, Purpose, RunJob, RunServer, StorePolicy};
 pub use observing::{Observation, ServerObserverOptions, WithOrigin};
-pub use prepare::{Prepared, prepare};
+pub use prepare::{RunPreparation, prepare};
 pub use recording::{Recording, RecordingLock};
 pub use run::{FinishedRun, RunObserver, RunSecond, run};
 pub use signals::{Signals, TerminationSignal};

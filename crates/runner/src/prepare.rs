@@ -8,9 +8,9 @@ use prony_server::{Control, ServerFacts};
 use prony_workload::{ReadyWorkload, Workload};
 
 /// The result of [`prepare`].
-pub struct Prepared {
+pub struct RunPreparation {
     /// The program, and the data that it uses.
-    pub loaded: ReadyWorkload,
+    pub ready_workload: ReadyWorkload,
     /// The server's version and settings.
     pub facts: ServerFacts,
     /// The control connection's engine, address and TLS.
@@ -29,11 +29,11 @@ pub fn prepare(
     workload: &dyn Workload,
     plan: &WorkloadPlan,
     options: &ServerObserverOptions,
-) -> Result<Prepared, Error> {
-    let loaded = workload.program(control, plan).map_err(Error::Workload)?;
+) -> Result<RunPreparation, Error> {
+    let ready_workload = workload.program(control, plan).map_err(Error::Workload)?;
     let facts = prony_server::read_server_facts(control).map_err(Error::Server)?;
-    Ok(Prepared {
-        loaded,
+    Ok(RunPreparation {
+        ready_workload,
         connection: ConnectionInfo::of(control),
         observation: observe_before(control, &facts, options)?,
         facts,

@@ -1,6 +1,6 @@
 //! The document and journal of a run in progress, accessible from any thread.
 //!
-//! Must never: end a run because a second could not be stored, or be finished twice.
+//! Must never: end a run because a second could not be stored, or finish the document twice.
 
 use crate::document;
 use crate::observing::ServerObserver;
@@ -46,14 +46,14 @@ impl Recording {
     ) -> (Option<Second>, Result<(), StoreError>) {
         match self.state().as_mut() {
             Some(state) => {
-                let stored = state.record_row(row, schedule);
-                (state.run.series.last().cloned(), stored)
+                let written = state.record_row(row, schedule);
+                (state.run.series.last().cloned(), written)
             }
             None => (None, Ok(())),
         }
     }
 
-    /// Adds the server's observations since the last call, and returns its seconds.
+    /// Adds the server's observations since the last call, and returns the server's seconds.
     pub(crate) fn record_server(
         &self,
         observer: &ServerObserver,
@@ -68,24 +68,25 @@ impl Recording {
     /// Ends the recording and returns the document and its writer.
     pub(crate) fn end(self) -> (Run, Option<RunWriter>) {
         match self.state().take() {
-            Some(state) => (state.run, state.stored.map(|(_, writer)| writer)),
+            Some(state) => (state.run, state.storage.map(|(_, writer)| writer)),
             None => (Run::default(), None),
         }
     }
 
     /// Stores the run so far as a partial run, or discards it if nothing was measured. Any thread of a
     /// process that is about to exit may call it. Nothing is written while the returned lock exists.
-    pub fn cut_off(&self, reason: &str) -> RecordingLock<'_> {
+    pub fn store_partial(&self, reason: &str) -> RecordingLock<'_> {
         let mut state = self.state();
-        if let Some((store, writer)) = state.take().and_then(|state| state.stored) {
-            // The figures are in the journal.
+        if let Some((store, writer)) = state.take().and_then(|state| state.storage) {
+            // Load the run from the journal: loading computes its totals, which `state.run` gets only at the
+            // end.
             match store.load(writer.id()) {
                 Ok(run) if run.series.is_empty() => writer.discard(),
                 Ok(mut run) => {
                     run.state = RunState::Partial;
                     run.ended_because = Some(reason.to_owned());
                     prony_judge::judge_run(&mut run);
-                    // If this fails, the journal remains, with the same figures.
+                    // If writing fails, the journal remains, with the same figures.
                     let _ = writer.finish(&run);
                 }
                 Err(_) => {}
@@ -97,16 +98,17 @@ impl Recording {
 
 /// The contents of a [`Recording`].
 pub(crate) struct RecordingState {
-    stored: Option<(RunStore, RunWriter)>,
+    /// Where the run is stored, and the writer of its journal; `None` if it is not stored.
+    storage: Option<(RunStore, RunWriter)>,
     run: Run,
     series: SecondSeries,
 }
 
 impl RecordingState {
     /// A recording that extends this document, and the journal if there is one.
-    pub(crate) fn new(stored: Option<(RunStore, RunWriter)>, run: Run) -> RecordingState {
+    pub(crate) fn new(storage: Option<(RunStore, RunWriter)>, run: Run) -> RecordingState {
         RecordingState {
-            stored,
+            storage,
             run,
             series: SecondSeries::default(),
         }
@@ -114,20 +116,20 @@ impl RecordingState {
 
     fn record_start(&mut self, start: &LoadStart) -> Result<(), StoreError> {
         document::record_start(&mut self.run, start);
-        match &mut self.stored {
-            Some((_, writer)) => writer.header(&self.run),
+        match &mut self.storage {
+            Some((_, writer)) => writer.write_header(&self.run),
             None => Ok(()),
         }
     }
 
     fn record_row(&mut self, row: &IntervalRow, schedule: &RunSchedule) -> Result<(), StoreError> {
-        let stored = match &mut self.stored {
-            Some((_, writer)) => writer.second(row, schedule.start_ns),
+        let written = match &mut self.storage {
+            Some((_, writer)) => writer.write_second(row, schedule.start_ns),
             None => Ok(()),
         };
-        let second = self.series.second(row, schedule.start_ns);
+        let second = self.series.next_second(row, schedule.start_ns);
         self.run.series.push(second);
-        stored
+        written
     }
 
     fn record_server(
@@ -135,17 +137,17 @@ impl RecordingState {
         observer: &ServerObserver,
     ) -> (Vec<ServerSecond>, Result<(), StoreError>) {
         let update = observer.receive(self.run.observed.get_or_insert_default());
-        let Some((_, writer)) = &mut self.stored else {
+        let Some((_, writer)) = &mut self.storage else {
             return (update.seconds, Ok(()));
         };
         let mut result = Ok(());
         for second in &update.seconds {
-            // Write all of them, even if one write fails.
-            let written = writer.server_second(second);
+            // Write all seconds, even if one write fails.
+            let written = writer.write_server_second(second);
             result = result.and(written);
         }
         for event in &update.events {
-            let written = writer.server_event(event);
+            let written = writer.write_server_event(event);
             result = result.and(written);
         }
         (update.seconds, result)

@@ -26,7 +26,7 @@ pub trait RunObserver {
     /// All connections are up; the load starts.
     fn started(&mut self, _start: &LoadStart) {}
     /// A second is complete.
-    fn second(&mut self, _second: &RunSecond<'_>) {}
+    fn second_ended(&mut self, _second: &RunSecond<'_>) {}
     /// The window of a timed run has ended, but transactions are still in flight; called once.
     fn draining(&mut self) {}
     /// The load has ended; the run is judged and stored next. Returns the server's transactions per minute,
@@ -42,10 +42,10 @@ pub struct RunSecond<'a> {
     pub row: &'a IntervalRow,
     /// Start and phases of the run.
     pub schedule: &'a RunSchedule,
-    /// The row in the form of the document; `None` if the recording was cut off.
+    /// The row in the form of the document; `None` if the recording has ended.
     pub second: Option<&'a Second>,
-    /// Seconds of the server observed since the last call.
-    pub server: &'a [ServerSecond],
+    /// The server's seconds that were observed since the last call.
+    pub server_seconds: &'a [ServerSecond],
 }
 
 /// A finished run.
@@ -54,7 +54,7 @@ pub struct FinishedRun {
     pub run: Run,
     /// The path of the document, or why it could not be stored; `None` if the run was not to be
     /// stored.
-    pub stored: Option<Result<PathBuf, StoreError>>,
+    pub store_result: Option<Result<PathBuf, StoreError>>,
     /// The loop's result.
     pub driven: DriveResult,
 }
@@ -77,13 +77,13 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
             exporter,
         })
     });
-    let stored = begin_to_store(&job, &mut run, observer)?;
-    let recording = Recording::new(RecordingState::new(stored, run.clone()));
+    let storage = open_storage(&job, &mut run, observer)?;
+    let recording = Recording::new(RecordingState::new(storage, run.clone()));
     observer.begun(&run, &recording);
     let mut recorder = RunRecorder {
         observer,
         recording,
-        tpm_target: counts_on_server(&job).then(|| job.server.target.clone()),
+        tpm_target: must_read_txn_count(&job).then(|| job.server.target.clone()),
         tpm_measurement: None,
         observer_input,
         server_observer: None,
@@ -92,7 +92,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     };
     let driven = prony_drive::run(
         &prony_drive::DriveJob {
-            program: &*job.loaded.program,
+            program: &*job.ready_workload.program,
             target: &job.server.target,
             tcp_target: job.server.tcp_target.as_ref(),
             plan: &job.plan.drive,
@@ -114,17 +114,17 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
     }
 }
 
-fn begin_to_store(
+fn open_storage(
     job: &RunJob<'_>,
     run: &mut Run,
     observer: &mut dyn RunObserver,
 ) -> Result<Option<(RunStore, RunWriter)>, Error> {
-    if job.store_policy == StorePolicy::No {
+    if job.store_policy == StorePolicy::DoNotStore {
         return Ok(None);
     }
     let begin = |store: RunStore| store.begin(run).map(|writer| (store, writer));
     match RunStore::open(job.store_folder).and_then(begin) {
-        Ok(stored) => Ok(Some(stored)),
+        Ok(storage) => Ok(Some(storage)),
         Err(error) if job.store_policy == StorePolicy::Required => Err(Error::NotStored(error)),
         Err(error) => {
             observer.not_stored(&error);
@@ -134,9 +134,9 @@ fn begin_to_store(
 }
 
 /// Whether to read the server's own transaction count.
-fn counts_on_server(job: &RunJob<'_>) -> bool {
-    let counted_by_server = |metric: &RateMetric| metric.source == MetricSource::Server;
-    job.count_on_server && job.workload.rates().iter().any(counted_by_server)
+fn must_read_txn_count(job: &RunJob<'_>) -> bool {
+    let is_counted_by_server = |metric: &RateMetric| metric.source == MetricSource::ServerCounters;
+    job.read_server_txn_count && job.workload.rate_metrics().iter().any(is_counted_by_server)
 }
 
 /// Stores each second, collects observations of the server, and calls the observer.
@@ -151,12 +151,13 @@ struct RunRecorder<'a> {
     server_observer: Option<ServerObserver>,
     /// The throw-away server; if it exits, the run fails.
     embedded: Option<&'a EmbeddedPostgres>,
+    /// Why the run must end, if it must.
     failure: Option<String>,
 }
 
 impl RunRecorder<'_> {
-    fn report_journal(&mut self, stored: Result<(), StoreError>) {
-        if let Err(error) = stored {
+    fn report_journal_failure(&mut self, written: Result<(), StoreError>) {
+        if let Err(error) = written {
             self.observer.journal_failed(&error);
         }
     }
@@ -164,22 +165,22 @@ impl RunRecorder<'_> {
     /// Judges and stores the result.
     fn finish(mut self, job: &RunJob<'_>, driven: DriveResult) -> FinishedRun {
         let observer_tpm = self.observer.ended(&driven);
-        let ended = LoadEnd::of(&driven);
+        let load_end = LoadEnd::of(&driven);
         let tpm_measurement = self.tpm_measurement.take();
         let is_unresponsive = self
             .server_observer
             .as_ref()
             .is_some_and(ServerObserver::is_unresponsive);
         let server_tpm =
-            tpm_measurement.and_then(|measurement| measurement.end(ended, is_unresponsive));
+            tpm_measurement.and_then(|measurement| measurement.end(load_end, is_unresponsive));
         let (mut run, writer) = self.recording.end();
         if let Some(server_observer) = self.server_observer.take() {
-            server_observer.end(ended, run.observed.get_or_insert_default());
+            server_observer.end(load_end, run.observed.get_or_insert_default());
         }
         document::record_end(&mut run, job, &driven, server_tpm.or(observer_tpm));
         prony_judge::judge_run(&mut run);
         FinishedRun {
-            stored: writer.map(|writer| writer.finish(&run)),
+            store_result: writer.map(|writer| writer.finish(&run)),
             run,
             driven,
         }
@@ -188,7 +189,7 @@ impl RunRecorder<'_> {
 
 impl Observer for RunRecorder<'_> {
     fn started(&mut self, start: &LoadStart) {
-        // First: what the observer prints precedes what scripts print.
+        // Call the observer first, so that its output precedes that of scripts.
         self.observer.started(start);
         let tpm_target = self.tpm_target.take();
         self.tpm_measurement =
@@ -196,28 +197,28 @@ impl Observer for RunRecorder<'_> {
         let observer_input = self.observer_input.take();
         self.server_observer =
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
-        let stored = self.recording.record_start(start);
-        self.report_journal(stored);
+        let written = self.recording.record_start(start);
+        self.report_journal_failure(written);
     }
 
-    fn row(&mut self, row: &IntervalRow, schedule: &RunSchedule) {
+    fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule) {
         if self.embedded.is_some_and(EmbeddedPostgres::has_ended) {
             self.embedded = None;
             self.failure = Some("the throw-away server has ended".to_owned());
         }
-        let (second, stored) = self.recording.record_row(row, schedule);
-        self.report_journal(stored);
-        let mut server = Vec::new();
+        let (second, written) = self.recording.record_row(row, schedule);
+        self.report_journal_failure(written);
+        let mut server_seconds = Vec::new();
         if let Some(server_observer) = &self.server_observer {
-            let (seconds, stored) = self.recording.record_server(server_observer);
-            server = seconds;
-            self.report_journal(stored);
+            let (seconds, written) = self.recording.record_server(server_observer);
+            server_seconds = seconds;
+            self.report_journal_failure(written);
         }
-        self.observer.second(&RunSecond {
+        self.observer.second_ended(&RunSecond {
             row,
             schedule,
             second: second.as_ref(),
-            server: &server,
+            server_seconds: &server_seconds,
         });
     }
 
@@ -225,7 +226,7 @@ impl Observer for RunRecorder<'_> {
         self.observer.draining();
     }
 
-    fn failure(&mut self) -> Option<String> {
+    fn reason_to_end(&mut self) -> Option<String> {
         self.failure.take()
     }
 }

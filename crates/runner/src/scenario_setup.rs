@@ -2,17 +2,19 @@
 //!
 //! Must never: decide what a scenario needs, or print.
 
-use prony_judge::thresholds::SAME_START_S;
+use prony_judge::thresholds::SAME_START_MAX_GAP_S;
 use prony_server::Control;
 use prony_server::control::Error;
 use prony_server::observe::{read_server_facts, read_server_state};
 use prony_wire::Engine;
 
-/// Connections besides the clients': the observer's, the transaction count's and a spare one.
+/// Number of connections that a run needs besides its clients': for observing, for the transaction count, and
+/// a spare one.
 pub const SPARE_CONNECTIONS: u64 = 3;
 
-/// Number of connections that this server has left for clients; `None` if it does not report it.
-pub fn client_connections(control: &mut Control) -> Option<u64> {
+/// Number of connections that this server has left for clients; `None` if the server does not report its
+/// limit.
+pub fn free_client_connections(control: &mut Control) -> Option<u64> {
     let sql = match control.engine() {
         Engine::PostgreSql => {
             "SELECT sum(CASE WHEN name = 'max_connections' THEN setting::int ELSE -setting::int END) \
@@ -30,7 +32,7 @@ pub fn client_connections(control: &mut Control) -> Option<u64> {
                 .query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
                 .ok()?;
             let connected = rows.first()?.get(1)?.clone().and_then(number)?;
-            // This connection is included, and is closed before the run.
+            // The count includes this connection, which is closed before the run.
             available -= connected - 1;
         }
     }
@@ -39,7 +41,7 @@ pub fn client_connections(control: &mut Control) -> Option<u64> {
         .map(|available| available.saturating_sub(SPARE_CONNECTIONS).max(1))
 }
 
-/// When the server was started, seconds since 1970 on its clock; `None` if it does not report it.
+/// When the server was started, in seconds since 1970 on the server's clock; `None` if it is not reported.
 pub fn started_unix_s(control: &mut Control) -> Option<f64> {
     let facts = read_server_facts(control).ok()?;
     read_server_state(control, &facts).ok()?.started_unix_s
@@ -50,7 +52,7 @@ pub fn was_restarted(control: &mut Control, before: Option<f64>) -> bool {
     // Only PostgreSQL reports its start time; for the others it is computed from the uptime.
     let tolerance_s = match control.engine() {
         Engine::PostgreSql => 0.0,
-        Engine::MySql | Engine::MariaDb => SAME_START_S,
+        Engine::MySql | Engine::MariaDb => SAME_START_MAX_GAP_S,
     };
     let after = started_unix_s(control);
     before
@@ -85,7 +87,7 @@ pub fn has_vacuum(control: &Control) -> bool {
 ///
 /// # Errors
 /// If the server refuses the statement.
-pub fn vacuum(control: &mut Control, table: &str) -> Result<(), Error> {
+pub fn vacuum_analyze(control: &mut Control, table: &str) -> Result<(), Error> {
     let table = control.engine().quote_identifier(table);
     control
         .execute(&format!("VACUUM ANALYZE {table}"))
@@ -105,7 +107,7 @@ pub enum Prewarm {
 
 impl Prewarm {
     /// The best method that this server has.
-    pub fn of(control: &mut Control) -> Prewarm {
+    pub fn best_for(control: &mut Control) -> Prewarm {
         match control.engine() {
             Engine::MySql | Engine::MariaDb => Prewarm::Checksum,
             Engine::PostgreSql => {
@@ -122,7 +124,7 @@ impl Prewarm {
     ///
     /// # Errors
     /// If the server refuses the statement.
-    pub fn read(self, control: &mut Control, table: &str) -> Result<(), Error> {
+    pub fn read_table(self, control: &mut Control, table: &str) -> Result<(), Error> {
         let engine = control.engine();
         let name = engine.quote_identifier(table);
         let sql = match self {

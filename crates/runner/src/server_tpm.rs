@@ -1,7 +1,7 @@
 //! Measures the server's own transaction rate (TPM) over the measured window.
 //!
-//! It has its own thread and connection. Must never: take part in the load, delay the end of a run, or end
-//! it.
+//! The measurement has its own thread and connection. Must never: take part in the load, delay the end of a
+//! run, or end the run.
 
 use crate::observing::LoadEnd;
 use prony_drive::clock::Clock;
@@ -10,13 +10,13 @@ use prony_server::{Control, Target, TxnCount, read_txn_counts, txns_per_minute};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-/// Length of a series of readings: averaged over this time, the server's lag is constant.
+/// Length of a series of readings. Averaged over this time, the lag of the server's count is constant.
 const SERIES_NS: u64 = 1_000_000_000;
 /// Number of readings in a series.
-const READINGS: u32 = 10;
+const SERIES_READINGS: u32 = 10;
 /// Time between the last reading and the end of the window; it keeps the reading inside the load.
 const END_MARGIN_NS: u64 = 100_000_000;
-/// Shortest window to measure: in a shorter one the lag would dominate.
+/// Shortest window to measure: in a shorter one, the lag of the server's count would dominate.
 const WINDOW_MIN_NS: u64 = 3 * SERIES_NS;
 /// How long a finished run waits for the result.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,7 +24,7 @@ const RESULT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A measurement in progress.
 pub struct ServerTpm {
     /// Dropping it stops the measurement.
-    stop: Sender<()>,
+    stop_sender: Sender<()>,
     result: Receiver<f64>,
 }
 
@@ -36,7 +36,7 @@ impl ServerTpm {
             .window_ns
             .filter(|window_ns| *window_ns >= WINDOW_MIN_NS)?;
         let target = target.clone();
-        let (stop, stop_receiver) = channel();
+        let (stop_sender, stop_receiver) = channel();
         let (sender, result) = channel();
         let body = move || {
             if let Some(per_minute) = measure(&target, &schedule, &stop_receiver) {
@@ -47,13 +47,19 @@ impl ServerTpm {
         let thread = std::thread::Builder::new().name("server-tpm".to_owned());
         // Not joined: a server that no longer answers must not delay the run.
         thread.spawn(body).ok()?;
-        Some(ServerTpm { stop, result })
+        Some(ServerTpm {
+            stop_sender,
+            result,
+        })
     }
 
     /// Transactions per minute; `None` if the counters could not be read or the run ended early.
     /// `is_unresponsive`: the server has not answered for a while, so do not wait for it.
     pub fn end(self, load_end: LoadEnd, is_unresponsive: bool) -> Option<f64> {
-        let ServerTpm { stop, result } = self;
+        let ServerTpm {
+            stop_sender,
+            result,
+        } = self;
         let per_minute = match load_end {
             // The grace period has already passed.
             LoadEnd::CutOff if is_unresponsive => result.try_recv().ok(),
@@ -61,7 +67,7 @@ impl ServerTpm {
             LoadEnd::CutOff | LoadEnd::Complete => result.recv_timeout(RESULT_TIMEOUT).ok(),
             LoadEnd::Early => None,
         };
-        drop(stop);
+        drop(stop_sender);
         per_minute
     }
 }
@@ -74,31 +80,31 @@ fn measure(target: &Target, schedule: &RunSchedule, stop_receiver: &Receiver<()>
         .saturating_sub(SERIES_NS + END_MARGIN_NS);
     // The clients are already connected, so this takes no connection from them.
     let mut control = Control::connect(target).ok()?;
-    let first = series(&mut control, start_ns, stop_receiver)?;
-    let last = series(&mut control, end_ns, stop_receiver)?;
-    txns_per_minute(&first, &last)
+    let first_series = read_series(&mut control, start_ns, stop_receiver)?;
+    let last_series = read_series(&mut control, end_ns, stop_receiver)?;
+    txns_per_minute(&first_series, &last_series)
 }
 
 /// A series of evenly spaced readings that begins at this time of the run's clock.
-fn series(
+fn read_series(
     control: &mut Control,
     from_ns: u64,
     stop_receiver: &Receiver<()>,
 ) -> Option<Vec<TxnCount>> {
     // The transaction of the readings must not begin long before the readings.
-    wait(from_ns, stop_receiver).then_some(())?;
-    let interval_ns = SERIES_NS / u64::from(READINGS);
+    wait_until(from_ns, stop_receiver).then_some(())?;
+    let interval_ns = SERIES_NS / u64::from(SERIES_READINGS);
     let pause = |number: u32| {
-        wait(
+        wait_until(
             from_ns + interval_ns * u64::from(number) + interval_ns / 2,
             stop_receiver,
         )
     };
-    read_txn_counts(control, READINGS, pause).ok()?
+    read_txn_counts(control, SERIES_READINGS, pause).ok()?
 }
 
 /// Waits until a time of the run's clock; `false` if the run ended before.
-fn wait(deadline_ns: u64, stop_receiver: &Receiver<()>) -> bool {
+fn wait_until(deadline_ns: u64, stop_receiver: &Receiver<()>) -> bool {
     let remaining_ns = deadline_ns.saturating_sub(Clock::System.now_ns());
     let received = stop_receiver.recv_timeout(Duration::from_nanos(remaining_ns));
     received == Err(RecvTimeoutError::Timeout)
@@ -112,26 +118,38 @@ mod tests {
     use std::time::Duration;
 
     /// A measurement whose result arrives after this delay.
-    fn delayed(delay: Duration) -> ServerTpm {
-        let (stop, _) = channel();
+    fn measurement_with_delay(delay: Duration) -> ServerTpm {
+        let (stop_sender, _) = channel();
         let (sender, result) = channel();
         std::thread::spawn(move || {
             std::thread::sleep(delay);
             let _ = sender.send(60.0);
         });
-        ServerTpm { stop, result }
+        ServerTpm {
+            stop_sender,
+            result,
+        }
     }
 
     #[test]
     fn a_run_waits_for_its_last_reading_unless_the_server_is_unresponsive() {
         let short_delay = Duration::from_millis(200);
-        assert_eq!(delayed(short_delay).end(LoadEnd::CutOff, false), Some(60.0));
         assert_eq!(
-            delayed(short_delay).end(LoadEnd::Complete, false),
+            measurement_with_delay(short_delay).end(LoadEnd::CutOff, false),
             Some(60.0)
         );
-        assert_eq!(delayed(short_delay).end(LoadEnd::Early, false), None);
+        assert_eq!(
+            measurement_with_delay(short_delay).end(LoadEnd::Complete, false),
+            Some(60.0)
+        );
+        assert_eq!(
+            measurement_with_delay(short_delay).end(LoadEnd::Early, false),
+            None
+        );
         let long_delay = Duration::from_secs(60);
-        assert_eq!(delayed(long_delay).end(LoadEnd::CutOff, true), None);
+        assert_eq!(
+            measurement_with_delay(long_delay).end(LoadEnd::CutOff, true),
+            None
+        );
     }
 }

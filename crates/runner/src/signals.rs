@@ -30,7 +30,7 @@ impl TerminationSignal {
         self as u8
     }
 
-    /// Its name in messages.
+    /// The signal's name in messages.
     pub fn name(self) -> &'static str {
         match self {
             TerminationSignal::HangUp => "SIGHUP (the terminal was closed)",
@@ -50,9 +50,10 @@ impl TerminationSignal {
 }
 
 /// The number of the first signal that requested the end of this process; 0: none.
-static SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
+static FIRST_SIGNAL: LazyLock<Arc<AtomicUsize>> = LazyLock::new(Arc::default);
 /// Ends the waits of control connections after that signal.
-static STOP: LazyLock<StopSignal> = LazyLock::new(|| StopSignal::on(Arc::clone(&SIGNAL)));
+static STOP_SIGNAL: LazyLock<StopSignal> =
+    LazyLock::new(|| StopSignal::watching(Arc::clone(&FIRST_SIGNAL)));
 
 /// The interrupt flag, and the signal that set it.
 #[derive(Clone, Default)]
@@ -62,19 +63,22 @@ pub struct Signals {
 }
 
 /// A [`StopSignal`] that a signal sets, for waits that do not concern a server.
-pub fn stop() -> StopSignal {
-    STOP.clone()
+pub fn stop_signal() -> StopSignal {
+    STOP_SIGNAL.clone()
 }
 
 /// Makes a signal end the waits of control connections to this server.
-pub fn end_waits(target: &mut Target) {
-    target.wait_options.stop = STOP.clone();
-    target.additional_targets.iter_mut().for_each(end_waits);
+pub fn interrupt_waits_of(target: &mut Target) {
+    target.wait_options.stop = STOP_SIGNAL.clone();
+    target
+        .additional_targets
+        .iter_mut()
+        .for_each(interrupt_waits_of);
 }
 
 /// The signal that requested the end of this process, if any.
 pub fn received() -> Option<TerminationSignal> {
-    TerminationSignal::from_number(SIGNAL.load(Ordering::Relaxed))
+    TerminationSignal::from_number(FIRST_SIGNAL.load(Ordering::Relaxed))
 }
 
 impl Interrupt for Signals {
@@ -96,27 +100,32 @@ impl Signals {
         }
         let signals = Signals {
             flag: Arc::default(),
-            signal: Arc::clone(&SIGNAL),
+            signal: Arc::clone(&FIRST_SIGNAL),
         };
-        // This flag is not `flag`, which a script may set too. A closed terminal sends SIGHUP more than once,
-        // and then systemd sends SIGTERM: these are one request.
-        let ends_at_next = Arc::new(AtomicBool::new(false));
+        // Not `flag`, because a script may set that one too. SIGHUP does not set it: a closed terminal sends
+        // SIGHUP more than once, and then systemd sends SIGTERM; together these are one request.
+        let exits_at_next_signal = Arc::new(AtomicBool::new(false));
         for (signal, exit) in [
             (SIGINT, Some(TerminationSignal::Interrupt)),
             (SIGTERM, Some(TerminationSignal::Terminate)),
             (SIGHUP, None),
         ] {
             if is_ignored(signal) {
-                // The parent process requested to ignore it: nohup, or a background job of a shell.
+                // The parent process requested that the signal be ignored: nohup, or a shell's background
+                // job.
                 continue;
             }
-            // The order matters: the first signal finds the flag unset and sets it; the second
-            // finds it set and exits.
+            // The order matters: the first signal finds the flag unset and then sets it; the second signal
+            // finds the flag set, and the process exits.
             let shutdown = exit.map_or(Ok(()), |exit| {
-                let ends_at_next = Arc::clone(&ends_at_next);
-                flag::register_conditional_shutdown(signal, exit as i32, Arc::clone(&ends_at_next))
-                    .and_then(|_| flag::register(signal, ends_at_next))
-                    .map(drop)
+                let exits_at_next_signal = Arc::clone(&exits_at_next_signal);
+                flag::register_conditional_shutdown(
+                    signal,
+                    exit as i32,
+                    Arc::clone(&exits_at_next_signal),
+                )
+                .and_then(|_| flag::register(signal, exits_at_next_signal))
+                .map(drop)
             });
             shutdown
                 .and_then(|()| store_first(signal, Arc::clone(&signals.signal)))
@@ -128,8 +137,8 @@ impl Signals {
         Ok(LISTENING.get_or_init(|| signals).clone())
     }
 
-    /// The state after this signal, for tests.
-    pub fn after(signal: i32) -> Signals {
+    /// The state after this signal has arrived, for tests.
+    pub fn already_received(signal: i32) -> Signals {
         Signals {
             flag: Arc::new(AtomicBool::new(true)),
             signal: Arc::new(AtomicUsize::new(signal as usize)),

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-const SECONDS: u64 = 2;
+const WINDOW_S: u64 = 2;
 
 /// A database with the tables of tpcb.
 fn database(name: &str) -> (Target, Plan) {
@@ -51,7 +51,7 @@ fn plan() -> Plan {
         },
         drive: DrivePlan {
             clients: 2,
-            stop: Stop::After(Duration::from_secs(SECONDS)),
+            stop: Stop::After(Duration::from_secs(WINDOW_S)),
             warmup: Duration::from_secs(1),
             grace: Duration::from_secs(60),
             describe: false,
@@ -63,15 +63,15 @@ fn plan() -> Plan {
     }
 }
 
-/// Records its calls; may end the run or cut off its recording at a given second.
+/// Records its calls; may end the run or store it as a partial run at a given second.
 #[derive(Default)]
 struct RecordingObserver {
     calls: Vec<&'static str>,
     id: String,
     seconds: u64,
-    servers: usize,
-    stop_at: Option<u64>,
-    cut_off_at: Option<u64>,
+    server_seconds: usize,
+    stop_at_second: Option<u64>,
+    store_partial_at_second: Option<u64>,
     recording: Option<Recording>,
     flag: Arc<AtomicBool>,
 }
@@ -108,17 +108,17 @@ impl RunObserver for RecordingObserver {
         self.calls.push("started");
     }
 
-    fn second(&mut self, second: &RunSecond<'_>) {
+    fn second_ended(&mut self, second: &RunSecond<'_>) {
         if self.seconds == 0 {
             self.calls.push("seconds");
         }
         self.seconds += 1;
-        self.servers += second.server.len();
-        if self.cut_off_at == Some(self.seconds) {
+        self.server_seconds += second.server_seconds.len();
+        if self.store_partial_at_second == Some(self.seconds) {
             let recording = self.recording.as_ref().expect("begun");
-            drop(recording.cut_off("cut off by the test"));
+            drop(recording.store_partial("cut off by the test"));
         }
-        if self.stop_at == Some(self.seconds) {
+        if self.stop_at_second == Some(self.seconds) {
             self.flag.store(true, Ordering::Relaxed);
         }
     }
@@ -152,12 +152,12 @@ fn run_in(
             purpose: Purpose::default(),
             plan,
             workload: tpcb(),
-            loaded: &prepared.loaded,
+            ready_workload: &prepared.ready_workload,
             server: &RunServer::existing(target.clone(), "shown".to_owned()),
             facts: &prepared.facts,
             connection: &prepared.connection,
             observation: Some(prepared.observation),
-            count_on_server: true,
+            read_server_txn_count: true,
             seed: 1,
             store_policy,
             store_folder: Some(folder),
@@ -180,7 +180,7 @@ fn committed(run: &Run) -> u64 {
     kinds.map(|kind| kind.committed).sum()
 }
 
-fn stored(folder: &Path, id: &str) -> Run {
+fn load_and_remove(folder: &Path, id: &str) -> Run {
     let store = RunStore::open(Some(folder)).expect("a store");
     let run = store.load(id).expect("is stored");
     std::fs::remove_dir_all(folder).expect("exists");
@@ -194,7 +194,7 @@ fn an_observer_is_called_in_order_and_the_run_is_stored() {
     let required = (StorePolicy::Required, folder.as_path());
     let finished = run_in(&target, &plan, required, &mut observer).expect("runs");
     assert_eq!(observer.calls, ["begun", "started", "seconds", "ended"]);
-    assert!(observer.seconds >= SECONDS, "{}", observer.seconds);
+    assert!(observer.seconds >= WINDOW_S, "{}", observer.seconds);
     let run = finished.run;
     assert_eq!(
         (run.state, run.ended_because.as_deref()),
@@ -204,14 +204,14 @@ fn an_observer_is_called_in_order_and_the_run_is_stored() {
     assert!(committed(&run) > 0);
     let observed = run.observed.as_ref().expect("was observed");
     assert!(observed.before.is_some() && observed.after.is_some());
-    assert!(observer.servers > 0 && observed.series.len() >= observer.servers);
+    assert!(observer.server_seconds > 0 && observed.series.len() >= observer.server_seconds);
     assert!(!run.checks.is_empty(), "a run of 2 s is too short");
     let path = finished
-        .stored
+        .store_result
         .expect("storing was requested")
         .expect("is stored");
     assert!(path.starts_with(&folder));
-    let loaded = stored(&folder, &run.id);
+    let loaded = load_and_remove(&folder, &run.id);
     assert_eq!(committed(&loaded), committed(&run));
     assert_eq!(loaded.series.len() as u64, observer.seconds);
 }
@@ -221,35 +221,35 @@ fn an_interrupted_run_is_partial_and_names_the_cause() {
     let (target, mut plan) = database("life_partial");
     plan.drive.stop = Stop::After(Duration::from_secs(600));
     let mut observer = RecordingObserver {
-        stop_at: Some(2),
+        stop_at_second: Some(2),
         ..RecordingObserver::default()
     };
     let unused_folder = folder("unused");
     let finished = run_in(
         &target,
         &plan,
-        (StorePolicy::No, &unused_folder),
+        (StorePolicy::DoNotStore, &unused_folder),
         &mut observer,
     )
     .expect("runs");
     assert_eq!(finished.run.state, RunState::Partial);
     assert_eq!(finished.run.ended_because.as_deref(), Some("the test"));
-    assert!(finished.driven.interrupted && finished.stored.is_none());
+    assert!(finished.driven.interrupted && finished.store_result.is_none());
     assert!(!unused_folder.exists());
 }
 
 #[test]
-fn a_recording_that_is_cut_off_is_stored_as_a_partial_run() {
+fn a_recording_that_is_stored_early_is_a_partial_run() {
     let (target, plan) = database("life_cut_off");
     let mut observer = RecordingObserver {
-        cut_off_at: Some(2),
+        store_partial_at_second: Some(2),
         ..RecordingObserver::default()
     };
     let folder = folder("cut-off");
     let required = (StorePolicy::Required, folder.as_path());
     let finished = run_in(&target, &plan, required, &mut observer).expect("runs");
-    assert!(finished.stored.is_none(), "it has been stored before");
-    let run = stored(&folder, &observer.id);
+    assert!(finished.store_result.is_none(), "it has been stored before");
+    let run = load_and_remove(&folder, &observer.id);
     assert_eq!(run.state, RunState::Partial);
     assert_eq!(run.ended_because.as_deref(), Some("cut off by the test"));
     assert_eq!(run.series.len(), 2);
@@ -273,6 +273,6 @@ fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
     let optional = (StorePolicy::IfPossible, file.as_path());
     let finished = run_in(&target, &plan, optional, &mut observer).expect("runs");
     assert_eq!(observer.calls[0], "not stored");
-    assert!(finished.stored.is_none() && committed(&finished.run) > 0);
+    assert!(finished.store_result.is_none() && committed(&finished.run) > 0);
     std::fs::remove_file(file).expect("exists");
 }

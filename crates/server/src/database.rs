@@ -28,13 +28,14 @@ pub enum DatabaseError {
     PasswordEncryption(String),
 }
 
-fn refused(action: impl Into<String>) -> impl FnOnce(Error) -> DatabaseError {
+/// For `map_err`: the error for a refused action.
+fn to_refused(action: impl Into<String>) -> impl FnOnce(Error) -> DatabaseError {
     let action = action.into();
     move |source| DatabaseError::Refused { action, source }
 }
 
 fn execute(control: &mut Control, sql: &str) -> Result<(), DatabaseError> {
-    control.execute(sql).map(drop).map_err(refused(sql))
+    control.execute(sql).map(drop).map_err(to_refused(sql))
 }
 
 /// Whether there is a database of this name.
@@ -65,10 +66,10 @@ fn exists(
 ) -> Result<bool, DatabaseError> {
     let name = control.engine().quote_literal(name);
     let sql = format!("select 1 from {catalog} where {column} = {name}");
-    let first = control.query_value(&sql);
-    first
-        .map(|row| row.is_some())
-        .map_err(refused(format!("reading {catalog}")))
+    let found = control.query_value(&sql);
+    found
+        .map(|value| value.is_some())
+        .map_err(to_refused(format!("reading {catalog}")))
 }
 
 /// Names of the user's tables and views in this connection's database, sorted.
@@ -87,7 +88,9 @@ pub fn table_names(control: &mut Control) -> Result<Vec<String>, DatabaseError> 
              order by 1"
         }
     };
-    let rows = control.query(sql).map_err(refused("looking for tables"))?;
+    let rows = control
+        .query(sql)
+        .map_err(to_refused("looking for tables"))?;
     let names = rows.into_iter();
     Ok(names
         .filter_map(|row| row.into_iter().next().flatten())
@@ -124,7 +127,7 @@ pub fn create_or_alter_role(
 ) -> Result<(), DatabaseError> {
     let encryption = control
         .query_value("show password_encryption")
-        .map_err(refused("reading password_encryption"))?;
+        .map_err(to_refused("reading password_encryption"))?;
     let encryption = encryption.unwrap_or_default();
     let Some(password) = stored_password(&encryption, name, password) else {
         return Err(DatabaseError::PasswordEncryption(encryption));
@@ -135,41 +138,47 @@ pub fn create_or_alter_role(
     };
     let role = format!("{verb} user {}", POSTGRES.quote_identifier(name));
     let sql = format!("{role} password {}", POSTGRES.quote_literal(&password));
-    control.execute(&sql).map(drop).map_err(refused(role))
+    control.execute(&sql).map(drop).map_err(to_refused(role))
 }
 
-/// Makes PostgreSQL role `to` a member of `name`, unless it already is.
+/// Makes the PostgreSQL role `member` a member of `role`, unless it already is one.
 ///
 /// # Errors
 /// The server refuses the statement.
-pub fn grant_role(control: &mut Control, name: &str, to: &str) -> Result<(), DatabaseError> {
-    // A user with CREATEROLE who is not a superuser cannot repeat the grant.
+pub fn grant_role(control: &mut Control, role: &str, member: &str) -> Result<(), DatabaseError> {
+    // Grants only if needed: for a user with CREATEROLE who is not a superuser, a repeated grant fails.
     let sql = format!(
         "select 1 from pg_auth_members m join pg_roles r on r.oid = m.roleid \
          join pg_roles u on u.oid = m.member where r.rolname = {} and u.rolname = {}",
-        POSTGRES.quote_literal(name),
-        POSTGRES.quote_literal(to)
+        POSTGRES.quote_literal(role),
+        POSTGRES.quote_literal(member)
     );
-    let granted = control.query_value(&sql);
-    if granted.map_err(refused("reading memberships"))?.is_some() {
+    let membership = control.query_value(&sql);
+    if membership
+        .map_err(to_refused("reading memberships"))?
+        .is_some()
+    {
         return Ok(());
     }
-    let (name, to) = (
-        POSTGRES.quote_identifier(name),
-        POSTGRES.quote_identifier(to),
+    let (role, member) = (
+        POSTGRES.quote_identifier(role),
+        POSTGRES.quote_identifier(member),
     );
-    execute(control, &format!("grant {name} to {to}"))
+    execute(control, &format!("grant {role} to {member}"))
 }
 
 /// Lets a PostgreSQL role create tables in the schema `public` of this connection's database.
 ///
 /// # Errors
 /// The server refuses the statement.
-pub fn grant_schema_public(control: &mut Control, to: &str) -> Result<(), DatabaseError> {
-    let to = POSTGRES.quote_identifier(to);
+pub fn grant_create_on_schema_public(
+    control: &mut Control,
+    role: &str,
+) -> Result<(), DatabaseError> {
+    let role = POSTGRES.quote_identifier(role);
     execute(
         control,
-        &format!("grant create, usage on schema public to {to}"),
+        &format!("grant create, usage on schema public to {role}"),
     )
 }
 

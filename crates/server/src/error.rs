@@ -163,7 +163,7 @@ impl UserError for Error {
 }
 
 impl Error {
-    /// A malformed connection string.
+    /// The error for a malformed connection string.
     pub(crate) fn conninfo(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::Conninfo {
             problem: problem.into(),
@@ -171,7 +171,7 @@ impl Error {
         }
     }
 
-    /// TLS options that contradict each other.
+    /// The error for TLS options that contradict each other.
     pub(crate) fn tls(problem: impl Into<String>, hint: impl Into<String>) -> Self {
         Error::Tls {
             problem: problem.into(),

@@ -21,11 +21,13 @@ pub use error::Error;
 pub use mysql::resolve_mysql;
 pub use observe::{ServerFacts, read_server_facts};
 pub use postgres::{
-    Environment, find_secret_keyword, libpq_message, resolve_over, secret_keywords,
+    Environment, find_secret_keyword, libpq_message, resolve_with_options, secret_keywords,
 };
 pub use target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
     RequireAuth, SessionAttrs, SslMode, Target, TcpOptions, Tls,
 };
-pub use txn_counts::{CounterStart, TxnCount, counter_start, read_txn_counts, txns_per_minute};
+pub use txn_counts::{
+    CounterStart, TxnCount, read_counter_start, read_txn_counts, txns_per_minute,
+};
 pub use url::{redact, resolve};

@@ -35,7 +35,7 @@ pub fn password_ranges(argument: &[u8]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Start of the value of sysbench's `--mysql-password=` or `--pgsql-password=`, in which `-` and
+/// The start of the value of sysbench's `--mysql-password=` or `--pgsql-password=`, in which `-` and
 /// `_` are equivalent.
 fn sysbench_password_value(argument: &[u8]) -> Option<usize> {
     let equals = argument.iter().position(|byte| *byte == b'=')?;
@@ -67,8 +67,8 @@ pub fn redact_message(message: &str, arguments: &[OsString]) -> String {
     let mut text = message.to_owned();
     for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
         for range in password_ranges(argument.as_bytes()) {
-            // Match the character before it too, so that a short password does not hide other
-            // text.
+            // Match the character before the password too: a short password may also occur in other
+            // text, which must stay.
             let (sign, secret) = argument[range.start - 1..range.end].split_at(1);
             text = text.replace(&format!("{sign}{secret}"), &format!("{sign}***"));
             for (cut, _) in secret.char_indices().skip(1) {
@@ -97,8 +97,9 @@ fn authority_password(argument: &[u8]) -> Option<Range<usize>> {
     (!range.is_empty()).then_some(range)
 }
 
-/// The value after a keyword: spaces around `=` as conninfo strings allow them, quotes with their
-/// backslashes, the end at `&`, a space or a closing quote of a surrounding TOML or shell word.
+/// Start and end of the value after a keyword. There may be spaces around the `=`, as in conninfo
+/// strings. The value ends at its closing quote (a backslash escapes), or without quotes at an `&` or a
+/// space.
 fn value_range(argument: &[u8], after_key: usize) -> (usize, usize) {
     let is_blank = |b: &u8| b.is_ascii_whitespace();
     let skip = |from: usize| from + argument[from..].iter().take_while(|b| is_blank(b)).count();

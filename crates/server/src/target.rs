@@ -67,7 +67,7 @@ impl Target {
     /// The kind of session that an endpoint must offer.
     pub fn session_attrs(&self) -> SessionAttrs {
         match &self.protocol {
-            ProtocolOptions::PostgreSql(options) => options.session,
+            ProtocolOptions::PostgreSql(options) => options.session_attrs,
             // MySQL's protocol does not report the kind of session.
             ProtocolOptions::MySql(_) => SessionAttrs::Any,
         }
@@ -75,12 +75,12 @@ impl Target {
 
     /// Sets the program name that the server lists for connections to this target.
     pub fn set_program_name(&mut self, name: &str) {
-        let (list, key) = match &mut self.protocol {
+        let (settings, key) = match &mut self.protocol {
             ProtocolOptions::PostgreSql(options) => (&mut options.parameters, "application_name"),
             ProtocolOptions::MySql(options) => (&mut options.attributes, "program_name"),
         };
-        list.retain(|(known, _)| known != key);
-        list.push((key.to_owned(), name.to_owned()));
+        settings.retain(|(name, _)| name != key);
+        settings.push((key.to_owned(), name.to_owned()));
     }
 
     /// Allows [`crate::Control::load_data`] on connections to this target, if its protocol supports
@@ -133,8 +133,8 @@ impl Endpoint {
             return None;
         };
         let ip = || ServerName::IpAddress(address.ip().into());
-        // A host that is not a DNS name never passes verification; without verification any name
-        // will do.
+        // A host that is not a DNS name never matches a certificate. The address then serves only
+        // connections that do not verify the name.
         Some(ServerName::try_from(self.host.clone()).unwrap_or_else(|_| ip()))
     }
 }
@@ -177,7 +177,7 @@ pub struct Tls {
 /// libpq's `sslmode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SslMode {
-    /// Never TLS.
+    /// Never use TLS.
     Disable,
     /// Try without TLS first, then with TLS if the server requires it.
     Allow,
@@ -220,9 +220,8 @@ impl Default for TcpOptions {
 }
 
 impl TcpOptions {
-    /// These options for a connection that may be silent for minutes while the server works.
-    /// Intervals that the user did not set are short enough that a lost peer is noticed within a
-    /// minute.
+    /// These options for a connection that may be silent for minutes while the server works. Sets
+    /// the intervals that the user did not set, so that a lost peer is noticed within a minute.
     pub fn with_keepalive_probes(self) -> TcpOptions {
         TcpOptions {
             keepalive_idle_s: self.keepalive_idle_s.or(Some(30)),

@@ -36,7 +36,7 @@ const READ_MYSQL: &str = "show global status where variable_name in ('Com_commit
 const CLOCK_MYSQL: &str = "select unix_timestamp(now(6))";
 
 /// Reads the counters `readings` times in one transaction, so that the reader adds only one to the
-/// count. Calls `pause` before each reading and stops if it returns `false`.
+/// count. Before each reading, calls `pause` with its index, and stops if `pause` returns `false`.
 ///
 /// # Errors
 /// The server refuses, or the connection is lost. `Ok(None)`: stopped by `pause`, or the server did
@@ -48,7 +48,7 @@ pub fn read_txn_counts(
 ) -> Result<Option<Vec<TxnCount>>, Error> {
     let engine = control.engine();
     match engine {
-        // In read committed, the transaction does not hold back VACUUM between two readings.
+        // At isolation level read committed, the transaction does not hold back VACUUM between two readings.
         Engine::PostgreSql => {
             control.execute("begin transaction isolation level read committed read only")?;
         }
@@ -91,10 +91,10 @@ fn read_mysql(counters: &[TextRow], clock: &[TextRow]) -> Option<TxnCount> {
     let [first, second] = counters else {
         return None;
     };
-    let now = clock.first()?.first()?.as_deref()?;
+    let clock_text = clock.first()?.first()?.as_deref()?;
     Some(TxnCount {
         transactions: value(first)?.checked_add(value(second)?)?,
-        at_s: now.parse().ok()?,
+        at_s: clock_text.parse().ok()?,
     })
 }
 
@@ -132,7 +132,7 @@ pub enum CounterStart {
 }
 
 impl CounterStart {
-    /// Whether the counters have not started again between two readings.
+    /// Whether the counters were not reset between the two readings of their start.
     pub fn is_same(&self, other: &CounterStart) -> bool {
         match (self, other) {
             (CounterStart::Reset(a), CounterStart::Reset(b)) => a == b,
@@ -142,7 +142,7 @@ impl CounterStart {
     }
 }
 
-const RESET: &str = "select concat_ws(' ', (select stats_reset from pg_stat_bgwriter), \
+const RESET_QUERY: &str = "select concat_ws(' ', (select stats_reset from pg_stat_bgwriter), \
      (select max(stats_reset) from pg_stat_database))";
 
 /// When the counters last started from zero. If the server does not report it, every call returns
@@ -150,26 +150,26 @@ const RESET: &str = "select concat_ws(' ', (select stats_reset from pg_stat_bgwr
 ///
 /// # Errors
 /// The connection is lost.
-pub fn counter_start(control: &mut Control) -> Result<CounterStart, Error> {
-    let since = match control.engine() {
+pub fn read_counter_start(control: &mut Control) -> Result<CounterStart, Error> {
+    let start = match control.engine() {
         Engine::PostgreSql => control
-            .query_value(RESET)
+            .query_value(RESET_QUERY)
             .map(|value| CounterStart::Reset(value.unwrap_or_default())),
-        Engine::MySql | Engine::MariaDb => server_start(control),
+        Engine::MySql | Engine::MariaDb => read_server_start(control),
     };
-    match since {
+    match start {
         Err(error) if !error.is_lost() => Ok(CounterStart::Reset(String::new())),
-        since => since,
+        start => start,
     }
 }
 
-fn server_start(control: &mut Control) -> Result<CounterStart, Error> {
+fn read_server_start(control: &mut Control) -> Result<CounterStart, Error> {
     let uptime = control.query("show global status like 'Uptime'")?;
-    let now = control.query_value("select unix_timestamp()")?;
+    let clock = control.query_value("select unix_timestamp()")?;
     let uptime = uptime.first().and_then(|row| row.get(1)?.as_deref());
     let seconds = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0_i64);
     Ok(CounterStart::Started(
-        seconds(now.as_deref()) - seconds(uptime),
+        seconds(clock.as_deref()) - seconds(uptime),
     ))
 }
 
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     /// Readings of counters that are updated once per second, `phase_s` after each full second.
-    fn lagging(from_s: f64, phase_s: f64, tps: f64) -> Vec<TxnCount> {
+    fn lagging_readings(from_s: f64, phase_s: f64, tps: f64) -> Vec<TxnCount> {
         let times = (0..10).map(|index| from_s + 0.05 + 0.1 * f64::from(index));
         times
             .map(|at_s| TxnCount {
@@ -193,8 +193,8 @@ mod tests {
         for phase in 0..20 {
             let phase_s = f64::from(phase) / 20.0;
             for (from_s, to_s) in [(2.0, 5.0), (2.3, 9.7), (1.0, 61.45)] {
-                let first = lagging(from_s, phase_s, 700.0);
-                let last = lagging(to_s, phase_s, 700.0);
+                let first = lagging_readings(from_s, phase_s, 700.0);
+                let last = lagging_readings(to_s, phase_s, 700.0);
                 let rate = txns_per_minute(&first, &last).expect("a rate");
                 // With ten readings per second the error is at most a tenth of a second's
                 // transactions.
@@ -225,11 +225,11 @@ mod tests {
 
     #[test]
     fn an_unknown_rate_is_none_not_zero() {
-        let series = lagging(1.0, 0.0, 100.0);
+        let series = lagging_readings(1.0, 0.0, 100.0);
         assert_eq!(txns_per_minute(&series, &series), None, "no time passed");
         assert_eq!(txns_per_minute(&[], &series), None);
         assert_eq!(txns_per_minute(&series, &[]), None);
-        let mut reset = lagging(9.0, 0.0, 100.0);
+        let mut reset = lagging_readings(9.0, 0.0, 100.0);
         reset
             .iter_mut()
             .for_each(|reading| reading.transactions -= 900_000_000);
@@ -238,7 +238,7 @@ mod tests {
             None,
             "the counters were reset"
         );
-        let mut unchanged = lagging(9.0, 0.0, 100.0);
+        let mut unchanged = lagging_readings(9.0, 0.0, 100.0);
         unchanged
             .iter_mut()
             .for_each(|reading| reading.transactions = series[9].transactions);

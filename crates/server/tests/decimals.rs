@@ -26,18 +26,18 @@ const NUMBERS: [(i64, u8); 15] = [
 ];
 
 /// The text of a number that may exceed 64 bits.
-fn text(unscaled: i128, scale: u8) -> String {
+fn decimal_text(unscaled: i128, scale: u8) -> String {
     let sign = if unscaled < 0 { "-" } else { "" };
     let width = usize::from(scale) + 1;
     let digits = format!("{:0width$}", unscaled.unsigned_abs());
     match digits.split_at(digits.len() - usize::from(scale)) {
-        (whole, "") => format!("{sign}{whole}"),
-        (whole, fraction) => format!("{sign}{whole}.{fraction}"),
+        (integer, "") => format!("{sign}{integer}"),
+        (integer, fraction) => format!("{sign}{integer}.{fraction}"),
     }
 }
 
 /// The same number without the zeros at the end of its fraction.
-fn without_zeros(number: &Option<String>) -> Option<String> {
+fn without_trailing_zeros(number: &Option<String>) -> Option<String> {
     let number = number.as_ref()?;
     let trimmed = match number.contains('.') {
         true => number.trim_end_matches('0').trim_end_matches('.'),
@@ -47,7 +47,7 @@ fn without_zeros(number: &Option<String>) -> Option<String> {
 }
 
 /// The first row of a statement with one parameter.
-fn row(
+fn query_row(
     connection: &mut BlockingConnection,
     statement: &Statement,
     value: Value<'_>,
@@ -62,47 +62,55 @@ fn row(
 
 /// Reads back each number, and twice its value, which integers and floating-point numbers cannot hold.
 /// Uses a statement that declares the type of its parameter, and one that does not.
-fn round_trip(url: &str, with_type: &str, without_type: &str) {
+fn check_round_trip(url: &str, with_type: &str, without_type: &str) {
     let target = resolve(url, &Environment::without_home("tester")).expect("a valid URL");
     for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
         let mut connection = BlockingConnection::connect(&target, mode).expect("connects");
         let mut set = Statements::new();
-        for (sql, declares) in [(with_type, true), (without_type, false)] {
+        for (sql, declares_type) in [(with_type, true), (without_type, false)] {
             for (unscaled, scale) in NUMBERS {
-                let declared = ParameterType::Decimal {
+                let decimal_type = ParameterType::Decimal {
                     precision: 19 + scale,
                     scale,
                 };
-                let statement = set.add(sql).with_types([declares.then_some(declared)]);
-                let sum = text(2 * i128::from(unscaled), scale);
-                let mut expected = [sum, text(unscaled.into(), scale)].map(Some);
+                let statement = set
+                    .add(sql)
+                    .with_types([declares_type.then_some(decimal_type)]);
+                let sum = decimal_text(2 * i128::from(unscaled), scale);
+                let mut expected = [sum, decimal_text(unscaled.into(), scale)].map(Some);
                 // The declared type of a NULL must be that of the later values.
                 if mode != QueryMode::Simple {
-                    let null = row(&mut connection, &statement, Value::Null);
+                    let null = query_row(&mut connection, &statement, Value::Null);
                     assert_eq!(null, [None, None], "{mode:?}");
                 }
                 let value = Value::Decimal { unscaled, scale };
-                let mut values = row(&mut connection, &statement, value);
+                let mut values = query_row(&mut connection, &statement, value);
                 // MySQL 8.0 and later derive the scale of the sum from the first execution, here of NULL: 30.
-                (values[0], expected[0]) = (without_zeros(&values[0]), without_zeros(&expected[0]));
-                assert_eq!(values, expected, "{mode:?} declares: {declares} on {url}");
+                (values[0], expected[0]) = (
+                    without_trailing_zeros(&values[0]),
+                    without_trailing_zeros(&expected[0]),
+                );
+                assert_eq!(
+                    values, expected,
+                    "{mode:?} declares_type: {declares_type} on {url}"
+                );
             }
         }
     }
 }
 
-fn external(variable: &str) -> Vec<String> {
+fn external_urls(variable: &str) -> Vec<String> {
     let urls = std::env::var(variable).unwrap_or_default();
     urls.split_whitespace().map(str::to_owned).collect()
 }
 
 #[test]
 fn decimals_are_exact_on_postgresql() {
-    let mut urls = external("PRONY_TEST_POSTGRES");
+    let mut urls = external_urls("PRONY_TEST_POSTGRES");
     urls.push(shared_postgres().url_for("postgres"));
     for url in urls {
-        // In simple mode only the literal shows that the value is not an integer.
-        round_trip(
+        // In simple mode, the server knows only from the literal that the value is not an integer.
+        check_round_trip(
             &url,
             "select ($1 + $1)::text, $1::text",
             "select ($1::numeric + $1)::text, $1::text",
@@ -112,10 +120,10 @@ fn decimals_are_exact_on_postgresql() {
 
 #[test]
 fn decimals_are_exact_on_mysql() {
-    let mut urls = external("PRONY_TEST_MYSQL");
+    let mut urls = external_urls("PRONY_TEST_MYSQL");
     urls.push(shared_mariadb().url());
     for url in urls {
         let sql = "select cast($1 + $1 as char), cast($1 as char)";
-        round_trip(&url, sql, sql);
+        check_round_trip(&url, sql, sql);
     }
 }

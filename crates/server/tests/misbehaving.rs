@@ -1,6 +1,6 @@
 //! The control connection against misbehaving servers; each server is a thread that executes a script.
 
-use prony_server::control::{BlockingConnection, Cause, Control, Error};
+use prony_server::control::{BlockingConnection, Control, Error, FailureCause};
 use prony_server::{Environment, Target, resolve};
 use prony_wire::QueryMode;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ const SSL_REQUEST: &[u8] = b"\0\0\0\x08\x04\xd2\x16\x2f";
 const LOGGED_IN: &[u8] =
     b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0015.0\0K\0\0\0\x0c\0\0\0\x07abcdZ\0\0\0\x05I";
 const WRONG_PASSWORD: &[u8] = b"E\0\0\0\x23SFATAL\0C28P01\0Mwrong password\0\0";
-const STARTING: &[u8] = b"E\0\0\0\x1dSFATAL\0C57P03\0Mstarting\0\0";
+const SERVER_STARTING: &[u8] = b"E\0\0\0\x1dSFATAL\0C57P03\0Mstarting\0\0";
 
 /// A step of a scripted server.
 #[derive(Clone)]
@@ -91,7 +91,7 @@ fn connect(options: &str, scripts: Vec<Vec<ScriptStep>>) -> Result<Control, Erro
     result
 }
 
-fn failure(options: &str, scripts: Vec<Vec<ScriptStep>>) -> String {
+fn connect_error(options: &str, scripts: Vec<Vec<ScriptStep>>) -> String {
     match connect(options, scripts) {
         Ok(_) => panic!("connected"),
         Err(error) => error.to_string(),
@@ -119,7 +119,7 @@ fn invalid_replies_to_a_log_in_are_errors() {
         ),
         (b"E\0\0\0\x06S\0", "failed: "),
     ] {
-        let text = failure(no_tls, vec![vec![ReadStartup, send(bytes)]]);
+        let text = connect_error(no_tls, vec![vec![ReadStartup, send(bytes)]]);
         assert!(text.contains(expected), "{text}");
     }
 }
@@ -140,7 +140,7 @@ fn invalid_replies_to_an_ssl_request_are_errors() {
             "server sent an error response during SSL exchange",
         ),
     ] {
-        let text = failure(require_tls, vec![vec![ReadSslRequest, send(bytes)]]);
+        let text = connect_error(require_tls, vec![vec![ReadSslRequest, send(bytes)]]);
         assert!(text.contains(expected), "{text}");
         assert!(
             !text.contains("wrong password"),
@@ -153,7 +153,7 @@ fn invalid_replies_to_an_ssl_request_are_errors() {
         ReadAvailable,
         send(&[b'x'; 100]),
     ];
-    let text = failure(require_tls, vec![script]);
+    let text = connect_error(require_tls, vec![script]);
     assert!(
         text.contains("SSL error") && text.contains("Does the server speak TLS"),
         "{text}"
@@ -186,37 +186,37 @@ fn prefer_falls_back_to_no_tls_in_the_same_cases_as_libpq() {
         ReadStartup,
         send(WRONG_PASSWORD),
     ];
-    let text = failure("sslmode=prefer", vec![script]);
+    let text = connect_error("sslmode=prefer", vec![script]);
     assert_eq!(text.matches("wrong password").count(), 1, "{text}");
 }
 
 #[test]
 fn the_next_host_is_tried_only_if_a_server_is_unreachable() {
     let no_tls = "sslmode=disable";
-    let next = serve(vec![vec![ReadStartup, send(LOGGED_IN), WaitForClose]]);
-    let starting = serve(vec![vec![ReadStartup, send(STARTING)]]);
-    let control = Control::connect(&target(&[starting.port, next.port], no_tls)).unwrap();
-    assert_eq!(control.endpoint().port, next.port);
+    let next_server = serve(vec![vec![ReadStartup, send(LOGGED_IN), WaitForClose]]);
+    let starting = serve(vec![vec![ReadStartup, send(SERVER_STARTING)]]);
+    let control = Control::connect(&target(&[starting.port, next_server.port], no_tls)).unwrap();
+    assert_eq!(control.endpoint().port, next_server.port);
     drop(control);
 
-    let second = TcpListener::bind("127.0.0.1:0").unwrap();
-    second.set_nonblocking(true).unwrap();
+    let second_listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    second_listener.set_nonblocking(true).unwrap();
     let refusing = serve(vec![vec![ReadStartup, send(WRONG_PASSWORD)]]);
-    let ports = [refusing.port, second.local_addr().unwrap().port()];
+    let ports = [refusing.port, second_listener.local_addr().unwrap().port()];
     let error = Control::connect(&target(&ports, no_tls)).err().unwrap();
     assert_eq!(error.sqlstate(), Some("28P01"));
     assert!(
-        second.accept().is_err(),
+        second_listener.accept().is_err(),
         "the wrong password was sent to the next server"
     );
-    for server in [next, starting, refusing] {
+    for server in [next_server, starting, refusing] {
         server.thread.join().unwrap();
     }
 }
 
-/// A login to a server that reports whether it is a standby.
-fn logged_in_to(standby: bool) -> Vec<u8> {
-    let value: &[u8] = if standby { b"on" } else { b"off" };
+/// The reply to a login by a server that reports whether it is a standby.
+fn login_reply(is_standby: bool) -> Vec<u8> {
+    let value: &[u8] = if is_standby { b"on" } else { b"off" };
     let mut bytes = b"R\0\0\0\x08\0\0\0\0".to_vec();
     for (name, value) in [
         (&b"in_hot_standby"[..], value),
@@ -232,7 +232,7 @@ fn logged_in_to(standby: bool) -> Vec<u8> {
 }
 
 /// A result of one row and one column.
-fn one_value(value: &[u8]) -> Vec<u8> {
+fn one_value_reply(value: &[u8]) -> Vec<u8> {
     let mut bytes =
         b"T\0\0\0\x1a\0\x01x\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0".to_vec();
     let length = u32::try_from(value.len()).unwrap();
@@ -258,23 +258,23 @@ fn script_connection_error(ports: &[u16], options: &str) -> String {
 fn a_script_connection_respects_target_session_attrs() {
     let standby = serve(vec![vec![
         ReadStartup,
-        send(&logged_in_to(true)),
+        send(&login_reply(true)),
         WaitForClose,
     ]]);
-    let next = serve(vec![vec![ReadStartup, send(WRONG_PASSWORD)]]);
-    let ports = [standby.port, next.port];
+    let next_server = serve(vec![vec![ReadStartup, send(WRONG_PASSWORD)]]);
+    let ports = [standby.port, next_server.port];
     let text = script_connection_error(&ports, "target_session_attrs=read-write");
     assert!(text.contains("session is read-only"), "{text}");
     assert!(
         text.contains("wrong password"),
         "the next host was not tried: {text}"
     );
-    for server in [standby, next] {
+    for server in [standby, next_server] {
         server.thread.join().unwrap();
     }
     let primary = serve(vec![vec![
         ReadStartup,
-        send(&logged_in_to(false)),
+        send(&login_reply(false)),
         WaitForClose,
     ]]);
     let target = target(
@@ -290,19 +290,19 @@ fn a_script_connection_respects_target_session_attrs() {
 fn a_script_connection_queries_properties_that_the_log_in_does_not_report() {
     let start = [ReadStartup, send(LOGGED_IN), ReadMessage(b'Q')];
     let script = |steps: &[ScriptStep]| [&start[..], steps].concat();
-    for (wanted, answers, expected) in [
+    for (attribute, answers, expected) in [
         ("primary", &["t"][..], "server is in hot standby mode"),
         ("standby", &["f"], "server is not in hot standby mode"),
         ("read-write", &["f", "on"], "session is read-only"),
     ] {
-        let mut steps = vec![send(&one_value(answers[0].as_bytes()))];
+        let mut steps = vec![send(&one_value_reply(answers[0].as_bytes()))];
         for answer in &answers[1..] {
-            steps.extend([ReadMessage(b'Q'), send(&one_value(answer.as_bytes()))]);
+            steps.extend([ReadMessage(b'Q'), send(&one_value_reply(answer.as_bytes()))]);
         }
         steps.push(WaitForClose);
         let server = serve(vec![script(&steps)]);
         let text =
-            script_connection_error(&[server.port], &format!("target_session_attrs={wanted}"));
+            script_connection_error(&[server.port], &format!("target_session_attrs={attribute}"));
         assert!(text.contains(expected), "{text}");
         server.thread.join().unwrap();
     }
@@ -314,7 +314,7 @@ fn a_script_connection_queries_properties_that_the_log_in_does_not_report() {
 }
 
 #[test]
-fn a_silent_server_ends_at_connect_timeout() {
+fn connecting_to_a_silent_server_ends_at_connect_timeout() {
     let server = serve(vec![vec![ReadStartup, WaitForClose]]);
     let error = Control::connect(&target(&[server.port], "sslmode=disable connect_timeout=2"))
         .err()
@@ -323,7 +323,7 @@ fn a_silent_server_ends_at_connect_timeout() {
     let Error::Connect(failures) = error else {
         panic!()
     };
-    assert!(matches!(failures[0].cause, Cause::Timeout));
+    assert!(matches!(failures[0].cause, FailureCause::Timeout));
     server.thread.join().unwrap();
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 const LOGGED_IN: &[u8] =
     b"R\0\0\0\x08\0\0\0\0S\0\0\0\x18server_version\x0015.0\0K\0\0\0\x0c\0\0\0\x07abcdZ\0\0\0\x05I";
-const TOO_MANY: &[u8] = b"E\0\0\0\x1dSFATAL\0C53300\0Mtoo many\0\0";
+const TOO_MANY_CONNECTIONS: &[u8] = b"E\0\0\0\x1dSFATAL\0C53300\0Mtoo many\0\0";
 const DONE: &[u8] = b"C\0\0\0\x0dSELECT 1\0Z\0\0\0\x05I";
 const ONE_COLUMN: &[u8] =
     b"T\0\0\0\x1e\0\x01count\0\0\0\0\0\0\0\0\0\0\x14\0\x08\xff\xff\xff\xff\0\0";
@@ -36,24 +36,24 @@ fn listen_for(options: &str) -> (TcpListener, Target) {
 }
 
 /// Reads the bytes that have arrived, and replies.
-fn answer(stream: &mut TcpStream, bytes: &[u8]) {
+fn receive_and_reply(stream: &mut TcpStream, bytes: &[u8]) {
     let count = stream.read(&mut [0; 4096]).unwrap();
     assert!(count > 0, "the client has disconnected");
     stream.write_all(bytes).unwrap();
 }
 
 /// Lets a client log in, reads its statement, and does not reply.
-fn log_in(listener: &TcpListener) -> TcpStream {
+fn accept_login(listener: &TcpListener) -> TcpStream {
     let (mut stream, _) = listener.accept().unwrap();
-    answer(&mut stream, LOGGED_IN);
-    answer(&mut stream, b"");
+    receive_and_reply(&mut stream, LOGGED_IN);
+    receive_and_reply(&mut stream, b"");
     stream
 }
 
 #[test]
 fn a_server_that_answers_no_connection_counts_as_lost() {
     let (listener, target) = listen_for("connect_timeout=2");
-    let server = thread::spawn(move || (log_in(&listener), listener));
+    let server = thread::spawn(move || (accept_login(&listener), listener));
     let mut control = Control::connect(&target).unwrap();
     let error = control.execute("SELECT 1").unwrap_err();
     assert!(matches!(error, Error::Silent(_)), "{error}");
@@ -71,10 +71,10 @@ fn a_server_that_answers_no_connection_counts_as_lost() {
 fn the_client_waits_for_a_server_that_answers_new_connections() {
     let (listener, target) = listen();
     let server = thread::spawn(move || {
-        let mut busy = log_in(&listener);
-        for reply in [LOGGED_IN, TOO_MANY, b"", LOGGED_IN] {
+        let mut busy = accept_login(&listener);
+        for reply in [LOGGED_IN, TOO_MANY_CONNECTIONS, b"", LOGGED_IN] {
             let (mut probe, _) = listener.accept().unwrap();
-            answer(&mut probe, reply);
+            receive_and_reply(&mut probe, reply);
         }
         busy.write_all(DONE).unwrap();
         (busy, listener)
@@ -87,28 +87,29 @@ fn the_client_waits_for_a_server_that_answers_new_connections() {
 /// A proxy that dropped the other side of the connection leaves the server in this state.
 #[test]
 fn a_server_that_waits_for_its_client_counts_as_lost() {
-    for (end, expected) in [
+    for (second_status, expected) in [
         (&b"waits"[..], "waits for this client"),
         (b"gone", "no longer has this connection"),
     ] {
-        check_counts_as_lost(end, expected);
+        check_counts_as_lost(second_status, expected);
     }
 }
 
-/// The server's first reply does not show whether the session exists; its second reply is `end`.
-fn check_counts_as_lost(end: &'static [u8], expected: &str) {
+/// The reply to the first probe does not show whether the session exists; that to the second is
+/// `second_status`.
+fn check_counts_as_lost(second_status: &'static [u8], expected: &str) {
     let (listener, target) = listen();
     let server = thread::spawn(move || {
-        let busy = log_in(&listener);
-        for status in [&b"perhaps"[..], end] {
+        let busy = accept_login(&listener);
+        for status in [&b"unknown"[..], second_status] {
             let (mut probe, _) = listener.accept().unwrap();
-            answer(&mut probe, LOGGED_IN);
+            receive_and_reply(&mut probe, LOGGED_IN);
             let length = status.len() as u8;
             let mut reply = ONE_COLUMN.to_vec();
             reply.extend_from_slice(&[b'D', 0, 0, 0, length + 10, 0, 1, 0, 0, 0, length]);
             reply.extend_from_slice(status);
             reply.extend_from_slice(DONE);
-            answer(&mut probe, &reply);
+            receive_and_reply(&mut probe, &reply);
         }
         (busy, listener)
     });
@@ -125,7 +126,7 @@ fn check_counts_as_lost(end: &'static [u8], expected: &str) {
 fn the_client_waits_while_the_host_refuses_connections() {
     let (listener, target) = listen();
     let server = thread::spawn(move || {
-        let mut busy = log_in(&listener);
+        let mut busy = accept_login(&listener);
         drop(listener);
         thread::sleep(SECOND);
         busy.write_all(DONE).unwrap();
@@ -140,7 +141,7 @@ fn the_client_waits_while_the_host_refuses_connections() {
 fn a_reply_that_arrives_during_a_failing_probe_is_used() {
     let (listener, target) = listen_for("connect_timeout=2");
     let server = thread::spawn(move || {
-        let mut busy = log_in(&listener);
+        let mut busy = accept_login(&listener);
         let probe = listener.accept().unwrap();
         busy.write_all(DONE).unwrap();
         (busy, probe, listener)
@@ -155,11 +156,11 @@ fn a_reply_that_arrives_during_a_failing_probe_is_used() {
 fn a_probe_has_the_same_limit_as_any_connection() {
     let (listener, target) = listen_for("connect_timeout=60");
     let server = thread::spawn(move || {
-        let mut busy = log_in(&listener);
+        let mut busy = accept_login(&listener);
         let (mut probe, _) = listener.accept().unwrap();
         thread::sleep(11 * SECOND);
-        answer(&mut probe, LOGGED_IN);
-        answer(&mut probe, DONE);
+        receive_and_reply(&mut probe, LOGGED_IN);
+        receive_and_reply(&mut probe, DONE);
         busy.write_all(DONE).unwrap();
         (busy, probe, listener)
     });
@@ -172,7 +173,7 @@ fn a_probe_has_the_same_limit_as_any_connection() {
 #[test]
 fn a_probe_does_not_outlast_the_limit_of_the_wait() {
     let (listener, target) = listen_for("target_session_attrs=read-write connect_timeout=2");
-    let server = thread::spawn(move || (log_in(&listener), listener));
+    let server = thread::spawn(move || (accept_login(&listener), listener));
     let error = Control::connect(&target).err().unwrap().to_string();
     assert!(error.contains("timed out"), "{error}");
     drop(server.join().unwrap());
@@ -208,20 +209,20 @@ fn drop_packets(stream: &TcpStream) {
 fn a_connection_dropped_by_the_network_counts_as_lost() {
     let (listener, mut target) = listen();
     let signal = Arc::new(AtomicUsize::new(0));
-    target.wait_options.stop = StopSignal::on(Arc::clone(&signal));
-    let (ready, is_ready) = mpsc::channel();
+    target.wait_options.stop = StopSignal::watching(Arc::clone(&signal));
+    let (ready_sender, ready_receiver) = mpsc::channel();
     thread::spawn(move || {
         let (mut lost, _) = listener.accept().unwrap();
-        answer(&mut lost, LOGGED_IN);
+        receive_and_reply(&mut lost, LOGGED_IN);
         drop_packets(&lost);
-        ready.send(()).unwrap();
+        ready_sender.send(()).unwrap();
         for mut probe in listener.incoming().flatten() {
-            answer(&mut probe, LOGGED_IN);
+            receive_and_reply(&mut probe, LOGGED_IN);
         }
     });
     let mut control = Control::connect(&target).unwrap();
-    is_ready.recv().unwrap();
-    // Otherwise the test would wait for the kernel's time-out.
+    ready_receiver.recv().unwrap();
+    // If the connection does not count as lost, end the test before the kernel's time-out.
     thread::spawn(move || {
         thread::sleep(60 * SECOND);
         signal.store(15, Ordering::Relaxed);
@@ -231,23 +232,26 @@ fn a_connection_dropped_by_the_network_counts_as_lost() {
     assert!(error.to_string().contains("not acknowledged"), "{error}");
 }
 
-/// It waits for a reply, for the server to read COPY data, or for the end of a login.
+/// The waits for a reply, for the server to read COPY data, and for the end of a login.
 #[test]
 fn a_signal_ends_every_wait() {
-    for copies in [false, true] {
+    for is_copy in [false, true] {
         let (listener, mut target) = listen();
         let signal = Arc::new(AtomicUsize::new(0));
         target.wait_options.io_timeout = None;
-        target.wait_options.stop = StopSignal::on(Arc::clone(&signal));
+        target.wait_options.stop = StopSignal::watching(Arc::clone(&signal));
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            answer(&mut stream, LOGGED_IN);
-            answer(&mut stream, if copies { b"G\0\0\0\x07\0\0\0" } else { b"" });
+            receive_and_reply(&mut stream, LOGGED_IN);
+            receive_and_reply(
+                &mut stream,
+                if is_copy { b"G\0\0\0\x07\0\0\0" } else { b"" },
+            );
             signal.store(15, Ordering::Relaxed);
             (stream, listener)
         });
         let mut control = Control::connect(&target).unwrap();
-        let error = match copies {
+        let error = match is_copy {
             false => control.execute("SELECT 1").unwrap_err(),
             true => {
                 let mut copy = control.copy_in("COPY t FROM STDIN").unwrap();
@@ -279,7 +283,7 @@ fn notices_before_the_end_of_a_log_in_are_bounded() {
         };
         let server = thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            answer(&mut stream, b"R\0\0\0\x08\0\0\0\0");
+            receive_and_reply(&mut stream, b"R\0\0\0\x08\0\0\0\0");
             while stream.write_all(b"N\0\0\0\x14SNOTICE\0Mhello\0\0").is_ok() {
                 thread::sleep(pause);
             }

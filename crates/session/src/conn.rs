@@ -6,7 +6,7 @@ mod user;
 use crate::error::DbError;
 use prony_measure::{Outcome, Sample, ServiceTimeParts, TxnKind};
 use prony_wire::{
-    Block, Effect, Exchange, FeedStatus, ServerError, SessionFlags, Statement, Value,
+    BlockState, Effect, Exchange, FeedStatus, ServerError, SessionFlags, Statement, Value,
 };
 use std::cell::{Cell, Ref, RefCell};
 
@@ -20,7 +20,7 @@ pub enum UserPhase {
     /// The user waits for its next start, according to the pace.
     Start,
     /// The user is ready, and waits for the common start of all users.
-    Gate,
+    CommonStart,
     /// The user sleeps until [`Conn::wake_ns`].
     Sleep,
     /// The user waits for its lost connection: retry until it is open again.
@@ -36,7 +36,7 @@ pub enum UserPhase {
     /// The worker is done: the user can continue.
     Ready,
     /// The user dropped a request that the worker was carrying out: the connection is unusable.
-    Dead,
+    Unusable,
 }
 
 /// The user's current transaction.
@@ -56,19 +56,19 @@ pub(crate) struct CurrentTransaction {
 #[derive(Debug)]
 pub struct Conn {
     phase: Cell<UserPhase>,
-    up: Cell<bool>,
+    is_up: Cell<bool>,
     wake_ns: Cell<u64>,
     noticed_ns: Cell<u64>,
     scheduled_ns: Cell<u64>,
     effect: Cell<Effect>,
     /// The phase that the worker is carrying out, or carried out last.
-    accepted: Cell<UserPhase>,
+    accepted_phase: Cell<UserPhase>,
     in_transaction: Cell<bool>,
     /// Whether part of the current transaction is committed: a write succeeded while no block was open.
-    committed: Cell<bool>,
+    has_committed: Cell<bool>,
     /// Executions in the current request.
     executions: Cell<u32>,
-    /// Executions pushed and not yet sent.
+    /// Executions pushed with [`Conn::push`] and not yet sent.
     pushed: Cell<u32>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
@@ -81,14 +81,14 @@ impl Conn {
     pub fn new(exchange: Exchange) -> Self {
         Conn {
             phase: Cell::new(UserPhase::Idle),
-            up: Cell::new(false),
+            is_up: Cell::new(false),
             wake_ns: Cell::new(0),
             noticed_ns: Cell::new(0),
             scheduled_ns: Cell::new(0),
             effect: Cell::new(Effect::Reads),
-            accepted: Cell::new(UserPhase::Idle),
+            accepted_phase: Cell::new(UserPhase::Idle),
             in_transaction: Cell::new(false),
-            committed: Cell::new(false),
+            has_committed: Cell::new(false),
             executions: Cell::new(0),
             pushed: Cell::new(0),
             failure: RefCell::new(None),
@@ -114,12 +114,12 @@ impl Conn {
 
     /// Marks the request as being carried out.
     pub fn mark_busy(&self) {
-        self.accepted.set(self.phase.replace(UserPhase::Busy));
+        self.accepted_phase.set(self.phase.replace(UserPhase::Busy));
     }
 
     /// Whether the worker is carrying out this phase for the user.
     pub fn awaits(&self, phase: UserPhase) -> bool {
-        self.phase.get() == UserPhase::Busy && self.accepted.get() == phase
+        self.phase.get() == UserPhase::Busy && self.accepted_phase.get() == phase
     }
 
     /// Whether the user is in a transaction: it started one and has not ended it.
@@ -129,7 +129,7 @@ impl Conn {
 
     /// Sets the earliest time of a request, in nanoseconds of the run's clock: when the user first runs, or
     /// when the next round trip of its request begins.
-    pub fn begin(&self, noticed_ns: u64) {
+    pub fn set_noticed_ns(&self, noticed_ns: u64) {
         self.noticed_ns.set(noticed_ns);
     }
 
@@ -156,7 +156,7 @@ impl Conn {
     /// the replies to several statements, which share one timestamp.
     pub fn may_predate_timestamp(&self) -> bool {
         let exchange = self.exchange.borrow();
-        exchange.shares_round_trip(self.executions.get()) || exchange.has_surplus()
+        exchange.shares_round_trip(self.executions.get()) || exchange.has_surplus_bytes()
     }
 
     /// Lets the user continue: the reply is complete, the time has come, or the connection is up.
@@ -172,7 +172,8 @@ impl Conn {
         self.mark_ready(noticed_ns);
     }
 
-    /// Adds the split of one request's time to its transaction; `None` if there is no usable timestamp.
+    /// Adds the parts of one round trip's time to those of the transaction; `None` if there is no usable
+    /// timestamp.
     pub fn add_parts(&self, parts: Option<ServiceTimeParts>) {
         let mut transaction = self.transaction.get();
         match parts {
@@ -189,19 +190,20 @@ impl Conn {
 
     /// Moves the recorded parts, and whether the reply committed something, to the transaction on another
     /// connection of the same user.
-    pub fn transfer_to(&self, to: &Conn) {
-        if self.accepted.get() == UserPhase::Send && self.is_up() {
+    pub fn transfer_to(&self, target: &Conn) {
+        if self.accepted_phase.get() == UserPhase::Send && self.is_up() {
             let exchange = self.exchange.borrow();
             if exchange.error_summary().is_none() {
-                to.committed
-                    .set(to.committed.get() | self.commits(exchange.block()));
+                target.has_committed.set(
+                    target.has_committed.get() | self.has_request_committed(exchange.block_state()),
+                );
             }
         }
         let mut transaction = self.transaction.get();
         let parts = std::mem::take(&mut transaction.parts);
         let lacks_timestamp = std::mem::take(&mut transaction.lacks_timestamp);
         self.transaction.set(transaction);
-        to.add_parts((!lacks_timestamp).then_some(parts));
+        target.add_parts((!lacks_timestamp).then_some(parts));
     }
 
     /// Marks the connection as newly opened, with the flags that its login determined.
@@ -215,7 +217,7 @@ impl Conn {
         self.exchange.borrow_mut().reset();
         self.pushed.set(0);
         self.failure.replace(None);
-        self.up.set(true);
+        self.is_up.set(true);
     }
 
     /// Whether a request that may commit is in flight, so that the outcome is unknown if no reply arrives.
@@ -226,7 +228,8 @@ impl Conn {
                 Effect::Commits => true,
                 // The text may contain a commit; it is searched only here, where that matters.
                 Effect::Writes => {
-                    self.block() == Block::Idle || self.exchange.borrow().is_commit_text()
+                    self.block_state() == BlockState::Idle
+                        || self.exchange.borrow().is_commit_text()
                 }
             }
     }
@@ -246,12 +249,12 @@ impl Conn {
             error.message.clone_from(&final_error.message);
         }
         self.failure.replace(Some(error));
-        self.up.set(false);
+        self.is_up.set(false);
     }
 
     /// Records that the worker closed the connection at the user's request.
     pub fn mark_closed(&self) {
-        self.up.set(false);
+        self.is_up.set(false);
     }
 
     /// Records that a new connection was refused; `server_error` is the server's error, if it sent one.
@@ -270,6 +273,6 @@ impl Conn {
 
     /// Whether the connection is up.
     pub fn is_up(&self) -> bool {
-        self.up.get()
+        self.is_up.get()
     }
 }

@@ -10,7 +10,7 @@ pub use request::DbReply;
 use crate::conn::{Conn, UserPhase};
 use crate::worker_context::WorkerContext;
 use prony_measure::QueryKind;
-use prony_wire::Block;
+use prony_wire::BlockState;
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -36,10 +36,13 @@ use std::time::Duration;
 pub struct Db {
     conn: Rc<Conn>,
     context: Rc<WorkerContext>,
-    done: u64,
+    /// Number of transactions that count towards the user's limit.
+    done_transactions: u64,
     last_start_ns: Option<u64>,
-    /// Consecutive starts without a request: the limit, and how many remain.
-    consecutive_starts: (u32, u32),
+    /// Maximum number of starts in a row without a request.
+    max_consecutive_starts: u32,
+    /// Number of such starts that remain before other users run.
+    remaining_consecutive_starts: u32,
 }
 
 impl Db {
@@ -48,9 +51,10 @@ impl Db {
         Db {
             conn,
             context,
-            done: 0,
+            done_transactions: 0,
             last_start_ns: None,
-            consecutive_starts: (0, 0),
+            max_consecutive_starts: 0,
+            remaining_consecutive_starts: 0,
         }
     }
 
@@ -67,18 +71,18 @@ impl Db {
 
     /// Whether a transaction block is open on the server.
     pub fn is_in_block(&self) -> bool {
-        self.conn.block() != Block::Idle
+        self.conn.block_state() != BlockState::Idle
     }
 
     /// Counts a query, in the second in which its reply arrived.
     #[inline]
-    pub fn count(&self, query: QueryKind) {
-        self.context.count(query);
+    pub fn count_query(&self, query: QueryKind) {
+        self.context.count_query(query);
     }
 
-    /// Counts an event that is restarted after an ignored error.
-    pub fn count_ignored(&self) {
-        self.context.count_ignored();
+    /// Counts an error of a query that does not end the run, such as one that restarts the event.
+    pub fn count_error(&self) {
+        self.context.count_error();
     }
 
     /// Counts a connection that was reopened because of an ignored error.
@@ -86,7 +90,7 @@ impl Db {
         self.context.count_reconnect();
     }
 
-    /// Sleeps, for think time or keying time. A sleep in a transaction is part of its time.
+    /// Sleeps, for think time or keying time. A sleep in a transaction is part of the transaction's time.
     pub async fn sleep(&mut self, time: Duration) {
         let wake_ns = self
             .conn
@@ -126,7 +130,7 @@ impl Drop for Wait<'_> {
     /// recovery is attempted.
     fn drop(&mut self) {
         if self.conn.phase() != UserPhase::Idle {
-            self.conn.set_phase(UserPhase::Dead);
+            self.conn.set_phase(UserPhase::Unusable);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The error of a failed statement, with the class under which it is counted. It does not end the run: a
-//! failed transaction is a sample.
+//! The error of a failed statement, with the class under which it is counted. An error does not end the run:
+//! a failed transaction is a sample.
 
 use prony_measure::ErrorCode;
 use prony_wire::{Classification, ErrorClass, ErrorSummary, Protocol, ServerError};
@@ -10,13 +10,13 @@ use std::fmt;
 pub struct DbError {
     /// The class under which it is counted.
     pub class: ErrorClass,
-    /// Whether another try of the whole transaction may succeed.
+    /// Whether another attempt at the whole transaction may succeed.
     pub retryable: bool,
     /// SQLSTATE; `08006` for a lost connection, `08P01` for a broken protocol.
     pub code: ErrorCode,
     /// The code under which it is counted: the SQLSTATE, or a substitute for an unspecific one.
     pub counted_as: ErrorCode,
-    /// The server's own error number; 0 if there is none. Its meaning depends on the server's protocol.
+    /// The server's own error number, whose meaning depends on the server's protocol; 0 if there is none.
     pub number: u32,
     /// The message of the server or the operating system.
     pub message: String,

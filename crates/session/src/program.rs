@@ -12,7 +12,7 @@ pub enum UserExit {
     Stopped,
     /// The user has done all its work, such as its number of transactions.
     Finished,
-    /// The user cannot continue; the run goes on without it and reports that.
+    /// The user cannot continue, for this reason; the run reports it and goes on without the user.
     Failed(String),
 }
 
@@ -26,7 +26,7 @@ pub struct UserId {
     pub client: u32,
     /// Number of clients.
     pub clients: u32,
-    /// Number of its worker, from 0.
+    /// Number of the user's worker, from 0.
     pub worker: u32,
     /// Number of workers.
     pub workers: u32,
@@ -34,16 +34,16 @@ pub struct UserId {
     pub seed: u64,
 }
 
-/// The share of transactions or items in which users did something, and its expected value.
+/// The share of transactions or items in which users performed an action, and its expected value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ActionShare {
     /// The action, such as `rolled back`.
     pub name: &'static str,
     /// The transactions or items that are counted in `total`, such as `new orders`.
     pub base: &'static str,
-    /// How many of them did it.
+    /// Number of these transactions or items in which users performed the action.
     pub count: u64,
-    /// Number of these transactions or items.
+    /// Number of all these transactions or items.
     pub total: u64,
     /// The intended share, 0 to 1; `None` if it does not depend on the plan.
     pub expected: Option<f64>,
@@ -58,46 +58,48 @@ pub struct ActionShare {
 pub struct P90Limit {
     /// The name of the kind.
     pub kind: &'static str,
-    /// 90 % of them must end within this time, in seconds.
+    /// 90 % of the kind's transactions must end within this time, in seconds.
     pub p90_s: f64,
-    /// Whether they run in the background: their time is from queueing to completion, and no user waits
-    /// for them.
+    /// Whether these transactions run in the background: their time is from queueing to completion, and no
+    /// user waits for them.
     pub deferred: bool,
 }
 
 /// The program of one workload at one scale, shared by all workers.
 pub trait Program: Send + Sync {
-    /// Names of its kinds of transactions; a sample's `kind` is an index into it.
+    /// Names of the program's kinds of transactions; a sample's `kind` is an index into this list.
     fn kinds(&self) -> &[&'static str];
 
-    /// The statements of its transactions, in order, if they depend on the options; empty if they are the
+    /// The statements of the transactions, in order, if they depend on the options; empty if they are the
     /// workload's usual ones.
     fn statements(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The settings that determine what its figures mean, by name, with every default filled in; results
-    /// show them.
+    /// The settings that determine what the program's figures mean, by name, with every default filled in;
+    /// results show them.
     fn settings(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Shares of what the ended users did, warm-up included, if the workload intends any.
+    /// How often the users that have ended performed certain actions, warm-up included, beside the intended
+    /// shares; empty if the workload intends none.
     fn shares(&self) -> Vec<ActionShare> {
         Vec::new()
     }
 
-    /// The response time limits of its kinds.
+    /// The response time limits of the program's kinds.
     fn limits(&self) -> Vec<P90Limit> {
         Vec::new()
     }
 
-    /// Whether its users do something before the load starts, up to [`Db::gate`], which no figure includes.
+    /// Whether users do work before the load starts, up to [`Db::wait_for_common_start`]; no figure includes
+    /// it.
     fn has_prologue(&self) -> bool {
         false
     }
 
-    /// Whether its users open their connections themselves, with [`Db::renew`]; if so, none is opened for
+    /// Whether users open their connections themselves, with [`Db::renew`]; if so, none is opened for
     /// them.
     fn opens_connections(&self) -> bool {
         false

@@ -1,5 +1,6 @@
 //! The state that a worker shares with its users: they record samples, errors and counts; the worker
-//! decides when to stop. It stays on its thread, and refers to the run's [`StartBudget`], if there is one.
+//! decides when to stop. The state stays on its thread, and refers to the run's [`StartBudget`], if there is
+//! one.
 
 use crate::budget::StartBudget;
 use crate::conn::Conn;
@@ -12,17 +13,17 @@ use std::sync::Arc;
 /// The rules by which a worker's users start transactions.
 #[derive(Clone, Copy, Debug)]
 pub struct StartRules {
-    /// If true, the worker grants starts one by one; otherwise a user starts when it is ready.
-    pub paced: bool,
-    /// Open a new connection for each transaction.
+    /// Whether the worker grants starts one by one, as with a rate; otherwise a user starts when it is ready.
+    pub is_paced: bool,
+    /// Whether each transaction opens a new connection.
     pub connect_per_transaction: bool,
-    /// Transactions of each user before it finishes; 0 means no limit.
-    pub transactions: u64,
-    /// Skip paced starts that are later than this, in nanoseconds.
+    /// Number of transactions after which each user finishes; 0 means no limit.
+    pub max_transactions: u64,
+    /// Paced starts that are later than this, in nanoseconds, are skipped.
     pub latency_limit_ns: Option<u64>,
-    /// With a connection per transaction, include connecting in the transaction's time.
-    pub connect_counts: bool,
-    /// Reopen a lost connection; otherwise its user cannot continue.
+    /// Whether a transaction's time includes connecting, if each transaction opens a connection.
+    pub includes_connect_time: bool,
+    /// Whether lost connections are reopened; otherwise their users cannot continue.
     pub reconnect: bool,
 }
 
@@ -30,11 +31,11 @@ impl Default for StartRules {
     /// A closed loop without a limit.
     fn default() -> Self {
         StartRules {
-            paced: false,
+            is_paced: false,
             connect_per_transaction: false,
-            transactions: 0,
+            max_transactions: 0,
             latency_limit_ns: None,
-            connect_counts: true,
+            includes_connect_time: true,
             reconnect: true,
         }
     }
@@ -42,9 +43,9 @@ impl Default for StartRules {
 
 impl StartRules {
     /// Whether to skip a start that was due at `scheduled_ns`, for a user that was ready at `ready_ns`.
-    pub(crate) fn skips(&self, scheduled_ns: u64, ready_ns: u64) -> bool {
+    pub(crate) fn must_skip(&self, scheduled_ns: u64, ready_ns: u64) -> bool {
         let late_ns = ready_ns.saturating_sub(scheduled_ns);
-        self.paced && self.latency_limit_ns.is_some_and(|limit| late_ns > limit)
+        self.is_paced && self.latency_limit_ns.is_some_and(|limit| late_ns > limit)
     }
 }
 
@@ -55,7 +56,7 @@ pub struct WorkerContext {
     budget: Option<Arc<StartBudget>>,
     count_from_ns: Cell<u64>,
     end_ns: Cell<u64>,
-    stop: Cell<bool>,
+    is_stopped: Cell<bool>,
     samples: RefCell<Vec<Sample>>,
     errors: RefCell<Vec<(TxnKind, DbError)>>,
     queries: Cell<Queries>,
@@ -71,7 +72,7 @@ impl WorkerContext {
             budget: None,
             count_from_ns: Cell::new(0),
             end_ns: Cell::new(u64::MAX),
-            stop: Cell::new(false),
+            is_stopped: Cell::new(false),
             samples: RefCell::default(),
             errors: RefCell::default(),
             queries: Cell::default(),
@@ -85,7 +86,7 @@ impl WorkerContext {
     }
 
     /// Takes a start from the budget. Always succeeds during the warm-up, and without a budget.
-    pub(crate) fn may_start(&self, at_ns: u64) -> bool {
+    pub(crate) fn take_start(&self, at_ns: u64) -> bool {
         match &self.budget {
             Some(budget) if self.is_counted(at_ns) => budget.take(),
             _ => true,
@@ -93,7 +94,7 @@ impl WorkerContext {
     }
 
     /// Whether the budget is used up.
-    pub fn is_spent(&self) -> bool {
+    pub fn is_budget_spent(&self) -> bool {
         self.budget.as_ref().is_some_and(|budget| budget.is_spent())
     }
 
@@ -103,15 +104,15 @@ impl WorkerContext {
     }
 
     /// Sets the times of the load, in nanoseconds of the run's clock: transactions that end from
-    /// `count_from_ns` on count towards a user's limit, and none starts from `end_ns` on.
+    /// `count_from_ns` on count towards a user's limit, and no transaction starts from `end_ns` on.
     pub fn set_window(&self, count_from_ns: u64, end_ns: u64) {
         self.count_from_ns.set(count_from_ns);
         self.end_ns.set(end_ns);
     }
 
     /// Whether it is too late for a transaction to start at this time.
-    pub(crate) fn is_over(&self, at_ns: u64) -> bool {
-        self.stop.get() || at_ns >= self.end_ns.get()
+    pub(crate) fn is_too_late_to_start(&self, at_ns: u64) -> bool {
+        self.is_stopped.get() || at_ns >= self.end_ns.get()
     }
 
     /// Whether a transaction that ends at this time counts towards a user's limit.
@@ -121,7 +122,7 @@ impl WorkerContext {
 
     /// Prevents further starts of transactions.
     pub fn stop(&self) {
-        self.stop.set(true);
+        self.is_stopped.set(true);
     }
 
     /// Stores the record of an additional connection for the user that requested it.
@@ -129,25 +130,27 @@ impl WorkerContext {
         self.added_connection.replace(Some(conn));
     }
 
-    /// Takes that record.
+    /// Takes the record of an additional connection.
     pub(crate) fn take_connection(&self) -> Option<Rc<Conn>> {
         self.added_connection.take()
     }
 
     /// Whether [`WorkerContext::stop`] was called.
     pub fn is_stopped(&self) -> bool {
-        self.stop.get()
+        self.is_stopped.get()
     }
 
-    /// Passes the samples recorded since the last call to `take`, oldest first.
-    pub fn drain_samples(&self, take: impl FnMut(Sample)) {
-        self.samples.borrow_mut().drain(..).for_each(take);
+    /// Passes the samples recorded since the last call to `receive`, oldest first.
+    pub fn drain_samples(&self, receive: impl FnMut(Sample)) {
+        self.samples.borrow_mut().drain(..).for_each(receive);
     }
 
-    /// Passes the errors recorded since the last call to `take`, oldest first.
-    pub fn drain_errors(&self, mut take: impl FnMut(TxnKind, DbError)) {
+    /// Passes the errors recorded since the last call to `receive`, oldest first.
+    pub fn drain_errors(&self, mut receive: impl FnMut(TxnKind, DbError)) {
         let mut errors = self.errors.borrow_mut();
-        errors.drain(..).for_each(|(kind, error)| take(kind, error));
+        errors
+            .drain(..)
+            .for_each(|(kind, error)| receive(kind, error));
     }
 
     /// The queries counted since the last call.
@@ -156,13 +159,13 @@ impl WorkerContext {
     }
 
     #[inline]
-    pub(crate) fn count(&self, query: QueryKind) {
+    pub(crate) fn count_query(&self, query: QueryKind) {
         let mut queries = self.queries.get();
         queries.count(query);
         self.queries.set(queries);
     }
 
-    pub(crate) fn count_ignored(&self) {
+    pub(crate) fn count_error(&self) {
         let mut queries = self.queries.get();
         queries.errors += 1;
         self.queries.set(queries);

@@ -12,18 +12,18 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::Path;
 
-/// Largest file to read, bytes. A day of one-second rows takes about 40 MB.
-const LARGEST_BYTES: u64 = 1 << 30;
+/// Maximum size of a file to read, bytes. A day of one-second rows takes about 40 MB.
+const MAX_DOCUMENT_BYTES: u64 = 1 << 30;
 
 /// Reads a document.
 ///
 /// # Errors
 /// If the file cannot be read, is not a document of Prony, or is from a newer Prony.
 pub fn read_document(path: &Path) -> Result<Run, StoreError> {
-    parse_document(&read_file(path)?).map_err(|error| error.at(path))
+    parse_document(&read_file(path)?).map_err(|error| error.with_path(path))
 }
 
-/// Reads a regular file of at most [`LARGEST_BYTES`].
+/// Reads a regular file of at most [`MAX_DOCUMENT_BYTES`].
 pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
     let meta = fs::metadata(path).map_err(io_error("read", path))?;
     if !meta.is_file() {
@@ -33,13 +33,13 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
     read_open(&file, path)
 }
 
-/// Reads an open file of at most [`LARGEST_BYTES`]; `path` is for the message.
+/// Reads an open file of at most [`MAX_DOCUMENT_BYTES`]; `path` is for the message.
 pub(crate) fn read_open(file: &File, path: &Path) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
-    file.take(LARGEST_BYTES + 1)
+    file.take(MAX_DOCUMENT_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(io_error("read", path))?;
-    if bytes.len() as u64 > LARGEST_BYTES {
+    if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
         return Err(StoreError::not_a_run(path, "it is larger than 1 GiB"));
     }
     Ok(bytes)
@@ -48,16 +48,16 @@ pub(crate) fn read_open(file: &File, path: &Path) -> Result<Vec<u8>, StoreError>
 /// The error for a text that is not a Run document.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    /// It was written by a newer Prony.
+    /// It was written by a newer Prony, with this schema version.
     #[error("it is of version {0}, which this Prony does not read")]
     Newer(String),
-    /// Anything else.
+    /// It is not a Run document, for this reason.
     #[error("{0}")]
     Invalid(String),
 }
 
 impl DocumentError {
-    pub(crate) fn at(self, path: &Path) -> StoreError {
+    pub(crate) fn with_path(self, path: &Path) -> StoreError {
         match self {
             DocumentError::Newer(version) => StoreError::Newer {
                 path: path.to_owned(),
@@ -128,7 +128,7 @@ fn is_current(version: &str) -> bool {
 pub(crate) fn write_document(path: &Path, run: &Run) -> Result<(), StoreError> {
     let bytes = serde_json::to_vec(run).map_err(|e| StoreError::not_a_run(path, e))?;
     // JSON has no NaN: it would be written as null, and the document could not be read again.
-    parse_document(&bytes).map_err(|error| error.at(path))?;
+    parse_document(&bytes).map_err(|error| error.with_path(path))?;
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(StoreError::not_a_run(path, "it has no file name"));
     };
@@ -137,11 +137,12 @@ pub(crate) fn write_document(path: &Path, run: &Run) -> Result<(), StoreError> {
         .and_then(|()| fs::rename(&hidden, path))
         .map_err(io_error("write", path));
     if written.is_err() {
-        // The first error is the one to report.
+        // Report the error of the write, not that of the removal.
         let _ = fs::remove_file(&hidden);
         return written;
     }
-    // The document is complete; only a crash of the machine could still lose its name.
+    // The document is complete. Syncing the folder protects its name from a crash of the machine; an error
+    // here is no reason to report the run as not stored.
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
     Ok(())
 }

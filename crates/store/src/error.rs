@@ -37,7 +37,7 @@ pub enum StoreError {
         /// Its document.
         path: PathBuf,
         /// Whether the journal in the store names the document's path.
-        is_noted: bool,
+        is_path_in_journal: bool,
     },
     /// The finished run is not stored completely anywhere.
     NotStored {
@@ -251,10 +251,13 @@ fn consequence(error: &StoreError) -> (String, Option<&'static str>) {
             (format!("the run continues, {journal}"), None)
         }
         StoreError::StoredElsewhere {
-            id, path, is_noted, ..
+            id,
+            path,
+            is_path_in_journal,
+            ..
         } => {
             let stored = format!("the complete run {id} is stored in {}", path.display());
-            match is_noted {
+            match is_path_in_journal {
                 true => (stored, Some(MOVED_LATER)),
                 false => (
                     format!("{stored}, and the store has no room to record this: keep that file"),
@@ -324,7 +327,7 @@ mod tests {
             source: disk_full(),
             id: "1".to_owned(),
             path: "/tmp/x".into(),
-            is_noted: true,
+            is_path_in_journal: true,
         };
         let moved = "`prony runs` moves it into the store once there is room";
         let stored = "the complete run 1 is stored in /tmp/x";

@@ -10,12 +10,12 @@ use prony_measure::{
     TimestampCounts, Totals, decode_histogram, encode_histogram,
 };
 
-/// The figures of one part. `kinds` are the names of the kinds of transaction.
+/// The figures of one part of a run. `kinds` are the names of the kinds of transaction.
 pub fn figures(totals: &Totals, kinds: &[String]) -> Figures {
     figures_over(totals, kinds, totals.seconds())
 }
 
-/// The figures of one part with this length, in seconds.
+/// Like [`figures`], with the length of the part in seconds: a journal with lost rows covers less time.
 pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> Figures {
     let name = |index: usize| match kinds.get(index) {
         Some(name) => name.clone(),
@@ -51,7 +51,7 @@ fn in_flight(totals: &Totals) -> Option<InFlight> {
 fn errors(totals: &Totals, name: impl Fn(usize) -> String) -> Vec<ErrorCount> {
     let entries = totals.errors.entries().iter();
     let mut errors: Vec<ErrorCount> = entries
-        // An entry with a message may belong to an error that did not end a transaction.
+        // Entries with count 0 only keep the message of an error that ended no transaction: skip them.
         .filter(|entry| entry.count > 0)
         .map(|entry| ErrorCount {
             kind: Some(name(usize::from(entry.kind))),
@@ -87,7 +87,7 @@ fn kind_figures(kind: Option<String>, tally: &Tally<u64>, seconds: f64) -> KindF
         tps: ratio(tally.committed as f64, seconds),
         response: latency(&tally.response),
         service: latency(tally.service()),
-        attempts: tally.attempts().as_ref().map(latency),
+        attempts: tally.attempt_responses().as_ref().map(latency),
         failed_response: (tally.failed_response.samples > 0)
             .then(|| latency(&tally.failed_response)),
         lag: tally.lag.as_ref().map(latency),
@@ -106,7 +106,7 @@ fn split(parts: &PartDistributions<u64>) -> Option<Split> {
     })
 }
 
-/// A distribution with its percentiles and its histogram as text.
+/// Converts a distribution: computes its percentiles and encodes its histogram as text.
 pub fn latency<C: Counter>(times: &Distribution<C>) -> Latency {
     Latency {
         samples: times.samples,
@@ -123,8 +123,8 @@ pub fn latency<C: Counter>(times: &Distribution<C>) -> Latency {
 }
 
 impl Latency {
-    /// The full distribution, for further percentiles. Its sum is computed from the mean and therefore not
-    /// exact to the nanosecond.
+    /// The full distribution, from which any percentile can be computed. Its sum is computed from the mean
+    /// and is therefore not exact to the nanosecond.
     ///
     /// # Errors
     /// If the histogram cannot be read, or its number of samples is not `samples`.
@@ -144,7 +144,7 @@ impl Latency {
     }
 }
 
-/// One second of the run. `load_start_ns` is the start of the load on the run's clock.
+/// The figures of one second of the run. `load_start_ns` is the start of the load on the run's clock.
 pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
     let interval = &row.interval;
     let span = interval.span;
@@ -189,7 +189,7 @@ fn queries(counts: &Queries) -> Option<QueryCounts> {
     })
 }
 
-/// The client's health in one part.
+/// The client's health in one part of a run.
 pub fn client_health(totals: &Totals) -> ClientHealth {
     client_health_over(totals, totals.seconds())
 }
@@ -206,7 +206,7 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
             .and_then(|cpu_s| known_ratio(cpu_s * 1e6, committed as f64)),
         loop_delay_max_ns: health.iteration_max_ns,
         run_queue_s: in_s(health.run_queue_ns),
-        steal_share: totals.process.steal(),
+        steal_share: totals.process.steal_share(),
         memory_peak_bytes: totals.process.memory_peak_bytes,
         batch: batch(health.batch),
     }
@@ -214,23 +214,23 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
 
 fn batch(counts: prony_measure::BatchPolicyCounts) -> Option<BatchScheduling> {
     (counts != prony_measure::BatchPolicyCounts::default()).then_some(BatchScheduling {
-        under: counts.active,
-        left: counts.reverted,
+        active: counts.active,
+        reverted: counts.reverted,
         refused: counts.refused,
     })
 }
 
-/// The quality of the split, from the counts of stamps.
-pub fn timing(stamps: &TimestampCounts, split: SplitSource) -> Timing {
+/// The quality of the split, from the counts of timestamps.
+pub fn timing(counts: &TimestampCounts, split: SplitSource) -> Timing {
     Timing {
         split,
-        stamped: stamps.usable,
-        unstamped: stamps.missing,
-        impossible: stamps.impossible,
-        doubtful: stamps.doubtful,
-        clock_steps: stamps.clock_steps,
-        send_cost_ns: stamps.send_cost_ns(),
-        transmit_stamps: stamps.transmit_timestamps,
+        with_timestamp: counts.usable,
+        without_timestamp: counts.missing,
+        impossible: counts.impossible,
+        doubtful: counts.doubtful,
+        clock_steps: counts.clock_steps,
+        send_cost_ns: counts.send_cost_ns(),
+        transmit_timestamps: counts.transmit_timestamps,
     }
 }
 

@@ -9,12 +9,12 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// Runs contain host names, statements and settings, so they are private.
-const PRIVATE: u32 = 0o600;
+const PRIVATE_MODE: u32 = 0o600;
 
 /// Creates a file that does not exist yet, for appending.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.append(true).create_new(true).mode(PRIVATE);
+    options.append(true).create_new(true).mode(PRIVATE_MODE);
     options.open(path)
 }
 
@@ -28,9 +28,13 @@ pub(crate) fn create_replacing(path: &Path) -> io::Result<File> {
 }
 
 /// Opens a file for appending; creates it if it is missing.
-pub(crate) fn append(path: &Path) -> io::Result<File> {
+pub(crate) fn open_for_appending(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(PRIVATE).open(path)
+    options
+        .append(true)
+        .create(true)
+        .mode(PRIVATE_MODE)
+        .open(path)
 }
 
 /// Restricts a file that an older Prony created as readable by others.
@@ -38,7 +42,7 @@ pub(crate) fn make_private(path: &Path) {
     let Ok(meta) = fs::metadata(path) else { return };
     if meta.mode() & 0o077 != 0 && is_own(&meta) {
         // Fails on file systems without modes; then nothing changes.
-        let _ = fs::set_permissions(path, Permissions::from_mode(PRIVATE));
+        let _ = fs::set_permissions(path, Permissions::from_mode(PRIVATE_MODE));
     }
 }
 

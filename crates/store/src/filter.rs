@@ -31,7 +31,7 @@ impl RunFilter {
         };
         let server = self.server.as_deref().unwrap_or_default().to_lowercase();
         equals(&self.workload, Some(&run.workload))
-            && equals(&self.label, run.about.label.as_deref())
+            && equals(&self.label, run.annotation.label.as_deref())
             && run.server.to_lowercase().contains(&server)
             && self
                 .since_ns
@@ -60,7 +60,7 @@ pub enum RunVerdict {
 impl RunVerdict {
     /// The verdict on a stored run.
     pub fn of(run: &RunSummary) -> RunVerdict {
-        match (run.state, run.worst) {
+        match (run.state, run.worst_severity) {
             (RunState::Running, _) => RunVerdict::Running,
             (RunState::Partial, _) => RunVerdict::Partial,
             (RunState::Complete, Some(Severity::Invalid)) => RunVerdict::Invalid,

@@ -29,8 +29,8 @@ impl SecondGroup {
         load_start_ns: u64,
         position: u64,
     ) -> Option<SecondGroup> {
-        let since_ns = row.interval.span.start_ns.saturating_sub(load_start_ns);
-        (since_ns >= GROUP_AFTER_NS).then(|| SecondGroup {
+        let load_age_ns = row.interval.span.start_ns.saturating_sub(load_start_ns);
+        (load_age_ns >= GROUP_AFTER_NS).then(|| SecondGroup {
             position,
             row: row.clone(),
             others: Vec::new(),
@@ -38,7 +38,7 @@ impl SecondGroup {
         })
     }
 
-    /// Whether the row belongs to it.
+    /// Whether the row may be added: groups do not cross from the warm-up into the window.
     pub(crate) fn accepts(&self, row: &IntervalRow) -> bool {
         row.interval.span.phase == self.row.interval.span.phase
     }
@@ -46,10 +46,10 @@ impl SecondGroup {
     /// Adds the next row.
     pub(crate) fn add(&mut self, row: &IntervalRow) {
         self.count += 1;
-        add(&mut self.row, row);
+        add_row(&mut self.row, row);
     }
 
-    /// Whether its line can be written.
+    /// Whether the group has all its seconds, so that its line can replace theirs.
     pub(crate) fn is_full(&self) -> bool {
         self.count >= SECONDS_PER_GROUP
     }
@@ -57,7 +57,7 @@ impl SecondGroup {
 
 /// Adds a later row. Values that are snapshots at the end of a second, such as connections, are taken from
 /// the later row.
-fn add(sum: &mut IntervalRow, later: &IntervalRow) {
+fn add_row(sum: &mut IntervalRow, later: &IntervalRow) {
     let mut health = sum.interval.health;
     health.add_later(&later.interval.health);
     sum.interval.add(&later.interval);

@@ -44,11 +44,11 @@ pub struct RunSummary {
     /// Engine and version of the server.
     pub server: String,
     /// The highest severity among its checks.
-    pub worst: Option<Severity>,
+    pub worst_severity: Option<Severity>,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
-    pub about: Annotation,
+    pub annotation: Annotation,
 }
 
 impl RunSummary {
@@ -73,9 +73,9 @@ impl RunSummary {
                     format!("{engine} {}", run.server.version)
                 }
             },
-            worst: run.checks.iter().map(|check| check.severity).max(),
+            worst_severity: run.checks.iter().map(|check| check.severity).max(),
             experiment: run.experiment.clone(),
-            about: Annotation::default(),
+            annotation: Annotation::default(),
         }
     }
 
@@ -161,7 +161,7 @@ impl Index {
                         .p99_ns
                         .map(|ns| i64::try_from(ns).unwrap_or(i64::MAX)),
                     summary.server,
-                    summary.worst.map(Severity::name),
+                    summary.worst_severity.map(Severity::name),
                     experiment_json(summary.experiment.as_ref()),
                 ],
             )?;
@@ -195,9 +195,9 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         tps: row.get(7)?,
         p99_ns: p99_ns.and_then(|ns| u64::try_from(ns).ok()),
         server: row.get(9)?,
-        worst: worst.and_then(|worst| Severity::from_name(&worst)),
+        worst_severity: worst.and_then(|worst| Severity::from_name(&worst)),
         experiment: experiment.and_then(|text| serde_json::from_str(&text).ok()),
-        about: Annotation::default(),
+        annotation: Annotation::default(),
     })
 }
 

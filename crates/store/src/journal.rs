@@ -31,7 +31,7 @@ impl PhaseSum {
     }
 
     /// The length of the rows that were read, so that a lost row does not lower the throughput.
-    fn seconds(&self) -> f64 {
+    fn length_s(&self) -> f64 {
         self.length_ns as f64 / 1e9
     }
 }
@@ -40,9 +40,9 @@ impl PhaseSum {
 pub(crate) struct JournalContent {
     pub(crate) run: Run,
     /// Lines that could not be read.
-    pub(crate) broken: u64,
+    pub(crate) broken_lines: u64,
     /// Lines that could not be written before later ones.
-    pub(crate) dropped: u64,
+    pub(crate) dropped_lines: u64,
     /// The location of the remaining lines or of the document.
     pub(crate) diversion: Option<Diversion>,
 }
@@ -60,13 +60,13 @@ pub(crate) fn read_journal(
         return Ok(None);
     };
     let mut lines = bytes[..end].split(|&byte| byte == b'\n');
-    let mut run = header(path, lines.next().unwrap_or_default())?;
+    let mut run = parse_header(path, lines.next().unwrap_or_default())?;
     let (mut warmup, mut measured) = (None, None);
     let (mut series, mut events) = (Vec::<Second>::new(), Vec::new());
     let (mut server, mut server_events) = (Vec::new(), Vec::new());
     let (mut broken, mut dropped, mut diversion) = (0, 0, None);
-    let mut seconds = SecondSeries::default();
-    let mut last: Option<Span> = None;
+    let mut second_series = SecondSeries::default();
+    let mut last_span: Option<Span> = None;
     for line in lines.filter(|line| !line.is_empty()) {
         match serde_json::from_slice(line) {
             Ok(JournalLine::Run(later)) => run = *later,
@@ -77,10 +77,10 @@ pub(crate) fn read_journal(
             Ok(JournalLine::Dropped(lines)) => dropped += lines,
             Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
                 // A kill while ten seconds are merged may leave some of them after their sum.
-                Ok(row) if last.is_some_and(|last| is_within(row.interval.span, last)) => {}
+                Ok(row) if last_span.is_some_and(|last| is_within(row.interval.span, last)) => {}
                 Ok(row) => {
-                    last = Some(row.interval.span);
-                    series.push(seconds.second(&row, 0));
+                    last_span = Some(row.interval.span);
+                    series.push(second_series.next_second(&row, 0));
                     match row.interval.span.phase {
                         RunPhase::Warmup => PhaseSum::add(&mut warmup, &row),
                         _ => PhaseSum::add(&mut measured, &row),
@@ -89,31 +89,31 @@ pub(crate) fn read_journal(
                 Err(_) => broken += 1,
             },
             // A header line of version 1 that is not the first line.
-            Err(_) => match header(path, line) {
+            Err(_) => match parse_header(path, line) {
                 Ok(later) => run = later,
                 Err(_) => broken += 1,
             },
         }
     }
-    let seconds = |part: &Option<PhaseSum>| part.as_ref().map_or(0.0, PhaseSum::seconds);
+    let length_s = |part: &Option<PhaseSum>| part.as_ref().map_or(0.0, PhaseSum::length_s);
     run.window = Window {
-        warmup_s: seconds(&warmup),
-        measured_s: seconds(&measured),
+        warmup_s: length_s(&warmup),
+        measured_s: length_s(&measured),
         ..run.window
     };
     let kinds = &run.workload.kinds;
-    run.warmup = warmup.map(|sum| figures_over(&sum.totals, kinds, sum.seconds()));
+    run.warmup = warmup.map(|sum| figures_over(&sum.totals, kinds, sum.length_s()));
     let sum = measured.unwrap_or_else(|| PhaseSum {
         totals: Totals::new(0, Shape::closed(kinds.len())),
         length_ns: 0,
     });
-    run.measured = figures_over(&sum.totals, kinds, sum.seconds());
-    // The outcomes would be in a row after the last one, so they are unknown.
+    run.measured = figures_over(&sum.totals, kinds, sum.length_s());
+    // The outcomes of transactions in flight are written with a row after the last one, so they are unknown.
     run.measured.in_flight = None;
     if let Some(warmup) = run.warmup.as_mut().filter(|_| run.measured.length_s <= 0.0) {
         warmup.in_flight = None;
     }
-    run.machine_mut().health = client_health_over(&sum.totals, sum.seconds());
+    run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
     run.timing = timing(&sum.totals.timestamps, run.timing.split);
     run.series = series;
     run.events.extend(events);
@@ -126,8 +126,8 @@ pub(crate) fn read_journal(
     run.ended_because = None;
     Ok(Some(JournalContent {
         run,
-        broken,
-        dropped,
+        broken_lines: broken,
+        dropped_lines: dropped,
         diversion,
     }))
 }
@@ -137,12 +137,12 @@ fn is_within(span: Span, outer: Span) -> bool {
 }
 
 /// The run of a header line, parsed like a document, so that a newer version is reported as such.
-fn header(path: &Path, line: &[u8]) -> Result<Run, StoreError> {
+fn parse_header(path: &Path, line: &[u8]) -> Result<Run, StoreError> {
     #[derive(Deserialize)]
     struct HeaderLine {
         run: serde_json::Value,
     }
-    let first: HeaderLine = serde_json::from_slice(line)
+    let header: HeaderLine = serde_json::from_slice(line)
         .map_err(|error| StoreError::not_a_run(path, format!("its first line: {error}")))?;
-    parse_value(first.run).map_err(|error| error.at(path))
+    parse_value(header.run).map_err(|error| error.with_path(path))
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Waits for the lock of a file, which is created if needed. Dropping the file releases the lock.
 pub(crate) fn lock_file(path: &Path) -> io::Result<File> {
-    let file = crate::files::append(path)?;
+    let file = crate::files::open_for_appending(path)?;
     file.lock()?;
     Ok(file)
 }

@@ -181,8 +181,8 @@ pub struct ServerMachine {
     /// Kernel name and release.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
-    /// Kinds of its disks: `NVMe`, `SSD`, `hard disk`, `virtual disk`; several joined by `and`. Which of them holds the data
-    /// is not known.
+    /// Kinds of its disks: `NVMe`, `SSD`, `hard disk`, `virtual disk`; several joined by
+    /// `and`. Which disk holds the data is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<String>,
 }

@@ -8,7 +8,7 @@ use crate::run::{RollingPercentiles, Second};
 use prony_measure::{Distribution, IntervalRow, RunPhase};
 use std::collections::VecDeque;
 
-/// Longest window, seconds.
+/// Maximum length of the period that a percentile covers, seconds.
 const MAX_WINDOW_S: f64 = 60.0;
 /// Number of samples that is sufficient for every percentile of a window.
 const SAMPLES_NEEDED: u64 = 1_000;
@@ -23,13 +23,13 @@ pub struct SecondSeries {
 
 #[derive(Debug)]
 struct RecentSecond {
-    seconds: f64,
+    length_s: f64,
     response: Distribution<u32>,
 }
 
 impl SecondSeries {
-    /// The second of the next row. `load_start_ns` is the start of the load on the run's clock.
-    pub fn second(&mut self, row: &IntervalRow, load_start_ns: u64) -> Second {
+    /// Converts the next row. `load_start_ns` is the start of the load on the run's clock.
+    pub fn next_second(&mut self, row: &IntervalRow, load_start_ns: u64) -> Second {
         let mut second = second(row, load_start_ns);
         let phase = row.interval.span.phase;
         if self.phase.replace(phase) != Some(phase) {
@@ -37,23 +37,23 @@ impl SecondSeries {
         }
         if let Some(all) = row.interval.all() {
             self.recent.push_back(RecentSecond {
-                seconds: second.length_s,
+                length_s: second.length_s,
                 response: all.response,
             });
-            self.remove_old();
+            self.remove_unneeded();
         }
         if second.p99_ns.is_none() {
-            second.rolling = self.window();
+            second.rolling = self.rolling_percentiles();
         }
         second
     }
 
     /// Removes rows that no window can include.
-    fn remove_old(&mut self) {
+    fn remove_unneeded(&mut self) {
         let (mut length_s, mut samples) = (0.0, 0);
         let needed = self.recent.iter().rev().take_while(|second| {
             let is_needed = length_s < MAX_WINDOW_S && samples < SAMPLES_NEEDED;
-            length_s += second.seconds;
+            length_s += second.length_s;
             samples += second.response.samples;
             is_needed
         });
@@ -62,14 +62,14 @@ impl SecondSeries {
     }
 
     /// Percentiles over the latest seconds, as many as are needed for enough samples.
-    fn window(&self) -> Option<RollingPercentiles> {
+    fn rolling_percentiles(&self) -> Option<RollingPercentiles> {
         let mut sum = Distribution::<u32>::default();
-        let mut seconds = 0.0;
+        let mut window_s = 0.0;
         self.recent.iter().rev().find_map(|second| {
             sum.add_same(&second.response);
-            seconds += second.seconds;
+            window_s += second.length_s;
             Some(RollingPercentiles {
-                length_s: seconds,
+                length_s: window_s,
                 p95_ns: sum.quantile_ns(0.95)?,
                 p99_ns: sum.quantile_ns(0.99)?,
             })

@@ -58,6 +58,7 @@ impl RunStore {
         let Some(file) = open_journal(&path)? else {
             return Ok(JournalState::Gone);
         };
+        // The lock is free only if no process writes the journal any more.
         let is_dead = lock::try_lock(&file).map_err(io_error("lock", &path))?;
         let is_removed = file.metadata().map_err(io_error("read", &path))?.nlink() == 0;
         if is_removed {
@@ -180,7 +181,7 @@ fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
     let is_named = diversion.document.is_some() || diversion.journal.is_some();
     let document = diversion.document.clone();
     let document = document.or_else(|| (!is_named).then(|| fallback_path(&id, "json")));
-    if let Some(document) = trusted(document.as_deref(), &id)
+    if let Some(document) = trusted_path(document.as_deref(), &id)
         && let Ok(run) = read_document(document)
         && run.id == id
     {
@@ -192,13 +193,13 @@ fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
     }
     let journal = diversion.journal.clone();
     let journal = journal.or_else(|| (!is_named).then(|| fallback_path(&id, "jsonl")));
-    let diverted = trusted(journal.as_deref(), &id).and_then(|diverted| {
+    let diverted = trusted_path(journal.as_deref(), &id).and_then(|diverted| {
         let content = read_journal(diverted, &read_file(diverted).ok()?).ok()??;
         (content.run.id == id).then(|| (content, diverted.to_owned()))
     });
     let is_missing_part = is_named && diverted.is_none();
     let (content, path) = diverted.unwrap_or((content, path));
-    let mut reason = why_partial(content.broken, content.dropped, &diversion);
+    let mut reason = why_partial(content.broken_lines, content.dropped_lines, &diversion);
     if let (true, Some(missing_path)) = (is_missing_part, diversion.document.or(diversion.journal))
     {
         let missing_path = crate::error::printable(&missing_path.display().to_string());
@@ -217,7 +218,7 @@ fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
 }
 
 /// Returns a path that a journal names if it is a file that Prony created for that run.
-fn trusted<'a>(path: Option<&'a Path>, id: &str) -> Option<&'a Path> {
+fn trusted_path<'a>(path: Option<&'a Path>, id: &str) -> Option<&'a Path> {
     let has_run_name = |path: &&Path| {
         let name = path.file_stem().and_then(|stem| stem.to_str());
         name.is_some_and(|name| name.strip_prefix("prony-") == Some(id))
@@ -231,7 +232,7 @@ pub(crate) fn remove_diverted(diversion: &Diversion, id: &str) {
     let named_files = [diversion.journal.clone(), diversion.document.clone()];
     let default_files = ["jsonl", "json"].map(|extension| fallback_path(id, extension));
     for path in named_files.into_iter().flatten().chain(default_files) {
-        if let Some(path) = trusted(Some(&path), id) {
+        if let Some(path) = trusted_path(Some(&path), id) {
             let _ = fs::remove_file(path);
         }
     }

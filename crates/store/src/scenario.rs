@@ -16,8 +16,9 @@ pub struct Scenario {
     pub title: String,
     /// The document that publishes its figures.
     pub source: String,
-    /// The place in that document.
-    pub place: String,
+    /// The page or section of that document.
+    #[serde(rename = "place")]
+    pub source_location: String,
     /// The published figures.
     pub published: Vec<PublishedFigure>,
     /// How it was run for the publication.
@@ -25,9 +26,10 @@ pub struct Scenario {
     /// The requested share of the published size, above 0 and at most 1.
     #[serde(alias = "shrink")]
     pub size_share: f64,
-    /// Statements of a transaction that a published QPS counts; absent if it counts all.
-    pub statements: Option<u32>,
-    /// Whether it requires cold caches.
+    /// Number of statements per transaction that a published QPS counts; absent if it counts all.
+    #[serde(rename = "statements")]
+    pub qps_statements_per_txn: Option<u32>,
+    /// Whether the scenario requires cold caches.
     pub cold: bool,
     /// Whether the server was restarted to have cold caches.
     pub restarted: bool,
@@ -65,9 +67,9 @@ pub struct OriginalSetup {
     pub version: Option<String>,
     /// A description of the server's machine.
     pub machine: Option<String>,
-    /// Its CPUs.
+    /// Number of CPUs of that machine.
     pub cpus: Option<u32>,
-    /// Its memory, bytes.
+    /// Memory of that machine, bytes.
     pub memory_bytes: Option<u64>,
     /// The data: `4,000 branches`.
     pub data: Option<String>,
@@ -75,7 +77,7 @@ pub struct OriginalSetup {
     pub cached: Option<String>,
     /// The cached share, above 0 and at most 1.
     pub cached_share: Option<f64>,
-    /// Clients.
+    /// Number of clients.
     pub clients: Option<u32>,
     /// The protocol mode.
     #[serde(default, with = "query_mode")]

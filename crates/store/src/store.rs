@@ -76,7 +76,7 @@ impl RunStore {
         let mut listing = Listing::default();
         let journals = self.journals(&mut listing.unreadable)?;
         let mut index = self.open_index()?;
-        let mut runs = self.update(&mut index, &mut listing.unreadable)?;
+        let mut runs = self.update_index(&mut index, &mut listing.unreadable)?;
         for (id, run) in journals {
             runs.retain(|summary| summary.id != id);
             runs.push(RunSummary::new(&id, &run));
@@ -85,7 +85,7 @@ impl RunStore {
         let annotated = self.files(annotation::EXTENSION)?;
         for run in &mut runs {
             if annotated.contains_key(&run.id) {
-                run.about = self.annotation(&run.id);
+                run.annotation = self.annotation(&run.id);
             }
         }
         runs.retain(|run| filter.matches(run));
@@ -227,7 +227,7 @@ impl RunStore {
         stored.rules_version = run.rules_version;
         write_document(document, &stored)?;
         if document == self.document_path(&run.id) {
-            self.index_one(&run.id, &stored);
+            self.add_to_index(&run.id, &stored);
         }
         Ok(())
     }
@@ -241,7 +241,7 @@ impl RunStore {
             true => Index::replace(&self.index_path())?,
             false => Index::in_memory()?,
         };
-        Ok(self.update(&mut index, &mut Vec::new())?.len())
+        Ok(self.update_index(&mut index, &mut Vec::new())?.len())
     }
 
     pub(crate) fn runs_folder(&self) -> PathBuf {
@@ -257,7 +257,7 @@ impl RunStore {
     }
 
     /// Adds one document to the index. Errors are ignored: the next listing repairs the index.
-    pub(crate) fn index_one(&self, id: &str, run: &Run) {
+    pub(crate) fn add_to_index(&self, id: &str, run: &Run) {
         let stamp = fs::metadata(self.document_path(id)).map(|meta| file_stamp(&meta));
         if let (Ok(stamp), Ok(mut index)) = (stamp, self.open_index()) {
             let _ = index.change(&[(RunSummary::new(id, run), stamp)], &[]);
@@ -277,26 +277,28 @@ impl RunStore {
 
     /// Updates the index to match the documents. An index that is broken or cannot be written is
     /// replaced by one in memory.
-    fn update(
+    fn update_index(
         &self,
         index: &mut Index,
         unreadable: &mut Vec<(PathBuf, String)>,
     ) -> Result<Vec<RunSummary>, StoreError> {
-        match self.update_from(index, unreadable) {
+        match self.read_changed_documents(index, unreadable) {
             Err(StoreError::Index(error)) => {
                 *index = match is_corrupt(&error) {
                     true => Index::replace(&self.index_path())?,
                     false => Index::in_memory()?,
                 };
-                self.update_from(index, unreadable)
+                self.read_changed_documents(index, unreadable)
             }
             result => result,
         }
     }
 
+    /// Adds and removes rows of the index.
+    ///
     /// Reads the index before the documents: if another Prony adds a row in between, its document
     /// exists by then, and the row is not mistaken for that of a deleted document.
-    fn update_from(
+    fn read_changed_documents(
         &self,
         index: &mut Index,
         unreadable: &mut Vec<(PathBuf, String)>,

@@ -28,15 +28,15 @@ pub(crate) fn upgrade(mut document: Value) -> Value {
         }]),
     };
     document["machines"] = machines;
-    server(&mut document["server"]);
-    settings(&mut document["workload"]["settings"]);
-    let stop = stop(&document);
-    drive(&mut document["drive"], stop);
-    split(&mut document["timing"]["split"]);
-    original(&mut document["scenario"]);
-    missing(document.pointer_mut("/observed/missing"));
+    upgrade_server(&mut document["server"]);
+    upgrade_settings(&mut document["workload"]["settings"]);
+    let planned_end = planned_end(&document);
+    upgrade_drive(&mut document["drive"], planned_end);
+    upgrade_split(&mut document["timing"]["split"]);
+    upgrade_original(&mut document["scenario"]);
+    upgrade_missing(document.pointer_mut("/observed/missing"));
     for part in ["/warmup", "/measured"] {
-        all_kinds(document.pointer_mut(part));
+        upgrade_total_kind(document.pointer_mut(part));
     }
     document
 }
@@ -51,7 +51,7 @@ const SECTIONS: [&str; 6] = [
     "/plan",
 ];
 
-/// Whether each section that exists is an object, and each entry of the list of what could not be observed.
+/// Whether each section that exists is an object, and so is each entry of the list of missing observations.
 fn has_objects_where_expected(document: &Value) -> bool {
     let is_object_or_null = |value: &Value| value.is_object() || value.is_null();
     let sections = SECTIONS.iter().filter_map(|path| document.pointer(path));
@@ -60,7 +60,7 @@ fn has_objects_where_expected(document: &Value) -> bool {
     sections.chain(missing).all(is_object_or_null)
 }
 
-fn server(server: &mut Value) {
+fn upgrade_server(server: &mut Value) {
     null_unless(&mut server["engine"], |name| !name.is_empty());
     let address = server["address"].as_str().unwrap_or_default();
     server["address"] = match address.split_once(':') {
@@ -70,7 +70,7 @@ fn server(server: &mut Value) {
 }
 
 /// Splits `name value`; a setting without a value gets the one that version 1 assumed in comparisons.
-fn settings(settings: &mut Value) {
+fn upgrade_settings(settings: &mut Value) {
     let Some(list) = settings.as_array_mut() else {
         *settings = json!([]);
         return;
@@ -82,9 +82,9 @@ fn settings(settings: &mut Value) {
     }
 }
 
-fn drive(drive: &mut Value, stop: Value) {
+fn upgrade_drive(drive: &mut Value, planned_end: Value) {
     drive["open_loop"] = (drive["pace"] == "rate").into();
-    drive["stop"] = stop;
+    drive["stop"] = planned_end;
     let is_mode = |name: &str| ["simple", "extended", "prepared"].contains(&name);
     null_unless(&mut drive["protocol"], is_mode);
     null_unless(&mut drive["arrival"], |name| {
@@ -101,9 +101,9 @@ fn drive(drive: &mut Value, stop: Value) {
     .into();
 }
 
-/// The planned end of the run, from its plan. Only for `prony run` it is known that transactions in flight at
-/// the end of a duration were not counted.
-fn stop(document: &Value) -> Value {
+/// The planned end of the run, from its plan; null for a replaced tool with a duration, because version 1 does
+/// not record whether transactions in flight at the end were counted.
+fn planned_end(document: &Value) -> Value {
     let run = &document["plan"]["run"];
     let time = run["duration"].as_str().map(prony_plan::parse_duration);
     match (time, &run["transactions"]) {
@@ -116,7 +116,7 @@ fn stop(document: &Value) -> Value {
     }
 }
 
-fn split(split: &mut Value) {
+fn upgrade_split(split: &mut Value) {
     let text = split.as_str().unwrap_or_default();
     let sampled = || {
         let (clients, of_clients) = text
@@ -136,7 +136,7 @@ fn split(split: &mut Value) {
 }
 
 /// A scenario's share of cached data, which version 1 had only as text.
-fn original(scenario: &mut Value) {
+fn upgrade_original(scenario: &mut Value) {
     let Some(original) = scenario.get_mut("original") else {
         return;
     };
@@ -167,7 +167,7 @@ const FORMER_TOPICS: [(&str, ObservedTopic); 5] = [
     ("the server for a while", ObservedTopic::WhileDisconnected),
 ];
 
-/// The topic of a text in the list of what could not be observed.
+/// The topic of a text in the list of missing observations.
 fn topic(text: &str) -> Option<ObservedTopic> {
     let current = ObservedTopic::KNOWN.iter();
     let current = current.map(|topic| (topic.text(), *topic));
@@ -175,8 +175,9 @@ fn topic(text: &str) -> Option<ObservedTopic> {
     Some(entries.find(|(name, _)| *name == text)?.1)
 }
 
-/// What could not be observed, which version 1 had as text. An unknown text becomes part of the reason.
-fn missing(list: Option<&mut Value>) {
+/// Converts the topics of missing observations, which version 1 had as text. An unknown text becomes part of
+/// the reason.
+fn upgrade_missing(list: Option<&mut Value>) {
     let list = list.and_then(Value::as_array_mut).into_iter().flatten();
     for entry in list.filter(|entry| entry["what"].is_string()) {
         let text = entry["what"].as_str().unwrap_or_default().to_owned();
@@ -191,8 +192,9 @@ fn missing(list: Option<&mut Value>) {
     }
 }
 
-/// All kinds together, and errors of unknown kinds, which version 1 named `all`.
-fn all_kinds(part: Option<&mut Value>) {
+/// Replaces the name `all` by null: version 1 gave it to the total of the kinds, and to errors of unknown
+/// kinds.
+fn upgrade_total_kind(part: Option<&mut Value>) {
     let Some(part) = part else { return };
     if let Some(total) = part.pointer_mut("/kinds/0") {
         all_to_null(total);

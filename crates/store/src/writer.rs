@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 
 /// Number of ids to try before giving up. There are 65,536 for each second and workload, so that even a
 /// second try is rare.
-const MAX_TRIES: u32 = 64;
+const MAX_ID_TRIES: u32 = 64;
 
 /// A run that is being written. Its journal is locked as long as this lives: dropping it without
 /// [`RunWriter::finish`] leaves an interrupted run.
@@ -38,8 +38,8 @@ pub struct RunWriter {
     journal: JournalFile,
     /// Seconds to merge, once the run is longer than an hour.
     group: Option<SecondGroup>,
-    /// Seconds of figures that were passed to the journal.
-    seconds: f64,
+    /// Total length of the rows that were passed to the journal, seconds.
+    written_s: f64,
 }
 
 impl RunWriter {
@@ -52,7 +52,7 @@ impl RunWriter {
             .mode(0o700)
             .create(&folder)
             .map_err(io_error("create the folder", &folder))?;
-        let (id, path, file) = reserve(&folder, &run.started_at, &run.workload.name)?;
+        let (id, path, file) = create_journal(&folder, &run.started_at, &run.workload.name)?;
         run.id.clone_from(&id);
         // The id of an experiment is the id of its first run.
         if let Some(experiment) = run
@@ -67,9 +67,9 @@ impl RunWriter {
             journal: JournalFile::new(&id, path, file),
             id,
             group: None,
-            seconds: 0.0,
+            written_s: 0.0,
         };
-        let first = writer.bytes(&JournalLine::Run(Box::new(run.clone())));
+        let first = writer.serialize(&JournalLine::Run(Box::new(run.clone())));
         match first.and_then(|line| writer.journal.write_header(line)) {
             Ok(()) => Ok(writer),
             Err(error) => {
@@ -84,23 +84,27 @@ impl RunWriter {
         &self.id
     }
 
-    /// Writes the Run without figures again, when more of it is known.
+    /// Writes the Run without figures again, for example when the server's version is known.
     ///
     /// # Errors
     /// The first time that a write of this or another method fails: the error names where the journal
     /// continues. Earlier lines stay, and later ones are not lost.
-    pub fn header(&mut self, run: &Run) -> Result<(), StoreError> {
+    pub fn write_header(&mut self, run: &Run) -> Result<(), StoreError> {
         let mut run = run.clone();
         run.id.clone_from(&self.id);
-        self.line(&JournalLine::Run(Box::new(run)))
+        self.append_line(&JournalLine::Run(Box::new(run)))
     }
 
     /// Writes one row of figures. `load_start_ns` is the start of the load on the run's clock.
     ///
     /// # Errors
-    /// Those of [`RunWriter::header`].
-    pub fn second(&mut self, row: &IntervalRow, load_start_ns: u64) -> Result<(), StoreError> {
-        self.seconds += row.interval.span.length_ns() as f64 / 1e9;
+    /// Those of [`RunWriter::write_header`].
+    pub fn write_second(
+        &mut self,
+        row: &IntervalRow,
+        load_start_ns: u64,
+    ) -> Result<(), StoreError> {
+        self.written_s += row.interval.span.length_ns() as f64 / 1e9;
         if self.group.as_ref().is_some_and(|group| !group.accepts(row)) {
             self.group = None;
         }
@@ -112,7 +116,7 @@ impl RunWriter {
                     position.and_then(|position| SecondGroup::begin(row, load_start_ns, position));
             }
         }
-        let line = self.bytes(&JournalLine::Second(Box::new(SecondLine::new(
+        let line = self.serialize(&JournalLine::Second(Box::new(SecondLine::new(
             row,
             load_start_ns,
         ))))?;
@@ -121,7 +125,7 @@ impl RunWriter {
             return written;
         };
         let second = SecondLine::new(&group.row, load_start_ns);
-        let mut lines = vec![self.bytes(&JournalLine::Second(Box::new(second)))?];
+        let mut lines = vec![self.serialize(&JournalLine::Second(Box::new(second)))?];
         lines.extend(group.others);
         self.journal.replace_from(group.position, &lines);
         written
@@ -131,24 +135,24 @@ impl RunWriter {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn event(&mut self, event: &Event) -> Result<(), StoreError> {
-        self.line(&JournalLine::Event(event.clone()))
+    pub fn write_event(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.append_line(&JournalLine::Event(event.clone()))
     }
 
     /// Writes the observations of the server between two readings.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn server_second(&mut self, second: &ServerSecond) -> Result<(), StoreError> {
-        self.line(&JournalLine::Server(Box::new(second.clone())))
+    pub fn write_server_second(&mut self, second: &ServerSecond) -> Result<(), StoreError> {
+        self.append_line(&JournalLine::Server(Box::new(second.clone())))
     }
 
     /// Writes an event in the server.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn server_event(&mut self, event: &Event) -> Result<(), StoreError> {
-        self.line(&JournalLine::ServerEvent(event.clone()))
+    pub fn write_server_event(&mut self, event: &Event) -> Result<(), StoreError> {
+        self.append_line(&JournalLine::ServerEvent(event.clone()))
     }
 
     /// Replaces the journal with the finished document and adds its row to the index. Returns the document's
@@ -169,7 +173,7 @@ impl RunWriter {
             return Err(self.finish_outside_store(&run, error));
         }
         self.journal.remove();
-        self.store.index_one(&self.id, &run);
+        self.store.add_to_index(&self.id, &run);
         Ok(path)
     }
 
@@ -179,7 +183,7 @@ impl RunWriter {
         let because = source.cause();
         let document = fallback_path(&self.id, "json");
         if write_document(&document, run).is_ok() {
-            let is_noted = self.journal.record_diversion(&Diversion {
+            let is_path_in_journal = self.journal.record_diversion(&Diversion {
                 because,
                 document: Some(document.clone()),
                 ended: true,
@@ -187,14 +191,14 @@ impl RunWriter {
             });
             // Unless the diversion was recorded, the journal in the store may still name the diverted
             // journal.
-            if let Some(diverted) = self.journal.diverted_path().filter(|_| is_noted) {
+            if let Some(diverted) = self.journal.diverted_path().filter(|_| is_path_in_journal) {
                 let _ = fs::remove_file(diverted);
             }
             return StoreError::StoredElsewhere {
                 source,
                 id: self.id.clone(),
                 path: document,
-                is_noted,
+                is_path_in_journal,
             };
         }
         self.journal.retry_flush();
@@ -211,7 +215,7 @@ impl RunWriter {
             source,
             id: self.id.clone(),
             stored_s,
-            measured_s: self.seconds,
+            measured_s: self.written_s,
         }
     }
 
@@ -221,21 +225,21 @@ impl RunWriter {
     }
 
     /// Appends a line that is not a second of figures.
-    fn line(&mut self, line: &JournalLine) -> Result<(), StoreError> {
-        let bytes = self.bytes(line)?;
+    fn append_line(&mut self, line: &JournalLine) -> Result<(), StoreError> {
+        let bytes = self.serialize(line)?;
         if let Some(group) = &mut self.group {
             group.others.push(bytes.clone());
         }
         self.journal.append(bytes)
     }
 
-    fn bytes(&self, line: &JournalLine) -> Result<Vec<u8>, StoreError> {
+    fn serialize(&self, line: &JournalLine) -> Result<Vec<u8>, StoreError> {
         serde_json::to_vec(line).map_err(|e| StoreError::not_a_run(self.journal.path(), e))
     }
 }
 
 /// Creates a journal with an unused id, and locks it.
-fn reserve(
+fn create_journal(
     folder: &Path,
     started_at: &str,
     workload: &str,
@@ -247,7 +251,9 @@ fn reserve(
         let path = folder.join(format!("{id}.jsonl"));
         let file = match files::create_new(&path) {
             Ok(file) => file,
-            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < MAX_TRIES => continue,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < MAX_ID_TRIES => {
+                continue;
+            }
             Err(error) => return Err(io_error("create", &path)(error)),
         };
         let locked = file.lock().map_err(io_error("lock", &path));
@@ -257,7 +263,7 @@ fn reserve(
         }
         let _ = fs::remove_file(&path);
         locked?;
-        if tries >= MAX_TRIES {
+        if tries >= MAX_ID_TRIES {
             let error = ErrorKind::AlreadyExists.into();
             return Err(io_error("create", &path)(error));
         }

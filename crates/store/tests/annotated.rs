@@ -21,7 +21,7 @@ fn an_annotation_does_not_change_the_document() {
     store.annotate(&id, &annotation).unwrap();
     assert_eq!(store.annotation(&id), annotation);
     assert_eq!(
-        store.list(&RunFilter::default()).unwrap().runs[0].about,
+        store.list(&RunFilter::default()).unwrap().runs[0].annotation,
         annotation
     );
     assert_eq!(std::fs::read(&document).unwrap(), before);

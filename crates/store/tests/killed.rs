@@ -48,10 +48,10 @@ fn child_that_writes() {
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
     for row in &rows[..4] {
-        writer.second(row, LOAD_START_NS).unwrap();
+        writer.write_second(row, LOAD_START_NS).unwrap();
     }
     writer
-        .event(&Event {
+        .write_event(&Event {
             kind: EventKind::Outage,
             ..Event::default()
         })
@@ -64,13 +64,13 @@ fn child_that_writes() {
             waits: [("IO/WalSync".to_owned(), 3)].into(),
             ..ServerSecond::default()
         };
-        writer.server_second(&second).unwrap();
+        writer.write_server_second(&second).unwrap();
     }
     let checkpoint = Event {
         kind: EventKind::Checkpoint,
         ..Event::default()
     };
-    writer.server_event(&checkpoint).unwrap();
+    writer.write_server_event(&checkpoint).unwrap();
     let journal = store
         .folder()
         .join("runs")
@@ -133,7 +133,10 @@ fn a_kill_loses_at_most_the_last_second() {
         (observed.series[2].commits, observed.series[2].rollbacks),
         (Some(1_000), None)
     );
-    assert_eq!(run.machine().health.batch.map(|batch| batch.left), Some(2));
+    assert_eq!(
+        run.machine().health.batch.map(|batch| batch.reverted),
+        Some(2)
+    );
     assert_eq!(run.events.len(), 1, "events of the server are separate");
     assert_eq!(
         (run.id.as_str(), run.state),
@@ -156,11 +159,11 @@ fn a_kill_loses_at_most_the_last_second() {
     assert_eq!(run.series.len(), 4);
     assert_eq!(run.events[0].kind, EventKind::Outage);
     assert_eq!(
-        run.timing.stamped,
+        run.timing.with_timestamp,
         expected.measured.timestamps.usable - 5,
         "without those of the drain"
     );
-    assert_eq!(run.timing.split, SplitSource::KernelStamps);
+    assert_eq!(run.timing.split, SplitSource::KernelTimestamps);
     let files = std::fs::read_dir(folder.runs()).unwrap().count();
     assert_eq!(files, 1, "the journal has become a document");
 }
@@ -193,7 +196,7 @@ fn a_broken_line_in_a_journal_loses_only_its_second() {
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
     for row in &rows {
-        writer.second(row, LOAD_START_NS).unwrap();
+        writer.write_second(row, LOAD_START_NS).unwrap();
     }
     drop(writer);
     let path = folder.runs().join(format!("{}.jsonl", run.id));
@@ -226,7 +229,7 @@ fn a_truncated_journal_never_panics_and_loses_no_complete_line() {
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
     for row in &rows {
-        writer.second(row, LOAD_START_NS).unwrap();
+        writer.write_second(row, LOAD_START_NS).unwrap();
     }
     drop(writer);
     let bytes = std::fs::read(folder.runs().join(format!("{}.jsonl", run.id))).unwrap();
@@ -274,14 +277,14 @@ fn child_whose_disk_is_full() {
     let (rows, collected) = load(schedule(0, 6 * S));
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
-    writer.second(&rows[0], LOAD_START_NS).unwrap();
+    writer.write_second(&rows[0], LOAD_START_NS).unwrap();
     let journal = store
         .folder()
         .join("runs")
         .join(format!("{}.jsonl", run.id));
     let length = std::fs::metadata(&journal).unwrap().len();
     limit(length + 100);
-    let error = writer.second(&rows[1], LOAD_START_NS).unwrap_err();
+    let error = writer.write_second(&rows[1], LOAD_START_NS).unwrap_err();
     assert!(matches!(error, StoreError::Diverted { fallback: None, .. }));
     let error = error.to_string();
     assert!(error.starts_with("cannot write "), "{error}");
@@ -290,7 +293,7 @@ fn child_whose_disk_is_full() {
         "{error}"
     );
     // It is reported once.
-    writer.second(&rows[2], LOAD_START_NS).unwrap();
+    writer.write_second(&rows[2], LOAD_START_NS).unwrap();
     assert_eq!(
         std::fs::metadata(&journal).unwrap().len(),
         length,
@@ -302,10 +305,10 @@ fn child_whose_disk_is_full() {
         text.contains("File too large")
     };
     assert!(is_noted(), "readers can tell why seconds are missing");
-    writer.second(&rows[3], LOAD_START_NS).unwrap();
+    writer.write_second(&rows[3], LOAD_START_NS).unwrap();
     assert!(!is_noted(), "nothing is missing any more");
     limit(length);
-    writer.second(&rows[4], LOAD_START_NS).unwrap();
+    writer.write_second(&rows[4], LOAD_START_NS).unwrap();
     limit(2_000);
     let document = finished(&rows, &collected);
     let error = writer.finish(&document).unwrap_err().to_string();

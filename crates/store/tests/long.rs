@@ -15,9 +15,9 @@ fn killed_run(folder: &Folder, rows: &[IntervalRow]) -> (Run, usize) {
     let mut run = run();
     let mut writer = store.begin(&mut run).unwrap();
     for (index, row) in rows.iter().enumerate() {
-        writer.second(row, LOAD_START_NS).unwrap();
+        writer.write_second(row, LOAD_START_NS).unwrap();
         if index == 2 {
-            writer.event(&Event::default()).unwrap();
+            writer.write_event(&Event::default()).unwrap();
         }
     }
     drop(writer);
@@ -70,7 +70,7 @@ fn seconds_with_few_transactions_have_percentiles_of_a_longer_window() {
     let mut series = SecondSeries::default();
     let seconds: Vec<Second> = rows[..6]
         .iter()
-        .map(|row| series.second(row, LOAD_START_NS))
+        .map(|row| series.next_second(row, LOAD_START_NS))
         .collect();
     assert!(seconds.iter().all(|second| second.p99_ns.is_none()));
     let windows: Vec<Option<f64>> = seconds
@@ -103,7 +103,7 @@ fn seconds_that_are_in_an_earlier_sum_are_not_counted_twice() {
         let mut run = run();
         let mut writer = store.begin(&mut run).unwrap();
         for row in rows {
-            writer.second(row, LOAD_START_NS).unwrap();
+            writer.write_second(row, LOAD_START_NS).unwrap();
         }
         drop(writer);
         let path = folder.runs().join(format!("{}.jsonl", run.id));

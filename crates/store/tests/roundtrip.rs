@@ -13,7 +13,7 @@ fn figures_survive_storing_and_loading() {
     let mut header = run();
     let mut writer = store.begin(&mut header).unwrap();
     for row in &rows {
-        writer.second(row, LOAD_START_NS).unwrap();
+        writer.write_second(row, LOAD_START_NS).unwrap();
     }
     let mut run = finished(&rows, &collected);
     run.id = header.id.clone();
@@ -111,7 +111,7 @@ fn values_that_the_kernel_reports_are_in_the_document() {
     totals.health.batch.reverted = 2;
     let reported = client_health(totals);
     assert_eq!(
-        reported.batch.map(|batch| (batch.under, batch.left)),
+        reported.batch.map(|batch| (batch.active, batch.reverted)),
         Some((0, 2))
     );
     assert_eq!(reported.cpu_user_s, Some(1.5));
@@ -213,7 +213,7 @@ fn lists_newest_first_and_filters() {
     assert!(newest.p99_ns.is_some());
     assert_eq!(newest.server, "postgresql 15.14");
     assert_eq!(
-        (listing.runs[3].tps, listing.runs[3].worst),
+        (listing.runs[3].tps, listing.runs[3].worst_severity),
         (None, Some(Severity::Caveat))
     );
     let filter = RunFilter {

@@ -45,7 +45,7 @@ fn an_open_loop_on_a_unix_socket_with_some_clients_on_tcp() {
     );
     let network = Network::UnixWithTcpSample { clients: 2 };
     assert_eq!(drive.network, Some(network));
-    let split = SplitSource::SampledStamps {
+    let split = SplitSource::SampledTimestamps {
         clients: 2,
         of_clients: 4,
     };
@@ -76,7 +76,7 @@ fn lost_connections_of_two_engines() {
     assert_eq!(run.server.known_engine(), Some(Engine::MariaDb));
     assert_eq!(run.server.address, tcp("127.0.0.1:25234"));
     assert_eq!(run.drive.network, Some(Network::Tcp));
-    assert_eq!(run.timing.split, SplitSource::KernelStamps);
+    assert_eq!(run.timing.split, SplitSource::KernelTimestamps);
     assert_eq!(run.workload.setting("rand_spec_iter"), Some("12"));
     assert_eq!(run.workload.settings.len(), 13);
     assert_eq!(run.events[0].kind, EventKind::Outage);
@@ -133,7 +133,7 @@ fn a_killed_runs_journal() {
     assert!(!reason.contains("could not be read"), "{reason}");
     assert_eq!(run.drive.network, Some(Network::Tcp));
     assert_eq!(run.timing.split, SplitSource::default());
-    assert!(run.timing.stamped > 0);
+    assert!(run.timing.with_timestamp > 0);
     assert_eq!(run.series.len(), 3);
     assert!(run.measured.all().unwrap().committed > 50);
     assert!(run.observed.unwrap().series.len() > 1);

@@ -1,23 +1,23 @@
-//! Bulk load: `INSERT BULK` and the rows that follow it. Panics on malformed ones.
+//! Reads bulk loads: `INSERT BULK` and the rows after it. Panics if they are malformed.
 //! Source: MS-TDS 2.2.6.1.
 
 use crate::datum::Datum;
 use crate::packet::Fields;
 use crate::types::Type;
 
-/// A bulk load.
+/// A bulk load that the server received.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BulkRows {
-    /// The statement that announced it.
+    /// The `INSERT BULK` statement.
     pub statement: String,
-    /// Names and types of the columns, as the rows declare them.
+    /// Names and types of the columns, as COLMETADATA before the rows declares them.
     pub columns: Vec<(String, Type)>,
     /// The rows.
     pub rows: Vec<Vec<Datum>>,
 }
 
 /// Names of the columns in `INSERT BULK t ([a] int, b varchar(3)) …`.
-fn announced(statement: &str) -> Vec<String> {
+fn columns_in_statement(statement: &str) -> Vec<String> {
     let open = statement.find('(').expect("a list of columns");
     let (mut depth, mut part, mut parts) = (0, String::new(), Vec::new());
     for character in statement[open..].chars() {
@@ -27,21 +27,21 @@ fn announced(statement: &str) -> Vec<String> {
             ')' if depth == 1 => break,
             ')' => depth -= 1,
             ',' if depth == 1 => parts.push(std::mem::take(&mut part)),
-            other => part.push(other),
+            character => part.push(character),
         }
     }
     parts.push(part);
     let name = |part: &String| {
         let part = part.trim();
         match part.strip_prefix('[') {
-            Some(rest) => rest.split(']').next().expect("a name").to_owned(),
+            Some(quoted) => quoted.split(']').next().expect("a name").to_owned(),
             None => part.split(' ').next().expect("a name").to_owned(),
         }
     };
     parts.iter().map(name).collect()
 }
 
-/// Reads the rows of a message, after this statement.
+/// Reads the message that follows `statement`.
 pub(crate) fn read(statement: String, message: &[u8]) -> BulkRows {
     let mut fields = Fields(message);
     assert_eq!(fields.byte(), 0x81, "COLMETADATA comes first");
@@ -58,7 +58,11 @@ pub(crate) fn read(statement: String, message: &[u8]) -> BulkRows {
         bulk.columns.push((fields.short_text(), kind));
     }
     let names: Vec<_> = bulk.columns.iter().map(|(name, _)| name.clone()).collect();
-    assert_eq!(names, announced(&bulk.statement), "the announced columns");
+    assert_eq!(
+        names,
+        columns_in_statement(&bulk.statement),
+        "the announced columns"
+    );
     loop {
         match fields.byte() {
             0xd1 => {

@@ -1,4 +1,4 @@
-//! What a server is and does. Shared by its connections.
+//! Configuration of a server: its options, its outcomes for statements, and a record of what it received.
 
 use crate::bulk::BulkRows;
 use crate::datum::Datum;
@@ -8,42 +8,42 @@ use crate::request::{Parameter, Request};
 use rustls::ServerConfig;
 use std::sync::{Arc, Mutex};
 
-/// What the server says about encryption in PRELOGIN.
+/// Whether the server has TLS, and requires it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// It has TLS, and does not insist.
+    /// The server has TLS and does not require it.
     Available,
-    /// It has none.
+    /// The server has no TLS.
     NotSupported,
-    /// It insists on TLS for everything.
+    /// The server requires TLS for everything.
     Required,
     /// TDS 8.0: TLS comes first.
     Strict,
 }
 
-/// What one statement answers.
+/// One part of the server's reply to a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// Rows of a query.
     Rows(Vec<Column>, Vec<Vec<Datum>>),
-    /// As `Rows`, as NBCROW tokens, which leave NULLs out.
+    /// Rows of a query as NBCROW tokens, which omit NULLs.
     CompressedRows(Vec<Column>, Vec<Vec<Datum>>),
     /// A number of changed rows.
     Count(u64),
     /// Success without a number.
     Done,
-    /// An error: number, state, severity, message. The statements after it run, unless the error ends the
+    /// An error: number, state, severity, message. The next statements run, unless the error rolls back the
     /// transaction.
     Error(i32, u8, u8, String),
-    /// A message that is no error: number, message.
+    /// A message that is not an error: number, message.
     Info(i32, String),
-    /// Bytes of tokens as they are.
+    /// Tokens, already encoded.
     Raw(Vec<u8>),
-    /// Nothing more comes before an attention.
+    /// The statement hangs until an attention.
     Hang,
 }
 
-/// Answers a statement: its text and its parameters.
+/// Returns the reply to a statement, given its text and its parameters.
 pub type Handler = dyn Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync;
 
 /// What the connections of a server received.
@@ -51,33 +51,33 @@ pub type Handler = dyn Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync;
 pub struct Received {
     /// Each login, accepted or not.
     pub logins: Vec<LoginRecord>,
-    /// Each request after it.
+    /// Each request after a login.
     pub requests: Vec<Request>,
     /// Each bulk load.
     pub bulk: Vec<BulkRows>,
 }
 
-/// What a server is and does.
+/// Configuration of a server, shared by its connections.
 pub struct Config {
-    /// Name and password of its account.
+    /// Name and password of the only account.
     pub account: (String, String),
-    /// What it says about encryption.
+    /// Whether the server has TLS, and requires it.
     pub encryption: Encryption,
-    /// Its certificate.
+    /// TLS configuration with the server's certificate.
     pub tls: Option<Arc<ServerConfig>>,
-    /// The largest packet that it allows, in bytes.
+    /// The largest packet size that the server accepts, in bytes.
     pub packet_size_max: u32,
-    /// Where it routes logins.
+    /// Host and port to which the server routes logins.
     pub route: Option<(String, u16)>,
-    /// What it answers to MARS in PRELOGIN.
+    /// The MARS option of the server's PRELOGIN.
     pub mars: u8,
-    /// Whether it insists on Microsoft Entra.
-    pub federated: bool,
-    /// Its collation.
+    /// Whether the server only accepts Microsoft Entra logins.
+    pub requires_entra: bool,
+    /// The server's collation.
     pub collation: [u8; 5],
-    /// What statements answer.
+    /// Replies to statements.
     pub handler: Box<Handler>,
-    /// What was received.
+    /// What the server received.
     pub received: Arc<Mutex<Received>>,
 }
 
@@ -93,7 +93,7 @@ impl Config {
             packet_size_max: 32_767,
             route: None,
             mars: 0,
-            federated: false,
+            requires_entra: false,
             // SQL_Latin1_General_CP1_CI_AS.
             collation: [0x09, 0x04, 0xd0, 0x00, 0x34],
             handler: Box::new(handler),

@@ -1,9 +1,9 @@
-//! One connection of the server: login, then requests. Panics on a client that breaks the protocol.
+//! One connection of the server: login, then requests. Panics if the client violates the protocol.
 
 use crate::bulk;
 use crate::config::{Config, Encryption, Outcome};
 use crate::datum::Datum;
-use crate::login::{accept, answer_prelogin, read_login, read_prelogin};
+use crate::login::{accepting_tokens, answer_prelogin, read_login, read_prelogin};
 use crate::packet::{message, messages};
 use crate::reply::ReplyWriter;
 use crate::request::{self, Parameter, Procedure, Request, Rpc};
@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 mod run;
 
+// Types of tokens, and flags of their status.
 const DONE: u8 = 0xfd;
 const DONE_PROC: u8 = 0xfe;
 const DONE_IN_PROC: u8 = 0xff;
@@ -21,17 +22,17 @@ const ERROR: u16 = 2;
 const COUNT: u16 = 0x10;
 const ATTENTION: u16 = 0x20;
 
-/// Errors that end the transaction.
-const ROLLS_BACK: [i32; 4] = [1205, 3960, 41302, 3998];
+/// Numbers of errors that roll back the transaction.
+const ERRORS_THAT_ROLL_BACK: [i32; 4] = [1205, 3960, 41302, 3998];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Prelogin,
-    /// A TLS handshake inside packets.
+    /// A TLS handshake inside PRELOGIN packets.
     Handshake,
     Login,
     Ready,
-    /// A request waits for an attention.
+    /// A request does not end before an attention arrives.
     Hanging,
     Closed,
 }
@@ -41,22 +42,25 @@ pub struct Connection {
     config: Arc<Config>,
     phase: Phase,
     tls: Option<Tls>,
-    /// TLS is only for the login.
-    login_only: bool,
+    /// Whether TLS ends after the login.
+    tls_for_login_only: bool,
+    /// Bytes that arrived and are not part of a complete message.
     inbox: Vec<u8>,
     packet_size: usize,
+    /// The client's ENCRYPTION option.
     client_encryption: u8,
     /// Descriptor of the open transaction; 0: none.
-    transaction: u64,
-    transactions: u64,
-    handles: HashMap<i32, String>,
+    transaction_descriptor: u64,
+    transactions_begun: u64,
+    /// Texts of prepared statements by their handles.
+    prepared_texts: HashMap<i32, String>,
     next_handle: i32,
-    /// The statement of a bulk load whose rows come next.
-    bulk: Option<String>,
+    /// The `INSERT BULK` statement whose rows come next.
+    announced_bulk: Option<String>,
 }
 
 impl Connection {
-    /// A connection that has just been accepted.
+    /// A connection on which nothing has been received.
     pub fn new(config: Arc<Config>) -> Connection {
         let strict = config.encryption == Encryption::Strict;
         let tls = strict.then(|| Tls::new(config.tls.clone().expect("a certificate")));
@@ -64,15 +68,15 @@ impl Connection {
             config,
             phase: Phase::Prelogin,
             tls,
-            login_only: false,
+            tls_for_login_only: false,
             inbox: Vec::new(),
             packet_size: 4096,
             client_encryption: 2,
-            transaction: 0,
-            transactions: 0,
-            handles: HashMap::new(),
+            transaction_descriptor: 0,
+            transactions_begun: 0,
+            prepared_texts: HashMap::new(),
             next_handle: 1,
-            bulk: None,
+            announced_bulk: None,
         }
     }
 
@@ -81,7 +85,7 @@ impl Connection {
         self.phase == Phase::Closed
     }
 
-    /// Takes bytes of the client, split anywhere; returns bytes for it.
+    /// Processes bytes of the client, split anywhere; returns bytes to send to the client.
     pub fn receive(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         if self.phase == Phase::Handshake {
@@ -93,37 +97,37 @@ impl Connection {
                 assert_eq!(kind, 0x12, "a handshake comes in PRELOGIN packets");
                 self.handshake(&payload, &mut out);
             }
-            let rest = std::mem::take(&mut self.inbox);
-            if !rest.is_empty() {
-                out.extend(self.receive(&rest));
+            let remaining = std::mem::take(&mut self.inbox);
+            if !remaining.is_empty() {
+                out.extend(self.receive(&remaining));
             }
             return out;
         }
-        let before = self.tls.as_ref().is_some_and(|tls| tls.0.is_handshaking());
+        let was_handshaking = self.tls.as_ref().is_some_and(|tls| tls.0.is_handshaking());
         match &mut self.tls {
             None => self.inbox.extend_from_slice(bytes),
             Some(tls) => match tls.receive(bytes) {
                 Ok(plain) => self.inbox.extend_from_slice(&plain),
                 Err(_) => {
                     self.phase = Phase::Closed;
-                    return tls.pending();
+                    return tls.take_outgoing();
                 }
             },
         }
-        if let (true, Some(tls)) = (before, &mut self.tls) {
-            out.extend(tls.pending());
+        if let (true, Some(tls)) = (was_handshaking, &mut self.tls) {
+            out.extend(tls.take_outgoing());
         }
         loop {
-            let found = messages(&mut self.inbox, self.packet_size);
-            if found.is_empty() || self.phase == Phase::Closed {
+            let complete = messages(&mut self.inbox, self.packet_size);
+            if complete.is_empty() || self.phase == Phase::Closed {
                 return out;
             }
-            for (kind, payload) in found {
-                self.message(kind, &payload, &mut out);
+            for (kind, payload) in complete {
+                self.handle_message(kind, &payload, &mut out);
             }
             if self.phase == Phase::Handshake && !self.inbox.is_empty() {
-                let rest = std::mem::take(&mut self.inbox);
-                out.extend(self.receive(&rest));
+                let remaining = std::mem::take(&mut self.inbox);
+                out.extend(self.receive(&remaining));
                 return out;
             }
         }
@@ -132,7 +136,7 @@ impl Connection {
     fn handshake(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         let tls = self.tls.as_mut().expect("TLS has begun");
         let received = tls.receive(payload);
-        let answer = tls.pending();
+        let answer = tls.take_outgoing();
         if !answer.is_empty() {
             out.extend(message(0x12, &answer, 4096));
         }
@@ -151,7 +155,7 @@ impl Connection {
         }
     }
 
-    fn message(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
+    fn handle_message(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
         match self.phase {
             Phase::Prelogin => {
                 assert_eq!(kind, 0x12, "PRELOGIN");
@@ -161,7 +165,7 @@ impl Connection {
                 self.phase = Phase::Login;
                 self.send(&answer, out);
                 if with_tls {
-                    self.login_only = answer_is_off(&answer);
+                    self.tls_for_login_only = encrypts_only_login(&answer);
                     let config = self.config.tls.clone().expect("a certificate");
                     self.tls = Some(Tls::new(config));
                     self.phase = Phase::Handshake;
@@ -171,7 +175,7 @@ impl Connection {
                 assert_eq!(kind, 0x10, "LOGIN7");
                 self.log_in(payload, out);
             }
-            Phase::Ready | Phase::Hanging => self.request(kind, payload, out),
+            Phase::Ready | Phase::Hanging => self.handle_request(kind, payload, out),
             Phase::Handshake | Phase::Closed => {}
         }
     }
@@ -179,12 +183,12 @@ impl Connection {
     fn log_in(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         let mut login = read_login(payload);
         login.over_tls = self.tls.is_some();
-        if self.login_only {
+        if self.tls_for_login_only {
             self.tls = None;
         }
         let config = self.config.clone();
         let mut reply = ReplyWriter::new(config.collation);
-        let wanted = (login.user.clone(), login.password.clone());
+        let account = (login.user.clone(), login.password.clone());
         let strict = config.encryption == Encryption::Strict;
         assert_eq!(login.version == 0x0800_0000, strict, "the version of TDS");
         config
@@ -193,7 +197,7 @@ impl Connection {
             .expect("no panic")
             .logins
             .push(login.clone());
-        if wanted != config.account {
+        if account != config.account {
             let text = format!("Login failed for user '{}'.", login.user);
             reply.error((18456, 1, 14), &text);
             reply.done(DONE, ERROR, 0, 0);
@@ -202,17 +206,17 @@ impl Connection {
             return;
         }
         let size = login.packet_size.clamp(512, config.packet_size_max);
-        let payload = accept(&config, &login, size);
-        // The new size holds from the next message on.
+        let payload = accepting_tokens(&config, &login, size);
+        // The new size applies from the next message on.
         self.send(&payload, out);
         self.packet_size = size as usize;
         self.phase = Phase::Ready;
     }
 
-    fn request(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
+    fn handle_request(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
         let mut reply = ReplyWriter::new(self.config.collation);
         if kind == 7 {
-            let statement = self.bulk.take().expect("INSERT BULK comes first");
+            let statement = self.announced_bulk.take().expect("INSERT BULK comes first");
             let rows = bulk::read(statement, payload);
             let count = rows.rows.len();
             let mut received = self.config.received.lock().expect("no panic");
@@ -232,40 +236,40 @@ impl Connection {
             return self.send(&reply.finish(), out);
         }
         assert_eq!(self.phase, Phase::Ready, "one request at a time");
-        let complete = match request {
+        let is_complete = match request {
             Request::Batch { descriptor, text } => {
-                !self.has_descriptor(descriptor, &mut reply) || self.batch(&text, &mut reply)
+                !self.check_descriptor(descriptor, &mut reply) || self.run_batch(&text, &mut reply)
             }
             Request::Rpcs { descriptor, calls } => {
                 let last = calls.len() - 1;
-                !self.has_descriptor(descriptor, &mut reply)
+                !self.check_descriptor(descriptor, &mut reply)
                     || calls.iter().enumerate().all(|(index, call)| {
                         let more = if index < last { MORE } else { 0 };
-                        self.call(call, more, &mut reply)
+                        self.run_rpc(call, more, &mut reply)
                     })
             }
             Request::Transaction {
                 descriptor,
                 kind,
-                begins,
+                begins_next,
                 ..
             } => {
-                if self.has_descriptor(descriptor, &mut reply) {
-                    self.manage(kind, begins, &mut reply);
+                if self.check_descriptor(descriptor, &mut reply) {
+                    self.manage_transaction(kind, begins_next, &mut reply);
                 }
                 true
             }
             Request::Bulk(_) | Request::Attention => unreachable!("handled above"),
         };
-        match complete {
+        match is_complete {
             true => self.send(&reply.finish(), out),
             false => self.phase = Phase::Hanging,
         }
     }
 }
 
-/// Whether a PRELOGIN of this server says that only the login is encrypted.
-fn answer_is_off(answer: &[u8]) -> bool {
+/// Whether the ENCRYPTION option of the server's PRELOGIN is ENCRYPT_OFF, which encrypts only the login.
+fn encrypts_only_login(answer: &[u8]) -> bool {
     let at = usize::from(u16::from_be_bytes([answer[6], answer[7]]));
     answer[at] == 0
 }

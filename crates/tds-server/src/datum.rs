@@ -1,4 +1,4 @@
-//! Values, as clients send them and servers return them.
+//! Values that clients send and servers return.
 
 /// A value.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,11 +13,11 @@ pub enum Datum {
     Float(f64),
     /// The number `magnitude` / 10^`scale`.
     Decimal {
-        /// Less than zero.
+        /// Whether the number is less than zero.
         negative: bool,
-        /// Its digits.
+        /// The digits of the number.
         magnitude: u128,
-        /// How many of them are after the point.
+        /// How many digits are after the decimal point.
         scale: u8,
     },
     /// Money in ten-thousandths.
@@ -26,19 +26,19 @@ pub enum Datum {
     Date(u32),
     /// Time since midnight, in units of 10^-scale seconds.
     Time(u64),
-    /// Days since 0001-01-01, and time as in `Time`.
+    /// Days since 0001-01-01, and time since midnight in units of 10^-scale seconds.
     DateTime2(u32, u64),
-    /// As `DateTime2`, in UTC, and minutes that the zone is ahead.
+    /// As `DateTime2`, in UTC, and the zone's offset from UTC in minutes.
     DateTimeOffset(u32, u64, i16),
-    /// Days since 1900-01-01, and three-hundredths of seconds.
+    /// Days since 1900-01-01, and time since midnight in units of 1/300 s.
     DateTime(i32, u32),
-    /// Days since 1900-01-01, and minutes.
+    /// Days since 1900-01-01, and minutes since midnight.
     SmallDateTime(u16, u16),
     /// Text, sent as UTF-16.
     Text(String),
-    /// Text in one byte for each character, or bytes.
+    /// Bytes, or text of one byte per character.
     Bytes(Vec<u8>),
-    /// The bytes of the value, its length included, as they are.
+    /// A value that is already encoded, including its length.
     Raw(Vec<u8>),
 }
 

@@ -1,9 +1,10 @@
 //! For tests: a server that speaks SQL Server's protocol, TDS 7.4 and 8.0.
 //!
-//! In: bytes of a client; what a statement answers, from a [`Handler`]. Out: bytes for the client, and what
-//! it sent. Written to MS-TDS and not to Prony's client: it shares no code with it, and panics when a client
-//! breaks the protocol, so that a test fails. It knows logins, encryption, routing, packet sizes,
-//! transactions, prepared statements, attention and bulk load, but no SQL. Must only be a dev-dependency.
+//! In: bytes of a client; replies to statements, from a [`Handler`]. Out: bytes for the client, and a
+//! record of what the client sent. Written to the specification MS-TDS, without code of Prony's client, so
+//! that both do not share a misunderstanding. Panics when a client violates the protocol, so that a test
+//! fails. Implements logins, encryption, routing, packet sizes, transactions, prepared statements,
+//! attention and bulk load, but no SQL. Must only be a dev-dependency.
 
 mod bulk;
 mod config;

@@ -1,4 +1,4 @@
-//! The server on a TCP port, for clients with sockets.
+//! Runs the server on a TCP port, for clients with sockets.
 
 use crate::config::Config;
 use crate::connection::Connection;
@@ -7,13 +7,13 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-/// A server on a port of this machine. It ends with the process.
+/// A server on a port of this machine, which runs until the process ends.
 pub struct Listener {
     address: SocketAddr,
 }
 
 impl Listener {
-    /// Listens on a free port; each connection has a thread.
+    /// Starts listening on a free port, with one thread per connection.
     ///
     /// # Panics
     /// If no port is free.
@@ -30,7 +30,7 @@ impl Listener {
         Listener { address }
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

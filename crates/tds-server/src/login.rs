@@ -1,4 +1,4 @@
-//! PRELOGIN and LOGIN7 as the server reads them. Panics on a malformed one.
+//! Reads PRELOGIN and LOGIN7, and writes the server's replies. Panics if a message is malformed.
 
 use crate::config::{Config, Encryption};
 use crate::packet::{Fields, to_utf16, utf16};
@@ -10,13 +10,13 @@ pub struct LoginRecord {
     pub version: u32,
     /// Requested packet size in bytes.
     pub packet_size: u32,
-    /// Process of the client.
+    /// Process id of the client.
     pub client_pid: u32,
     /// The four bytes of flags.
     pub flags: [u8; 4],
     /// Name of the client's machine.
     pub host: String,
-    /// Account.
+    /// Name of the account.
     pub user: String,
     /// Password, decoded.
     pub password: String,
@@ -36,7 +36,7 @@ pub struct LoginRecord {
     pub over_tls: bool,
 }
 
-/// What the client's PRELOGIN says about encryption and MARS.
+/// Reads the client's PRELOGIN; returns its options ENCRYPTION and MARS.
 pub(crate) fn read_prelogin(message: &[u8]) -> (u8, u8) {
     let mut fields = Fields(message);
     let (mut encryption, mut mars, mut first) = (None, 0, true);
@@ -63,10 +63,10 @@ pub(crate) fn read_prelogin(message: &[u8]) -> (u8, u8) {
     (encryption.expect("encryption"), mars)
 }
 
-/// The server's PRELOGIN, and whether a TLS handshake follows.
+/// The server's PRELOGIN, and whether a TLS handshake follows. `client` is the client's ENCRYPTION option.
 pub(crate) fn answer_prelogin(config: &Config, client: u8) -> (Vec<u8>, bool) {
-    // MS-TDS 2.2.6.5: what the server answers depends on what the client said.
-    let (answer, tls) = match (config.encryption, client) {
+    // MS-TDS 2.2.6.5: the server's option depends on the client's.
+    let (encryption, with_tls) = match (config.encryption, client) {
         (Encryption::Strict, _) => (2, false),
         (Encryption::NotSupported, _) => (2, false),
         (Encryption::Available, 0) => (0, true),
@@ -77,12 +77,12 @@ pub(crate) fn answer_prelogin(config: &Config, client: u8) -> (Vec<u8>, bool) {
     };
     let mut options: Vec<(u8, Vec<u8>)> = vec![
         (0, vec![16, 0, 0x10, 0x27, 0, 0]),
-        (1, vec![answer]),
+        (1, vec![encryption]),
         (2, vec![0]),
         (3, vec![]),
         (4, vec![config.mars]),
     ];
-    if config.federated {
+    if config.requires_entra {
         options.push((6, vec![1]));
     }
     let mut offset = options.len() as u16 * 5 + 1;
@@ -96,7 +96,7 @@ pub(crate) fn answer_prelogin(config: &Config, client: u8) -> (Vec<u8>, bool) {
     }
     out.push(0xff);
     out.extend_from_slice(&data);
-    (out, tls)
+    (out, with_tls)
 }
 
 /// Reads LOGIN7.
@@ -149,8 +149,8 @@ pub(crate) fn read_login(message: &[u8]) -> LoginRecord {
     login
 }
 
-/// The tokens that accept a login. `size`: of packets.
-pub(crate) fn accept(config: &Config, login: &LoginRecord, size: u32) -> Vec<u8> {
+/// The tokens that accept a login.
+pub(crate) fn accepting_tokens(config: &Config, login: &LoginRecord, packet_size: u32) -> Vec<u8> {
     let mut reply = crate::reply::ReplyWriter::new(config.collation);
     let database = match login.database.as_str() {
         "" => "master",
@@ -172,7 +172,7 @@ pub(crate) fn accept(config: &Config, login: &LoginRecord, size: u32) -> Vec<u8>
     ack.extend_from_slice(&name);
     ack.extend_from_slice(&[16, 0, 0x10, 0x27]);
     reply.token(0xad, &ack);
-    reply.env_text(4, &size.to_string(), "4096");
+    reply.env_text(4, &packet_size.to_string(), "4096");
     if login.features.iter().any(|(name, _)| *name == 10) {
         reply.raw(&[0xae, 10, 1, 0, 0, 0, 1, 0xff]);
     }

@@ -1,19 +1,20 @@
-//! Packets and fields. Never returns a message before its last packet.
+//! Splits messages into packets, joins packets to messages, and reads fields. Never returns a message before
+//! its last packet has arrived.
 
 /// Length of a packet's header in bytes.
-pub(crate) const HEADER: usize = 8;
+pub(crate) const HEADER_BYTES: usize = 8;
 
-/// One message in packets of `size` bytes.
-pub fn message(kind: u8, payload: &[u8], size: usize) -> Vec<u8> {
+/// One message, split into packets of `packet_size` bytes. `kind` is the type of the packets.
+pub fn message(kind: u8, payload: &[u8], packet_size: usize) -> Vec<u8> {
     let chunks: Vec<&[u8]> = match payload {
         [] => vec![&[]],
-        payload => payload.chunks(size - HEADER).collect(),
+        payload => payload.chunks(packet_size - HEADER_BYTES).collect(),
     };
     let mut out = Vec::new();
     for (index, chunk) in chunks.iter().enumerate() {
         let is_last = index + 1 == chunks.len();
-        let [high, low] = ((chunk.len() + HEADER) as u16).to_be_bytes();
-        // The server's process 51 serves the session.
+        let [high, low] = ((chunk.len() + HEADER_BYTES) as u16).to_be_bytes();
+        // 51 is the session's id (SPID).
         out.extend_from_slice(&[
             kind,
             u8::from(is_last),
@@ -29,44 +30,50 @@ pub fn message(kind: u8, payload: &[u8], size: usize) -> Vec<u8> {
     out
 }
 
-/// Takes all complete messages from the front of `bytes`: their types and payloads. Checks what the
-/// protocol requires of a client: full packets of `size` bytes but the last, numbered one after the other.
-pub fn messages(bytes: &mut Vec<u8>, size: usize) -> Vec<(u8, Vec<u8>)> {
-    let (mut found, mut payload) = (Vec::new(), Vec::new());
-    let (mut at, mut taken, mut number, mut base) = (0, 0, 0_u8, None);
-    while let Some(header) = bytes.get(at..at + HEADER) {
+/// Takes all complete messages from the front of `bytes`; returns their types and payloads.
+///
+/// # Panics
+/// If packets are not numbered consecutively, or a packet other than the last one of its message does not
+/// have `packet_size` bytes.
+pub fn messages(bytes: &mut Vec<u8>, packet_size: usize) -> Vec<(u8, Vec<u8>)> {
+    let (mut complete, mut payload) = (Vec::new(), Vec::new());
+    let (mut at, mut taken, mut index, mut first_number) = (0, 0, 0_u8, None);
+    while let Some(header) = bytes.get(at..at + HEADER_BYTES) {
         let (kind, status) = (header[0], header[1]);
         let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
         assert!(
-            length >= HEADER && length <= size,
+            length >= HEADER_BYTES && length <= packet_size,
             "a packet of {length} bytes"
         );
-        // Servers ignore it; FreeTDS begins at 0.
-        let from = *base.get_or_insert(header[6]);
+        // Servers ignore the packet's number. Most clients begin at 1, FreeTDS at 0.
+        let first = *first_number.get_or_insert(header[6]);
         assert!(
-            from <= 1 && header[6] == from.wrapping_add(number),
+            first <= 1 && header[6] == first.wrapping_add(index),
             "the number of a packet"
         );
         let is_last = status & 1 != 0;
-        assert!(is_last || length == size, "a packet that is not full");
-        let Some(content) = bytes.get(at + HEADER..at + length) else {
+        assert!(
+            is_last || length == packet_size,
+            "a packet that is not full"
+        );
+        let Some(content) = bytes.get(at + HEADER_BYTES..at + length) else {
             break;
         };
         payload.extend_from_slice(content);
-        (at, number) = (at + length, number.wrapping_add(1));
+        (at, index) = (at + length, index.wrapping_add(1));
         if is_last {
-            found.push((kind, std::mem::take(&mut payload)));
-            (taken, number, base) = (at, 0, None);
+            complete.push((kind, std::mem::take(&mut payload)));
+            (taken, index, first_number) = (at, 0, None);
         }
         if matches!(kind, 0x10 | 0x12) {
             break;
         }
     }
     bytes.drain(..taken);
-    found
+    complete
 }
 
-/// Reads fields from the front of a payload; panics if they are missing.
+/// Reads fields from the front of a payload; panics if the payload is too short.
 pub(crate) struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -104,15 +111,15 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// UTF-16 as text.
+/// Decodes UTF-16.
 pub(crate) fn utf16(bytes: &[u8]) -> String {
-    let (units, rest) = bytes.as_chunks::<2>();
-    assert!(rest.is_empty(), "half a character");
+    let (units, odd_byte) = bytes.as_chunks::<2>();
+    assert!(odd_byte.is_empty(), "half a character");
     let units: Vec<u16> = units.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
     String::from_utf16(&units).expect("UTF-16")
 }
 
-/// Text as UTF-16.
+/// Encodes text as UTF-16.
 pub(crate) fn to_utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }

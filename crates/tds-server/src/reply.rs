@@ -7,9 +7,9 @@ use crate::types::Type;
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its type.
+    /// Type of the column.
     pub kind: Type,
 }
 
@@ -23,7 +23,7 @@ impl Column {
     }
 }
 
-/// Tokens of a reply.
+/// Encodes the tokens of a reply.
 pub struct ReplyWriter {
     out: Vec<u8>,
     collation: [u8; 5],
@@ -38,17 +38,17 @@ impl ReplyWriter {
         }
     }
 
-    /// The payload.
+    /// Returns the payload, and begins a new one.
     pub fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// Bytes as they are.
+    /// Appends tokens that are already encoded.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
-    /// A token with its length in two bytes.
+    /// Appends a token with its length in two bytes.
     pub fn token(&mut self, kind: u8, body: &[u8]) {
         self.out.push(kind);
         self.out
@@ -56,7 +56,7 @@ impl ReplyWriter {
         self.out.extend_from_slice(body);
     }
 
-    /// ENVCHANGE with texts.
+    /// Appends ENVCHANGE with texts.
     pub fn env_text(&mut self, kind: u8, new: &str, old: &str) {
         let mut body = vec![kind];
         for text in [new, old] {
@@ -67,7 +67,7 @@ impl ReplyWriter {
         self.token(0xe3, &body);
     }
 
-    /// ENVCHANGE with bytes.
+    /// Appends ENVCHANGE with bytes.
     pub fn env_bytes(&mut self, kind: u8, new: &[u8], old: &[u8]) {
         let mut body = vec![kind];
         for bytes in [new, old] {
@@ -77,7 +77,7 @@ impl ReplyWriter {
         self.token(0xe3, &body);
     }
 
-    fn report(&mut self, token: u8, (number, state, level): (i32, u8, u8), text: &str) {
+    fn error_or_info(&mut self, token: u8, (number, state, level): (i32, u8, u8), text: &str) {
         let mut body = number.to_le_bytes().to_vec();
         body.extend_from_slice(&[state, level]);
         let text = to_utf16(text);
@@ -90,17 +90,17 @@ impl ReplyWriter {
         self.token(token, &body);
     }
 
-    /// INFO.
+    /// Appends INFO, with state 1.
     pub fn info(&mut self, number: i32, level: u8, text: &str) {
-        self.report(0xab, (number, 1, level), text);
+        self.error_or_info(0xab, (number, 1, level), text);
     }
 
-    /// ERROR: number, state and severity.
+    /// Appends ERROR. `fields`: number, state and severity.
     pub fn error(&mut self, fields: (i32, u8, u8), text: &str) {
-        self.report(0xaa, fields, text);
+        self.error_or_info(0xaa, fields, text);
     }
 
-    /// DONE (0xfd), DONEPROC (0xfe) or DONEINPROC (0xff).
+    /// Appends DONE (0xfd), DONEPROC (0xfe) or DONEINPROC (0xff).
     pub fn done(&mut self, kind: u8, status: u16, command: u16, rows: u64) {
         self.out.push(kind);
         self.out.extend_from_slice(&status.to_le_bytes());
@@ -108,7 +108,7 @@ impl ReplyWriter {
         self.out.extend_from_slice(&rows.to_le_bytes());
     }
 
-    /// COLMETADATA.
+    /// Appends COLMETADATA.
     pub fn columns(&mut self, columns: &[Column]) {
         self.out.push(0x81);
         self.out
@@ -129,7 +129,7 @@ impl ReplyWriter {
         }
     }
 
-    /// ROW.
+    /// Appends ROW.
     pub fn row(&mut self, columns: &[Column], row: &[Datum]) {
         assert_eq!(columns.len(), row.len());
         self.out.push(0xd1);
@@ -138,20 +138,20 @@ impl ReplyWriter {
         }
     }
 
-    /// NBCROW.
+    /// Appends NBCROW.
     pub fn compressed_row(&mut self, columns: &[Column], row: &[Datum]) {
         self.out.push(0xd2);
-        let at = self.out.len();
-        self.out.resize(at + row.len().div_ceil(8), 0);
+        let bitmap_at = self.out.len();
+        self.out.resize(bitmap_at + row.len().div_ceil(8), 0);
         for (index, (column, datum)) in columns.iter().zip(row).enumerate() {
             match datum {
-                Datum::Null => self.out[at + index / 8] |= 1 << (index % 8),
+                Datum::Null => self.out[bitmap_at + index / 8] |= 1 << (index % 8),
                 datum => datum.put(column.kind, &mut self.out),
             }
         }
     }
 
-    /// RETURNVALUE of an INTN of four bytes.
+    /// Appends RETURNVALUE with an INTN of four bytes.
     pub fn return_int(&mut self, name: &str, value: i32) {
         self.out
             .extend_from_slice(&[0xac, 0, 0, (name.len()) as u8]);
@@ -161,7 +161,7 @@ impl ReplyWriter {
         self.out.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// RETURNSTATUS.
+    /// Appends RETURNSTATUS.
     pub fn return_status(&mut self, value: i32) {
         self.out.push(0x79);
         self.out.extend_from_slice(&value.to_le_bytes());

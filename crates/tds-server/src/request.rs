@@ -1,11 +1,11 @@
-//! Requests as the server reads them. Panics on malformed ones.
+//! Reads requests. Panics if they are malformed.
 //! Source: MS-TDS 2.2.6.6 (RPC), 2.2.6.7 (SQLBatch), 2.2.6.9 (transaction manager).
 
 use crate::datum::Datum;
 use crate::packet::{Fields, utf16};
 use crate::types::Type;
 
-/// What an RPC calls.
+/// The procedure that an RPC calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Procedure {
     /// By name.
@@ -17,50 +17,50 @@ pub enum Procedure {
 /// A parameter of an RPC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its name; empty: by position.
+    /// Name of the parameter; empty: it is given by position.
     pub name: String,
-    /// Whether the procedure returns it.
-    pub output: bool,
-    /// Its type.
+    /// Whether it is an output parameter.
+    pub is_output: bool,
+    /// Type of the parameter.
     pub kind: Type,
-    /// Its value.
+    /// Value of the parameter.
     pub value: Datum,
 }
 
-/// A call.
+/// A procedure call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rpc {
-    /// What it calls.
+    /// The procedure.
     pub procedure: Procedure,
-    /// Its parameters.
+    /// Parameters of the call.
     pub parameters: Vec<Parameter>,
 }
 
-/// A request of a client. `descriptor`: of the transaction, as the client states it.
+/// A request of a client. `descriptor` is the transaction's, as the client sent it.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Request {
-    /// A text.
+    /// SQL text.
     Batch { descriptor: u64, text: String },
     /// Calls in one message.
     Rpcs { descriptor: u64, calls: Vec<Rpc> },
-    /// A request to the transaction manager: its number, isolation level or flags, the name of a savepoint,
-    /// and whether the next transaction begins at once.
+    /// A request to the transaction manager: its type (5 begins, 7 commits, 8 rolls back, 9 sets a
+    /// savepoint), the isolation level, the savepoint's name, and whether to begin the next transaction too.
     Transaction {
         descriptor: u64,
         kind: u16,
         isolation: u8,
         name: String,
-        begins: bool,
+        begins_next: bool,
     },
-    /// Rows of a bulk load: their number.
+    /// Rows of a bulk load, given by their number.
     Bulk(usize),
-    /// Stop.
+    /// Cancel the current request.
     Attention,
 }
 
 /// Reads ALL_HEADERS; returns the transaction's descriptor.
-fn headers(fields: &mut Fields<'_>) -> u64 {
+fn read_headers(fields: &mut Fields<'_>) -> u64 {
     assert_eq!(fields.u32(), 22, "the length of all headers");
     assert_eq!(fields.u32(), 18, "the length of the header");
     assert_eq!(fields.u16(), 2, "the transaction's header");
@@ -74,21 +74,21 @@ pub(crate) fn read(kind: u8, message: &[u8]) -> Request {
     let mut fields = Fields(message);
     match kind {
         0x01 => Request::Batch {
-            descriptor: headers(&mut fields),
+            descriptor: read_headers(&mut fields),
             text: utf16(fields.0),
         },
         0x03 => {
-            let descriptor = headers(&mut fields);
+            let descriptor = read_headers(&mut fields);
             let mut calls = Vec::new();
             loop {
-                calls.push(rpc(&mut fields));
+                calls.push(read_rpc(&mut fields));
                 if fields.is_empty() {
                     return Request::Rpcs { descriptor, calls };
                 }
                 assert_eq!(fields.byte(), 0xff, "the mark between calls");
             }
         }
-        0x0e => transaction(&mut fields),
+        0x0e => read_transaction(&mut fields),
         0x06 => {
             assert!(message.is_empty());
             Request::Attention
@@ -97,28 +97,28 @@ pub(crate) fn read(kind: u8, message: &[u8]) -> Request {
     }
 }
 
-fn transaction(fields: &mut Fields<'_>) -> Request {
-    let descriptor = headers(fields);
+fn read_transaction(fields: &mut Fields<'_>) -> Request {
+    let descriptor = read_headers(fields);
     let kind = fields.u16();
-    let name = |fields: &mut Fields<'_>| {
+    let read_name = |fields: &mut Fields<'_>| {
         let length = fields.byte();
         utf16(fields.take(length.into()))
     };
-    let (mut isolation, mut begins, mut savepoint) = (0, false, String::new());
+    let (mut isolation, mut begins_next, mut savepoint) = (0, false, String::new());
     match kind {
         5 => {
             isolation = fields.byte();
-            name(fields);
+            read_name(fields);
         }
         7 | 8 => {
-            savepoint = name(fields);
-            begins = fields.byte() & 1 != 0;
-            if begins {
+            savepoint = read_name(fields);
+            begins_next = fields.byte() & 1 != 0;
+            if begins_next {
                 isolation = fields.byte();
-                name(fields);
+                read_name(fields);
             }
         }
-        9 => savepoint = name(fields),
+        9 => savepoint = read_name(fields),
         kind => panic!("request {kind} to the transaction manager"),
     }
     assert!(fields.is_empty(), "bytes after the request");
@@ -127,11 +127,11 @@ fn transaction(fields: &mut Fields<'_>) -> Request {
         kind,
         isolation,
         name: savepoint,
-        begins,
+        begins_next,
     }
 }
 
-fn rpc(fields: &mut Fields<'_>) -> Rpc {
+fn read_rpc(fields: &mut Fields<'_>) -> Rpc {
     let procedure = match fields.u16() {
         0xffff => Procedure::Id(fields.u16()),
         length => Procedure::Name(utf16(fields.take(usize::from(length) * 2))),
@@ -140,12 +140,12 @@ fn rpc(fields: &mut Fields<'_>) -> Rpc {
     let mut parameters = Vec::new();
     while !fields.is_empty() && fields.0[0] != 0xff {
         let name = fields.short_text();
-        let output = fields.byte() & 1 != 0;
+        let is_output = fields.byte() & 1 != 0;
         let kind = Type::read(fields);
         let value = Datum::read(kind, fields);
         parameters.push(Parameter {
             name,
-            output,
+            is_output,
             kind,
             value,
         });

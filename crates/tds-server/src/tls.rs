@@ -1,4 +1,4 @@
-//! TLS of the server: around everything, or inside packets until the handshake is over.
+//! TLS of the server: around everything (TDS 8.0), or with a handshake inside packets.
 
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{
@@ -7,24 +7,25 @@ use rustls::{
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-/// A certificate that signs itself, and its key.
+/// A self-signed certificate and its key.
 pub struct TestCertificate {
     certificate: CertificateDer<'static>,
     key: Vec<u8>,
 }
 
 impl TestCertificate {
-    /// A certificate for a host.
+    /// Creates a certificate for a host.
     pub fn new(host: &str) -> TestCertificate {
-        let made = rcgen::generate_simple_self_signed([host.to_owned()]).expect("a certificate");
+        let generated =
+            rcgen::generate_simple_self_signed([host.to_owned()]).expect("a certificate");
         TestCertificate {
-            certificate: made.cert.der().clone(),
-            key: made.signing_key.serialize_der(),
+            certificate: generated.cert.der().clone(),
+            key: generated.signing_key.serialize_der(),
         }
     }
 
-    /// The configuration of a server. `strict`: it offers `tds/8.0`.
-    pub fn server(
+    /// The configuration of a server with this certificate. `strict`: offer the ALPN protocol `tds/8.0`.
+    pub fn server_config(
         &self,
         versions: &[&'static SupportedProtocolVersion],
         strict: bool,
@@ -44,7 +45,8 @@ impl TestCertificate {
     }
 }
 
-/// The configuration of a client that trusts a certificate, or none. `strict`: it requests `tds/8.0`.
+/// The configuration of a client that trusts the given certificate or none. `strict`: request the ALPN
+/// protocol `tds/8.0`.
 pub fn client_config(
     trusted: Option<&TestCertificate>,
     versions: &[&'static SupportedProtocolVersion],
@@ -76,7 +78,7 @@ impl Tls {
         Tls(connection)
     }
 
-    /// Takes bytes of the client; returns their plain content, or why TLS ends.
+    /// Decrypts bytes of the client; returns the plain bytes, or why TLS failed.
     pub fn receive(&mut self, mut bytes: &[u8]) -> Result<Vec<u8>, String> {
         let mut plain = Vec::new();
         while !bytes.is_empty() {
@@ -89,8 +91,8 @@ impl Tls {
         Ok(plain)
     }
 
-    /// Bytes that the client must get.
-    pub fn pending(&mut self) -> Vec<u8> {
+    /// Takes the bytes that TLS has to send to the client.
+    pub fn take_outgoing(&mut self) -> Vec<u8> {
         let mut out = Vec::new();
         while self.0.wants_write() {
             self.0.write_tls(&mut out).expect("memory");
@@ -98,8 +100,9 @@ impl Tls {
         out
     }
 
+    /// Encrypts bytes for the client.
     pub fn send(&mut self, plain: &[u8]) -> Vec<u8> {
         self.0.writer().write_all(plain).expect("memory");
-        self.pending()
+        self.take_outgoing()
     }
 }

@@ -1,10 +1,10 @@
-//! Types and their values on the wire. Panics on malformed ones.
+//! Encodes and decodes types and their values. Panics if they are malformed.
 //! Source: MS-TDS 2.2.5.4 (types), 2.2.5.5 (values).
 
 use crate::datum::Datum;
 use crate::packet::{Fields, to_utf16, utf16};
 
-/// A type. Numbers in parentheses: bytes, characters, digits or scale, as in SQL.
+/// A type. The numbers are bytes, characters, or precision and scale, as in SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Type {
@@ -38,12 +38,13 @@ pub enum Type {
     Variant,
 }
 
-const MAX: u16 = 0xffff;
+/// Stands for NULL in place of a length, and for `max` in a type.
+const NULL_OR_MAX: u16 = 0xffff;
 
 impl Type {
     /// Appends TYPE_INFO.
     pub(crate) fn put(self, collation: [u8; 5], out: &mut Vec<u8>) {
-        let mut long = |kind: u8, bytes: u16, collated: bool| {
+        let mut put_with_length = |kind: u8, bytes: u16, collated: bool| {
             out.push(kind);
             out.extend_from_slice(&bytes.to_le_bytes());
             if collated {
@@ -51,15 +52,15 @@ impl Type {
             }
         };
         match self {
-            Type::Char(n) => long(0xaf, n, true),
-            Type::VarChar(n) => long(0xa7, n, true),
-            Type::VarCharMax => long(0xa7, MAX, true),
-            Type::NChar(n) => long(0xef, 2 * n, true),
-            Type::NVarChar(n) => long(0xe7, 2 * n, true),
-            Type::NVarCharMax => long(0xe7, MAX, true),
-            Type::Binary(n) => long(0xad, n, false),
-            Type::VarBinary(n) => long(0xa5, n, false),
-            Type::VarBinaryMax => long(0xa5, MAX, false),
+            Type::Char(n) => put_with_length(0xaf, n, true),
+            Type::VarChar(n) => put_with_length(0xa7, n, true),
+            Type::VarCharMax => put_with_length(0xa7, NULL_OR_MAX, true),
+            Type::NChar(n) => put_with_length(0xef, 2 * n, true),
+            Type::NVarChar(n) => put_with_length(0xe7, 2 * n, true),
+            Type::NVarCharMax => put_with_length(0xe7, NULL_OR_MAX, true),
+            Type::Binary(n) => put_with_length(0xad, n, false),
+            Type::VarBinary(n) => put_with_length(0xa5, n, false),
+            Type::VarBinaryMax => put_with_length(0xa5, NULL_OR_MAX, false),
             Type::Int(size) => out.extend_from_slice(&[0x26, size]),
             Type::FixedInt => out.push(0x38),
             Type::Bit => out.extend_from_slice(&[0x68, 1]),
@@ -91,7 +92,7 @@ impl Type {
     /// Reads TYPE_INFO.
     pub(crate) fn read(fields: &mut Fields<'_>) -> Type {
         let kind = fields.byte();
-        let mut long = |collated: bool| {
+        let mut read_length = |collated: bool| {
             let bytes = fields.u16();
             if collated {
                 fields.take(5);
@@ -108,14 +109,14 @@ impl Type {
             0x6d => Type::Float(fields.byte()),
             0x6a | 0x6c => {
                 let (size, digits, scale) = (fields.byte(), fields.byte(), fields.byte());
-                let wanted = match digits {
+                let min_size = match digits {
                     1..=9 => 5,
                     10..=19 => 9,
                     20..=28 => 13,
                     29..=38 => 17,
                     _ => panic!("a decimal of {digits} digits"),
                 };
-                assert!(size >= wanted && size <= 17 && scale <= digits);
+                assert!(size >= min_size && size <= 17 && scale <= digits);
                 Type::Decimal(digits, scale)
             }
             0x6e => Type::Money(fields.byte()),
@@ -123,24 +124,24 @@ impl Type {
             0x28 => Type::Date,
             0x29 => Type::Time(fields.byte()),
             0x2a => Type::DateTime2(fields.byte()),
-            0xaf => Type::Char(long(true)),
-            0xa7 => match long(true) {
-                MAX => Type::VarCharMax,
+            0xaf => Type::Char(read_length(true)),
+            0xa7 => match read_length(true) {
+                NULL_OR_MAX => Type::VarCharMax,
                 bytes => {
                     assert!((1..=8000).contains(&bytes), "varchar({bytes})");
                     Type::VarChar(bytes)
                 }
             },
-            0xef => Type::NChar(long(true) / 2),
-            0xe7 => match long(true) {
-                MAX => Type::NVarCharMax,
+            0xef => Type::NChar(read_length(true) / 2),
+            0xe7 => match read_length(true) {
+                NULL_OR_MAX => Type::NVarCharMax,
                 bytes => {
                     assert!((2..=8000).contains(&bytes), "nvarchar of {bytes} bytes");
                     Type::NVarChar(bytes / 2)
                 }
             },
-            0xa5 => match long(false) {
-                MAX => Type::VarBinaryMax,
+            0xa5 => match read_length(false) {
+                NULL_OR_MAX => Type::VarBinaryMax,
                 bytes => Type::VarBinary(bytes),
             },
             kind => panic!("a parameter of type {kind:#x}"),
@@ -148,7 +149,7 @@ impl Type {
     }
 }
 
-fn decimal(negative: bool, magnitude: u128) -> Vec<u8> {
+fn encode_decimal(negative: bool, magnitude: u128) -> Vec<u8> {
     let mut bytes = vec![u8::from(!negative)];
     bytes.extend_from_slice(&magnitude.to_le_bytes());
     bytes
@@ -163,8 +164,8 @@ fn time_bytes(scale: u8) -> usize {
 }
 
 impl Datum {
-    /// The bytes of the value, without their length.
-    fn content(&self, kind: Type) -> Vec<u8> {
+    /// Encodes the value without its length.
+    fn encode(&self, kind: Type) -> Vec<u8> {
         let time = |units: u64, scale: u8| units.to_le_bytes()[..time_bytes(scale)].to_vec();
         let days = |days: u32| days.to_le_bytes()[..3].to_vec();
         match (self, kind) {
@@ -180,9 +181,9 @@ impl Datum {
                     ..
                 },
                 _,
-            ) => decimal(*negative, *magnitude),
+            ) => encode_decimal(*negative, *magnitude),
             (Datum::Money(n), Type::Money(4)) => (*n as i32).to_le_bytes().to_vec(),
-            // The upper half comes first.
+            // `money` has its upper half first.
             (Datum::Money(n), _) => [(n >> 32) as u32, *n as u32]
                 .iter()
                 .flat_map(|half| half.to_le_bytes())
@@ -210,7 +211,7 @@ impl Datum {
         if let Datum::Raw(bytes) = self {
             return out.extend_from_slice(bytes);
         }
-        let content = (*self != Datum::Null).then(|| self.content(kind));
+        let content = (*self != Datum::Null).then(|| self.encode(kind));
         match kind {
             Type::FixedInt => out.extend_from_slice(&content.expect("no NULL")),
             Type::Char(_)
@@ -219,7 +220,9 @@ impl Datum {
             | Type::NVarChar(_)
             | Type::Binary(_)
             | Type::VarBinary(_) => {
-                let length = content.as_ref().map_or(MAX, |content| content.len() as u16);
+                let length = content
+                    .as_ref()
+                    .map_or(NULL_OR_MAX, |content| content.len() as u16);
                 out.extend_from_slice(&length.to_le_bytes());
                 out.extend_from_slice(&content.unwrap_or_default());
             }
@@ -228,7 +231,7 @@ impl Datum {
                     return out.extend_from_slice(&[0xff; 8]);
                 };
                 out.extend_from_slice(&(content.len() as u64).to_le_bytes());
-                // Odd pieces, which cut characters in two.
+                // Chunks of an odd length, so that characters are split between chunks.
                 for chunk in content.chunks(content.len().div_ceil(2).max(1) | 1) {
                     out.extend_from_slice(&(chunk.len() as u32).to_le_bytes());
                     out.extend_from_slice(chunk);
@@ -246,7 +249,7 @@ impl Datum {
             }
             Type::Variant => match content {
                 None => out.extend_from_slice(&[0; 4]),
-                // An INT4 without properties, or NVARCHAR.
+                // NVARCHAR with collation and maximum length, or INT4 without properties.
                 Some(content) => {
                     let head: &[u8] = match self {
                         Datum::Text(_) => &[0xe7, 7, 9, 4, 0xd0, 0, 0x34, 0xff, 0xff],
@@ -275,19 +278,19 @@ impl Datum {
             | Type::NVarChar(_)
             | Type::Binary(_)
             | Type::VarBinary(_) => match fields.u16() {
-                MAX => None,
+                NULL_OR_MAX => None,
                 length => Some(fields.take(length.into()).to_vec()),
             },
-            Type::VarCharMax | Type::NVarCharMax | Type::VarBinaryMax => plp(fields),
+            Type::VarCharMax | Type::NVarCharMax | Type::VarBinaryMax => read_chunks(fields),
             _ => match fields.byte() {
                 0 => None,
                 length => Some(fields.take(length.into()).to_vec()),
             },
         };
-        content.map_or(Datum::Null, |content| Datum::of(kind, &content))
+        content.map_or(Datum::Null, |content| Datum::decode(kind, &content))
     }
 
-    fn of(kind: Type, content: &[u8]) -> Datum {
+    fn decode(kind: Type, content: &[u8]) -> Datum {
         let mut fields = Fields(content);
         match kind {
             Type::Int(size) => {
@@ -337,8 +340,8 @@ impl Datum {
     }
 }
 
-/// A value in chunks.
-fn plp(fields: &mut Fields<'_>) -> Option<Vec<u8>> {
+/// Reads a value in chunks (PLP); `None` is NULL.
+fn read_chunks(fields: &mut Fields<'_>) -> Option<Vec<u8>> {
     let total = fields.number::<8>();
     if total == u64::MAX {
         return None;

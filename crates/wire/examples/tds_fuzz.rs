@@ -1,5 +1,5 @@
-//! Mutated conversations with a SQL Server: a login, then requests. Ends with an error if one panics, or
-//! takes more memory than a multiple of the bytes that it received.
+//! Mutated conversations with a SQL Server: a login, then requests. Ends with an error if the client
+//! panics, or allocates more memory than a multiple of the bytes that it received.
 //!
 //! Usage: `cargo run --release -p prony-wire --example tds_fuzz -- CONVERSATIONS [SEED]`
 
@@ -11,24 +11,25 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Memory that a conversation may take: this, and `PER_BYTE` times the bytes received.
-const FIXED: usize = 32 * 1024;
-const PER_BYTE: usize = 16;
+/// Memory that a conversation may take, in bytes: this, and `BYTES_ALLOWED_PER_BYTE` times the bytes
+/// received.
+const BYTES_ALLOWED: usize = 32 * 1024;
+const BYTES_ALLOWED_PER_BYTE: usize = 16;
 
 thread_local! {
-    static LIVE: Cell<usize> = const { Cell::new(0) };
-    static PEAK: Cell<usize> = const { Cell::new(0) };
+    static LIVE_BYTES: Cell<usize> = const { Cell::new(0) };
+    static PEAK_BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
-struct Measuring;
+struct MeasuringAllocator;
 
 fn grow(bytes: usize) {
-    LIVE.set(LIVE.get().wrapping_add(bytes));
-    PEAK.set(PEAK.get().max(LIVE.get()));
+    LIVE_BYTES.set(LIVE_BYTES.get().wrapping_add(bytes));
+    PEAK_BYTES.set(PEAK_BYTES.get().max(LIVE_BYTES.get()));
 }
 
 // SAFETY: every call is passed on unchanged to the system's allocator.
-unsafe impl GlobalAlloc for Measuring {
+unsafe impl GlobalAlloc for MeasuringAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         grow(layout.size());
         // SAFETY: as the caller promises.
@@ -36,16 +37,16 @@ unsafe impl GlobalAlloc for Measuring {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        LIVE.set(LIVE.get().wrapping_sub(layout.size()));
+        LIVE_BYTES.set(LIVE_BYTES.get().wrapping_sub(layout.size()));
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(at, layout) }
     }
 }
 
 #[global_allocator]
-static ALLOCATOR: Measuring = Measuring;
+static ALLOCATOR: MeasuringAllocator = MeasuringAllocator;
 
-/// SplitMix64.
+/// The random number generator SplitMix64.
 struct Random(u64);
 
 impl Random {
@@ -57,17 +58,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Less than `limit`.
+    /// A random number less than `limit`.
     fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
 }
 
-const INTERESTING: [u8; 16] = [
+const INTERESTING_BYTES: [u8; 16] = [
     0, 1, 2, 4, 8, 0x10, 0x7f, 0x80, 0xfe, 0xff, 0xd1, 0xd2, 0x81, 0xaa, 0xfd, 0xe3,
 ];
 
-/// Changes a few places of a reply.
+/// Changes up to five parts of a reply.
 fn mutate(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
     for _ in 0..random.below(6) {
         let at = random.below(bytes.len() + 1);
@@ -86,7 +87,9 @@ fn mutate(random: &mut Random, bytes: &mut Vec<u8>, other: &[u8]) {
             }
             4 => bytes[at..at + length].fill(0xff),
             5 if at < bytes.len() => bytes[at] = random.next() as u8,
-            _ if at < bytes.len() => bytes[at] = INTERESTING[random.below(INTERESTING.len())],
+            _ if at < bytes.len() => {
+                bytes[at] = INTERESTING_BYTES[random.below(INTERESTING_BYTES.len())]
+            }
             _ => {}
         }
     }
@@ -213,13 +216,13 @@ fn read_everything(exchange: &Exchange) {
     let _ = (
         exchange.error(),
         exchange.final_error(),
-        exchange.block(),
-        exchange.affected(),
+        exchange.block_state(),
+        exchange.affected_rows(),
     );
     let _ = exchange.error_summary().map(|error| error.counted_as());
     exchange.notices().for_each(drop);
-    for result in 0..exchange.results() {
-        exchange.columns(result).for_each(drop);
+    for result in 0..exchange.result_count() {
+        exchange.column_names(result).for_each(drop);
     }
     for (_, row) in exchange.rows() {
         row.values().for_each(drop);
@@ -229,7 +232,7 @@ fn read_everything(exchange: &Exchange) {
     }
 }
 
-/// What conversations came to.
+/// Outcomes of the conversations.
 #[derive(Default)]
 struct Counts {
     logins: u64,
@@ -325,13 +328,13 @@ fn main() {
     let (mut bytes, mut worst, mut counts) = (0, 0, Counts::default());
     for index in 0..conversations {
         let mut random = Random(seed.wrapping_mul(1 << 40).wrapping_add(index));
-        let before = LIVE.get();
-        PEAK.set(before);
+        let before = LIVE_BYTES.get();
+        PEAK_BYTES.set(before);
         let received = converse(&mut random, &recorded, &mut counts);
-        let peak = PEAK.get() - before;
-        assert_eq!(LIVE.get(), before, "conversation {index} leaks");
+        let peak = PEAK_BYTES.get() - before;
+        assert_eq!(LIVE_BYTES.get(), before, "conversation {index} leaks");
         assert!(
-            peak <= FIXED + PER_BYTE * received,
+            peak <= BYTES_ALLOWED + BYTES_ALLOWED_PER_BYTE * received,
             "conversation {index}: {peak} for {received}"
         );
         bytes += received;

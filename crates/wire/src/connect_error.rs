@@ -106,7 +106,7 @@ impl From<ServerError> for ConnectError {
 
 impl ConnectError {
     /// The server's own error, if it sent one.
-    pub fn server(&self) -> Option<&ServerError> {
+    pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             ConnectError::Server(error) => Some(error),
             _ => None,

@@ -10,7 +10,7 @@ pub enum ErrorClass {
     Serialization,
     /// The transaction is the victim of a deadlock.
     Deadlock,
-    /// The server cancelled it by a statement, lock or idle timeout.
+    /// The server canceled the transaction or a statement by a statement, lock or idle timeout.
     Timeout,
     /// The connection was lost before anything could commit.
     LostConnection,

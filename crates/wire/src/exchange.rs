@@ -21,7 +21,7 @@ const NO_DATA: &str = "the client has no rows to copy";
 
 /// State of a session's transaction block, as the server reports it with each reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Block {
+pub enum BlockState {
     /// No block is open.
     #[default]
     Idle,
@@ -92,8 +92,9 @@ impl Exchange {
         }
     }
 
-    /// For SQL Server. Texts of a request share a round trip; procedure calls, in the other modes, only if
-    /// all but the first of them read. Statements that begin or end a transaction are texts in every mode.
+    /// Creates an exchange for SQL Server. In simple mode the statements of a request share a round trip;
+    /// in the other modes, statements that read are added to the message of the statement before them.
+    /// Statements that begin or end a transaction are sent as text in every mode.
     pub fn tds(mode: QueryMode) -> Self {
         Exchange {
             state: ProtocolState::Tds(Box::new(tds::exchange::Exchange::new(mode))),
@@ -146,20 +147,20 @@ impl Exchange {
         }
     }
 
-    /// Adds an execution to a request in the extended protocol; `first`: it begins the request.
+    /// Adds an execution to a request in the extended protocol; `is_first`: the execution begins the request.
     /// [`Exchange::sync`] completes it. The values are encoded at once.
-    pub fn push(&mut self, first: bool, statement: &Statement, values: &[Value<'_>]) {
+    pub fn push(&mut self, is_first: bool, statement: &Statement, values: &[Value<'_>]) {
         match &mut self.state {
             ProtocolState::Postgres { codec, .. } => {
-                if first {
+                if is_first {
                     codec.begin();
                     self.out.clear();
                     codec.put_closes(&mut self.out);
                 }
                 codec.execute(statement, values, &mut self.out);
             }
-            ProtocolState::Mysql(mysql) => mysql.push(first, statement, values),
-            ProtocolState::Tds(tds) => tds.push(first, statement, values),
+            ProtocolState::Mysql(mysql) => mysql.push(is_first, statement, values),
+            ProtocolState::Tds(tds) => tds.push(is_first, statement, values),
         }
     }
 
@@ -199,19 +200,19 @@ impl Exchange {
         }
     }
 
-    /// Completes a request of the pushed executions; `empty`: it has none.
-    pub fn sync(&mut self, empty: bool) {
+    /// Completes a request of the pushed executions; `is_empty`: there are none.
+    pub fn sync(&mut self, is_empty: bool) {
         match &mut self.state {
             ProtocolState::Postgres { codec, reply } => {
-                if empty {
+                if is_empty {
                     codec.begin();
                     self.out.clear();
                 }
                 codec.sync(&mut self.out);
                 reply.expect(1);
             }
-            ProtocolState::Mysql(mysql) => mysql.sync(empty),
-            ProtocolState::Tds(tds) => tds.sync(empty),
+            ProtocolState::Mysql(mysql) => mysql.sync(is_empty),
+            ProtocolState::Tds(tds) => tds.sync(is_empty),
         }
     }
 
@@ -261,8 +262,8 @@ impl Exchange {
         std::str::from_utf8(self.text_bytes()?).ok()
     }
 
-    /// Whether the last request is a text with a `COMMIT` or `END` in it, or commits without text. This scans the text, so do
-    /// not call it for each request.
+    /// Whether the last request commits: its text contains a `COMMIT` or `END`, or it is a commit without
+    /// text (SQL Server). This scans the text, so do not call it for each request.
     pub fn is_commit_text(&self) -> bool {
         if let ProtocolState::Tds(tds) = &self.state {
             return tds.codec.is_commit();
@@ -314,7 +315,7 @@ impl Exchange {
                     put_copy_fail(NO_DATA, &mut self.out);
                     return Ok(FeedStatus::Send);
                 }
-                codec.record_reply(reply.parsed());
+                codec.record_reply(reply.parses_accepted());
                 Ok(FeedStatus::Complete)
             }
             ProtocolState::Mysql(mysql) => mysql.feed(bytes),

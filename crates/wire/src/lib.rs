@@ -27,7 +27,7 @@ pub use channel::Channel;
 pub use connect_error::ConnectError;
 pub use engine::Engine;
 pub use error_class::{Classification, ErrorClass};
-pub use exchange::{Block, Exchange, FeedStatus};
+pub use exchange::{BlockState, Exchange, FeedStatus};
 pub use login::{PendingLogin, SessionFlags};
 pub use parameter_type::{ParameterType, ParseParameterTypeError};
 pub use protocol::Protocol;

@@ -34,7 +34,7 @@ pub enum PendingLogin {
     Tds(Box<tds::Connector>),
 }
 
-/// What a login determines for later requests ([`crate::Exchange::set_session_flags`]).
+/// Settings negotiated at login that later requests depend on ([`crate::Exchange::set_session_flags`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionFlags {
     /// MySQL: results come without EOF packets.
@@ -43,7 +43,7 @@ pub struct SessionFlags {
     pub(crate) status: u16,
     /// SQL Server: the size of packets in bytes.
     pub(crate) packet_size: u16,
-    /// SQL Server: the collation of the server, for text in one-byte encodings.
+    /// SQL Server: the collation of the session, which determines the encoding of `varchar`.
     pub(crate) collation: [u8; 5],
 }
 
@@ -86,7 +86,7 @@ impl PendingLogin {
         }
     }
 
-    /// Whether the connection uses TLS, or tried to.
+    /// Whether the connection uses TLS, used it for the login, or has begun to set it up.
     pub fn over_tls(&self) -> bool {
         match self {
             PendingLogin::Postgres(connector) => connector.over_tls(),

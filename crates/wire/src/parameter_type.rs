@@ -16,11 +16,11 @@ pub enum ParameterType {
     Int,
     /// Eight bytes.
     BigInt,
-    /// An exact number.
+    /// A decimal number.
     Decimal {
         /// Maximum number of digits.
         precision: u8,
-        /// How many of them are after the decimal point.
+        /// Number of digits after the decimal point.
         scale: u8,
     },
     /// Text of this many characters, padded with spaces.
@@ -131,7 +131,7 @@ mod tests {
     };
 
     #[test]
-    fn types_are_read_as_they_are_displayed() {
+    fn a_displayed_type_parses_as_the_same() {
         for (text, parsed) in [
             ("smallint", ParameterType::SmallInt),
             ("int", ParameterType::Int),
@@ -169,7 +169,7 @@ mod tests {
             precision: 19,
             scale: 0,
         };
-        for (kind, accepted, rejected) in [
+        for (parameter_type, accepted, rejected) in [
             (
                 ParameterType::SmallInt,
                 &[Value::Int(-32_768), Value::Null][..],
@@ -213,10 +213,10 @@ mod tests {
             ),
         ] {
             for value in accepted {
-                assert!(kind.holds(*value), "{kind} {value:?}");
+                assert!(parameter_type.holds(*value), "{parameter_type} {value:?}");
             }
             for value in rejected {
-                assert!(!kind.holds(*value), "{kind} {value:?}");
+                assert!(!parameter_type.holds(*value), "{parameter_type} {value:?}");
             }
         }
     }

@@ -19,7 +19,7 @@ pub(crate) const MAX_FIELD_BYTES: usize = 8 * 1024;
 pub struct ServerError {
     /// The protocol of the server, which determines the meaning of `number`.
     pub protocol: Protocol,
-    /// Its consequences for the transaction.
+    /// Class of the error, and whether a retry may succeed.
     pub classification: Classification,
     /// ERROR, FATAL, PANIC, or WARNING, NOTICE, DEBUG, INFO, LOG; never translated if the server is
     /// 9.6 or later.
@@ -36,11 +36,12 @@ pub struct ServerError {
     pub hint: Option<String>,
     /// Position in the statement's text, in characters from 1.
     pub position: Option<u32>,
-    /// SQL Server's severity, 0 to 25, from 20 on it closes the connection; 0 in other protocols.
+    /// SQL Server's severity, 0 to 25; from 20 on the server closes the connection. 0 in other protocols.
     pub level: u8,
-    /// SQL Server's state, which tells places apart that raise the same error; 0 in other protocols.
+    /// SQL Server's state, which distinguishes the causes of errors with the same number; 0 in other
+    /// protocols.
     pub state: u8,
-    /// The context in which it arose: a call stack of functions, or the line of a COPY; the procedure and
+    /// The context of the error: a call stack of functions, or the line of a COPY; the procedure and
     /// line on SQL Server.
     pub where_: Option<String>,
     /// The violated constraint.
@@ -138,7 +139,7 @@ impl ServerError {
 
 /// Characters of a statement shown around an error's position, as in libpq.
 const EXCERPT_CHARS: usize = 60;
-/// Minimum number of them after the position.
+/// Minimum number of those characters after the position.
 const MIN_CHARS_AFTER: usize = 10;
 
 impl ServerError {
@@ -217,8 +218,8 @@ impl fmt::Display for ServerError {
             Protocol::Tds => {
                 let (number, level, state) = (self.number, self.level, self.state);
                 write!(f, "Msg {number}, Level {level}, State {state}")?;
-                if let Some(place) = &self.where_ {
-                    write!(f, ", {place}")?;
+                if let Some(location) = &self.where_ {
+                    write!(f, ", {location}")?;
                 }
                 return write!(f, "\n{}", self.message);
             }

@@ -7,7 +7,7 @@ use crate::{ConnectError, ServerError, SessionFlags};
 pub struct CancelKey {
     /// The server process (MySQL: the connection's number) of the session; 0 if the server sent none.
     pub backend_pid: u32,
-    /// Its secret; empty for MySQL.
+    /// The session's secret; empty for MySQL.
     pub secret: Box<[u8]>,
 }
 
@@ -32,7 +32,7 @@ impl Parameters {
             .map(|(_, value)| value)
     }
 
-    /// All reports.
+    /// All reported settings; a name may appear several times.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         let mut parts = self.0.split_terminator('\0');
         std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Parameters {
 /// A session that is ready for its first statement.
 #[derive(Clone, Debug, Default)]
 pub struct Session {
-    /// The key to cancel its commands.
+    /// The key with which another connection can cancel the session's commands.
     pub cancel: CancelKey,
     /// The server's settings as reported during startup; `server_version` is always one of them.
     pub parameters: Parameters,
@@ -82,7 +82,7 @@ pub struct Session {
     pub notices: Vec<ServerError>,
     /// Whether the password itself was sent without TLS.
     pub password_in_clear: bool,
-    /// What the login determined for the requests of this session.
+    /// Settings negotiated at login that later requests depend on.
     pub flags: SessionFlags,
     /// Bytes that followed the login; almost always empty.
     pub trailing_bytes: Vec<u8>,

@@ -45,8 +45,8 @@ pub struct Statement {
     /// The declared types of the parameters; empty if none is declared.
     types: Box<[Option<ParameterType>]>,
     effect: Effect,
-    columns: bool,
-    joined: bool,
+    wants_columns: bool,
+    is_joined: bool,
 }
 
 impl Statement {
@@ -105,7 +105,7 @@ impl Statement {
     /// that omits it.
     #[must_use]
     pub fn with_columns(mut self) -> Statement {
-        self.columns = true;
+        self.wants_columns = true;
         self
     }
 
@@ -124,18 +124,18 @@ impl Statement {
     /// share one. Changes nothing on PostgreSQL, where a request is one round trip anyway.
     #[must_use]
     pub fn joined(mut self) -> Statement {
-        self.joined = true;
+        self.is_joined = true;
         self
     }
 
-    /// Whether it is sent to MySQL as one text with adjacent statements.
+    /// Whether the statement is joined with adjacent ones into one text (see [`Statement::joined`]).
     pub fn is_joined(&self) -> bool {
-        self.joined
+        self.is_joined
     }
 
-    /// Whether its column names are needed.
+    /// Whether the statement's column names are needed.
     pub fn wants_columns(&self) -> bool {
-        self.columns
+        self.wants_columns
     }
 
     /// Index of the value of each placeholder, in the order of the text. For text that was not parsed, one
@@ -149,7 +149,7 @@ impl Statement {
         parsed.chain(0..usize::from(unparsed))
     }
 
-    /// Its effect on its transaction.
+    /// The statement's effect on its transaction.
     pub fn effect(&self) -> Effect {
         self.effect
     }
@@ -198,7 +198,7 @@ impl Statements {
             Cow::Owned(_) => Some(sql.into()),
         };
         Statement {
-            id: self.number(),
+            id: self.take_number(),
             effect: effect(sql),
             sql: display_text.into(),
             raw,
@@ -210,8 +210,8 @@ impl Statements {
                 .unwrap_or(0),
             value_indexes,
             types: Box::default(),
-            columns: false,
-            joined: false,
+            wants_columns: false,
+            is_joined: false,
         }
     }
 
@@ -233,7 +233,7 @@ impl Statements {
     /// With more than 65,535 statements in one program at a time.
     pub fn add_raw(&mut self, sql: &str, parameters: u16) -> Statement {
         Statement {
-            id: self.number(),
+            id: self.take_number(),
             sql: sql.into(),
             raw: None,
             pieces: std::iter::once(0..sql.len()).collect(),
@@ -241,8 +241,8 @@ impl Statements {
             parameters,
             effect: effect(sql.as_bytes()),
             types: Box::default(),
-            columns: false,
-            joined: false,
+            wants_columns: false,
+            is_joined: false,
         }
     }
 
@@ -252,7 +252,7 @@ impl Statements {
         self.free.push(statement.id);
     }
 
-    fn number(&mut self) -> u16 {
+    fn take_number(&mut self) -> u16 {
         if let Some(id) = self.free.pop() {
             return id;
         }
@@ -310,10 +310,10 @@ fn effect_of_first_word(sql: &[u8]) -> Effect {
     ];
     let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
     let word = &sql[..letters.count()];
-    let is = |name: &&[u8]| word.eq_ignore_ascii_case(name);
-    if READS.iter().any(is) {
+    let is_word = |name: &&[u8]| word.eq_ignore_ascii_case(name);
+    if READS.iter().any(is_word) {
         Effect::Reads
-    } else if is(&&b"commit"[..]) || is(&&b"end"[..]) {
+    } else if is_word(&&b"commit"[..]) || is_word(&&b"end"[..]) {
         Effect::Commits
     } else {
         Effect::Writes

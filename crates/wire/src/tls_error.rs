@@ -12,7 +12,7 @@ pub fn describe_tls_error(error: &Error) -> String {
             format!("certificate verify failed: {}", certificate_error(reason))
         }
         // Other texts, such as that of a CertRevocationListError, contain type names.
-        other => split_type_names(&other.to_string()),
+        error => split_type_names(&error.to_string()),
     }
 }
 

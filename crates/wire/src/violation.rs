@@ -4,9 +4,9 @@
 /// A violation by the server of its own protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// A message that is not allowed at this point.
+    /// A message of this type is not allowed at this point.
     Unexpected(u8),
-    /// A message of an impossible length.
+    /// A message of this type has an invalid length.
     Length(u8, u32),
     /// A statement turned out to be a COPY, which needs a stream of data.
     Copy,
@@ -14,7 +14,7 @@ pub enum Violation {
     Unsolicited,
     /// A packet has an unexpected sequence number.
     OutOfOrder,
-    /// A payload of at least this many bytes.
+    /// A payload is too long: it has at least this many bytes.
     Size(usize),
     /// Bytes that cannot be parsed.
     Malformed(&'static str),

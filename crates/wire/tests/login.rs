@@ -118,7 +118,7 @@ fn recorded_refusals_are_reported_at_every_split() {
         for pieces in cuts(recording) {
             let (_, result) = replay(login("postgres"), &pieces);
             let error = result.unwrap_err();
-            let error = error.server().expect("the server's error");
+            let error = error.server_error().expect("the server's error");
             assert_eq!(error.code(), code);
             assert_eq!(error.severity, "FATAL");
             assert!(error.message.contains(expected), "{error}");

@@ -1,4 +1,4 @@
-//! In steady state a request and its reply allocate nothing, and a row nothing at all.
+//! In steady state a request, its reply and its rows allocate nothing.
 
 use prony_allocations::allocations_of;
 use prony_tds_server::{Column, Config, Connection, Datum, Outcome, Type};

@@ -272,7 +272,10 @@ fn a_wrong_password_and_an_impostor_have_different_errors() {
         1000,
     )
     .unwrap_err();
-    assert_eq!(error.server().map(|error| error.code()), Some("28P01"));
+    assert_eq!(
+        error.server_error().map(|error| error.code()),
+        Some("28P01")
+    );
 
     let mut server = ScramServer::new(&pair, BOTH);
     server.impostor = true;

@@ -1,10 +1,10 @@
 //! Measures the instructions of Lua scripts:
 //! `valgrind --tool=callgrind target/release/examples/lua_cost SCRIPT EVENTS [CLIENTS]`.
 //!
-//! `SCRIPT` is one of the names below, or the path of a script. Prints the numbers of events and of queries. Run it
-//! with two numbers of events: the difference of the two counts of instructions, divided by the difference of
-//! queries, is the cost of a query without that of starting. Never uses a socket or a real clock, because
-//! callgrind's counts of two builds are compared. The simulated server answers each SELECT with one row, or with as
+//! `SCRIPT` is `prepared`, `query`, `mixed` or the path of a script. Prints the numbers of events and of queries. Run it
+//! with two values of `EVENTS`: the difference of the instruction counts, divided by the difference of the numbers of
+//! queries, is the cost of a query without the cost of starting. Never uses a socket or a real clock, so that
+//! callgrind's counts of two builds can be compared. The simulated server answers each SELECT with one row, or with as
 //! many as its `LIMIT` allows.
 
 use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
@@ -23,10 +23,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Prepared point selects by the bundled script.
-const PREPARED: &str = "require('oltp_point_select')";
+const PREPARED_SCRIPT: &str = "require('oltp_point_select')";
 
 /// Point selects as text.
-const QUERY: &str = "
+const QUERY_SCRIPT: &str = "
 function thread_init()
    con = sysbench.sql.driver():connect()
 end
@@ -36,7 +36,7 @@ end
 ";
 
 /// An event of several kinds of statements, most of which read their results, as order-entry scripts are written.
-const MIXED: &str = "
+const MIXED_SCRIPT: &str = "
 function thread_init()
    con = sysbench.sql.driver():connect()
 end
@@ -68,10 +68,11 @@ function event()
 end
 ";
 
-/// AuthenticationOk and ReadyForQuery.
-const WELCOME: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
+/// The reply to a startup message: AuthenticationOk and ReadyForQuery.
+const STARTUP_REPLY: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
 
-fn message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+/// Appends a message of PostgreSQL's protocol.
+fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
     out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
     out.extend_from_slice(body);
@@ -81,8 +82,9 @@ fn message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
 /// each shape of request.
 #[derive(Default)]
 struct PgServer {
-    /// Numbers of rows of prepared statements, by name.
-    statements: HashMap<Vec<u8>, usize>,
+    /// The number of rows that each prepared statement returns, by its name.
+    rows_by_statement: HashMap<Vec<u8>, usize>,
+    /// The replies that have been built, by shape of request.
     replies: HashMap<Vec<(u8, usize)>, &'static [u8]>,
 }
 
@@ -97,15 +99,17 @@ fn row_count(sql: &[u8]) -> usize {
     limit.unwrap_or(1)
 }
 
+/// Appends the RowDescription of every result.
 fn put_description(out: &mut Vec<u8>) {
     let mut body = vec![0, 3];
     for column in [&b"quantity"[..], b"name", b"data"] {
         body.extend_from_slice(column);
         body.extend_from_slice(&[0; 19]);
     }
-    message(out, b'T', &body);
+    put_message(out, b'T', &body);
 }
 
+/// Appends this many rows, and CommandComplete.
 fn put_rows(out: &mut Vec<u8>, rows: usize) {
     let mut body = vec![0, 3];
     for value in [&b"42"[..], b"A name of medium length", &[b'x'; 100]] {
@@ -113,13 +117,13 @@ fn put_rows(out: &mut Vec<u8>, rows: usize) {
         body.extend_from_slice(value);
     }
     for _ in 0..rows {
-        message(out, b'D', &body);
+        put_message(out, b'D', &body);
     }
     let tag = match rows {
         0 => "UPDATE 1\0".to_owned(),
         _ => format!("SELECT {rows}\0"),
     };
-    message(out, b'C', tag.as_bytes());
+    put_message(out, b'C', tag.as_bytes());
 }
 
 /// The bytes of a reply, from the messages of its request and the numbers of rows of their statements.
@@ -127,10 +131,10 @@ fn reply(request: &[(u8, usize)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (kind, rows) in request {
         match kind {
-            b'P' => message(&mut out, b'1', &[]),
-            b'B' => message(&mut out, b'2', &[]),
-            b'C' => message(&mut out, b'3', &[]),
-            b'D' if *rows == 0 => message(&mut out, b'n', &[]),
+            b'P' => put_message(&mut out, b'1', &[]),
+            b'B' => put_message(&mut out, b'2', &[]),
+            b'C' => put_message(&mut out, b'3', &[]),
+            b'D' if *rows == 0 => put_message(&mut out, b'n', &[]),
             b'D' => put_description(&mut out),
             b'E' => put_rows(&mut out, *rows),
             b'Q' => {
@@ -142,18 +146,19 @@ fn reply(request: &[(u8, usize)]) -> Vec<u8> {
             _ => {}
         }
     }
-    message(&mut out, b'Z', b"I");
+    put_message(&mut out, b'Z', b"I");
     out
 }
 
 impl PgServer {
     /// The messages of a request, each with the number of rows of its statement.
-    fn shape(&mut self, mut bytes: &[u8]) -> Vec<(u8, usize)> {
+    fn request_shape(&mut self, mut bytes: &[u8]) -> Vec<(u8, usize)> {
         let mut shape = Vec::new();
         let mut rows = 0;
         while let Some((&[kind, a, b, c, d], tail)) = bytes.split_first_chunk::<5>() {
-            let (body, rest) = tail.split_at(u32::from_be_bytes([a, b, c, d]) as usize - 4);
-            bytes = rest;
+            let (body, next_messages) =
+                tail.split_at(u32::from_be_bytes([a, b, c, d]) as usize - 4);
+            bytes = next_messages;
             let name_in = |body: &[u8]| {
                 let name = body.split(|byte| *byte == 0).next();
                 name.unwrap_or_default().to_vec()
@@ -162,10 +167,10 @@ impl PgServer {
                 b'P' => {
                     let name = name_in(body);
                     let rows = row_count(&body[name.len() + 1..]);
-                    self.statements.insert(name, rows);
+                    self.rows_by_statement.insert(name, rows);
                 }
-                // After the name of the portal, which is empty.
-                b'B' => rows = self.statements[&name_in(&body[1..])],
+                // Skip the name of the portal, which is empty.
+                b'B' => rows = self.rows_by_statement[&name_in(&body[1..])],
                 b'Q' => rows = row_count(body),
                 _ => {}
             }
@@ -183,10 +188,10 @@ impl SimServer for PgServer {
     #[inline(never)]
     fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
         let (after_ns, bytes) = match bytes.first() {
-            Some(0) => (20_000, WELCOME),
+            Some(0) => (20_000, STARTUP_REPLY),
             Some(b'X') | None => return,
             Some(_) => {
-                let shape = self.shape(bytes);
+                let shape = self.request_shape(bytes);
                 let build = |shape: &Vec<(u8, usize)>| -> &'static [u8] { reply(shape).leak() };
                 let bytes = self.replies.entry(shape).or_insert_with_key(build);
                 (100_000 + u64::from(slot) * 100, *bytes)
@@ -199,14 +204,14 @@ impl SimServer for PgServer {
     }
 }
 
-/// Prints messages; there should be none.
+/// Prints the messages of scripts; a correct script causes none.
 struct Printer;
 
 impl Listener for Printer {
     fn output(&self, text: &[u8]) {
         print!("{}", String::from_utf8_lossy(text));
     }
-    fn unreachable(&self, lines: &str) {
+    fn server_unavailable(&self, lines: &str) {
         println!("{lines}");
     }
     fn connection_refused(&self, error: &prony_server::control::Error) {
@@ -231,11 +236,11 @@ impl Listener for Printer {
     fn thread_done_failed(&self, reason: &str) {
         println!("{reason}");
     }
-    fn stuck(&self, _: &str) {}
+    fn script_stuck(&self, _: &str) {}
 }
 
 fn settings(text: String, threads: u32) -> ScriptSettings {
-    let general = [
+    let general_options = [
         ("threads", ScriptOptionValue::Number(f64::from(threads))),
         ("db_driver", ScriptOptionValue::Text("pgsql".to_owned())),
     ];
@@ -250,19 +255,19 @@ fn settings(text: String, threads: u32) -> ScriptSettings {
             .map(str::to_owned)
             .to_vec(),
         command: Some("run".to_owned()),
-        general: general
+        general_options: general_options
             .map(|(name, value)| (name.to_owned(), value))
             .to_vec(),
         script_options: Vec::new(),
         threads,
         driver: Driver::Pgsql,
         server: None,
-        mode: QueryMode::Prepared,
-        no_driver: None,
-        no_server: None,
-        ignored: IgnoredErrors::Codes(Vec::new()),
+        query_mode: QueryMode::Prepared,
+        no_driver_lines: None,
+        no_server_lines: None,
+        ignored_errors: IgnoredErrors::Codes(Vec::new()),
         random: RandomSettings {
-            default: Distribution::Special {
+            default_distribution: Distribution::Special {
                 iterations: 12,
                 part_pct: 1,
                 share_pct: 75,
@@ -277,7 +282,7 @@ fn settings(text: String, threads: u32) -> ScriptSettings {
         c_search_path: None,
         memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
         max_query_gap_s: ScriptSettings::MAX_QUERY_GAP_S,
-        end: Arc::new(AtomicBool::new(false)),
+        scripts_must_end: Arc::new(AtomicBool::new(false)),
         listener: Arc::new(Printer),
     }
 }
@@ -286,16 +291,16 @@ struct SilentObserver;
 
 impl Observer for SilentObserver {
     fn started(&mut self, _: &LoadStart) {}
-    fn row(&mut self, _: &IntervalRow, _: &RunSchedule) {}
+    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
 }
 
 fn main() {
     let usage = "usage: lua_cost prepared|query|mixed|PATH EVENTS [CLIENTS]";
     let mut arguments = std::env::args().skip(1);
     let text = match arguments.next().expect(usage).as_str() {
-        "prepared" => PREPARED.to_owned(),
-        "query" => QUERY.to_owned(),
-        "mixed" => MIXED.to_owned(),
+        "prepared" => PREPARED_SCRIPT.to_owned(),
+        "query" => QUERY_SCRIPT.to_owned(),
+        "mixed" => MIXED_SCRIPT.to_owned(),
         path => std::fs::read_to_string(path).expect("a readable script"),
     };
     let mut number = || arguments.next().and_then(|text| text.parse::<u32>().ok());
@@ -323,7 +328,7 @@ fn main() {
     };
     let machine = Machine {
         send_cost_ns: 1_000,
-        timestamps: true,
+        has_timestamps: true,
         ..Machine::default()
     };
     let result = run_simulated(&job, machine, PgServer::default(), &mut SilentObserver);

@@ -1,7 +1,7 @@
 //! Reads from the catalog which tables of a workload exist, whether they are its own, and their sizes;
 //! also drops them.
 //!
-//! Must never touch a foreign table with the same name. Must not query MySQL's catalog separately for each
+//! Must never touch another application's table with the same name. Must not query MySQL's catalog separately for each
 //! table, because each such query makes an old server open all tables.
 //!
 //! Longer than 400 lines: the catalogs of both engines fill the same entries.
@@ -14,9 +14,9 @@ use crate::{Error, TableFacts};
 use prony_server::Control;
 use std::collections::HashMap;
 
-const ACTIVITY: &str = "reading the catalog";
+const READING_CATALOG: &str = "reading the catalog";
 
-/// The tables of a workload, as an enumeration.
+/// An enumeration of a workload's tables.
 pub trait Tables: Copy + PartialEq + 'static {
     /// All tables, in the order in which they are listed to users and created.
     const ALL: &'static [Self];
@@ -45,7 +45,7 @@ pub struct CatalogTable<T> {
     /// Whether it has a valid primary key on the right columns.
     pub has_primary_key: bool,
     /// Whether its file was replaced since it was created, as by TRUNCATE, VACUUM FULL or CLUSTER.
-    pub rewritten: bool,
+    pub is_rewritten: bool,
     /// Names of its columns, comma-separated.
     pub columns: String,
     /// Names of the expected columns, comma-separated.
@@ -68,9 +68,9 @@ pub struct CatalogEntry {
     /// Columns of its valid primary key.
     pub key: String,
     /// First columns of its valid indexes.
-    pub indexed: String,
-    /// See [`CatalogTable::rewritten`].
-    pub rewritten: bool,
+    pub indexed_columns: String,
+    /// See [`CatalogTable::is_rewritten`].
+    pub is_rewritten: bool,
     /// The note in its comment, or in that of a column.
     pub note: Option<LoadNote>,
     /// Name, sizes and statistics.
@@ -85,9 +85,9 @@ pub enum RelationNames<'a> {
     Numbered(&'a str),
 }
 
-/// `{names}` is replaced by a query for (position, name). Sums cover the table and, if it is partitioned,
-/// its partitions.
-const FIND: &str = "\
+/// The query for the entries on PostgreSQL. `{names}` stands for a query that returns (position, name). Sums cover the
+/// table and, if it is partitioned, its partitions.
+const POSTGRES_QUERY: &str = "\
 select t.name, c.relkind in ('r', 'p'), \
  (select string_agg(a.attname, ',' order by a.attnum) from pg_attribute a \
    where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped), \
@@ -116,7 +116,7 @@ cross join lateral (select sum(greatest(p.reltuples, 0))::bigint as rows, \
 order by t.place";
 
 impl RelationNames<'_> {
-    fn on_postgres(&self) -> String {
+    fn postgres_query(&self) -> String {
         match self {
             RelationNames::Listed(names) => {
                 let indexed_names = names.iter().enumerate();
@@ -134,7 +134,7 @@ impl RelationNames<'_> {
         }
     }
 
-    fn on_mysql(&self) -> String {
+    fn mysql_predicate(&self) -> String {
         match self {
             RelationNames::Listed(names) => format!("in ('{}')", names.join("', '")),
             RelationNames::Numbered(prefix) => format!("regexp '^{prefix}[1-9][0-9]{{0,4}}$'"),
@@ -147,30 +147,33 @@ impl RelationNames<'_> {
 ///
 /// # Errors
 /// The connection has no database, or the server refuses.
-pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>, Error> {
+pub fn read_entries(
+    control: &mut Control,
+    names: &RelationNames<'_>,
+) -> Result<Vec<CatalogEntry>, Error> {
     match SqlDialect::of(control) {
         SqlDialect::PostgreSql => {
             let rows = sql::query_rows(
                 control,
-                ACTIVITY,
-                &FIND.replace("{names}", &names.on_postgres()),
+                READING_CATALOG,
+                &POSTGRES_QUERY.replace("{names}", &names.postgres_query()),
             )?;
-            Ok(rows.iter().map(entry_on_postgres).collect())
+            Ok(rows.iter().map(postgres_entry).collect())
         }
         SqlDialect::MySql => read_on_mysql(control, names),
     }
 }
 
-fn entry_on_postgres(row: &ResultRow) -> CatalogEntry {
+fn postgres_entry(row: &ResultRow) -> CatalogEntry {
     let text = |column| row.text(column).unwrap_or_default().to_owned();
     let pages = row.count(11);
     CatalogEntry {
         is_table: row.is_true(1),
         columns: text(2),
         key: text(3),
-        rewritten: row.is_true(4),
+        is_rewritten: row.is_true(4),
         note: row.text(12).and_then(LoadNote::parse),
-        indexed: text(13),
+        indexed_columns: text(13),
         facts: TableFacts {
             name: text(0),
             rows: row.count(5),
@@ -188,7 +191,7 @@ fn read_on_mysql(
     control: &mut Control,
     names: &RelationNames<'_>,
 ) -> Result<Vec<CatalogEntry>, Error> {
-    let row = sql::query_row(control, ACTIVITY, "select database()")?;
+    let row = sql::query_row(control, READING_CATALOG, "select database()")?;
     if row.text(0).is_none() {
         return Err(Error::InvalidRequest {
             problem: "the connection has no database".to_owned(),
@@ -199,9 +202,9 @@ fn read_on_mysql(
         let select = format!(
             "select table_name, {columns} from information_schema.{view} \
              where table_schema = database() and table_name {}{order}",
-            names.on_mysql()
+            names.mysql_predicate()
         );
-        sql::query_rows(control, ACTIVITY, &select)
+        sql::query_rows(control, READING_CATALOG, &select)
     };
     let tables = read_view(
         "table_type, table_rows, data_length, index_length, table_comment",
@@ -263,7 +266,7 @@ fn add_columns(entries: &mut HashMap<&str, CatalogEntry>, columns: &[ResultRow])
             continue;
         };
         add_name(&mut entry.columns, row.text(1).unwrap_or_default());
-        // If the table has a comment of the user's, a column carries the note.
+        // If the table already has a comment by the user, the load puts its note on a column.
         entry.note = entry
             .note
             .take()
@@ -282,7 +285,7 @@ fn add_indexes(entries: &mut HashMap<&str, CatalogEntry>, indexes: &[ResultRow])
             add_name(&mut entry.key, column);
         }
         if row.int(3) == Some(1) {
-            add_name(&mut entry.indexed, column);
+            add_name(&mut entry.indexed_columns, column);
         }
     }
 }
@@ -291,7 +294,7 @@ fn add_indexes(entries: &mut HashMap<&str, CatalogEntry>, indexes: &[ResultRow])
 pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Error> {
     let dialect = SqlDialect::of(control);
     let names = T::ALL.iter().map(|table| table.name()).collect();
-    let entries = read(control, &RelationNames::Listed(names))?.into_iter();
+    let entries = read_entries(control, &RelationNames::Listed(names))?.into_iter();
     let tables = entries.filter_map(|entry| {
         let mut expected = T::ALL.iter();
         let table = *expected.find(|table| table.name() == entry.facts.name)?;
@@ -301,7 +304,7 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Er
             is_own: entry.is_table && table.has_columns(dialect, &entry.columns),
             // Column names are case-insensitive on MySQL.
             has_primary_key: entry.key.eq_ignore_ascii_case(&key.join(",")),
-            rewritten: entry.rewritten,
+            is_rewritten: entry.is_rewritten,
             columns: entry.columns,
             expected_columns: table.columns(dialect).join(","),
             key,
@@ -316,7 +319,7 @@ pub fn find<T: Tables>(control: &mut Control) -> Result<Vec<CatalogTable<T>>, Er
 ///
 /// # Errors
 /// The server refuses.
-pub fn indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>, Error> {
+pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>, Error> {
     let select = match SqlDialect::of(control) {
         SqlDialect::PostgreSql => {
             "select t.relname, c.relname, i.indisprimary from pg_index i \
@@ -329,27 +332,27 @@ pub fn indexes(control: &mut Control) -> Result<HashMap<(String, String), bool>,
         }
     };
     let rows = sql::query_rows(control, "reading the indexes", select)?;
-    let index = |row: &ResultRow| {
+    let index_entry = |row: &ResultRow| {
         let text = |column| row.text(column).map(str::to_owned);
         Some(((text(0)?, text(1)?), row.is_true(2)))
     };
-    Ok(rows.iter().filter_map(index).collect())
+    Ok(rows.iter().filter_map(index_entry).collect())
 }
 
-/// Rejects foreign tables: those with the name of a workload's table, but different columns.
+/// Rejects tables of other applications: those with the name of a workload's table, but different columns.
 ///
 /// # Errors
 /// Names the first such table.
-pub fn refuse_foreign<T: Tables>(tables: &[CatalogTable<T>]) -> Result<(), Error> {
-    let Some(foreign) = tables.iter().find(|table| !table.is_own) else {
+pub fn reject_foreign_tables<T: Tables>(tables: &[CatalogTable<T>]) -> Result<(), Error> {
+    let Some(other_table) = tables.iter().find(|table| !table.is_own) else {
         return Ok(());
     };
     Err(Error::Data {
         problem: format!(
             "{} exists and is not a table of this workload: it has the columns ({}) instead of ({})",
-            foreign.table.name(),
-            foreign.columns,
-            foreign.expected_columns
+            other_table.table.name(),
+            other_table.columns,
+            other_table.expected_columns
         ),
         remedy:
             "rename it, or use another database or search_path: Prony drops only its own tables"
@@ -357,12 +360,12 @@ pub fn refuse_foreign<T: Tables>(tables: &[CatalogTable<T>]) -> Result<(), Error
     })
 }
 
-/// Returns the tables of a workload, if all exist and their load has finished. `load` creates missing
-/// tables; `load_from_note` returns the load that left a note.
+/// Returns the tables of a workload, if all exist and their load has finished. For the remedy, `load` is the load that
+/// creates missing tables, and `load_from_note` returns the load that left a note.
 ///
 /// # Errors
-/// A table is missing, foreign or without its key; or the load has not finished.
-pub fn loaded<T: Tables>(
+/// A table is missing, belongs to another application or has no key; or the load has not finished.
+pub fn find_loaded<T: Tables>(
     control: &mut Control,
     load: &LoadSpec,
     load_from_note: impl Fn(&LoadNote) -> LoadSpec,
@@ -378,7 +381,7 @@ pub fn loaded<T: Tables>(
     {
         return Err(data_error(format!("table {} is missing", table.name())));
     }
-    refuse_foreign(&tables)?;
+    reject_foreign_tables(&tables)?;
     let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
     if let Some(note) = notes.find(|note| note.is_unfinished()) {
         return Err(note.unfinished_error(load_from_note(note)));
@@ -394,20 +397,20 @@ pub fn loaded<T: Tables>(
 
 /// Returns the statement that drops tables: a single one, because foreign keys (`pgbench -i
 /// --foreign-keys`) may link them.
-pub fn drop_tables(names: &[&str]) -> String {
+pub fn drop_statement(names: &[&str]) -> String {
     format!("drop table if exists {}", names.join(", "))
 }
 
 /// Drops the existing tables; returns their names.
 ///
 /// # Errors
-/// One of the tables is foreign (then none is dropped), or the server refuses.
-pub fn clean<T: Tables>(control: &mut Control) -> Result<Vec<String>, Error> {
+/// A table belongs to another application (then none is dropped), or the server refuses.
+pub fn drop_existing<T: Tables>(control: &mut Control) -> Result<Vec<String>, Error> {
     let tables = find::<T>(control)?;
-    refuse_foreign(&tables)?;
+    reject_foreign_tables(&tables)?;
     let names: Vec<&str> = tables.iter().map(|table| table.table.name()).collect();
     if !names.is_empty() {
-        sql::execute(control, "dropping the tables", &drop_tables(&names))?;
+        sql::execute(control, "dropping the tables", &drop_statement(&names))?;
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }

@@ -67,9 +67,9 @@ pub(crate) const fn option(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScaleUnit {
     /// Singular, such as `branch`.
-    pub one: &'static str,
+    pub singular: &'static str,
     /// Plural.
-    pub many: &'static str,
+    pub plural: &'static str,
 }
 
 /// A table of a workload.
@@ -80,7 +80,7 @@ pub struct TableSpec {
     /// Rows after a load.
     pub rows: TableRows,
     /// How transactions change the number of rows.
-    pub changes: TableGrowth,
+    pub growth: TableGrowth,
 }
 
 /// Rows of a table after a load.
@@ -90,8 +90,8 @@ pub enum TableRows {
     PerScale(u64),
     /// This number at any scale.
     Fixed(u64),
-    /// The value of this option; there is one table per unit of scale.
-    Option(&'static str),
+    /// The value of this option, in each table; there is one table per unit of scale.
+    ValueOfOption(&'static str),
 }
 
 /// How transactions change the number of a table's rows.
@@ -99,19 +99,19 @@ pub enum TableRows {
 pub enum TableGrowth {
     /// The number stays the same.
     Constant,
-    /// They add rows. From this number per unit of scale, the data counts as grown.
+    /// Transactions add rows. With at least this number of rows per unit of scale, the data counts as grown.
     Grows(u64),
-    /// They add and remove rows.
+    /// Transactions add and remove rows.
     Varies,
 }
 
-/// Competition of all clients for the locks of a few rows.
+/// Contention of the clients for the locks of a few rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contention {
-    /// Number of clients per unit of scale that rarely wait for each other.
+    /// Number of clients per unit of scale up to which they rarely wait for each other.
     pub clients_per_scale: u32,
     /// Why more clients wait for each other, as the end of a sentence.
-    pub because: &'static str,
+    pub reason: &'static str,
 }
 
 /// The minimum measured duration that a specification requires.

@@ -27,9 +27,9 @@ pub fn wrong_finding(id: &'static str, text: String, remedy: Remedy) -> Finding 
 /// The id of the finding that a load has not finished; it explains how to continue the load.
 pub const LOAD_UNFINISHED: &str = "load-unfinished";
 
-/// Reports missing and foreign tables. `workload` is the name for `prony load`, or `None` if another
-/// finding explains how to continue the load.
-pub fn tables<T: Tables>(
+/// Reports missing tables, and tables of other applications. `workload` is the name for `prony load`, or `None` if
+/// another finding explains how to continue the load.
+pub fn table_findings<T: Tables>(
     tables: &[CatalogTable<T>],
     workload: Option<&'static str>,
 ) -> Vec<Finding> {
@@ -40,9 +40,10 @@ pub fn tables<T: Tables>(
             None => {
                 let text = format!("table {name} is missing");
                 let options = || vec![("scale", "N".to_owned())];
-                let load = workload.map(|workload| Remedy::Load(LoadSpec::of(workload, options())));
+                let load_remedy =
+                    workload.map(|workload| Remedy::Load(LoadSpec::of(workload, options())));
                 findings.push(Finding {
-                    remedy: load,
+                    remedy: load_remedy,
                     ..finding(FindingState::Wrong, "table-missing", text)
                 });
             }
@@ -67,7 +68,7 @@ pub fn tables<T: Tables>(
 }
 
 /// Reports whether a table has its primary key; `None` for a table that should not have one.
-pub fn key<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
+pub fn key_finding<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
     let name = table.table.name();
     let columns = table.key.join(", ");
     if columns.is_empty() {
@@ -83,8 +84,8 @@ pub fn key<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
     })
 }
 
-/// Reports missing planner statistics; `None` if they exist, because the table's sizes show them.
-pub fn statistics<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
+/// Reports that planner statistics are missing; `None` if they exist, because their age is shown with the table's sizes.
+pub fn statistics_finding<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
     if table.key.is_empty() || table.facts.statistics_age_s.is_some() {
         return None;
     }

@@ -41,7 +41,7 @@ mod tests;
 pub use error::Error;
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};
-pub use registry::{find, list, option_problems};
+pub use registry::{find, list, unknown_option_problems};
 pub use sql_dialect::SqlDialect;
 pub use workload::{
     CheckReport, Finding, FindingState, LoadReport, LoadRequest, MetricSource, RateCeiling,

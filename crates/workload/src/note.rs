@@ -1,5 +1,5 @@
-//! The note that a load leaves on a table: a comment that records the loaded data, and whether the load has
-//! finished.
+//! The note that a load leaves on a table: a table comment that records the parameters of the data, and whether the load
+//! has finished.
 //!
 //! Formats and parses the comment's text. Must never mistake a user's comment for a note.
 
@@ -7,7 +7,7 @@ use crate::findings::{LOAD_UNFINISHED, wrong_finding};
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{Error, Finding};
 
-/// The state of a table in a load.
+/// How far the load of a table has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableStage {
     /// Some of its rows are missing.
@@ -57,7 +57,7 @@ impl LoadNote {
         let (description, stage_text) = comment.strip_prefix(Self::PREFIX)?.rsplit_once("; ")?;
         let (stage, _) = TableStage::ALL
             .iter()
-            .find(|(_, known)| *known == stage_text)?;
+            .find(|(_, text)| *text == stage_text)?;
         Some(LoadNote {
             description: description.to_owned(),
             stage: *stage,
@@ -97,7 +97,7 @@ impl LoadNote {
     }
 
     /// The finding that a load is unfinished.
-    pub fn finding(&self, load: LoadSpec) -> Finding {
+    pub fn unfinished_finding(&self, load: LoadSpec) -> Finding {
         let remedy = Remedy::Continue(load, "with the options of that load");
         wrong_finding(LOAD_UNFINISHED, self.unfinished_message(), remedy)
     }

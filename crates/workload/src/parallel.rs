@@ -1,5 +1,5 @@
-//! Concurrent work over several connections: row ranges, queues, threads. If one loader fails, the
-//! others must stop.
+//! Runs the work of a load on several connections: splits rows into ranges, queues work, and starts threads. If one
+//! loader fails, the others must stop.
 
 use crate::stop::StopWatcher;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Splits `rows` row numbers into at most `parts` non-empty ranges of nearly equal size.
-pub fn split(rows: u64, parts: u32) -> Vec<Range<u64>> {
+pub fn split_rows(rows: u64, parts: u32) -> Vec<Range<u64>> {
     let parts = u64::from(parts).min(rows.max(1));
     let bound = |part| {
-        // At most 2^31 accounts at a branch scale of 2^28: u128 keeps the product exact.
+        // Computed with 128 bits, because the product may exceed 64 bits.
         (u128::from(rows) * u128::from(part) / u128::from(parts)) as u64
     };
     (0..parts)
@@ -21,27 +21,26 @@ pub fn split(rows: u64, parts: u32) -> Vec<Range<u64>> {
 
 /// Pieces of work that several loaders take from a queue.
 pub struct WorkQueue<'a, W> {
-    work: &'a [W],
+    pieces: &'a [W],
     next: AtomicUsize,
 }
 
 impl<'a, W> WorkQueue<'a, W> {
     /// A queue of these pieces, in this order.
-    pub fn new(work: &'a [W]) -> Self {
+    pub fn new(pieces: &'a [W]) -> Self {
         WorkQueue {
-            work,
+            pieces,
             next: AtomicUsize::new(0),
         }
     }
 
     /// The next piece; `None` if all have been taken.
-    pub fn next(&self) -> Option<&'a W> {
-        self.work.get(self.next.fetch_add(1, Ordering::Relaxed))
+    pub fn take_next(&self) -> Option<&'a W> {
+        self.pieces.get(self.next.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// Does each piece of work on its own thread, all concurrently. If one fails, the others are
-/// cancelled, and its error is returned.
+/// Runs `body` for each piece of work on a separate thread. If one fails, stops the others and returns its error.
 ///
 /// # Errors
 /// The first error.
@@ -59,13 +58,13 @@ pub fn run_concurrently<W: Send, E: Send>(
                     let mut first = first_error.lock().unwrap_or_else(PoisonError::into_inner);
                     first.get_or_insert(error);
                     drop(first);
-                    watcher.fail();
+                    watcher.report_failure();
                 }
             });
         }
     });
-    let first = first_error.into_inner();
-    first
+    let error = first_error.into_inner();
+    error
         .unwrap_or_else(PoisonError::into_inner)
         .map_or(Ok(()), Err)
 }
@@ -85,7 +84,7 @@ mod tests {
             (5, 9),
             (2_147_483_640_000, 1000),
         ] {
-            let ranges = split(rows, parts);
+            let ranges = split_rows(rows, parts);
             assert_eq!(ranges.first().map(|range| range.start), Some(0));
             assert_eq!(ranges.last().map(|range| range.end), Some(rows));
             assert!(ranges.iter().all(|range| range.start < range.end));

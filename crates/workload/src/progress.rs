@@ -1,4 +1,4 @@
-//! The progress of a load: counted by its loaders, reported at most four times a second.
+//! The progress of a load: counted by its loaders, reported at most four times per second.
 //!
 //! Calls [`Progress::update`], and measures the seconds of each phase. Must never print, or take a
 //! lock for each row.
@@ -7,8 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Minimum time between two calls within a phase.
-const INTERVAL: Duration = Duration::from_millis(250);
+/// Minimum time between two reports within a phase.
+const MIN_REPORT_INTERVAL: Duration = Duration::from_millis(250);
 
 /// What a load is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,8 +52,8 @@ pub struct ProgressUpdate {
 
 /// Receives the progress of a load.
 pub trait Progress: Sync {
-    /// Called at the start of each phase and table, and at most four times a second within one;
-    /// from any loader's thread, but never from two at once.
+    /// Called at the start of each phase and table, and at most four times per second within one. Any
+    /// loader's thread may call it, but never two at once.
     fn update(&self, update: &ProgressUpdate);
 }
 
@@ -77,7 +77,8 @@ struct MeterState {
     table: &'static str,
     phase_started: Instant,
     last_report: Instant,
-    seconds: Vec<(LoadPhase, f64)>,
+    /// Total time in each phase so far, in seconds.
+    phase_seconds: Vec<(LoadPhase, f64)>,
 }
 
 impl<'a> ProgressMeter<'a> {
@@ -89,7 +90,7 @@ impl<'a> ProgressMeter<'a> {
             table: "",
             phase_started: now,
             last_report: now,
-            seconds: Vec::new(),
+            phase_seconds: Vec::new(),
         };
         let meter = ProgressMeter {
             progress,
@@ -120,27 +121,27 @@ impl<'a> ProgressMeter<'a> {
         self.report(&mut state, now);
     }
 
-    /// Counts rows sent, and their bytes. Call it once per buffer; once per row is too expensive.
+    /// Counts rows sent, and their bytes. Call it once per buffer, because a call per row is too expensive.
     pub fn add_sent(&self, rows: u64, bytes: u64) {
         self.rows.fetch_add(rows, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        // Do not wait while a different loader reports progress.
+        // If another loader is reporting progress, do not wait for it.
         let Ok(mut state) = self.state.try_lock() else {
             return;
         };
         let now = Instant::now();
-        if now.duration_since(state.last_report) >= INTERVAL {
+        if now.duration_since(state.last_report) >= MIN_REPORT_INTERVAL {
             self.report(&mut state, now);
         }
     }
 
     /// Rows sent so far, of all tables.
-    pub fn rows(&self) -> u64 {
+    pub fn rows_sent(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
     }
 
     /// Bytes of rows sent so far, without protocol framing.
-    pub fn bytes(&self) -> u64 {
+    pub fn bytes_sent(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
@@ -149,7 +150,7 @@ impl<'a> ProgressMeter<'a> {
         let now = Instant::now();
         let mut state = self.lock_state();
         state.end_phase(now);
-        let phases = std::mem::take(&mut state.seconds);
+        let phases = std::mem::take(&mut state.phase_seconds);
         (phases, now.duration_since(self.started).as_secs_f64())
     }
 
@@ -158,14 +159,14 @@ impl<'a> ProgressMeter<'a> {
         self.progress.update(&ProgressUpdate {
             phase: state.phase,
             table: state.table,
-            rows_done: self.rows(),
+            rows_done: self.rows_sent(),
             rows_total: self.rows_total.load(Ordering::Relaxed),
             elapsed: now.duration_since(self.started),
         });
     }
 
     fn lock_state(&self) -> std::sync::MutexGuard<'_, MeterState> {
-        // After a panic of a loader, which is reported separately, the counts are still valid.
+        // The lock is poisoned if a loader panicked, which is reported separately; the counts are still valid.
         self.state
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -173,14 +174,18 @@ impl<'a> ProgressMeter<'a> {
 }
 
 impl MeterState {
-    /// Adds the time since the phase began to its total: a phase may be entered more than once.
+    /// Adds the time since the phase was entered to its total, because a phase may be entered more than once.
     fn end_phase(&mut self, now: Instant) {
         let seconds = now.duration_since(self.phase_started).as_secs_f64();
         self.phase_started = now;
         let phase = self.phase;
-        match self.seconds.iter_mut().find(|(known, _)| *known == phase) {
+        match self
+            .phase_seconds
+            .iter_mut()
+            .find(|(recorded, _)| *recorded == phase)
+        {
             Some((_, sum)) => *sum += seconds,
-            None => self.seconds.push((phase, seconds)),
+            None => self.phase_seconds.push((phase, seconds)),
         }
     }
 }
@@ -206,7 +211,7 @@ mod tests {
         }
         meter.enter_phase(LoadPhase::Keys, "");
         let (phases, total) = meter.finish();
-        assert_eq!((meter.rows(), meter.bytes()), (1000, 30_000));
+        assert_eq!((meter.rows_sent(), meter.bytes_sent()), (1000, 30_000));
         assert_eq!(
             phases.iter().map(|(phase, _)| *phase).collect::<Vec<_>>(),
             [LoadPhase::Create, LoadPhase::Rows, LoadPhase::Keys]
@@ -218,7 +223,7 @@ mod tests {
         );
         let updates = recorder.0.into_inner().expect("one thread");
         let max_updates =
-            3 + usize::try_from((total / INTERVAL.as_secs_f64()) as u64).expect("small");
+            3 + usize::try_from((total / MIN_REPORT_INTERVAL.as_secs_f64()) as u64).expect("small");
         assert!(
             updates.len() <= max_updates,
             "{} calls in {total} s",

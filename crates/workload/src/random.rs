@@ -57,8 +57,8 @@ impl Random {
         }
         // The width always fits into an unsigned 64-bit number.
         let width = high.wrapping_sub(low) as u64;
-        // Take as many of the top bits as the width has, and reject draws beyond it: exact, and less
-        // than two draws on average.
+        // Take as many of the top bits as the width has, and reject draws above the width. The distribution is exact,
+        // and the mean number of draws is below two.
         let shift = width.leading_zeros();
         loop {
             let offset = self.next_u64() >> shift;
@@ -81,7 +81,7 @@ impl Random {
         let cut = (-shape).exp();
         let u = 1.0 - self.unit();
         let fraction = -(cut + (1.0 - cut) * u).ln() / shape;
-        number_at(low, high, fraction)
+        number_at_fraction(low, high, fraction)
     }
 
     /// A whole number from `low` to `high`, normally distributed and truncated at `shape` standard
@@ -91,21 +91,21 @@ impl Random {
         let deviation = loop {
             let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
             let angle = 2.0 * std::f64::consts::PI * (1.0 - self.unit());
-            // The sine branch of the Box-Muller transform; the cosine branch is not used.
+            // The Box-Muller transform yields two numbers; only that of the sine is used, as in pgbench.
             let candidate = radius * angle.sin();
             if candidate >= -shape && candidate < shape {
                 break candidate;
             }
         };
         let fraction = (deviation + shape) / (shape * 2.0);
-        number_at(low, high, fraction)
+        number_at_fraction(low, high, fraction)
     }
 
     /// A whole number from `low` to `high`: the k-th of them has a weight of k^(-`shape`), by the
     /// rejection method of Devroye, "Non-Uniform Random Variate Generation", page 550. `shape` is
     /// from 1.001 to 1000.
     pub fn zipfian(&mut self, low: i64, high: i64, shape: f64) -> i64 {
-        let n = width(low, high);
+        let n = count_in_range(low, high);
         if n <= 1.0 {
             return low;
         }
@@ -133,8 +133,8 @@ pub struct RunSeeds {
 /// The generators of one of pgbench's threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadRandom {
-    /// Chooses the next script; one draw per transaction if there are several scripts.
-    pub choice: Random,
+    /// Chooses the script of each transaction; not used if there is only one script.
+    pub script_choice: Random,
     /// Times the next transaction, if the rate is limited.
     pub throttle: Random,
     /// Chooses the transactions to log, if not all are logged.
@@ -161,13 +161,13 @@ impl RunSeeds {
     }
 
     /// The generator of the next client.
-    pub fn client(&mut self) -> Random {
+    pub fn next_client(&mut self) -> Random {
         Random::new(self.base.next_u64())
     }
 
     /// The run's `default_seed`; call it after all clients and before all threads, and only if the
     /// seed is not set explicitly.
-    pub fn default_seed(&mut self) -> i64 {
+    pub fn draw_default_seed(&mut self) -> i64 {
         self.base.next_u64() as i64
     }
 
@@ -181,16 +181,16 @@ impl RunSeeds {
     ) -> RunGenerators {
         let mut seeds = RunSeeds::new(run_seed);
         RunGenerators {
-            clients: (0..clients).map(|_| seeds.client()).collect(),
-            default_seed: with_default_seed.then(|| seeds.default_seed()),
-            threads: (0..threads).map(|_| seeds.thread()).collect(),
+            clients: (0..clients).map(|_| seeds.next_client()).collect(),
+            default_seed: with_default_seed.then(|| seeds.draw_default_seed()),
+            threads: (0..threads).map(|_| seeds.next_thread()).collect(),
         }
     }
 
     /// The generators of the next thread.
-    pub fn thread(&mut self) -> ThreadRandom {
+    pub fn next_thread(&mut self) -> ThreadRandom {
         ThreadRandom {
-            choice: Random::new(self.base.next_u64()),
+            script_choice: Random::new(self.base.next_u64()),
             throttle: Random::new(self.base.next_u64()),
             sampling: Random::new(self.base.next_u64()),
         }
@@ -200,12 +200,12 @@ impl RunSeeds {
 /// The whole number at `fraction`, 0 to 1, of the range from `low` to `high`.
 ///
 /// In a range of nearly 63 bits, the last bits of a double may lead past its end, so the sum wraps.
-fn number_at(low: i64, high: i64, fraction: f64) -> i64 {
-    low.wrapping_add((width(low, high) * fraction) as i64)
+fn number_at_fraction(low: i64, high: i64, fraction: f64) -> i64 {
+    low.wrapping_add((count_in_range(low, high) * fraction) as i64)
 }
 
 /// Number of whole numbers from `low` to `high`.
-fn width(low: i64, high: i64) -> f64 {
+fn count_in_range(low: i64, high: i64) -> f64 {
     high.wrapping_sub(low).wrapping_add(1) as f64
 }
 
@@ -230,9 +230,9 @@ mod tests {
         ] {
             let mut seeds = RunSeeds::new(42);
             for client in 0..clients {
-                assert_eq!(seeds.client(), Random::of_client(42, client));
+                assert_eq!(seeds.next_client(), Random::of_client(42, client));
             }
-            assert_eq!(seeds.default_seed(), default_seed);
+            assert_eq!(seeds.draw_default_seed(), default_seed);
         }
     }
 
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(random.uniform(5, 5), 5);
         assert_eq!(random.uniform(5, 4), 5);
         assert_eq!(random, Random::new(7));
-        // The full 64-bit range: any value is right, but no draw may loop forever or overflow.
+        // In the full 64-bit range any value is right; the test is that no draw loops forever or overflows.
         random.uniform(i64::MIN, i64::MAX);
         assert!(random.uniform(i64::MIN, i64::MIN + 1) <= i64::MIN + 1);
     }

@@ -39,8 +39,8 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     }
     let names: Vec<&str> = list().iter().map(|workload| workload.name()).collect();
     let all_names = names.join(", ");
-    let hint = match nearest(name, &names) {
-        Some(near) => format!("did you mean \"{near}\"? There are: {all_names}"),
+    let hint = match nearest_name(name, &names) {
+        Some(suggestion) => format!("did you mean \"{suggestion}\"? There are: {all_names}"),
         None => format!("there are: {all_names}"),
     };
     Err(Error::UnknownWorkload {
@@ -49,8 +49,8 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     })
 }
 
-/// Reports the options of a plan that this workload does not have.
-pub fn option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<String> {
+/// Returns a message for each option of a plan that this workload does not have.
+pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<String> {
     let known: Vec<&str> = workload
         .options()
         .iter()
@@ -61,10 +61,12 @@ pub fn option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<Stri
         .filter(|key| !known.contains(&key.as_str()))
         .map(|key| {
             let name = workload.name();
-            match (&known[..], nearest(key, &known)) {
+            match (&known[..], nearest_name(key, &known)) {
                 ([], _) => format!("workload {name} has no option \"{key}\": it has no options"),
-                (_, Some(near)) => {
-                    format!("workload {name} has no option \"{key}\": did you mean \"{near}\"?")
+                (_, Some(suggestion)) => {
+                    format!(
+                        "workload {name} has no option \"{key}\": did you mean \"{suggestion}\"?"
+                    )
                 }
                 _ => format!(
                     "workload {name} has no option \"{key}\": it has {}",
@@ -76,7 +78,7 @@ pub fn option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<Stri
 }
 
 /// Returns the known name with the smallest edit distance, if that is small compared to its length.
-fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+fn nearest_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase().replace('_', "-");
     // The names that pgbench uses.
     let word = match word.as_str() {
@@ -113,8 +115,8 @@ mod tests {
         let mut names = HashSet::new();
         for workload in list() {
             assert!(names.insert(workload.name()), "{} twice", workload.name());
-            let same = find(workload.name()).expect("listed");
-            assert_eq!(same.name(), workload.name());
+            let found_workload = find(workload.name()).expect("listed");
+            assert_eq!(found_workload.name(), workload.name());
             assert!(!workload.title().is_empty() && !workload.title().contains('\n'));
             let is_script = workload.name() == script::SCRIPT.name();
             assert_eq!(workload.statements().is_empty(), is_script);
@@ -159,10 +161,10 @@ mod tests {
             options: Default::default(),
         };
         let workload = find("tpcb").expect("listed");
-        assert!(option_problems(workload, &plan).is_empty());
+        assert!(unknown_option_problems(workload, &plan).is_empty());
         plan.options.insert("warehouses".into(), 3.into());
         plan.options.insert("filler".into(), "x".into());
-        let problems = option_problems(workload, &plan);
+        let problems = unknown_option_problems(workload, &plan);
         assert_eq!(problems.len(), 2);
         assert!(problems[0].contains("\"filler\"") && problems[1].contains("\"warehouses\""));
     }

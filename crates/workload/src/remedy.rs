@@ -15,7 +15,7 @@ pub struct LoadSpec {
     pub workload: &'static str,
     /// The workload under whose name the tables are loaded and dropped.
     pub dataset: &'static str,
-    /// Required options of the load; the caller chooses the values of absent options.
+    /// Required options of the load. The caller chooses the values of other options.
     pub options: Vec<LoadOption>,
 }
 
@@ -24,8 +24,8 @@ pub struct LoadSpec {
 pub enum Remedy {
     /// Advice that is valid for every tool.
     Advice(String),
-    /// An option that only Prony has.
-    Option(String),
+    /// Advice to set an option that only Prony has.
+    PronyOption(String),
     /// Load the tables.
     Load(LoadSpec),
     /// Follow the alternative in the text, if any; or replace the existing tables by loading others.
@@ -39,7 +39,7 @@ pub enum Remedy {
     /// Set the next order numbers of tpcc's districts to free ones.
     RepairSequences,
     /// Follow this advice, then the remedy.
-    First(String, Box<Remedy>),
+    AdviceThen(String, Box<Remedy>),
 }
 
 /// The commands of a tool. The default methods are right for Prony and for tools that load as it does.
@@ -54,12 +54,12 @@ pub trait Commands {
     fn check(&self, load: &LoadSpec) -> Option<String>;
 
     /// Whether the load command replaces existing complete tables.
-    fn load_replaces(&self) -> bool {
+    fn load_replaces_tables(&self) -> bool {
         true
     }
 
-    /// The condition under which the load command continues an interrupted load, such as `with the same
-    /// seed`; `None` if the tool cannot continue loads. `condition` is that of Prony's command.
+    /// The condition under which the tool's load command continues an interrupted load, such as `with the same seed`;
+    /// `None` if it cannot continue loads. `condition` is the condition of Prony's command.
     fn continue_condition<'a>(&self, condition: &'a str) -> Option<&'a str> {
         Some(condition)
     }
@@ -121,10 +121,10 @@ impl Remedy {
     /// The remedy as text, with the commands of a tool.
     pub fn render(&self, commands: &dyn Commands) -> String {
         match self {
-            Remedy::Advice(text) | Remedy::Option(text) => text.clone(),
+            Remedy::Advice(text) | Remedy::PronyOption(text) => text.clone(),
             Remedy::Load(load) => commands.load(load),
             Remedy::Reload(alternative, load) => {
-                let reload = reload(commands, load);
+                let reload = reload_text(commands, load);
                 match *alternative {
                     "" => reload,
                     alternative => format!("{alternative}: {reload}"),
@@ -149,13 +149,13 @@ impl Remedy {
             }
             Remedy::Check(load) => match commands.check(load) {
                 Some(check) => format!("`{check}` shows which"),
-                None => reload(commands, load),
+                None => reload_text(commands, load),
             },
             Remedy::Clean(load, effect) => format!("`{}` {effect}", commands.clean(load)),
             Remedy::RepairSequences => {
                 "`prony check tpcc --repair-sequences` sets them to the next free number".to_owned()
             }
-            Remedy::First(advice, next) => {
+            Remedy::AdviceThen(advice, next) => {
                 let separator = match advice.ends_with(['.', ';']) {
                     true => " Then ",
                     false => "; then ",
@@ -166,8 +166,8 @@ impl Remedy {
     }
 }
 
-fn reload(commands: &dyn Commands, load: &LoadSpec) -> String {
-    match commands.load_replaces() {
+fn reload_text(commands: &dyn Commands, load: &LoadSpec) -> String {
+    match commands.load_replaces_tables() {
         true => commands.load(load),
         false => format!("`{}`, then `{}`", commands.clean(load), commands.load(load)),
     }
@@ -219,14 +219,20 @@ mod tests {
             text(Remedy::Check(load.clone())),
             "`prony check oltp_read_only` shows which"
         );
-        let first = |advice: &str| {
-            text(Remedy::First(
+        let advice_then_clean = |advice: &str| {
+            text(Remedy::AdviceThen(
                 advice.to_owned(),
                 Box::new(Remedy::Clean(load.clone(), "drops them")),
             ))
         };
         let clean = "`prony clean oltp_read_write` drops them";
-        assert_eq!(first("free space"), format!("free space; then {clean}"));
-        assert_eq!(first("Free space."), format!("Free space. Then {clean}"));
+        assert_eq!(
+            advice_then_clean("free space"),
+            format!("free space; then {clean}")
+        );
+        assert_eq!(
+            advice_then_clean("Free space."),
+            format!("Free space. Then {clean}")
+        );
     }
 }

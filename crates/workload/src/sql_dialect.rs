@@ -23,7 +23,7 @@ impl SqlDialect {
 
     /// The statement that sets the comment on a table. `text` must not contain backslashes, which may be
     /// escapes.
-    pub fn comment(self, table: &str, text: &str) -> String {
+    pub fn set_comment(self, table: &str, text: &str) -> String {
         let text = text.replace('\'', "''");
         match self {
             SqlDialect::PostgreSql => format!("comment on table {table} is '{text}'"),
@@ -42,8 +42,8 @@ impl SqlDialect {
         }
     }
 
-    /// Returns a statement as it is sent: with `?` instead of numbered placeholders on MySQL.
-    pub fn as_sent(self, sql: String) -> String {
+    /// Returns a statement with the placeholders that the server expects: `?` instead of numbered ones on MySQL.
+    pub fn with_sent_placeholders(self, sql: String) -> String {
         match self {
             SqlDialect::PostgreSql => sql,
             SqlDialect::MySql => {

@@ -9,18 +9,18 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Polling interval of the flag.
+/// Interval at which the stop flag is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Time until the cancel request is repeated; it doubles each time. The first request may have arrived between
-/// two statements, or the server may not have answered.
-const CANCEL_RETRY_DELAY: Duration = Duration::from_millis(500);
+/// Time until the cancel requests are repeated for the first time; it doubles each time. A request has no effect if it
+/// arrives between two statements, or if the server does not answer it.
+const FIRST_CANCEL_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The connections to cancel when the flag is set.
 pub struct StopWatcher<'a> {
     stop: &'a AtomicBool,
-    /// A loader has failed, which ends the load.
-    failed: AtomicBool,
+    /// Whether a loader has failed, which ends the load.
+    has_failed: AtomicBool,
     cancellers: Mutex<Vec<Canceller>>,
 }
 
@@ -32,24 +32,24 @@ impl StopWatcher<'_> {
 
     /// Whether to continue: no stop was requested, and no loader has failed.
     pub fn should_continue(&self) -> bool {
-        !self.is_stopped() && !self.failed.load(Ordering::Relaxed)
+        !self.is_stopped() && !self.has_failed.load(Ordering::Relaxed)
     }
 
-    /// Makes all other loaders stop too.
-    pub fn fail(&self) {
-        self.failed.store(true, Ordering::Relaxed);
+    /// Records that a loader has failed, so that the others stop too.
+    pub fn report_failure(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
     }
 
     /// Registers a connection: its statement is cancelled if the load ends early.
-    pub fn add(&self, control: &Control) {
+    pub fn register(&self, control: &Control) {
         self.lock().push(control.canceller());
     }
 
     fn cancel_all(&self) {
         for canceller in self.lock().iter() {
             let canceller = canceller.clone();
-            // On a separate thread that nobody waits for: the server may accept the connection and
-            // then not respond. A failed request is repeated by the next one.
+            // On a separate thread that is never joined, because the server may accept the connection and then not
+            // respond. The next attempt repeats a request that failed.
             drop(thread::spawn(move || drop(canceller.cancel())));
         }
     }
@@ -61,17 +61,18 @@ impl StopWatcher<'_> {
     }
 }
 
-/// Runs `body`, and a thread that cancels its connections when `stop` is set.
+/// Runs `body`, and a thread that cancels the statements of the registered connections when `stop` is set or a loader
+/// fails.
 pub fn with_stop_watcher<T>(stop: &AtomicBool, body: impl FnOnce(&StopWatcher<'_>) -> T) -> T {
     let watcher = StopWatcher {
         stop,
-        failed: AtomicBool::new(false),
+        has_failed: AtomicBool::new(false),
         cancellers: Mutex::new(Vec::new()),
     };
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let cancelling_thread = scope.spawn(|| {
-            let mut delay = CANCEL_RETRY_DELAY;
+            let mut delay = FIRST_CANCEL_RETRY_DELAY;
             while !done.load(Ordering::Acquire) {
                 if watcher.should_continue() {
                     thread::park_timeout(POLL_INTERVAL);
@@ -82,7 +83,7 @@ pub fn with_stop_watcher<T>(stop: &AtomicBool, body: impl FnOnce(&StopWatcher<'_
                 }
             }
         });
-        // Also if `body` panics: otherwise the scope would wait forever for that thread.
+        // The guard ends that thread also if `body` panics; otherwise the scope would wait for it forever.
         let _guard = FinishGuard {
             done: &done,
             cancelling_thread: cancelling_thread.thread(),

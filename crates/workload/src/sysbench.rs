@@ -6,12 +6,12 @@
 use prony_session::{DbError, ErrorClass};
 
 /// Error numbers by which MySQL's client libraries report a lost connection.
-const LOST_NUMBERS: [u32; 4] = [2006, 2011, 2013, 2055];
+const LOST_CONNECTION_NUMBERS: [u32; 4] = [2006, 2011, 2013, 2055];
 /// The number and message for a connection that is lost during a statement, as in MariaDB's client
 /// library.
 const LOST_DURING_QUERY: (u32, &str) = (2013, "Lost connection to server during query");
 /// The number for replies that violate the protocol.
-const MALFORMED_PACKET: u32 = 2027;
+const MALFORMED_PACKET_NUMBER: u32 = 2027;
 /// The SQLSTATE of errors that MySQL's client raises.
 const CLIENT_SQLSTATE: &str = "HY000";
 
@@ -24,7 +24,7 @@ pub enum Driver {
     Pgsql,
 }
 
-/// Errors of MySQL after which an event is restarted. PostgreSQL has a fixed list.
+/// Errors of MySQL after which an event is restarted. For PostgreSQL the list is fixed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IgnoredErrors {
     /// All errors.
@@ -39,7 +39,7 @@ pub struct ReportedError {
     /// MySQL's error number, including those of its client; 0 on PostgreSQL.
     pub number: u32,
     /// SQLSTATE.
-    pub state: String,
+    pub sqlstate: String,
     /// The server's message or, if the connection was lost without one, the client's.
     pub message: String,
 }
@@ -54,29 +54,29 @@ impl Driver {
     }
 
     /// An error as this driver reports it.
-    pub fn report(self, error: &DbError) -> ReportedError {
+    pub fn describe_error(self, error: &DbError) -> ReportedError {
         let (number, message) = match (self, error.number) {
             (Driver::Pgsql, _) => (0, error.message.as_str()),
             (Driver::Mysql, 0) if is_lost(error) => LOST_DURING_QUERY,
             (Driver::Mysql, 0) if error.class == ErrorClass::Protocol => {
-                (MALFORMED_PACKET, error.message.as_str())
+                (MALFORMED_PACKET_NUMBER, error.message.as_str())
             }
             (Driver::Mysql, number) => (number, error.message.as_str()),
         };
-        let state = match (self, error.number) {
+        let sqlstate = match (self, error.number) {
             (Driver::Mysql, 0) => CLIENT_SQLSTATE.into(),
             (Driver::Mysql | Driver::Pgsql, _) => String::from_utf8_lossy(&error.code),
         };
         ReportedError {
             number,
-            state: state.into_owned(),
+            sqlstate: sqlstate.into_owned(),
             message: message.to_owned(),
         }
     }
 }
 
 impl IgnoredErrors {
-    /// Whether an error with this number restarts an event.
+    /// Whether errors with this number are ignored.
     pub fn contains(&self, number: u32) -> bool {
         match self {
             IgnoredErrors::All => true,
@@ -84,18 +84,20 @@ impl IgnoredErrors {
         }
     }
 
-    /// Whether a lost connection is reopened, with as many attempts as necessary.
-    pub fn reconnects(&self) -> bool {
-        LOST_NUMBERS.iter().any(|number| self.contains(*number))
+    /// Whether a lost connection is reopened, with as many attempts as necessary, because its error is ignored.
+    pub fn ignores_lost_connection(&self) -> bool {
+        LOST_CONNECTION_NUMBERS
+            .iter()
+            .any(|number| self.contains(*number))
     }
 
     /// Whether an event is restarted after this error.
     pub fn restarts_event(&self, driver: Driver, error: &DbError) -> bool {
         match driver {
             Driver::Pgsql => matches!(&error.code, b"40P01" | b"23505" | b"40001"),
-            // A lost connection can have several numbers; listing any of them means that the run continues.
-            Driver::Mysql if is_lost(error) => self.reconnects(),
-            Driver::Mysql => self.contains(driver.report(error).number),
+            // A lost connection can have several numbers; if any of them is ignored, the run continues.
+            Driver::Mysql if is_lost(error) => self.ignores_lost_connection(),
+            Driver::Mysql => self.contains(driver.describe_error(error).number),
         }
     }
 }
@@ -120,21 +122,21 @@ mod tests {
     #[test]
     fn lost_connection_is_reported_like_the_client_and_ignored_by_any_of_its_numbers() {
         let lost = DbError::lost("Connection reset by peer (os error 104)".to_owned(), true);
-        let reported = Driver::Mysql.report(&lost);
+        let reported = Driver::Mysql.describe_error(&lost);
         assert_eq!(
             (
                 reported.number,
-                reported.state.as_str(),
+                reported.sqlstate.as_str(),
                 reported.message.as_str()
             ),
             (2013, "HY000", "Lost connection to server during query")
         );
-        let reported = Driver::Pgsql.report(&lost);
-        assert_eq!((reported.number, reported.state.as_str()), (0, "08006"));
+        let reported = Driver::Pgsql.describe_error(&lost);
+        assert_eq!((reported.number, reported.sqlstate.as_str()), (0, "08006"));
         assert_eq!(reported.message, lost.message);
         // If the server sends a final error, its number is used, but it is still a lost connection.
         let killed = with_number(1927, lost.clone());
-        assert_eq!(Driver::Mysql.report(&killed).number, 1927);
+        assert_eq!(Driver::Mysql.describe_error(&killed).number, 1927);
         for error in [&lost, &killed] {
             for number in [2006, 2011, 2013, 2055] {
                 assert!(IgnoredErrors::Codes(vec![number]).restarts_event(Driver::Mysql, error));
@@ -151,11 +153,14 @@ mod tests {
     fn other_errors_are_ignored_by_number_or_state() {
         let codes = IgnoredErrors::Codes(vec![1062, 2027]);
         let duplicate = DbError::server(Protocol::MySql, 1062, *b"23000", "duplicate".to_owned());
-        assert_eq!(Driver::Mysql.report(&duplicate).state, "23000");
+        assert_eq!(Driver::Mysql.describe_error(&duplicate).sqlstate, "23000");
         assert!(codes.restarts_event(Driver::Mysql, &duplicate));
         let malformed = DbError::protocol("what is this".to_owned());
-        let reported = Driver::Mysql.report(&malformed);
-        assert_eq!((reported.number, reported.state.as_str()), (2027, "HY000"));
+        let reported = Driver::Mysql.describe_error(&malformed);
+        assert_eq!(
+            (reported.number, reported.sqlstate.as_str()),
+            (2027, "HY000")
+        );
         assert!(codes.restarts_event(Driver::Mysql, &malformed));
         let unlisted = DbError::server(Protocol::MySql, 1146, *b"42S02", "no table".to_owned());
         assert!(!codes.restarts_event(Driver::Mysql, &unlisted));

@@ -39,29 +39,30 @@ fn mix(mut number: u32) -> u32 {
     number ^ (number >> 16)
 }
 
-/// Number of ranges whose positions are stored. A script may draw from a new range each time, such as one
-/// that grows.
-const RANGES_MAX: usize = 1024;
+/// Maximum number of ranges whose positions are stored: a script may draw from a new range each time.
+const STORED_RANGES_MAX: usize = 1024;
 
-/// One user's share of the whole numbers of any range: no user draws a number of a range twice before all
-/// of its numbers have been drawn. A range may restart if at least 512 other ranges were used since its last
-/// draw.
+/// One user's share of the whole numbers of any range: a number is not drawn twice before all numbers of the range have
+/// been drawn. A range may restart after draws from 512 other ranges, because the positions of older ranges are
+/// forgotten.
 #[derive(Clone, Debug)]
 pub struct UniqueInRange {
-    first: u64,
+    /// Index of the user's first number in each range.
+    first_index: u64,
+    /// Difference of two indexes of the user.
     step: u64,
     key: u32,
-    /// Ranges in use, at most [`RANGES_MAX`].
-    ranges: HashMap<(i64, i64), Position>,
+    /// Ranges in use, at most [`STORED_RANGES_MAX`].
+    ranges: HashMap<(i64, i64), RangePosition>,
     /// Number of draws so far.
     draws: u64,
 }
 
 /// A user's position in a range.
 #[derive(Clone, Copy, Debug)]
-struct Position {
+struct RangePosition {
     /// The index of the next number.
-    next: u64,
+    next_index: u64,
     /// The number of the last draw from the range.
     last_draw: u64,
 }
@@ -70,7 +71,7 @@ impl UniqueInRange {
     /// The share of this user.
     pub fn new(id: UserId) -> Self {
         UniqueInRange {
-            first: u64::from(id.client),
+            first_index: u64::from(id.client),
             step: u64::from(id.clients.max(1)),
             key: id.seed as u32,
             ranges: HashMap::new(),
@@ -89,15 +90,15 @@ impl UniqueInRange {
             return low;
         }
         self.draws += 1;
-        let start = Position {
-            next: self.first,
+        let start = RangePosition {
+            next_index: self.first_index,
             last_draw: 0,
         };
         let position = self.ranges.entry((low, high)).or_insert(start);
-        let index = position.next % size;
-        position.next += self.step;
+        let index = position.next_index % size;
+        position.next_index += self.step;
         position.last_draw = self.draws;
-        if self.ranges.len() > RANGES_MAX {
+        if self.ranges.len() > STORED_RANGES_MAX {
             self.evict_older_half();
         }
         low + permute(index, size, self.key) as i64
@@ -106,7 +107,7 @@ impl UniqueInRange {
     /// Removes the less recently used half of the ranges.
     fn evict_older_half(&mut self) {
         let mut last_draws: Vec<u64> = self.ranges.values().map(|range| range.last_draw).collect();
-        let (_, median, _) = last_draws.select_nth_unstable(RANGES_MAX / 2);
+        let (_, median, _) = last_draws.select_nth_unstable(STORED_RANGES_MAX / 2);
         let median = *median;
         self.ranges.retain(|_, range| range.last_draw >= median);
     }
@@ -154,7 +155,10 @@ mod tests {
                 .map(|index| users[index % 3].draw(low, high))
                 .collect();
             let rising = numbers.windows(2).filter(|pair| pair[1] > pair[0]).count();
-            assert!(count < 100 || rising < count * 3 / 4, "they look ordered");
+            assert!(
+                count < 100 || rising < count * 3 / 4,
+                "the numbers look ordered"
+            );
             numbers.sort_unstable();
             assert_eq!(numbers, (low..=high).collect::<Vec<_>>());
         }
@@ -168,7 +172,11 @@ mod tests {
             numbers.push(user.draw(1, 20_000));
             user.draw(-5, high);
         }
-        assert!(user.ranges.len() <= RANGES_MAX, "{}", user.ranges.len());
+        assert!(
+            user.ranges.len() <= STORED_RANGES_MAX,
+            "{}",
+            user.ranges.len()
+        );
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=20_000).collect::<Vec<_>>());
     }

@@ -62,8 +62,8 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// Whether each transaction is one commit on PostgreSQL, and nothing else commits.
-    fn commits_once(&self) -> bool {
+    /// Whether each transaction commits exactly once on PostgreSQL, and nothing else commits.
+    fn has_one_commit_per_transaction(&self) -> bool {
         false
     }
 
@@ -72,13 +72,13 @@ pub trait Workload: Send + Sync {
         None
     }
 
-    /// The workload to load for this plan; `None` if the tables are the user's.
-    fn loaded_by(&self, _plan: &WorkloadPlan) -> Option<&'static str> {
+    /// The name of the workload that loads the tables for this plan; `None` if the tables are the user's.
+    fn workload_to_load(&self, _plan: &WorkloadPlan) -> Option<&'static str> {
         Some(self.name())
     }
 
     /// Industry metrics such as NOPM; the primary one first.
-    fn rates(&self) -> &'static [RateMetric] {
+    fn rate_metrics(&self) -> &'static [RateMetric] {
         &[]
     }
 
@@ -122,7 +122,7 @@ pub trait Workload: Send + Sync {
     /// Drops its tables; returns the names of those that existed.
     ///
     /// # Errors
-    /// A table with one of these names is foreign, or the server refused.
+    /// A table with one of these names belongs to another application, or the server refused.
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error>;
 
     /// The program of its virtual users, for the loaded data.
@@ -145,32 +145,32 @@ pub struct RateMetric {
     pub ceiling_per_scale: Option<RateCeiling>,
 }
 
-/// A limit; figures above it get a remark.
+/// An upper limit of a metric; figures above it get a remark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateCeiling {
     /// The limit per unit of scale.
     pub value: f64,
     /// The description of figures above the limit.
-    pub above: &'static str,
-    /// Name and value of the setting with which a run exceeds the limit only by chance.
-    pub unless: (&'static str, &'static str),
+    pub label_above: &'static str,
+    /// Name and value of the setting that enforces the limit, so that a run exceeds it only by chance.
+    pub enforcing_setting: (&'static str, &'static str),
 }
 
 /// What a metric counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricSource {
     /// Committed transactions of this kind.
-    Kind(&'static str),
+    TransactionKind(&'static str),
     /// All transactions that the server counts, committed or not, in all its databases and from all
     /// clients.
-    Server,
+    ServerCounters,
 }
 
 /// The parameters of a load.
 pub struct LoadRequest<'a> {
     /// The server.
     pub target: &'a Target,
-    /// Scale (absent: 1) and options.
+    /// Scale (1 if absent) and options.
     pub plan: &'a WorkloadPlan,
     /// Number of connections that load concurrently; at least 1.
     pub jobs: u32,
@@ -179,12 +179,12 @@ pub struct LoadRequest<'a> {
 }
 
 impl LoadRequest<'_> {
-    /// Default number of jobs. A single connection can freeze the rows as it copies them, and loads all
-    /// or nothing; several are faster only if the server has idle cores.
+    /// Default number of connections. A single connection can freeze the rows as it copies them, and loads all rows or
+    /// none; several are faster only if the server has idle cores.
     pub const DEFAULT_JOBS: u32 = 1;
 
-    /// The number of connections, for the report of a load: `1 connection`, `4 connections`.
-    pub(crate) fn connections(&self) -> String {
+    /// The number of connections as text, for the report of a load: `1 connection`, `4 connections`.
+    pub(crate) fn connections_text(&self) -> String {
         match self.jobs {
             1 => "1 connection".to_owned(),
             jobs => format!("{jobs} connections"),
@@ -321,7 +321,7 @@ impl Finding {
 pub enum FindingState {
     /// Correct.
     Ok,
-    /// Undecidable, or useful to know.
+    /// Cannot be decided, or is useful to know.
     Note,
     /// Wrong.
     Wrong,
@@ -348,7 +348,7 @@ mod tests {
                 jobs,
                 seed: 0,
             };
-            request.connections()
+            request.connections_text()
         };
         assert_eq!(connections(1), "1 connection");
         assert_eq!(connections(4), "4 connections");

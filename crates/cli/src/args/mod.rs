@@ -47,13 +47,13 @@ The result goes to stdout, everything else to stderr.";
     long_about = "Benchmark a database: drive a known load, and report what it delivers, whether the \
                   figures can be trusted, and what they cost."
 )]
-#[command(after_help = help_end())]
+#[command(after_help = after_help())]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
-fn help_end() -> String {
+fn after_help() -> String {
     format!("{EXAMPLES}\n\n{}", exit::HELP)
 }
 
@@ -82,7 +82,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Judge a stored run by the checks of this version
     ///
-    /// The findings are printed and the stored ones stay, unless you give --again.
+    /// Prints the findings. The stored findings stay unchanged, unless --again is given.
     Judge(JudgeArgs),
     /// Compare runs, and report whether the differences are significant
     Compare(CompareArgs),
@@ -199,11 +199,11 @@ pub struct DemoArgs {
 /// [`Exit::Success`].
 pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
     Cli::try_parse_from(arguments)
-        .or_else(|error| match with_negative_values(arguments, &error) {
+        .or_else(|error| match join_negative_values(arguments, &error) {
             Some(joined) => Cli::try_parse_from(joined),
             None => Err(error),
         })
-        .map_err(|error| explain(&error))
+        .map_err(|error| convert_clap_error(&error))
         .and_then(|cli| match url_as_workload(&cli.command) {
             Some((url, hint)) => Err(misplaced_url(url, hint)),
             None => Ok(cli.command),
@@ -213,7 +213,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
 
 /// If `-1s` after an option was parsed as a flag, returns the arguments with `--option=-1s` instead, so that clap
 /// reports the valid values of the option.
-fn with_negative_values(arguments: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
+fn join_negative_values(arguments: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
     let is_negative_number = |word: &str| {
         word.strip_prefix('-')
             .is_some_and(|number| number.starts_with(|first: char| first.is_ascii_digit()))
@@ -259,9 +259,9 @@ fn misplaced_url(url: &str, hint: &str) -> Failure {
 }
 
 /// Prints help, or converts an error to a failure.
-fn explain(error: &clap::Error) -> Failure {
+fn convert_clap_error(error: &clap::Error) -> Failure {
     if !error.use_stderr() {
-        // A closed pipe ends the help silently.
+        // If the pipe is closed, nobody reads the help.
         let _ = error.print();
         return Failure {
             exit: Exit::Success,
@@ -287,33 +287,33 @@ fn explain(error: &clap::Error) -> Failure {
     Failure {
         exit: Exit::Usage,
         subject: String::new(),
-        problems: vec![problem(&error.to_string())],
+        problems: vec![parse_clap_message(&error.to_string())],
     }
 }
 
 /// Converts clap's text to a problem: message, usage as the location, and tips as the hint.
-fn problem(text: &str) -> Problem {
+fn parse_clap_message(text: &str) -> Problem {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
     let (message, details) = text.split_once("\n\n").unwrap_or((text, ""));
-    let mut place = Vec::new();
-    let mut hint = Vec::new();
+    let mut usage_lines = Vec::new();
+    let mut hints = Vec::new();
     for line in details
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
     {
         if let Some(tip) = line.strip_prefix("tip: ") {
-            hint.push(tip.to_owned());
+            hints.push(tip.to_owned());
         } else if line.starts_with("For more information") {
-            hint.push("see --help".to_owned());
+            hints.push("see --help".to_owned());
         } else {
-            place.push(line.to_owned());
+            usage_lines.push(line.to_owned());
         }
     }
     Problem {
         message: message.to_owned(),
-        place: place.join("\n"),
-        hint: hint.join("; "),
+        place: usage_lines.join("\n"),
+        hint: hints.join("; "),
     }
 }
 
@@ -375,8 +375,9 @@ mod tests {
             assert!(message.starts_with("invalid value '-"), "{line}: {message}");
             assert!(message.contains(option), "{line}: {message}");
         }
-        let flag = parse_line("prony runs -1").unwrap_err();
-        assert!(flag.problems[0].message.contains("unexpected"), "{flag:?}");
+        let failure = parse_line("prony runs -1").unwrap_err();
+        let message = &failure.problems[0].message;
+        assert!(message.contains("unexpected"), "{message}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Flags from the plan's table of settings, and from options of the workload.
+//! Flags that set settings of the plan or options of the workload.
 //!
 //! Converts clap's matches to a [`PlanInput`]. Defaults are filled in by the plan. A flag has the same meaning in
 //! every command.
@@ -12,10 +12,10 @@ use std::marker::PhantomData;
 
 /// The flags that a command has.
 pub trait FlagList {
-    /// Paths of its settings; `None` for all that have a flag.
-    const SETTINGS: Option<&'static [&'static str]>;
-    /// Whether it accepts options of the workload.
-    const OPTIONS: bool = false;
+    /// Paths of the settings that have a flag of the command; `None` for all settings that have a flag.
+    const SETTING_PATHS: Option<&'static [&'static str]>;
+    /// Whether the command accepts options of the workload.
+    const ACCEPTS_OPTIONS: bool = false;
 }
 
 /// The flags of `run`.
@@ -23,8 +23,8 @@ pub trait FlagList {
 pub struct RunFlags;
 
 impl FlagList for RunFlags {
-    const SETTINGS: Option<&'static [&'static str]> = None;
-    const OPTIONS: bool = true;
+    const SETTING_PATHS: Option<&'static [&'static str]> = None;
+    const ACCEPTS_OPTIONS: bool = true;
 }
 
 /// The flags of `load`.
@@ -32,8 +32,8 @@ impl FlagList for RunFlags {
 pub struct LoadFlags;
 
 impl FlagList for LoadFlags {
-    const SETTINGS: Option<&'static [&'static str]> = Some(&["server.url", "workload.scale"]);
-    const OPTIONS: bool = true;
+    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&["server.url", "workload.scale"]);
+    const ACCEPTS_OPTIONS: bool = true;
 }
 
 /// The flags of `reproduce`.
@@ -41,7 +41,7 @@ impl FlagList for LoadFlags {
 pub struct ReproduceFlags;
 
 impl FlagList for ReproduceFlags {
-    const SETTINGS: Option<&'static [&'static str]> = Some(&[
+    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&[
         "server.url",
         "run.clients",
         "run.threads",
@@ -55,7 +55,7 @@ impl FlagList for ReproduceFlags {
 pub struct ServerFlags;
 
 impl FlagList for ServerFlags {
-    const SETTINGS: Option<&'static [&'static str]> = Some(&["server.url"]);
+    const SETTING_PATHS: Option<&'static [&'static str]> = Some(&["server.url"]);
 }
 
 /// The flags that a user gave for a command.
@@ -75,10 +75,10 @@ impl<L> PlanFlags<L> {
 
 impl<L: FlagList> Args for PlanFlags<L> {
     fn augment_args(mut command: Command) -> Command {
-        for (setting, flag) in flags::<L>() {
-            command = command.arg(argument(setting, flag, L::SETTINGS.is_none()));
+        for (setting, flag) in settings_with_flags::<L>() {
+            command = command.arg(flag_argument(setting, flag, L::SETTING_PATHS.is_none()));
         }
-        if L::OPTIONS {
+        if L::ACCEPTS_OPTIONS {
             command = command.arg(option_argument());
             command = command.args(OPTION_FLAGS.iter().map(hidden_argument));
         }
@@ -93,16 +93,16 @@ impl<L: FlagList> Args for PlanFlags<L> {
 impl<L: FlagList> FromArgMatches for PlanFlags<L> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let mut input = PlanInput::default();
-        for (setting, flag) in flags::<L>() {
+        for (setting, flag) in settings_with_flags::<L>() {
             let text = match flag.value_name {
                 Some(_) => matches.get_one::<String>(flag.long).map(String::as_str),
                 None if !matches.get_flag(flag.long) => None,
                 None => Some(if flag.off.is_some() { "false" } else { "true" }),
             };
-            let set = text.map_or(Ok(()), |text| input.set_flag(setting, text));
-            set.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;
+            let result = text.map_or(Ok(()), |text| input.set_flag(setting, text));
+            result.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;
         }
-        if L::OPTIONS {
+        if L::ACCEPTS_OPTIONS {
             add_options(&mut input, matches);
         }
         Ok(PlanFlags {
@@ -118,16 +118,17 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
 }
 
 /// The settings of a list, with their flags.
-fn flags<L: FlagList>() -> impl Iterator<Item = (&'static Setting, &'static Flag)> {
-    let listed = |setting: &&Setting| L::SETTINGS.is_none_or(|paths| paths.contains(&setting.path));
-    let settings = SETTINGS.iter().filter(listed);
+fn settings_with_flags<L: FlagList>() -> impl Iterator<Item = (&'static Setting, &'static Flag)> {
+    let is_listed =
+        |setting: &&Setting| L::SETTING_PATHS.is_none_or(|paths| paths.contains(&setting.path));
+    let settings = SETTINGS.iter().filter(is_listed);
     settings.filter_map(|setting| Some((setting, setting.flag.as_ref()?)))
 }
 
-fn argument(setting: &'static Setting, flag: &'static Flag, with_default: bool) -> Arg {
+fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: bool) -> Arg {
     let mut help = flag.off.unwrap_or_else(|| setting.help()).to_owned();
     if let (true, true, Some(default)) =
-        (with_default, flag.value_name.is_some(), setting.default())
+        (shows_default, flag.value_name.is_some(), setting.default())
     {
         let default = default
             .as_str()
@@ -148,8 +149,8 @@ fn argument(setting: &'static Setting, flag: &'static Flag, with_default: bool) 
     let parser: ValueParser = match &setting.kind {
         SettingType::Choice(names) => PossibleValuesParser::new(names()).into(),
         _ => ValueParser::new(move |text: &str| {
-            let set = PlanInput::default().set_flag(setting, text);
-            set.map(|()| text.to_owned())
+            let result = PlanInput::default().set_flag(setting, text);
+            result.map(|()| text.to_owned())
         }),
     };
     argument.value_name(value_name).value_parser(parser)
@@ -162,11 +163,11 @@ struct OptionFlag {
     value_name: &'static str,
     /// Name of the option.
     key: &'static str,
-    /// Whether it can be repeated, because the option is a list.
+    /// Whether the flag can be repeated, because the option is a list.
     is_list: bool,
 }
 
-const fn list(
+const fn list_flag(
     long: &'static str,
     short: char,
     value_name: &'static str,
@@ -181,7 +182,11 @@ const fn list(
     }
 }
 
-const fn single(long: &'static str, value_name: &'static str, key: &'static str) -> OptionFlag {
+const fn single_flag(
+    long: &'static str,
+    value_name: &'static str,
+    key: &'static str,
+) -> OptionFlag {
     OptionFlag {
         long,
         short: None,
@@ -193,15 +198,15 @@ const fn single(long: &'static str, value_name: &'static str, key: &'static str)
 
 /// These flags are not in the help: `prony workloads NAME` lists the options of a workload.
 const OPTION_FLAGS: [OptionFlag; 9] = [
-    list("file", 'f', "FILE[@WEIGHT]", "files"),
-    list("builtin", 'b', "NAME[@WEIGHT]", "builtin"),
-    list("define", 'D', "NAME=VALUE", "define"),
-    single("mode", "MODE", "mode"),
-    single("profile", "PROFILE", "profile"),
-    single("home", "WHICH", "home"),
-    single("pacing", "PACING", "pacing"),
-    single("max-tries", "N", "max_tries"),
-    single("partitions", "N", "partitions"),
+    list_flag("file", 'f', "FILE[@WEIGHT]", "files"),
+    list_flag("builtin", 'b', "NAME[@WEIGHT]", "builtin"),
+    list_flag("define", 'D', "NAME=VALUE", "define"),
+    single_flag("mode", "MODE", "mode"),
+    single_flag("profile", "PROFILE", "profile"),
+    single_flag("home", "WHICH", "home"),
+    single_flag("pacing", "PACING", "pacing"),
+    single_flag("max-tries", "N", "max_tries"),
+    single_flag("partitions", "N", "partitions"),
 ];
 
 fn hidden_argument(flag: &'static OptionFlag) -> Arg {
@@ -230,7 +235,7 @@ fn option_argument() -> Arg {
         .short('o')
         .value_name("NAME=VALUE")
         .action(ArgAction::Append)
-        .value_parser(option)
+        .value_parser(parse_option)
         .help_heading("Load")
         .help(
             "An option of the workload, such as table_size=25000 or mode=statements; `prony workloads NAME` \
@@ -249,7 +254,7 @@ fn add_options(input: &mut PlanInput, matches: &ArgMatches) {
             true => toml::Value::from(texts.cloned().collect::<Vec<_>>()),
             false => texts
                 .next_back()
-                .map_or("".into(), |text| option_value(text)),
+                .map_or("".into(), |text| parse_option_value(text)),
         });
         input.set_option(&name, key, value);
     }
@@ -260,21 +265,21 @@ fn add_options(input: &mut PlanInput, matches: &ArgMatches) {
 }
 
 /// Parses `NAME=VALUE`.
-fn option(text: &str) -> Result<WorkloadOption, String> {
+fn parse_option(text: &str) -> Result<WorkloadOption, String> {
     let (name, value) = text
         .split_once('=')
         .filter(|(name, _)| !name.is_empty())
         .ok_or("an option is given as NAME=VALUE")?;
-    Ok((name.to_owned(), option_value(value)))
+    Ok((name.to_owned(), parse_option_value(value)))
 }
 
 /// Parses the text as a number or boolean, or else returns it as a string.
-fn option_value(text: &str) -> toml::Value {
-    let number = text.parse::<i64>().map(toml::Value::from);
-    let real = || text.parse::<f64>().map(toml::Value::from);
-    let switch = || text.parse::<bool>().map(toml::Value::from);
-    number
-        .or_else(|_| real())
-        .or_else(|_| switch())
+fn parse_option_value(text: &str) -> toml::Value {
+    let integer = text.parse::<i64>().map(toml::Value::from);
+    let float = || text.parse::<f64>().map(toml::Value::from);
+    let boolean = || text.parse::<bool>().map(toml::Value::from);
+    integer
+        .or_else(|_| float())
+        .or_else(|_| boolean())
         .unwrap_or_else(|_| text.into())
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 #[command(after_help = "\
 A side is one run, or several runs separated by commas: repeats of one measurement. An experiment
 has one side per variant. Name an experiment by the id of its first run; if it is the only argument,
-the id of any of its runs will do. `ID,` names that run alone. Each side is compared with the first
-one.
+the id of any of its runs names it too. `ID,` names that run alone. Each side is compared with the
+first one.
 
 Figures are medians of the runs, and the change is the ratio of the medians. With 4 or more runs per
 side, the 95 % interval is exact (Hodges-Lehmann, by ranks). With 2 or 3, it comes from Welch's
@@ -128,10 +128,10 @@ pub struct ReportArgs {
 /// Arguments of `prony verify`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Recomputes the SHA-256 of each document in the page, and generates the page from the documents to
-compare the two. Exit code 7: the file was changed or truncated; 1: it cannot be read or is not a
-report. A hash is not a signature: compare it with `sha256sum` of the stored run to verify that the
-page shows that run.
+Recomputes the SHA-256 of each document in the page, generates the page again from the documents,
+and compares it with the file. Exit code 7: the file was changed or truncated; 1: it cannot be read
+or is not a report. A hash is not a signature: compare it with `sha256sum` of the stored run to
+verify that the page shows that run.
 
 Examples:
   prony verify report.html")]
@@ -203,7 +203,7 @@ pub struct PriceArgs {
     pub sheet: Vec<PathBuf>,
 
     /// Find the cheapest configuration that delivers this many transactions per second
-    #[arg(long, value_name = "TPS", value_parser = rate)]
+    #[arg(long, value_name = "TPS", value_parser = parse_rate)]
     pub load: Option<f64>,
 
     /// With --load: upper limit of the 99th percentile of the response time
@@ -214,7 +214,8 @@ pub struct PriceArgs {
     #[arg(long, value_name = "TIME", requires = "load", value_parser = prony_plan::parse_duration)]
     pub p95: Option<Duration>,
 
-    /// Share of the measured throughput that is used over a month, for the second cost per million transactions
+    /// Share of the measured throughput that is used over a month; the cost per million transactions is also
+    /// shown at this share
     #[arg(long, value_name = "SHARE", default_value = "30%", value_parser = parse_share)]
     pub utilisation: f64,
 
@@ -228,7 +229,7 @@ pub struct PriceArgs {
 }
 
 /// Parses transactions per second: `20000`, `20000tps` or `20000/s`.
-fn rate(text: &str) -> Result<f64, String> {
+fn parse_rate(text: &str) -> Result<f64, String> {
     let number = text.trim();
     let number = number
         .strip_suffix("tps")
@@ -247,12 +248,12 @@ mod tests {
     #[test]
     fn a_rate_may_have_a_unit() {
         for text in ["20000", "20000tps", "2e4 tps", "20000/s"] {
-            assert_eq!(rate(text), Ok(20_000.0), "{text}");
+            assert_eq!(parse_rate(text), Ok(20_000.0), "{text}");
         }
         assert!(
             ["", "tps", "0", "-1", "nan", "inf", "20k"]
                 .iter()
-                .all(|text| rate(text).is_err())
+                .all(|text| parse_rate(text).is_err())
         );
     }
 }

@@ -3,7 +3,7 @@
 use super::RunOutputArgs;
 use super::plan_flags::{PlanFlags, ReproduceFlags};
 use clap::{Args, ValueEnum};
-use prony_plan::scenario::{parse_share, parse_shrink};
+use prony_plan::scenario::{parse_fraction, parse_share};
 use prony_workload::LoadRequest;
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub struct ReproduceArgs {
 
     /// Run a part of the published size, such as 1/1000: fewer branches, warehouses, tables or rows, and a smaller
     /// hot set [default: 1]
-    #[arg(long, value_name = "PART", help_heading = "Data", value_parser = parse_shrink,
+    #[arg(long, value_name = "PART", help_heading = "Data", value_parser = parse_fraction,
           conflicts_with = "cached")]
     pub shrink: Option<f64>,
 
@@ -85,7 +85,7 @@ pub struct ReproduceArgs {
 
     /// Measure for this many minutes; the warm-up is shortened in proportion [default: as published]
     #[arg(long, value_name = "N", help_heading = "Time",
-          value_parser = minutes)]
+          value_parser = parse_minutes)]
     pub minutes: Option<Duration>,
 
     /// Print the result as JSON
@@ -125,11 +125,11 @@ pub enum CachedOf {
 }
 
 /// Parses minutes, such as `1` or `0.5`.
-fn minutes(text: &str) -> Result<Duration, String> {
-    let max_s = prony_plan::MAX_TIME.as_secs_f64();
+fn parse_minutes(text: &str) -> Result<Duration, String> {
+    let max_s = prony_plan::MAX_DURATION.as_secs_f64();
     let seconds = text.trim().parse::<f64>().map(|minutes| minutes * 60.0);
     match seconds {
-        // Whole seconds, so that the printed time is the exact one.
+        // Round to whole seconds, so that the printed time is exact.
         Ok(seconds) if seconds >= 1.0 && seconds <= max_s => {
             Ok(Duration::from_secs(seconds.round() as u64))
         }
@@ -143,10 +143,10 @@ mod tests {
 
     #[test]
     fn minutes_are_read_with_fractions() {
-        assert_eq!(minutes("1"), Ok(Duration::from_secs(60)));
-        assert_eq!(minutes("0.05"), Ok(Duration::from_secs(3)));
+        assert_eq!(parse_minutes("1"), Ok(Duration::from_secs(60)));
+        assert_eq!(parse_minutes("0.05"), Ok(Duration::from_secs(3)));
         for text in ["", "0", "-1", "nan", "inf", "1e9", "1m"] {
-            assert!(minutes(text).is_err(), "{text}");
+            assert!(parse_minutes(text).is_err(), "{text}");
         }
         let arguments = ["prony", "reproduce", "tpcb-cached", "--minutes", "-1"];
         let message = crate::args::usage_error(&arguments);

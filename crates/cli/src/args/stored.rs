@@ -36,11 +36,11 @@ pub struct RunsArgs {
     pub server: Option<String>,
 
     /// Only runs started since this time: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
-    #[arg(long, value_name = "WHEN", value_parser = since)]
+    #[arg(long, value_name = "WHEN", value_parser = parse_since)]
     pub since: Option<Since>,
 
     /// Only runs with this verdict
-    #[arg(long, value_name = "VERDICT", value_parser = verdict())]
+    #[arg(long, value_name = "VERDICT", value_parser = verdict_parser())]
     pub verdict: Option<RunVerdict>,
 }
 
@@ -92,7 +92,7 @@ const VERDICTS: [(&str, RunVerdict, &str); 5] = [
     ("running", RunVerdict::Running, "Still running"),
 ];
 
-fn verdict() -> impl TypedValueParser<Value = RunVerdict> {
+fn verdict_parser() -> impl TypedValueParser<Value = RunVerdict> {
     let names = VERDICTS.map(|(name, _, help)| PossibleValue::new(name).help(help));
     PossibleValuesParser::new(names).map(|value| {
         let entry = VERDICTS.iter().find(|(name, ..)| *name == value);
@@ -111,7 +111,7 @@ pub enum Since {
 }
 
 /// Parses a date, a local time or an age.
-fn since(text: &str) -> Result<Since, String> {
+fn parse_since(text: &str) -> Result<Since, String> {
     let text = text.trim();
     let invalid = || {
         "give a date such as 2026-11-20, a time such as 2026-11-20T18:00, or an age such as 12h or 7d".to_owned()
@@ -208,17 +208,20 @@ mod tests {
 
     #[test]
     fn since_is_a_date_a_time_or_an_age() {
-        let midnight = since("2026-11-20T00:00:00Z").unwrap();
+        let midnight = parse_since("2026-11-20T00:00:00Z").unwrap();
         assert_eq!(
             midnight,
             Since::Moment(jiff::Timestamp::from_second(1_795_132_800).unwrap())
         );
         let day = jiff::SignedDuration::from_hours(24);
-        assert_eq!(since("1d"), Ok(Since::Age(day)));
-        assert_eq!(since("24h"), Ok(Since::Age(day)));
-        assert_eq!(since("1w"), Ok(Since::Age(day * 7)));
-        assert!(matches!(since("2026-11-20"), Ok(Since::Moment(_))));
-        assert!(matches!(since("2026-11-20T18:00"), Ok(Since::Moment(_))));
+        assert_eq!(parse_since("1d"), Ok(Since::Age(day)));
+        assert_eq!(parse_since("24h"), Ok(Since::Age(day)));
+        assert_eq!(parse_since("1w"), Ok(Since::Age(day * 7)));
+        assert!(matches!(parse_since("2026-11-20"), Ok(Since::Moment(_))));
+        assert!(matches!(
+            parse_since("2026-11-20T18:00"),
+            Ok(Since::Moment(_))
+        ));
         for invalid in [
             "",
             "d",
@@ -229,7 +232,7 @@ mod tests {
             "99999999999999d",
             "5 µ",
         ] {
-            assert!(since(invalid).is_err(), "{invalid}");
+            assert!(parse_since(invalid).is_err(), "{invalid}");
         }
     }
 }

@@ -13,16 +13,16 @@ use prony_store::{RunStore, Severity, started_now};
 use std::io::Read;
 
 /// Largest output to read, bytes.
-const MAX_BYTES: u64 = 256 << 20;
+const MAX_OUTPUT_BYTES: u64 = 256 << 20;
 
-/// Audits an output.
+/// Audits the output of a tool.
 pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
-    let text = text(&args.file)?;
+    let text = read_text(&args.file)?;
     let hint = "give what the tool printed at the end of its run, or its log";
-    let mut runs = audited(&text, &args.file, args.scale)
+    let mut runs = audited_runs(&text, &args.file, args.scale)
         .map_err(|error| Failure::new(Exit::Unexpected, error.to_string(), hint).at(&args.file))?;
     if args.keep {
-        runs.iter_mut().try_for_each(store)?;
+        runs.iter_mut().try_for_each(store_if_measured)?;
     }
     output::show(|out, style| match args.json {
         true => audit::json(out, &runs),
@@ -37,20 +37,20 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
 }
 
 /// The runs of an output, each with its audit.
-fn audited(
+fn audited_runs(
     text: &str,
     source: &str,
     scale: Option<u32>,
 ) -> Result<Vec<AuditedRun>, reading::ReadingError> {
     let started_at = started_now();
-    let each = reading::read(text)?.into_iter().map(|mut reported| {
+    let runs = reading::read(text)?.into_iter().map(|mut reported| {
         reported.scale = reported.scale.or(scale);
         let mut run = reported.clone().into_run(source, started_at.clone());
         run.workload.description = description::describe_stored(&run);
         let audit = prony_judge::audit::audit(&reported, &run);
         run.checks.clone_from(&audit.checks);
         run.rules_version = Some(prony_judge::RULES_VERSION);
-        run.build = host::build();
+        run.build = host::this_build();
         run.request = serde_json::json!({ "audit": source });
         AuditedRun {
             run,
@@ -59,13 +59,14 @@ fn audited(
             not_stored: None,
         }
     });
-    Ok(each.collect())
+    Ok(runs.collect())
 }
 
-/// Stores a run that has a throughput.
-fn store(audited_run: &mut AuditedRun) -> Result<(), Failure> {
-    let all = audited_run.run.measured.all();
-    if all.is_none_or(|all| all.committed == 0) || audited_run.run.measured.length_s <= 0.0 {
+/// Stores a run if it has a throughput; otherwise notes that it is not stored.
+fn store_if_measured(audited_run: &mut AuditedRun) -> Result<(), Failure> {
+    let totals = audited_run.run.measured.all();
+    if totals.is_none_or(|totals| totals.committed == 0) || audited_run.run.measured.length_s <= 0.0
+    {
         audited_run.not_stored = Some("not stored: its output has no throughput".to_owned());
         return Ok(());
     }
@@ -76,7 +77,7 @@ fn store(audited_run: &mut AuditedRun) -> Result<(), Failure> {
 }
 
 /// The text of a file, or of standard input; invalid UTF-8 is replaced.
-fn text(file: &str) -> Result<String, Failure> {
+fn read_text(file: &str) -> Result<String, Failure> {
     let read_failure = |error: std::io::Error| {
         let message = format!("cannot read the output: {}", system_error(&error));
         let hint = "name the file that the tool's output was written to, or - for standard input";
@@ -86,13 +87,14 @@ fn text(file: &str) -> Result<String, Failure> {
     if file == "-" {
         std::io::stdin()
             .lock()
-            .take(MAX_BYTES + 1)
+            .take(MAX_OUTPUT_BYTES + 1)
             .read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(file).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        std::fs::File::open(file)
+            .and_then(|file| file.take(MAX_OUTPUT_BYTES + 1).read_to_end(&mut bytes))
     }
     .map_err(read_failure)?;
-    if bytes.len() as u64 > MAX_BYTES {
+    if bytes.len() as u64 > MAX_OUTPUT_BYTES {
         let hint = "cut out the end, with the report";
         let message = "the output is larger than 256 MiB";
         return Err(Failure::new(Exit::Unexpected, message, hint).at(file));

@@ -3,7 +3,7 @@
 //! Loads the sides that the names of runs and experiments select; `judge` compares them. A run is never counted
 //! twice, and no run of an experiment is omitted.
 
-use super::stored::judge_alike;
+use super::stored::judge_by_same_rules;
 use super::{file, output};
 use crate::args::{CompareArgs, OnUnsure};
 use crate::exit::{Exit, Failure};
@@ -21,25 +21,25 @@ const MAX_SIDES: usize = 26;
 
 /// A side with its runs.
 pub(super) struct LoadedSide {
-    /// The variant; empty if there is none.
-    pub name: String,
-    /// Its runs.
+    /// The variant of the experiment; empty if there is none.
+    pub variant: String,
+    /// The runs of the side.
     pub runs: Vec<Run>,
-    /// The id of the named run, if it selects other runs too.
-    pub named: Option<String>,
+    /// The id of the run by which the user named the side, if the name also selects other runs.
+    pub named_run_id: Option<String>,
 }
 
 impl LoadedSide {
     fn of(runs: Vec<Run>) -> LoadedSide {
         LoadedSide {
-            name: common_variant(&runs),
+            variant: common_variant(&runs),
             runs,
-            named: None,
+            named_run_id: None,
         }
     }
 }
 
-fn usage(message: impl Into<String>, hint: impl Into<String>) -> Failure {
+fn usage_failure(message: impl Into<String>, hint: impl Into<String>) -> Failure {
     Failure::new(Exit::Usage, message, hint)
 }
 
@@ -50,7 +50,7 @@ pub(super) enum NameScope {
     Run,
     /// The repeats of its variant.
     Variant,
-    /// The whole experiment, because it is the only argument.
+    /// The whole experiment: the run is the only argument.
     Experiment,
 }
 
@@ -58,11 +58,11 @@ pub(super) enum NameScope {
 pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None)?;
     let mut loaded = load_all_sides(&store, &args.sides)?;
-    judge_alike(loaded.iter_mut().flat_map(|side| &mut side.runs));
+    judge_by_same_rules(loaded.iter_mut().flat_map(|side| &mut side.runs));
     let sides: Vec<Side<'_>> = loaded
         .iter()
         .map(|side| Side {
-            name: side.name.clone(),
+            name: side.variant.clone(),
             runs: side.runs.iter().collect(),
         })
         .collect();
@@ -75,17 +75,17 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
     let limits = limits(args);
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let junit = args.junit.as_deref();
-    let xml_alone = junit.is_some_and(|file| file.as_os_str() == "-");
-    if let Some(file) = junit.filter(|_| !xml_alone) {
+    let prints_xml = junit.is_some_and(|file| file.as_os_str() == "-");
+    if let Some(file) = junit.filter(|_| !prints_xml) {
         write_xml(file, &runs, &comparison, &limits)?;
     }
     output::show(|out, style| match () {
-        () if xml_alone => compare::junit(out, &runs, &comparison, &limits),
+        () if prints_xml => compare::junit(out, &runs, &comparison, &limits),
         () if args.json => compare::json(out, &comparison, &limits),
         () if args.markdown => compare::markdown(out, &runs, &comparison, &limits),
         () => compare::write(out, style, &runs, &comparison, &limits),
     })?;
-    Ok(exit(&comparison, &limits))
+    Ok(exit_code(&comparison, &limits))
 }
 
 /// Refuses a primary figure that a side does not have.
@@ -101,7 +101,7 @@ fn check_primary(comparison: &SidesComparison, args: &CompareArgs) -> Result<(),
             names.dedup();
             let message = format!("not all sides have the figure {name}");
             let hint = format!("name one of {}", names.join(", "));
-            Err(usage(message, hint).at("--primary"))
+            Err(usage_failure(message, hint).at("--primary"))
         }
         _ => Ok(()),
     }
@@ -120,15 +120,15 @@ fn limits(args: &CompareArgs) -> Limits {
     }
 }
 
-/// The exit code: of all sides and limits the worst.
-fn exit(comparison: &SidesComparison, limits: &Limits) -> Exit {
+/// The exit code: the worst over all sides and limits.
+fn exit_code(comparison: &SidesComparison, limits: &Limits) -> Exit {
     if comparison.verdict == Verdict::NotComparable {
         return Exit::Invalid;
     }
     let sides = comparison.against.iter();
     let results: Vec<GateResult> = sides
         .flat_map(|side| limits.gates.iter().map(move |gate| (side, *gate)))
-        .map(|(side, gate)| comparison.gate(side, gate).result)
+        .map(|(side, gate)| comparison.evaluate_gate(side, gate).result)
         .filter(|result| !limits.passes(*result))
         .collect();
     match () {
@@ -154,20 +154,20 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
             _ => "there are fewer than two sides",
         };
         let hint = "name at least two runs, or an experiment with at least two variants";
-        return Err(usage(message, hint));
+        return Err(usage_failure(message, hint));
     }
     if sides.len() > MAX_SIDES {
         let message = format!("{} sides are too many", sides.len());
-        return Err(usage(message, format!("name at most {MAX_SIDES}")));
+        return Err(usage_failure(message, format!("name at most {MAX_SIDES}")));
     }
     for (index, side) in sides.iter().enumerate() {
-        let earlier = sides[..index].iter().flat_map(|side| &side.runs);
-        let mut earlier_ids: Vec<&str> = earlier.map(|run| run.id.as_str()).collect();
+        let earlier_runs = sides[..index].iter().flat_map(|side| &side.runs);
+        let mut earlier_ids: Vec<&str> = earlier_runs.map(|run| run.id.as_str()).collect();
         for run in &side.runs {
             if !run.id.is_empty() && earlier_ids.contains(&run.id.as_str()) {
                 let message = format!("the run {} is named twice", run.id);
                 let hint = "a run counts only once";
-                return Err(usage(message, hint));
+                return Err(usage_failure(message, hint));
             }
             earlier_ids.push(&run.id);
         }
@@ -175,8 +175,8 @@ fn load_all_sides(store: &RunStore, names: &[String]) -> Result<Vec<LoadedSide>,
     Ok(sides)
 }
 
-/// The sides of one argument: a run, several, or the variants of an experiment. Documents stay as stored,
-/// because a page contains their hashes.
+/// The sides of one argument: a run, several runs, or the variants of an experiment. The documents are not
+/// judged or changed, because a report contains their hashes.
 pub(super) fn load_sides(
     store: &RunStore,
     name: &str,
@@ -186,7 +186,10 @@ pub(super) fn load_sides(
     if let Some(names) = comma_separated(name) {
         let runs: Vec<Run> = names.into_iter().map(load).collect::<Result<_, _>>()?;
         return match runs.is_empty() {
-            true => Err(usage("a side has no run", "name runs between the commas")),
+            true => Err(usage_failure(
+                "a side has no run",
+                "name runs between the commas",
+            )),
             false => Ok(vec![LoadedSide::of(runs)]),
         };
     }
@@ -201,13 +204,13 @@ pub(super) fn load_sides(
     };
     let mut sides = experiment_sides(store, &experiment.id, experiment.runs as usize, &run)?;
     if scope == NameScope::Variant {
-        sides.retain(|side| side.name == experiment.variant);
+        sides.retain(|side| side.variant == experiment.variant);
     }
-    // As the only argument, the id of an experiment names the whole experiment.
+    // If the only argument is the id of an experiment, it names the whole experiment and no single run.
     if scope == NameScope::Variant || run.id != experiment.id {
         for side in sides.iter_mut().filter(|side| side.runs.len() > 1) {
             let is_named = side.runs.iter().any(|repeat| repeat.id == run.id);
-            side.named = is_named.then(|| run.id.clone());
+            side.named_run_id = is_named.then(|| run.id.clone());
         }
     }
     Ok(sides)
@@ -227,11 +230,14 @@ fn common_variant(runs: &[Run]) -> String {
         let experiment = run.experiment.as_ref();
         experiment.map(|experiment| experiment.variant.clone())
     };
-    let Some(first) = runs.first().and_then(variant) else {
+    let Some(first_variant) = runs.first().and_then(variant) else {
         return String::new();
     };
-    match runs.iter().all(|run| variant(run).as_ref() == Some(&first)) {
-        true => first,
+    match runs
+        .iter()
+        .all(|run| variant(run).as_ref() == Some(&first_variant))
+    {
+        true => first_variant,
         false => String::new(),
     }
 }
@@ -240,13 +246,13 @@ fn common_variant(runs: &[Run]) -> String {
 fn experiment_sides(
     store: &RunStore,
     id: &str,
-    planned: usize,
+    planned_runs: usize,
     named_run: &Run,
 ) -> Result<Vec<LoadedSide>, Failure> {
     let listing = store.list(&RunFilter::default())?;
     let mut runs: Vec<Run> = Vec::new();
     for summary in candidates(&listing.runs, id, &named_run.id) {
-        if runs.len() >= planned {
+        if runs.len() >= planned_runs {
             break;
         }
         let run = store.load(&summary.id)?;
@@ -256,8 +262,7 @@ fn experiment_sides(
         }
     }
     if !runs.iter().any(|run| run.id == named_run.id) {
-        // A document outside the store, or a run in progress, is not among the candidates, so it is added
-        // here.
+        // The candidates do not include a document outside the store or a run in progress: add the named run.
         runs.push(named_run.clone());
     }
     let position = |run: &Run| {
@@ -265,14 +270,14 @@ fn experiment_sides(
         experiment.map_or(0, |experiment| experiment.position)
     };
     runs.sort_by_key(position);
-    let side = |name| LoadedSide {
-        name,
+    let side = |variant| LoadedSide {
+        variant,
         ..LoadedSide::of(Vec::new())
     };
     let mut sides: Vec<LoadedSide> = variant_names(&runs).into_iter().map(side).collect();
     for run in runs {
         let variant = common_variant(std::slice::from_ref(&run));
-        if let Some(side) = sides.iter_mut().find(|side| side.name == variant) {
+        if let Some(side) = sides.iter_mut().find(|side| side.variant == variant) {
             side.runs.push(run);
         }
     }
@@ -283,8 +288,8 @@ fn experiment_sides(
 /// precede those without an experiment. `listed` is newest first.
 fn candidates<'a>(listed: &'a [RunSummary], id: &str, named_id: &str) -> Vec<&'a RunSummary> {
     // No run of an experiment is older than its first one, which has the experiment's id.
-    let first = listed.iter().position(|summary| summary.id == id);
-    let end = first.map_or(listed.len(), |index| index + 1);
+    let first_run = listed.iter().position(|summary| summary.id == id);
+    let end = first_run.map_or(listed.len(), |index| index + 1);
     let has_ended = |summary: &&RunSummary| summary.state != RunState::Running;
     let in_experiment = |summary: &&RunSummary| {
         let experiment = summary.experiment.as_ref();
@@ -316,7 +321,7 @@ fn write_xml(
     comparison: &SidesComparison,
     limits: &Limits,
 ) -> Result<(), Failure> {
-    file::check_replaceable(path, "XML", |begin| begin.starts_with(b"<?xml"))?;
+    file::check_replaceable(path, "XML", |prefix| prefix.starts_with(b"<?xml"))?;
     file::write_result(path, "XML", |out| {
         compare::junit(out, runs, comparison, limits)
     })
@@ -326,7 +331,7 @@ fn write_xml(
 mod tests {
     use super::*;
 
-    fn listed(id: &str, experiment: Option<&str>, state: RunState) -> RunSummary {
+    fn summary(id: &str, experiment: Option<&str>, state: RunState) -> RunSummary {
         let run = Run {
             state,
             experiment: experiment.map(|id| Experiment {
@@ -340,24 +345,24 @@ mod tests {
 
     #[test]
     fn only_runs_that_may_belong_to_the_experiment_are_read() {
-        let ended = RunState::Complete;
-        let mut all = vec![
-            listed("6", Some("2"), RunState::Running),
-            listed("5", None, ended),
-            listed("4", Some("2"), ended),
-            listed("3", Some("x"), ended),
-            listed("2", Some("2"), ended),
-            listed("1", None, ended),
+        let complete = RunState::Complete;
+        let mut summaries = vec![
+            summary("6", Some("2"), RunState::Running),
+            summary("5", None, complete),
+            summary("4", Some("2"), complete),
+            summary("3", Some("x"), complete),
+            summary("2", Some("2"), complete),
+            summary("1", None, complete),
         ];
-        let ids = |all: &[RunSummary], named_id: &str| -> Vec<String> {
-            let candidates = candidates(all, "2", named_id).into_iter();
+        let ids = |summaries: &[RunSummary], named_id: &str| -> Vec<String> {
+            let candidates = candidates(summaries, "2", named_id).into_iter();
             candidates.map(|summary| summary.id.clone()).collect()
         };
-        assert_eq!(ids(&all, "2"), ["2", "4"]);
+        assert_eq!(ids(&summaries, "2"), ["2", "4"]);
         // Runs without an experiment in the index are read too.
-        all[2].experiment = None;
-        assert_eq!(ids(&all, "4"), ["2", "4", "5"]);
-        all[4].experiment = None;
-        assert_eq!(ids(&all, "6"), ["2", "4", "5"]);
+        summaries[2].experiment = None;
+        assert_eq!(ids(&summaries, "4"), ["2", "4", "5"]);
+        summaries[4].experiment = None;
+        assert_eq!(ids(&summaries, "6"), ["2", "4", "5"]);
     }
 }

@@ -35,10 +35,10 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let request = RunRequest {
         request_json: request_document(&input, &plan, arguments),
         plan,
-        download: args.download,
-        json: args.json,
-        store: !args.no_store,
-        progress: Duration::from_secs(1),
+        may_download: args.download,
+        as_json: args.json,
+        is_stored: !args.no_store,
+        progress_interval: Duration::from_secs(1),
         purpose: Default::default(),
     };
     run_and_print(&request, &ObserveOptions::default())

@@ -8,19 +8,19 @@ use crate::exit::{Exit, Failure};
 use prony_report::{LoadProgressView, LoadStepProgress, Style, units};
 use prony_runner::signals;
 use prony_server::embedded::{
-    self, EmbeddedOptions, EmbeddedPostgres, Error, Installation, Source,
+    self, EmbeddedOptions, EmbeddedPostgres, Error, Installation, InstallationSource,
 };
 use std::io::stderr;
 use std::time::Instant;
 
-/// Connections besides those of the clients: control, loaders, watchers of autovacuum.
+/// Connections in addition to those of the clients: for control, loaders, and the observation of autovacuum.
 const SPARE_CONNECTIONS: u32 = 20;
 
 /// Starts a server that accepts connections of this many clients.
-pub fn start(clients: u32, download: bool) -> Result<EmbeddedPostgres, Failure> {
-    let installation = installation(download)?;
+pub fn start(clients: u32, may_download: bool) -> Result<EmbeddedPostgres, Failure> {
+    let installation = find_or_download(may_download)?;
     let options = EmbeddedOptions {
-        stop: signals::stop(),
+        stop: signals::stop_signal(),
         max_connections: clients.saturating_add(SPARE_CONNECTIONS).max(100),
         ..EmbeddedOptions::default()
     };
@@ -35,33 +35,33 @@ pub fn start(clients: u32, download: bool) -> Result<EmbeddedPostgres, Failure> 
     Ok(server)
 }
 
-fn installation(download: bool) -> Result<Installation, Failure> {
+fn find_or_download(may_download: bool) -> Result<Installation, Failure> {
     match embedded::find() {
-        Err(Error::NotFound { .. }) if download => fetch(),
+        Err(Error::NotFound { .. }) if may_download => download(),
         result => result.map_err(|error| failure(&error)),
     }
 }
 
-fn fetch() -> Result<Installation, Failure> {
-    let began = Instant::now();
+fn download() -> Result<Installation, Failure> {
+    let started = Instant::now();
     let mut view = LoadProgressView::new(stderr(), Style::of(&stderr()));
-    let fetched = embedded::download(&signals::stop(), &mut |progress| {
-        let amount = LoadStepProgress {
+    let downloaded = embedded::download(&signals::stop_signal(), &mut |progress| {
+        let download_progress = LoadStepProgress {
             step: "kB of PostgreSQL downloaded".into(),
             done: progress.done_bytes / 1000,
             total: progress.total_bytes / 1000,
-            at_s: began.elapsed().as_secs_f64(),
+            at_s: started.elapsed().as_secs_f64(),
         };
-        // If stderr is closed, nobody can read it.
-        let _ = view.show(&amount);
+        // If stderr is closed, nobody can read the progress.
+        let _ = view.show(&download_progress);
     });
     let _ = view.finish("");
-    let installation = fetched.map_err(|error| failure(&error))?;
-    if installation.source == Source::Downloaded {
+    let installation = downloaded.map_err(|error| failure(&error))?;
+    if installation.source == InstallationSource::Downloaded {
         output::notice(&format!(
             "Downloaded PostgreSQL {} in {}; kept in {}.",
             installation.version,
-            units::seconds(began.elapsed().as_secs_f64()),
+            units::seconds(started.elapsed().as_secs_f64()),
             installation.bin_dir.display(),
         ));
     }

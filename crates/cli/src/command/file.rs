@@ -24,9 +24,9 @@ pub fn check_replaceable(
     let Ok(file) = File::open(path) else {
         return Ok(());
     };
-    let regular = file.metadata().is_ok_and(|meta| meta.is_file());
+    let is_regular = file.metadata().is_ok_and(|meta| meta.is_file());
     // A pipe or a device is not replaced but written to.
-    if !regular || file.take(PREFIX_BYTES).read_to_end(&mut prefix).is_err() {
+    if !is_regular || file.take(PREFIX_BYTES).read_to_end(&mut prefix).is_err() {
         return Ok(());
     }
     if prefix.is_empty() || is_expected_kind(&prefix) {
@@ -41,17 +41,16 @@ pub fn check_replaceable(
     Err(failure.at(path.display().to_string()))
 }
 
-/// Writes a result file.
-///
+/// Writes a result file; `kind` names it in messages.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the file cannot be written.
 pub fn write_result(
     path: &Path,
     kind: &str,
-    fill: impl Fn(&mut dyn Write) -> io::Result<()>,
+    write_content: impl Fn(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    write(path, fill).map_err(|error| {
+    write(path, write_content).map_err(|error| {
         let message = format!("cannot write the {kind}: {}", system_error(&error));
         let hint = "use a file in a folder that you may write to";
         Failure::new(Exit::Unexpected, message, hint).at(path.display().to_string())
@@ -61,20 +60,20 @@ pub fn write_result(
 /// Writes a file atomically: its name always has either the old or the complete new content.
 ///
 /// # Errors
-/// If it cannot be written.
-fn write(path: &Path, fill: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let fill_file = |mut file: File| fill(&mut file).and_then(|()| file.flush());
-    let special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
-    let linked = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
-    if special || linked {
-        return fill_file(File::create(path)?);
+/// If the file cannot be written.
+fn write(path: &Path, write_content: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let write_and_flush = |mut file: File| write_content(&mut file).and_then(|()| file.flush());
+    let is_special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
+    let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
+    if is_special || is_link {
+        return write_and_flush(File::create(path)?);
     }
     let temporary_path = temporary_path(path)?;
     let written = File::create(&temporary_path)
-        .and_then(fill_file)
+        .and_then(write_and_flush)
         .and_then(|()| fs::rename(&temporary_path, path));
     if written.is_err() {
-        // The first error is the one to report.
+        // Report the error of the write, not that of the removal.
         let _ = fs::remove_file(&temporary_path);
     }
     written

@@ -3,7 +3,7 @@
 //! Loads the tables of a workload, with progress on stderr and a summary on stdout. A failed load always
 //! reports what it left behind.
 
-use super::tables::report_tables;
+use super::tables::table_sizes;
 use super::{output, server, sizing};
 use crate::args::{CachedArgs, LoadArgs, WaitArgs};
 use crate::exit::{Exit, Failure};
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// Refresh interval of a load's view.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Loads, and prints the resulting tables.
+/// Loads the tables of a workload, and prints their sizes.
 pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     let finished = run_load(LoadInput {
         plan: args.input(),
@@ -33,9 +33,9 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
         jobs: args.jobs,
         seed: args.seed,
     })?;
-    let tables = report_tables(&finished.report.tables);
+    let tables = table_sizes(&finished.report.tables);
     output::show(|out, style| {
-        writeln!(out, "{}", summary(finished.workload, &finished.report))?;
+        writeln!(out, "{}", load_summary(finished.workload, &finished.report))?;
         data::tables(out, style, &tables)
     })?;
     Ok(Exit::Success)
@@ -69,9 +69,9 @@ pub struct LoadInput {
 pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     let mut plan_input = input.plan;
     let mut plan = super::plan::check_plan(plan_input.clone(), "the command line")?;
-    let workload = server::workload(&plan.workload.name)?;
-    // Values of options are not checked if the workload loads no tables.
-    if workload.loaded_by(&plan.workload).is_some() {
+    let workload = server::find_workload(&plan.workload.name)?;
+    // If the workload loads no tables, the load is refused below without a check of the option values.
+    if workload.workload_to_load(&plan.workload).is_some() {
         plan = super::plan::check_runnable(plan_input.clone(), "the command line")?;
     }
     let url = plan_input.url.as_ref().map(|url| url.value.as_str());
@@ -91,7 +91,7 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
         jobs: input.jobs,
         seed: input.seed,
     };
-    let report = with_progress(workload, &request, &signals)
+    let report = load_with_progress(workload, &request, &signals)
         .map_err(|error| server::workload_failure(&error, Some(&signals)))?;
     Ok(FinishedLoad {
         workload,
@@ -101,7 +101,7 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
 }
 
 /// Loads a workload with its progress on stderr.
-fn with_progress(
+fn load_with_progress(
     workload: &dyn Workload,
     request: &LoadRequest<'_>,
     signals: &Signals,
@@ -111,7 +111,7 @@ fn with_progress(
         Style::of(&stderr()),
     )));
     let stop = signals.flag();
-    let loaded = with_refresh(&view, || workload.load(request, &view, &stop));
+    let loaded = refresh_during(&view, || workload.load(request, &view, &stop));
     if let Ok(mut view) = view.0.lock() {
         // If stderr is closed, there is no view to end.
         let _ = view.finish("");
@@ -120,19 +120,19 @@ fn with_progress(
 }
 
 /// Refreshes the view while a load waits for the server and reports nothing.
-fn with_refresh<T>(view: &ProgressView, load: impl FnOnce() -> T) -> T {
+fn refresh_during<T>(view: &ProgressView, load: impl FnOnce() -> T) -> T {
     let started = Instant::now();
-    let (ended, end) = channel::<()>();
+    let (stop_sender, stop_receiver) = channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            while end.recv_timeout(REFRESH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            while stop_receiver.recv_timeout(REFRESH_INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 if let Ok(mut view) = view.0.lock() {
                     let _ = view.tick(started.elapsed().as_secs_f64());
                 }
             }
         });
         let loaded = load();
-        drop(ended);
+        drop(stop_sender);
         loaded
     })
 }
@@ -150,21 +150,23 @@ pub fn load_embedded(
         jobs: processors().min(4) as u32,
         seed: 0,
     };
-    let report = with_progress(workload, &request, signals)
-        .map_err(|error| server::workload_failure(&for_throw_away_server(error), Some(signals)))?;
-    output::notice(&summary(workload, &report));
+    let report = load_with_progress(workload, &request, signals).map_err(|error| {
+        server::workload_failure(&with_nothing_left_behind(error), Some(signals))
+    })?;
+    output::notice(&load_summary(workload, &report));
     Ok(())
 }
 
-/// Reports that a failed load left nothing behind, because the throw-away server is removed.
-fn for_throw_away_server(mut error: Error) -> Error {
-    let nothing = "nothing: the throw-away server is removed";
+/// Changes the error of a failed load to say that it left nothing behind, because the throw-away server is
+/// removed.
+fn with_nothing_left_behind(mut error: Error) -> Error {
+    let left_behind_text = "nothing: the throw-away server is removed";
     match &mut error {
         Error::Stopped {
             left_behind,
             remedy,
         } => {
-            nothing.clone_into(left_behind);
+            left_behind_text.clone_into(left_behind);
             *remedy = None;
         }
         Error::LoadFailed {
@@ -172,9 +174,9 @@ fn for_throw_away_server(mut error: Error) -> Error {
             remedy,
             ..
         } => {
-            nothing.clone_into(left_behind);
+            left_behind_text.clone_into(left_behind);
             **remedy = match std::mem::replace(&mut **remedy, "".into()) {
-                Remedy::First(advice, _) => advice.into(),
+                Remedy::AdviceThen(advice, _) => advice.into(),
                 _ => "start again".into(),
             };
         }
@@ -184,7 +186,7 @@ fn for_throw_away_server(mut error: Error) -> Error {
 }
 
 /// A summary of a load, in a few lines.
-pub fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
+pub fn load_summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let phases: Vec<String> = report
         .phases
         .iter()
@@ -193,12 +195,12 @@ pub fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
     let rate = report.rows_per_s().map_or(String::new(), |rate| {
         format!(", {} rows/s while sending", units::rate(rate))
     });
-    let loaded = match (workload.name(), workload.dataset()) {
+    let loaded_data = match (workload.name(), workload.dataset()) {
         (name, data) if name == data => name.to_owned(),
         (name, data) => format!("{name} (the tables of {data})"),
     };
     format!(
-        "Loaded {loaded}, scale {}: {} in {}{rate}\n  {}\n  {}",
+        "Loaded {loaded_data}, scale {}: {} in {}{rate}\n  {}\n  {}",
         report.scale,
         units::count_with_noun(report.rows, "row", "rows"),
         units::seconds(report.seconds),
@@ -207,7 +209,7 @@ pub fn summary(workload: &dyn Workload, report: &LoadReport) -> String {
     )
 }
 
-/// Passes the steps of a load to its view.
+/// Shows the progress of a load in its view.
 struct ProgressView(Mutex<LoadProgressView<Stderr>>);
 
 impl Progress for ProgressView {
@@ -219,11 +221,11 @@ impl Progress for ProgressView {
             LoadPhase::Keys => "building primary keys",
         };
         // Only rows are counted; other phases only have a time.
-        let counted = step.phase == LoadPhase::Rows;
+        let is_counted = step.phase == LoadPhase::Rows;
         let progress = LoadStepProgress {
             step: phase.to_owned(),
             done: step.rows_done,
-            total: if counted { step.rows_total } else { 0 },
+            total: if is_counted { step.rows_total } else { 0 },
             at_s: step.elapsed.as_secs_f64(),
         };
         if let Ok(mut view) = self.0.lock() {
@@ -248,15 +250,15 @@ mod tests {
             tables: Vec::new(),
             method: String::new(),
         };
-        for (name, begin) in [
+        for (name, prefix) in [
             ("tpcb", "Loaded tpcb, scale 1: 9 rows"),
             (
                 "select-only",
                 "Loaded select-only (the tables of tpcb), scale 1: 9 rows",
             ),
         ] {
-            let text = summary(server::workload(name).expect("it is known"), &report);
-            assert!(text.starts_with(begin), "{text}");
+            let text = load_summary(server::find_workload(name).expect("it is known"), &report);
+            assert!(text.starts_with(prefix), "{text}");
         }
     }
 }

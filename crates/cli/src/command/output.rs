@@ -1,10 +1,10 @@
 //! Writes results, and nothing else, to stdout.
 //!
-//! A closed pipe is not an error, and control characters from foreign text never reach a terminal.
+//! A closed pipe is not an error, and control characters from servers and files never reach a terminal.
 
 use crate::exit::Failure;
 use prony_report::visible::{Visible, visible};
-use prony_report::{Style, until_pipe_closes};
+use prony_report::{Style, ignore_closed_pipe};
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 /// Writes text or JSON to stdout, buffered, with control characters made visible. A closed pipe (`| head`) ends the
@@ -13,7 +13,7 @@ pub fn show(view: impl FnOnce(&mut dyn Write, &Style) -> io::Result<()>) -> Resu
     let stdout = io::stdout();
     let style = Style::of(&stdout);
     let mut out = Visible::new(BufWriter::new(stdout.lock()), &style);
-    write_outcome(view(&mut out, &style).and_then(|()| out.flush()))
+    check_written(view(&mut out, &style).and_then(|()| out.flush()))
 }
 
 /// Writes CSV, a log or a page for other programs, unchanged except on a terminal.
@@ -23,16 +23,17 @@ pub fn show_raw(view: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(
         return show(|out, _| view(out));
     }
     let mut out = BufWriter::new(stdout.lock());
-    write_outcome(view(&mut out).and_then(|()| out.flush()))
+    check_written(view(&mut out).and_then(|()| out.flush()))
 }
 
-fn write_outcome(written: io::Result<()>) -> Result<(), Failure> {
-    until_pipe_closes(written).map_err(|error| {
+/// Converts a failed write to a failure; a closed pipe is a success.
+fn check_written(result: io::Result<()>) -> Result<(), Failure> {
+    ignore_closed_pipe(result).map_err(|error| {
         Failure::from(anyhow::Error::new(error).context("cannot write the result"))
     })
 }
 
-/// A progress line on stderr; ignored if stderr is closed.
+/// Prints a line to stderr, with control characters made visible. Does nothing if stderr is closed.
 pub fn notice(line: &str) {
     let _ = writeln!(io::stderr(), "{}", visible(line));
 }

@@ -15,7 +15,7 @@ use std::path::Path;
 pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
     match command {
         PlanCommand::Check { file } => {
-            let input = read(&file)?;
+            let input = read_plan(&file)?;
             let name = file.display().to_string();
             let lines = if input.is_experiment() {
                 let variants = input.variants.iter();
@@ -24,7 +24,7 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
                     .collect();
                 experiment_summary(&check_runnable_experiment(input, &name)?, &changes)
             } else {
-                vec![summary(&check_runnable(input, &name)?)]
+                vec![plan_summary(&check_runnable(input, &name)?)]
             };
             output::show(|out, _| {
                 writeln!(out, "{name}: the plan is valid")?;
@@ -40,7 +40,7 @@ pub fn execute(command: PlanCommand) -> Result<Exit, Failure> {
 }
 
 /// Reads a plan file.
-pub fn read(file: &Path) -> Result<PlanInput, Failure> {
+pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a plan is a TOML file; `prony plan schema` describes it";
@@ -52,14 +52,14 @@ pub fn read(file: &Path) -> Result<PlanInput, Failure> {
 /// Checks the input, including the workload's name and options. `subject` names the input in messages.
 pub fn check_plan(input: PlanInput, subject: &str) -> Result<Plan, Failure> {
     let problems = workload_problems(&input);
-    check_with(input, problems, subject)
+    check_with_problems(input, problems, subject)
 }
 
 /// Like [`check_plan`], for a load or run: also checks the values of the workload's options, and so
 /// reads scripts.
 pub fn check_runnable(input: PlanInput, subject: &str) -> Result<Plan, Failure> {
     let problems = run_problems(&input);
-    check_with(input, problems, subject)
+    check_with_problems(input, problems, subject)
 }
 
 /// Like [`check_runnable`], for all repeats and variants at once.
@@ -71,7 +71,7 @@ pub fn check_runnable_experiment(input: PlanInput, subject: &str) -> Result<Expe
     let problems = merge_findings(&variant_problems, |problem, names| {
         problem.message += &format!(" (variant {names})");
     });
-    combine(input.check_experiment(), problems, subject)
+    checked_or_all_problems(input.check_experiment(), problems, subject)
 }
 
 /// Problems that only the workload can detect, including values of its options.
@@ -83,13 +83,17 @@ fn run_problems(input: &PlanInput) -> Vec<Problem> {
     }
 }
 
-fn check_with(input: PlanInput, problems: Vec<Problem>, subject: &str) -> Result<Plan, Failure> {
-    combine(input.check(), problems, subject)
+fn check_with_problems(
+    input: PlanInput,
+    problems: Vec<Problem>,
+    subject: &str,
+) -> Result<Plan, Failure> {
+    checked_or_all_problems(input.check(), problems, subject)
 }
 
 /// The checked value, if neither the plan nor the workload has a problem; otherwise all problems
 /// together.
-fn combine<T>(
+fn checked_or_all_problems<T>(
     checked: Result<T, Problems>,
     mut problems: Vec<Problem>,
     subject: &str,
@@ -98,7 +102,7 @@ fn combine<T>(
         Ok(checked) if problems.is_empty() => return Ok(checked),
         Ok(_) => {}
         Err(plan_problems) => problems
-            .splice(0..0, plan_problems.0.into_iter().map(problem))
+            .splice(0..0, plan_problems.0.into_iter().map(convert_problem))
             .for_each(drop),
     }
     Err(Failure {
@@ -113,23 +117,23 @@ fn workload_problems(input: &PlanInput) -> Vec<Problem> {
     let Some(name) = &input.workload else {
         return Vec::new();
     };
-    let place = match &name.location {
+    let prefix = match &name.location {
         InputLocation::Flag(_) => String::new(),
-        place => format!("{place}: "),
+        location => format!("{location}: "),
     };
-    match server::workload(&name.value) {
+    match server::find_workload(&name.value) {
         Err(mut failure) => {
             for problem in &mut failure.problems {
-                problem.message.insert_str(0, &place);
+                problem.message.insert_str(0, &prefix);
             }
             failure.problems
         }
         Ok(workload) => {
             let plan = workload_plan(input, &name.value);
-            prony_workload::option_problems(workload, &plan)
+            prony_workload::unknown_option_problems(workload, &plan)
                 .into_iter()
                 .map(|message| Problem {
-                    message: format!("{place}{message}"),
+                    message: format!("{prefix}{message}"),
                     ..Problem::default()
                 })
                 .collect()
@@ -137,10 +141,10 @@ fn workload_problems(input: &PlanInput) -> Vec<Problem> {
     }
 }
 
-/// The workload's problems with the values of its options.
+/// Problems with the values of the workload's options.
 fn value_problems(input: &PlanInput) -> Vec<Problem> {
     let name = input.workload.as_ref();
-    let Some(Ok(workload)) = name.map(|name| server::workload(&name.value)) else {
+    let Some(Ok(workload)) = name.map(|name| server::find_workload(&name.value)) else {
         return Vec::new();
     };
     let protocol = input.protocol.as_ref();
@@ -150,9 +154,9 @@ fn value_problems(input: &PlanInput) -> Vec<Problem> {
         .iter()
         .flat_map(|error| {
             let mut failure = server::workload_failure(error, None);
-            if let Some(place) = location(input, error) {
+            if let Some(location) = option_location(input, error) {
                 for problem in &mut failure.problems {
-                    problem.message.insert_str(0, &format!("{place}: "));
+                    problem.message.insert_str(0, &format!("{location}: "));
                 }
             }
             failure.problems
@@ -160,13 +164,13 @@ fn value_problems(input: &PlanInput) -> Vec<Problem> {
         .collect()
 }
 
-/// The place of an option with an invalid value, if it is in a file.
-fn location<'a>(input: &'a PlanInput, error: &Error) -> Option<&'a InputLocation> {
+/// The location of an option with an invalid value, if it is in a file.
+fn option_location<'a>(input: &'a PlanInput, error: &Error) -> Option<&'a InputLocation> {
     let Error::Value { key, .. } = error else {
         return None;
     };
-    let place = &input.options.get(key)?.location;
-    matches!(place, InputLocation::File { .. }).then_some(place)
+    let location = &input.options.get(key)?.location;
+    matches!(location, InputLocation::File { .. }).then_some(location)
 }
 
 /// The workload's part of the plan, with its options.
@@ -189,11 +193,11 @@ pub(super) fn failure(subject: &str, problems: Problems) -> Failure {
     Failure {
         exit: Exit::Usage,
         subject: subject.to_owned(),
-        problems: problems.0.into_iter().map(problem).collect(),
+        problems: problems.0.into_iter().map(convert_problem).collect(),
     }
 }
 
-fn problem(problem: prony_plan::Problem) -> Problem {
+fn convert_problem(problem: prony_plan::Problem) -> Problem {
     Problem {
         message: format!("{}: {}", problem.location, problem.message),
         place: String::new(),
@@ -207,9 +211,9 @@ fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String
     let [repeats, variants, runs] = [
         (experiment.repeats as usize, "repeat", "repeats"),
         (experiment.variants.len(), "variant", "variants"),
-        (experiment.runs() as usize, "run", "runs"),
+        (experiment.run_count() as usize, "run", "runs"),
     ]
-    .map(|(count, one, many)| units::count_with_noun(count as u64, one, many));
+    .map(|(count, singular, plural)| units::count_with_noun(count as u64, singular, plural));
     let pause = match (experiment.pause.is_zero(), &experiment.between) {
         (true, None) => String::new(),
         (true, Some(_)) => ", a command between".to_owned(),
@@ -225,18 +229,18 @@ fn experiment_summary(experiment: &Experiment, changes: &[String]) -> Vec<String
         if let Some(changes) = changes.get(index) {
             lines.push(format!("  variant {}: {changes}", variant.name));
         }
-        lines.push(format!("  {}", summary(&variant.plan)));
+        lines.push(format!("  {}", plan_summary(&variant.plan)));
     }
     lines
 }
 
 /// The settings that a variant changes, as text.
 fn changed_settings(input: &PlanInput) -> String {
-    let server = input
+    let redacted_url = input
         .url
         .as_ref()
         .map(|url| prony_server::redact(&url.value));
-    let document = input.to_json(&server.unwrap_or_default());
+    let document = input.to_json(&redacted_url.unwrap_or_default());
     let entries = document.as_object().into_iter().flatten();
     let settings: Vec<String> = entries
         .map(|(key, entry)| format!("{key} = {}", entry["value"]))
@@ -248,7 +252,7 @@ fn changed_settings(input: &PlanInput) -> String {
 }
 
 /// The plan in one line.
-fn summary(plan: &Plan) -> String {
+fn plan_summary(plan: &Plan) -> String {
     use prony_plan::{Choice, Pace, Stop, format_duration};
     let drive = &plan.drive;
     let pace = match drive.pace {
@@ -260,9 +264,11 @@ fn summary(plan: &Plan) -> String {
         }
     };
     let stop = match drive.stop {
-        Stop::After(time) | Stop::Starts(time) => format!("for {}", format_duration(time)),
+        Stop::After(time) | Stop::NoStartsAfter(time) => format!("for {}", format_duration(time)),
         Stop::Transactions(count) => format!("{count} transactions per client"),
-        Stop::Shared { transactions, .. } => format!("{transactions} transactions of all clients"),
+        Stop::SharedTransactions { transactions, .. } => {
+            format!("{transactions} transactions of all clients")
+        }
     };
     format!(
         "  {}: {} on {}, {pace}, {} protocol, {stop} after {} of warm-up",

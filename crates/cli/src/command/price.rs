@@ -69,8 +69,12 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
 /// Today, by this machine's clock.
 pub(super) fn today() -> Result<AsOf, Failure> {
     let today = jiff::Zoned::now().date();
-    let part = |number: i8| u8::try_from(number).unwrap_or_default();
-    let today = AsOf::day(today.year().into(), part(today.month()), part(today.day()));
+    let to_u8 = |number: i8| u8::try_from(number).unwrap_or_default();
+    let today = AsOf::from_day(
+        today.year().into(),
+        to_u8(today.month()),
+        to_u8(today.day()),
+    );
     today.ok_or_else(|| {
         let hint = "set the clock: the age of prices depends on it";
         let message = "this machine's clock shows an impossible date";
@@ -93,14 +97,14 @@ fn price_options(args: &PriceArgs) -> Result<PriceOptions, Failure> {
 }
 
 fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<Sheet>, Failure> {
-    let default = store.folder().join(DEFAULT_SHEET);
+    let default_sheet = store.folder().join(DEFAULT_SHEET);
     let files: Vec<PathBuf> = match args.sheet.is_empty() {
         false => args.sheet.clone(),
-        true if default.is_file() => vec![default],
+        true if default_sheet.is_file() => vec![default_sheet],
         true => {
             let hint = format!(
                 "give --sheet FILE, or write {}; Prony knows no prices, and plans/prices has an example",
-                default.display()
+                default_sheet.display()
             );
             return Err(Failure::new(Exit::Usage, "no price sheet is given", hint));
         }
@@ -137,20 +141,23 @@ fn configurations(sheets: &[Sheet]) -> impl Iterator<Item = ((usize, usize), &Co
 }
 
 /// The runs of configurations, and notes on how they were selected.
-pub(super) type PricedRuns = (Vec<PricedRun>, Vec<Check>);
+pub(super) type PricedRunsWithNotes = (Vec<PricedRun>, Vec<Check>);
 
-fn runs_named_by_sheets(sheets: &[Sheet], store: &RunStore) -> Result<PricedRuns, Failure> {
+fn runs_named_by_sheets(
+    sheets: &[Sheet],
+    store: &RunStore,
+) -> Result<PricedRunsWithNotes, Failure> {
     let mut assignments = Vec::new();
     for (position, configuration) in configurations(sheets) {
         for run in &configuration.runs {
-            assign(&mut assignments, run, position, store)?;
+            assign_named_runs(&mut assignments, run, position, store)?;
         }
     }
     Ok(resolve(assignments))
 }
 
 /// Adds the runs that a name selects for an explicit configuration.
-fn assign(
+fn assign_named_runs(
     assignments: &mut Vec<RunAssignment>,
     name: &str,
     configuration: (usize, usize),
@@ -159,18 +166,18 @@ fn assign(
     let sides = load_sides(store, name, NameScope::Variant)?.into_iter();
     assignments.extend(sides.map(|side| RunAssignment {
         configuration,
-        named: side.named,
+        named_run_id: side.named_run_id,
         runs: side.runs,
     }));
     Ok(())
 }
 
-/// Finds the requested runs, and the configurations on which they were measured.
+/// Loads the named runs, and finds the configurations on which they were measured.
 pub(super) fn assign_runs(
     arguments: &[String],
     sheets: &[Sheet],
     store: &RunStore,
-) -> Result<PricedRuns, Failure> {
+) -> Result<PricedRunsWithNotes, Failure> {
     let scope = match arguments.len() {
         1 => NameScope::Experiment,
         _ => NameScope::Variant,
@@ -185,36 +192,39 @@ pub(super) fn assign_runs(
             Some((position, run))
         });
         if let Some((position, run)) = named {
-            assign(&mut assignments, run, position, store)?;
+            assign_named_runs(&mut assignments, run, position, store)?;
             continue;
         }
         let sides = load_sides(store, argument, scope).map_err(|failure| {
             match argument.split_once('=') {
-                Some((name, _)) if !argument.contains('/') => unknown_configuration(name, sheets),
+                Some((name, _)) if !argument.contains('/') => {
+                    unknown_configuration_failure(name, sheets)
+                }
                 _ => failure,
             }
         })?;
-        let (mut assigned, mut refused) = (Vec::new(), Vec::new());
-        // The id of an experiment is that of its first run: in a sheet it names only the variant of that run.
+        let (mut assigned, mut failed) = (Vec::new(), Vec::new());
+        // Do not match ids as names: the id of an experiment is also that of its first run, and in a sheet it
+        // names only the variant of that run.
         let runs = sides.iter().flat_map(|side| &side.runs);
         let ids: Vec<String> = runs.map(|run| run.id.clone()).collect();
         let mut names = split_names(argument);
         names.retain(|name| !ids.iter().any(|id| id == name));
         for side in sides {
-            let variant = side.name.clone();
+            let variant = side.variant.clone();
             match assign_side(&names, side, sheets, &sheet_runs) {
                 Ok(assignment) => assigned.push(assignment),
-                Err(failure) => refused.push((variant, failure)),
+                Err(failure) => failed.push((variant, failure)),
             }
         }
         // If the sheets name some variants of an experiment, the others are only reported.
-        if let Some((_, failure)) = refused.pop_if(|_| assigned.is_empty()) {
+        if let Some((_, failure)) = failed.pop_if(|_| assigned.is_empty()) {
             return Err(failure);
         }
         unpriced.extend(
-            refused
+            failed
                 .iter()
-                .map(|(variant, _)| unpriced_variant(variant, sheets)),
+                .map(|(variant, _)| unpriced_variant_note(variant, sheets)),
         );
         assignments.extend(assigned);
     }
@@ -224,7 +234,7 @@ pub(super) fn assign_runs(
 }
 
 /// The note on a variant of an experiment none of whose runs is named in a sheet.
-fn unpriced_variant(variant: &str, sheets: &[Sheet]) -> Check {
+fn unpriced_variant_note(variant: &str, sheets: &[Sheet]) -> Check {
     let variant = plain(variant);
     Check {
         id: "variant-unpriced".to_owned(),
@@ -243,11 +253,11 @@ fn unpriced_variant(variant: &str, sheets: &[Sheet]) -> Check {
 /// A run that a sheet names, with the indexes of the sheet and the configuration.
 struct SheetRun {
     configuration: (usize, usize),
-    /// Its id; for a document outside the store the name in the sheet.
-    name: String,
+    /// Id of the run; if the store does not have it, its name in the sheet, such as a file name.
+    id_or_name: String,
 }
 
-/// The runs that the sheets name. Each is looked up only once.
+/// The runs that the sheets name, with their ids from the store.
 fn sheet_runs(sheets: &[Sheet], store: &RunStore) -> Vec<SheetRun> {
     let mut runs = Vec::new();
     for (position, configuration) in configurations(sheets) {
@@ -258,7 +268,7 @@ fn sheet_runs(sheets: &[Sheet], store: &RunStore) -> Vec<SheetRun> {
         {
             runs.push(SheetRun {
                 configuration: position,
-                name: store.find(name).unwrap_or_else(|_| name.to_owned()),
+                id_or_name: store.find(name).unwrap_or_else(|_| name.to_owned()),
             });
         }
     }
@@ -279,30 +289,31 @@ fn assign_side(
     sheets: &[Sheet],
     sheet_runs: &[SheetRun],
 ) -> Result<RunAssignment, Failure> {
-    let all: Vec<(usize, usize)> = configurations(sheets)
+    let positions: Vec<(usize, usize)> = configurations(sheets)
         .map(|(position, _)| position)
         .collect();
-    let matching = |is_match: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
+    let positions_with_run = |is_match: &dyn Fn(&str) -> bool| -> Vec<(usize, usize)> {
         let has_match = |position: &(usize, usize)| {
             sheet_runs
                 .iter()
-                .any(|run| run.configuration == *position && is_match(&run.name))
+                .any(|run| run.configuration == *position && is_match(&run.id_or_name))
         };
-        all.iter().copied().filter(has_match).collect()
+        positions.iter().copied().filter(has_match).collect()
     };
-    let by_any_run =
-        matching(&|name| names.contains(&name) || side.runs.iter().any(|run| run.id == name));
-    let by_named_run = matching(&|name| side.named.as_deref() == Some(name));
+    let by_any_run = positions_with_run(&|name| {
+        names.contains(&name) || side.runs.iter().any(|run| run.id == name)
+    });
+    let by_named_run = positions_with_run(&|name| side.named_run_id.as_deref() == Some(name));
     let mut assignment = RunAssignment {
         configuration: (0, 0),
-        named: side.named,
+        named_run_id: side.named_run_id,
         runs: side.runs,
     };
-    match (&by_any_run[..], &by_named_run[..], &all[..]) {
+    match (&by_any_run[..], &by_named_run[..], &positions[..]) {
         ([position], _, _) | ([], _, [position]) => assignment.configuration = *position,
         (_, [position], _) => {
             assignment.configuration = *position;
-            assignment.keep_only_named();
+            assignment.keep_only_named_run();
         }
         _ => {
             let id = assignment.runs.first().map_or("", |run| run.id.as_str());
@@ -324,7 +335,7 @@ fn configuration_names(sheets: &[Sheet]) -> String {
     names.join(", ")
 }
 
-fn unknown_configuration(name: &str, sheets: &[Sheet]) -> Failure {
+fn unknown_configuration_failure(name: &str, sheets: &[Sheet]) -> Failure {
     let message = format!("no configuration of the sheet is named {name}");
     Failure::new(
         Exit::Usage,

@@ -1,7 +1,7 @@
 //! `prony report` and `prony verify`.
 //!
 //! Write the page of runs, and verify that a page is unchanged. A file that is not a report is never
-//! overwritten, and an incomplete page is never left under the name.
+//! overwritten, and a failed write never leaves an incomplete page.
 
 use super::compare::{NameScope, load_sides};
 use super::{file, output, price};
@@ -16,9 +16,9 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// Largest page to read, bytes: the limit of a stored document, plus the page around it.
-const MAX_BYTES: u64 = 2 << 30;
-/// Default share of the throughput that is used, as in `prony price`.
-const UTILISATION: f64 = 0.3;
+const MAX_PAGE_BYTES: u64 = 2 << 30;
+/// Default share of the measured throughput that is used over a month, as in `prony price`.
+const DEFAULT_UTILISATION: f64 = 0.3;
 
 /// Writes the page of some runs.
 pub fn report(args: &ReportArgs) -> Result<Exit, Failure> {
@@ -86,7 +86,7 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
     let price_inputs = PriceInputs {
         sheets: texts,
         today: price::today()?.to_string(),
-        utilisation: args.utilisation.unwrap_or(UTILISATION),
+        utilisation: args.utilisation.unwrap_or(DEFAULT_UTILISATION),
         across_regions: args.across_regions,
         placed,
     };
@@ -103,12 +103,12 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
 /// Verifies that a page is unchanged.
 pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     let path = args.file.display().to_string();
-    let text = read(&args.file).map_err(|error| {
+    let text = read_page(&args.file).map_err(|error| {
         let message = format!("cannot read the report: {}", system_error(&error));
         let hint = "name a file that prony report has written";
         Failure::new(Exit::Unexpected, message, hint).at(&path)
     })?;
-    let verified = html::verify(&text).map_err(|error| failure(&error, &path))?;
+    let verified = html::verify(&text).map_err(|error| verify_failure(&error, &path))?;
     output::show(|out, _| {
         for document in &verified.documents {
             let id = plain(&document.run.id);
@@ -127,21 +127,21 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn read(path: &Path) -> io::Result<String> {
+fn read_page(path: &Path) -> io::Result<String> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::Error::other("it is a folder"));
     }
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
+    file.take(MAX_PAGE_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_PAGE_BYTES {
         return Err(io::Error::other("it is larger than 2 GiB"));
     }
     // Prony writes only UTF-8, so replaced bytes are detected as a change.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn failure(error: &VerifyError, path: &str) -> Failure {
+fn verify_failure(error: &VerifyError, path: &str) -> Failure {
     let (exit, hint) = match error {
         changed if changed.is_changed() => (
             Exit::Invalid,
@@ -181,8 +181,8 @@ mod tests {
         assert_eq!(verify(&args).unwrap(), Exit::Success);
         let names = fs::read_dir(&folder).unwrap().count();
         assert_eq!(names, 1, "no other file is left");
-        let cut = read(&path).unwrap();
-        fs::write(&path, &cut[..cut.len() / 2]).unwrap();
+        let page_text = read_page(&path).unwrap();
+        fs::write(&path, &page_text[..page_text.len() / 2]).unwrap();
         assert_eq!(verify(&args).unwrap_err().exit, Exit::Invalid);
         fs::write(&path, "{\"schema_version\":\"1.1\"}").unwrap();
         assert_eq!(check_replaceable(&path).unwrap_err().exit, Exit::Usage);

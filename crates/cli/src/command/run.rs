@@ -22,14 +22,14 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     if input.is_experiment() {
         let experiment = plan::check_runnable_experiment(input.clone(), subject)?;
         // A single run is not treated as an experiment.
-        if experiment.runs() > 1 {
+        if experiment.run_count() > 1 {
             let request = experiment_request(args, &input, experiment, arguments)?;
             // Variants cannot change how the server is observed.
             let observe = observe_options(&input, &request.experiment.variants[0].plan);
             return experiment::run_and_print(&request, &observe);
         }
     }
-    let (request, observe) = single_run(args, &input, subject, arguments)?;
+    let (request, observe) = single_run_request(args, &input, subject, arguments)?;
     run_and_print(&request, &observe)
 }
 
@@ -37,14 +37,14 @@ pub fn run(args: &RunArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
 fn plan_input(args: &RunArgs) -> Result<(PlanInput, &str), Failure> {
     let flags = args.input();
     if args.is_plan() {
-        let file = plan::read(Path::new(&args.workload_or_plan))?;
+        let file = plan::read_plan(Path::new(&args.workload_or_plan))?;
         Ok((file.overlay(flags), &args.workload_or_plan))
     } else {
         Ok((flags, "the command line"))
     }
 }
 
-fn single_run(
+fn single_run_request(
     args: &RunArgs,
     input: &PlanInput,
     subject: &str,
@@ -68,7 +68,7 @@ fn experiment_request(
     Ok(ExperimentRequest {
         requests: requests.collect::<Result<_, _>>()?,
         experiment,
-        json: args.json,
+        as_json: args.json,
     })
 }
 
@@ -85,10 +85,10 @@ fn run_request(
             ..Purpose::default()
         },
         plan,
-        download: args.download,
-        json: args.json,
-        store: !args.output.no_store,
-        progress: args.output.progress,
+        may_download: args.download,
+        as_json: args.json,
+        is_stored: !args.output.no_store,
+        progress_interval: args.output.progress,
     })
 }
 
@@ -106,20 +106,20 @@ fn expected_cached(args: &RunArgs, plan: &Plan) -> Result<Option<CachedShare>, F
             "name a server with --url",
         ));
     };
-    let mut control = server::connect(&server::target(Some(url))?)?;
-    let metrics = plan.observe.server_metrics.as_deref();
-    sizing::cached_share(&mut control, share, args.cached_of, metrics).map(Some)
+    let mut control = server::connect(&server::resolve_target(Some(url))?)?;
+    let exporter_url = plan.observe.server_metrics.as_deref();
+    sizing::cached_share(&mut control, share, args.cached_of, exporter_url).map(Some)
 }
 
 /// How to observe the server, and where to publish the figures.
 pub fn observe_options(input: &PlanInput, plan: &Plan) -> ObserveOptions {
-    // Every value in the plan comes from a flag or a file.
+    // Each value of the plan has a location, because it comes from a flag or a file.
     fn origin<T>(value: &InputValue<T>) -> String {
-        let place = value.as_ref().map(|value| value.location.to_string());
-        place.unwrap_or_default()
+        let location = value.as_ref().map(|value| value.location.to_string());
+        location.unwrap_or_default()
     }
     let observe = &plan.observe;
-    let off = (!observe.server).then(|| match &input.observe {
+    let off_reason = (!observe.server).then(|| match &input.observe {
         Some(value) if !matches!(value.location, InputLocation::Flag(_)) => {
             format!("the plan disables it ({})", value.location)
         }
@@ -127,7 +127,7 @@ pub fn observe_options(input: &PlanInput, plan: &Plan) -> ObserveOptions {
     });
     ObserveOptions {
         server: ServerObserverOptions {
-            off,
+            off_reason,
             exporter: observe.server_metrics.clone().map(|value| WithOrigin {
                 value,
                 origin: origin(&input.server_metrics),
@@ -140,16 +140,16 @@ pub fn observe_options(input: &PlanInput, plan: &Plan) -> ObserveOptions {
     }
 }
 
-/// The request, for the Run document: each value with its place, and the command line as typed,
-/// without passwords.
+/// The request for the Run document: each value with its location, and the command line as typed, without
+/// passwords.
 pub fn request_document(input: &PlanInput, plan: &Plan, arguments: &[OsString]) -> Value {
     let server = match &plan.server {
         ServerPlan::Url(url) => prony_server::redact(url),
         ServerPlan::Embedded => "embedded".to_owned(),
     };
-    let typed: Vec<String> = arguments
+    let typed_arguments: Vec<String> = arguments
         .iter()
         .map(|argument| secrets::redact_argument(&argument.to_string_lossy()))
         .collect();
-    json!({ "command": typed, "given": input.to_json(&server) })
+    json!({ "command": typed_arguments, "given": input.to_json(&server) })
 }

@@ -30,7 +30,10 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
     if !all_scenarios().any(is_selected) || args.script {
         let filter = args.filter.join(" ");
         let error = find(&filter).err();
-        return Err(error.map_or_else(|| no_script(&filter), |error| unknown_scenario(&error)));
+        return Err(match error {
+            Some(error) => unknown_scenario_failure(&error),
+            None => no_script_failure(&filter),
+        });
     }
     if args.json {
         let tables: Vec<Value> = all()
@@ -68,11 +71,11 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
 }
 
 /// The failure for an unknown scenario, with suggestions.
-pub fn unknown_scenario(error: &UnknownScenario) -> Failure {
+pub fn unknown_scenario_failure(error: &UnknownScenario) -> Failure {
     Failure::of(Exit::Usage, error)
 }
 
-fn no_script(id: &str) -> Failure {
+fn no_script_failure(id: &str) -> Failure {
     let hint = "scenarios of the workload script have one: `prony scenarios script`";
     Failure::new(
         Exit::Usage,
@@ -82,7 +85,9 @@ fn no_script(id: &str) -> Failure {
 }
 
 fn print_script(scenario: &Scenario) -> Result<Exit, Failure> {
-    let script = scenario.script.ok_or_else(|| no_script(&scenario.id))?;
+    let script = scenario
+        .script
+        .ok_or_else(|| no_script_failure(&scenario.id))?;
     output::show_raw(|out| write!(out, "{}", script.text()))?;
     Ok(Exit::Success)
 }
@@ -106,26 +111,26 @@ fn matches_word(scenario: &Scenario, word: &str) -> bool {
         .any(|text| text.to_lowercase().contains(&word))
 }
 
-fn machine(scenario: &Scenario) -> String {
+fn machine_size(scenario: &Scenario) -> String {
     let cpus = scenario
         .cpus
         .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
     let memory = scenario.memory_gb.map(|memory| format!("{memory} GB"));
-    let known: Vec<String> = cpus.into_iter().chain(memory).collect();
-    match known.is_empty() {
+    let parts: Vec<String> = cpus.into_iter().chain(memory).collect();
+    match parts.is_empty() {
         true => "not stated".to_owned(),
-        false => known.join(", "),
+        false => parts.join(", "),
     }
 }
 
 /// The amount of data, as text.
-pub fn data(scenario: &Scenario) -> Option<String> {
+pub fn data_size(scenario: &Scenario) -> Option<String> {
     let unit = prony_workload::find(scenario.data_workload())
         .ok()?
         .scale_unit()?;
-    let scale = units::count_with_noun(scenario.scale?, unit.one, unit.many);
+    let scale = units::count_with_noun(scenario.scale?, unit.singular, unit.plural);
     let size = scenario.size(1.0);
-    Some(match (size.table_size, size.range) {
+    Some(match (size.table_size, size.hot_set_accounts) {
         (Some(rows), _) => format!("{scale} of {} rows", units::count(rows)),
         (_, Some(range)) => format!("{scale}, {} hot accounts", units::count(range)),
         _ => scale,
@@ -133,15 +138,15 @@ pub fn data(scenario: &Scenario) -> Option<String> {
 }
 
 /// The amount of data, short enough for a table column.
-fn short_data(scenario: &Scenario) -> String {
+fn short_data_size(scenario: &Scenario) -> String {
     let Some(scale) = scenario.scale else {
         return "not stated".to_owned();
     };
     let size = scenario.size(1.0);
-    match (size.table_size, size.range) {
+    match (size.table_size, size.hot_set_accounts) {
         (Some(rows), _) => format!("{} × {} rows", units::count(scale), units::count(rows)),
         (_, Some(range)) => format!("scale {}, hot {} M", units::count(scale), range / 1_000_000),
-        _ => data(scenario).unwrap_or_default(),
+        _ => data_size(scenario).unwrap_or_default(),
     }
 }
 
@@ -149,10 +154,10 @@ fn row(scenario: &Scenario) -> ScenarioRow {
     let figure = scenario.figures.first();
     ScenarioRow {
         id: scenario.id.clone(),
-        machine: machine(scenario),
-        data: short_data(scenario),
+        machine: machine_size(scenario),
+        data: short_data_size(scenario),
         clients: scenario.clients,
-        figure: figure.map(|figure| (figure.measure.name().to_owned(), figure.value)),
+        figure: figure.map(|figure| (figure.metric.name().to_owned(), figure.value)),
         source: scenario.source.name().to_owned(),
     }
 }
@@ -169,7 +174,7 @@ fn details(scenario: &Scenario) -> ScenarioDetails {
             .iter()
             .map(|figure| {
                 (
-                    figure.measure.name().to_owned(),
+                    figure.metric.name().to_owned(),
                     figure.value,
                     figure.unit.to_owned(),
                 )
@@ -179,12 +184,12 @@ fn details(scenario: &Scenario) -> ScenarioDetails {
             "{} ({}): {}",
             scenario.source.name(),
             scenario.source.title(),
-            scenario.place
+            scenario.source_location
         ),
         notes: scenario.notes.clone(),
         steps: steps(scenario),
         commands: match is_supported {
-            true => commands::commands(scenario, &settings),
+            true => commands::all_commands(scenario, &settings),
             false => Vec::new(),
         },
         script: scenario
@@ -215,7 +220,7 @@ fn facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
         .map_or(String::new(), |size| format!(", about {size} GB"));
     facts.push((
         "data",
-        data(scenario).map_or_else(not_stated, |data| data + &size),
+        data_size(scenario).map_or_else(not_stated, |data| data + &size),
     ));
     let cached = scenario
         .cached
@@ -227,15 +232,14 @@ fn facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
     ));
     let protocol = scenario.protocol.map(|protocol| protocol.name().to_owned());
     facts.push(("protocol", protocol.unwrap_or_else(not_stated)));
-    let time = |time| format_duration(time);
     let warmup = scenario.warmup.map_or(String::new(), |warmup| {
-        format!(" after {} of warm-up", time(warmup))
+        format!(" after {} of warm-up", format_duration(warmup))
     });
     facts.push((
         "time",
         scenario
             .duration
-            .map_or_else(not_stated, |duration| time(duration) + &warmup),
+            .map_or_else(not_stated, |duration| format_duration(duration) + &warmup),
     ));
     for (name, value) in [
         ("durability", &scenario.durability),
@@ -268,7 +272,7 @@ fn steps(scenario: &Scenario) -> Vec<String> {
     if scenario.vacuum {
         steps.push("Vacuum and analyse the tables.".to_owned());
     }
-    if commands::is_prewarmed(scenario) {
+    if commands::requires_prewarm(scenario) {
         steps.push("Read all tables, so that they are cached.".to_owned());
     }
     steps.push("Run the load, observe the server, and judge and store the result.".to_owned());

@@ -11,22 +11,22 @@ use prony_server::{Control, Environment, Target};
 use prony_workload::{Error, Workload};
 
 /// Finds a workload by its name.
-pub fn workload(name: &str) -> Result<&'static dyn Workload, Failure> {
+pub fn find_workload(name: &str) -> Result<&'static dyn Workload, Failure> {
     prony_workload::find(name).map_err(|error| Failure::of(Exit::Usage, &error))
 }
 
-/// The target of a URL, if any, and the usual environment variables.
-pub fn target(url: Option<&str>) -> Result<Target, Failure> {
+/// The target that a URL, if any, and the usual environment variables describe.
+pub fn resolve_target(url: Option<&str>) -> Result<Target, Failure> {
     let mut target = prony_server::resolve(url.unwrap_or_default(), &Environment::from_process())
         .map_err(|error| Failure::of(resolve_exit(&error), &error))?;
-    signals::end_waits(&mut target);
+    signals::interrupt_waits_of(&mut target);
     Ok(target)
 }
 
-/// Like [`target`], with the requested timeout for a server that does not respond.
-pub fn target_with_timeout(url: Option<&str>, wait: &WaitArgs) -> Result<Target, Failure> {
-    let mut target = target(url)?;
-    target.wait_options.io_timeout = Some(wait.io_timeout).filter(|limit| !limit.is_zero());
+/// Like [`resolve_target`], with the requested timeout for a server that does not respond.
+pub fn target_with_timeout(url: Option<&str>, timeout: &WaitArgs) -> Result<Target, Failure> {
+    let mut target = resolve_target(url)?;
+    target.wait_options.io_timeout = Some(timeout.io_timeout).filter(|limit| !limit.is_zero());
     Ok(target)
 }
 
@@ -42,12 +42,12 @@ fn resolve_exit(error: &prony_server::Error) -> Exit {
 pub fn connect(target: &Target) -> Result<Control, Failure> {
     let connected = Control::connect(target);
     let control = connected.map_err(|error| Failure::of(Exit::Connect, &error))?;
-    cleartext::warn(&control);
+    cleartext::warn_if_password_exposed(&control);
     Ok(control)
 }
 
-/// The failure of a workload's load, check, clean or program. `signals`: for the exit code of a load
-/// that a signal stopped.
+/// Converts the error of a workload's load, check, clean or program. If a signal stopped a load, `signals`
+/// gives the exit code.
 pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
     let signal_exit = || {
         signals
@@ -73,15 +73,15 @@ mod tests {
     #[test]
     fn an_unresolvable_host_is_an_unreachable_server() {
         // RFC 6761: names under .invalid never resolve.
-        let failure = target(Some("postgres://u@host.invalid/d")).unwrap_err();
+        let failure = resolve_target(Some("postgres://u@host.invalid/d")).unwrap_err();
         assert_eq!(failure.exit, Exit::Connect, "{failure:?}");
-        let failure = target(Some("host=a,b hostaddr=127.0.0.1 user=u")).unwrap_err();
+        let failure = resolve_target(Some("host=a,b hostaddr=127.0.0.1 user=u")).unwrap_err();
         assert_eq!(failure.exit, Exit::Usage, "{failure:?}");
     }
 
     #[test]
     fn a_semicolon_in_a_message_does_not_begin_the_hint() {
-        let failure = target(Some("host=a.invalid,b.invalid user=u")).unwrap_err();
+        let failure = resolve_target(Some("host=a.invalid,b.invalid user=u")).unwrap_err();
         let problem = &failure.problems[0];
         assert!(
             problem.message.contains("a.invalid") && problem.message.contains("; "),
@@ -90,7 +90,7 @@ mod tests {
         assert!(problem.message.contains("b.invalid"), "{problem:?}");
         assert!(problem.hint.starts_with("check the host"), "{problem:?}");
 
-        let failure = target(Some("host=h user=u sslmode='a; b'")).unwrap_err();
+        let failure = resolve_target(Some("host=h user=u sslmode='a; b'")).unwrap_err();
         let problem = &failure.problems[0];
         assert!(problem.message.contains("\"a; b\""), "{problem:?}");
     }

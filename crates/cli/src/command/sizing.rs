@@ -7,7 +7,7 @@ use super::server;
 use crate::args::{CachedArgs, CachedOf};
 use crate::exit::{Exit, Failure};
 use prony_plan::WorkloadPlan;
-use prony_plan::scenario::scale_for;
+use prony_plan::scenario::scale_for_memory;
 use prony_report::units;
 use prony_server::Control;
 use prony_server::observe::machine::{Exporter, find_colocation, read_this_machine};
@@ -15,13 +15,13 @@ use prony_server::observe::{self, read_server_state};
 use prony_store::scenario::CachedShare;
 use prony_wire::Engine;
 
-/// A chosen scale.
+/// A scale that was chosen by a share of cached data.
 pub struct Sizing {
     /// The scale.
     pub scale: u64,
-    /// Data of that scale, bytes.
+    /// Size of the data at that scale, bytes.
     pub data_bytes: u64,
-    /// The share and the memory that it was computed from.
+    /// The share and the memory from which the scale was computed.
     pub cached: CachedShare,
 }
 
@@ -33,15 +33,15 @@ impl Sizing {
             of,
             of_bytes,
         } = &self.cached;
-        // The scale is an integer, so the result may differ from the requested share.
-        let fits = (*of_bytes as f64 / self.data_bytes.max(1) as f64).min(1.0);
-        let (fits, requested) = (fits * 100.0, share * 100.0);
-        let remark = match (fits - requested).abs() < 0.5 {
+        // The scale is an integer, so the share of the data that fits may differ from the requested one.
+        let fitting_share = (*of_bytes as f64 / self.data_bytes.max(1) as f64).min(1.0);
+        let (fitting_percent, requested_percent) = (fitting_share * 100.0, share * 100.0);
+        let note = match (fitting_percent - requested_percent).abs() < 0.5 {
             true => String::new(),
-            false => format!("; {requested:.0} % was requested"),
+            false => format!("; {requested_percent:.0} % was requested"),
         };
         format!(
-            "Scale {}: about {} of data, of which {fits:.0} % fits into {of} ({}){remark}.",
+            "Scale {}: about {} of data, of which {fitting_percent:.0} % fits into {of} ({}){note}.",
             units::count(self.scale),
             units::bytes(self.data_bytes),
             units::bytes(*of_bytes),
@@ -49,7 +49,7 @@ impl Sizing {
     }
 }
 
-/// Chooses the scale for a share, if one is requested. `metrics` is the URL of the node_exporter on
+/// Chooses the scale for a share, if one is requested. `exporter_url` is the URL of the node_exporter on
 /// the server's machine.
 ///
 /// # Errors
@@ -58,22 +58,22 @@ pub fn choose_scale(
     control: &mut Control,
     args: &CachedArgs,
     plan: &WorkloadPlan,
-    metrics: Option<&str>,
+    exporter_url: Option<&str>,
 ) -> Result<Option<Sizing>, Failure> {
     let Some(share) = args.cached else {
         return Ok(None);
     };
-    let workload = server::workload(&plan.name)?;
-    let bytes = workload.bytes_per_scale(control.engine(), plan);
-    let bytes = bytes.ok_or_else(|| {
+    let workload = server::find_workload(&plan.name)?;
+    let bytes_per_scale = workload.bytes_per_scale(control.engine(), plan);
+    let bytes_per_scale = bytes_per_scale.ok_or_else(|| {
         let message = format!("--cached: the size of the data of {} is unknown", plan.name);
         Failure::new(Exit::Usage, message, "give --scale")
     })?;
-    let cached = cached_share(control, share, args.cached_of, metrics)?;
-    let scale = scale_for(cached.of_bytes, share, bytes);
+    let cached = cached_share(control, share, args.cached_of, exporter_url)?;
+    let scale = scale_for_memory(cached.of_bytes, share, bytes_per_scale);
     Ok(Some(Sizing {
         scale,
-        data_bytes: scale.saturating_mul(bytes),
+        data_bytes: scale.saturating_mul(bytes_per_scale),
         cached,
     }))
 }
@@ -86,9 +86,9 @@ pub fn cached_share(
     control: &mut Control,
     share: f64,
     memory: Option<CachedOf>,
-    metrics: Option<&str>,
+    exporter_url: Option<&str>,
 ) -> Result<CachedShare, Failure> {
-    let (of, of_bytes) = reference_memory(control, memory, metrics)?;
+    let (of, of_bytes) = reference_memory(control, memory, exporter_url)?;
     Ok(CachedShare {
         share,
         of,
@@ -100,10 +100,10 @@ pub fn cached_share(
 fn reference_memory(
     control: &mut Control,
     memory: Option<CachedOf>,
-    metrics: Option<&str>,
+    exporter_url: Option<&str>,
 ) -> Result<(String, u64), Failure> {
     if memory != Some(CachedOf::Cache)
-        && let Some(bytes) = machine_memory(control, metrics)?
+        && let Some(bytes) = machine_memory_bytes(control, exporter_url)?
     {
         return Ok(("the memory of the server's machine".to_owned(), bytes));
     }
@@ -131,15 +131,18 @@ fn reference_memory(
 
 /// The memory of the server's machine, bytes: from its node_exporter, else this machine's memory if
 /// the server is known to run here.
-fn machine_memory(control: &mut Control, metrics: Option<&str>) -> Result<Option<u64>, Failure> {
-    if let Some(url) = metrics {
+fn machine_memory_bytes(
+    control: &mut Control,
+    exporter_url: Option<&str>,
+) -> Result<Option<u64>, Failure> {
+    if let Some(url) = exporter_url {
         let hint = "check the URL of --server-metrics";
         let reading = Exporter::new(url)
             .and_then(|exporter| exporter.read())
             .map_err(|message| Failure::new(Exit::Connect, message, hint))?;
         return Ok(reading.memory_bytes);
     }
-    match find_colocation(control).shared {
+    match find_colocation(control).same_machine {
         Some(true) => Ok(read_this_machine().memory_bytes),
         _ => Ok(None),
     }

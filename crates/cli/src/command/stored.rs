@@ -19,7 +19,7 @@ use std::time::SystemTime;
 pub fn runs(args: &RunsArgs) -> Result<Exit, Failure> {
     let store = RunStore::open(None)?;
     match &args.command {
-        None => return list(&store, args),
+        None => return print_list(&store, args),
         Some(RunsCommand::Delete { runs }) => delete(&store, runs)?,
         Some(RunsCommand::Label { run, text }) => {
             annotate(&store, run, |annotation| annotation.label = non_empty(text))?;
@@ -31,11 +31,11 @@ pub fn runs(args: &RunsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
-    let listing = store.list(&filter(args))?;
+fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
+    let listing = store.list(&run_filter(args))?;
     let is_unfiltered = RunFilter {
         last: None,
-        ..filter(args)
+        ..run_filter(args)
     } == RunFilter::default();
     output::show(
         |out, style| match listing.runs.is_empty() && !is_unfiltered {
@@ -49,7 +49,7 @@ fn list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-fn filter(args: &RunsArgs) -> RunFilter {
+fn run_filter(args: &RunsArgs) -> RunFilter {
     let since = args.since.map(|since| match since {
         Since::Moment(moment) => moment,
         Since::Age(age) => Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN),
@@ -89,8 +89,8 @@ fn annotate(
     let mut annotation = store.annotation(&id);
     change(&mut annotation);
     store.annotate(&id, &annotation)?;
-    let text = |text: &Option<String>| plain(text.as_deref().unwrap_or("none"));
-    let (label, note) = (text(&annotation.label), text(&annotation.note));
+    let shown_text = |text: &Option<String>| plain(text.as_deref().unwrap_or("none"));
+    let (label, note) = (shown_text(&annotation.label), shown_text(&annotation.note));
     output::notice(&format!("{id}: label {label}, note {note}"));
     Ok(())
 }
@@ -108,12 +108,12 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     judge_if_unjudged([&mut run]);
     let format = args.format;
     if format.hdr_log {
-        return hdr_log(&run);
+        return print_hdr_log(&run);
     }
     if format.csv_server && has_no_server_series(&run) {
         output::notice(&format!("prony: {}: its server was not observed", run.id));
     }
-    let shown = if format.json {
+    let result = if format.json {
         output::show(|out, _| json::write(out, &run))
     } else if format.csv {
         output::show_raw(|out| csv::series(out, &run))
@@ -139,11 +139,11 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             terminal::write(out, style, &run, Some(stored))
         })
     };
-    shown.map(|()| Exit::Success)
+    result.map(|()| Exit::Success)
 }
 
 /// Prints the distributions of a run, for other tools.
-fn hdr_log(run: &Run) -> Result<Exit, Failure> {
+fn print_hdr_log(run: &Run) -> Result<Exit, Failure> {
     let log = HdrLog::of(run).map_err(|error| {
         let message = format!("{}: {error}", run.id);
         Failure::new(
@@ -158,38 +158,37 @@ fn hdr_log(run: &Run) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Whether its server was not observed during the load.
+/// Whether the run has no per-second figures of its server.
 fn has_no_server_series(run: &Run) -> bool {
     run.observed
         .as_ref()
         .is_none_or(|observed| observed.series.is_empty())
 }
 
-/// Judges runs without checks: the store creates documents of killed runs, but does not judge them. For `show`,
-/// `compare` and `price`; a page is made from the stored documents and judges them itself, and `runs` shows no
-/// verdict for a partial run. Documents before version 1.3 lack the description of their workload: it is filled in
-/// for the checks and removed again, so that the document is shown as stored.
+/// Judges runs that have no checks, such as killed runs, whose documents the store creates without judging
+/// them. Used by `show`, `compare` and `price`: `report` judges the stored documents itself, and `runs` shows
+/// no verdict for partial runs.
 pub(super) fn judge_if_unjudged<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     for run in runs {
-        with_description(run, prony_judge::judge_if_unjudged);
+        judge_with_description(run, prony_judge::judge_if_unjudged);
     }
 }
 
-/// Judges a run by the rules of this version, whatever its findings are.
+/// Judges a run by the rules of this version, and replaces its findings.
 pub(super) fn judge_by_current_rules(run: &mut Run) {
-    with_description(run, prony_judge::judge_run);
+    judge_with_description(run, prony_judge::judge_run);
 }
 
-/// Judges runs without checks, as above, and all of them by the rules of this version if they were judged by
-/// different ones: a difference of the rules is not a difference of the runs. For `compare`.
-pub(super) fn judge_alike<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
+/// Judges runs that have no checks. If the runs were judged by different versions of the rules, judges all of
+/// them by those of this version, so that `compare` reports no difference that comes from the rules.
+pub(super) fn judge_by_same_rules<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     let mut runs: Vec<&mut Run> = runs.into_iter().collect();
     judge_if_unjudged(runs.iter_mut().map(|run| &mut **run));
     runs.retain(|run| run.imported.is_none() && run.state != RunState::Running);
-    let mixed = runs
+    let has_mixed_rules = runs
         .windows(2)
         .any(|pair| pair[0].rules_version != pair[1].rules_version);
-    if !mixed {
+    if !has_mixed_rules {
         return;
     }
     for run in runs {
@@ -197,14 +196,15 @@ pub(super) fn judge_alike<'a>(runs: impl IntoIterator<Item = &'a mut Run>) {
     }
 }
 
-/// Calls `judge` on a run with the description of its workload.
-fn with_description(run: &mut Run, judge: fn(&mut Run)) {
-    let is_missing = run.workload.description.is_none();
-    if is_missing {
+/// Calls `judge` on a run that has the description of its workload. Documents before version 1.3 lack it: it
+/// is filled in for the checks and removed again, so that the document is shown as stored.
+fn judge_with_description(run: &mut Run, judge: fn(&mut Run)) {
+    let is_description_missing = run.workload.description.is_none();
+    if is_description_missing {
         run.workload.description = description::describe_stored(run);
     }
     judge(run);
-    if is_missing {
+    if is_description_missing {
         run.workload.description = None;
     }
 }

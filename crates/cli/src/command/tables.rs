@@ -18,7 +18,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         tables: args,
         repair_sequences,
     } = args;
-    let workload = server::workload(&args.workload)?;
+    let workload = server::find_workload(&args.workload)?;
     let target = server::target_with_timeout(args.flags.url(), &args.wait)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
@@ -39,7 +39,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     let report = workload
         .check(&mut control)
-        .map_err(|error| failure_with_hint(&error, "a check changes nothing"))?;
+        .map_err(|error| failure_with_interrupt_hint(&error, "a check changes nothing"))?;
     let findings: Vec<DataFinding> = report
         .findings
         .iter()
@@ -53,7 +53,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
             text: finding.render(&PronyCommands),
         })
         .collect();
-    let tables = report_tables(&report.tables);
+    let tables = table_sizes(&report.tables);
     output::show(|out, style| {
         match report.scale {
             Some(scale) => {
@@ -68,38 +68,38 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     if report.is_ok() {
         return Ok(Exit::Success);
     }
-    // One hint is enough: if the load is unfinished, that of the check above.
+    // If the load is unfinished, the finding says what to do, so the error only refers to it.
     if report.is_unfinished() {
         let hint = format!("see {LOAD_UNFINISHED} above");
         return Err(Failure::new(Exit::Data, "the load is unfinished", hint));
     }
-    let hint = load_again(workload.dataset()).to_string();
+    let hint = reload_remedy(workload.dataset()).to_string();
     let message = "the data failed the check";
     Err(Failure::new(Exit::Data, message, hint))
 }
 
 /// What to do about tables that failed a check.
-pub fn load_again(workload: &'static str) -> Remedy {
+pub fn reload_remedy(workload: &'static str) -> Remedy {
     let scale = vec![("scale", "N".to_owned())];
     Remedy::Reload("load it again", LoadSpec::of(workload, scale))
 }
 
 /// Drops the tables and names them.
 pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
-    let workload = server::workload(&args.workload)?;
+    let workload = server::find_workload(&args.workload)?;
     let target = server::target_with_timeout(args.flags.url(), &args.wait)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
-    let dropped = workload.clean(&mut control).map_err(|error| {
+    let dropped_tables = workload.clean(&mut control).map_err(|error| {
         let clean = PronyCommands.clean(&LoadSpec::of(workload.name(), Vec::new()));
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
-        let mut failure = failure_with_hint(&error, &hint);
+        let mut failure = failure_with_interrupt_hint(&error, &hint);
         if failure.exit == Exit::Unexpected {
             failure.exit = Exit::Load;
         }
         failure
     })?;
-    output::show(|out, _| match dropped.as_slice() {
+    output::show(|out, _| match dropped_tables.as_slice() {
         [] => writeln!(
             out,
             "There were no tables of {} to drop.",
@@ -110,19 +110,19 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// The failure, with a hint on what an interruption leaves behind.
-fn failure_with_hint(error: &Error, hint: &str) -> Failure {
+/// Converts an error. If a signal interrupted the command, the hint says what was left behind.
+fn failure_with_interrupt_hint(error: &Error, interrupt_hint: &str) -> Failure {
     let mut failure = server::workload_failure(error, None);
-    let by_signal =
+    let is_interrupted =
         |error: &Error| matches!(error, Error::Server { source, .. } if source.is_interrupted());
-    if by_signal(error) {
-        hint.clone_into(&mut failure.problems[0].hint);
+    if is_interrupted(error) {
+        interrupt_hint.clone_into(&mut failure.problems[0].hint);
     }
     failure
 }
 
-/// Converts the facts for the view.
-pub fn report_tables(facts: &[TableFacts]) -> Vec<TableSize> {
+/// Converts the facts about tables for the report.
+pub fn table_sizes(facts: &[TableFacts]) -> Vec<TableSize> {
     facts
         .iter()
         .map(|table| TableSize {

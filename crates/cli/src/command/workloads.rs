@@ -16,27 +16,27 @@ use std::io::{self, Write};
 pub fn workloads(args: &WorkloadsArgs) -> Result<Exit, Failure> {
     match &args.name {
         Some(name) => {
-            let workload = server::workload(name)?;
-            output::show(|out, style| describe(out, style, workload))?;
+            let workload = server::find_workload(name)?;
+            output::show(|out, style| write_description(out, style, workload))?;
         }
-        None => output::show(list)?,
+        None => output::show(write_list)?,
     }
     Ok(Exit::Success)
 }
 
-fn list(out: &mut dyn Write, style: &Style) -> io::Result<()> {
-    let all = prony_workload::list();
-    let width = all
+fn write_list(out: &mut dyn Write, style: &Style) -> io::Result<()> {
+    let workloads = prony_workload::list();
+    let width = workloads
         .iter()
         .map(|workload| workload.name().len())
         .max()
         .unwrap_or(0);
-    for workload in all {
+    for workload in workloads {
         let mut text = workload.title().to_owned();
         if workload.dataset() != workload.name() {
             text += &format!(" (on the tables of {})", workload.dataset());
         }
-        name_and_text(out, style, 0, width, workload.name(), &text)?;
+        write_name_and_text(out, style, 0, width, workload.name(), &text)?;
     }
     writeln!(out)?;
     writeln!(
@@ -46,7 +46,7 @@ fn list(out: &mut dyn Write, style: &Style) -> io::Result<()> {
 }
 
 /// Prints a name with a text next to it, wrapped to the terminal.
-fn name_and_text(
+fn write_name_and_text(
     out: &mut dyn Write,
     style: &Style,
     indent: usize,
@@ -62,7 +62,11 @@ fn name_and_text(
     Ok(())
 }
 
-fn describe(out: &mut dyn Write, style: &Style, workload: &dyn Workload) -> io::Result<()> {
+fn write_description(
+    out: &mut dyn Write,
+    style: &Style,
+    workload: &dyn Workload,
+) -> io::Result<()> {
     for line in wrap(
         &format!("{}: {}", workload.name(), workload.title()),
         style.width,
@@ -70,24 +74,24 @@ fn describe(out: &mut dyn Write, style: &Style, workload: &dyn Workload) -> io::
         writeln!(out, "{line}")?;
     }
     writeln!(out)?;
-    let mut facts = vec![("engines", engines(workload))];
+    let mut facts = vec![("engines", engine_names(workload))];
     if workload.dataset() != workload.name() {
         let load = LoadSpec::of(workload.dataset(), Vec::new());
         facts.push(("loaded by", PronyCommands.load(&load)));
     }
     if let Some(unit) = workload.scale_unit() {
-        facts.push(("scale", format!("the number of {}", unit.many)));
+        facts.push(("scale", format!("the number of {}", unit.plural)));
     }
-    for rate in workload.rates() {
+    for rate in workload.rate_metrics() {
         facts.push((rate.name, rate.title.to_owned()));
     }
-    section(out, style, "", &facts)?;
+    write_section(out, style, "", &facts)?;
     let tables = workload.tables().iter();
-    let tables: Vec<_> = tables.map(|table| (table.name, rows(table))).collect();
-    section(out, style, "Tables", &tables)?;
+    let tables: Vec<_> = tables.map(|table| (table.name, rows_text(table))).collect();
+    write_section(out, style, "Tables", &tables)?;
     let options = workload.options().iter();
-    let options: Vec<_> = options.map(|spec| (spec.name, option(spec))).collect();
-    section(
+    let options: Vec<_> = options.map(|spec| (spec.name, option_text(spec))).collect();
+    write_section(
         out,
         style,
         "Options (-o NAME=VALUE; in a plan, under [workload])",
@@ -95,7 +99,7 @@ fn describe(out: &mut dyn Write, style: &Style, workload: &dyn Workload) -> io::
     )
 }
 
-fn section(
+fn write_section(
     out: &mut dyn Write,
     style: &Style,
     title: &str,
@@ -109,32 +113,32 @@ fn section(
     }
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, text) in lines {
-        name_and_text(out, style, 2, width, name, text)?;
+        write_name_and_text(out, style, 2, width, name, text)?;
     }
     Ok(())
 }
 
-fn engines(workload: &dyn Workload) -> String {
+fn engine_names(workload: &dyn Workload) -> String {
     let names = workload.engines().iter().map(|engine| engine.name());
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn rows(table: &TableSpec) -> String {
+fn rows_text(table: &TableSpec) -> String {
     let rows = match table.rows {
         TableRows::PerScale(0) | TableRows::Fixed(0) => "empty after a load".to_owned(),
         TableRows::PerScale(1) => "1 row for each unit of scale".to_owned(),
         TableRows::PerScale(rows) => format!("{rows} rows for each unit of scale"),
         TableRows::Fixed(rows) => format!("{rows} rows"),
-        TableRows::Option(name) => format!("{name} rows; a table for each unit of scale"),
+        TableRows::ValueOfOption(name) => format!("{name} rows; a table for each unit of scale"),
     };
-    match table.changes {
+    match table.growth {
         TableGrowth::Constant => rows,
         TableGrowth::Grows(_) => format!("{rows}; transactions add rows"),
         TableGrowth::Varies => format!("{rows}; transactions add and remove rows"),
     }
 }
 
-fn option(spec: &OptionSpec) -> String {
+fn option_text(spec: &OptionSpec) -> String {
     let values = spec.kind.values();
     let default = match spec.default {
         None => String::new(),

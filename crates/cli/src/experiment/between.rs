@@ -9,10 +9,10 @@ use prony_plan::{Experiment, format_duration};
 use prony_runner::Signals;
 use std::thread::sleep;
 
-/// Runs the command, if there is one, and then waits for the pause. A signal ends both early.
+/// Runs the command, if there is one, and then pauses. A signal ends the command or the pause early.
 ///
 /// # Errors
-/// If the command cannot be started, or does not end with status 0.
+/// If the command cannot be started, or its exit status is not 0.
 pub fn run_between(
     experiment: &Experiment,
     variant: &str,
@@ -25,7 +25,7 @@ pub fn run_between(
         let variables = [("PRONY_VARIANT", variant), ("PRONY_REPEAT", &repeat)];
         let status = shell::run(script, &variables, signals)
             .map_err(|error| failure(&format!("cannot be started: {error}")))?;
-        // A command that a signal ended has not failed.
+        // After a signal to Prony, the status of the command is no failure.
         if !status.success() && signals.received().is_none() {
             return Err(failure(&format!("failed with {status}")));
         }
@@ -34,9 +34,9 @@ pub fn run_between(
         output::notice(&format!("pause of {}", format_duration(experiment.pause)));
         let mut remaining = experiment.pause;
         while !remaining.is_zero() && signals.received().is_none() {
-            let part = remaining.min(POLL_INTERVAL);
-            sleep(part);
-            remaining -= part;
+            let step = remaining.min(POLL_INTERVAL);
+            sleep(step);
+            remaining -= step;
         }
     }
     Ok(())

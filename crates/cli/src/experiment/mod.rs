@@ -23,7 +23,7 @@ pub struct ExperimentRequest {
     /// One request for each variant, in their order.
     pub requests: Vec<RunRequest>,
     /// Print only the documents, one line each.
-    pub json: bool,
+    pub as_json: bool,
 }
 
 /// The executed runs, and the worst of their exit codes.
@@ -31,12 +31,12 @@ struct CompletedRuns {
     /// The runs, without their series, which are not needed here.
     runs: Vec<Run>,
     /// Id of the experiment, which is that of the first run.
-    id: String,
+    experiment_id: String,
     worst_exit: Exit,
 }
 
-/// Signals and metrics, shared by all runs.
-struct RunContext<'a> {
+/// What all runs of the experiment share: signals, and the server of metrics.
+struct ExperimentContext<'a> {
     signals: &'a Signals,
     metrics: Option<&'a MetricsServer>,
 }
@@ -50,8 +50,9 @@ pub fn run_and_print(
     request: &ExperimentRequest,
     observe: &ObserveOptions,
 ) -> Result<Exit, Failure> {
-    // One listener for all runs: it also answers during pauses, and no other process can take the port.
-    let metrics = run::listen(observe)?;
+    // All runs share one listener, so that it answers during pauses too, and no other process can take the
+    // port.
+    let metrics = run::listen_for_prometheus(observe)?;
     let signals = Signals::listen()?;
     let experiment = &request.experiment;
     let plan_seed = experiment
@@ -61,16 +62,16 @@ pub fn run_and_print(
     let seed = plan_seed.unwrap_or_else(random_seed);
     let mut completed = CompletedRuns {
         runs: Vec::new(),
-        id: String::new(),
+        experiment_id: String::new(),
         worst_exit: Exit::Success,
     };
-    let context = RunContext {
+    let context = ExperimentContext {
         signals: &signals,
         metrics: metrics.as_ref(),
     };
     let result = run_all(request, observe, &context, seed, &mut completed);
     drop(metrics);
-    if !request.json && !completed.runs.is_empty() {
+    if !request.as_json && !completed.runs.is_empty() {
         let names: Vec<String> = experiment
             .variants
             .iter()
@@ -88,7 +89,7 @@ pub fn run_and_print(
 fn run_all(
     request: &ExperimentRequest,
     observe: &ObserveOptions,
-    context: &RunContext<'_>,
+    context: &ExperimentContext<'_>,
     seed: u64,
     completed: &mut CompletedRuns,
 ) -> Result<(), Failure> {
@@ -106,20 +107,26 @@ fn run_all(
         let plan_seed = experiment.variants[scheduled.variant].plan.drive.seed;
         let part = ExperimentPart {
             seed: plan_seed.map(|seed| repeat_seed(seed, scheduled.repeat)),
-            experiment: run_position(experiment, scheduled, position, seed, &completed.id),
+            experiment: experiment_entry(
+                experiment,
+                scheduled,
+                position,
+                seed,
+                &completed.experiment_id,
+            ),
             signals,
             metrics: context.metrics,
         };
         output::notice(&experiment::run_header(&part.experiment));
         let result = run::execute(&request.requests[scheduled.variant], observe, Some(&part))?;
-        output::show(|out, style| match request.json {
+        output::show(|out, style| match request.as_json {
             true => json::line(out, result.run()),
             false => experiment::write_run(out, style, result.run()),
         })?;
         if index == 0 {
-            completed.id.clone_from(&result.run().id);
+            completed.experiment_id.clone_from(&result.run().id);
         }
-        let (run, exit) = result.stored()?;
+        let (run, exit) = result.into_stored_run()?;
         completed.runs.push(Run {
             series: Vec::new(),
             observed: None,
@@ -133,9 +140,9 @@ fn run_all(
     Ok(())
 }
 
-/// The seed of a repeat. With the plan's seed in each of them, repeats would draw the same numbers, and differ less
-/// than runs of the system do. The first repeat has the plan's own, and all variants have the same ones. It has 32
-/// bits, as random seeds have.
+/// The seed of a repeat, of 32 bits as random seeds have. Repeats need different seeds: with the same random
+/// numbers they would differ less than runs of the system do. The first repeat has the plan's seed, and the
+/// same repeat of another variant has the same seed.
 fn repeat_seed(seed: u64, repeat: u32) -> u64 {
     match repeat {
         0 | 1 => seed,
@@ -143,23 +150,23 @@ fn repeat_seed(seed: u64, repeat: u32) -> u64 {
     }
 }
 
-/// The position of a run in the experiment.
-fn run_position(
+/// The part of the Run document that describes the experiment and the position of the run in it.
+fn experiment_entry(
     experiment: &Experiment,
     scheduled: ExperimentRun,
     position: u32,
     seed: u64,
     id: &str,
 ) -> prony_store::Experiment {
-    let random = experiment.order == prony_plan::Order::Random;
+    let is_random = experiment.order == prony_plan::Order::Random;
     prony_store::Experiment {
         id: id.to_owned(),
         variant: experiment.variants[scheduled.variant].name.clone(),
         repeat: scheduled.repeat,
         position,
-        runs: experiment.runs(),
+        runs: experiment.run_count(),
         order: experiment.order,
-        order_seed: random.then_some(seed),
+        order_seed: is_random.then_some(seed),
         variants: experiment
             .variants
             .iter()
@@ -173,7 +180,7 @@ mod tests {
     use super::repeat_seed;
 
     #[test]
-    fn each_repeat_has_a_seed_of_its_own() {
+    fn each_repeat_has_its_own_seed() {
         let seeds: std::collections::BTreeSet<u64> =
             (1..=50).map(|repeat| repeat_seed(7, repeat)).collect();
         assert_eq!(seeds.len(), 50);

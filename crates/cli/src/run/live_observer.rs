@@ -14,28 +14,28 @@ use std::time::Duration;
 
 /// Shows one run.
 pub struct LiveObserver<'a> {
-    live: LiveView<Stderr>,
+    view: LiveView<Stderr>,
     /// The server for Prometheus, if there is one.
-    metrics: Option<&'a MetricsServer>,
+    metrics_server: Option<&'a MetricsServer>,
     /// The metrics of this run, once it has started.
     run_metrics: Option<RunMetrics>,
     /// How long transactions in flight may take after the window.
     grace: Duration,
     warnings: RunWarnings,
-    /// Whether connections last for the whole run.
+    /// Whether connections last for the whole run, not only for one transaction.
     has_persistent_connections: bool,
 }
 
 impl<'a> LiveObserver<'a> {
-    /// Shows a run in this view, and publishes it with `metrics`.
+    /// Shows a run in this view, and publishes its figures with `metrics_server`.
     pub fn new(
-        live: LiveView<Stderr>,
-        metrics: Option<&'a MetricsServer>,
+        view: LiveView<Stderr>,
+        metrics_server: Option<&'a MetricsServer>,
         grace: Duration,
     ) -> LiveObserver<'a> {
         LiveObserver {
-            live,
-            metrics,
+            view,
+            metrics_server,
             run_metrics: None,
             grace,
             warnings: RunWarnings::default(),
@@ -44,19 +44,19 @@ impl<'a> LiveObserver<'a> {
     }
 
     /// Removes the live view.
-    pub fn end(&mut self) {
+    pub fn remove_view(&mut self) {
         // If stderr is closed, there is no view to remove.
-        let _ = self.live.finish();
+        let _ = self.view.finish();
     }
 
     fn print(&mut self, line: &str) {
-        let _ = self.live.say(&format!("prony: {line}"));
+        let _ = self.view.print_message(&format!("prony: {line}"));
     }
 }
 
 impl RunObserver for LiveObserver<'_> {
     fn begun(&mut self, run: &Run, _: &Recording) {
-        self.run_metrics = self.metrics.map(|metrics| metrics.begin(run));
+        self.run_metrics = self.metrics_server.map(|server| server.begin_run(run));
     }
 
     fn journal_failed(&mut self, error: &StoreError) {
@@ -64,23 +64,23 @@ impl RunObserver for LiveObserver<'_> {
     }
 
     fn started(&mut self, start: &LoadStart) {
-        self.has_persistent_connections = !start.shape.connect;
+        self.has_persistent_connections = !start.shape.has_connect;
     }
 
-    fn second(&mut self, second: &RunSecond<'_>) {
+    fn second_ended(&mut self, second: &RunSecond<'_>) {
         for line in self
             .warnings
             .lines(second.row, self.has_persistent_connections)
         {
             self.print(&line);
         }
-        for server_second in second.server {
-            self.live.server(server_second);
+        for server_second in second.server_seconds {
+            self.view.add_server_second(server_second);
         }
         if let Some(figures) = second.second {
-            let _ = self.live.second(figures);
+            let _ = self.view.show_second(figures);
             if let Some(run_metrics) = &mut self.run_metrics {
-                run_metrics.row(second.row, figures, second.server);
+                run_metrics.add_second(second.row, figures, second.server_seconds);
             }
         }
     }
@@ -96,7 +96,7 @@ impl RunObserver for LiveObserver<'_> {
     }
 
     fn ended(&mut self, _: &DriveResult) -> Option<f64> {
-        self.end();
+        self.remove_view();
         None
     }
 }

@@ -17,10 +17,10 @@ use prony_report::terminal::{self, DocumentLocation};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;
 use prony_runner::{
-    Error, FinishedRun, Prepared, Purpose, RunJob, RunServer, ServerObserverOptions, StorePolicy,
-    WithOrigin, random_seed,
+    Error, FinishedRun, Purpose, RunJob, RunPreparation, RunServer, ServerObserverOptions,
+    StorePolicy, WithOrigin, random_seed,
 };
-use prony_server::control::Cause;
+use prony_server::control::FailureCause;
 use prony_store::{Run, RunState, Severity, StoreError};
 use prony_workload::Workload;
 use std::io::{Stderr, stderr};
@@ -33,15 +33,15 @@ pub struct RunRequest {
     pub request_json: serde_json::Value,
     /// The checked plan.
     pub plan: Plan,
-    /// Consent to download PostgreSQL's programs for a throw-away server.
-    pub download: bool,
+    /// Whether PostgreSQL's programs may be downloaded for a throw-away server.
+    pub may_download: bool,
     /// Print the document instead of the report.
-    pub json: bool,
-    /// Store the run.
-    pub store: bool,
+    pub as_json: bool,
+    /// Whether the run is stored.
+    pub is_stored: bool,
     /// Time between lines of progress; zero for none.
-    pub progress: Duration,
-    /// The purpose of the run.
+    pub progress_interval: Duration,
+    /// What the run is part of or is compared with: an experiment, a scenario, a share of cached data.
     pub purpose: Purpose,
 }
 
@@ -70,7 +70,7 @@ pub struct ExperimentPart<'a> {
 pub struct RunResult {
     run: Run,
     /// The path of its document, or why it is not stored; `None` if storing was not requested.
-    stored: Option<Result<PathBuf, StoreError>>,
+    storage_result: Option<Result<PathBuf, StoreError>>,
     exit: Exit,
 }
 
@@ -80,12 +80,12 @@ impl RunResult {
         &self.run
     }
 
-    /// The document and the exit code.
+    /// The stored document and the exit code.
     ///
     /// # Errors
     /// If the document could not be stored.
-    pub fn stored(self) -> Result<(Run, Exit), Failure> {
-        if let Some(Err(error)) = self.stored {
+    pub fn into_stored_run(self) -> Result<(Run, Exit), Failure> {
+        if let Some(Err(error)) = self.storage_result {
             let hint = match &error {
                 StoreError::StoredElsewhere { .. } => {
                     "make room; then `prony runs` moves it into the store"
@@ -103,14 +103,14 @@ impl RunResult {
 /// Executes a run and prints its result.
 pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
     let result = execute(request, observe, None)?;
-    let path = match &result.stored {
+    let path = match &result.storage_result {
         Some(Ok(path) | Err(StoreError::StoredElsewhere { path, .. })) => {
             Some(path.display().to_string())
         }
         _ => None,
     };
     output::show(|out, style| {
-        if request.json {
+        if request.as_json {
             json::write(out, &result.run)
         } else {
             let stored = path.as_deref().map(|place| DocumentLocation::JustStored {
@@ -120,7 +120,7 @@ pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<E
             terminal::write(out, style, &result.run, stored)
         }
     })?;
-    result.stored().map(|(_, exit)| exit)
+    result.into_stored_run().map(|(_, exit)| exit)
 }
 
 /// Executes a run, alone or as part of an experiment, judges and stores it, and prints nothing. In an experiment, all
@@ -131,29 +131,36 @@ pub fn execute(
     part: Option<&ExperimentPart<'_>>,
 ) -> Result<RunResult, Failure> {
     let plan = &request.plan;
-    let workload = server::workload(&plan.workload.name)?;
-    // Fails early if the address cannot be used.
+    let workload = server::find_workload(&plan.workload.name)?;
+    // Listen first, so that an address that cannot be used is reported before anything is started.
     let own_metrics = match part {
         Some(_) => None,
-        None => listen(observe)?,
+        None => listen_for_prometheus(observe)?,
     };
     let metrics = part.map_or(own_metrics.as_ref(), |part| part.metrics);
     let signals = part.map(|part| part.signals.clone());
-    let listen_for_signals = || signals.map_or_else(Signals::listen, Ok);
+    let run_signals = || signals.map_or_else(Signals::listen, Ok);
     let (run_server, signals) = match plan.server {
         ServerPlan::Embedded => {
-            // From here on there is a server to stop on Ctrl-C.
-            let signals = listen_for_signals()?;
-            (run_server::find_or_start(plan, request.download)?, signals)
+            // Handle signals before the server starts, because Ctrl-C must stop it.
+            let signals = run_signals()?;
+            (
+                run_server::find_or_start(plan, request.may_download)?,
+                signals,
+            )
         }
-        // Name resolution cannot be interrupted: until it is over, Ctrl-C ends the process directly.
+        // Handle signals only after name resolution, which cannot be interrupted: until then, Ctrl-C ends the
+        // process directly.
         ServerPlan::Url(_) => (
-            run_server::find_or_start(plan, request.download)?,
-            listen_for_signals()?,
+            run_server::find_or_start(plan, request.may_download)?,
+            run_signals()?,
         ),
     };
-    if let (true, Some(name)) = (run_server.is_embedded(), workload.loaded_by(&plan.workload)) {
-        let loader = server::workload(name)?;
+    if let (true, Some(name)) = (
+        run_server.is_embedded(),
+        workload.workload_to_load(&plan.workload),
+    ) {
+        let loader = server::find_workload(name)?;
         load::load_embedded(loader, &plan.workload, &run_server.target, &signals)?;
     }
     let prepared = prepare(workload, plan, &run_server, observe)?;
@@ -161,26 +168,26 @@ pub fn execute(
         experiment: part.map(|part| part.experiment.clone()),
         ..request.purpose.clone()
     };
-    let goal = goal(workload, &prepared, plan);
-    let mut observer = LiveObserver::new(live_view(request, goal), metrics, plan.drive.grace);
+    let outline = run_outline(workload, &prepared, plan);
+    let mut observer = LiveObserver::new(live_view(request, outline), metrics, plan.drive.grace);
     let finished = prony_runner::run(
         RunJob {
             request: request.request_json.clone(),
             purpose,
             plan,
             workload,
-            loaded: &prepared.loaded,
+            ready_workload: &prepared.ready_workload,
             server: &run_server,
             facts: &prepared.facts,
             connection: &prepared.connection,
             observation: Some(prepared.observation),
-            count_on_server: true,
+            read_server_txn_count: true,
             seed: part
                 .map_or(plan.drive.seed, |part| part.seed)
                 .unwrap_or_else(random_seed),
-            store_policy: match request.store {
+            store_policy: match request.is_stored {
                 true => StorePolicy::Required,
-                false => StorePolicy::No,
+                false => StorePolicy::DoNotStore,
             },
             store_folder: None,
             interrupt: &signals,
@@ -189,10 +196,10 @@ pub fn execute(
         },
         &mut observer,
     );
-    observer.end();
+    observer.remove_view();
     match finished {
         Ok(finished) => Ok(run_result(&signals, finished)),
-        Err(error) => Err(failure(&error, &signals)),
+        Err(error) => Err(run_failure(&error, &signals)),
     }
 }
 
@@ -200,34 +207,38 @@ pub fn execute(
 ///
 /// # Errors
 /// If the address does not belong to this machine, or is in use.
-pub fn listen(observe: &ObserveOptions) -> Result<Option<MetricsServer>, Failure> {
-    let Some(address) = &observe.listen else {
+pub fn listen_for_prometheus(observe: &ObserveOptions) -> Result<Option<MetricsServer>, Failure> {
+    let Some(requested) = &observe.listen else {
         return Ok(None);
     };
-    let metrics = MetricsServer::listen(&address.value, &address.origin)?;
-    let at = metrics.address();
-    output::notice(&format!("prony: metrics at http://{at}/metrics"));
-    if !at.ip().is_loopback() {
+    let metrics = MetricsServer::listen(&requested.value, &requested.origin)?;
+    let address = metrics.address();
+    output::notice(&format!("prony: metrics at http://{address}/metrics"));
+    if !address.ip().is_loopback() {
         output::notice(&format!(
-            "prony: warning: anyone who can reach {at} can read the metrics: there is no password and no encryption"
+            "prony: warning: anyone who can reach {address} can read the metrics: there is no password and no \
+             encryption"
         ));
     }
     Ok(Some(metrics))
 }
 
-fn live_view(request: &RunRequest, goal: RunOutline) -> LiveView<Stderr> {
-    let (style, interval_s) = (Style::of(&stderr()), request.progress.as_secs_f64());
-    LiveView::new(stderr(), style, goal, interval_s).sized_by(|| Size::of(&stderr()))
+fn live_view(request: &RunRequest, outline: RunOutline) -> LiveView<Stderr> {
+    let (style, interval_s) = (
+        Style::of(&stderr()),
+        request.progress_interval.as_secs_f64(),
+    );
+    LiveView::new(stderr(), style, outline, interval_s).with_size_from(|| Size::of(&stderr()))
 }
 
-/// Checks that the data is loaded and reads the facts of the server. Closes the connection again: the server may
-/// allow only as many as the clients need.
+/// Checks that the data is loaded, and reads the facts of the server. Closes its connection again, because
+/// the server may allow only as many connections as the clients need.
 fn prepare(
     workload: &dyn Workload,
     plan: &Plan,
     run_server: &RunServer,
     observe: &ObserveOptions,
-) -> Result<Prepared, Failure> {
+) -> Result<RunPreparation, Failure> {
     let mut control = server::connect(&run_server.target)?;
     let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
     prepared.map_err(|error| preparation_failure(&error))
@@ -242,11 +253,11 @@ fn preparation_failure(error: &Error) -> Failure {
     }
 }
 
-/// The exit code of a run that has ended.
+/// The result of a run that has ended, with its exit code.
 fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
     let FinishedRun {
         run,
-        stored,
+        store_result,
         driven,
     } = finished;
     let exit = match (run.state, signals.received()) {
@@ -257,11 +268,15 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
         (_, Some(signal)) if driven.interrupted => signal.into(),
         _ => Exit::Partial,
     };
-    RunResult { run, stored, exit }
+    RunResult {
+        run,
+        storage_result: store_result,
+        exit,
+    }
 }
 
 /// The failure of a run that did not start, or was not stored.
-fn failure(error: &Error, signals: &Signals) -> Failure {
+fn run_failure(error: &Error, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),
         Error::NotStored(error) => {
@@ -276,8 +291,10 @@ fn start_failure(error: &prony_drive::Error, signals: &Signals) -> Failure {
     use prony_drive::Error;
     let exit = match error {
         Error::Interrupted => signals.received().map_or(Exit::Interrupted, Exit::from),
-        Error::Connect { .. } | Error::Unready(_) => Exit::Connect,
-        Error::Files { .. } | Error::Threads { .. } | Error::Ring(_) => Exit::Usage,
+        Error::Connect { .. } | Error::UserNotReady(_) => Exit::Connect,
+        Error::FileLimit { .. } | Error::ThreadStart { .. } | Error::RingUnavailable(_) => {
+            Exit::Usage
+        }
     };
     let mut failure = Failure::of(exit, error);
     if let Error::Connect { source, .. } = error
@@ -295,27 +312,30 @@ fn is_out_of_connections(error: &ConnectError) -> bool {
         return false;
     };
     failures.iter().any(|failure| match &failure.cause {
-        Cause::Login(error) => error
-            .server()
+        FailureCause::Login(error) => error
+            .server_error()
             .is_some_and(|error| error.is_out_of_connections()),
         _ => false,
     })
 }
 
-fn goal(workload: &dyn Workload, prepared: &Prepared, plan: &Plan) -> RunOutline {
+/// What the live view shows of the plan.
+fn run_outline(workload: &dyn Workload, prepared: &RunPreparation, plan: &Plan) -> RunOutline {
     let drive = &plan.drive;
     let measured_s = match drive.stop {
-        prony_plan::Stop::After(time) | prony_plan::Stop::Starts(time) => Some(time.as_secs_f64()),
-        prony_plan::Stop::Transactions(_) | prony_plan::Stop::Shared { .. } => None,
+        prony_plan::Stop::After(time) | prony_plan::Stop::NoStartsAfter(time) => {
+            Some(time.as_secs_f64())
+        }
+        prony_plan::Stop::Transactions(_) | prony_plan::Stop::SharedTransactions { .. } => None,
     };
-    // Threads without clients are not started.
+    // Threads without clients are not started, so they are not shown.
     let threads = drive.threads.min(drive.clients);
     let plural = if threads == 1 { "" } else { "s" };
     RunOutline {
         title: format!(
             "{}, scale {}: {} clients on {threads} thread{plural}, {} protocol",
             workload.name(),
-            prepared.loaded.scale,
+            prepared.ready_workload.scale,
             drive.clients,
             drive.protocol.name(),
         ),

@@ -1,6 +1,7 @@
 //! The server of a run: the one at the given URL, or one that Prony starts.
 //!
-//! Returns the targets, and the throw-away server as long as it is needed. A password is never shown.
+//! Returns the targets and, for a throw-away server, the value that stops it when dropped. A password is
+//! never shown.
 
 use crate::command::{embedded, server};
 use crate::exit::{Exit, Failure};
@@ -11,14 +12,14 @@ use prony_server::{Address, Environment, Target};
 use std::net::Ipv4Addr;
 
 /// Finds the server, or starts it.
-pub fn find_or_start(plan: &Plan, download: bool) -> Result<RunServer, Failure> {
+pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failure> {
     let with_tcp_sample = plan.drive.tcp_sample > 0;
     match &plan.server {
-        ServerPlan::Embedded => start_embedded(plan, download, with_tcp_sample),
+        ServerPlan::Embedded => start_embedded(plan, may_download, with_tcp_sample),
         ServerPlan::Url(url) => {
-            let target = server::target(Some(url))?;
+            let target = server::resolve_target(Some(url))?;
             let tcp_target = if with_tcp_sample {
-                over_tcp(&target)?
+                tcp_target_of(&target)?
             } else {
                 None
             };
@@ -30,19 +31,20 @@ pub fn find_or_start(plan: &Plan, download: bool) -> Result<RunServer, Failure> 
     }
 }
 
-/// Starts a throw-away server. Clients use TCP, so that the response time can be split, or with `--tcp-sample` its unix
-/// socket. PGOPTIONS and similar variables do not apply to it.
+/// Starts a throw-away server. Clients use TCP, so that the response time can be split; with `--tcp-sample`
+/// they use its unix socket, except those of the sample. PGOPTIONS and similar variables do not apply to this
+/// server.
 fn start_embedded(
     plan: &Plan,
-    download: bool,
+    may_download: bool,
     with_tcp_sample: bool,
 ) -> Result<RunServer, Failure> {
-    let server = embedded::start(plan.drive.clients, download)?;
+    let server = embedded::start(plan.drive.clients, may_download)?;
     let environment = Environment::without_home("postgres");
     let resolve = |url: &str| -> Result<Target, Failure> {
         let mut target = prony_server::resolve(url, &environment)
             .map_err(|error| Failure::of(Exit::Unexpected, &error))?;
-        signals::end_waits(&mut target);
+        signals::interrupt_waits_of(&mut target);
         Ok(target)
     };
     let tcp = resolve(server.tcp_url_with_password().reveal())?;
@@ -61,7 +63,7 @@ fn start_embedded(
 
 /// The same server over loopback TCP, on the port in the name of its unix socket. `None` if the target uses TCP
 /// already.
-fn over_tcp(target: &Target) -> Result<Option<Target>, Failure> {
+fn tcp_target_of(target: &Target) -> Result<Option<Target>, Failure> {
     let is_unix = |address: &Address| matches!(address, Address::Unix(_));
     let endpoints = &target.endpoints;
     let Some(endpoint) = endpoints.iter().find(|endpoint| is_unix(&endpoint.address)) else {

@@ -6,27 +6,31 @@
 use prony_measure::{ErrorClass, IntervalRow};
 use prony_report::units::count;
 
-/// Maximum lines about failed transactions; the report has all of them.
-const MAX_LINES: usize = 5;
+/// Maximum number of lines about failed transactions; the report has all error classes.
+const MAX_ERROR_LINES: usize = 5;
 
-/// The warnings so far.
+/// What was reported so far, so that no warning is repeated.
 #[derive(Default)]
 pub struct RunWarnings {
-    reported: Vec<ErrorClass>,
+    reported_classes: Vec<ErrorClass>,
     /// The largest number of connections at the end of a second.
     max_connections: u32,
-    lost: bool,
+    /// Whether connections were lost at the end of the last second.
+    has_lost_connections: bool,
 }
 
 impl RunWarnings {
-    /// The lines for one second of the run. `is_persistent`: connections last for the whole run.
-    pub fn lines(&mut self, row: &IntervalRow, is_persistent: bool) -> Vec<String> {
+    /// The lines for one second of the run. `has_persistent_connections`: whether connections last for the
+    /// whole run.
+    pub fn lines(&mut self, row: &IntervalRow, has_persistent_connections: bool) -> Vec<String> {
         let mut lines = Vec::new();
         for error in row.interval.errors.entries() {
-            if self.reported.contains(&error.class) || self.reported.len() >= MAX_LINES {
+            if self.reported_classes.contains(&error.class)
+                || self.reported_classes.len() >= MAX_ERROR_LINES
+            {
                 continue;
             }
-            self.reported.push(error.class);
+            self.reported_classes.push(error.class);
             let code = String::from_utf8_lossy(&error.code);
             let message = match error.example.as_str() {
                 "" => String::new(),
@@ -41,26 +45,27 @@ impl RunWarnings {
                 error.class.name()
             ));
         }
-        if is_persistent {
+        if has_persistent_connections {
             let health = &row.interval.health;
-            lines.extend(self.connections(health.connections, health.missing));
+            lines.extend(self.connection_warning(health.connections, health.connections_lost));
         }
         lines
     }
 
-    /// The warning about connections that were lost or are back. `missing` counts lost connections that are not back;
-    /// connections of ended threads count neither as up nor as missing.
-    fn connections(&mut self, up: u32, missing: u32) -> Option<String> {
-        self.max_connections = self.max_connections.max(up.saturating_add(missing));
-        let lost = missing > 0;
-        if lost == std::mem::replace(&mut self.lost, lost) || (!lost && up < self.max_connections) {
+    /// The warning about connections that were lost or are back. `lost` counts connections that are not back
+    /// yet; connections of ended threads count neither as up nor as lost.
+    fn connection_warning(&mut self, up: u32, lost: u32) -> Option<String> {
+        self.max_connections = self.max_connections.max(up.saturating_add(lost));
+        let has_lost = lost > 0;
+        let had_lost = std::mem::replace(&mut self.has_lost_connections, has_lost);
+        if has_lost == had_lost || (!has_lost && up < self.max_connections) {
             return None;
         }
-        let (missing, max_connections) = (u64::from(missing), u64::from(self.max_connections));
-        Some(match lost {
+        let (lost, max_connections) = (u64::from(lost), u64::from(self.max_connections));
+        Some(match has_lost {
             true => format!(
                 "{} of {} connections lost, retrying",
-                count(missing),
+                count(lost),
                 count(max_connections)
             ),
             false => format!("all {} connections are back", count(max_connections)),
@@ -73,7 +78,7 @@ mod tests {
     use super::*;
     use prony_measure::{Interval, ProcessHealth, RunPhase, Span};
 
-    fn row(up: u32, missing: u32, errors: &[(ErrorClass, &str)]) -> IntervalRow {
+    fn row(up: u32, lost: u32, errors: &[(ErrorClass, &str)]) -> IntervalRow {
         let span = Span {
             index: 0,
             phase: RunPhase::Measured,
@@ -82,10 +87,10 @@ mod tests {
         };
         let mut interval = Box::new(Interval::empty(span));
         interval.health.connections = up;
-        interval.health.missing = missing;
+        interval.health.connections_lost = lost;
         for (class, message) in errors {
             interval.errors.count(0, *class, *b"53100", 1);
-            interval.errors.example(0, *class, *b"53100", message);
+            interval.errors.store_example(0, *class, *b"53100", message);
         }
         IntervalRow {
             interval,
@@ -120,8 +125,8 @@ mod tests {
     #[test]
     fn connections_of_an_ended_thread_are_not_reported_as_lost() {
         let mut warnings = RunWarnings::default();
-        for (up, missing) in [(8, 0), (4, 0), (0, 0)] {
-            assert_eq!(warnings.lines(&row(up, missing, &[]), true), [""; 0]);
+        for (up, lost) in [(8, 0), (4, 0), (0, 0)] {
+            assert_eq!(warnings.lines(&row(up, lost, &[]), true), [""; 0]);
         }
         // One of two threads ends while the other waits for its connections.
         let mut warnings = RunWarnings::default();

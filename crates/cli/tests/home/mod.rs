@@ -1,4 +1,4 @@
-//! A separate store for one test, and the program that works on it.
+//! A separate store for one test, on which it runs `prony`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,12 +7,14 @@ use std::process::{Command, Output};
 pub struct Home(pub PathBuf);
 
 impl Home {
+    /// Creates a folder with an empty store; `name` must be unique among the tests.
     pub fn new(name: &str) -> Home {
         let folder = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("runs")).expect("a folder");
         Home(folder)
     }
 
+    /// Runs the program to its end.
     pub fn prony(&self, arguments: &[&str]) -> Output {
         Command::new(Path::new(env!("CARGO_BIN_EXE_prony")))
             .args(arguments)

@@ -2,7 +2,7 @@
 //! the real pgbench.
 
 use crate::common::{
-    Bench, any_committed, last_run, ok, signal, start_run, stderr_text, wait_until,
+    Bench, any_committed, last_run, ok, send_signal, start_run, stderr_text, wait_until,
 };
 use prony_store::RunState;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -23,7 +23,7 @@ fn pgbench(bench: &Bench, arguments: &str) -> Output {
 }
 
 /// A database with pgbench's tables.
-fn loaded(name: &str) -> Bench {
+fn loaded_bench(name: &str) -> Bench {
     let bench = Bench::new(name);
     ok(&bench.prony("load tpcb --scale 1"));
     bench
@@ -31,7 +31,7 @@ fn loaded(name: &str) -> Bench {
 
 #[test]
 fn a_run_is_reported_and_stored() {
-    let bench = loaded("pgbench_kept");
+    let bench = loaded_bench("pgbench_kept");
     let arguments = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
     let output = pgbench(&bench, arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
@@ -53,11 +53,11 @@ fn a_run_is_reported_and_stored() {
 
 #[test]
 fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
-    let bench = loaded("pgbench_signal");
+    let bench = loaded_bench("pgbench_signal");
     for (name, number) in [("-INT", 2), ("-TERM", 15)] {
         let (child, _) = start_run(command(&bench, "-n -S -c 2 -T 300 -P 1"));
         wait_until(&bench.home, any_committed);
-        signal(&child, name);
+        send_signal(&child, name);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(
             output.status.signal(),
@@ -76,7 +76,7 @@ fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
 
 #[test]
 fn an_ignored_signal_stays_ignored() {
-    let bench = loaded("pgbench_ignored");
+    let bench = loaded_bench("pgbench_ignored");
     let mut command = command(&bench, "-n -S -T 3 -P 1");
     // SAFETY: signal is safe to call between fork and exec (signal-safety(7)).
     unsafe {
@@ -86,31 +86,31 @@ fn an_ignored_signal_stays_ignored() {
         });
     }
     let (child, _) = start_run(command);
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
 }
 
 #[test]
 fn latency_does_not_include_connecting() {
-    let bench = loaded("pgbench_connect");
+    let bench = loaded_bench("pgbench_connect");
     ok(&pgbench(&bench, "-n -S -C -t 40 -L 10000"));
-    let all = &last_run(&bench).measured.kinds[0];
-    let connect = all.connect.as_ref().expect("connect times");
+    let totals = &last_run(&bench).measured.kinds[0];
+    let connect = totals.connect.as_ref().expect("connect times");
     assert_eq!(connect.samples, 40);
     // A new session takes the server many times longer than reading one row. The minima are compared because
     // other times may include waits on a busy machine.
     assert!(
-        all.response.min_ns < connect.min_ns,
+        totals.response.min_ns < connect.min_ns,
         "{} of {}",
-        all.response.min_ns,
+        totals.response.min_ns,
         connect.min_ns
     );
 }
 
 #[test]
 fn exit_on_abort_ends_the_run_and_names_the_thread() {
-    let bench = loaded("pgbench_abort");
+    let bench = loaded_bench("pgbench_abort");
     let script = "\\if :client_id = 1\nselect 1/0;\n\\else\nselect pg_sleep(0.01);\n\\endif\n";
     std::fs::write(bench.home.join("one.sql"), script).expect("a file");
     let output = pgbench(&bench, "-n -c 2 -j 2 -T 300 --exit-on-abort -f one.sql");
@@ -125,7 +125,7 @@ fn exit_on_abort_ends_the_run_and_names_the_thread() {
 
 #[test]
 fn invalid_utf_8_is_refused() {
-    let bench = loaded("pgbench_bytes");
+    let bench = loaded_bench("pgbench_bytes");
     std::fs::write(bench.home.join("raw.sql"), b"select '\xe9';\n").expect("a file");
     let output = pgbench(&bench, "-n -t 1 -f raw.sql");
     assert_eq!(output.status.code(), Some(1));
@@ -138,7 +138,7 @@ fn invalid_utf_8_is_refused() {
 
 #[test]
 fn a_run_works_without_a_store() {
-    let bench = loaded("pgbench_nowhere");
+    let bench = loaded_bench("pgbench_nowhere");
     let output = command(&bench, "-n -S -t 5")
         .env("PRONY_HOME", "/dev/full/nowhere")
         .output()

@@ -2,7 +2,8 @@
 //! ambiguous, however the run ends.
 
 use crate::common::{
-    Bench, WAIT_TIMEOUT, assert_hidden, control, document, ok, program, signal, start_run,
+    Bench, WAIT_TIMEOUT, assert_hidden, connect, ok, parse_run, prony_command, send_signal,
+    start_run,
 };
 use crate::relay::Relay;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, MariaDb, MariaDbOptions, find};
@@ -30,10 +31,10 @@ struct TestServer {
 impl TestServer {
     /// Returns the number of rows of the table after all other sessions have ended: a server may still
     /// execute statements of a client that has disconnected.
-    fn rows(&self) -> u64 {
+    fn count_rows(&self) -> u64 {
         let started = Instant::now();
         loop {
-            let mut session = control(&self.admin_url);
+            let mut session = connect(&self.admin_url);
             let mut number = |sql| {
                 let value = session.query_value(sql).expect(sql).expect("not null");
                 value.parse::<u64>().expect("a number")
@@ -52,34 +53,34 @@ impl TestServer {
     /// Starts a run with additional `options`.
     fn start(&self, options: &str, url: &str) -> Child {
         let arguments = format!("run {} --clients 8 --json {options}", self.workload);
-        let mut command = program(&arguments, &self.home);
+        let mut command = prony_command(&arguments, &self.home);
         command.args(["--url", url]);
         start_run(command).0
     }
 
     /// Waits for the end of a run; returns its document.
-    fn end(&self, child: Child) -> Run {
+    fn finish(&self, child: Child) -> Run {
         let output = child.wait_with_output().expect("it ends");
         assert_hidden(&self.password, &output, &self.home);
         if output.status.code() == Some(130) {
             return serde_json::from_slice(&output.stdout).expect("a document");
         }
-        document(&output)
+        parse_run(&output)
     }
 
     /// Executes a run and calls `disturb` during it; returns the run and the number of rows it added.
     fn run(&self, options: &str, disturb: impl FnOnce(&Child)) -> (Run, u64) {
-        let before = self.rows();
+        let before = self.count_rows();
         let child = self.start(options, &self.url);
         disturb(&child);
-        let run = self.end(child);
-        (run, self.rows() - before)
+        let run = self.finish(child);
+        (run, self.count_rows() - before)
     }
 
     /// Checks a run that does not wait for its last transactions.
     fn check_cut_off(&self) {
         let (run, rows) = self.run("--duration 3s --grace 0s", |_| ());
-        assert_balanced(&run, rows);
+        assert_commits_match(&run, rows);
         let cut_off = sum_in_flight(&run, |outcomes| outcomes.ambiguous + outcomes.cut_off);
         assert!(
             cut_off > 0,
@@ -92,15 +93,15 @@ impl TestServer {
     fn check_cut_connections(&self) {
         let relay = Relay::to(self.port);
         let (from, to) = (format!(":{}/", self.port), format!(":{}/", relay.port));
-        let before = self.rows();
+        let before = self.count_rows();
         let child = self.start("--duration 6s", &self.url.replace(&from, &to));
         for _ in 0..10 {
             relay.cut();
             std::thread::sleep(Duration::from_millis(200));
         }
-        let run = self.end(child);
-        let rows = self.rows() - before;
-        assert_balanced(&run, rows);
+        let run = self.finish(child);
+        let rows = self.count_rows() - before;
+        assert_commits_match(&run, rows);
         assert!(run.measured.kinds[0].failed > 0, "nothing was cut");
     }
 
@@ -117,14 +118,14 @@ impl TestServer {
 
         for warmup in ["0s", "5m"] {
             let options = format!("--duration 5m --warmup {warmup}");
-            let (run, rows) = self.run(&options, |child| signal(child, "-INT"));
-            assert_balanced(&run, rows);
+            let (run, rows) = self.run(&options, |child| send_signal(child, "-INT"));
+            assert_commits_match(&run, rows);
         }
 
         self.check_cut_connections();
 
         let (run, rows) = self.run("--duration 12s", |_| crash());
-        assert_balanced(&run, rows);
+        assert_commits_match(&run, rows);
         assert!(run.measured.kinds[0].failed > 0, "nothing was killed");
     }
 }
@@ -136,13 +137,13 @@ impl Drop for TestServer {
 }
 
 /// The figures of the warm-up and of the window.
-fn parts(run: &Run) -> impl Iterator<Item = &Figures> {
+fn warmup_and_window(run: &Run) -> impl Iterator<Item = &Figures> {
     run.warmup.iter().chain([&run.measured])
 }
 
 /// Sums a count of the transactions in flight over the warm-up and the window.
 fn sum_in_flight(run: &Run, count: impl Fn(&prony_store::InFlight) -> u64) -> u64 {
-    parts(run)
+    warmup_and_window(run)
         .filter_map(|part| part.in_flight.as_ref())
         .map(count)
         .sum()
@@ -150,17 +151,19 @@ fn sum_in_flight(run: &Run, count: impl Fn(&prony_store::InFlight) -> u64) -> u6
 
 /// Returns the numbers of committed and of ambiguous transactions in the document.
 fn reported_commits(run: &Run) -> (u64, u64) {
-    for part in parts(run) {
+    for part in warmup_and_window(run) {
         let outcomes = part.in_flight.as_ref().expect("it is known");
-        let all = outcomes.committed
+        let in_flight = outcomes.committed
             + outcomes.rolled_back
             + outcomes.failed
             + outcomes.ambiguous
             + outcomes.cut_off;
-        assert_eq!(all, part.unfinished, "{outcomes:?}");
+        assert_eq!(in_flight, part.unfinished, "{outcomes:?}");
     }
-    let committed: u64 = parts(run).map(|part| part.kinds[0].committed).sum();
-    let errors = parts(run).flat_map(|part| &part.errors);
+    let committed: u64 = warmup_and_window(run)
+        .map(|part| part.kinds[0].committed)
+        .sum();
+    let errors = warmup_and_window(run).flat_map(|part| &part.errors);
     let ambiguous = errors.filter(|error| error.class == prony_store::ErrorClass::AmbiguousCommit);
     let ambiguous: u64 = ambiguous.map(|error| error.count).sum();
     (
@@ -170,7 +173,7 @@ fn reported_commits(run: &Run) -> (u64, u64) {
 }
 
 /// Asserts that `rows` is between the committed and the possibly committed transactions.
-fn assert_balanced(run: &Run, rows: u64) {
+fn assert_commits_match(run: &Run, rows: u64) {
     let (committed, ambiguous) = reported_commits(run);
     assert!(committed > 0, "nothing was committed");
     let max = committed + ambiguous;
@@ -183,7 +186,7 @@ fn assert_balanced(run: &Run, rows: u64) {
 }
 
 #[test]
-fn commits_balance_on_postgres() {
+fn reported_commits_match_rows_on_postgres() {
     let installation = find().expect("PostgreSQL's programs");
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
@@ -221,9 +224,9 @@ fn commits_balance_on_postgres() {
 }
 
 #[test]
-fn commits_balance_on_mariadb() {
+fn reported_commits_match_rows_on_mariadb() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
-    control(&server.url())
+    connect(&server.url())
         .execute("create database account")
         .expect("a database");
     let (password, port) = (server.password().reveal().to_owned(), server.port());
@@ -241,7 +244,7 @@ fn commits_balance_on_mariadb() {
         session_count_sql: "select count(*) from information_schema.processlist \
                  where command <> 'Daemon' and user <> 'system user' and id <> connection_id()",
     };
-    let load = program(
+    let load = prony_command(
         "load oltp_insert --scale 1 -o table_size=1000",
         &server_under_test.home,
     )

@@ -32,7 +32,7 @@ impl Bench {
     /// Creates a database of this name on a server.
     pub fn on(server: &EmbeddedPostgres, name: &str) -> Bench {
         restore_sigint();
-        let mut control = control(&server.url());
+        let mut control = connect(&server.url());
         let sql = format!("CREATE DATABASE {name}");
         control.execute(&sql).expect("a database");
         let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
@@ -49,12 +49,12 @@ impl Bench {
 
     /// Opens a separate connection for the test.
     pub fn control(&self) -> Control {
-        control(&self.socket_url)
+        connect(&self.socket_url)
     }
 
     /// The program with this store and these arguments, separated by spaces.
     pub fn command(&self, arguments: &str) -> Command {
-        program(arguments, &self.home)
+        prony_command(arguments, &self.home)
     }
 
     /// Runs the program to its end, on this database.
@@ -71,7 +71,7 @@ impl Bench {
     /// Runs the program to its end, on this database; returns the Run document.
     pub fn run(&self, arguments: &str) -> Run {
         let output = self.prony(&format!("{arguments} --json"));
-        document(&output)
+        parse_run(&output)
     }
 
     /// Starts a long run and waits until one of its seconds has a commit.
@@ -103,7 +103,7 @@ impl Drop for Bench {
 }
 
 /// The program on the store in this folder, with no environment variables about servers.
-pub fn program(arguments: &str, home: &Path) -> Command {
+pub fn prony_command(arguments: &str, home: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
     command
         .args(arguments.split_whitespace())
@@ -128,14 +128,14 @@ fn restore_sigint() {
 }
 
 /// Opens a separate connection for the test.
-pub fn control(url: &str) -> Control {
+pub fn connect(url: &str) -> Control {
     let environment = Environment::without_home("postgres");
     let target = resolve(url, &environment).expect("its URL");
     Control::connect(&target).expect("it runs")
 }
 
 /// Queries an integer.
-pub fn number(control: &mut Control, sql: &str) -> u64 {
+pub fn query_number(control: &mut Control, sql: &str) -> u64 {
     let value = control.query_value(sql).expect(sql);
     value.expect("not null").parse().expect("a number")
 }
@@ -185,20 +185,20 @@ pub fn assert_hidden(password: &str, output: &Output, folder: &Path) {
         let text = String::from_utf8_lossy(text);
         assert!(!text.contains(password), "in the output: {text}");
     }
-    for path in files(folder) {
+    for path in files_below(folder) {
         // A file of a store in use may disappear meanwhile.
         let bytes = std::fs::read(&path).unwrap_or_default();
-        let shown = String::from_utf8_lossy(&bytes).contains(password);
-        assert!(!shown, "in {}", path.display());
+        let is_found = String::from_utf8_lossy(&bytes).contains(password);
+        assert!(!is_found, "in {}", path.display());
     }
 }
 
 /// Returns all files below a folder.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => paths.extend(files(&entry.path())),
+            Ok(file_type) if file_type.is_dir() => paths.extend(files_below(&entry.path())),
             _ => paths.push(entry.path()),
         }
     }
@@ -218,7 +218,7 @@ pub fn ok(output: &Output) -> String {
 }
 
 /// Returns the stdout of a command that must succeed, parsed as a Run document.
-pub fn document(output: &Output) -> Run {
+pub fn parse_run(output: &Output) -> Run {
     serde_json::from_str(&ok(output)).expect("a document")
 }
 
@@ -228,7 +228,7 @@ pub fn stderr_text(output: &Output) -> String {
 }
 
 /// Sends a signal, given as an option of kill(1) such as `-INT`.
-pub fn signal(child: &Child, signal: &str) {
+pub fn send_signal(child: &Child, signal: &str) {
     let pid = child.id().to_string();
     let sent = Command::new("kill").args([signal, &pid]).status();
     assert!(sent.expect("kill").success());
@@ -236,12 +236,12 @@ pub fn signal(child: &Child, signal: &str) {
 
 /// Returns the last stored run.
 pub fn last_run(bench: &Bench) -> Run {
-    document(&bench.local("show last --json"))
+    parse_run(&bench.local("show last --json"))
 }
 
 /// Returns the I/O engines that work on this machine; requires a loaded database. epoll always works; if
 /// io_uring is forbidden, as in many containers, the program reports that.
-pub fn engines(bench: &Bench) -> Vec<&'static str> {
+pub fn io_engines(bench: &Bench) -> Vec<&'static str> {
     let probe = bench.prony("run select-only --io ring --transactions 1 --no-store");
     if matches!(probe.status.code(), Some(0 | 7)) {
         return vec!["ring", "epoll"];

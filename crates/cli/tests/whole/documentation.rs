@@ -4,17 +4,17 @@ use crate::common::{Bench, ok};
 use std::path::{Path, PathBuf};
 
 /// Returns the root of the repository.
-fn root() -> PathBuf {
+fn repository_root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the repository")
 }
 
-fn read(path: &Path) -> String {
+fn read_text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Returns the arguments of a documented command, without `prony` and a comment.
-fn arguments(line: &str) -> Vec<String> {
+fn parse_arguments(line: &str) -> Vec<String> {
     let command = line.split(" # ").next().unwrap_or_default();
     assert!(
         !command.contains(['\'', '"', '|', '>']),
@@ -26,7 +26,7 @@ fn arguments(line: &str) -> Vec<String> {
 }
 
 /// Sets the value of an option, replacing an existing one.
-fn set(arguments: &mut Vec<String>, option: &str, value: &str) {
+fn set_option(arguments: &mut Vec<String>, option: &str, value: &str) {
     match arguments.iter().position(|argument| argument == option) {
         Some(index) => arguments[index + 1] = value.to_owned(),
         None => arguments.extend([option.to_owned(), value.to_owned()]),
@@ -34,36 +34,40 @@ fn set(arguments: &mut Vec<String>, option: &str, value: &str) {
 }
 
 /// Shortens a command: a small temporary database and a short duration.
-fn shortened(mut arguments: Vec<String>, url: &str) -> Vec<String> {
+fn shorten(mut arguments: Vec<String>, url: &str) -> Vec<String> {
     if arguments.iter().any(|argument| argument == "--url") {
-        set(&mut arguments, "--url", url);
+        set_option(&mut arguments, "--url", url);
     }
     if arguments[0] == "load" {
         match arguments.iter().position(|argument| argument == "--cached") {
             // Size the data to the small buffer cache; loading a third of the memory would take hours.
             Some(index) => {
                 arguments[index + 1] = "100%".to_owned();
-                set(&mut arguments, "--cached-of", "cache");
+                set_option(&mut arguments, "--cached-of", "cache");
             }
-            None => set(&mut arguments, "--scale", "1"),
+            None => set_option(&mut arguments, "--scale", "1"),
         }
     }
     if arguments[0] == "reproduce" {
-        set(&mut arguments, "--shrink", "1/4000");
-        set(&mut arguments, "--minutes", "0.02");
-        set(&mut arguments, "--clients", "2");
+        set_option(&mut arguments, "--shrink", "1/4000");
+        set_option(&mut arguments, "--minutes", "0.02");
+        set_option(&mut arguments, "--clients", "2");
     }
     if arguments[0] == "run" {
-        set(&mut arguments, "--duration", "1s");
-        set(&mut arguments, "--warmup", "200ms");
+        set_option(&mut arguments, "--duration", "1s");
+        set_option(&mut arguments, "--warmup", "200ms");
         if arguments.iter().any(|argument| argument == "--rate") {
-            set(&mut arguments, "--rate", "200");
+            set_option(&mut arguments, "--rate", "200");
         }
         let plan = arguments
             .iter()
             .find(|argument| argument.ends_with(".toml"));
         if let Some(plan) = plan.cloned() {
-            shorten_plan(&mut arguments, &read(&root().join(plan)), url);
+            shorten_plan(
+                &mut arguments,
+                &read_text(&repository_root().join(plan)),
+                url,
+            );
         }
     }
     arguments
@@ -72,30 +76,33 @@ fn shortened(mut arguments: Vec<String>, url: &str) -> Vec<String> {
 /// Overrides parts of a plan for the test.
 fn shorten_plan(arguments: &mut Vec<String>, plan: &str, url: &str) {
     if plan.contains("\nembedded = true") {
-        set(arguments, "--scale", "1");
+        set_option(arguments, "--scale", "1");
     } else {
-        set(arguments, "--url", url);
+        set_option(arguments, "--url", url);
     }
     if plan.contains("\nrate = ") {
-        set(arguments, "--rate", "200");
+        set_option(arguments, "--rate", "200");
     }
     if plan.contains("\n[experiment]") {
-        set(arguments, "--repeats", "1");
+        set_option(arguments, "--repeats", "1");
     }
 }
 
 /// Runs a documented command, shortened, in the root of the sources; returns its stdout.
 fn run_documented(bench: &Bench, line: &str) -> String {
-    let arguments = shortened(arguments(line), &bench.url);
+    let arguments = shorten(parse_arguments(line), &bench.url);
     let mut command = bench.command("");
-    let output = command.args(&arguments).current_dir(root()).output();
+    let output = command
+        .args(&arguments)
+        .current_dir(repository_root())
+        .output();
     let output = bench.assert_no_password(output.expect("it starts"));
     ok(&output)
 }
 
 /// Returns the commands in a page's code blocks below a heading.
 fn commands_below(page: &str, heading: &str) -> Vec<String> {
-    let text = read(&root().join(page));
+    let text = read_text(&repository_root().join(page));
     let below = text.split(&format!("{heading}\n")).nth(1);
     let blocks = below.expect("the heading").split("```console\n");
     blocks
@@ -156,7 +163,7 @@ fn the_commands_about_published_figures_work() {
 #[test]
 fn the_documentation_matches_the_help() {
     let bench = Bench::new("readme_text");
-    let readme = read(&root().join("docs/using.md"));
+    let readme = read_text(&repository_root().join("docs/using.md"));
     let help = ok(&bench.local("--help"));
     let codes: Vec<&str> = help
         .split("Exit codes:\n")
@@ -173,8 +180,7 @@ fn the_documentation_matches_the_help() {
         .take_while(|line| line.starts_with('|'))
         .map(|line| line.trim_matches('|').replace('|', " "))
         .collect();
-    // The two signals share a row of the table.
-    let (table, listed) = (rows.join("\n"), codes.len());
+    let table = rows.join("\n");
     for line in &codes {
         let (code, meaning) = line.trim().split_once(' ').expect("a code and its meaning");
         assert!(table.contains(&format!(" {code}")), "no {code} in\n{table}");
@@ -185,7 +191,8 @@ fn the_documentation_matches_the_help() {
             "`{meaning}` is not in\n{table}"
         );
     }
-    assert_eq!(rows.len() + 1, listed, "{table}");
+    // Two codes share a row of the table.
+    assert_eq!(rows.len() + 1, codes.len(), "{table}");
     ok(&bench.local("run --help"));
     ok(&bench.local("plan schema"));
 }
@@ -193,7 +200,7 @@ fn the_documentation_matches_the_help() {
 #[test]
 fn the_plans_and_their_commands_work() {
     let bench = Bench::new("plans");
-    let mut plans: Vec<PathBuf> = std::fs::read_dir(root().join("plans"))
+    let mut plans: Vec<PathBuf> = std::fs::read_dir(repository_root().join("plans"))
         .expect("a folder")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| {
@@ -207,18 +214,18 @@ fn the_plans_and_their_commands_work() {
         let name = format!("plans/{}", plan.file_name().expect("a name").display());
         ok(&bench
             .command(&format!("plan check {name}"))
-            .current_dir(root())
+            .current_dir(repository_root())
             .output()
             .expect("starts"));
-        let text = read(&plan);
+        let text = read_text(&plan);
         let commands: Vec<&str> = text
             .lines()
             .filter_map(|line| line.strip_prefix("#   "))
             .filter(|line| line.starts_with("prony "))
             .collect();
-        let runs = format!("prony run {name}");
+        let run_command = format!("prony run {name}");
         assert!(
-            commands.contains(&runs.as_str()),
+            commands.contains(&run_command.as_str()),
             "{name} does not say how it is run"
         );
         for line in commands {
@@ -226,19 +233,19 @@ fn the_plans_and_their_commands_work() {
             assert!(!printed.trim().is_empty(), "{line}");
         }
         // The stored run has the settings of the plan, except for overrides.
-        let stored = crate::common::last_run(&bench);
-        let workload = format!("name = \"{}\"", stored.workload.name);
+        let run = crate::common::last_run(&bench);
+        let workload = format!("name = \"{}\"", run.workload.name);
         assert!(text.contains(&workload), "{name}: {workload}");
         assert!(
-            text.contains(&format!("clients = {}", stored.drive.clients)),
+            text.contains(&format!("clients = {}", run.drive.clients)),
             "{name}"
         );
         assert_eq!(
             text.contains("connect_per_transaction = true"),
-            stored.drive.connect_per_transaction
+            run.drive.connect_per_transaction
         );
-        assert_eq!(text.contains("\nrate = "), stored.drive.open_loop, "{name}");
-        assert!(stored.measured.kinds[0].committed > 0, "{name}");
-        assert_eq!(stored.measured.errors, [], "{name}");
+        assert_eq!(text.contains("\nrate = "), run.drive.open_loop, "{name}");
+        assert!(run.measured.kinds[0].committed > 0, "{name}");
+        assert_eq!(run.measured.errors, [], "{name}");
     }
 }

@@ -2,7 +2,8 @@
 //! can set on a running process.
 
 use crate::common::{
-    Bench, any_committed, files, last_run, ok, signal, start_run, stderr_text, wait_until,
+    Bench, any_committed, files_below, last_run, ok, send_signal, start_run, stderr_text,
+    wait_until,
 };
 use prony_store::RunState;
 use std::io::Read;
@@ -44,7 +45,7 @@ fn a_full_disk_is_reported_during_the_run() {
     }
     let (mut child, _) = start_run(command);
     wait_until(&bench.home, any_committed);
-    let runs = files(&bench.home.join("runs"));
+    let runs = files_below(&bench.home.join("runs"));
     let journal = std::fs::read(&runs[0]).expect("the journal");
     let header = journal.iter().position(|&byte| byte == b'\n');
     limit_files(&child, header.expect("a first line") as u64 + 1);
@@ -64,15 +65,15 @@ fn a_full_disk_is_reported_during_the_run() {
         "{messages}"
     );
     assert!(child.try_wait().expect("its state").is_none());
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     // The exit code is that of the interrupt; a message reports that the run is not stored completely.
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let messages = stderr_text(&output);
     assert!(messages.contains("its journal has "), "{messages}");
     assert!(!messages.contains("all there is"), "{messages}");
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(shown.contains("transactions/s committed"), "{shown}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("transactions/s committed"), "{stdout}");
 
     assert!(ok(&bench.local("runs")).contains("partial"));
     let run = last_run(&bench);

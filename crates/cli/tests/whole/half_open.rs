@@ -4,8 +4,8 @@
 //! Longer than 400 lines: all commands are tested on the same broken connections.
 
 use crate::common::{
-    Bench, WAIT_TIMEOUT, control, document, last_run, number, ok, program, signal, stderr_text,
-    wait_until,
+    Bench, WAIT_TIMEOUT, connect, last_run, ok, parse_run, prony_command, query_number,
+    send_signal, stderr_text, wait_until,
 };
 use crate::relay::Relay;
 use prony_server::embedded::{shared_mariadb, shared_postgres};
@@ -18,14 +18,14 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// A transaction that takes longer than any grace period.
-const SLEEPS: &str = "SELECT pg_sleep(600);\n";
+const SLEEP_SCRIPT: &str = "SELECT pg_sleep(600);\n";
 
 /// The number of bytes that a load sends before its connections are frozen.
 const BYTES_BEFORE_FREEZE: u64 = 1_000_000;
 
 /// A relay to each shared server, PostgreSQL and MariaDB, with the URL over it and a command that loads
 /// long enough to be interrupted.
-fn relayed(bench: &Bench, name: &str) -> [(Relay, String, &'static str); 2] {
+fn start_relays(bench: &Bench, name: &str) -> [(Relay, String, &'static str); 2] {
     let postgres = Relay::to(shared_postgres().port());
     let url = bench.url.replace(
         &format!(":{}/", shared_postgres().port()),
@@ -33,7 +33,7 @@ fn relayed(bench: &Bench, name: &str) -> [(Relay, String, &'static str); 2] {
     );
     let server = shared_mariadb();
     let sql = format!("create database if not exists {name}");
-    control(&server.url()).execute(&sql).expect("a database");
+    connect(&server.url()).execute(&sql).expect("a database");
     let maria = Relay::to(server.port());
     let password = server.password().reveal();
     let maria_url = format!("mysql://prony:{password}@127.0.0.1:{}/{name}", maria.port);
@@ -56,7 +56,7 @@ impl RunningCommand {
     }
 
     fn signal(&mut self, name: &str) {
-        signal(self.child(), name);
+        send_signal(self.child(), name);
     }
 
     fn is_running(&mut self) -> bool {
@@ -84,7 +84,7 @@ impl Drop for RunningCommand {
     }
 }
 
-fn start(bench: &Bench, arguments: &str, url: &str) -> RunningCommand {
+fn start_command(bench: &Bench, arguments: &str, url: &str) -> RunningCommand {
     let mut command = bench.command(arguments);
     command.args(["--url", url]).stdin(Stdio::null());
     spawn_piped(command)
@@ -104,8 +104,8 @@ fn wait_checked(bench: &Bench, command: RunningCommand) -> Output {
 #[test]
 fn a_load_over_a_frozen_connection_ends_and_reports_remaining_tables() {
     let bench = Bench::new("dead_link");
-    for (relay, url, load) in relayed(&bench, "dead_link") {
-        let child = start(&bench, &format!("{load} --io-timeout 1s"), &url);
+    for (relay, url, load) in start_relays(&bench, "dead_link") {
+        let child = start_command(&bench, &format!("{load} --io-timeout 1s"), &url);
         relay.wait_until_sent(BYTES_BEFORE_FREEZE);
         relay.freeze();
         let output = wait_checked(&bench, child);
@@ -121,15 +121,15 @@ fn a_load_over_a_frozen_connection_ends_and_reports_remaining_tables() {
 /// If a proxy drops a connection on one side only, client and server wait for each other.
 #[test]
 fn a_load_ends_if_only_its_own_connections_are_frozen() {
-    for (name, closes, message) in [
+    for (name, closes_server_side, message) in [
         ("dead_flow", false, "waits for this client"),
         ("gone_flow", true, "no longer has this connection"),
     ] {
         let bench = Bench::new(name);
-        for (relay, url, load) in relayed(&bench, name) {
-            let child = start(&bench, &format!("{load} --io-timeout 1s"), &url);
+        for (relay, url, load) in start_relays(&bench, name) {
+            let child = start_command(&bench, &format!("{load} --io-timeout 1s"), &url);
             relay.wait_until_sent(BYTES_BEFORE_FREEZE);
-            match closes {
+            match closes_server_side {
                 false => relay.forget(),
                 true => relay.forget_and_close(),
             }
@@ -146,9 +146,9 @@ fn a_load_ends_if_only_its_own_connections_are_frozen() {
 #[test]
 fn the_first_signal_ends_a_load_over_a_frozen_connection() {
     let bench = Bench::new("dead_signal");
-    for (relay, url, load) in relayed(&bench, "dead_signal") {
+    for (relay, url, load) in start_relays(&bench, "dead_signal") {
         for (name, code) in [("-INT", 130), ("-TERM", 143)] {
-            let mut child = start(&bench, &format!("{load} --io-timeout 0s"), &url);
+            let mut child = start_command(&bench, &format!("{load} --io-timeout 0s"), &url);
             relay.wait_until_sent(BYTES_BEFORE_FREEZE);
             relay.freeze();
             child.signal(name);
@@ -167,10 +167,10 @@ fn the_first_signal_ends_a_load_over_a_frozen_connection() {
 #[test]
 fn commands_end_if_the_login_is_never_answered() {
     let bench = Bench::new("never_answers");
-    for (relay, url, load) in relayed(&bench, "never_answers") {
+    for (relay, url, load) in start_relays(&bench, "never_answers") {
         relay.freeze();
         let arguments = ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load];
-        let children = arguments.map(|arguments| start(&bench, arguments, &url));
+        let children = arguments.map(|arguments| start_command(&bench, arguments, &url));
         for child in children {
             let output = wait_checked(&bench, child);
             let stderr = stderr_text(&output);
@@ -180,7 +180,7 @@ fn commands_end_if_the_login_is_never_answered() {
     }
 }
 
-/// Like a connection pooler without its server.
+/// A connection pooler whose server is down behaves like this.
 #[test]
 fn commands_end_if_the_server_answers_logins_but_no_statements() {
     let bench = Bench::new("admits_only");
@@ -200,7 +200,10 @@ fn commands_end_if_the_server_answers_logins_but_no_statements() {
         }
     });
     let url = format!("postgres://u@127.0.0.1:{port}/db?sslmode=disable");
-    let output = wait_checked(&bench, start(&bench, "check tpcb --io-timeout 1s", &url));
+    let output = wait_checked(
+        &bench,
+        start_command(&bench, "check tpcb --io-timeout 1s", &url),
+    );
     let stderr = stderr_text(&output);
     assert_eq!(output.status.code(), Some(3), "{stderr}");
     assert!(stderr.contains("the server stopped answering"), "{stderr}");
@@ -210,14 +213,14 @@ fn commands_end_if_the_server_answers_logins_but_no_statements() {
 #[test]
 fn the_first_signal_ends_a_wait_for_a_login() {
     let bench = Bench::new("no_log_in");
-    for (relay, url, load) in relayed(&bench, "no_log_in") {
+    for (relay, url, load) in start_relays(&bench, "no_log_in") {
         relay.freeze();
         let url = match url.contains('?') {
             true => format!("{url}&connect_timeout=600"),
             false => format!("{url}?connect_timeout=600"),
         };
         for arguments in ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load] {
-            let mut child = start(&bench, arguments, &url);
+            let mut child = start_command(&bench, arguments, &url);
             let started = Instant::now();
             // The signal handlers are installed before the command connects.
             while !connects_to(child.child().id(), relay.port) {
@@ -243,28 +246,28 @@ fn connects_to(pid: u32, port: u16) -> bool {
     lines.any(|fields| fields.get(2) == Some(&&*address) && fields.get(3) == Some(&"01"))
 }
 
-/// A busy server is waited for, however short `--io-timeout` is, because it answers a second connection.
-/// A signal ends the wait.
+/// Commands wait for a busy server, however short `--io-timeout` is, because the server answers a second
+/// connection. A signal ends the wait.
 #[test]
 fn commands_wait_for_a_busy_server_until_a_signal() {
     let bench = Bench::new("busy");
-    let [(relay, url, _), _] = relayed(&bench, "busy");
+    let [(relay, url, _), _] = start_relays(&bench, "busy");
     ok(&bench.prony("load tpcb --scale 1"));
-    let mut holder = bench.control();
+    let mut lock_holder = bench.control();
     let lock = "BEGIN; LOCK TABLE pgbench_accounts IN ACCESS EXCLUSIVE MODE";
-    holder.execute(lock).expect("a lock");
+    lock_holder.execute(lock).expect("a lock");
     let children = [
         ("check tpcb", "a check changes nothing"),
         ("clean tpcb", "`prony clean tpcb`"),
     ]
     .map(|(command, message)| {
         let arguments = format!("{command} --io-timeout 500ms");
-        (start(&bench, &arguments, &url), message)
+        (start_command(&bench, &arguments, &url), message)
     });
     let mut observer = bench.control();
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
     let started = Instant::now();
-    while number(&mut observer, waiting) < 2 {
+    while query_number(&mut observer, waiting) < 2 {
         assert!(
             started.elapsed() < WAIT_TIMEOUT,
             "the commands do not wait for the lock"
@@ -289,9 +292,9 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
         assert!(stderr.contains("interrupted"), "{stderr}");
         assert!(stderr.contains(message), "{stderr}");
     }
-    holder.execute("ROLLBACK").expect("it ends");
+    lock_holder.execute("ROLLBACK").expect("it ends");
     assert_eq!(
-        number(&mut observer, "SELECT count(*) FROM pgbench_accounts"),
+        query_number(&mut observer, "SELECT count(*) FROM pgbench_accounts"),
         100_000
     );
 }
@@ -300,10 +303,10 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
 fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
     let bench = Bench::new("dead_end");
     ok(&bench.prony("load tpcb --scale 1"));
-    let [(relay, url, _), _] = relayed(&bench, "dead_end");
+    let [(relay, url, _), _] = start_relays(&bench, "dead_end");
     // Long enough for the freeze to happen during the run, even on a slow machine.
     let arguments = "run tpcb --clients 2 --duration 20s --grace 2s";
-    let child = start(&bench, arguments, &url);
+    let child = start_command(&bench, arguments, &url);
     wait_until(&bench.home, crate::common::any_committed);
     relay.freeze();
     let output = wait_checked(&bench, child);
@@ -337,7 +340,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
         // The run does not end within the grace, because its users sleep.
         let arguments = "run script --file sleep.sql --clients 2 --duration 5m --grace 2s";
         let mut command = bench.command(arguments);
-        std::fs::write(bench.home.join("sleep.sql"), SLEEPS).expect("a script");
+        std::fs::write(bench.home.join("sleep.sql"), SLEEP_SCRIPT).expect("a script");
         command.current_dir(&bench.home).args(["--url", &bench.url]);
         let (child, _) = crate::common::start_run(command);
         let mut child = RunningCommand(Some(child));
@@ -381,7 +384,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
 fn a_run_ends_if_its_throw_away_server_dies() {
     let home = std::env::temp_dir().join(format!("prony-died-{}", std::process::id()));
     std::fs::create_dir_all(&home).expect("a folder");
-    let command = program("run tpcb --embedded --clients 2 --duration 10m", &home);
+    let command = prony_command("run tpcb --embedded --clients 2 --duration 10m", &home);
     let mut child = spawn_piped(command);
     wait_until(&home, crate::common::any_committed);
     let server = child_of(child.child().id());
@@ -391,10 +394,10 @@ fn a_run_ends_if_its_throw_away_server_dies() {
     assert!(sent.expect("kill").success());
     let output = child.wait();
     assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
-    let output = program("show last --json", &home)
+    let output = prony_command("show last --json", &home)
         .output()
         .expect("it starts");
-    let run = document(&output);
+    let run = parse_run(&output);
     let reason = run.ended_because.expect("a reason");
     assert_eq!(reason, "the throw-away server has ended");
     std::fs::remove_dir_all(&home).expect("it is ours");
@@ -416,12 +419,12 @@ fn child_of(parent: u32) -> u32 {
 #[test]
 fn an_interrupted_tpcc_load_gives_one_instruction() {
     let bench = Bench::new("one_instruction");
-    let mut child = start(&bench, "load tpcc --scale 40 --jobs 2", &bench.url);
-    let mut observer = control(&shared_postgres().url());
+    let mut child = start_command(&bench, "load tpcc --scale 40 --jobs 2", &bench.url);
+    let mut observer = connect(&shared_postgres().url());
     let loading = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'one_instruction' \
                    AND query ILIKE 'copy stock %'";
     let started = Instant::now();
-    while number(&mut observer, loading) == 0 {
+    while query_number(&mut observer, loading) == 0 {
         assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -440,7 +443,7 @@ fn an_interrupted_tpcc_load_gives_one_instruction() {
         !text.contains("load again") && !text.contains("load it again"),
         "{text}"
     );
-    control(&shared_postgres().url())
+    connect(&shared_postgres().url())
         .execute("DROP DATABASE one_instruction WITH (FORCE)")
-        .expect("it goes");
+        .expect("it is dropped");
 }

@@ -1,6 +1,6 @@
 //! `prony pgbench -i`: tables, messages and exit codes.
 
-use crate::common::{Bench, WAIT_TIMEOUT, number, ok, signal, stderr_text};
+use crate::common::{Bench, WAIT_TIMEOUT, ok, query_number, send_signal, stderr_text};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
@@ -34,7 +34,7 @@ fn without_times(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-const MESSAGES: &str = "\
+const EXPECTED_MESSAGES: &str = "\
 dropping old tables...
 NOTICE:  table \"pgbench_accounts\" does not exist, skipping
 NOTICE:  table \"pgbench_branches\" does not exist, skipping
@@ -55,7 +55,11 @@ fn tables_and_messages_do_not_depend_on_the_number_of_connections() {
         let bench = Bench::new(name);
         let output = initialize(&bench, "-s 2", jobs);
         ok(&output);
-        assert_eq!(without_times(&stderr_text(&output)), MESSAGES, "{jobs}");
+        assert_eq!(
+            without_times(&stderr_text(&output)),
+            EXPECTED_MESSAGES,
+            "{jobs}"
+        );
         ok(&bench.prony("check tpcb"));
         // Replace the tables by partitioned ones with foreign keys, and generate the data twice.
         let options = "-s 2 -I dtpfgg --foreign-keys --partitions=3";
@@ -63,7 +67,7 @@ fn tables_and_messages_do_not_depend_on_the_number_of_connections() {
         ok(&output);
         assert!(stderr_text(&output).contains("creating 3 partitions...\n"));
         ok(&bench.prony("check tpcb"));
-        let rows = number(
+        let rows = query_number(
             &mut bench.control(),
             "SELECT count(DISTINCT aid) + count(*) FROM pgbench_accounts",
         );
@@ -118,7 +122,7 @@ fn errors_of_the_server_are_printed_as_pgbench_prints_them() {
 #[test]
 fn a_signal_cancels_and_leaves_no_connection() {
     let bench = Bench::new("init_stopped");
-    let sessions = "SELECT count(*) FROM pg_stat_activity \
+    let sessions_sql = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = 'init_stopped' AND application_name = 'pgbench'";
     for (jobs, name, code) in [("1", "-INT", 130), ("3", "-INT", 130), ("1", "-TERM", 143)] {
         let mut child = command(&bench, "-s 500", jobs)
@@ -132,18 +136,18 @@ fn a_signal_cancels_and_leaves_no_connection() {
             line.clear();
             assert!(stderr.read_line(&mut line).expect("a pipe") > 0, "it ended");
         }
-        signal(&child, name);
+        send_signal(&child, name);
         let mut messages = String::new();
         stderr.read_to_string(&mut messages).expect("text");
         let status = child.wait().expect("it ends");
         assert_eq!(status.code(), Some(code), "{jobs} {name}: {messages}");
         assert!(messages.contains("Cancel request sent\n"), "{messages}");
         let started = Instant::now();
-        while number(&mut bench.control(), sessions) > 0 {
+        while query_number(&mut bench.control(), sessions_sql) > 0 {
             assert!(started.elapsed() < WAIT_TIMEOUT, "a session remains");
         }
         if jobs == "1" {
-            let rows = number(
+            let rows = query_number(
                 &mut bench.control(),
                 "SELECT count(*) FROM pgbench_accounts",
             );
@@ -157,7 +161,7 @@ fn a_signal_cancels_and_leaves_no_connection() {
 fn a_required_password_is_prompted_for() {
     let bench = Bench::new("init_prompt");
     let url_without_password = bench.url.replace(&format!(":{}@", bench.password), "@");
-    for (typed, code) in [(bench.password.as_str(), 0), ("", 1)] {
+    for (typed_password, code) in [(bench.password.as_str(), 0), ("", 1)] {
         let mut command = bench.command("pgbench -i -I dt");
         command
             .arg(&url_without_password)
@@ -171,13 +175,13 @@ fn a_required_password_is_prompted_for() {
         }
         let mut child = command.spawn().expect("it starts");
         let mut stdin = child.stdin.take().expect("piped");
-        writeln!(stdin, "{typed}").expect("it reads");
+        writeln!(stdin, "{typed_password}").expect("it reads");
         drop(stdin);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         let messages = stderr_text(&output);
         assert_eq!(output.status.code(), Some(code), "{messages}");
         assert!(messages.starts_with("Password: "), "{messages}");
-        let missing = messages.contains("fe_sendauth: no password supplied");
-        assert_eq!(missing, typed.is_empty(), "{messages}");
+        let is_missing = messages.contains("fe_sendauth: no password supplied");
+        assert_eq!(is_missing, typed_password.is_empty(), "{messages}");
     }
 }

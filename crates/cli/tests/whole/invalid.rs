@@ -1,6 +1,6 @@
 //! Runs are invalid if the server stalled, was unreachable, or its tables were replaced.
 
-use crate::common::{Bench, any_committed, document, ok, start_run, stderr_text, wait_until};
+use crate::common::{Bench, any_committed, ok, parse_run, start_run, stderr_text, wait_until};
 use crate::maria;
 use crate::relay::Relay;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -8,16 +8,17 @@ use prony_store::{Run, Severity};
 use std::process::Child;
 use std::time::Duration;
 
-/// The number of seconds without a transaction that is a stall.
+/// The number of consecutive seconds without a transaction that make a stall.
 const STALL_SECONDS: usize = 3;
 
-fn bench(name: &str) -> Bench {
+/// A database with the tables of tpcb.
+fn loaded_bench(name: &str) -> Bench {
     let bench = Bench::new(name);
     ok(&bench.prony("load tpcb --scale 2"));
     bench
 }
 
-fn severity(run: &Run, id: &str) -> Option<Severity> {
+fn check_severity(run: &Run, id: &str) -> Option<Severity> {
     let check = run.checks.iter().find(|check| check.id == id);
     check.map(|check| check.severity)
 }
@@ -29,22 +30,22 @@ fn expects_outage(run: &Run) -> bool {
 /// Whether the latest seconds of a run have no transaction, but some second before has one.
 fn is_stalled(run: &Run) -> bool {
     let counts: Vec<u64> = run.series.iter().map(|second| second.committed).collect();
-    let (before, last) = counts.split_at(counts.len().saturating_sub(STALL_SECONDS));
-    last.len() == STALL_SECONDS
-        && last.iter().all(|count| *count == 0)
-        && before.iter().any(|c| *c > 0)
+    let (earlier, latest) = counts.split_at(counts.len().saturating_sub(STALL_SECONDS));
+    latest.len() == STALL_SECONDS
+        && latest.iter().all(|count| *count == 0)
+        && earlier.iter().any(|c| *c > 0)
 }
 
 /// Waits for the end of a run; asserts its exit code and returns the run.
 fn wait_for_run(bench: &Bench, child: Child, code: i32) -> Run {
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(output.status.code(), Some(code), "{}", stderr_text(&output));
-    document(&output)
+    parse_run(&output)
 }
 
 #[test]
 fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
-    let bench = bench("locked");
+    let bench = loaded_bench("locked");
     let start = |options: &str| {
         let arguments =
             format!("run tpcb --clients 4 --duration 20s --json --no-observe {options}");
@@ -52,7 +53,7 @@ fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
         command.args(["--url", &bench.url]);
         start_run(command).0
     };
-    let (plain, expecting) = (start(""), start("--expect-outage"));
+    let (plain_run, outage_run) = (start(""), start("--expect-outage"));
     for expects in [false, true] {
         let has_started = |run: &Run| expects_outage(run) == expects && run.series.len() > 1;
         wait_until(&bench.home, has_started);
@@ -68,17 +69,17 @@ fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
     }
     control.execute("commit").expect("the lock is released");
 
-    let run = wait_for_run(&bench, plain, 7);
+    let run = wait_for_run(&bench, plain_run, 7);
     assert_eq!(
-        severity(&run, "stall"),
+        check_severity(&run, "stall"),
         Some(Severity::Invalid),
         "{:?}",
         run.checks
     );
-    let output = expecting.wait_with_output().expect("it ends");
-    let run = document(&bench.assert_no_password(output));
+    let output = outage_run.wait_with_output().expect("it ends");
+    let run = parse_run(&bench.assert_no_password(output));
     assert_eq!(
-        severity(&run, "stall"),
+        check_severity(&run, "stall"),
         Some(Severity::Note),
         "{:?}",
         run.checks
@@ -100,7 +101,7 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
     server.thaw();
     let run = wait_for_run(&bench, child, 7);
     assert_eq!(
-        severity(&run, "stall"),
+        check_severity(&run, "stall"),
         Some(Severity::Invalid),
         "{:?}",
         run.checks
@@ -109,7 +110,7 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
 
 #[test]
 fn a_temporary_network_outage_makes_a_run_invalid() {
-    let bench = bench("cut");
+    let bench = loaded_bench("cut");
     let relay = Relay::to(prony_server::embedded::shared_postgres().port());
     let port = format!(":{}/", prony_server::embedded::shared_postgres().port());
     let url = bench.url.replace(&port, &format!(":{}/", relay.port));
@@ -126,7 +127,7 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
     };
     let run = wait_for_run(&bench, start_and_cut(""), 7);
     assert_eq!(
-        severity(&run, "outage"),
+        check_severity(&run, "outage"),
         Some(Severity::Invalid),
         "{:?}",
         run.checks
@@ -134,9 +135,9 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
     let output = start_and_cut("--expect-outage")
         .wait_with_output()
         .expect("it ends");
-    let run = document(&bench.assert_no_password(output));
+    let run = parse_run(&bench.assert_no_password(output));
     assert_eq!(
-        severity(&run, "outage"),
+        check_severity(&run, "outage"),
         Some(Severity::Note),
         "{:?}",
         run.checks
@@ -145,10 +146,10 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
 
 #[test]
 fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
-    let bench = bench("replaced");
+    let bench = loaded_bench("replaced");
     let valid = bench.run("run select-only --clients 2 --duration 1s");
     assert_eq!(
-        severity(&valid, "tables-replaced"),
+        check_severity(&valid, "tables-replaced"),
         None,
         "{:?}",
         valid.checks
@@ -158,7 +159,7 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
     ok(&bench.prony("load tpcb --scale 2"));
     let run = wait_for_run(&bench, child, 7);
     assert_eq!(
-        severity(&run, "tables-replaced"),
+        check_severity(&run, "tables-replaced"),
         Some(Severity::Invalid),
         "{:?}",
         run.checks
@@ -177,9 +178,9 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     let load = "load oltp_point_select --scale 1 -o table_size=2000";
     let run = "run oltp_point_select --clients 2 --duration 1s --json";
     ok(&bench.prony(load));
-    let valid = document(&bench.prony(run));
+    let valid = parse_run(&bench.prony(run));
     assert_eq!(
-        severity(&valid, "tables-replaced"),
+        check_severity(&valid, "tables-replaced"),
         None,
         "{:?}",
         valid.checks
@@ -189,7 +190,7 @@ fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
     let (child, _) = start_run(command);
     ok(&bench.prony(load));
     let output = child.wait_with_output().expect("it ends");
-    let run = document(&output);
-    let severity = severity(&run, "tables-replaced");
+    let run = parse_run(&output);
+    let severity = check_severity(&run, "tables-replaced");
     assert_eq!(severity, Some(Severity::Invalid), "{:?}", run.checks);
 }

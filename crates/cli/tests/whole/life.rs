@@ -1,6 +1,8 @@
 //! The commands around a run: load, check, run, show, clean; interrupted and killed runs.
 
-use crate::common::{Bench, WAIT_TIMEOUT, document, last_run, ok, signal, start_run, stderr_text};
+use crate::common::{
+    Bench, WAIT_TIMEOUT, last_run, ok, parse_run, send_signal, start_run, stderr_text,
+};
 use prony_store::{Run, RunState};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -40,10 +42,11 @@ fn the_main_commands_work_in_sequence() {
         "the stored and the printed document are equal"
     );
 
-    let open = ok(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s"));
+    let open_loop_report = ok(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s"));
     assert!(
-        open.contains("from the scheduled start") && open.contains("Stored in"),
-        "{open}"
+        open_loop_report.contains("from the scheduled start")
+            && open_loop_report.contains("Stored in"),
+        "{open_loop_report}"
     );
     assert!(ok(&bench.prony("check tpcb")).contains("balances-accounts-history"));
     assert_eq!(
@@ -56,8 +59,8 @@ fn the_main_commands_work_in_sequence() {
         4,
         "three seconds"
     );
-    let shown = ok(&bench.local(&format!("show {}", run.id)));
-    assert!(shown.contains("transactions/s committed"), "{shown}");
+    let stdout = ok(&bench.local(&format!("show {}", run.id)));
+    assert!(stdout.contains("transactions/s committed"), "{stdout}");
     assert!(ok(&bench.prony("clean tpcb")).contains("pgbench_accounts"));
 }
 
@@ -67,11 +70,11 @@ fn a_signal_ends_a_run_with_its_partial_result() {
     ok(&bench.prony("load tpcb --scale 1"));
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let child = bench.long_run();
-        signal(&child, name);
+        send_signal(&child, name);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(code));
-        let shown = String::from_utf8_lossy(&output.stdout);
-        assert!(shown.contains("PARTIAL RESULT"), "{shown}");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains("PARTIAL RESULT"), "{stdout}");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
         assert!(run.measured.kinds[0].committed > 0);
@@ -88,8 +91,8 @@ fn an_invalid_run_has_its_own_exit_code() {
     command.env("PGOPTIONS", "-c default_transaction_read_only=on");
     let output = bench.assert_no_password(command.output().expect("it starts"));
     assert_eq!(output.status.code(), Some(7), "{}", stderr_text(&output));
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(shown.contains("this figure must not be"), "{shown}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(stdout.contains("this figure must not be"), "{stdout}");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Complete);
     assert_eq!(run.checks[0].id, "nothing-committed");
@@ -101,7 +104,7 @@ fn a_killed_run_keeps_its_measurements() {
     let bench = Bench::new("killed");
     ok(&bench.prony("load tpcb --scale 1"));
     let mut child = bench.long_run();
-    signal(&child, "-KILL");
+    send_signal(&child, "-KILL");
     child.wait().expect("it ends");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
@@ -116,10 +119,10 @@ fn a_killed_run_keeps_its_measurements() {
     let expected = ["partial-run", "short-run", "debug-build", "one-host"];
     assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
     assert!(expected.iter().all(|id| ids.contains(id)), "{ids:?}");
-    let shown = ok(&bench.local("show last"));
+    let stdout = ok(&bench.local("show last"));
     assert!(
-        shown.contains("PARTIAL RESULT") && !shown.contains("Valid: nothing"),
-        "{shown}"
+        stdout.contains("PARTIAL RESULT") && !stdout.contains("Valid: nothing"),
+        "{stdout}"
     );
 }
 
@@ -152,7 +155,7 @@ fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
     let arguments = "run tpcb --embedded --scale 200 --clients 2 --duration 1s";
     let (child, first_lines) = start_run(bench.command(arguments));
     assert!(first_lines.starts_with("Started "), "{first_lines}");
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let stderr = stderr_text(&output);
@@ -170,11 +173,11 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     let bench = Bench::new("throwaway_start");
     let programs = bench.home.join("bin");
     std::fs::create_dir(&programs).expect("a folder");
-    let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(&programs, open.clone()).expect("sets permissions");
+    let permissions = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(&programs, permissions.clone()).expect("sets permissions");
     let start_marker = programs.join("begun");
     let version_script = "#!/bin/sh\ntest \"$1\" = --version && echo 'postgres (PostgreSQL) 17.2'";
-    // It ends after a minute, so that no process outlives a failed test.
+    // This initdb ends after a minute, so that it does not outlive a failed test for long.
     let initdb = format!(
         "{version_script} && exit\n: >{}\nfor i in $(seq 600); do sleep 0.1; done\nexit 1\n",
         start_marker.display()
@@ -182,7 +185,8 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
     let postgres = format!("{version_script}\n");
     for (name, text) in [("initdb", initdb), ("postgres", postgres)] {
         std::fs::write(programs.join(name), text).expect("a file");
-        std::fs::set_permissions(programs.join(name), open.clone()).expect("sets permissions");
+        std::fs::set_permissions(programs.join(name), permissions.clone())
+            .expect("sets permissions");
     }
     let mut command = bench.command("run tpcb --embedded --duration 1s");
     let command = command.env("PRONY_PG_BINDIR", &programs);
@@ -196,7 +200,7 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
         assert!(started.elapsed() < WAIT_TIMEOUT, "initdb is not run");
         std::thread::sleep(Duration::from_millis(50));
     }
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let stderr = stderr_text(&output);
     assert_eq!(output.status.code(), Some(130), "{stderr}");
@@ -209,8 +213,11 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
     let bench = Bench::new("throwaway");
     let arguments = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1";
     let output = bench.local(arguments);
-    let shown = ok(&output);
-    assert!(shown.contains("kernel stamps on 1 of 2 clients"), "{shown}");
+    let stdout = ok(&output);
+    assert!(
+        stdout.contains("kernel stamps on 1 of 2 clients"),
+        "{stdout}"
+    );
     let stderr = String::from_utf8_lossy(&output.stderr);
     let line = stderr
         .lines()
@@ -253,7 +260,7 @@ fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
             }
         });
     }
-    let run = document(&bench.assert_no_password(command.output().expect("it starts")));
+    let run = parse_run(&bench.assert_no_password(command.output().expect("it starts")));
     assert_eq!(run.measured.kinds[0].committed, 640);
     // Kernels before 6.13 do not count the rings, so io_uring may be used.
     if run.drive.io == "epoll" {

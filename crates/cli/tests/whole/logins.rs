@@ -1,14 +1,14 @@
 //! Logins of clients under load: TLS with verified certificates, SCRAM with channel binding, md5 and
 //! plain passwords.
 
-use crate::common::{Bench, control, document, engines, number, ok, stderr_text};
+use crate::common::{Bench, connect, io_engines, ok, parse_run, query_number, stderr_text};
 use prony_server::embedded::{self, EmbeddedOptions};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-/// Roles are named after their login method. They can log in only over TLS, so a successful run used it.
-const HBA: [&str; 5] = [
+/// Roles are named after their login method. They can log in only over TLS, so a successful run has used TLS.
+const HBA_LINES: [&str; 5] = [
     "hostssl all scram_user all scram-sha-256",
     "hostssl all md5_user all md5",
     "hostssl all clear_user all password",
@@ -16,7 +16,7 @@ const HBA: [&str; 5] = [
     "host all postgres all scram-sha-256",
 ];
 
-const ROLES: &str = "
+const ROLES_SQL: &str = "
 SET password_encryption = 'md5';
 CREATE ROLE md5_user LOGIN PASSWORD 'sesame-0815';
 SET password_encryption = 'scram-sha-256';
@@ -39,12 +39,12 @@ struct TlsServer {
 
 impl TlsServer {
     fn start() -> TlsServer {
-        let (ca, certificate, key) = certify("Authority of the tests");
-        let (same_name_ca, _, _) = certify("Authority of the tests");
-        let (other_ca, _, _) = certify("Another authority");
+        let (ca, certificate, key) = create_certificates("Authority of the tests");
+        let (same_name_ca, _, _) = create_certificates("Authority of the tests");
+        let (other_ca, _, _) = create_certificates("Another authority");
         let options = EmbeddedOptions {
             shared_buffers_mib: 16,
-            hba: HBA.map(str::to_owned).to_vec(),
+            hba_lines: HBA_LINES.map(str::to_owned).to_vec(),
             files: vec![
                 ("server.crt".into(), certificate.into_bytes()),
                 ("server.key".into(), key.into_bytes()),
@@ -55,7 +55,7 @@ impl TlsServer {
         let installation = embedded::find().expect("PostgreSQL's programs");
         let server = embedded::EmbeddedPostgres::start(&installation, &options).expect("it starts");
         let bench = Bench::on(&server, "logins");
-        control(&server.url()).execute(ROLES).expect("roles");
+        connect(&server.url()).execute(ROLES_SQL).expect("roles");
         ok(&bench.prony("load tpcb --scale 1"));
         let grant = "GRANT ALL ON ALL TABLES IN SCHEMA public TO public";
         bench.control().execute(grant).expect("grants");
@@ -91,7 +91,7 @@ impl TlsServer {
 
 /// Creates a CA of this name and a certificate for `localhost` signed by it. Returns the CA's certificate, the
 /// certificate and its key, all in PEM.
-fn certify(name: &str) -> (String, String, String) {
+fn create_certificates(name: &str) -> (String, String, String) {
     let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -103,13 +103,13 @@ fn certify(name: &str) -> (String, String, String) {
     (issuer.pem(), certificate.pem(), key.serialize_pem())
 }
 
-/// A single test, because all logins use one server.
+/// One test for all logins, so that only one server is started.
 #[test]
 fn clients_support_every_login_method() {
     let server = TlsServer::start();
-    let engines = engines(&server.bench);
+    let engines = io_engines(&server.bench);
     let rows = || {
-        number(
+        query_number(
             &mut server.bench.control(),
             "SELECT count(*) FROM pgbench_history",
         )
@@ -131,7 +131,7 @@ fn clients_support_every_login_method() {
                 "run tpcb --io {engine} --clients 4 --threads 2 --transactions 10 --json {reconnect}"
             );
             let output = server.prony(&arguments, user, &server.ca, options);
-            let run = document(&output);
+            let run = parse_run(&output);
             assert_eq!(run.measured.kinds[0].committed, 40, "{user} {options}");
             assert_eq!(run.measured.errors, []);
             expected += 40;

@@ -2,7 +2,7 @@
 //!
 //! Longer than 400 lines: each test contains its script and the expected output.
 
-use crate::common::{assert_hidden, control};
+use crate::common::{assert_hidden, connect};
 use prony_server::embedded::{shared_mariadb, shared_postgres};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -22,7 +22,7 @@ impl LuaBench {
     pub fn maria(name: &str) -> LuaBench {
         let server = shared_mariadb();
         let sql = format!("create database {name}");
-        control(&server.url()).execute(&sql).expect("a database");
+        connect(&server.url()).execute(&sql).expect("a database");
         let password = server.password().reveal().to_owned();
         let arguments = [
             "--mysql-host=127.0.0.1".to_owned(),
@@ -38,7 +38,7 @@ impl LuaBench {
     pub fn postgres(name: &str) -> LuaBench {
         let server = shared_postgres();
         let sql = format!("create database {name}");
-        control(&server.url()).execute(&sql).expect("a database");
+        connect(&server.url()).execute(&sql).expect("a database");
         let password = server.password().reveal().to_owned();
         let arguments = [
             "--db-driver=pgsql".to_owned(),
@@ -51,7 +51,7 @@ impl LuaBench {
         LuaBench::new(name, arguments.to_vec(), password)
     }
 
-    /// `arguments` are sysbench's options for the server and the login.
+    /// Creates the folder; `arguments` are sysbench's options for the server and the login.
     pub fn new(name: &str, arguments: Vec<String>, password: String) -> LuaBench {
         let home = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
@@ -107,7 +107,7 @@ impl LuaBench {
     }
 
     /// Returns the file extensions of the stored runs.
-    pub fn stored(&self) -> Vec<String> {
+    pub fn stored_extensions(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.home.join("store/runs")).expect("a store");
         let extension = |path: PathBuf| Some(path.extension()?.to_str()?.to_owned());
         files
@@ -194,7 +194,7 @@ fn queries_outside_of_threads_are_counted() {
     }
 }
 
-const EXTENDED: &str = r#"
+const EXTENDED_SCRIPT: &str = r#"
 require("oltp_common")
 sysbench.cmdline.options.extra = { "An option of its own", 2 }
 function prepare_statements() prepare_begin() prepare_commit() prepare_point_selects() end
@@ -211,7 +211,7 @@ fn a_script_can_extend_the_bundled_ones() {
         LuaBench::maria("lua_whole_my"),
         LuaBench::postgres("lua_whole_pg"),
     ] {
-        bench.write("mine.lua", EXTENDED);
+        bench.write("mine.lua", EXTENDED_SCRIPT);
         let sizes = "--tables=2 --table-size=100 --threads=2";
         let (status, out, _) = bench.sysbench(&format!("./mine.lua {sizes} prepare"));
         assert_eq!(status, 0, "{out}");
@@ -252,7 +252,7 @@ fn a_script_can_extend_the_bundled_ones() {
     }
 }
 
-const REPORTS: &str = r#"
+const REPORTS_SCRIPT: &str = r#"
 sysbench.hooks.report_intermediate = sysbench.report_csv
 sysbench.hooks.report_cumulative = sysbench.report_json
 function init() print("init", sysbench.tid) end
@@ -264,7 +264,7 @@ function done() print("done") end
 #[test]
 fn a_script_can_write_its_own_reports() {
     let bench = LuaBench::maria("lua_reports");
-    bench.write("reports.lua", REPORTS);
+    bench.write("reports.lua", REPORTS_SCRIPT);
     let (status, out, _) = bench.sysbench("reports.lua --time=2 --report-interval=1 run");
     assert_eq!(status, 0, "{out}");
     let started = out.find("Threads started!").expect("it starts");
@@ -293,12 +293,12 @@ fn queries_of_thread_init_are_counted() {
     let (status, out, _) = bench.sysbench("early.lua --threads=4 --events=12 --time=0 run");
     assert_eq!(status, 0, "{out}");
     let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    // Counted as in sysbench 1.0.20.
+    // sysbench 1.0.20 counts the queries in the same way.
     let expected = "read: 16 write: 0 other: 4 total: 20 transactions: 12 ";
     assert!(out.contains(expected), "{out}");
 }
 
-const JSON_REPORTS: &str = r#"
+const JSON_REPORTS_SCRIPT: &str = r#"
 sysbench.hooks.report_intermediate = sysbench.report_json
 function sysbench.hooks.report_cumulative(stat)
     local names = {}
@@ -313,12 +313,12 @@ function done() print(sysbench.version_string) end
 #[test]
 fn the_json_list_is_closed_before_the_final_report() {
     let bench = LuaBench::maria("lua_own_last");
-    bench.write("own.lua", JSON_REPORTS);
+    bench.write("own.lua", JSON_REPORTS_SCRIPT);
     let (status, out, _) = bench.sysbench("own.lua --time=2 --events=0 --report-interval=1 run");
     assert_eq!(status, 0, "{out}");
-    let last = "\n  }\n]\nerrors events latency_avg latency_max latency_min latency_pct latency_sum other reads \
+    let tail = "\n  }\n]\nerrors events latency_avg latency_max latency_min latency_pct latency_sum other reads \
                 reconnects threads_running time_interval time_total writes\nsysbench 1.0.20\n";
-    assert!(out.ends_with(last), "{out}");
+    assert!(out.ends_with(tail), "{out}");
     assert_eq!(out.matches("\n]\n").count(), 1, "{out}");
 }
 
@@ -450,7 +450,7 @@ fn a_run_with_a_script_that_cannot_be_interrupted_is_stored() {
         ),
         "{out}"
     );
-    assert_eq!(bench.stored(), ["json"]);
+    assert_eq!(bench.stored_extensions(), ["json"]);
     bench.write(
         "early.lua",
         "ffi.cdef('int pause(void);')\nfunction thread_init() ffi.C.pause() end\nfunction event() end",
@@ -458,7 +458,7 @@ fn a_run_with_a_script_that_cannot_be_interrupted_is_stored() {
     let (status, out, _) = bench.sysbench_with("./early.lua run", &time_limit);
     assert_eq!(status, 1, "{out}");
     // A run that did not start is not stored.
-    assert_eq!(bench.stored(), ["json"]);
+    assert_eq!(bench.stored_extensions(), ["json"]);
 }
 
 #[test]

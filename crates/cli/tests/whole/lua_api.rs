@@ -1,23 +1,23 @@
 //! sysbench's Lua API: results and output of scripts equal those of sysbench 1.0.20.
 
-use crate::common::control;
+use crate::common::connect;
 use crate::lua::LuaBench;
 use prony_server::embedded::shared_mariadb;
 
-const VERSION: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
+const VERSION_LINES: &str = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\n";
 
 /// Asserts the exit code of a command, and its output after the version line.
 #[track_caller]
 fn assert_prints(bench: &LuaBench, arguments: &str, status: i32, text: &str) {
     let (code, out, err) = bench.sysbench(arguments);
     assert_eq!(
-        (code, out.strip_prefix(VERSION).unwrap_or(&out)),
+        (code, out.strip_prefix(VERSION_LINES).unwrap_or(&out)),
         (status, text),
         "{arguments}\n{err}"
     );
 }
 
-const OPTIONS: &str = r#"
+const OPTIONS_SCRIPT: &str = r#"
 local A = sysbench.cmdline
 sysbench.cmdline.options = {
     ["my-opt"] = {"With a dash", 5}, flag = {"", nil, A.ARG_BOOL}, num = {"", nil, A.ARG_INT},
@@ -36,7 +36,7 @@ end
 #[test]
 fn options_of_a_script_have_values_of_their_type() {
     let bench = LuaBench::maria("api_options");
-    bench.write("options.lua", OPTIONS);
+    bench.write("options.lua", OPTIONS_SCRIPT);
     let defaults = "5|nil|true|0|0|0||nil|||0\n";
     assert_prints(&bench, "options.lua prepare", 0, defaults);
     let all_options =
@@ -59,7 +59,7 @@ fn options_of_a_script_have_values_of_their_type() {
     assert!(out.contains("options options:\n  --file=FILENAME"), "{out}");
 }
 
-const COMMANDS: &str = r#"
+const COMMANDS_SCRIPT: &str = r#"
 print("read", sysbench.tid)
 local function say() print("carried out", sysbench.tid) end
 function prepare() say() end
@@ -74,9 +74,9 @@ sysbench.cmdline.commands = {
 "#;
 
 #[test]
-fn commands_run_in_the_state_that_read_the_script() {
+fn commands_run_in_the_lua_state_that_read_the_script() {
     let bench = LuaBench::maria("api_commands");
-    bench.write("mine.lua", COMMANDS);
+    bench.write("mine.lua", COMMANDS_SCRIPT);
     for command in ["prepare", "one"] {
         let expected = "read\t0\ncarried out\t0\n";
         assert_prints(&bench, &format!("mine.lua {command}"), 0, expected);
@@ -103,8 +103,8 @@ fn commands_run_in_the_state_that_read_the_script() {
     assert_eq!(out.matches("read\t0\n").count(), 2, "{out}");
     // A module's name is reported as it was typed.
     bench.write("empty.lua", "");
-    let none = "FATAL: cannot find the event() function in empty\n";
-    assert_prints(&bench, "empty run", 1, none);
+    let missing_event = "FATAL: cannot find the event() function in empty\n";
+    assert_prints(&bench, "empty run", 1, missing_event);
 }
 
 #[test]
@@ -120,12 +120,12 @@ fn each_failing_hook_is_reported() {
     let (status, out, _) = bench.sysbench(arguments);
     assert_eq!(status, 0, "{out}");
     let (_, report) = out.split_once("Threads started!\n\n").expect(&out);
-    let first =
+    let first_error =
         "FATAL: `report_intermediate' function failed: hooks.lua:1: one\n(last message repeated ";
-    assert!(report.starts_with(first), "{out}");
+    assert!(report.starts_with(first_error), "{out}");
     // report_cumulative runs in the Lua state that executed init().
-    let last = " times)\nFATAL: `report_cumulative' function failed: hooks.lua:2: two\n";
-    assert!(report.ends_with(last), "{out}");
+    let last_error = " times)\nFATAL: `report_cumulative' function failed: hooks.lua:2: two\n";
+    assert!(report.ends_with(last_error), "{out}");
     // The title of a checkpoint is printed for scripts' own report functions too.
     bench.write(
         "check.lua",
@@ -138,7 +138,7 @@ fn each_failing_hook_is_reported() {
     assert!(out.ends_with(expected), "{out}");
 }
 
-const CLOSED: &str = r#"
+const CLOSED_SCRIPT: &str = r#"
 local function try(...) print(select(2, pcall(...))) end
 function prepare()
     local con = sysbench.sql.driver():connect()
@@ -176,7 +176,7 @@ fn using_a_closed_connection_prints_an_alert() {
              FATAL: failed query was: INSERT INTO nosuch VALUES(1)\n",
         ),
     ] {
-        bench.write("closed.lua", CLOSED);
+        bench.write("closed.lua", CLOSED_SCRIPT);
         let expected = "true\tdb_free_results() failed\n\
                     ALERT: attempt to fetch row from an invalid result set\nnil\n\
                     ALERT: attempt to free an invalid result set\ndb_free_results() failed\n\
@@ -190,7 +190,7 @@ fn using_a_closed_connection_prints_an_alert() {
         let expected = format!("{expected}{failed}db_bulk_insert_done() failed\n");
         let (status, out, _) = bench.sysbench("closed.lua prepare");
         assert_eq!(status, 0, "{out}");
-        let out = out.strip_prefix(VERSION).expect("the version");
+        let out = out.strip_prefix(VERSION_LINES).expect("the version");
         assert_eq!(out, expected);
     }
 }
@@ -296,7 +296,7 @@ fn a_table_keeps_its_comment_option() {
     assert_eq!(status, 0, "{out}{err}");
     let sql = "select group_concat(distinct table_comment) from information_schema.tables \
                where table_schema = 'api_comment'";
-    let rows = control(&shared_mariadb().url()).query(sql).expect("rows");
+    let rows = connect(&shared_mariadb().url()).query(sql).expect("rows");
     assert_eq!(rows, [[Some("foo".to_owned())]]);
     // The number of loaded rows is recognised, so no warning is printed.
     let (status, out, err) =
@@ -352,7 +352,7 @@ fn version_1_1_has_additional_output_and_functions() {
 }
 
 /// Each thread executes a process that waits until all six threads have done so, for a minute at most.
-const TOGETHER: &str = r#"
+const WAIT_FOR_THREADS_SCRIPT: &str = r#"
 local folder = "together"
 function thread_init() con = sysbench.sql.driver():connect() end
 function event(id)
@@ -366,7 +366,7 @@ end
 #[test]
 fn blocking_calls_of_threads_run_in_parallel() {
     let bench = LuaBench::maria("api_together");
-    bench.write("together.lua", TOGETHER);
+    bench.write("together.lua", WAIT_FOR_THREADS_SCRIPT);
     let arguments = "together.lua --threads=6 --events=0 --time=0 run";
     let (status, out, err) = bench.sysbench_with(arguments, &[("PRONY_LUA_PATIENCE", "600")]);
     assert_eq!(status, 0, "{out}{err}");

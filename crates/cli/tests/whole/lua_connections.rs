@@ -1,6 +1,6 @@
 //! Connections of sysbench scripts: no connection, several connections, TLS, refused connections.
 
-use crate::common::control;
+use crate::common::connect;
 use crate::lua::LuaBench;
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
@@ -93,8 +93,8 @@ fn thread_init_timeout_limits_the_wait_of_a_script() {
         "one.lua",
         "function thread_init() sysbench.sql.driver():connect() end function event() end",
     );
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = silent.local_addr().expect("bound").port();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
     let arguments =
         format!("--mysql-port={port} --threads=2 --thread-init-timeout=1 ./one.lua run");
     let (status, out, _) = bench.sysbench_with(&arguments, &[("PRONY_SYSBENCH_COMPAT", "1.1")]);
@@ -206,7 +206,7 @@ fn the_last_repeated_message_has_no_count() {
 
 /// Creates a CA of this name and a certificate for `localhost` signed by it. Returns the CA's certificate, the
 /// certificate and its key, all in PEM.
-fn certify(name: &str) -> [String; 3] {
+fn create_certificates(name: &str) -> [String; 3] {
     let mut params = CertificateParams::new(Vec::<String>::new()).expect("no names");
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -226,7 +226,7 @@ fn pem(name: &str) -> String {
 
 /// A MariaDB with TLS, whose account requires a client certificate.
 fn start_tls_server() -> (MariaDb, LuaBench, [String; 3]) {
-    let certificates = certify("Authority of the tests");
+    let certificates = create_certificates("Authority of the tests");
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned().into_bytes());
     // The server accepts client certificates signed by either CA.
     let authorities = format!("{}{}", certificates[0], pem("ca.crt"));
@@ -252,15 +252,15 @@ fn start_tls_server() -> (MariaDb, LuaBench, [String; 3]) {
     (server, bench, certificates)
 }
 
-const TLS: &str = "function thread_init()\n  con = sysbench.sql.driver():connect()\n  \
+const TLS_SCRIPT: &str = "function thread_init()\n  con = sysbench.sql.driver():connect()\n  \
                    print(con:query_row(\"show status like 'Ssl_version'\"))\nend\n\
                    function event() con:query('select 1') end";
 
-/// A single test, because all parts use one server.
+/// One test for all options, so that only one server is started.
 #[test]
 fn tls_follows_the_mysql_options() {
     let (server, bench, [authority, certificate, key]) = start_tls_server();
-    bench.write("tls.lua", TLS);
+    bench.write("tls.lua", TLS_SCRIPT);
     let arguments = "./tls.lua --events=2 --time=0 run";
     let connect_error =
         "FATAL: `thread_init' function failed: ./tls.lua:2: connection creation failed\n";
@@ -309,13 +309,17 @@ fn tls_follows_the_mysql_options() {
         let (status, out, _) = bench.sysbench(&format!("{sizes} {command}"));
         assert_eq!(status, 0, "{command}: {out}");
     }
-    // First without TLS, then with a CA that did not sign the server's certificate.
+    // The server refuses a login without TLS; the client refuses a server whose certificate another CA
+    // signed.
     for (options, code) in [
         (arguments.to_owned(), "1045"),
         (format!("{sizes} run"), "2026"),
     ] {
         if code == "2026" {
-            bench.write("cacert.pem", &certify("Authority of the tests")[0]);
+            bench.write(
+                "cacert.pem",
+                &create_certificates("Authority of the tests")[0],
+            );
         }
         let (status, out, _) = bench.sysbench(&options);
         assert_eq!(status, 1);
@@ -325,7 +329,7 @@ fn tls_follows_the_mysql_options() {
     assert_refused(&out, "FATAL: error 2026: ");
     check_version_1_1(&bench, &authority, &assert_refused);
     let account_count =
-        control(&server.url()).query_value("select count(*) from mysql.user where user = 'x509'");
+        connect(&server.url()).query_value("select count(*) from mysql.user where user = 'x509'");
     assert_eq!(
         account_count.expect("the server is up").as_deref(),
         Some("1")
@@ -366,7 +370,7 @@ fn check_version_1_1(bench: &LuaBench, authority: &str, assert_refused: &dyn Fn(
 /// Asserts the error if TLS is requested from a server that does not support it.
 fn check_server_without_tls(authority: &str, certificate: &str, key: &str) {
     let bench = LuaBench::maria("lua_no_tls");
-    bench.write("tls.lua", TLS);
+    bench.write("tls.lua", TLS_SCRIPT);
     bench.write("cacert.pem", authority);
     bench.write("client-cert.pem", certificate);
     bench.write("client-key.pem", key);

@@ -1,7 +1,8 @@
 //! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
 use crate::common::{
-    assert_hidden, control, document, ok, program, signal, start_run, stderr_text, wait_until,
+    assert_hidden, connect, ok, parse_run, prony_command, send_signal, start_run, stderr_text,
+    wait_until,
 };
 use prony_server::embedded::shared_mariadb;
 use prony_store::{Engine, Run, ServerSecond};
@@ -19,7 +20,7 @@ impl Bench {
     pub fn new(name: &str) -> Bench {
         let server = shared_mariadb();
         let sql = format!("create database {name}");
-        control(&server.url()).execute(&sql).expect("a database");
+        connect(&server.url()).execute(&sql).expect("a database");
         let home = std::env::temp_dir().join(format!("prony-my-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
         let password = server.password().reveal().to_owned();
@@ -33,7 +34,7 @@ impl Bench {
 
     /// The program with this store and these arguments, separated by spaces.
     pub fn command(&self, arguments: &str) -> Command {
-        program(arguments, &self.home)
+        prony_command(arguments, &self.home)
     }
 
     pub fn url(&self) -> &str {
@@ -75,7 +76,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         let arguments = format!(
             "run oltp_read_write --clients 4 --transactions 25 --protocol {protocol} --json"
         );
-        let run: Run = document(&bench.prony(&arguments));
+        let run: Run = parse_run(&bench.prony(&arguments));
         assert_eq!(run.measured.kinds[0].committed, 100, "{protocol}");
         assert_eq!(run.measured.kinds[0].failed, 0, "{protocol}");
         assert_eq!(run.server.known_engine(), Some(Engine::MariaDb));
@@ -97,14 +98,14 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
             run.workload.statements
         );
     }
-    let shown = ok(&bench.local("show last", &[]));
+    let stdout = ok(&bench.local("show last", &[]));
     assert!(
-        shown.contains("oltp_read_write, scale 2, on MariaDB "),
-        "{shown}"
+        stdout.contains("oltp_read_write, scale 2, on MariaDB "),
+        "{stdout}"
     );
     assert!(
-        shown.contains("innodb_flush_log_at_trx_commit 1"),
-        "{shown}"
+        stdout.contains("innodb_flush_log_at_trx_commit 1"),
+        "{stdout}"
     );
     ok(&bench.prony("check oltp_read_write"));
     let cleaned = ok(&bench.prony("clean oltp_read_write"));
@@ -120,7 +121,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     // The URL in the plan has no password; that of `--url` has.
     ok(&bench.prony("load hot-row"));
     let run = bench.prony(&format!("run {} --json", plan.display()));
-    assert_eq!(document(&run).measured.kinds[0].committed, 20);
+    assert_eq!(parse_run(&run).measured.kinds[0].committed, 20);
 }
 
 #[test]
@@ -128,7 +129,7 @@ fn a_run_on_mariadb_records_its_server() {
     let bench = Bench::new("watched");
     ok(&bench.prony("load oltp_read_write --scale 1 -o table_size=2000"));
     let arguments = "run oltp_read_write --clients 4 --duration 3s --json";
-    let run: Run = document(&bench.prony(arguments));
+    let run: Run = parse_run(&bench.prony(arguments));
     let observed = run.observed.as_ref().expect("an observation");
     assert_eq!(observed.missing, []);
     let (before, after) = (observed.before.as_ref(), observed.after.as_ref());
@@ -164,10 +165,10 @@ fn a_run_on_mariadb_records_its_server() {
             .map_or(&[][..], |observed| &observed.series);
         rows.len() >= 2 && rows.iter().any(is_loaded)
     });
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
     assert_hidden(&bench.password, &output, &bench.home);
-    let run: Run = document(&bench.local("show last --json", &[]));
+    let run: Run = parse_run(&bench.local("show last --json", &[]));
     for row in &run.observed.as_ref().expect("an observation").series {
         assert!(row.commits.is_some() && row.cache_hits.is_some(), "{row:?}");
         assert!(row.checkpoint_age_bytes.is_some() && row.history_length.is_some());
@@ -188,7 +189,7 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
         // The server's counts are read near the ends of the window, so on a busy machine TPM may be too low.
         let mut attempts = Vec::new();
         let run = loop {
-            let run: Run = document(&bench.prony(&arguments));
+            let run: Run = parse_run(&bench.prony(&arguments));
             let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
             assert_eq!(names, ["NOPM", "TPM"], "{mode}");
             let committed_per_minute =

@@ -1,6 +1,6 @@
 //! Prony's counts equal the server's in every protocol mode, on every I/O engine.
 
-use crate::common::{Bench, WAIT_TIMEOUT, engines, number, ok};
+use crate::common::{Bench, WAIT_TIMEOUT, io_engines, ok, query_number};
 use prony_server::Control;
 use prony_store::{Choice, Figures, Run, RunState};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const CLIENTS: u64 = 3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counts {
     /// Rows of the history table.
-    history: u64,
+    history_rows: u64,
     /// Index scans by primary key of the accounts.
     reads: u64,
     commits: u64,
@@ -24,22 +24,22 @@ impl Counts {
     fn read(control: &mut Control, test_queries: u64) -> Counts {
         Counts {
             test_queries: test_queries + 3,
-            history: number(control, "SELECT count(*) FROM pgbench_history"),
-            reads: number(
+            history_rows: query_number(control, "SELECT count(*) FROM pgbench_history"),
+            reads: query_number(
                 control,
                 "SELECT idx_scan FROM pg_stat_user_indexes \
                  WHERE indexrelname = 'pgbench_accounts_pkey'",
             ),
-            commits: number(
+            commits: query_number(
                 control,
                 "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()",
             ),
         }
     }
 
-    fn since(self, before: Counts) -> Counts {
+    fn minus(self, before: Counts) -> Counts {
         Counts {
-            history: self.history - before.history,
+            history_rows: self.history_rows - before.history_rows,
             reads: self.reads - before.reads,
             commits: self.commits - before.commits,
             test_queries: self.test_queries - before.test_queries,
@@ -57,10 +57,10 @@ fn growth_since(control: &mut Control, before: Counts, reads: u64) -> Counts {
     let started = Instant::now();
     let mut test_queries = before.test_queries;
     loop {
-        let is_alone = number(control, OTHER_SESSIONS) == 0;
+        let is_alone = query_number(control, OTHER_SESSIONS) == 0;
         let current = Counts::read(control, test_queries + 1);
         test_queries = current.test_queries;
-        let counts = current.since(before);
+        let counts = current.minus(before);
         if (is_alone && counts.reads >= reads) || started.elapsed() > WAIT_TIMEOUT {
             return counts;
         }
@@ -99,10 +99,10 @@ fn assert_no_errors(run: &Run, arguments: &str) {
 /// Runs each mode on each engine for one second and for a number of transactions, and compares the counts.
 /// Each transaction makes `reads` index scans of accounts, which the server counts. Prony's check of the data
 /// before a run adds the same number of scans in each run; the first run determines it.
-fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes: bool) {
+fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_history: bool) {
     let bench = Bench::new(database);
     ok(&bench.prony("load tpcb --scale 1"));
-    let engines = engines(&bench);
+    let engines = io_engines(&bench);
     let mut control = bench.control();
     let mut check_reads = None;
     for engine in engines {
@@ -135,8 +135,8 @@ fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes: bool)
                     reads * committed + check_reads.unwrap_or_default(),
                 );
                 assert_eq!(
-                    counts.history,
-                    if writes { committed } else { 0 },
+                    counts.history_rows,
+                    if writes_history { committed } else { 0 },
                     "{arguments}"
                 );
                 let extra_reads = counts.reads - (reads * committed).min(counts.reads);
@@ -151,13 +151,13 @@ fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes: bool)
             }
         }
     }
-    let shown = ok(&bench.prony("check tpcb"));
-    assert!(shown.contains("balances-accounts-history"), "{shown}");
+    let stdout = ok(&bench.prony("check tpcb"));
+    assert!(stdout.contains("balances-accounts-history"), "{stdout}");
 }
 
 #[test]
 fn counts_of_tpcb_agree_in_every_mode() {
-    // The update and the query after it each find the account by its primary key.
+    // The UPDATE and the SELECT after it each scan the primary key of the accounts once.
     assert_counts_agree("modes_tpcb", "tpcb", 2, true);
 }
 

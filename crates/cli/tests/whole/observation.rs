@@ -1,20 +1,20 @@
 //! The observation of the server before, during and after a run; runs continue if parts of it are
 //! unavailable.
 
-use crate::common::{Bench, control, last_run, ok, signal, stderr_text, wait_until};
+use crate::common::{Bench, connect, last_run, ok, send_signal, stderr_text, wait_until};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, Severity};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 /// A database loaded with tpcb at scale 2.
-fn bench(name: &str) -> Bench {
+fn loaded_bench(name: &str) -> Bench {
     let bench = Bench::new(name);
     ok(&bench.prony("load tpcb --scale 2"));
     bench
 }
 
-fn observed(run: &Run) -> &Observed {
+fn observation_of(run: &Run) -> &Observed {
     run.observed.as_ref().expect("an observation")
 }
 
@@ -31,16 +31,16 @@ fn has_event(run: &Run, kind: EventKind) -> bool {
     events.any(|event| event.kind == kind)
 }
 
-fn severity(run: &Run, id: &str) -> Option<Severity> {
+fn check_severity(run: &Run, id: &str) -> Option<Severity> {
     let check = run.checks.iter().find(|check| check.id == id);
     check.map(|check| check.severity)
 }
 
 #[test]
 fn a_run_records_its_server() {
-    let bench = bench("watched");
+    let bench = loaded_bench("watched");
     let run = bench.run("run tpcb --clients 2 --warmup 1s --duration 3s");
-    let observed = observed(&run);
+    let observed = observation_of(&run);
     assert_eq!((&observed.off, &observed.missing[..]), (&None, &[][..]));
     assert!(run.server.settings.len() > 300);
 
@@ -66,7 +66,7 @@ fn a_run_records_its_server() {
         server >= client && server < client + 2_000,
         "{server} {client}"
     );
-    assert_eq!(severity(&run, "server-commits"), None);
+    assert_eq!(check_severity(&run, "server-commits"), None);
 
     // The server runs on this machine, so its CPU and memory are observed.
     assert_eq!(observed.machine.shared, Some(true));
@@ -91,16 +91,16 @@ fn a_run_records_its_server() {
 
 #[test]
 fn a_run_records_seconds_and_events_of_its_server() {
-    let bench = bench("watched_rows");
+    let bench = loaded_bench("watched_rows");
     let arguments = "run tpcb --clients 2 --duration 5m";
     let child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
     bench.control().execute("checkpoint").expect("a checkpoint");
     let is_observed = |run: &Run| has_event(run, EventKind::Checkpoint) && has_seconds(run, 3);
     wait_until(&bench.home, is_observed);
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let run = last_run(&bench);
-    let observed = observed(&run);
+    let observed = observation_of(&run);
 
     // The observed seconds follow each other without gaps.
     let rows = &observed.series;
@@ -108,8 +108,8 @@ fn a_run_records_seconds_and_events_of_its_server() {
         let end_s = pair[0].at_s + pair[0].length_s;
         assert!((pair[1].at_s - end_s).abs() < 1e-6, "{pair:?}");
     }
-    let end = rows.last().unwrap();
-    assert!(rows[0].at_s >= 0.0 && end.at_s < 120.0, "{rows:?}");
+    let last_row = rows.last().unwrap();
+    assert!(rows[0].at_s >= 0.0 && last_row.at_s < 120.0, "{rows:?}");
     assert!(
         rows.iter()
             .all(|row| row.commits.is_some() && row.cache_hits.is_some())
@@ -141,32 +141,32 @@ fn a_run_records_seconds_and_events_of_its_server() {
 
 #[test]
 fn observation_can_be_disabled() {
-    let bench = bench("unwatched");
+    let bench = loaded_bench("unwatched");
     let arguments = "run select-only --clients 2 --duration 2s --no-observe";
     let run = bench.run(arguments);
-    let observed = observed(&run);
+    let observed = observation_of(&run);
     assert_eq!(observed.off.as_deref(), Some("--no-observe was given"));
     assert!(observed.series.is_empty() && observed.before.is_none() && observed.cost.is_none());
-    assert_eq!(severity(&run, "unobserved"), Some(Severity::Note));
+    assert_eq!(check_severity(&run, "unobserved"), Some(Severity::Note));
     assert!(ok(&bench.prony(arguments)).contains("not observed: --no-observe was given"));
 }
 
 #[test]
 fn a_killed_run_keeps_its_observations() {
-    let bench = bench("watched_killed");
+    let bench = loaded_bench("watched_killed");
     let arguments = "run tpcb --clients 2 --duration 5m";
     let mut child = bench.start_long_run(arguments, |run| has_seconds(run, 1));
-    signal(&child, "-KILL");
+    send_signal(&child, "-KILL");
     child.wait().expect("it ends");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
-    assert!(!observed(&run).series.is_empty() && observed(&run).before.is_some());
-    assert!(observed(&run).after.is_none());
+    assert!(!observation_of(&run).series.is_empty() && observation_of(&run).before.is_some());
+    assert!(observation_of(&run).after.is_none());
 }
 
 /// Starts a node_exporter with one CPU that is 50 % busy; it ends after this number of requests and returns
 /// their number.
-fn exporter(requests: u64) -> (u16, std::thread::JoinHandle<u64>) {
+fn start_exporter(requests: u64) -> (u16, std::thread::JoinHandle<u64>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
     let answer = move || {
@@ -195,21 +195,28 @@ fn exporter(requests: u64) -> (u16, std::thread::JoinHandle<u64>) {
 
 #[test]
 fn a_remote_machine_is_observed_through_its_node_exporter() {
-    let bench = bench("watched_far");
+    let bench = loaded_bench("watched_far");
     // The exporter ends after four requests, and the run continues.
-    let (port, exporter) = exporter(4);
+    let (port, exporter) = start_exporter(4);
     let arguments = format!(
         "run select-only --clients 2 --duration 5m --server-metrics http://127.0.0.1:{port}"
     );
-    let last_busy_share = |run: &Run| observed(run).series.last()?.machine.as_ref()?.busy_share;
+    let last_busy_share = |run: &Run| {
+        observation_of(run)
+            .series
+            .last()?
+            .machine
+            .as_ref()?
+            .busy_share
+    };
     let child = bench.start_long_run(&arguments, |run| {
         exporter.is_finished() && has_seconds(run, 2) && last_busy_share(run).is_none()
     });
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(exporter.join().expect("it answered"), 4);
     let run = last_run(&bench);
-    let observed = observed(&run);
+    let observed = observation_of(&run);
     assert_eq!(
         observed.machine.source,
         Some(format!("node_exporter at 127.0.0.1:{port}"))
@@ -243,7 +250,7 @@ fn a_remote_machine_is_observed_through_its_node_exporter() {
 
 #[test]
 fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
-    let bench = bench("watched_poor");
+    let bench = loaded_bench("watched_poor");
     bench
         .control()
         .execute(
@@ -269,14 +276,14 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
         "{text}"
     );
     let run = last_run(&bench);
-    let observed = observed(&run);
+    let observed = observation_of(&run);
     assert!(observed.series.iter().any(|row| row.commits.is_some()));
     let topics: Vec<ObservedTopic> = observed.missing.iter().map(|entry| entry.what).collect();
     assert_eq!(
         topics,
         [ObservedTopic::OtherRolesWaits, ObservedTopic::Checkpoints]
     );
-    assert_eq!(severity(&run, "unobserved"), Some(Severity::Note));
+    assert_eq!(check_severity(&run, "unobserved"), Some(Severity::Note));
 }
 
 #[test]
@@ -286,7 +293,7 @@ fn a_restart_during_a_run_makes_it_invalid() {
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
     let bench = Bench::on(&server, "watched_restart");
     ok(&bench.prony("load tpcb --scale 2"));
-    control(&server.url())
+    connect(&server.url())
         .execute("checkpoint")
         .expect("a checkpoint");
     // Server start times have a resolution of seconds; the loads above took longer.
@@ -294,7 +301,7 @@ fn a_restart_during_a_run_makes_it_invalid() {
     let child = bench.start_long_run(arguments, |run| has_seconds(run, 5));
     server.restart().expect("it starts again");
     wait_until(&bench.home, |run| has_event(run, EventKind::Restart));
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let run = last_run(&bench);
     let restart = run.checks.iter().find(|check| check.id == "restart");

@@ -1,6 +1,6 @@
 //! Views of a run in progress (Prometheus, terminal) and exports of stored runs.
 
-use crate::common::{Bench, WAIT_TIMEOUT, document, last_run, ok, signal, stderr_text};
+use crate::common::{Bench, WAIT_TIMEOUT, last_run, ok, parse_run, send_signal, stderr_text};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
@@ -10,7 +10,8 @@ use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-fn bench(name: &str) -> Bench {
+/// A database with the tables of tpcb.
+fn loaded_bench(name: &str) -> Bench {
     let bench = Bench::new(name);
     ok(&bench.prony("load tpcb --scale 2"));
     bench
@@ -30,7 +31,7 @@ fn scrape(address: &str) -> String {
 }
 
 /// Sums the samples of all series with this prefix; `None` without such a series.
-fn sum(body: &str, series: &str) -> Option<f64> {
+fn sum_samples(body: &str, series: &str) -> Option<f64> {
     let values = body.lines().filter(|line| line.starts_with(series));
     let values = values.map(|line| {
         let value = line.rsplit(' ').next().expect("a value");
@@ -41,7 +42,7 @@ fn sum(body: &str, series: &str) -> Option<f64> {
 
 #[test]
 fn prometheus_can_scrape_a_run() {
-    let bench = bench("looking_on");
+    let bench = loaded_bench("looking_on");
     let arguments = "run tpcb --clients 2 --duration 5m --rate 50 --metrics-listen 127.0.0.1:0";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);
@@ -66,29 +67,31 @@ fn prometheus_can_scrape_a_run() {
         let Some(body) = scrape_if_ready(&address) else {
             continue;
         };
-        if sum(&body, committed) > Some(0.0) && sum(&body, "prony_server_cpu_busy").is_some() {
+        if sum_samples(&body, committed) > Some(0.0)
+            && sum_samples(&body, "prony_server_cpu_busy").is_some()
+        {
             bodies.push(body);
         }
     }
     for body in &bodies {
-        assert_eq!(sum(body, "prony_clients "), Some(2.0));
+        assert_eq!(sum_samples(body, "prony_clients "), Some(2.0));
         assert_eq!(
-            sum(body, "prony_target_transactions_per_second "),
+            sum_samples(body, "prony_target_transactions_per_second "),
             Some(50.0)
         );
-        let count = sum(body, "prony_response_seconds_count{kind=\"tpcb\"}");
-        assert_eq!(count, sum(body, committed), "{body}");
-        let all = sum(
+        let count = sum_samples(body, "prony_response_seconds_count{kind=\"tpcb\"}");
+        assert_eq!(count, sum_samples(body, committed), "{body}");
+        let bucket_count = sum_samples(
             body,
             "prony_response_seconds_bucket{kind=\"tpcb\",le=\"+Inf\"}",
         );
-        assert_eq!(count, all);
+        assert_eq!(count, bucket_count);
         assert!(body.contains("workload=\"tpcb\"") && body.contains("engine=\"postgresql\""));
         assert!(!body.contains(&bench.password), "{body}");
-        let busy = sum(body, "prony_server_cpu_busy_ratio ").expect("the server's CPU");
+        let busy = sum_samples(body, "prony_server_cpu_busy_ratio ").expect("the server's CPU");
         assert!((0.0..=1.0).contains(&busy), "{busy}");
     }
-    assert!(sum(&bodies[0], committed) <= sum(&bodies[1], committed));
+    assert!(sum_samples(&bodies[0], committed) <= sum_samples(&bodies[1], committed));
 
     // The port is in use, so a second run fails before its load.
     let second_run = bench.prony(&format!(
@@ -106,7 +109,7 @@ fn prometheus_can_scrape_a_run() {
         "{messages}"
     );
 
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let mut messages = String::new();
     stderr.read_to_string(&mut messages).expect("text");
     let output = child.wait_with_output().expect("it ends");
@@ -123,7 +126,7 @@ fn prometheus_can_scrape_a_run() {
 /// All runs of an experiment share one address, which is also served between the runs.
 #[test]
 fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
-    let bench = bench("looking_on_pauses");
+    let bench = loaded_bench("looking_on_pauses");
     let plan = bench.home.join("paused.toml");
     // The command between the runs waits until the test has scraped the page.
     let continue_file = bench.home.join("continue");
@@ -147,16 +150,19 @@ fn prometheus_can_scrape_between_the_runs_of_an_experiment() {
     let address = messages.strip_prefix("prony: metrics at http://");
     let address = address.and_then(|text| text.split("/metrics").next());
     let address = address.unwrap_or_else(|| panic!("{messages}")).to_owned();
-    let first = last_run(&bench);
+    let first_run = last_run(&bench);
     let (body, second_body) = (scrape(&address), scrape(&address));
-    assert!(body.contains(&format!("run=\"{}\"", first.id)), "{body}");
+    assert!(
+        body.contains(&format!("run=\"{}\"", first_run.id)),
+        "{body}"
+    );
     assert_eq!(body, second_body);
     std::fs::write(&continue_file, "").unwrap();
     stderr.read_to_string(&mut messages).expect("text");
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success(), "{messages}");
     assert_eq!(messages.matches("metrics at").count(), 1, "{messages}");
-    assert_ne!(last_run(&bench).id, first.id);
+    assert_ne!(last_run(&bench).id, first_run.id);
     assert!(
         TcpStream::connect(&address).is_err(),
         "the port is still open"
@@ -211,7 +217,7 @@ fn an_invalid_metrics_address_is_refused_first() {
 
 #[test]
 fn a_plan_can_disable_observation() {
-    let bench = bench("looking_on_plan");
+    let bench = loaded_bench("looking_on_plan");
     let plan = bench.home.join("dark.toml");
     let text = "[workload]\nname = \"select-only\"\n[run]\nclients = 2\nduration = \"1s\"\n\
                 [observe]\nserver = false\nmetrics_listen = \"0\"\n";
@@ -222,7 +228,7 @@ fn a_plan_can_disable_observation() {
         "{}",
         stderr_text(&output)
     );
-    let run = document(&output);
+    let run = parse_run(&output);
     let observed = run.observed.as_ref().expect("an observation");
     let off = observed.off.as_deref().expect("a reason");
     assert!(
@@ -231,7 +237,7 @@ fn a_plan_can_disable_observation() {
     );
     assert!(observed.series.is_empty());
     let output = bench.local("show last --csv-server");
-    assert_eq!(ok(&output).lines().count(), 1, "a header alone");
+    assert_eq!(ok(&output).lines().count(), 1, "only a header");
     assert!(
         stderr_text(&output).contains("was not observed"),
         "{}",
@@ -241,7 +247,7 @@ fn a_plan_can_disable_observation() {
 
 #[test]
 fn distributions_and_server_seconds_can_be_exported() {
-    let bench = bench("looking_on_after");
+    let bench = loaded_bench("looking_on_after");
     let run = bench.run("run tpcb --clients 2 --duration 5s");
     let log = ok(&bench.local("show last --hdr-log"));
     let mut tags = Vec::new();
@@ -274,7 +280,7 @@ fn distributions_and_server_seconds_can_be_exported() {
 }
 
 /// Runs the program on a pseudo-terminal created by script(1); returns what it wrote to the terminal.
-fn on_a_terminal(bench: &Bench, variables: &str, arguments: &str) -> Vec<u8> {
+fn run_on_terminal(bench: &Bench, variables: &str, arguments: &str) -> Vec<u8> {
     let program = env!("CARGO_BIN_EXE_prony");
     // stdout is redirected to a file, so the terminal shows only stderr.
     let stdout_file = bench.home.join("result").display().to_string();
@@ -293,12 +299,13 @@ fn on_a_terminal(bench: &Bench, variables: &str, arguments: &str) -> Vec<u8> {
 
 #[test]
 fn a_terminal_shows_charts_and_a_dumb_terminal_shows_lines() {
-    let bench = bench("looking_on_terminal");
+    let bench = loaded_bench("looking_on_terminal");
     let url = bench.url.replace(&format!(":{}@", bench.password), "@");
     let arguments = format!("run tpcb --url {url} --clients 2 --duration 4s --no-store");
-    let view = on_a_terminal(&bench, "TERM=xterm LC_ALL=C.UTF-8 NO_COLOR=", &arguments);
+    let view = run_on_terminal(&bench, "TERM=xterm LC_ALL=C.UTF-8 NO_COLOR=", &arguments);
     let view = String::from_utf8(view).expect("text");
-    // The cursor moves up last to erase the view: after that, nothing of it may be printed.
+    // The last movement of the cursor upwards erases the view, after which no part of the view may be
+    // printed.
     let parts = view.rsplitn(3, "A\r").collect::<Vec<_>>();
     assert_eq!(parts.len(), 3, "no view: {view}");
     assert!(
@@ -313,20 +320,20 @@ fn a_terminal_shows_charts_and_a_dumb_terminal_shows_lines() {
         "no mode of the terminal is changed: {view}"
     );
 
-    let view = on_a_terminal(&bench, "TERM=xterm LC_ALL=C NO_COLOR=1", &arguments);
+    let view = run_on_terminal(&bench, "TERM=xterm LC_ALL=C NO_COLOR=1", &arguments);
     assert!(view.is_ascii(), "{}", String::from_utf8_lossy(&view));
     let view = String::from_utf8_lossy(&view).into_owned();
     assert!(view.contains(" TPS ") && !view.contains('█'), "{view}");
     let codes = view.split("\u{1b}[").skip(1);
-    let end = |code: &str| code.chars().find(char::is_ascii_alphabetic);
+    let final_letter = |code: &str| code.chars().find(char::is_ascii_alphabetic);
     assert!(
         codes
             .into_iter()
-            .all(|code| matches!(end(code), Some('A' | 'K'))),
+            .all(|code| matches!(final_letter(code), Some('A' | 'K'))),
         "{view}"
     );
 
-    let view = on_a_terminal(&bench, "TERM=dumb LC_ALL=C.UTF-8", &arguments);
+    let view = run_on_terminal(&bench, "TERM=dumb LC_ALL=C.UTF-8", &arguments);
     let view = String::from_utf8_lossy(&view).into_owned();
     assert!(view.contains("1 s: ") && !view.contains('\u{1b}'), "{view}");
 }

@@ -3,7 +3,7 @@
 use crate::common::{Bench, last_run, ok, stderr_text};
 use prony_store::{Run, Severity};
 
-fn share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
+fn query_share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
     let mut shares = run.shares.iter();
     let share = shares.find(|share| share.name == name && share.of == "queries");
     share.expect("counted")
@@ -27,7 +27,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     let committed = run.measured.kinds[0].committed;
     assert_eq!(committed, 200);
     for (name, per_transaction) in [("reads", 14), ("writes", 4), ("others", 2)] {
-        let share = share(&run, name);
+        let share = query_share(&run, name);
         assert_eq!(
             (share.part, share.whole),
             (per_transaction * committed, 20 * committed)
@@ -47,17 +47,17 @@ fn the_result_counts_reads_writes_and_other_queries() {
     }
     assert_eq!(run.workload.statements.len(), 11);
     assert_eq!(last_run(&bench), run, "it is stored");
-    let shown = ok(&bench.local("show last"));
+    let stdout = ok(&bench.local("show last"));
     let row = |name: &str| {
-        let mut lines = shown
+        let mut lines = stdout
             .lines()
             .map(|line| line.split_whitespace().collect::<Vec<_>>());
         lines
             .find(|cells| cells.first() == Some(&name))
             .unwrap_or_default()
     };
-    assert_eq!(row("reads")[1..3], ["2,800", "2,800"], "{shown}");
-    assert_eq!(row("writes")[1..3], ["800", "800"], "{shown}");
+    assert_eq!(row("reads")[1..3], ["2,800", "2,800"], "{stdout}");
+    assert_eq!(row("writes")[1..3], ["800", "800"], "{stdout}");
     let checked = ok(&bench.prony("check oltp_point_select"));
     assert!(
         checked.starts_with("oltp_read_write, scale 2\n"),
@@ -86,7 +86,7 @@ fn a_run_with_a_wrong_ratio_has_a_caveat() {
     );
     assert!(check.finding.contains("with 400 expected"), "{check:?}");
     assert!(check.advice.contains("prony check"), "{check:?}");
-    assert!(share(&run, "writes").part < 400);
+    assert!(query_share(&run, "writes").part < 400);
     let output = bench.prony("check oltp_read_write");
     assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
 }
@@ -128,5 +128,5 @@ fn options_apply_to_the_load_of_a_throw_away_server() {
     let arguments = "run hot-row --embedded --clients 4 --transactions 20 -o hint=on --json";
     let run: Run = serde_json::from_str(&ok(&bench.local(arguments))).expect("a document");
     assert_eq!(run.measured.kinds[0].committed, 80);
-    assert_eq!(share(&run, "writes").part, 80);
+    assert_eq!(query_share(&run, "writes").part, 80);
 }

@@ -2,7 +2,7 @@
 //! separated by spaces, of accounts that may create databases and need no password; `scripts/servers` prints
 //! the URLs of the servers it starts. If a variable is unset, its test is skipped and prints that.
 
-use crate::common::{control, document, ok, program};
+use crate::common::{connect, ok, parse_run, prony_command};
 use prony_store::Run;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -22,7 +22,7 @@ impl Bench {
     }
 
     fn command(&self, arguments: &str) -> Command {
-        program(arguments, &self.home)
+        prony_command(arguments, &self.home)
     }
 
     fn prony(&self, arguments: &str) -> Output {
@@ -33,10 +33,10 @@ impl Bench {
 
     /// Runs a workload and asserts the number of transactions.
     fn run(&self, arguments: &str, transactions: u64) -> Run {
-        let run: Run = document(&self.prony(&format!("run {arguments} --json")));
+        let run: Run = parse_run(&self.prony(&format!("run {arguments} --json")));
         // The first entry is all kinds together.
-        let all = &run.measured.kinds[0];
-        let ended = all.committed + all.rolled_back + all.failed;
+        let totals = &run.measured.kinds[0];
+        let ended = totals.committed + totals.rolled_back + totals.failed;
         assert_eq!(ended, transactions, "{arguments} on {}", self.url);
         let observed = run.observed.as_ref().expect("an observation");
         assert!(
@@ -75,7 +75,7 @@ fn server_urls(variable: &str) -> Vec<String> {
 }
 
 /// Loads, runs, checks and cleans an OLTP workload.
-fn oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
+fn run_oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
     ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
     for protocol in protocols {
         let arguments =
@@ -95,7 +95,7 @@ fn oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
 }
 
 /// Runs tpcc in each of its modes.
-fn tpcc(bench: &Bench) {
+fn run_tpcc(bench: &Bench) {
     ok(&bench.prony("load tpcc --scale 1"));
     for mode in ["procedures", "statements", "pipelined"] {
         let arguments = format!("tpcc --mode {mode} --clients 2 --transactions 20");
@@ -106,7 +106,7 @@ fn tpcc(bench: &Bench) {
 }
 
 /// Runs each core workload of YCSB.
-fn ycsb(bench: &Bench) {
+fn run_ycsb(bench: &Bench) {
     ok(&bench.prony("load ycsb --scale 2 --jobs 2"));
     for letter in ["a", "b", "c", "d", "e", "f"] {
         for protocol in ["simple", "prepared"] {
@@ -126,7 +126,7 @@ fn ycsb(bench: &Bench) {
 fn other_versions_of_mysql_and_mariadb() {
     for (index, server) in server_urls("PRONY_TEST_MYSQL").into_iter().enumerate() {
         let name = format!("prony_other_mysql_{index}_{}", std::process::id());
-        let mut root = control(&server);
+        let mut root = connect(&server);
         let version = root.parameter("server_version").expect("a version");
         let version = version.to_owned();
         eprintln!("{version}");
@@ -138,17 +138,17 @@ fn other_versions_of_mysql_and_mariadb() {
             true => "mariadb",
             false => "mysql",
         };
-        oltp(&bench, engine, &["simple", "prepared"]);
-        tpcc(&bench);
-        ycsb(&bench);
-        sysbench(&bench, &server, &name);
+        run_oltp(&bench, engine, &["simple", "prepared"]);
+        run_tpcc(&bench);
+        run_ycsb(&bench);
+        run_sysbench(&bench, &server, &name);
         root.execute(&format!("drop database {name}"))
-            .expect("it goes");
+            .expect("it is dropped");
     }
 }
 
 /// Runs `prony sysbench` with sysbench's login options.
-fn sysbench(bench: &Bench, server: &str, database: &str) {
+fn run_sysbench(bench: &Bench, server: &str, database: &str) {
     let authority = server.trim_start_matches("mysql://").trim_end_matches('/');
     let (user, address) = authority.split_once('@').expect("an account in the URL");
     let (host, port) = address.split_once(':').expect("a port in the URL");
@@ -180,7 +180,7 @@ fn sysbench(bench: &Bench, server: &str, database: &str) {
 fn other_versions_of_postgresql() {
     for (index, server) in server_urls("PRONY_TEST_POSTGRES").into_iter().enumerate() {
         let name = format!("prony_other_postgres_{index}_{}", std::process::id());
-        let mut root = control(&server);
+        let mut root = connect(&server);
         eprintln!("{}", root.parameter("server_version").expect("a version"));
         root.execute(&format!("create database {name}"))
             .expect("a database");
@@ -198,11 +198,11 @@ fn other_versions_of_postgresql() {
         }
         ok(&bench.prony("check tpcb"));
         ok(&bench.prony("clean tpcb"));
-        oltp(&bench, "postgresql", &["simple", "prepared"]);
-        tpcc(&bench);
-        ycsb(&bench);
+        run_oltp(&bench, "postgresql", &["simple", "prepared"]);
+        run_tpcc(&bench);
+        run_ycsb(&bench);
         // A connection of a run may take a moment to close.
         root.execute(&format!("drop database {name} with (force)"))
-            .expect("it goes");
+            .expect("it is dropped");
     }
 }

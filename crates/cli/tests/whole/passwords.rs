@@ -1,6 +1,6 @@
 //! Right and wrong passwords from any source appear in no output, stored file or process title.
 
-use crate::common::{Bench, assert_hidden, files, ok, signal, start_run, stderr_text};
+use crate::common::{Bench, assert_hidden, files_below, ok, send_signal, start_run, stderr_text};
 use prony_server::embedded::shared_postgres;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -96,9 +96,9 @@ fn a_right_password_appears_nowhere() {
         let title = String::from_utf8_lossy(&title);
         assert!(title.contains("select-only\0"), "{title}");
         assert!(!title.contains(&bench.password), "{source:?}: {title}");
-        let journal = files(&bench.home.join("runs"));
+        let journal = files_below(&bench.home.join("runs"));
         assert!(!journal.is_empty(), "there is no journal");
-        signal(&child, "-INT");
+        send_signal(&child, "-INT");
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     }

@@ -23,14 +23,14 @@ fn pgbench(bench: &Bench, arguments: &str) {
     ok(&output);
 }
 
-/// Asserts that `prony check` passes and the history has `history` rows.
-fn assert_checked(bench: &Bench, history: u64) {
-    let shown = ok(&bench.prony("check tpcb"));
-    assert!(shown.contains("balances-accounts-history"), "{shown}");
+/// Asserts that `prony check` passes and the history table has `history_rows` rows.
+fn assert_checked(bench: &Bench, history_rows: u64) {
+    let stdout = ok(&bench.prony("check tpcb"));
+    assert!(stdout.contains("balances-accounts-history"), "{stdout}");
     let rows = bench
         .control()
         .query_value("SELECT count(*) FROM pgbench_history");
-    assert_eq!(rows.expect("counts"), Some(history.to_string()));
+    assert_eq!(rows.expect("counts"), Some(history_rows.to_string()));
 }
 
 #[test]

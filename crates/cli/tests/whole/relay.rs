@@ -1,7 +1,7 @@
 //! A TCP relay between the program and a server. It can stop forwarding without closing connections, like a
 //! firewall that drops its connection table, or close them.
 //!
-//! In: the server's port. Out: the relay's port. Must never: change data, or delay it unless requested.
+//! Must never change data, or delay data unless requested.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -22,25 +22,25 @@ pub struct Relay {
 
 #[derive(Default)]
 struct State {
-    /// No connection is forwarded.
-    frozen: AtomicBool,
-    /// New connections are closed at once.
-    down: AtomicBool,
-    /// All threads end.
+    /// Whether nothing is forwarded on any connection.
+    is_frozen: AtomicBool,
+    /// Whether new connections are closed at once.
+    is_down: AtomicBool,
+    /// Whether the relay was dropped, so that all threads end.
     is_dropped: AtomicBool,
     /// The two sockets of each connection: the program's and the server's.
-    open: Mutex<Vec<[TcpStream; 2]>>,
+    open_connections: Mutex<Vec<[TcpStream; 2]>>,
     /// Number of bytes sent by the program to the server.
-    sent: AtomicU64,
+    bytes_sent: AtomicU64,
     /// Number of accepted connections.
-    connections: AtomicU64,
-    /// Connections up to this number are not forwarded.
-    forgotten: AtomicU64,
+    accepted: AtomicU64,
+    /// Number of the last connection that is no longer forwarded, like all before it; 0 for none.
+    last_forgotten: AtomicU64,
 }
 
 impl Relay {
     /// Creates a relay to a server on the loopback address.
-    pub fn to(server: u16) -> Relay {
+    pub fn to(server_port: u16) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         let state = Arc::new(State::default());
@@ -50,14 +50,14 @@ impl Relay {
                 if shared.is_dropped.load(Ordering::Relaxed) {
                     return;
                 }
-                let number = shared.connections.fetch_add(1, Ordering::Relaxed) + 1;
+                let number = shared.accepted.fetch_add(1, Ordering::Relaxed) + 1;
                 // A client that connects while the relay or the server is down is disconnected at
                 // once.
-                let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", server_port)) else {
                     continue;
                 };
-                let mut open = shared.open.lock().expect("not poisoned");
-                if shared.down.load(Ordering::Relaxed) {
+                let mut open = shared.open_connections.lock().expect("not poisoned");
+                if shared.is_down.load(Ordering::Relaxed) {
                     continue;
                 }
                 pump(&client, &server, &shared, number, true);
@@ -70,21 +70,23 @@ impl Relay {
 
     /// Stops forwarding on all connections without closing them; new ones are still accepted.
     pub fn freeze(&self) {
-        self.state.frozen.store(true, Ordering::Relaxed);
+        self.state.is_frozen.store(true, Ordering::Relaxed);
     }
 
     /// Stops forwarding on the open connections without closing them; new ones are forwarded.
     pub fn forget(&self) {
         let connections = self.connections();
-        self.state.forgotten.store(connections, Ordering::Relaxed);
+        self.state
+            .last_forgotten
+            .store(connections, Ordering::Relaxed);
     }
 
     /// Like [`Relay::forget`], but also closes the connections to the server.
     pub fn forget_and_close(&self) {
         self.forget();
-        // Let the data being forwarded finish first.
+        // Wait until data that is being forwarded has arrived.
         thread::sleep(10 * POLL_INTERVAL);
-        let open = self.state.open.lock().expect("not poisoned");
+        let open = self.state.open_connections.lock().expect("not poisoned");
         for [_, server] in open.iter() {
             let _ = server.shutdown(Shutdown::Both);
         }
@@ -92,32 +94,32 @@ impl Relay {
 
     /// Closes all connections.
     pub fn cut(&self) {
-        let mut open = self.state.open.lock().expect("not poisoned");
-        for end in open.drain(..).flatten() {
-            let _ = end.shutdown(Shutdown::Both);
+        let mut open = self.state.open_connections.lock().expect("not poisoned");
+        for socket in open.drain(..).flatten() {
+            let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
     /// Closes all connections, and closes new ones at once until [`Relay::restore`] is called.
     pub fn take_down(&self) {
-        self.state.down.store(true, Ordering::Relaxed);
+        self.state.is_down.store(true, Ordering::Relaxed);
         self.cut();
     }
 
     /// Accepts new connections again after [`Relay::take_down`].
     pub fn restore(&self) {
-        self.state.down.store(false, Ordering::Relaxed);
+        self.state.is_down.store(false, Ordering::Relaxed);
     }
 
     /// Returns the number of accepted connections.
     pub fn connections(&self) -> u64 {
-        self.state.connections.load(Ordering::Relaxed)
+        self.state.accepted.load(Ordering::Relaxed)
     }
 
     /// Waits until the program has sent `bytes` bytes.
     pub fn wait_until_sent(&self, bytes: u64) {
         let started = Instant::now();
-        while self.state.sent.load(Ordering::Relaxed) < bytes {
+        while self.state.bytes_sent.load(Ordering::Relaxed) < bytes {
             assert!(
                 started.elapsed() < crate::common::WAIT_TIMEOUT,
                 "the program sends less"
@@ -135,9 +137,9 @@ impl Drop for Relay {
     }
 }
 
-/// Forwards data in one direction until a side closes or the relay is dropped. `counts`: the bytes are added
-/// to [`State::sent`].
-fn pump(from: &TcpStream, to: &TcpStream, state: &Arc<State>, number: u64, counts: bool) {
+/// Forwards data in one direction until a side closes or the relay is dropped. `counts_bytes`: whether the
+/// bytes are added to [`State::bytes_sent`].
+fn pump(from: &TcpStream, to: &TcpStream, state: &Arc<State>, number: u64, counts_bytes: bool) {
     let (mut from, mut to) = (
         from.try_clone().expect("a socket"),
         to.try_clone().expect("a socket"),
@@ -147,8 +149,8 @@ fn pump(from: &TcpStream, to: &TcpStream, state: &Arc<State>, number: u64, count
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while !state.is_dropped.load(Ordering::Relaxed) {
-            let is_forgotten = number <= state.forgotten.load(Ordering::Relaxed);
-            if is_forgotten || state.frozen.load(Ordering::Relaxed) {
+            let is_forgotten = number <= state.last_forgotten.load(Ordering::Relaxed);
+            if is_forgotten || state.is_frozen.load(Ordering::Relaxed) {
                 thread::sleep(POLL_INTERVAL);
                 continue;
             }
@@ -165,8 +167,8 @@ fn pump(from: &TcpStream, to: &TcpStream, state: &Arc<State>, number: u64, count
             if to.write_all(&buffer[..count]).is_err() {
                 break;
             }
-            if counts {
-                state.sent.fetch_add(count as u64, Ordering::Relaxed);
+            if counts_bytes {
+                state.bytes_sent.fetch_add(count as u64, Ordering::Relaxed);
             }
         }
         let _ = from.shutdown(Shutdown::Both);

@@ -1,6 +1,6 @@
 //! Plans with repeats and variants: one run after another, each stored separately.
 
-use crate::common::{Bench, WAIT_TIMEOUT, ok, signal, start_run, stderr_text};
+use crate::common::{Bench, WAIT_TIMEOUT, ok, send_signal, start_run, stderr_text};
 use prony_store::{Choice, Run, RunFilter, RunState, RunStore};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -19,7 +19,7 @@ protocol = \"simple\"
 ";
 
 /// A loaded database, and the path of a file with this plan.
-fn loaded(name: &str, plan: &str) -> (Bench, String) {
+fn bench_with_plan(name: &str, plan: &str) -> (Bench, String) {
     let bench = Bench::new(name);
     ok(&bench.prony("load select-only --scale 1"));
     let path = bench.home.join("plan.toml");
@@ -45,7 +45,7 @@ fn stored_runs(bench: &Bench) -> Vec<Run> {
 
 #[test]
 fn variants_are_run_interleaved_as_one_experiment() {
-    let (bench, plan) = loaded("variants", PLAN);
+    let (bench, plan) = bench_with_plan("variants", PLAN);
     let output = bench.prony(&format!("run {plan} --order interleaved"));
     let (printed, messages) = (ok(&output), stderr_text(&output));
     for line in [
@@ -109,7 +109,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
 
 #[test]
 fn json_output_of_repeats_has_one_document_per_line() {
-    let (bench, _) = loaded("repeated", PLAN);
+    let (bench, _) = bench_with_plan("repeated", PLAN);
     let arguments = "run select-only --clients 1 --transactions 20 --repeats 3 --json";
     let printed = ok(&bench.prony(arguments));
     let runs: Vec<Run> = printed
@@ -140,7 +140,7 @@ fn json_output_of_repeats_has_one_document_per_line() {
 #[test]
 fn a_random_order_is_stored_with_its_seed_and_reproducible() {
     let plan = PLAN.replace("repeats = 2", "repeats = 3\norder = \"random\"");
-    let (bench, plan) = loaded("shuffled", &plan);
+    let (bench, plan) = bench_with_plan("shuffled", &plan);
     let order = |runs: &[Run]| {
         let experiments = runs
             .iter()
@@ -156,13 +156,13 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
             .map(|line| serde_json::from_str(line).expect("a document"));
         lines.collect()
     };
-    let first = order(&parse(&printed));
+    let first_order = order(&parse(&printed));
     assert!(
-        first.iter().all(|(_, _, seed)| *seed == Some(11)),
-        "{first:?}"
+        first_order.iter().all(|(_, _, seed)| *seed == Some(11)),
+        "{first_order:?}"
     );
     let repeated = ok(&bench.prony(&format!("run {plan} --seed 11 --json")));
-    assert_eq!(first, order(&parse(&repeated)));
+    assert_eq!(first_order, order(&parse(&repeated)));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn a_failing_command_between_runs_ends_the_experiment() {
         log.display()
     );
     let plan = PLAN.replace("repeats = 2", &format!("repeats = 2\n{between}"));
-    let (bench, plan) = loaded("between", &plan);
+    let (bench, plan) = bench_with_plan("between", &plan);
     let output = bench.prony(&format!("run {plan}"));
     assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
     let messages = stderr_text(&output);
@@ -206,7 +206,7 @@ fn run_command(bench: &Bench, plan: &str, options: &str) -> Command {
 }
 
 /// Waits for the end of a command; returns its exit code and stdout.
-fn end(child: Child, bench: &Bench) -> (Option<i32>, String) {
+fn wait_for_end(child: Child, bench: &Bench) -> (Option<i32>, String) {
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.code(), printed)
@@ -214,14 +214,14 @@ fn end(child: Child, bench: &Bench) -> (Option<i32>, String) {
 
 #[test]
 fn an_interrupt_ends_the_run_and_the_experiment() {
-    let (bench, plan) = loaded(
+    let (bench, plan) = bench_with_plan(
         "interrupted",
         &PLAN.replace("transactions = 40", "duration = \"5m\""),
     );
     let (child, messages) = start_run(run_command(&bench, &plan, ""));
     assert!(messages.contains("run 1 of 4"), "{messages}");
-    signal(&child, "-INT");
-    let (code, printed) = end(child, &bench);
+    send_signal(&child, "-INT");
+    let (code, printed) = wait_for_end(child, &bench);
     assert_eq!(code, Some(130), "{printed}");
     assert!(
         printed.contains("ended early") && printed.contains("1 of 4 runs"),
@@ -234,8 +234,8 @@ fn an_interrupt_ends_the_run_and_the_experiment() {
 
 #[test]
 fn signals_and_kills_in_the_pause_keep_earlier_runs() {
-    let paused = PLAN.replace("repeats = 2", "repeats = 2\npause = \"10m\"");
-    let (bench, plan) = loaded("paused", &paused);
+    let plan_with_pause = PLAN.replace("repeats = 2", "repeats = 2\npause = \"10m\"");
+    let (bench, plan) = bench_with_plan("paused", &plan_with_pause);
     for (name, expected) in [("-TERM", Some(143)), ("-KILL", None)] {
         let before = stored_runs(&bench).len();
         let mut command = run_command(&bench, &plan, "--progress 0s");
@@ -252,8 +252,8 @@ fn signals_and_kills_in_the_pause_keep_earlier_runs() {
             assert!(started.elapsed() < WAIT_TIMEOUT, "it takes too long");
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        signal(&child, name);
-        let (code, printed) = end(child, &bench);
+        send_signal(&child, name);
+        let (code, printed) = wait_for_end(child, &bench);
         assert_eq!(code, expected, "{printed}");
         let runs = stored_runs(&bench);
         assert_eq!(runs.len(), before + 1);
@@ -272,7 +272,7 @@ fn signals_and_kills_in_the_pause_keep_earlier_runs() {
 fn errors_of_all_variants_are_reported_before_the_first_run() {
     let invalid_plan = PLAN.replace("protocol = \"simple\"", "protocol = \"simpel\"")
         + "[variants.third.workload]\nname = \"select-olny\"\n[variants.forth.workload]\nbogus = 3\n";
-    let (bench, plan) = loaded("mistakes", &invalid_plan);
+    let (bench, plan) = bench_with_plan("mistakes", &invalid_plan);
     for arguments in [format!("plan check {plan}"), format!("run {plan}")] {
         let output = bench.local(&arguments);
         assert_eq!(output.status.code(), Some(2));

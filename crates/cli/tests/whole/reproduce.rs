@@ -1,6 +1,6 @@
 //! `prony reproduce` on real servers, at a small fraction of the scenarios' size.
 
-use crate::common::{Bench, WAIT_TIMEOUT, document, last_run, number, ok, stderr_text};
+use crate::common::{Bench, WAIT_TIMEOUT, last_run, ok, parse_run, query_number, stderr_text};
 use crate::maria;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Choice, Run};
@@ -53,23 +53,23 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     assert!(progress.contains("--scale 2 --clients 3 "), "{progress}");
     assert!(progress.contains("Checked the loaded data"), "{progress}");
     assert!(progress.contains("Dropped pgbench_"), "{progress}");
-    let shown = single_spaced(&result);
+    let stdout = single_spaced(&result);
     assert!(
-        shown.contains("Against the scenario tpcb-cached"),
-        "{shown}"
+        stdout.contains("Against the scenario tpcb-cached"),
+        "{stdout}"
     );
-    assert!(shown.contains("TPS 20,359 "), "{shown}");
-    assert!(shown.contains("latency stddev 13.6 "), "{shown}");
-    assert!(shown.contains("clients 256 clients 3 clients"), "{shown}");
-    assert!(shown.contains("measured 65 min 3 s"), "{shown}");
+    assert!(stdout.contains("TPS 20,359 "), "{stdout}");
+    assert!(stdout.contains("latency stddev 13.6 "), "{stdout}");
+    assert!(stdout.contains("clients 256 clients 3 clients"), "{stdout}");
+    assert!(stdout.contains("measured 65 min 3 s"), "{stdout}");
     // Only the size of the workload's tables is reported.
     assert!(
-        shown.contains("scale 2, 3") && !shown.contains("whole database"),
-        "{shown}"
+        stdout.contains("scale 2, 3") && !stdout.contains("whole database"),
+        "{stdout}"
     );
     assert!(
-        shown.contains("caches restarted before the load not restarted"),
-        "{shown}"
+        stdout.contains("caches restarted before the load not restarted"),
+        "{stdout}"
     );
     let stored_view = single_spaced(&ok(&bench.local("show last")));
     assert!(
@@ -89,14 +89,14 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     );
     assert!(scenario.loaded && scenario.prewarmed && scenario.cold && !scenario.restarted);
     let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
-    assert_eq!(number(&mut bench.control(), tables_sql), 0);
+    assert_eq!(query_number(&mut bench.control(), tables_sql), 0);
 }
 
 #[test]
 fn a_tpcc_scenario_is_compared_with_published_metrics() {
     let bench = Bench::new("scenario_tpcc");
     let arguments = "reproduce tpcc-16vcpu-30pct --shrink 1/3200 --minutes 0.07 --clients 2 --json";
-    let run = document(&bench.prony(arguments));
+    let run = parse_run(&bench.prony(arguments));
     assert_eq!(
         (run.workload.name.as_str(), run.workload.scale),
         ("tpcc", 1)
@@ -111,10 +111,10 @@ fn a_tpcc_scenario_is_compared_with_published_metrics() {
         .map(|figure| figure.name.name())
         .collect();
     assert_eq!(names, ["NOPM", "TPM", "TPS"]);
-    let shown = single_spaced(&ok(&bench.local("show last")));
-    assert!(shown.contains("NOPM 252,970 "), "{shown}");
-    assert!(shown.contains("data 3,200 warehouses scale 1"), "{shown}");
-    assert!(!shown.contains("whole database"), "{shown}");
+    let stdout = single_spaced(&ok(&bench.local("show last")));
+    assert!(stdout.contains("NOPM 252,970 "), "{stdout}");
+    assert!(stdout.contains("data 3,200 warehouses scale 1"), "{stdout}");
+    assert!(!stdout.contains("whole database"), "{stdout}");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_hot_set_scenario_counts_statements() {
     let arguments =
         "reproduce hotset-2c16g-0.05b-rw --shrink 1/1000 --minutes 0.05 --clients 2 --json";
     let output = bench.prony(arguments);
-    let run = document(&output);
+    let run = parse_run(&output);
     assert!(
         stderr_text(&output).contains("Vacuuming."),
         "{}",
@@ -133,22 +133,22 @@ fn a_hot_set_scenario_counts_statements() {
         (run.workload.name.as_str(), run.workload.scale),
         ("script", 1)
     );
-    assert_eq!(stored_scenario(&run).statements, Some(5));
+    assert_eq!(stored_scenario(&run).qps_statements_per_txn, Some(5));
     let statements = &run.workload.statements;
     assert_eq!(statements.len(), 7, "{statements:?}");
     assert!(run.plan.to_string().contains("range=50000"), "{}", run.plan);
     // The published figure is compared with five statements per transaction.
     let qps = run.measured.kinds[0].tps * 5.0;
     let change = format!("{:+.1} %", (qps / 24_520.0 - 1.0) * 100.0);
-    let shown = single_spaced(&ok(&bench.local("show last")));
-    assert!(shown.contains(&change), "{change}: {shown}");
-    assert!(!shown.contains("whole database"), "{shown}");
+    let stdout = single_spaced(&ok(&bench.local("show last")));
+    assert!(stdout.contains(&change), "{change}: {stdout}");
+    assert!(!stdout.contains("whole database"), "{stdout}");
     // Transactions use only accounts of the hot set.
     let outside_sql = "SELECT count(*) FROM pgbench_history WHERE aid > 50000";
-    assert_eq!(number(&mut bench.control(), outside_sql), 0);
+    assert_eq!(query_number(&mut bench.control(), outside_sql), 0);
     // --no-load uses the existing data; the script is stored at the path in the plan.
     let arguments = "reproduce hotset-2c16g-0.05b-ro --shrink 1/1000 --minutes 0.02 --clients 2 --no-load --json";
-    let run = document(&bench.prony(arguments));
+    let run = parse_run(&bench.prony(arguments));
     assert!(!stored_scenario(&run).loaded);
     assert!(bench.home.join("scenarios/hot-set-ro.sql").is_file());
 }
@@ -158,13 +158,13 @@ fn the_index_insert_scenario_has_five_indexes() {
     let bench = Bench::new("scenario_index");
     let arguments =
         "reproduce index-insert-only --shrink 1/25000 --minutes 0.02 --clients 2 --json";
-    let run = document(&bench.prony(arguments));
+    let run = parse_run(&bench.prony(arguments));
     assert!(run.measured.kinds[0].committed > 0);
     let mut control = bench.control();
     let sql = "SELECT count(*) FROM pg_indexes WHERE tablename = 'pgbench_history'";
-    assert_eq!(number(&mut control, sql), 5);
+    assert_eq!(query_number(&mut control, sql), 5);
     let sql = "SELECT count(*) FROM pgbench_history WHERE tid > 1000 AND bid > 1000";
-    assert!(number(&mut control, sql) > 0);
+    assert!(query_number(&mut control, sql) > 0);
 }
 
 #[test]
@@ -172,24 +172,24 @@ fn a_mysql_scenario_runs_on_mariadb() {
     let bench = maria::Bench::new("scenario");
     let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --minutes 0.05 --clients 2";
     let output = bench.prony(arguments);
-    let shown = single_spaced(&ok(&output));
-    assert!(shown.contains("reads 432,922 "), "{shown}");
+    let stdout = single_spaced(&ok(&output));
+    assert!(stdout.contains("reads 432,922 "), "{stdout}");
     assert!(
-        shown.contains("server ApsaraDB RDS for MySQL, MariaDB 10."),
-        "{shown}"
+        stdout.contains("server ApsaraDB RDS for MySQL, MariaDB 10."),
+        "{stdout}"
     );
     assert!(
-        shown.contains("32 tables of 25,000 rows scale 1 of 2,000 rows"),
-        "{shown}"
+        stdout.contains("32 tables of 25,000 rows scale 1 of 2,000 rows"),
+        "{stdout}"
     );
-    assert!(!shown.contains("whole database"), "{shown}");
-    let run = document(&bench.local("show last --json", &[]));
+    assert!(!stdout.contains("whole database"), "{stdout}");
+    let run = parse_run(&bench.local("show last --json", &[]));
     let queries = run.measured.queries.as_ref().expect("counted");
     assert!(queries.reads > 0 && stored_scenario(&run).prewarmed);
 }
 
 #[test]
-fn the_server_limits_clients_and_cached_determines_the_scale() {
+fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
     let installation = find().expect("PostgreSQL's programs");
     let options = EmbeddedOptions {
         max_connections: 20,
@@ -199,7 +199,7 @@ fn the_server_limits_clients_and_cached_determines_the_scale() {
     let bench = Bench::on(&server, "scenario_cap");
     let arguments = "reproduce select-only-64vcpu --cached 100% --cached-of cache --minutes 0.05";
     let output = bench.prony(arguments);
-    let (shown, progress) = (single_spaced(&ok(&output)), stderr_text(&output));
+    let (stdout, progress) = (single_spaced(&ok(&output)), stderr_text(&output));
     assert!(
         progress.contains("instead of 256: the server has no more free connections"),
         "{progress}"
@@ -221,11 +221,11 @@ fn the_server_limits_clients_and_cached_determines_the_scale() {
         (cached.of_bytes as f64 / 15.7e6).floor() as u64
     );
     let sentence = "Requested cached share 100.0 % was requested.";
-    assert!(shown.contains(sentence), "{shown}");
-    assert!(shown.contains(" of the pages were found. "), "{shown}");
+    assert!(stdout.contains(sentence), "{stdout}");
+    assert!(stdout.contains(" of the pages were found. "), "{stdout}");
     // The data has the expected size within 10 %.
     let sql = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relname ~ '^pgbench_[a-z]*$'";
-    let size = number(&mut bench.control(), sql) as f64;
+    let size = query_number(&mut bench.control(), sql) as f64;
     assert!(
         (size / (f64::from(run.workload.scale) * 15.7e6) - 1.0).abs() < 0.1,
         "{size} {cached:?}"
@@ -233,16 +233,16 @@ fn the_server_limits_clients_and_cached_determines_the_scale() {
     // `prony run` reports the cached share of existing data in the same way.
     let arguments =
         "run select-only --clients 2 --duration 1s --expect-cached 30% --cached-of cache";
-    let shown = single_spaced(&ok(&bench.prony(arguments)));
+    let stdout = single_spaced(&ok(&bench.prony(arguments)));
     assert!(
-        shown.contains("Requested cached share 30.0 % was requested."),
-        "{shown}"
+        stdout.contains("Requested cached share 30.0 % was requested."),
+        "{stdout}"
     );
     assert!(
-        shown.contains("That does not match the request."),
-        "{shown}"
+        stdout.contains("That does not match the request."),
+        "{stdout}"
     );
-    assert!(!shown.contains("Against the scenario"), "{shown}");
+    assert!(!stdout.contains("Against the scenario"), "{stdout}");
     // Invalid options are refused before the tables are replaced.
     for (option, expected) in [
         ("--threads 0", "--threads"),
@@ -263,7 +263,7 @@ fn the_server_limits_clients_and_cached_determines_the_scale() {
             stderr_text(&output)
         );
     }
-    let branches = number(
+    let branches = query_number(
         &mut bench.control(),
         "SELECT count(*) FROM pgbench_branches",
     );
@@ -294,16 +294,16 @@ fn assert_restart_detected(bench: &Bench, server: &EmbeddedPostgres) {
     }
     // The tables of the previous run were dropped first.
     let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
-    assert_eq!(number(&mut bench.control(), tables_sql), 0);
+    assert_eq!(query_number(&mut bench.control(), tables_sql), 0);
     server.restart().expect("it restarts");
     std::fs::write(&done, "").expect("a file");
     let output = child.wait_with_output().expect("it ends");
-    let run = document(&bench.assert_no_password(output));
+    let run = parse_run(&bench.assert_no_password(output));
     assert!(stored_scenario(&run).restarted && stored_scenario(&run).loaded);
-    let shown = single_spaced(&ok(&bench.local("show last")));
+    let stdout = single_spaced(&ok(&bench.local("show last")));
     assert!(
-        !shown.contains("caches restarted before the load"),
-        "{shown}"
+        !stdout.contains("caches restarted before the load"),
+        "{stdout}"
     );
 }
 

@@ -1,12 +1,12 @@
 //! The script workload on a real server: the builtin scripts compared with the native workloads,
 //! and user-written scripts.
 
-use crate::common::{Bench, number, ok, stderr_text};
+use crate::common::{Bench, ok, query_number, stderr_text};
 use prony_store::{Run, RunState};
 
 const MODES: [&str; 3] = ["simple", "extended", "prepared"];
 
-const HISTORY: &str = "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY ctid";
+const HISTORY_SQL: &str = "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY ctid";
 
 /// Writes a script; returns its path.
 fn write_script(bench: &Bench, name: &str, text: &str) -> String {
@@ -16,12 +16,12 @@ fn write_script(bench: &Bench, name: &str, text: &str) -> String {
 }
 
 /// Queries rows.
-fn query(bench: &Bench, sql: &str) -> Vec<Vec<Option<String>>> {
+fn query_rows(bench: &Bench, sql: &str) -> Vec<Vec<Option<String>>> {
     bench.control().query(sql).expect(sql)
 }
 
 /// Executes a run in which no client can continue; returns the run and the text of its first event.
-fn run_aborted(bench: &Bench, arguments: &str) -> (Run, String) {
+fn run_until_aborted(bench: &Bench, arguments: &str) -> (Run, String) {
     let output = bench.prony(&format!("{arguments} --json"));
     assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
     let run: Run = serde_json::from_slice(&output.stdout).expect("a document");
@@ -41,7 +41,7 @@ fn builtin_scripts_equal_the_native_workloads() {
     ] {
         for mode in MODES {
             let options = format!("--clients 1 --transactions 30 --seed 42 --protocol {mode}");
-            let history = |program: &str| {
+            let run_and_read_history = |program: &str| {
                 let mut control = bench.control();
                 control
                     .execute("TRUNCATE pgbench_history")
@@ -49,13 +49,15 @@ fn builtin_scripts_equal_the_native_workloads() {
                 let run = bench.run(&format!("run {program} {options}"));
                 assert_eq!(run.measured.kinds[0].committed, 30, "{program} {mode}");
                 assert_eq!((run.state, run.workload.scale), (RunState::Complete, 2));
-                let rows = query(&bench, HISTORY);
+                let rows = query_rows(&bench, HISTORY_SQL);
                 let expected = if native == "select-only" { 0 } else { 30 };
                 assert_eq!(rows.len(), expected, "{program} {mode}");
                 (rows, run.workload.statements.len())
             };
-            let (native_result, script_result) =
-                (history(native), history(&format!("script -b {builtin}")));
+            let (native_result, script_result) = (
+                run_and_read_history(native),
+                run_and_read_history(&format!("script -b {builtin}")),
+            );
             assert_eq!(script_result, native_result, "{builtin} {mode}");
         }
     }
@@ -109,9 +111,9 @@ fn variables_conditions_gset_and_sleep_work() {
         assert_eq!(run.workload.scale, 1);
         let sql = format!("SELECT DISTINCT n, half, flag, txt FROM seen WHERE mode = '{mode}'");
         let row = ["41", "0.25", "t", "it"].map(|text| Some(text.to_owned()));
-        assert_eq!(query(&bench, &sql), [row], "{mode}");
+        assert_eq!(query_rows(&bench, &sql), [row], "{mode}");
     }
-    assert_eq!(number(&mut control, "SELECT count(*) FROM seen"), 9);
+    assert_eq!(query_number(&mut control, "SELECT count(*) FROM seen"), 9);
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn combined_statements_and_pipelines_work() {
         "run script -f {joined} --clients 1 --transactions 2 --protocol simple"
     ));
     assert_eq!(run.measured.kinds[0].committed, 2, "{:?}", run.events);
-    assert_eq!(number(&mut control, "SELECT sum(n) FROM sums"), 8);
+    assert_eq!(query_number(&mut control, "SELECT sum(n) FROM sums"), 8);
     // The second INSERT of client 1 violates the constraint, which rolls back its transaction.
     let pipeline = write_script(
         &bench,
@@ -147,8 +149,8 @@ fn combined_statements_and_pipelines_work() {
         ));
         let kind = &run.measured.kinds[0];
         assert_eq!((kind.committed, kind.failed), (4, 4), "{mode}");
-        assert_eq!(number(&mut control, "SELECT count(*) FROM sums"), 8);
-        assert_eq!(number(&mut control, "SELECT sum(n) FROM sums"), 36);
+        assert_eq!(query_number(&mut control, "SELECT count(*) FROM sums"), 8);
+        assert_eq!(query_number(&mut control, "SELECT sum(n) FROM sums"), 36);
     }
 }
 
@@ -192,7 +194,7 @@ fn errors_that_end_a_user_are_reported() {
     ] {
         let path = write_script(&bench, "stuck.sql", text);
         for options in ["--transactions 5", "--duration 2s --protocol simple"] {
-            let (run, detail) = run_aborted(
+            let (run, detail) = run_until_aborted(
                 &bench,
                 &format!("run script -f {path} --clients 3 {options}"),
             );

@@ -1,12 +1,12 @@
 //! The split of the response time if most clients use a unix socket.
 
-use crate::common::{Bench, document, engines, ok, stderr_text};
+use crate::common::{Bench, io_engines, ok, parse_run, stderr_text};
 
 #[test]
 fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
     let bench = Bench::new("split");
     ok(&bench.prony("load tpcb --scale 1"));
-    for engine in engines(&bench) {
+    for engine in io_engines(&bench) {
         let execute = |options: &str| {
             let arguments =
                 format!("run select-only --io {engine} --clients 6 --transactions 2000 {options}");
@@ -16,10 +16,10 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
             command.env("PGPASSWORD", &bench.password);
             bench.assert_no_password(command.output().expect("it starts"))
         };
-        let run = document(&execute("--tcp-sample 2 --json"));
+        let run = parse_run(&execute("--tcp-sample 2 --json"));
         let sampled = prony_store::Network::UnixWithTcpSample { clients: 2 };
         assert_eq!(run.drive.network, Some(sampled));
-        let source = prony_store::SplitSource::SampledStamps {
+        let source = prony_store::SplitSource::SampledTimestamps {
             clients: 2,
             of_clients: 6,
         };
@@ -29,21 +29,24 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
             matches!(address, Some(prony_store::ServerAddress::Unix(_))),
             "{address:?}"
         );
-        let all = &run.measured.kinds[0];
-        let split = all.split.as_ref().expect("measured on two clients");
+        let totals = &run.measured.kinds[0];
+        let split = totals.split.as_ref().expect("measured on two clients");
         let parts = [&split.send_wait, &split.server, &split.client_wait];
         for part in parts {
             assert_eq!(part.samples, split.server.samples);
         }
         // Only the transactions of clients with timestamps are split.
-        assert!((1..all.committed).contains(&split.server.samples));
-        assert!(split.server.mean_ns > 0.0 && split.server.max_ns <= all.service.max_ns);
-        assert!(run.timing.stamped >= split.server.samples);
-        assert!(run.timing.unstamped > 0, "four clients have none");
+        assert!((1..totals.committed).contains(&split.server.samples));
+        assert!(split.server.mean_ns > 0.0 && split.server.max_ns <= totals.service.max_ns);
+        assert!(run.timing.with_timestamp >= split.server.samples);
+        assert!(
+            run.timing.without_timestamp > 0,
+            "four clients have no timestamps"
+        );
 
-        let shown = ok(&execute("--tcp-sample 2"));
-        assert!(shown.contains("2 of 6 clients"), "{shown}");
-        let run = document(&execute("--json"));
+        let stdout = ok(&execute("--tcp-sample 2"));
+        assert!(stdout.contains("2 of 6 clients"), "{stdout}");
+        let run = parse_run(&execute("--json"));
         assert_eq!(run.drive.network, Some(prony_store::Network::Unix));
         assert!(
             run.timing

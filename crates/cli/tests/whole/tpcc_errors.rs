@@ -1,13 +1,13 @@
 //! Errors of the tpcc workload: wrong schemas, missing privileges, interrupted loads, killed servers. Messages
 //! say what happened and what to do, and no data is lost.
 
-use crate::common::{Bench, WAIT_TIMEOUT, number, ok, signal, start_run, stderr_text};
+use crate::common::{Bench, WAIT_TIMEOUT, ok, query_number, send_signal, start_run, stderr_text};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-fn server() -> EmbeddedPostgres {
+fn start_server() -> EmbeddedPostgres {
     let installation = find().expect("PostgreSQL's programs");
     EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts")
 }
@@ -116,9 +116,9 @@ fn wrong_schemas_and_roles_are_reported() {
     ok(&bench.prony("check tpcc"));
 }
 
-/// An event trigger that makes the creation of keys wait for an advisory lock, so no load can end before the
-/// lock is released.
-const WAIT_FOR_LOCK: &str = "\
+/// Creates an event trigger that makes the creation of keys wait for an advisory lock, so that no load can
+/// end before the lock is released.
+const LOCK_TRIGGER_SQL: &str = "\
 create function held() returns event_trigger language plpgsql as \
  'begin perform pg_advisory_xact_lock(815); end'; \
 create event trigger held on ddl_command_start when tag in ('ALTER TABLE', 'CREATE INDEX') \
@@ -130,17 +130,17 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     let mut command = bench.command("load tpcc --scale 3 --jobs 2");
     command.args(["--url", &bench.url]);
     let mut control = bench.control();
-    control.execute(WAIT_FOR_LOCK).expect("a trigger");
+    control.execute(LOCK_TRIGGER_SQL).expect("a trigger");
     let lock = "select pg_advisory_lock(815)";
     control.query(lock).expect("a lock");
     let (child, _) = start_run(command);
     let started = Instant::now();
     let table_sql = "select count(*) from pg_class where relname = 'order_line'";
-    while number(&mut control, table_sql) == 0 {
+    while query_number(&mut control, table_sql) == 0 {
         assert!(started.elapsed() < WAIT_TIMEOUT, "no load started");
         std::thread::sleep(Duration::from_millis(10));
     }
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_failed(
         &output,
@@ -150,24 +150,24 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     control
         .execute("drop event trigger held")
         .expect("drops the trigger");
-    let continues = "`prony load tpcc --scale 3` continues it";
-    assert_failed(&bench.prony("run tpcc --duration 1s"), 4, &[continues]);
+    let advice = "`prony load tpcc --scale 3` continues it";
+    assert_failed(&bench.prony("run tpcc --duration 1s"), 4, &[advice]);
     assert_failed(&bench.prony("check tpcc"), 4, &[]);
-    assert_failed(&bench.prony("load tpcc --scale 2"), 4, &[continues]);
+    assert_failed(&bench.prony("load tpcc --scale 2"), 4, &[advice]);
     assert!(ok(&bench.prony("load tpcc --scale 3")).contains("continued: "));
     ok(&bench.prony("check tpcc"));
 }
 
 #[test]
 fn a_run_survives_a_server_that_is_killed_and_restarted() {
-    let server = server();
+    let server = start_server();
     let bench = Bench::on(&server, "killed");
     ok(&bench.prony("load tpcc --scale 2 --jobs 2"));
     let mut control = bench.control();
     let orders = "select count(*) from orders";
-    let loaded = number(&mut control, orders);
+    let loaded = query_number(&mut control, orders);
     for mode in ["procedures", "statements"] {
-        let before = number(&mut bench.control(), orders);
+        let before = query_number(&mut bench.control(), orders);
         let arguments =
             format!("run tpcc --clients 4 --home all --duration 25s --mode {mode} --json");
         let mut command = bench.command(&arguments);
@@ -183,10 +183,13 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
             .iter()
             .find(|event| event.kind == prony_store::EventKind::Outage);
         let outage = outage.expect("an outage");
-        let back_s = outage.until_s.expect("an end of the outage");
-        let mut late = run.series.iter().filter(|second| second.at_s > back_s);
+        let outage_end_s = outage.until_s.expect("an end of the outage");
+        let mut later_seconds = run
+            .series
+            .iter()
+            .filter(|second| second.at_s > outage_end_s);
         assert!(
-            late.any(|second| second.committed > 0),
+            later_seconds.any(|second| second.committed > 0),
             "no commits after the outage"
         );
         // TPM is not reported because the server's counts were reset.
@@ -199,7 +202,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         );
 
         // All orders reported as committed exist; those in flight may exist.
-        let inserted = number(&mut bench.control(), orders) - before;
+        let inserted = query_number(&mut bench.control(), orders) - before;
         let kind = run
             .measured
             .kinds
@@ -212,5 +215,5 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         );
         ok(&bench.prony("check tpcc"));
     }
-    assert!(number(&mut bench.control(), orders) > loaded);
+    assert!(query_number(&mut bench.control(), orders) > loaded);
 }

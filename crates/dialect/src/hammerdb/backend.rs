@@ -40,21 +40,21 @@ pub trait Backend: tcl::Host {
     /// The reason why the workload could not run.
     fn run(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
 
-    /// Stores the settings for the next call.
+    /// Stores the settings for the next call of hammerdbcli.
     ///
     /// # Errors
     /// The reason why the settings cannot be stored.
     fn save(&mut self, settings: &Settings) -> Result<(), String>;
 
     /// A new job's identifier: 24 hexadecimal digits.
-    fn job_id(&mut self) -> String;
+    fn new_job_id(&mut self) -> String;
 
     /// The output of `jobs` with these arguments.
     ///
     /// # Errors
-    /// HammerDB's problem.
+    /// The message that HammerDB would print.
     fn jobs(&mut self, args: &[String]) -> Result<String, String>;
 
     /// The number of processors of this machine (`numberOfCPUs`).
-    fn processors(&self) -> usize;
+    fn processor_count(&self) -> usize;
 }

@@ -48,12 +48,12 @@ struct BuildState {
     next_line: Duration,
     has_started: bool,
     has_ended: bool,
-    has_statistics: bool,
+    has_gathered_statistics: bool,
 }
 
 impl<'a> BuildProgress<'a> {
-    /// The progress of a load that has not started. `vusers`: users that load; `creates_tables`: whether the
-    /// load creates_tables the tables.
+    /// The progress of a load that has not started. `vusers`: virtual users that load;
+    /// `creates_tables`: whether the load creates the tables.
     pub fn new(
         print: &'a (dyn Fn(String) + Sync),
         date: fn() -> String,
@@ -111,7 +111,7 @@ impl<'a> BuildProgress<'a> {
                 self.end_rows(state);
                 // A load in one transaction collects statistics before it creates keys, and vacuums
                 // afterwards.
-                if !std::mem::replace(&mut state.has_statistics, true) {
+                if !std::mem::replace(&mut state.has_gathered_statistics, true) {
                     self.print_line(BuildLine::GatheringStatistics);
                 }
             }

@@ -20,7 +20,7 @@ impl Commands for HammerdbCommands {
         Some("checkschema".to_owned())
     }
 
-    fn load_replaces(&self) -> bool {
+    fn load_replaces_tables(&self) -> bool {
         false
     }
 
@@ -35,7 +35,7 @@ mod tests {
     use prony_workload::remedy::Remedy;
 
     #[test]
-    fn commands_take_sizes_from_settings() {
+    fn printed_commands_contain_no_sizes() {
         let load = LoadSpec::of("tpcc", vec![("scale", "2".to_owned())]);
         assert_eq!(
             Remedy::Continue(load, "").render(&HammerdbCommands),

@@ -110,11 +110,11 @@ impl Host for SessionHost<'_> {
     fn now_ms(&self) -> i64 {
         self.backend.now_ms()
     }
-    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
-        self.backend.date(seconds, format, utc)
+    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+        self.backend.format_date(seconds, format, utc)
     }
-    fn scan_date(&self, text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
-        self.backend.scan_date(text, format, utc)
+    fn parse_date(&self, text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
+        self.backend.parse_date(text, format, utc)
     }
     fn now_us(&self) -> i64 {
         self.backend.now_us()
@@ -178,7 +178,7 @@ impl std::fmt::Debug for Console {
 }
 
 /// The exit status of a session that was interrupted, as in a shell.
-const INTERRUPTED: u8 = 130;
+const INTERRUPTED_EXIT_STATUS: u8 = 130;
 
 impl Console {
     /// `on_terminal`: whether a user types the input. Otherwise HammerDB prints an empty line for each line
@@ -211,7 +211,7 @@ impl Console {
     }
 
     /// Executes one line of input, without its line end. Returns the exit status if the session ends.
-    pub fn line(&mut self, backend: &mut dyn Backend, line: &str) -> Option<u8> {
+    pub fn run_line(&mut self, backend: &mut dyn Backend, line: &str) -> Option<u8> {
         if !self.on_terminal {
             backend.put(Channel::Out, "\n");
         }
@@ -233,7 +233,7 @@ impl Console {
                 backend.put(Channel::Out, &format!("{message}\n"));
                 None
             }
-            Err(_) => Some(INTERRUPTED),
+            Err(_) => Some(INTERRUPTED_EXIT_STATUS),
         }
     }
 
@@ -249,7 +249,7 @@ impl Console {
                 backend.put(Channel::Error, &format!("{message}\n"));
                 1
             }
-            Err(_) => INTERRUPTED,
+            Err(_) => INTERRUPTED_EXIT_STATUS,
             Ok(_) => 0,
         }
     }
@@ -272,7 +272,7 @@ impl Console {
                 backend.put(Channel::Error, &text);
                 1
             }
-            Err(Flow::Stopped(_)) => INTERRUPTED,
+            Err(Flow::Stopped(_)) => INTERRUPTED_EXIT_STATUS,
             Err(_) => 0,
         }
     }

@@ -44,7 +44,7 @@ impl Session {
                     backend,
                     &format!("Transaction Counter {name} set to {value}"),
                 );
-                self.save(backend);
+                self.save_settings(backend);
             }
         }
     }
@@ -59,7 +59,7 @@ impl Session {
         let log = (option("tc_log_to_temp") == "1").then(|| {
             let folder = Self::temp_dir(backend);
             if option("tc_unique_log_name") == "1" {
-                format!("{folder}/hdbtcount_{}.log", backend.job_id())
+                format!("{folder}/hdbtcount_{}.log", backend.new_job_id())
             } else {
                 format!("{folder}/hdbtcount.log")
             }

@@ -44,7 +44,7 @@ pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> 
         grace: GRACE,
         // HammerDB prepares its calls once per connection.
         protocol: QueryMode::Prepared,
-        connect_counts: false,
+        connect_time_counts: false,
         ..DrivePlan::default()
     }
 }
@@ -164,7 +164,10 @@ pub(super) mod tests {
             assert_eq!(plan.options["home"].as_str(), Some("all"));
             assert_eq!(plan.options["pacing"].as_str(), Some("spec"));
             assert_eq!(plan.options["profile"].as_str(), Some(profile));
-            assert_eq!(prony_workload::option_problems(workload, &plan), [""; 0]);
+            assert_eq!(
+                prony_workload::unknown_option_problems(workload, &plan),
+                [""; 0]
+            );
             let problems = workload.check_options(&plan, QueryMode::Prepared);
             assert!(problems.is_empty(), "{problems:?}");
         }

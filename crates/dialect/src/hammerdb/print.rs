@@ -143,7 +143,7 @@ impl Session {
                     .collect();
                 backend.put(Channel::Out, &text);
             }
-            "script" if self.is_loaded => {
+            "script" if self.is_script_loaded => {
                 puts(
                     backend,
                     "# The driver is part of Prony; there is no Tcl text of it",
@@ -156,7 +156,7 @@ impl Session {
                 puts(backend, &format!("{count} Virtual Users created"));
             }
             "vustatus" => print_status(backend, self.users.as_ref()),
-            "vucomplete" => return self.is_complete.to_string(),
+            "vucomplete" => return self.are_users_complete.to_string(),
             "datagen" => puts(
                 backend,
                 "Error: Prony's hammerdbcli does not support datagen",

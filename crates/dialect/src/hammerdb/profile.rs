@@ -62,7 +62,7 @@ impl ProcTiming {
 pub struct UserTiming {
     /// The virtual user's number; the first that runs transactions is 2.
     pub vuser: u32,
-    /// Nanoseconds from the start of its first call to the end of its last call.
+    /// Nanoseconds from the start of the user's first call to the end of the last call.
     pub elapsed_ns: u64,
     /// The timings of its routines.
     pub procs: Vec<ProcTiming>,
@@ -81,7 +81,8 @@ pub struct TimeProfile {
     pub summary: Vec<ProcTiming>,
 }
 
-const RULE: &str = "+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n";
+const SEPARATOR_LINE: &str =
+    "+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n";
 
 fn ms(ns: f64) -> f64 {
     ns / 1e6
@@ -102,7 +103,7 @@ impl TimeProfile {
     /// The profile's text.
     pub fn text(&self) -> String {
         let mut text = format!(
-            "{} Hammerdb Time Profile Report @ {}\n{RULE}",
+            "{} Hammerdb Time Profile Report @ {}\n{SEPARATOR_LINE}",
             self.database, self.date
         );
         for user in &self.users {
@@ -152,7 +153,7 @@ fn write_procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
             ms(proc.max_ns as f64),
             ms(total)
         );
-        // xtprof prints the deviation without a unit; it is microseconds.
+        // xtprof prints the deviation without a unit: it is in microseconds.
         let _ = writeln!(
             text,
             "P99: {:.3}ms\tP95: {:.3}ms\tP50: {:.3}ms\tSD: {:.3}\tRATIO: {ratio:.3}%",
@@ -162,7 +163,7 @@ fn write_procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
             proc.deviation_ns / 1e3
         );
     }
-    text.push_str(RULE);
+    text.push_str(SEPARATOR_LINE);
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ struct OutputReader {
     runs: Vec<ReportedRun>,
     /// The run that is being read.
     run: ReportedRun,
-    had_rampup: bool,
-    failed: u64,
+    has_rampup_line: bool,
+    procedure_errors: u64,
     profile: Vec<Section>,
     /// Complete time profiles; a log may contain the profiles of several runs.
     profiles: Vec<Vec<Section>>,
@@ -29,16 +29,16 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
             || line.starts_with("Hammerdb Log @")
             || line.contains("Hammerdb Time Profile Report")
             || (line.starts_with("Vuser ") && line.contains(':'));
-        reader.line(line);
+        reader.read_line(line);
     }
     if !is_hammerdb && reader.runs.is_empty() {
         return Vec::new();
     }
-    reader.end()
+    reader.finish()
 }
 
 impl OutputReader {
-    fn line(&mut self, line: &str) {
+    fn read_line(&mut self, line: &str) {
         if line.contains("Hammerdb Time Profile Report") {
             self.end_profile();
         } else if let Some(header) = line.strip_prefix(">>>>> ") {
@@ -48,14 +48,14 @@ impl OutputReader {
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
             self.run.version = version.chars().take(20).collect();
         } else if let Some((name, value)) = line.split_once('=') {
-            self.setting(name.trim(), value.trim());
+            self.read_setting(name.trim(), value.trim());
         } else {
             self.vuser_line(line);
         }
     }
 
     /// Reads a line of the dictionary's listing.
-    fn setting(&mut self, name: &str, value: &str) {
+    fn read_setting(&mut self, name: &str, value: &str) {
         let key = ["pg_", "mysql_", "maria_"]
             .iter()
             .find_map(|prefix| name.strip_prefix(prefix));
@@ -83,11 +83,11 @@ impl OutputReader {
             Some(number)
         };
         if let Some(result) = text.strip_prefix("TEST RESULT : System achieved ") {
-            self.result(result, line);
+            self.read_result(result, line);
         } else if let Some(minutes) = minutes("Timing test period of ") {
             self.run.requested_s = Some(minutes.min(1_000_000) as f64 * 60.0);
         } else if text.starts_with("Beginning rampup time of ") {
-            self.had_rampup = true;
+            self.has_rampup_line = true;
         } else if text.ends_with("Active Virtual Users configured") {
             self.run.clients = count(text).and_then(|(number, _)| to_u32(number));
         } else if let Some((_, warehouses)) = text.split_once(" Warehouses = ") {
@@ -95,7 +95,7 @@ impl OutputReader {
                 .and_then(|(number, _)| to_u32(number))
                 .or(self.run.scale);
         } else if text.contains("Procedure Error") {
-            self.failed += 1;
+            self.procedure_errors += 1;
             self.add_problem(text);
         } else if text == "FINISHED FAILED" {
             self.add_problem("a virtual user failed (FINISHED FAILED)");
@@ -112,7 +112,7 @@ impl OutputReader {
     }
 
     /// Reads `12103 NOPM from 27747 PostgreSQL TPM`, or `27747 PostgreSQL TPM at 12103 NOPM`.
-    fn result(&mut self, text: &str, line: &str) {
+    fn read_result(&mut self, text: &str, line: &str) {
         let fields: Vec<&str> = text.split_whitespace().collect();
         let number = |field: &str| field.parse::<u64>().ok().map(|number| number as f64);
         let read = match fields[..] {
@@ -161,7 +161,7 @@ impl OutputReader {
             run.missing_parts.push("the number of virtual users");
         }
         self.runs.push(run);
-        self.had_rampup = false;
+        self.has_rampup_line = false;
     }
 
     fn end_profile(&mut self) {
@@ -171,11 +171,11 @@ impl OutputReader {
         }
     }
 
-    fn end(mut self) -> Vec<ReportedRun> {
+    fn finish(mut self) -> Vec<ReportedRun> {
         self.end_profile();
         let profiles = std::mem::take(&mut self.profiles);
         let results = self.runs.len();
-        let has_started = self.run.requested_s.is_some() || self.had_rampup;
+        let has_started = self.run.requested_s.is_some() || self.has_rampup_line;
         if has_started || (results == 0 && profiles.is_empty()) {
             // The run started but printed no result.
             self.run.title = "HammerDB's TPROC-C".to_owned();
@@ -185,7 +185,7 @@ impl OutputReader {
             }
         }
         if let Some(run) = self.runs.last_mut() {
-            run.failed = self.failed;
+            run.failed = self.procedure_errors;
         }
         // The n-th profile belongs to the n-th result, if there are as many profiles as results.
         let has_profile_per_result = profiles.len() == results;

@@ -200,7 +200,7 @@ impl<'a> RequestBuilder<'a> {
             engine: engine.unwrap_or(Engine::PostgreSql),
             problems: engine
                 .is_none()
-                .then(|| unsupported_database(settings))
+                .then(|| unsupported_database_message(settings))
                 .into_iter()
                 .collect(),
         }
@@ -240,7 +240,7 @@ impl<'a> RequestBuilder<'a> {
     }
 
     /// Reports a problem if an option that Prony does not support is on.
-    fn must_be_off(&mut self, name: &str) {
+    fn require_off(&mut self, name: &str) {
         if self.flag(name) {
             let key = key(self.engine, name);
             let problem = format!("Error: Prony does not support {key}: diset tpcc {key} false");
@@ -249,7 +249,7 @@ impl<'a> RequestBuilder<'a> {
     }
 
     /// Reports a problem if a setting differs from the only value that Prony supports.
-    fn must_be(&mut self, section: &str, name: &str, supported: &str) {
+    fn require_value(&mut self, section: &str, name: &str, supported: &str) {
         let value = self.text(section, name);
         if !value.eq_ignore_ascii_case(supported) {
             let key = key(self.engine, name);
@@ -318,7 +318,7 @@ impl<'a> RequestBuilder<'a> {
         if !self.switch("connection", "ssl") {
             return None;
         }
-        self.must_be("connection", "ssl_cipher", "server");
+        self.require_value("connection", "ssl_cipher", "server");
         let folder = self.text("connection", "ssl_linux_capath");
         let path = |builder: &Self, name: &str| {
             let file = builder.text("connection", name);
@@ -352,10 +352,12 @@ impl<'a> RequestBuilder<'a> {
     fn refuse_unsupported_schemas(&mut self) {
         match self.engine {
             Engine::PostgreSql => {
-                self.must_be_off("oracompat");
-                self.must_be_off("cituscompat");
+                self.require_off("oracompat");
+                self.require_off("cituscompat");
             }
-            Engine::MySql | Engine::MariaDb => self.must_be("tpcc", "storage_engine", "innodb"),
+            Engine::MySql | Engine::MariaDb => {
+                self.require_value("tpcc", "storage_engine", "innodb")
+            }
         }
     }
 
@@ -389,10 +391,10 @@ impl<'a> RequestBuilder<'a> {
 
     pub fn run(&mut self, output: OutputOptions, job: String, profile_path: String) -> RunRequest {
         for name in ["async_scale", "connect_pool"] {
-            self.must_be_off(name);
+            self.require_off(name);
         }
         match self.engine {
-            Engine::PostgreSql => self.must_be_off("dritasnap"),
+            Engine::PostgreSql => self.require_off("dritasnap"),
             // HammerDB always prepares these calls; read the flag only to report an invalid value.
             Engine::MySql | Engine::MariaDb => {
                 self.flag("prepared");
@@ -431,7 +433,7 @@ impl<'a> RequestBuilder<'a> {
     }
 }
 
-fn unsupported_database(settings: &Settings) -> String {
+fn unsupported_database_message(settings: &Settings) -> String {
     let name = dictionary::name(&settings.database);
     format!("Error: Prony's hammerdbcli does not support {name}, choose one from mysql pg maria")
 }

@@ -25,7 +25,7 @@ impl Session {
         }
         let folder = Self::temp_dir(backend);
         Some(if self.settings.option("unique_log_name") == 1 {
-            format!("{folder}/hammerdb_{}.log", backend.job_id())
+            format!("{folder}/hammerdb_{}.log", backend.new_job_id())
         } else {
             format!("{folder}/hammerdb.log")
         })
@@ -61,7 +61,7 @@ impl Session {
         if let Some(path) = &log {
             putscli(backend, &format!("Logging activated\nto {path}"));
         }
-        self.is_complete = false;
+        self.are_users_complete = false;
         self.users = Some(VirtualUsers {
             states: vec![VuserState::Idle; count as usize],
             log,
@@ -94,12 +94,13 @@ impl Session {
                 };
             }
         }
-        self.is_complete = true;
+        self.are_users_complete = true;
         putscli(backend, "ALL VIRTUAL USERS COMPLETE");
     }
 
-    /// Whether virtual users exist, which prevents work on the schema.
-    pub(super) fn is_busy(&self, backend: &mut dyn Backend, verb: &str) -> bool {
+    /// Prints an error if virtual users exist, because they prevent work on the schema. Returns whether
+    /// virtual users exist.
+    pub(super) fn refuse_while_users_exist(&self, backend: &mut dyn Backend, verb: &str) -> bool {
         let busy = self.users.is_some();
         if busy {
             let problem = format!(
@@ -110,11 +111,11 @@ impl Session {
         busy
     }
 
-    pub(super) fn build(&mut self, backend: &mut dyn Backend) {
-        if self.is_busy(backend, "build") {
+    pub(super) fn build_schema(&mut self, backend: &mut dyn Backend) {
+        if self.refuse_while_users_exist(backend, "build") {
             return;
         }
-        let job = backend.job_id();
+        let job = backend.new_job_id();
         let mut builder = RequestBuilder::new(&self.settings);
         let mut request = builder.build(self.output_options(), job);
         if print_problems(backend, &builder.problems) {
@@ -164,13 +165,13 @@ impl Session {
         self.record_outcome(backend, outcome);
     }
 
-    pub(super) fn check(&mut self, backend: &mut dyn Backend) -> String {
+    pub(super) fn check_schema(&mut self, backend: &mut dyn Backend) -> String {
         self.run_schema_command(backend, "check", "Check", |backend, request| {
             backend.check(request)
         })
     }
 
-    pub(super) fn delete(&mut self, backend: &mut dyn Backend) -> String {
+    pub(super) fn delete_schema(&mut self, backend: &mut dyn Backend) -> String {
         self.run_schema_command(backend, "delete", "Delet", |backend, request| {
             backend.delete(request)
         })
@@ -183,10 +184,10 @@ impl Session {
         stem: &str,
         execute: impl Fn(&mut dyn Backend, &SchemaRequest) -> Result<VuserOutcome, String>,
     ) -> String {
-        if self.is_busy(backend, verb) {
+        if self.refuse_while_users_exist(backend, verb) {
             return String::new();
         }
-        let job = backend.job_id();
+        let job = backend.new_job_id();
         let mut builder = RequestBuilder::new(&self.settings);
         let mut request = builder.schema(self.output_options(), job);
         if print_problems(backend, &builder.problems) {
@@ -215,15 +216,15 @@ impl Session {
         String::new()
     }
 
-    pub(super) fn is_timed(&self) -> bool {
+    pub(super) fn has_timed_driver(&self) -> bool {
         let key = format!("{}_driver", self.settings.database);
         let driver = self.settings.value(&self.settings.database, "tpcc", &key);
         driver != Some("test")
     }
 
-    pub(super) fn create(&mut self, backend: &mut dyn Backend) {
-        if !self.is_loaded {
-            self.is_loaded = true;
+    pub(super) fn create_configured_users(&mut self, backend: &mut dyn Backend) {
+        if !self.is_script_loaded {
+            self.is_script_loaded = true;
             putscli(backend, "Script loaded, Type \"print script\" to view");
         }
         if self.users.is_some() {
@@ -234,17 +235,17 @@ impl Session {
             return;
         }
         let drivers = u32::try_from(self.settings.option("virtual_users")).unwrap_or(1);
-        let (total, suffix) = if self.is_timed() {
+        let (total, suffix) = if self.has_timed_driver() {
             (drivers.saturating_add(1), " with Monitor VU")
         } else {
             (drivers, "")
         };
-        self.create_users(backend, total, self.is_timed());
+        self.create_users(backend, total, self.has_timed_driver());
         putscli(backend, &format!("{total} Virtual Users Created{suffix}"));
     }
 
-    pub(super) fn run(&mut self, backend: &mut dyn Backend) -> String {
-        let job = backend.job_id();
+    pub(super) fn run_users(&mut self, backend: &mut dyn Backend) -> String {
+        let job = backend.new_job_id();
         let folder = Self::temp_dir(backend);
         let profile = if self.settings.generic("timeprofile", "xt_unique_log_name") == "1" {
             format!("{folder}/hdbxtprofile_{job}.log")
@@ -257,9 +258,9 @@ impl Session {
             return String::new();
         }
         if self.users.is_none() {
-            self.create(backend);
+            self.create_configured_users(backend);
         }
-        if !self.is_loaded {
+        if !self.is_script_loaded {
             putscli(
                 backend,
                 "Error: There is no workload to run because the Script is empty",
@@ -269,7 +270,7 @@ impl Session {
         // Run the existing virtual users, even if the settings have changed since; but users that were
         // created for a build or for a different driver cannot run.
         let created = self.users.as_ref();
-        if created.is_some_and(|users| users.has_monitor != self.is_timed()) {
+        if created.is_some_and(|users| users.has_monitor != self.has_timed_driver()) {
             putscli(
                 backend,
                 "Error: Virtual Users exist, destroy with vudestroy before creating",
@@ -277,7 +278,7 @@ impl Session {
             return String::new();
         }
         let created = created.map_or(0, |users| users.states.len());
-        let monitor = u32::from(self.is_timed());
+        let monitor = u32::from(self.has_timed_driver());
         request.vusers = u32::try_from(created)
             .unwrap_or(u32::MAX)
             .saturating_sub(monitor);
@@ -288,13 +289,13 @@ impl Session {
         format!("jobid={job}")
     }
 
-    pub(super) fn destroy(&mut self, backend: &mut dyn Backend) {
+    pub(super) fn destroy_users(&mut self, backend: &mut dyn Backend) {
         if self.users.take().is_some() {
             putscli(backend, "vudestroy success");
         } else {
             putscli(backend, "No Virtual Users found to destroy");
         }
-        self.is_complete = false;
+        self.are_users_complete = false;
     }
 }
 

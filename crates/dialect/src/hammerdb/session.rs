@@ -34,12 +34,12 @@ pub(super) struct VirtualUsers {
 #[derive(Debug, Default)]
 pub struct Session {
     pub(super) settings: Settings,
-    pub(super) is_loaded: bool,
+    pub(super) is_script_loaded: bool,
     pub(super) users: Option<VirtualUsers>,
-    pub(super) is_complete: bool,
+    pub(super) are_users_complete: bool,
     pub(super) counter: Option<TransactionCounter>,
     /// Whether a failure to store the settings has been printed.
-    save_failed: bool,
+    save_failure_printed: bool,
 }
 
 /// Prints a line as HammerDB's putscli does.
@@ -81,18 +81,18 @@ impl Session {
             ("vuset", args) => self.vuset(backend, args),
             ("print", args) => return Some(Ok(self.print(backend, args))),
             ("loadscript", []) => {
-                self.is_loaded = true;
+                self.is_script_loaded = true;
                 putscli(backend, "Script loaded, Type \"print script\" to view");
             }
             ("clearscript", []) => self.clear_script(backend),
-            ("buildschema", []) => self.build(backend),
-            ("checkschema", []) => return Some(Ok(self.check(backend))),
-            ("deleteschema", []) => return Some(Ok(self.delete(backend))),
-            ("vucreate", []) => self.create(backend),
-            ("vurun", []) => return Some(Ok(self.run(backend))),
-            ("vudestroy", []) => self.destroy(backend),
+            ("buildschema", []) => self.build_schema(backend),
+            ("checkschema", []) => return Some(Ok(self.check_schema(backend))),
+            ("deleteschema", []) => return Some(Ok(self.delete_schema(backend))),
+            ("vucreate", []) => self.create_configured_users(backend),
+            ("vurun", []) => return Some(Ok(self.run_users(backend))),
+            ("vudestroy", []) => self.destroy_users(backend),
             ("vustatus", []) => print::print_status(backend, self.users.as_ref()),
-            ("vucomplete", []) => return Some(Ok(self.is_complete.to_string())),
+            ("vucomplete", []) => return Some(Ok(self.are_users_complete.to_string())),
             ("waittocomplete" | "runtimer", _) => putscli(
                 backend,
                 &format!(
@@ -109,7 +109,7 @@ impl Session {
                 Ok(text) => puts(backend, &text),
                 Err(problem) => putscli(backend, &problem),
             },
-            ("numberOfCPUs", []) => return Some(Ok(backend.processors().to_string())),
+            ("numberOfCPUs", []) => return Some(Ok(backend.processor_count().to_string())),
             ("numberOfWHs", []) => {
                 let key = format!("{}_count_ware", self.settings.database);
                 let value = self.settings.value(&self.settings.database, "tpcc", &key);
@@ -125,11 +125,11 @@ impl Session {
                     "wrong # args: should be \"{name}\""
                 ))));
             }
-            (name, _) if IGNORED.contains(&name) => putscli(
+            (name, _) if IGNORED_COMMANDS.contains(&name) => putscli(
                 backend,
                 &format!("Prony's hammerdbcli does not support {name}: continuing without it"),
             ),
-            (name, _) if UNSUPPORTED.contains(&name) => {
+            (name, _) if UNSUPPORTED_COMMANDS.contains(&name) => {
                 return Some(Err(Flow::Error(format!(
                     "Prony's hammerdbcli does not support {name}"
                 ))));
@@ -139,11 +139,11 @@ impl Session {
         Some(Ok(String::new()))
     }
 
-    pub(super) fn save(&mut self, backend: &mut dyn Backend) {
+    pub(super) fn save_settings(&mut self, backend: &mut dyn Backend) {
         if let Err(reason) = backend.save(&self.settings)
-            && !self.save_failed
+            && !self.save_failure_printed
         {
-            self.save_failed = true;
+            self.save_failure_printed = true;
             let text = format!("hammerdbcli: cannot store the settings: {reason}\n");
             backend.put(Channel::Error, &text);
         }
@@ -154,7 +154,7 @@ impl Session {
     }
 
     pub(super) fn clear_script(&mut self, backend: &mut dyn Backend) {
-        self.is_loaded = false;
+        self.is_script_loaded = false;
         putscli(backend, "Script cleared");
     }
 }
@@ -164,12 +164,12 @@ pub(super) fn has_command(name: &str) -> bool {
     let unlisted = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
     print::is_listed(name)
         || unlisted.contains(&name)
-        || IGNORED.contains(&name)
-        || UNSUPPORTED.contains(&name)
+        || IGNORED_COMMANDS.contains(&name)
+        || UNSUPPORTED_COMMANDS.contains(&name)
 }
 
 /// Commands of HammerDB that do not affect a script's figures; they are ignored.
-const IGNORED: [&str; 10] = [
+const IGNORED_COMMANDS: [&str; 10] = [
     "librarycheck",
     "metset",
     "metstart",
@@ -184,7 +184,7 @@ const IGNORED: [&str; 10] = [
 
 /// Commands of HammerDB that would change the run; they are errors, because a script must not believe that
 /// they worked.
-const UNSUPPORTED: [&str; 7] = [
+const UNSUPPORTED_COMMANDS: [&str; 7] = [
     "customscript",
     "custommonitor",
     "datagenrun",

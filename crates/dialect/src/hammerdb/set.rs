@@ -13,7 +13,7 @@ const VUSET_USAGE: &str =
 
 /// The options of `vuset`: option, key, name in messages, value that replaces an invalid one, whether the
 /// value must be 0 or 1.
-const VUSET: [(&str, &str, &str, &str, bool); 9] = [
+const VUSET_OPTIONS: [(&str, &str, &str, &str, bool); 9] = [
     (
         "vu",
         "virtual_users",
@@ -57,7 +57,7 @@ impl Session {
                 (*prefix).clone_into(&mut self.settings.database);
                 self.settings.set(GENERIC, "benchmark", "rdbms", name);
                 putscli(backend, &format!("Database set to {name}"));
-                self.save(backend);
+                self.save_settings(backend);
             }
             ["bm", benchmark] => {
                 let upper = benchmark.to_uppercase();
@@ -66,7 +66,7 @@ impl Session {
                         self.settings.set(GENERIC, "benchmark", "bm", "TPC-C");
                         let name = self.database_name();
                         putscli(backend, &format!("Benchmark set to {upper} for {name}"));
-                        self.save(backend);
+                        self.save_settings(backend);
                     }
                     "TPC-H" | "TPROC-H" => putscli(
                         backend,
@@ -156,7 +156,7 @@ impl Session {
             backend,
             &format!("Changed {section}:{key} from {before} to {after} for {name}"),
         );
-        self.save(backend);
+        self.save_settings(backend);
     }
 
     pub(super) fn giset(&mut self, backend: &mut dyn Backend, args: &[&str]) {
@@ -196,7 +196,7 @@ impl Session {
                 self.settings.set(GENERIC, section, key, value);
                 let line = format!("Changed {section}:{key} from {old} to {value} for generic");
                 putscli(backend, &line);
-                self.save(backend);
+                self.save_settings(backend);
             }
         }
     }
@@ -206,7 +206,7 @@ impl Session {
             puts(backend, VUSET_USAGE);
             return;
         };
-        let spec = VUSET.iter().find(|(name, ..)| name == option);
+        let spec = VUSET_OPTIONS.iter().find(|(name, ..)| name == option);
         let Some((_, key, name, fallback, is_switch)) = spec else {
             puts(backend, "Error: invalid option");
             puts(backend, VUSET_USAGE);
@@ -214,7 +214,7 @@ impl Session {
         };
         // As of HammerDB 4.10, `vuset vu vcpu` sets the number of processors.
         let value = match (*option, *value) {
-            ("vu", "vcpu") => backend.processors().to_string(),
+            ("vu", "vcpu") => backend.processor_count().to_string(),
             (_, value) => value.to_owned(),
         };
         let problem = match (value.parse::<i64>().ok(), is_switch) {
@@ -234,6 +234,6 @@ impl Session {
         };
         self.settings
             .set(GENERIC, "virtual_user_options", key, &value);
-        self.save(backend);
+        self.save_settings(backend);
     }
 }

@@ -110,8 +110,8 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
 pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     let users: Vec<&Section> = sections.iter().filter(|section| !section.summary).collect();
     let summary = sections.iter().find(|section| section.summary);
-    let is_doubled = summary.is_some_and(|summary| is_doubled(summary, &users));
-    if is_doubled {
+    let is_summary_doubled = summary.is_some_and(|summary| counts_calls_twice(summary, &users));
+    if is_summary_doubled {
         run.messages.push(
             "the summary of the time profile counts each call twice, as HammerDB 4.6 does: its CALLS, TOTAL \
              and RATIO are double; the users' own figures are used instead"
@@ -120,11 +120,11 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     }
     for section in sections
         .iter()
-        .filter(|section| !(section.summary && is_doubled))
+        .filter(|section| !(section.summary && is_summary_doubled))
     {
         add_section_relations(run, section);
     }
-    if let (Some(summary), false, false) = (summary, users.is_empty(), is_doubled) {
+    if let (Some(summary), false, false) = (summary, users.is_empty(), is_summary_doubled) {
         for routine in &summary.routines {
             let description = format!("calls of {} in the summary", routine.name);
             let description = [description.as_str(), "the sum over virtual users"];
@@ -162,7 +162,7 @@ fn calls(users: &[&Section], name: &str) -> u64 {
 }
 
 /// Whether the summary has twice the users' calls, as HammerDB 4.6 prints it. Such a summary is ignored.
-fn is_doubled(summary: &Section, users: &[&Section]) -> bool {
+fn counts_calls_twice(summary: &Section, users: &[&Section]) -> bool {
     let has_double_calls = |routine: &Routine| {
         routine.calls > 0 && routine.calls == calls(users, &routine.name).saturating_mul(2)
     };

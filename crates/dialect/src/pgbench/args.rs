@@ -91,7 +91,7 @@ struct ArgsParser<'a> {
     parsed: ParsedOptions,
 }
 
-type TakeResult = Result<Option<Invocation>, UsageError>;
+type OptionResult = Result<Option<Invocation>, UsageError>;
 
 impl ArgsParser<'_> {
     fn fatal(&self, text: &str) -> UsageError {
@@ -99,7 +99,7 @@ impl ArgsParser<'_> {
     }
 
     /// Handles one option. Returns an invocation if the option ends the parsing, as `--help` does.
-    fn take(&mut self, key: Key, value: OsString) -> TakeResult {
+    fn take(&mut self, key: Key, value: OsString) -> OptionResult {
         let text = value.to_string_lossy().into_owned();
         match key {
             Key::Short('b') if text == "list" => return Ok(Some(Invocation::ListBuiltins)),

@@ -10,9 +10,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// A long option.
 pub(crate) struct LongOption {
-    /// Its name without the dashes.
+    /// The option's name without the dashes.
     pub name: &'static str,
-    /// Whether it takes a value.
+    /// Whether the option takes a value.
     pub takes_value: bool,
     /// The key that the parser returns: the key of the short option with the same meaning, or a long key.
     pub key: Key,

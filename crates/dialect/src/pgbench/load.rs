@@ -8,7 +8,7 @@ use prony_workload::tpcb::Table;
 /// Rows between two lines without `-q`.
 const ROWS_PER_LINE: u64 = 100_000;
 /// Seconds between two lines with `-q`.
-const QUIET_SECONDS: f64 = 5.0;
+const QUIET_INTERVAL_S: f64 = 5.0;
 
 /// Prints the progress of one table's generation.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct LoadProgress {
     /// With `-q`: the number of the current interval.
     interval: f64,
     /// The length of the previous line.
-    length: usize,
+    line_length: usize,
 }
 
 impl LoadProgress {
@@ -38,7 +38,7 @@ impl LoadProgress {
             names_table: level.at_least(17),
             rows_printed: 0,
             interval: 1.0,
-            length: 0,
+            line_length: 0,
         }
     }
 
@@ -49,10 +49,10 @@ impl LoadProgress {
         if self.quiet {
             let checks_time = rows.is_multiple_of(100) || rows / 100 > self.rows_printed / 100;
             let is_last = rows == self.total && rows.is_multiple_of(100);
-            let is_due = is_last || (checks_time && elapsed_s >= self.interval * QUIET_SECONDS);
+            let is_due = is_last || (checks_time && elapsed_s >= self.interval * QUIET_INTERVAL_S);
             if is_due && rows > self.rows_printed {
                 self.line(&mut text, rows, elapsed_s);
-                self.interval = (elapsed_s / QUIET_SECONDS).ceil();
+                self.interval = (elapsed_s / QUIET_INTERVAL_S).ceil();
             }
             return text;
         }
@@ -68,8 +68,8 @@ impl LoadProgress {
         match (self.terminal, self.names_table) {
             (false, _) => String::new(),
             (true, false) => "\n".to_owned(),
-            (true, true) if self.length == 0 => String::new(),
-            (true, true) => " ".repeat(self.length) + "\r",
+            (true, true) if self.line_length == 0 => String::new(),
+            (true, true) => " ".repeat(self.line_length) + "\r",
         }
     }
 
@@ -86,8 +86,8 @@ impl LoadProgress {
             rows * 100 / self.total
         );
         // Blanks overwrite the end of a longer previous line.
-        let blanks = " ".repeat(self.length.saturating_sub(line.len()));
-        self.length = line.len();
+        let blanks = " ".repeat(self.line_length.saturating_sub(line.len()));
+        self.line_length = line.len();
         self.rows_printed = rows;
         *text += &line;
         *text += &blanks;

@@ -9,9 +9,9 @@ use super::level::Level;
 pub struct Messages {
     progname: String,
     argv0: String,
-    /// Whether messages that end the program begin with `fatal`, as up to level 14. Hints and details have no
-    /// prefix there.
-    has_fatal: bool,
+    /// Whether messages that end the program begin with `fatal`, as up to level 14. At these levels, hints
+    /// and details have no prefix.
+    uses_fatal_severity: bool,
 }
 
 impl Messages {
@@ -21,7 +21,7 @@ impl Messages {
         Self {
             progname: name.to_owned(),
             argv0: argv0.to_owned(),
-            has_fatal: !level.at_least(15),
+            uses_fatal_severity: !level.at_least(15),
         }
     }
 
@@ -48,7 +48,14 @@ impl Messages {
 
     /// An error that ends the program: `fatal` in 13 and 14, `error` since then.
     pub fn fatal(&self, text: &str) -> String {
-        self.line(if self.has_fatal { "fatal: " } else { "error: " }, text)
+        self.line(
+            if self.uses_fatal_severity {
+                "fatal: "
+            } else {
+                "error: "
+            },
+            text,
+        )
     }
 
     /// A warning.
@@ -63,18 +70,32 @@ impl Messages {
 
     /// The detail of an error.
     pub fn detail(&self, text: &str) -> String {
-        self.line(if self.has_fatal { "" } else { "detail: " }, text)
+        self.line(
+            if self.uses_fatal_severity {
+                ""
+            } else {
+                "detail: "
+            },
+            text,
+        )
     }
 
     /// The hint about an error.
     pub fn hint(&self, text: &str) -> String {
-        self.line(if self.has_fatal { "" } else { "hint: " }, text)
+        self.line(
+            if self.uses_fatal_severity {
+                ""
+            } else {
+                "hint: "
+            },
+            text,
+        )
     }
 
     /// The hint after an error in the options.
     pub fn try_help(&self) -> String {
         let text = format!("Try \"{} --help\" for more information.", self.progname);
-        if self.has_fatal {
+        if self.uses_fatal_severity {
             return text + "\n";
         }
         self.hint(&text)

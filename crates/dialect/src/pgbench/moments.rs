@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_deviation() {
+    fn mean_and_population_deviation_are_exact() {
         let moments = moments_of(&[
             2000.0, 4000.0, 4000.0, 4000.0, 5000.0, 5000.0, 7000.0, 9000.0,
         ]);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_and_seeds() {
+    fn weights_and_seeds_are_parsed_like_pgbench() {
         assert_eq!(weight("3"), Some(3));
         assert_eq!(weight("-1"), Some(-1));
         assert_eq!(weight(""), None);

@@ -25,7 +25,7 @@ pub fn drive_plan(options: &RunOptions) -> DrivePlan {
         },
         stop: match options.limit {
             Limit::Transactions(count) => Stop::Transactions(u64::from(count)),
-            Limit::Seconds(seconds) => Stop::Starts(Duration::from_secs(u64::from(seconds))),
+            Limit::Seconds(seconds) => Stop::NoStartsAfter(Duration::from_secs(u64::from(seconds))),
         },
         grace: Duration::MAX,
         latency_limit: options.latency_limit_us.map(Duration::from_micros),
@@ -38,7 +38,7 @@ pub fn drive_plan(options: &RunOptions) -> DrivePlan {
         // libpq sends Describe; without it the server would do less work than with pgbench.
         describe: true,
         connect_per_transaction: options.reconnect,
-        connect_counts: false,
+        connect_time_counts: false,
         seed: Some(options.random_seed),
         ..DrivePlan::default()
     }
@@ -51,7 +51,7 @@ pub fn script_policy(
     listener: Arc<dyn MessageListener>,
 ) -> ScriptPolicy {
     ScriptPolicy {
-        level: u32::from(level.major()),
+        pgbench_version: u32::from(level.major()),
         on_error: if options.continue_on_error {
             OnError::FailUnlessLost
         } else if level.at_least(15) {
@@ -61,11 +61,11 @@ pub fn script_policy(
         },
         max_tries: options.max_tries,
         latency_limit_ns: options.latency_limit_us.map(|limit_us| limit_us * 1000),
-        shell: true,
+        allows_shell: true,
         emulate_pgbench: true,
         emulate_libpq: true,
-        per_command: options.report_per_command,
-        verbose: options.verbose_errors,
+        records_command_stats: options.report_per_command,
+        verbose_errors: options.verbose_errors,
         debug: options.debug,
         listener: Some(listener),
     }

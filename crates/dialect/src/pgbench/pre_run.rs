@@ -24,7 +24,7 @@ group by 1, 2 \
 order by 1 asc \
 limit 1";
 
-/// The results of the two queries.
+/// The results of [`SCALE_SQL`] and [`PARTITIONS_SQL`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableFacts {
     /// Rows of pgbench_branches.
@@ -34,7 +34,7 @@ pub struct TableFacts {
 }
 
 impl TableFacts {
-    /// Parses the results: the count of the first query; the strategy and the number of the second query.
+    /// Parses the results: the count of [`SCALE_SQL`]; the strategy and the number of [`PARTITIONS_SQL`].
     ///
     /// # Errors
     ///

@@ -24,7 +24,7 @@ pub struct Progress {
     pub tps: f64,
     /// The mean latency of successful transactions, ms; 0 if there are none.
     pub latency_ms: f64,
-    /// The standard deviation of their latency, ms; 0 if there are none.
+    /// The standard deviation of the latency of successful transactions, ms; 0 if there are none.
     pub stddev_ms: f64,
     /// Failed transactions.
     pub failed: u64,

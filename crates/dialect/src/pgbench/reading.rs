@@ -49,24 +49,24 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
         if let Some(versions) = line.strip_prefix("pgbench (") {
             banner = read_banner(versions);
         } else if let Some(text) = line.strip_prefix("progress: ") {
-            series.extend(progress(text, &series));
+            series.extend(read_progress(text, &series));
         } else if let Some(title) = line.strip_prefix("transaction type:") {
-            runs.extend(reader.take().map(ReportReader::end));
+            runs.extend(reader.take().map(ReportReader::finish));
             let mut new_reader = ReportReader::default();
             new_reader.start(title.trim(), &banner);
             new_reader.run.series = std::mem::take(&mut series);
             reader = Some(new_reader);
         } else if let Some(reader) = &mut reader {
-            reader.line(line);
+            reader.read_line(line);
         }
     }
-    runs.extend(reader.map(ReportReader::end));
+    runs.extend(reader.map(ReportReader::finish));
     if runs.is_empty() && !series.is_empty() {
         // The output was truncated, or the report was redirected.
         let mut truncated = ReportReader::default();
         truncated.start("", &banner);
         truncated.run.series = series;
-        runs.push(truncated.end());
+        runs.push(truncated.finish());
     }
     runs
 }
@@ -86,7 +86,7 @@ fn read_banner(text: &str) -> (String, String) {
 }
 
 /// Reads a line of `-P`.
-fn progress(remaining: &str, series: &[Second]) -> Option<Second> {
+fn read_progress(remaining: &str, series: &[Second]) -> Option<Second> {
     let (time, remaining) = leading_number(remaining)?;
     let (tps, remaining) = leading_number(remaining.strip_prefix(" s, ")?)?;
     let (mean, remaining) = leading_number(remaining.strip_prefix(" tps, lat ")?)?;
@@ -128,7 +128,7 @@ impl ReportReader {
         };
     }
 
-    fn line(&mut self, line: &str) {
+    fn read_line(&mut self, line: &str) {
         if let Some(text) = line.strip_prefix("SQL script ") {
             let name = text.split_once(": ").map_or("", |(_, name)| name);
             self.scripts.push(Script {
@@ -138,7 +138,7 @@ impl ReportReader {
             return;
         }
         if let Some(text) = line.strip_prefix(" - ") {
-            self.script(text);
+            self.read_script_line(text);
             return;
         }
         if self.scripts.is_empty() && self.read_parameter(line) == Some(false) {
@@ -237,7 +237,7 @@ impl ReportReader {
         Some(true)
     }
 
-    fn script(&mut self, text: &str) {
+    fn read_script_line(&mut self, text: &str) {
         let Some(script) = self.scripts.last_mut() else {
             return;
         };
@@ -253,7 +253,7 @@ impl ReportReader {
     }
 
     /// The result of all lines.
-    fn end(mut self) -> ReportedRun {
+    fn finish(mut self) -> ReportedRun {
         let run = &mut self.run;
         run.mean_derived = self.mean_is_derived;
         if run.connect_per_transaction {

@@ -30,7 +30,7 @@ impl Commands for SysbenchCommands {
         None
     }
 
-    fn load_replaces(&self) -> bool {
+    fn load_replaces_tables(&self) -> bool {
         false
     }
 

@@ -10,7 +10,7 @@ use super::output::fatal;
 use crate::{libpq, mysql_client};
 use prony_plan::QueryMode;
 use prony_server::Address;
-use prony_server::control::{Cause, Failure};
+use prony_server::control::{ConnectFailure, FailureCause};
 use prony_wire::ConnectError;
 use prony_workload::sysbench::Driver;
 use std::fmt;
@@ -92,12 +92,12 @@ pub fn endpoints(mysql: &Mysql) -> Vec<Endpoint> {
 pub fn connect_failure(
     database: &Database,
     driver: Driver,
-    failures: &[Failure],
+    failures: &[ConnectFailure],
 ) -> (String, Option<&'static str>) {
     if driver == Driver::Pgsql {
         let mut causes = failures.iter().rev().map(|failure| &failure.cause);
         let server_error = causes.find_map(|cause| match cause {
-            Cause::Login(error) => error.server(),
+            FailureCause::Login(error) => error.server_error(),
             _ => None,
         });
         let advice = server_error.and_then(|error| advice(driver, 0, error.code()));
@@ -113,8 +113,8 @@ pub fn connect_failure(
     let endpoint = endpoint_of(&database.mysql, last);
     let (code, text) = mysql_client::connect_error(last, &endpoint);
     let advice = match &last.cause {
-        Cause::Login(ConnectError::TlsUnsupported) => Some(NO_TLS),
-        Cause::Login(ConnectError::PluginUnsupported(_)) => {
+        FailureCause::Login(ConnectError::TlsUnsupported) => Some(NO_TLS),
+        FailureCause::Login(ConnectError::PluginUnsupported(_)) => {
             advice(driver, mysql_client::AUTH_PLUGIN_CANNOT_LOAD, "")
         }
         _ => advice(driver, code, ""),
@@ -137,7 +137,7 @@ pub fn lost_at_login(database: &Database, driver: Driver, text: &str) -> String 
 }
 
 /// The endpoint of a failed attempt.
-fn endpoint_of(mysql: &Mysql, failure: &Failure) -> Endpoint {
+fn endpoint_of(mysql: &Mysql, failure: &ConnectFailure) -> Endpoint {
     let attempted = &failure.endpoint;
     let endpoints = endpoints(mysql);
     let matches_attempt = |endpoint: &&Endpoint| match (endpoint, &attempted.address) {

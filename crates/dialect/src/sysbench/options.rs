@@ -76,7 +76,7 @@ pub struct RawOption {
     pub name: String,
     /// The value; `None` without `=`.
     pub value: Option<String>,
-    /// Whether it is from `--config-file`, where unknown options only cause a warning.
+    /// Whether the option is from `--config-file`, where unknown options only cause a warning.
     pub from_file: bool,
 }
 

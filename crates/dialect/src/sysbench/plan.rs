@@ -8,7 +8,7 @@ use super::compat::Compat;
 use super::connect::ps_mode;
 use super::messages::QUEUE_EVENTS;
 use super::options::{GeneralOptions, Mysql, NativeCommand};
-use prony_plan::{Arrival, DrivePlan, MAX_TIME, Pace, Stop, WorkloadPlan};
+use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, Stop, WorkloadPlan};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const USERS_PER_THREAD: u32 = 32;
 pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DrivePlan, String> {
     let time = settings
         .time_s
-        .map_or(MAX_TIME, |time_s| seconds(time_s).min(MAX_TIME));
+        .map_or(MAX_DURATION, |time_s| seconds(time_s).min(MAX_DURATION));
     let max_threads = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
     let database = &settings.database;
     Ok(DrivePlan {
@@ -43,8 +43,8 @@ pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DriveP
         },
         // The run waits for all events that started in time, unless a shutdown is forced.
         stop: match settings.events {
-            None => Stop::Starts(time),
-            Some(transactions) => Stop::Shared {
+            None => Stop::NoStartsAfter(time),
+            Some(transactions) => Stop::SharedTransactions {
                 transactions,
                 within: time,
             },
@@ -52,11 +52,11 @@ pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DriveP
         warmup: seconds(settings.warmup_s),
         grace: settings.forced_shutdown_s.map_or(Duration::MAX, seconds),
         // PostgreSQL has no option that enables reconnecting.
-        reconnect: database.driver == "mysql" && database.mysql.ignored.reconnects(),
+        reconnect: database.driver == "mysql" && database.mysql.ignored.ignores_lost_connection(),
         protocol: ps_mode(database)?,
         // libpq and MySQL's library also describe statements.
         describe: true,
-        connect_counts: false,
+        connect_time_counts: false,
         // A negative seed is valid: its bits are used.
         seed: settings.random.seed.map(|seed| i64::from(seed) as u64),
         ..DrivePlan::default()

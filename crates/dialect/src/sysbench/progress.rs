@@ -1,6 +1,7 @@
 //! The lines of `--report-interval`, at [`super::LogLevel::Notice`].
 //!
-//! In: counts since the previous line. Must never: divide by the configured interval instead of the actual one.
+//! In: counts since the previous line. Must never: divide by the configured interval: the actual
+//! one may be longer.
 
 /// Counts of events and queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -53,7 +53,7 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
         if let Some(version_text) = line.strip_prefix("sysbench ")
             && version_text.starts_with(|c: char| c.is_ascii_digit())
         {
-            runs.extend(reader.take().and_then(OutputReader::end));
+            runs.extend(reader.take().and_then(OutputReader::finish));
             let version = version_text.split([' ', '(']).next().unwrap_or_default();
             let mut new_reader = OutputReader::new();
             new_reader.run.version = version.chars().take(40).collect();
@@ -67,10 +67,10 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
             reader = Some(OutputReader::new());
         }
         if let Some(reader) = &mut reader {
-            reader.line(line);
+            reader.read_line(line);
         }
     }
-    runs.extend(reader.and_then(OutputReader::end));
+    runs.extend(reader.and_then(OutputReader::finish));
     runs
 }
 
@@ -81,7 +81,7 @@ impl OutputReader {
         reader
     }
 
-    fn line(&mut self, line: &str) {
+    fn read_line(&mut self, line: &str) {
         if line.starts_with('[') {
             self.read_interval(line);
             return;
@@ -165,7 +165,7 @@ impl OutputReader {
             "execution time (avg/stddev)" => {
                 block.thread_time_s = number;
                 // This is the last line of a report.
-                self.end_of_report();
+                self.finish_report();
                 return Some(number.is_some());
             }
             _ => {
@@ -218,7 +218,7 @@ impl OutputReader {
         }
     }
 
-    fn end_of_report(&mut self) {
+    fn finish_report(&mut self) {
         if self.in_checkpoint {
             self.block = ReportFigures::default();
             self.in_checkpoint = false;
@@ -227,7 +227,7 @@ impl OutputReader {
     }
 
     /// The result of all lines; `None` if there was no run (`prepare`, `cleanup`).
-    fn end(self) -> Option<ReportedRun> {
+    fn finish(self) -> Option<ReportedRun> {
         let (mut run, block) = (self.run, self.block);
         if !self.has_report && run.series.is_empty() && run.threads.is_none() {
             return None;

@@ -53,12 +53,12 @@ impl OptionTexts {
     }
 
     /// Parses a number that must not be negative; sysbench misbehaves with negative values.
-    fn count(&mut self, name: &str) -> UsageResult<u32> {
+    fn non_negative_int(&mut self, name: &str) -> UsageResult<u32> {
         let value = self.int(name)?;
-        self.not_negative(name, value)
+        self.check_not_negative(name, value)
     }
 
-    fn not_negative(&self, name: &str, value: i32) -> UsageResult<u32> {
+    fn check_not_negative(&self, name: &str, value: i32) -> UsageResult<u32> {
         u32::try_from(value).map_err(|_| {
             let text = format!("Invalid value for --{}: {value}.\n", name.replace('_', "-"));
             self.output().fatal(&text)
@@ -108,19 +108,19 @@ impl OptionTexts {
         let thread_stack_bytes = self.thread_stack()?;
         let random = self.random()?;
         let rate = self.int_or_deprecated("tx_rate", "rate", 0)?;
-        let rate = self.not_negative("rate", rate)?;
-        let interval = self.count("report_interval")?;
+        let rate = self.check_not_negative("rate", rate)?;
+        let interval = self.non_negative_int("report_interval")?;
         let checkpoints_s = self.checkpoints()?;
         let (debug, verbosity) = self.verbosity()?;
         let (percentile, histogram) = self.latency()?;
         let is_v1_1 = self.compat == Compat::V1_1;
         let warmup_s = if is_v1_1 {
-            self.count("warmup_time")?
+            self.non_negative_int("warmup_time")?
         } else {
             0
         };
         let thread_init_timeout_s = if is_v1_1 {
-            self.count("thread_init_timeout")?
+            self.non_negative_int("thread_init_timeout")?
         } else {
             30
         };

@@ -65,7 +65,7 @@ pub struct OptionSpec {
     pub default: Option<&'static str>,
     /// The description in help.
     help: &'static str,
-    /// The section of the table that contains it.
+    /// The section of the table that contains the option.
     pub(super) group: &'static str,
     /// The version that has the option, if only one version has it.
     only_version: Option<Compat>,

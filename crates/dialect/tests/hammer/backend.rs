@@ -50,8 +50,8 @@ impl Host for FakeBackend {
     fn now_ms(&self) -> i64 {
         self.memory.now_ms()
     }
-    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
-        self.memory.date(seconds, format, utc)
+    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+        self.memory.format_date(seconds, format, utc)
     }
     fn read_file(&mut self, path: &str) -> Result<String, String> {
         self.memory.read_file(path)
@@ -120,13 +120,13 @@ impl Backend for FakeBackend {
         self.saved = settings.clone();
         Ok(())
     }
-    fn job_id(&mut self) -> String {
+    fn new_job_id(&mut self) -> String {
         "6B00C84B660B03E283635333".to_owned()
     }
     fn jobs(&mut self, args: &[String]) -> Result<String, String> {
         Ok(format!("jobs {}", args.join(" ")))
     }
-    fn processors(&self) -> usize {
+    fn processor_count(&self) -> usize {
         16
     }
 }

@@ -90,7 +90,7 @@ impl Host for MemoryHost {
     fn now_ms(&self) -> i64 {
         1_795_213_304_500
     }
-    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
         let zone = if utc { " in UTC" } else { "" };
         Ok(format!("{seconds} as {}{zone}", format.unwrap_or("usual")))
     }

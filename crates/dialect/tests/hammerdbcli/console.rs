@@ -71,10 +71,10 @@ fn input_waits_for_complete_commands_and_continues_after_errors() {
     assert_eq!(backend.memory.error, "missing \"\n");
     let mut console = Console::new(Session::default(), true);
     assert_eq!(console.prompt(), "hammerdb>");
-    console.line(&mut backend, "if 1 {");
+    console.run_line(&mut backend, "if 1 {");
     assert_eq!(console.prompt(), "> ");
     backend.stopped = true;
-    assert_eq!(console.line(&mut backend, "puts x }"), Some(130));
+    assert_eq!(console.run_line(&mut backend, "puts x }"), Some(130));
 }
 
 #[test]

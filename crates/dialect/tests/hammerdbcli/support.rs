@@ -7,7 +7,7 @@ use prony_dialect::hammerdb::{Console, Session, Settings};
 pub fn input(backend: &mut FakeBackend, settings: Settings, script: &str) -> (Console, Option<u8>) {
     let mut console = Console::new(Session::new(settings), false);
     for line in script.lines() {
-        if let Some(status) = console.line(backend, line) {
+        if let Some(status) = console.run_line(backend, line) {
             return (console, Some(status));
         }
     }

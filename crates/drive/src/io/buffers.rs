@@ -40,7 +40,7 @@ impl Buffers {
 
     /// Address of the ring, for its registration.
     pub fn address(&self) -> u64 {
-        self.entries.at.as_ptr() as u64
+        self.entries.start.as_ptr() as u64
     }
 
     /// Number of buffers.
@@ -52,17 +52,17 @@ impl Buffers {
     pub fn bytes(&self, id: u16, length: usize) -> &[u8] {
         debug_assert!(id < self.count && length <= BUFFER_BYTES);
         let length = length.min(BUFFER_BYTES);
-        let at = usize::from(id % self.count) * BUFFER_BYTES;
+        let offset = usize::from(id % self.count) * BUFFER_BYTES;
         // SAFETY: the buffer lies within the mapping, and the kernel leaves it alone until it is
         // given back and published.
-        unsafe { std::slice::from_raw_parts(self.memory.at.as_ptr().add(at), length) }
+        unsafe { std::slice::from_raw_parts(self.memory.start.as_ptr().add(offset), length) }
     }
 
     /// Gives a buffer back; the kernel sees it with the next [`Buffers::publish`].
     pub fn give_back(&mut self, id: u16) {
         let index = usize::from(self.tail & (self.count - 1));
-        let memory = self.memory.at.as_ptr() as u64 + u64::from(id) * BUFFER_BYTES as u64;
-        let base = self.entries.at.as_ptr().cast::<BufRingEntry>();
+        let memory = self.memory.start.as_ptr() as u64 + u64::from(id) * BUFFER_BYTES as u64;
+        let base = self.entries.start.as_ptr().cast::<BufRingEntry>();
         // SAFETY: `index` is below `count`, and the kernel reads an entry only below the published
         // tail. The entry's last field is the tail in the first entry: it is not touched here.
         let entry = unsafe { &mut *base.add(index) };
@@ -74,7 +74,7 @@ impl Buffers {
 
     /// Publishes the returned buffers to the kernel.
     pub fn publish(&mut self) {
-        let base = self.entries.at.as_ptr().cast::<BufRingEntry>();
+        let base = self.entries.start.as_ptr().cast::<BufRingEntry>();
         // SAFETY: `base` is the first entry of the ring; its tail is aligned for 16 bits, and both
         // sides access it atomically.
         let tail = unsafe { &*BufRingEntry::tail(base).cast::<AtomicU16>() };
@@ -84,7 +84,7 @@ impl Buffers {
 
 /// Anonymous memory, page-aligned as the kernel requires.
 struct Mapping {
-    at: NonNull<u8>,
+    start: NonNull<u8>,
     length: usize,
 }
 
@@ -93,18 +93,18 @@ impl Mapping {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new anonymous mapping touches no memory of ours.
-        let at = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
-        if at == libc::MAP_FAILED {
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        let at = NonNull::new(at.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Mapping { at, length })
+        let start = NonNull::new(start.cast::<u8>()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { start, length })
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours, and nothing points into it any more.
-        unsafe { libc::munmap(self.at.as_ptr().cast(), self.length) };
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }

@@ -9,7 +9,9 @@ use prony_server::{Address, TcpOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+/// Maximum number of events that one wait returns.
 const EVENTS_MAX: usize = 1024;
+/// Maximum number of bytes that one read returns.
 const SCRATCH_BYTES: usize = 64 * 1024;
 
 /// The epoll engine.
@@ -17,7 +19,9 @@ pub struct Epoll {
     epoll: OwnedFd,
     clock: Clock,
     slots: Vec<Connection>,
+    /// Slots with bytes to send in the next iteration, and whether to request a timestamp.
     queued: Vec<(Slot, bool)>,
+    /// The kernel's events of the last wait.
     ready: Vec<libc::epoll_event>,
     /// Closures noticed outside a wait, reported after the next wait.
     pending_events: Vec<IoEvent>,
@@ -28,14 +32,15 @@ pub struct Epoll {
 struct Connection {
     socket: Option<OwnedFd>,
     generation: u32,
-    connecting: bool,
-    tcp: bool,
+    is_connecting: bool,
+    /// Whether the connection uses TCP, for which the kernel provides timestamps.
+    is_tcp: bool,
     out: Vec<u8>,
     /// Number of bytes of `out` that are sent.
     sent_bytes: usize,
     sent: Sent,
     /// A transmit timestamp already read from the error queue, for the next [`Io::transmit_timestamp_ns`].
-    timestamp_ns: Option<u64>,
+    transmit_timestamp_ns: Option<u64>,
 }
 
 impl Epoll {
@@ -77,7 +82,7 @@ impl Epoll {
     }
 
     /// Sends the queued bytes of a connection, as far as its socket accepts them.
-    fn transmit(&mut self, slot: Slot, timestamp: bool) {
+    fn transmit(&mut self, slot: Slot, request_timestamp: bool) {
         let before_ns = self.clock.now_ns();
         let connection = &mut self.slots[slot as usize];
         let Some(fd) = connection.socket.as_ref().map(AsRawFd::as_raw_fd) else {
@@ -93,7 +98,7 @@ impl Epoll {
             };
         }
         let unsent = &connection.out[connection.sent_bytes..];
-        let sent = if timestamp && connection.tcp {
+        let sent = if request_timestamp && connection.is_tcp {
             socket::send_with_timestamp(fd, unsent)
         } else {
             socket::send_now(fd, unsent)
@@ -187,7 +192,7 @@ impl Epoll {
                 kind,
             })
         };
-        if connection.connecting {
+        if connection.is_connecting {
             let error = socket::pending_error(fd);
             if error != 0 {
                 return io_event(IoEventKind::Closed(error));
@@ -195,7 +200,7 @@ impl Epoll {
             if flags & libc::EPOLLOUT == 0 {
                 return None;
             }
-            connection.connecting = false;
+            connection.is_connecting = false;
             let _ = self.watch(libc::EPOLL_CTL_MOD, slot, fd, libc::EPOLLIN);
             return io_event(IoEventKind::Opened);
         }
@@ -213,7 +218,8 @@ impl Epoll {
             // The kernel also reports a transmit timestamp in the error queue as an error, at every wait
             // until it is fetched.
             let connection = &mut self.slots[slot as usize];
-            connection.timestamp_ns = socket::transmit_timestamp_ns(fd).or(connection.timestamp_ns);
+            connection.transmit_timestamp_ns =
+                socket::transmit_timestamp_ns(fd).or(connection.transmit_timestamp_ns);
             return match socket::pending_error(fd) {
                 0 => None,
                 error => io_event(IoEventKind::Closed(error)),
@@ -245,11 +251,11 @@ impl Io for Epoll {
         let error = io::Error::last_os_error();
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
-        connection.connecting = true;
-        connection.tcp = matches!(address, Address::Tcp(_));
+        connection.is_connecting = true;
+        connection.is_tcp = matches!(address, Address::Tcp(_));
         connection.out.clear();
         connection.sent_bytes = 0;
-        connection.timestamp_ns = None;
+        connection.transmit_timestamp_ns = None;
         let generation = connection.generation;
         let raw_fd = fd.as_raw_fd();
         connection.socket = Some(fd);
@@ -283,14 +289,14 @@ impl Io for Epoll {
         }
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], timestamp: bool) {
+    fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool) {
         let connection = &mut self.slots[slot as usize];
         if connection.sent_bytes == connection.out.len() {
             connection.out.clear();
             connection.sent_bytes = 0;
         }
         connection.out.extend_from_slice(bytes);
-        self.queued.push((slot, timestamp));
+        self.queued.push((slot, request_timestamp));
     }
 
     fn sent(&self, slot: Slot) -> Sent {
@@ -299,7 +305,7 @@ impl Io for Epoll {
 
     fn transmit_timestamp_ns(&mut self, slot: Slot) -> Option<u64> {
         let connection = &mut self.slots[slot as usize];
-        let timestamp_ns = connection.timestamp_ns.take();
+        let timestamp_ns = connection.transmit_timestamp_ns.take();
         timestamp_ns
             .or_else(|| socket::transmit_timestamp_ns(connection.socket.as_ref()?.as_raw_fd()))
     }
@@ -308,8 +314,8 @@ impl Io for Epoll {
         // Sends are queued until the next iteration: each may cost this thread its CPU, and replies that
         // have arrived are handled first.
         let mut queued = std::mem::take(&mut self.queued);
-        for (slot, timestamp) in queued.drain(..) {
-            self.transmit(slot, timestamp);
+        for (slot, request_timestamp) in queued.drain(..) {
+            self.transmit(slot, request_timestamp);
         }
         self.queued = queued;
         let wait_ns = match self.pending_events.is_empty() {
@@ -339,12 +345,12 @@ impl Io for Epoll {
         }
         let connection = &self.slots[event.slot as usize];
         let fd = connection.socket.as_ref()?.as_raw_fd();
-        let (length, timestamp_ns) = if connection.tcp {
+        let (length, timestamp_ns) = if connection.is_tcp {
             socket::receive_with_timestamp(fd, &mut self.scratch)
         } else {
-            let at = self.scratch.as_mut_ptr().cast();
+            let start = self.scratch.as_mut_ptr().cast();
             // SAFETY: the pointer and the length describe the scratch buffer.
-            let length = unsafe { libc::recv(fd, at, SCRATCH_BYTES, libc::MSG_DONTWAIT) };
+            let length = unsafe { libc::recv(fd, start, SCRATCH_BYTES, libc::MSG_DONTWAIT) };
             (length, None)
         };
         let Ok(length) = usize::try_from(length) else {

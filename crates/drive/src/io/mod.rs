@@ -21,7 +21,8 @@ pub type Slot = u32;
 pub struct IoEvent {
     /// The slot of the connection.
     pub slot: Slot,
-    /// Number of the connection in its slot: late events of an earlier connection are dropped.
+    /// The number of the connection among those of its slot; it identifies late events of an earlier
+    /// connection, which are dropped.
     pub generation: u32,
     /// The event.
     pub kind: IoEventKind,
@@ -84,9 +85,9 @@ pub trait Io {
     /// Closes a connection, after sending `closing_message` if the socket accepts it.
     fn close(&mut self, slot: Slot, closing_message: &[u8]);
 
-    /// Queues bytes for the next [`Io::submit_and_wait`]. `timestamp`: request the kernel's timestamp of
-    /// their departure.
-    fn send(&mut self, slot: Slot, bytes: &[u8], timestamp: bool);
+    /// Queues bytes for the next [`Io::submit_and_wait`]. `request_timestamp`: request the kernel's timestamp
+    /// of their departure.
+    fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool);
 
     /// When the last request was sent.
     fn sent(&self, slot: Slot) -> Sent;
@@ -101,8 +102,8 @@ pub trait Io {
     /// If the engine itself fails; the run cannot continue then.
     fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()>;
 
-    /// Whether an event belongs to the current connection of its slot. An event from the same
-    /// iteration as the end of its connection does not.
+    /// Whether an event belongs to the current connection of its slot. False for an event of a connection
+    /// that was closed earlier in the same iteration.
     fn is_current(&self, event: IoEvent) -> bool;
 
     /// Fetches the bytes that an [`IoEventKind::Readable`] announced; `None` if the event is stale. Call it

@@ -48,11 +48,11 @@ pub struct Ring {
     clock: Clock,
     /// Freed by `drop` if the ring could be stopped.
     buffers: ManuallyDrop<Buffers>,
-    /// The buffer whose bytes the caller has; it is given back with the next call.
-    borrowed: Option<u16>,
+    /// The buffer whose bytes the caller has; the next call gives the buffer back.
+    borrowed_buffer: Option<u16>,
     slots: Vec<Connection>,
     /// Slots below this have a registered file; slots added later have none.
-    registered: Slot,
+    registered_slots: Slot,
     /// Slots with bytes to send in the next iteration, and whether to request a timestamp.
     queued: Vec<(Slot, bool)>,
     /// Slots whose sends are in the submission queue, in this order.
@@ -62,6 +62,7 @@ pub struct Ring {
     starved: Vec<(Slot, u32)>,
     /// Header of every receive: no address, and space for timestamps. Freed like `buffers`.
     receive_header: ManuallyDrop<Box<libc::msghdr>>,
+    /// The send with a control message that requests a timestamp; submitted before it is used again.
     timestamped_send: Box<TimestampedSend>,
 }
 
@@ -71,15 +72,17 @@ struct Connection {
     socket: Option<OwnedFd>,
     generation: u32,
     /// Whether the connection uses TCP, for which the kernel provides timestamps.
-    tcp: bool,
+    is_tcp: bool,
+    /// The address that is being connected to, while the kernel may read it.
     connecting: Option<Box<RawAddress>>,
+    /// Bytes to send; in `SendState::Sending` the kernel may still read them.
     out: Vec<u8>,
     state: SendState,
     /// Whether the socket did not accept all bytes: the completion of the next send is awaited, however
     /// short it is.
-    stalled: bool,
+    is_stalled: bool,
     /// Bytes to send after `out`, while the kernel uses `out`.
-    next: Vec<u8>,
+    next_out: Vec<u8>,
     sent: Sent,
 }
 
@@ -124,9 +127,9 @@ impl Ring {
             ring,
             clock: Clock::System,
             buffers: ManuallyDrop::new(buffers),
-            borrowed: None,
+            borrowed_buffer: None,
             slots,
-            registered: connections as Slot,
+            registered_slots: connections as Slot,
             queued: Vec::with_capacity(connections),
             batch: Vec::with_capacity(connections),
             starved: Vec::new(),
@@ -174,16 +177,16 @@ impl Ring {
     }
 
     /// Sets the registered file of a slot (-1 for none), if the slot has one.
-    fn register(&self, slot: Slot, fd: RawFd) -> io::Result<()> {
-        if slot < self.registered {
+    fn register_file(&self, slot: Slot, fd: RawFd) -> io::Result<()> {
+        if slot < self.registered_slots {
             self.ring.submitter().register_files_update(slot, &[fd])?;
         }
         Ok(())
     }
 
     /// Gives the borrowed buffer back.
-    fn release(&mut self) {
-        if let Some(buffer) = self.borrowed.take() {
+    fn return_borrowed_buffer(&mut self) {
+        if let Some(buffer) = self.borrowed_buffer.take() {
             self.buffers.give_back(buffer);
         }
     }
@@ -208,17 +211,17 @@ impl Io for Ring {
         // The socket is blocking: submitting never blocks, and the ring waits for the socket.
         let socket = socket::new(address, tcp, false)?;
         let fd = socket.as_raw_fd();
-        self.register(slot, fd)?;
+        self.register_file(slot, fd)?;
         let entry = opcode::Connect::new(Fd(fd), raw.as_ptr(), raw.length).build();
         let connection = &mut self.slots[slot as usize];
         connection.generation = connection.generation.wrapping_add(1);
         connection.socket = Some(socket);
-        connection.tcp = matches!(address, Address::Tcp(_));
+        connection.is_tcp = matches!(address, Address::Tcp(_));
         connection.connecting = Some(raw);
         connection.out.clear();
         connection.state = SendState::Free;
-        connection.stalled = false;
-        connection.next.clear();
+        connection.is_stalled = false;
+        connection.next_out.clear();
         let tag = self.tag(Op::Connect, slot);
         self.push(&entry.user_data(tag))
     }
@@ -238,12 +241,12 @@ impl Io for Ring {
         let Some(fd) = connection.socket.take() else {
             return;
         };
-        let sending = connection.state == SendState::Sending;
-        if !closing_message.is_empty() && !sending {
+        let is_sending = connection.state == SendState::Sending;
+        if !closing_message.is_empty() && !is_sending {
             socket::send_now(fd.as_raw_fd(), closing_message);
         }
         connection.state = SendState::Free;
-        if sending {
+        if is_sending {
             // The kernel may still read these bytes: leak them instead of reusing them.
             std::mem::forget(std::mem::take(&mut connection.out));
         }
@@ -251,24 +254,24 @@ impl Io for Ring {
             // The same applies to an address that is being connected to.
             Box::leak(address);
         }
-        let _ = self.register(slot, -1);
+        let _ = self.register_file(slot, -1);
         // Ends the armed receive, which keeps the socket open beyond its descriptor.
         // SAFETY: the descriptor is open.
         unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
     }
 
-    fn send(&mut self, slot: Slot, bytes: &[u8], timestamp: bool) {
+    fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool) {
         let connection = &mut self.slots[slot as usize];
         if connection.socket.is_none() {
             return;
         }
         match connection.state {
-            SendState::Sending => return connection.next.extend_from_slice(bytes),
+            SendState::Sending => return connection.next_out.extend_from_slice(bytes),
             SendState::Queued => {}
             SendState::Free => {
                 connection.out.clear();
                 connection.state = SendState::Queued;
-                self.queued.push((slot, timestamp));
+                self.queued.push((slot, request_timestamp));
             }
         }
         connection.out.extend_from_slice(bytes);
@@ -283,7 +286,7 @@ impl Io for Ring {
     }
 
     fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
-        self.release();
+        self.return_borrowed_buffer();
         self.buffers.publish();
         self.arm_starved()?;
         self.push_sends()?;
@@ -321,11 +324,11 @@ impl Io for Ring {
     }
 
     fn receive(&mut self, event: IoEvent) -> Option<Received<'_>> {
-        self.release();
+        self.return_borrowed_buffer();
         let IoEventKind::Readable { buffer, length } = event.kind else {
             return None;
         };
-        self.borrowed = Some(buffer);
+        self.borrowed_buffer = Some(buffer);
         if !self.is_current(event) {
             return None;
         }

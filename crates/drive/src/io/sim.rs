@@ -1,7 +1,7 @@
 //! The simulated engine: a network and a clock for tests.
 //!
-//! In: requests of the clients. Out: the answers of a [`SimServer`], at the simulated times it sets. Must
-//! never: read a real clock, so that a test returns the same figures each time.
+//! In: requests of the clients. Out: the answers of a [`SimServer`], at the simulated times that the server
+//! sets. Must never: read a real clock, so that a test returns the same figures each time.
 
 use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
 use crate::clock::{Clock, SimTime};
@@ -46,12 +46,12 @@ pub trait SimServer {
 /// How the simulated client machine behaves.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine {
-    /// Duration of one send of a batch, nanoseconds.
+    /// Duration of each send of a batch, nanoseconds.
     pub send_cost_ns: u64,
     /// How long the client is busy in each iteration, nanoseconds.
     pub stall_ns: u64,
     /// Whether bytes carry timestamps, as over TCP.
-    pub timestamps: bool,
+    pub has_timestamps: bool,
     /// Maximum number of open sockets.
     pub sockets_max: Option<usize>,
 }
@@ -63,8 +63,10 @@ pub struct Sim<S> {
     machine: Machine,
     slots: Vec<Connection>,
     queued: Vec<Slot>,
-    planned: BinaryHeap<Reverse<PlannedArrival>>,
-    order: u64,
+    planned_arrivals: BinaryHeap<Reverse<PlannedArrival>>,
+    /// The number of arrivals scheduled so far, which orders simultaneous ones.
+    arrival_count: u64,
+    /// An empty list that each request reuses.
     answers: Vec<Answer>,
 }
 
@@ -88,7 +90,7 @@ enum Arrival {
 #[derive(Default)]
 struct Connection {
     generation: u32,
-    open: bool,
+    is_open: bool,
     out: Vec<u8>,
     inbox: Vec<u8>,
     fetched: Vec<u8>,
@@ -108,8 +110,8 @@ impl<S: SimServer> Sim<S> {
             machine,
             slots,
             queued: Vec::new(),
-            planned: BinaryHeap::new(),
-            order: 0,
+            planned_arrivals: BinaryHeap::new(),
+            arrival_count: 0,
             answers: Vec::new(),
         }
     }
@@ -125,10 +127,10 @@ impl<S: SimServer> Sim<S> {
 
     fn schedule_arrival(&mut self, at_ns: u64, slot: Slot, arrival: Arrival) {
         let generation = self.slots[slot as usize].generation;
-        self.order += 1;
-        self.planned.push(Reverse(PlannedArrival {
+        self.arrival_count += 1;
+        self.planned_arrivals.push(Reverse(PlannedArrival {
             at_ns,
-            order: self.order,
+            order: self.arrival_count,
             slot,
             generation,
             arrival,
@@ -163,7 +165,7 @@ impl<S: SimServer> Sim<S> {
             connection.departed_ns = departed_ns;
             let bytes = std::mem::take(&mut connection.out);
             let mut answers = std::mem::take(&mut self.answers);
-            if connection.open {
+            if connection.is_open {
                 self.server.request(slot, &bytes, departed_ns, &mut answers);
             }
             self.slots[slot as usize].out = bytes;
@@ -193,17 +195,17 @@ impl<S: SimServer> Io for Sim<S> {
 
     fn open(&mut self, slot: Slot, _: &Address, _: &TcpOptions) -> io::Result<()> {
         let now_ns = self.now_ns();
-        let open = self.slots.iter().filter(|connection| connection.open);
+        let open_connections = self.slots.iter().filter(|connection| connection.is_open);
         if self
             .machine
             .sockets_max
-            .is_some_and(|max| open.count() >= max)
+            .is_some_and(|max| open_connections.count() >= max)
         {
             return Err(io::Error::from_raw_os_error(libc::EMFILE));
         }
         let connection = &mut self.slots[slot as usize];
         connection.generation += 1;
-        connection.open = true;
+        connection.is_open = true;
         connection.inbox.clear();
         connection.out.clear();
         match self.server.connect(slot, now_ns) {
@@ -219,7 +221,7 @@ impl<S: SimServer> Io for Sim<S> {
     }
 
     fn close(&mut self, slot: Slot, _: &[u8]) {
-        if std::mem::take(&mut self.slots[slot as usize].open) {
+        if std::mem::take(&mut self.slots[slot as usize].is_open) {
             self.server.closed(slot);
         }
         self.queued.retain(|queued| *queued != slot);
@@ -247,7 +249,7 @@ impl<S: SimServer> Io for Sim<S> {
         self.time.now_ns.set(self.now_ns() + self.machine.stall_ns);
         // If nothing has arrived, time advances to the next arrival or to the end of the wait.
         let next_ns = self
-            .planned
+            .planned_arrivals
             .peek()
             .map_or(u64::MAX, |Reverse(next)| next.at_ns);
         if next_ns > self.now_ns() {
@@ -255,7 +257,7 @@ impl<S: SimServer> Io for Sim<S> {
                 .now_ns
                 .set(next_ns.min(deadline_ns).max(self.now_ns()));
         }
-        while let Some(Reverse(next)) = self.planned.peek() {
+        while let Some(Reverse(next)) = self.planned_arrivals.peek() {
             if next.at_ns > self.now_ns() {
                 break;
             }
@@ -265,12 +267,12 @@ impl<S: SimServer> Io for Sim<S> {
                 generation,
                 arrival,
                 ..
-            })) = self.planned.pop()
+            })) = self.planned_arrivals.pop()
             else {
                 break;
             };
             let connection = &mut self.slots[slot as usize];
-            if connection.generation != generation || !connection.open {
+            if connection.generation != generation || !connection.is_open {
                 continue;
             }
             let kind = match arrival {
@@ -301,7 +303,7 @@ impl<S: SimServer> Io for Sim<S> {
 
     fn is_current(&self, event: IoEvent) -> bool {
         let current = &self.slots[event.slot as usize];
-        event.generation == current.generation && current.open
+        event.generation == current.generation && current.is_open
     }
 
     fn receive(&mut self, event: IoEvent) -> Option<Received<'_>> {
@@ -315,7 +317,7 @@ impl<S: SimServer> Io for Sim<S> {
         let timestamp_ns = connection.timestamp_ns.checked_add_signed(offset_ns);
         Some(Received {
             bytes: &connection.fetched,
-            timestamp_ns: timestamp_ns.filter(|_| self.machine.timestamps),
+            timestamp_ns: timestamp_ns.filter(|_| self.machine.has_timestamps),
             closed: None,
         })
     }

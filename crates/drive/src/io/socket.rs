@@ -26,7 +26,7 @@ impl RawAddress {
     pub fn new(address: &Address) -> io::Result<Self> {
         // SAFETY: all-zero bytes are a valid `sockaddr_storage`.
         let mut storage: libc::sockaddr_storage = unsafe { zeroed() };
-        let into = (&raw mut storage).cast::<u8>();
+        let destination = (&raw mut storage).cast::<u8>();
         let length = match address {
             Address::Unix(path) => {
                 let bytes = path.as_os_str().as_bytes();
@@ -43,7 +43,7 @@ impl RawAddress {
                     *to = *from as libc::c_char;
                 }
                 // SAFETY: `sockaddr_storage` is large enough for any address.
-                unsafe { into.cast::<libc::sockaddr_un>().write(raw) };
+                unsafe { destination.cast::<libc::sockaddr_un>().write(raw) };
                 size_of::<libc::sockaddr_un>()
             }
             Address::Tcp(std::net::SocketAddr::V4(v4)) => {
@@ -56,7 +56,7 @@ impl RawAddress {
                     sin_zero: [0; 8],
                 };
                 // SAFETY: as above.
-                unsafe { into.cast::<libc::sockaddr_in>().write(raw) };
+                unsafe { destination.cast::<libc::sockaddr_in>().write(raw) };
                 size_of::<libc::sockaddr_in>()
             }
             Address::Tcp(std::net::SocketAddr::V6(v6)) => {
@@ -70,7 +70,7 @@ impl RawAddress {
                     sin6_scope_id: v6.scope_id(),
                 };
                 // SAFETY: as above.
-                unsafe { into.cast::<libc::sockaddr_in6>().write(raw) };
+                unsafe { destination.cast::<libc::sockaddr_in6>().write(raw) };
                 size_of::<libc::sockaddr_in6>()
             }
         };
@@ -109,7 +109,7 @@ pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result
             | libc::SOF_TIMESTAMPING_SOFTWARE
             | libc::SOF_TIMESTAMPING_OPT_TSONLY;
         // A kernel without timestamps is no error: their absence is noticed and reported.
-        let _ = set(
+        let _ = set_option(
             fd.as_raw_fd(),
             libc::SOL_SOCKET,
             libc::SO_TIMESTAMPING,
@@ -119,7 +119,7 @@ pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result
     Ok(fd)
 }
 
-fn set(fd: RawFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
+fn set_option(fd: RawFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
     let size = size_of::<libc::c_int>() as libc::socklen_t;
     // SAFETY: the pointer and the size describe `value`.
     let result = unsafe { libc::setsockopt(fd, level, option, (&raw const value).cast(), size) };
@@ -155,19 +155,19 @@ pub fn send_now(fd: RawFd, bytes: &[u8]) -> isize {
 
 /// The software timestamp in control messages, nanoseconds of CLOCK_REALTIME; `None` if there is none.
 pub fn timestamp_ns(mut control: &[u8]) -> Option<u64> {
-    const HEADER: usize = size_of::<libc::cmsghdr>();
-    while control.len() >= HEADER {
+    const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
+    while control.len() >= HEADER_BYTES {
         // SAFETY: the length was checked; the read need not be aligned.
         let header: libc::cmsghdr =
             unsafe { control.as_ptr().cast::<libc::cmsghdr>().read_unaligned() };
         let length = header.cmsg_len;
-        if length < HEADER || length > control.len() {
+        if length < HEADER_BYTES || length > control.len() {
             return None;
         }
-        let timestamps =
+        let is_timestamp =
             header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_TIMESTAMPING;
-        if timestamps && length >= HEADER + size_of::<libc::timespec>() {
-            let at = control[HEADER..].as_ptr().cast::<libc::timespec>();
+        if is_timestamp && length >= HEADER_BYTES + size_of::<libc::timespec>() {
+            let at = control[HEADER_BYTES..].as_ptr().cast::<libc::timespec>();
             // SAFETY: as above. The first of the three is the software timestamp.
             let time = unsafe { at.read_unaligned() };
             let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
@@ -191,7 +191,7 @@ pub struct TimestampRequest {
 
 impl TimestampRequest {
     /// Creates the message.
-    pub fn request() -> Self {
+    pub fn for_send() -> Self {
         TimestampRequest {
             header: libc::cmsghdr {
                 cmsg_len: size_of::<libc::cmsghdr>() + size_of::<u32>(),
@@ -227,7 +227,7 @@ pub fn transmit_timestamp_ns(fd: RawFd) -> Option<u64> {
 
 /// Sends bytes and requests a transmit timestamp.
 pub fn send_with_timestamp(fd: RawFd, bytes: &[u8]) -> isize {
-    let mut timestamp_request = TimestampRequest::request();
+    let mut timestamp_request = TimestampRequest::for_send();
     let mut vector = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),

@@ -51,7 +51,7 @@ struct CountingStatements {
     add: Statement,
     read: Statement,
     commit: Statement,
-    both: Statement,
+    read_two: Statement,
 }
 
 /// A transaction that increments a counter in its client's row.
@@ -66,7 +66,7 @@ impl CounterProgram {
             add: set.add("update counts set n = n + $1, note = $3 where id = $2;"),
             read: set.add("select id, n, note from counts where id = $1"),
             commit: set.add("commit"),
-            both: set.add("select id, n from counts where id in ($1, $2) order by id"),
+            read_two: set.add("select id, n from counts where id in ($1, $2) order by id"),
         }))
     }
 }
@@ -102,33 +102,33 @@ async fn count(
     {
         let rows = db.exec(&statements.echo, &values).await?;
         let row = rows.first().expect("a row");
-        let first = (row.text(0), row.int(1));
-        assert_eq!(first, (Some(note.as_str()), Some(-client - 1)));
+        let echoed = (row.text(0), row.int(1));
+        assert_eq!(echoed, (Some(note.as_str()), Some(-client - 1)));
         assert_eq!((row.text(2), row.text(4)), (None, Some("$1?")));
         assert_eq!(row.text(3), Some((-client - 1).to_string().as_str()));
     }
     db.exec(&statements.begin, &[]).await?;
     assert!(db.is_in_block());
     let changes = [Value::Int(1), Value::Int(client), Value::Text(&note)];
-    assert_eq!(db.exec(&statements.add, &changes).await?.affected(), 1);
+    assert_eq!(db.exec(&statements.add, &changes).await?.affected_rows(), 1);
     let id = [Value::Int(client)];
     let before = {
         let rows = db.exec(&statements.read, &id).await?;
         let row = rows.first().expect("its row");
-        let own = (row.int(0), row.text(2));
-        assert_eq!(own, (Some(client), Some(note.as_str())));
+        let id_and_note = (row.int(0), row.text(2));
+        assert_eq!(id_and_note, (Some(client), Some(note.as_str())));
         row.int(1).expect("a count")
     };
     // The following reads and the commit as one request.
-    let both = [Value::Int(client), Value::Int(-1)];
+    let ids = [Value::Int(client), Value::Int(-1)];
     let batch: [(&Statement, &[Value]); 3] = [
-        (&statements.both, &both),
+        (&statements.read_two, &ids),
         (&statements.read, &id),
         (&statements.commit, &[]),
     ];
     {
         let rows = db.batch(&batch).await?;
-        assert_eq!(rows.results(), 3);
+        assert_eq!(rows.result_count(), 3);
         let int = |(result, row): (usize, prony_wire::WireRow<'_>)| (result, row.int(1));
         let ints: Vec<_> = rows.iter().map(int).collect();
         assert_eq!(ints, [(0, Some(before)), (1, Some(before))]);
@@ -169,7 +169,7 @@ fn plan_with(mode: QueryMode, io: IoEngine, seconds: f64) -> DrivePlan {
 }
 
 /// Runs every mode on every engine.
-fn every_mode(url: &str) {
+fn check_every_mode(url: &str) {
     let modes = [QueryMode::Prepared, QueryMode::Simple, QueryMode::Extended];
     for mode in modes {
         for io in engines() {
@@ -177,19 +177,19 @@ fn every_mode(url: &str) {
             let mut plan = plan_with(mode, io, 1.0);
             plan.stop = Stop::Transactions(15);
             let driven = drive(&CounterProgram::new(), &plan, &target);
-            let all = driven.collected.measured.all();
+            let tally = driven.collected.measured.all();
             let errors = driven.collected.measured.errors.entries();
-            assert_eq!(all.failed, 0, "{mode:?} {io:?}: {errors:?}");
+            assert_eq!(tally.failed, 0, "{mode:?} {io:?}: {errors:?}");
             assert!(
                 driven.events.is_empty(),
                 "{mode:?} {io:?}: {:?}",
                 driven.events
             );
             let expected = 15 * u64::from(CLIENTS);
-            let counts = (all.committed, sum_of_counts(&mut control));
+            let counts = (tally.committed, sum_of_counts(&mut control));
             assert_eq!(counts, (expected, expected), "{mode:?} {io:?}");
             assert_eq!(
-                all.parts.is_some(),
+                tally.parts.is_some(),
                 url.contains("127.0.0.1"),
                 "{mode:?} {io:?}"
             );
@@ -200,8 +200,8 @@ fn every_mode(url: &str) {
 #[test]
 fn every_mode_on_both_engines_and_transports() {
     let server = shared_mariadb();
-    every_mode(&server.url());
-    every_mode(server.tcp_url_with_password().reveal());
+    check_every_mode(&server.url());
+    check_every_mode(server.tcp_url_with_password().reveal());
 }
 
 /// `PRONY_TEST_MYSQL` holds URLs of accounts that may create databases, separated by spaces.
@@ -216,23 +216,23 @@ fn every_mode_on_servers_listed_in_prony_test_mysql() {
         control
             .execute("create database if not exists test")
             .unwrap();
-        // With only the account and the port, over TLS if the server supports it.
+        // The URL names only the account and the port; it uses TLS if the server supports it.
         let url = format!("{}/test", url.trim_end_matches('/'));
-        every_mode(&url);
-        every_mode(&format!("{url}?ssl-mode=DISABLED"));
+        check_every_mode(&url);
+        check_every_mode(&format!("{url}?ssl-mode=DISABLED"));
         control.execute("drop database drive_modes").unwrap();
     }
 }
 
-/// Waits until each client has counted this many more times.
-fn wait_until_each_counts(control: &mut Control, times: u64) {
+/// Waits until each client has incremented its counter this many times.
+fn wait_until_each_counts(control: &mut Control, increments: u64) {
     control
         .execute("drop table if exists counts_before")
         .unwrap();
     let copy = "create table counts_before select id, n from counts";
     control.execute(copy).unwrap();
     let sql = format!(
-        "select count(*) from counts join counts_before b using (id) where counts.n >= b.n + {times}"
+        "select count(*) from counts join counts_before b using (id) where counts.n >= b.n + {increments}"
     );
     let begun = Instant::now();
     while control.query_value(&sql).unwrap() != Some(CLIENTS.to_string()) {
@@ -244,14 +244,14 @@ fn wait_until_each_counts(control: &mut Control, times: u64) {
     }
 }
 
-/// Kills every connection to a database except its own; returns their number.
-fn kill_all(control: &mut Control, database: &str) -> usize {
+/// Kills every connection to a database except that of `control`; returns their number.
+fn kill_connections(control: &mut Control, database: &str) -> usize {
     let sql =
         "select id from information_schema.processlist where db = $1 and id <> connection_id()";
     let rows = control.query_with(sql, &[database]).unwrap();
     for row in &rows {
         let id = row[0].as_deref().expect("a number");
-        // It may have ended meanwhile.
+        // The statement fails if that connection has ended in the meantime.
         let _ = control.execute(&format!("kill {id}"));
     }
     rows.len()
@@ -268,17 +268,17 @@ fn killed_connections_are_reopened_and_no_transaction_is_counted_twice() {
             let plan = plan_with(mode, io, 120.0);
             let driven = std::thread::scope(|scope| {
                 let run = scope.spawn(|| drive_until(&program, &plan, &target, &interrupt));
-                // Each client counts before and after the kill: of two counts after it, at least the second
-                // began after it.
+                // Each client counts before and after the kill. Of two counts that are committed after the
+                // kill, at least the second also began after it.
                 wait_until_each_counts(&mut control, 1);
-                assert!(kill_all(&mut control, "drive_killed") > 0);
+                assert!(kill_connections(&mut control, "drive_killed") > 0);
                 wait_until_each_counts(&mut control, 2);
                 interrupt.store(true, Ordering::Relaxed);
                 run.join().expect("the run ends")
             });
             let measured = &driven.collected.measured;
-            let all = measured.all();
-            assert!(all.failed > 0, "{mode:?} {io:?}");
+            let tally = measured.all();
+            assert!(tally.failed > 0, "{mode:?} {io:?}");
             for entry in measured.errors.entries() {
                 let lost = [ErrorClass::LostConnection, ErrorClass::AmbiguousCommit];
                 assert!(lost.contains(&entry.class), "{mode:?} {io:?}: {entry:?}");
@@ -299,9 +299,9 @@ fn killed_connections_are_reopened_and_no_transaction_is_counted_twice() {
             );
             let sum = sum_of_counts(&mut control);
             // A commit whose reply was lost may have taken effect.
-            let max = all.committed + all.failed + u64::from(CLIENTS);
+            let max = tally.committed + tally.failed + u64::from(CLIENTS);
             assert!(
-                (all.committed..=max).contains(&sum),
+                (tally.committed..=max).contains(&sum),
                 "{mode:?} {io:?}: {sum}"
             );
         }
@@ -331,12 +331,12 @@ fn a_server_crash_and_restart_is_an_outage() {
     let lost: u64 = outages.map(|event| event.count).sum();
     // A server that has just come back may close early connections.
     assert!(lost >= u64::from(CLIENTS), "{:?}", driven.events);
-    let all = driven.collected.measured.all();
+    let tally = driven.collected.measured.all();
     let mut control = Control::connect(&target).expect("it is back");
     let sum = sum_of_counts(&mut control);
-    assert!(all.failed > 0);
-    let max = all.committed + all.failed + u64::from(CLIENTS);
-    assert!((all.committed..=max).contains(&sum), "{sum} of {max}");
+    assert!(tally.failed > 0);
+    let max = tally.committed + tally.failed + u64::from(CLIENTS);
+    assert!((tally.committed..=max).contains(&sum), "{sum} of {max}");
 }
 
 /// Updates two rows, in an order that depends on the client.
@@ -355,7 +355,7 @@ impl Program for OppositeOrders {
                 if let Err(exit) = db.start(0).await {
                     return exit;
                 }
-                let result = cross(&mut db, &statements, [first, second]).await;
+                let result = update_in_order(&mut db, &statements, [first, second]).await;
                 if let Err(exit) = db.end(result).await {
                     return exit;
                 }
@@ -364,7 +364,7 @@ impl Program for OppositeOrders {
     }
 }
 
-async fn cross(
+async fn update_in_order(
     db: &mut Db,
     (begin, add, commit): &(Statement, Statement, Statement),
     order: [i64; 2],
@@ -389,12 +389,12 @@ fn deadlocks_are_counted_in_their_error_class() {
     let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 2.0);
     let driven = drive(&program, &plan, &target);
     let measured = &driven.collected.measured;
-    let all = measured.all();
+    let tally = measured.all();
     assert!(
-        all.committed > 0 && all.failed > 0,
+        tally.committed > 0 && tally.failed > 0,
         "{} {}",
-        all.committed,
-        all.failed
+        tally.committed,
+        tally.failed
     );
     for entry in measured.errors.entries() {
         assert_eq!(
@@ -406,9 +406,9 @@ fn deadlocks_are_counted_in_their_error_class() {
     }
     // The server rolled back the failed transactions.
     let sum = sum_of_counts(&mut control);
-    let max = 2 * (all.committed + u64::from(CLIENTS));
+    let max = 2 * (tally.committed + u64::from(CLIENTS));
     assert!(
-        sum.is_multiple_of(2) && (2 * all.committed..=max).contains(&sum),
+        sum.is_multiple_of(2) && (2 * tally.committed..=max).contains(&sum),
         "{sum}"
     );
 }

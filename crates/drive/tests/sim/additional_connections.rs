@@ -11,7 +11,7 @@ use std::time::Duration;
 /// that were reported.
 fn run(users: u32, refuse: fn(u64) -> bool) -> (Result<DriveResult, Error>, usize) {
     let refusals = AtomicUsize::new(0);
-    let on_refused = |failures: &[prony_server::control::Failure]| {
+    let on_refused = |failures: &[prony_server::control::ConnectFailure]| {
         assert_eq!(failures.len(), 1);
         refusals.fetch_add(1, Ordering::Relaxed);
     };
@@ -43,12 +43,16 @@ fn a_transaction_can_use_several_connections() {
         "{:?}",
         driven.events
     );
-    let all = driven.collected.measured.all();
+    let tally = driven.collected.measured.all();
     // Two statements of 2 ms, for one second; one transaction of each user opens a new connection.
-    assert!(all.committed.abs_diff(40 * 250) <= 80, "{}", all.committed);
-    assert_eq!(all.response.min_ns, 4 * MS);
+    assert!(
+        tally.committed.abs_diff(40 * 250) <= 80,
+        "{}",
+        tally.committed
+    );
+    assert_eq!(tally.response.min_ns, 4 * MS);
     // Both round trips are in the split.
-    let parts = all.parts.as_ref().expect("timestamps").server.mean_ns();
+    let parts = tally.parts.as_ref().expect("timestamps").server.mean_ns();
     assert!((parts - 4e6).abs() < 1e4, "{parts}");
 }
 
@@ -87,7 +91,7 @@ fn run_on(
     clients: u32,
     seconds: f64,
     machine: Machine,
-    script: impl SimServer + Send,
+    server: impl SimServer + Send,
 ) -> DriveResult {
     let target = prony_server::Target {
         connect_timeout: Some(Duration::from_secs(2)),
@@ -95,14 +99,14 @@ fn run_on(
     };
     let plan = plan(clients, seconds);
     let job = job(program, &plan, &target);
-    run_simulated(&job, machine, script, &mut TestObserver::default()).expect("it starts")
+    run_simulated(&job, machine, server, &mut TestObserver::default()).expect("it starts")
 }
 
 /// The second connection is lost twice while idle, and its user closes it each time.
 async fn loses_idle_connection(mut db: Db) -> Result<(), UserExit> {
     let mut other = db.add_connection().await.map_err(user_failure)?;
     db.renew().await.map_err(user_failure)?;
-    db.gate().await;
+    db.wait_for_common_start().await;
     for _ in 0..2 {
         other.renew().await.map_err(user_failure)?;
         other.query("SELECT 1").await.map_err(user_failure)?;
@@ -170,7 +174,7 @@ async fn retries_until_connected(id: UserId, mut db: Db) -> Result<(), UserExit>
     if id.client == 1 {
         other.renew().await.map_err(user_failure)?;
     }
-    db.gate().await;
+    db.wait_for_common_start().await;
     if id.client == 1 {
         for _ in 0..10 {
             event(&mut db).await?;
@@ -201,7 +205,7 @@ fn a_user_that_retries_without_a_free_socket_does_not_starve_others() {
                 .unwrap_or(UserExit::Stopped)
         })
     });
-    let driven = run_on(&program, 2, 1.0, few_sockets(3), after(2 * MS));
+    let driven = run_on(&program, 2, 1.0, few_sockets(3), replies_after(2 * MS));
     assert!(driven.events.is_empty(), "{:?}", driven.events);
     assert_eq!(driven.collected.measured.health.connections, 3);
 }
@@ -213,7 +217,7 @@ async fn connects_once(id: UserId, mut db: Db) -> Result<(), UserExit> {
     if id.client == 1 {
         other.renew().await.map_err(user_failure)?;
     }
-    db.gate().await;
+    db.wait_for_common_start().await;
     if id.client == 0 {
         assert!(other.renew().await.is_err());
     }
@@ -236,7 +240,7 @@ fn an_attempt_that_got_no_socket_is_not_repeated_at_its_deadline() {
                 .unwrap_or(UserExit::Stopped)
         })
     });
-    let driven = run_on(&program, 2, 4.0, few_sockets(3), after(2 * MS));
+    let driven = run_on(&program, 2, 4.0, few_sockets(3), replies_after(2 * MS));
     assert!(driven.events.is_empty(), "{:?}", driven.events);
     assert_eq!(driven.collected.measured.health.connections, 2);
 }

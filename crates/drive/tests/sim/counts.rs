@@ -9,25 +9,31 @@ use std::time::Duration;
 
 /// Collects the counts of each row.
 #[derive(Default)]
-struct Seconds(Vec<Queries>);
+struct QueriesBySecond(Vec<Queries>);
 
-impl Observer for Seconds {
+impl Observer for QueriesBySecond {
     fn started(&mut self, _: &LoadStart) {}
 
-    fn row(&mut self, row: &IntervalRow, _: &RunSchedule) {
+    fn interval_ended(&mut self, row: &IntervalRow, _: &RunSchedule) {
         self.0.push(row.interval.queries);
     }
 }
 
-fn simulated(
+fn simulate_counts(
     program: &dyn Program,
     plan: &DrivePlan,
     delay_ns: u64,
 ) -> (DriveResult, Vec<Queries>) {
-    let mut seconds = Seconds::default();
+    let mut seconds = QueriesBySecond::default();
     let target = target();
     let job = job(program, plan, &target);
-    let driven = run_simulated(&job, with_timestamps(), after(delay_ns), &mut seconds).unwrap();
+    let driven = run_simulated(
+        &job,
+        with_timestamps(),
+        replies_after(delay_ns),
+        &mut seconds,
+    )
+    .unwrap();
     (driven, seconds.0)
 }
 
@@ -40,9 +46,9 @@ async fn counted_transaction(db: &mut Db) -> Result<Outcome, DbError> {
         QueryKind::Other,
     ] {
         db.query("SELECT 1").await?;
-        db.count(query);
+        db.count_query(query);
     }
-    db.count_ignored();
+    db.count_error();
     db.count_reconnect();
     Ok(Outcome::Committed)
 }
@@ -53,9 +59,9 @@ fn queries_count_in_the_second_of_their_reply() {
     let mut plan = plan(1, 5.0);
     plan.stop = Stop::Transactions(3);
     let program = repeat(|db| Box::pin(counted_transaction(db)));
-    let (driven, seconds) = simulated(&program, &plan, 300 * MS);
-    let all: Vec<u64> = seconds.iter().map(Queries::all).collect();
-    assert_eq!(all, [3, 3, 3, 3]);
+    let (driven, seconds) = simulate_counts(&program, &plan, 300 * MS);
+    let totals: Vec<u64> = seconds.iter().map(Queries::all).collect();
+    assert_eq!(totals, [3, 3, 3, 3]);
     let by_kind = |counts: &Queries| (counts.reads, counts.writes, counts.others);
     // Replies at 0.3, 0.6, 0.9 | 1.2, 1.5, 1.8 | 2.1...
     assert_eq!(by_kind(&seconds[0]), (2, 1, 0));
@@ -72,7 +78,7 @@ fn queries_of_the_warm_up_and_after_the_window_are_not_in_the_result() {
     let mut plan = plan(4, 2.0);
     plan.warmup = Duration::from_secs(1);
     let program = repeat(|db| Box::pin(counted_transaction(db)));
-    let (driven, seconds) = simulated(&program, &plan, 10 * MS);
+    let (driven, seconds) = simulate_counts(&program, &plan, 10 * MS);
     let collected = &driven.collected;
     let warmup = collected.warmup.as_ref().expect("a warm-up").queries;
     // 4 clients, 10 ms per query: 400 per second, give or take a round trip at each edge.
@@ -85,7 +91,7 @@ fn queries_of_the_warm_up_and_after_the_window_are_not_in_the_result() {
 
 #[test]
 fn a_program_that_counts_no_queries_reports_none() {
-    let (driven, seconds) = simulated(&Selects::new(), &plan(2, 2.0), MS);
+    let (driven, seconds) = simulate_counts(&Selects::new(), &plan(2, 2.0), MS);
     assert_eq!(driven.collected.measured.queries, Queries::default());
     assert_eq!(seconds, [Queries::default(); 2]);
 }

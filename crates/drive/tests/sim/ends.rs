@@ -28,7 +28,13 @@ fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped(
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(2, 0.1), with_timestamps(), after(MS)).unwrap();
+    let (driven, _) = simulate(
+        &program,
+        &plan(2, 0.1),
+        with_timestamps(),
+        replies_after(MS),
+    )
+    .unwrap();
     let collected = &driven.collected;
     assert_eq!(collected.measured.all().committed, 1);
     // Client 0's transaction ended in the drain, so it counts as unfinished.
@@ -65,8 +71,8 @@ fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
             }
         })
     });
-    let never = after(1_000_000 * MS);
-    let (driven, _) = simulate(&program, &plan(4, 0.1), with_timestamps(), never).unwrap();
+    let no_reply = replies_after(1_000_000 * MS);
+    let (driven, _) = simulate(&program, &plan(4, 0.1), with_timestamps(), no_reply).unwrap();
     let excluded = driven.collected.measured.excluded;
     // A commit, and an update outside a block, which commits by itself.
     let expected = InFlight {
@@ -78,8 +84,8 @@ fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
 }
 
 /// Every client executes a statement and has not ended when the run is cut off: client 0 waits for a
-/// `SELECT`, the others sleep. Client 1 wrote on a second connection, client 2 in a block, client 3 in a
-/// try that was rolled back; client 4 only read.
+/// `SELECT`, the others sleep. Client 1 wrote on a second connection, client 2 in a block, client 3 in an
+/// attempt that was rolled back; client 4 only read.
 #[test]
 fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
     let program = ClosureProgram(|id: prony_session::UserId, db: Db| -> User {
@@ -88,15 +94,15 @@ fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
     let server = PgServer {
         refuse: |_| false,
         statement: |slot, bytes: &[u8], _, answers: &mut Vec<Answer>| {
-            let has = |word: &str| {
+            let contains = |word: &str| {
                 bytes
                     .windows(word.len())
                     .any(|window| window == word.as_bytes())
             };
-            if has("pg_sleep") {
+            if contains("pg_sleep") {
                 return;
             }
-            let in_block = matches!(slot, 2 | 3) && !has("ROLLBACK");
+            let in_block = matches!(slot, 2 | 3) && !contains("ROLLBACK");
             answers.push(send(MS, if in_block { IN_BLOCK } else { DONE }));
         },
     };
@@ -149,12 +155,13 @@ fn an_interrupted_run_keeps_what_it_measured() {
         ..job(&program, &plan, &target)
     };
     let driven =
-        prony_drive::run_simulated(&job, with_timestamps(), after(MS), &mut observer).unwrap();
+        prony_drive::run_simulated(&job, with_timestamps(), replies_after(MS), &mut observer)
+            .unwrap();
     assert!(driven.interrupted);
-    let all = driven.collected.measured.all();
-    assert!(all.committed >= 3_990, "{}", all.committed);
+    let tally = driven.collected.measured.all();
+    assert!(tally.committed >= 3_990, "{}", tally.committed);
     let rows: u64 = observer.rows.iter().map(|row| row.0).sum();
-    assert_eq!(rows, all.committed);
+    assert_eq!(rows, tally.committed);
 }
 
 #[test]
@@ -174,8 +181,13 @@ fn a_panic_in_a_worker_keeps_the_figures_so_far() {
             unreachable!("the count is endless")
         })
     });
-    let (driven, observer) =
-        simulate(&program, &plan(1, 5.0), with_timestamps(), after(100 * MS)).unwrap();
+    let (driven, observer) = simulate(
+        &program,
+        &plan(1, 5.0),
+        with_timestamps(),
+        replies_after(100 * MS),
+    )
+    .unwrap();
     assert!(driven.failure.unwrap().contains("a worker panicked"));
     let committed: u64 = observer.rows.iter().map(|row| row.0).sum();
     assert!(committed >= 19, "{committed}");

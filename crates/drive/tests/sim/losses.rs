@@ -19,14 +19,14 @@ fn errors_are_counted_by_class() {
         },
     };
     let (driven, _) = simulate(&Selects::new(), &plan(2, 1.0), with_timestamps(), server).unwrap();
-    let all = driven.collected.measured.all();
-    let share = all.failed as f64 / (all.committed + all.failed) as f64;
+    let tally = driven.collected.measured.all();
+    let share = tally.failed as f64 / (tally.committed + tally.failed) as f64;
     assert!((share - 0.1).abs() < 0.01, "{share}");
     let errors = &driven.collected.measured.errors;
     let entry = errors.entries()[0].clone();
     assert_eq!(entry.class, ErrorClass::Serialization);
     assert_eq!(&entry.code, b"40001");
-    assert_eq!(entry.count, all.failed);
+    assert_eq!(entry.count, tally.failed);
     assert_eq!(entry.example, "try again");
     assert!(driven.events.is_empty());
 }
@@ -46,8 +46,8 @@ fn the_run_continues_after_an_outage() {
     };
     let (driven, observer) =
         simulate(&Selects::new(), &plan(4, 4.0), with_timestamps(), server).unwrap();
-    let all = driven.collected.measured.all();
-    assert_eq!(all.failed, 4);
+    let tally = driven.collected.measured.all();
+    assert_eq!(tally.failed, 4);
     assert_eq!(driven.events.len(), 1, "{:?}", driven.events);
     let outage = &driven.events[0];
     assert_eq!((outage.kind, outage.count), (RunEventKind::Outage, 4));
@@ -75,7 +75,7 @@ fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
     let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), with_timestamps(), server).unwrap();
     assert_eq!(driven.collected.measured.all().failed, 1);
     let outage = &driven.events[0];
-    // The first attempt reopens it.
+    // The first attempt reopens the connection.
     assert_eq!(outage.until_ns.unwrap() - outage.from_ns, 30_000);
 }
 
@@ -96,11 +96,11 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
     };
     let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
     let measured = &driven.collected.measured;
-    let all = measured.all();
+    let tally = measured.all();
     // The client whose start is due at that moment fails; the others have reconnected by their next
     // start.
-    assert_eq!((all.committed, all.failed), (19, 1));
-    assert_eq!(all.response.max_ns, 2 * MS);
+    assert_eq!((tally.committed, tally.failed), (19, 1));
+    assert_eq!(tally.response.max_ns, 2 * MS);
     let entry = &measured.errors.entries()[0];
     assert_eq!(entry.class, ErrorClass::LostConnection);
     let excluded = measured.excluded;
@@ -108,7 +108,7 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
 }
 
 #[test]
-fn a_connection_lost_after_its_commit_is_not_ambiguous() {
+fn the_loss_of_a_connection_after_the_reply_to_its_commit_is_not_ambiguous() {
     let server = PgServer {
         refuse: |_| false,
         statement: |_, _: &[u8], _, answers: &mut Vec<Answer>| {
@@ -131,7 +131,7 @@ fn a_connection_lost_after_its_commit_is_not_ambiguous() {
 }
 
 #[test]
-fn an_idle_connection_that_is_lost_comes_back_without_a_failure() {
+fn an_idle_connection_that_is_lost_is_reopened_and_no_transaction_fails() {
     // The server ends each session half a second after its reply; the next start is a second away.
     let server = PgServer {
         refuse: |_| false,
@@ -143,8 +143,8 @@ fn an_idle_connection_that_is_lost_comes_back_without_a_failure() {
     let mut plan = plan(1, 5.2);
     plan.pace = evenly(1.0);
     let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
-    let all = driven.collected.measured.all();
-    assert_eq!((all.committed, all.failed), (6, 0));
+    let tally = driven.collected.measured.all();
+    assert_eq!((tally.committed, tally.failed), (6, 0));
     assert!(driven.events.len() >= 4, "{:?}", driven.events);
     let outages = driven
         .events
@@ -228,7 +228,8 @@ fn a_commit_sent_as_text_is_recognised() {
     }
 }
 
-/// An `INSERT` outside a block is committed if the connection is lost during the statement after it.
+/// An `INSERT` outside a block is already committed when the connection is lost during the following
+/// statement.
 #[test]
 fn a_loss_after_a_write_outside_a_block_is_ambiguous() {
     let server = PgServer {
@@ -265,7 +266,7 @@ fn a_protocol_violation_closes_the_connection() {
     let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), with_timestamps(), server).unwrap();
     let measured = &driven.collected.measured;
     assert_eq!(measured.all().committed, 0);
-    // It fails at once, and then after 50, 100, 200 and 400 ms: the loop does not flood a server that
+    // The user fails at once, and then after 50, 100, 200 and 400 ms: the loop does not flood a server that
     // closes all connections.
     assert_eq!(measured.all().failed, 5);
     let entry = measured.errors.entries()[0].clone();
@@ -308,15 +309,15 @@ fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
         })
     });
     let mut plan = plan(3, 2.0);
-    plan.stop = prony_plan::Stop::Starts(Duration::from_secs(2));
+    plan.stop = prony_plan::Stop::NoStartsAfter(Duration::from_secs(2));
     plan.grace = Duration::MAX;
     let (driven, _) = simulate(&program, &plan, with_timestamps(), server).unwrap();
-    let all = driven.collected.measured.all();
-    assert!(all.committed > 0);
+    let tally = driven.collected.measured.all();
+    assert!(tally.committed > 0);
     assert_eq!(
-        (all.failed, driven.collected.measured.excluded.unfinished),
+        (tally.failed, driven.collected.measured.excluded.unfinished),
         (3, 0)
     );
     let health = driven.collected.measured.health;
-    assert_eq!((health.connections, health.missing), (0, 3));
+    assert_eq!((health.connections, health.connections_lost), (0, 3));
 }

@@ -86,7 +86,7 @@ async fn execute_once(db: &mut Db, statement: &Statement) -> Result<Outcome, DbE
 }
 
 /// One execution of a statement per transaction.
-fn executes() -> impl Program {
+fn single_executions() -> impl Program {
     let statement = std::sync::Arc::new(Statements::new().add("DO 1"));
     ClosureProgram(move |_, mut db: Db| -> User {
         let statement = statement.clone();
@@ -107,16 +107,16 @@ fn executes() -> impl Program {
 /// A batch of three executions per transaction.
 fn batches() -> impl Program {
     let mut set = Statements::new();
-    let texts = ["DO 1", "DO 2", "DO 3"].map(|sql| set.add(sql));
-    let texts = std::sync::Arc::new(texts);
+    let statements = ["DO 1", "DO 2", "DO 3"].map(|sql| set.add(sql));
+    let statements = std::sync::Arc::new(statements);
     ClosureProgram(move |_, mut db: Db| -> User {
-        let texts = texts.clone();
+        let statements = statements.clone();
         Box::pin(async move {
             loop {
                 if let Err(exit) = db.start(0).await {
                     return exit;
                 }
-                let [a, b, c] = &*texts;
+                let [a, b, c] = &*statements;
                 let result = db.batch(&[(a, &[]), (b, &[]), (c, &[])]).await;
                 let result = result.map(|_| Outcome::Committed);
                 if let Err(exit) = db.end(result).await {
@@ -130,23 +130,26 @@ fn batches() -> impl Program {
 /// Checks the parts of all committed transactions against the time that the server took for each.
 fn assert_server_time(driven: &DriveResult, server_ns: u64, round_trips: u64) {
     let measured = &driven.collected.measured;
-    let all = measured.all();
-    assert!(all.committed >= 10, "{}", all.committed);
-    let parts = all.parts.as_ref().expect("the machine provides timestamps");
-    assert_eq!(parts.server.samples, all.committed);
+    let tally = measured.all();
+    assert!(tally.committed >= 10, "{}", tally.committed);
+    let parts = tally
+        .parts
+        .as_ref()
+        .expect("the machine provides timestamps");
+    assert_eq!(parts.server.samples, tally.committed);
     assert_eq!(
         (parts.server.min_ns, parts.server.max_ns),
         (server_ns, server_ns)
     );
     assert_eq!(parts.server.mean_ns(), server_ns as f64);
     let sum = parts.send_wait.sum_ns + parts.server.sum_ns + parts.client_wait.sum_ns;
-    assert_eq!(sum, all.response.sum_ns);
+    assert_eq!(sum, tally.response.sum_ns);
     let timestamps = measured.timestamps;
     assert_eq!((timestamps.impossible, timestamps.missing), (0, 0));
     // Each reply has a timestamp, including those of transactions that the window cuts off.
-    let least = round_trips * all.committed;
+    let min_timestamps = round_trips * tally.committed;
     assert!(
-        (least..least + 64).contains(&timestamps.usable),
+        (min_timestamps..min_timestamps + 64).contains(&timestamps.usable),
         "{timestamps:?}"
     );
 }
@@ -159,7 +162,7 @@ fn plan_with_protocol(protocol: QueryMode) -> DrivePlan {
 }
 
 /// A client that is busy for 5 ms in each iteration, so that each reply waits.
-fn busy() -> Machine {
+fn busy_machine() -> Machine {
     Machine {
         stall_ns: 5 * MS,
         ..with_timestamps()
@@ -168,9 +171,9 @@ fn busy() -> Machine {
 
 #[test]
 fn each_round_trip_of_the_extended_protocol_is_split() {
-    for machine in [with_timestamps(), busy()] {
+    for machine in [with_timestamps(), busy_machine()] {
         let driven = drive(
-            &executes(),
+            &single_executions(),
             &plan_with_protocol(QueryMode::Extended),
             machine,
         );
@@ -180,35 +183,35 @@ fn each_round_trip_of_the_extended_protocol_is_split() {
 
 #[test]
 fn each_round_trip_of_a_batch_is_split_and_none_is_an_upper_bound() {
-    for machine in [with_timestamps(), busy()] {
+    for machine in [with_timestamps(), busy_machine()] {
         let driven = drive(
             &batches(),
             &plan_with_protocol(QueryMode::Extended),
             machine,
         );
         assert_server_time(&driven, 3 * (PREPARE_NS + EXECUTE_NS), 6);
-        let all = driven.collected.measured.all();
-        assert_eq!(all.parts.expect("parts").upper_bounds, 0);
+        let tally = driven.collected.measured.all();
+        assert_eq!(tally.parts.expect("parts").upper_bounds, 0);
     }
-    // As text all three share a round trip, and the time of each is unknown.
+    // In simple mode, all three share a round trip, and the time of each is unknown.
     let driven = drive(
         &batches(),
         &plan_with_protocol(QueryMode::Simple),
         with_timestamps(),
     );
-    let all = driven.collected.measured.all();
-    assert_eq!(all.parts.expect("parts").upper_bounds, all.committed);
+    let tally = driven.collected.measured.all();
+    assert_eq!(tally.parts.expect("parts").upper_bounds, tally.committed);
 }
 
 #[test]
 fn the_first_execution_of_a_prepared_statement_is_split() {
     let driven = drive(
-        &executes(),
+        &single_executions(),
         &plan_with_protocol(QueryMode::Prepared),
-        busy(),
+        busy_machine(),
     );
-    let all = driven.collected.measured.all();
-    let parts = all.parts.expect("the machine provides timestamps");
+    let tally = driven.collected.measured.all();
+    let parts = tally.parts.expect("the machine provides timestamps");
     assert_eq!(parts.server.min_ns, EXECUTE_NS);
     // The first execution also prepared the statement.
     assert_eq!(parts.server.max_ns, PREPARE_NS + EXECUTE_NS);
@@ -216,7 +219,7 @@ fn the_first_execution_of_a_prepared_statement_is_split() {
 }
 
 #[test]
-fn the_position_in_the_batch_is_corrected_in_each_round_trip() {
+fn server_time_is_corrected_for_the_position_in_the_batch_in_each_round_trip() {
     let machine = Machine {
         send_cost_ns: 5_000,
         stall_ns: MS,
@@ -224,7 +227,7 @@ fn the_position_in_the_batch_is_corrected_in_each_round_trip() {
     };
     let mut plan = plan_with_protocol(QueryMode::Extended);
     plan.clients = 32;
-    let driven = drive(&executes(), &plan, machine);
+    let driven = drive(&single_executions(), &plan, machine);
     let measured = &driven.collected.measured;
     let parts = measured
         .all()
@@ -256,7 +259,7 @@ fn a_connection_lost_between_round_trips_fails_one_transaction() {
         }
     }
     let (program, plan, target) = (
-        executes(),
+        single_executions(),
         plan_with_protocol(QueryMode::Extended),
         mysql_target(),
     );
@@ -268,12 +271,12 @@ fn a_connection_lost_between_round_trips_fails_one_transaction() {
         &mut TestObserver::default(),
     )
     .unwrap();
-    let all = driven.collected.measured.all();
-    assert_eq!(all.failed, 1);
-    assert!(all.committed > 100, "{}", all.committed);
-    let ended = driven
+    let tally = driven.collected.measured.all();
+    assert_eq!(tally.failed, 1);
+    assert!(tally.committed > 100, "{}", tally.committed);
+    let ended_outages = driven
         .events
         .iter()
         .filter(|event| event.until_ns.is_some());
-    assert_eq!(ended.count(), 1, "{:?}", driven.events);
+    assert_eq!(ended_outages.count(), 1, "{:?}", driven.events);
 }

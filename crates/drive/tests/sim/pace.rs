@@ -12,13 +12,18 @@ use std::time::Duration;
 fn response_times_are_exact_to_the_nanosecond() {
     for delay_ns in [1, 17, 999_999] {
         let plan = plan(1, 20.0 * delay_ns as f64 / 1e9);
-        let (driven, _) =
-            simulate(&Selects::new(), &plan, with_timestamps(), after(delay_ns)).unwrap();
-        let all = driven.collected.measured.all();
-        assert!(all.committed >= 10, "{}", all.committed);
-        assert_eq!(all.response.min_ns, delay_ns);
-        assert_eq!(all.response.max_ns, delay_ns);
-        assert_eq!(all.response.mean_ns(), delay_ns as f64);
+        let (driven, _) = simulate(
+            &Selects::new(),
+            &plan,
+            with_timestamps(),
+            replies_after(delay_ns),
+        )
+        .unwrap();
+        let tally = driven.collected.measured.all();
+        assert!(tally.committed >= 10, "{}", tally.committed);
+        assert_eq!(tally.response.min_ns, delay_ns);
+        assert_eq!(tally.response.max_ns, delay_ns);
+        assert_eq!(tally.response.mean_ns(), delay_ns as f64);
     }
 }
 
@@ -26,18 +31,27 @@ fn response_times_are_exact_to_the_nanosecond() {
 fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
     let mut plan = plan(8, 3.0);
     plan.warmup = Duration::from_secs(2);
-    let (driven, observer) =
-        simulate(&Selects::new(), &plan, with_timestamps(), after(2 * MS)).unwrap();
+    let (driven, observer) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(2 * MS),
+    )
+    .unwrap();
     let measured = &driven.collected.measured;
-    let all = measured.all();
+    let tally = measured.all();
     // 8 clients, 2 ms: 4,000 per second. The edges of the window cut one transaction per client.
-    assert!(all.committed.abs_diff(12_000) <= 16, "{}", all.committed);
-    let occupied = all.busy_ns as f64 / 1e9 / measured.seconds();
-    assert!((occupied - 8.0).abs() < 0.02 * 8.0, "{occupied}");
+    assert!(
+        tally.committed.abs_diff(12_000) <= 16,
+        "{}",
+        tally.committed
+    );
+    let busy_clients = tally.busy_ns as f64 / 1e9 / measured.seconds();
+    assert!((busy_clients - 8.0).abs() < 0.02 * 8.0, "{busy_clients}");
     assert_eq!(observer.rows.len(), 5);
     let warmup = driven.collected.warmup.as_ref().unwrap().all();
     let rows: u64 = observer.rows.iter().map(|row| row.0).sum();
-    assert_eq!(rows, all.committed + warmup.committed);
+    assert_eq!(rows, tally.committed + warmup.committed);
     assert!(measured.excluded.unfinished <= 8);
     assert_eq!(measured.excluded.misplaced, 0);
 }
@@ -46,10 +60,16 @@ fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
 fn an_even_rate_is_maintained_exactly() {
     let mut plan = plan(4, 2.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS / 2)).unwrap();
-    let all = driven.collected.measured.all();
-    assert!(all.committed.abs_diff(2000) <= 1, "{}", all.committed);
-    assert_eq!(all.response.max_ns, MS / 2);
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(MS / 2),
+    )
+    .unwrap();
+    let tally = driven.collected.measured.all();
+    assert!(tally.committed.abs_diff(2000) <= 1, "{}", tally.committed);
+    assert_eq!(tally.response.max_ns, MS / 2);
     assert_eq!(driven.collected.measured.excluded.never_started, 0);
 }
 
@@ -61,13 +81,14 @@ fn a_poisson_rate_is_maintained_on_average() {
         arrival: Arrival::Poisson,
         queue_max: None,
     };
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
-    let all = driven.collected.measured.all();
+    let (driven, _) =
+        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let tally = driven.collected.measured.all();
     // Four standard deviations of a Poisson count of 20,000.
     assert!(
-        all.committed.abs_diff(20_000) < 4 * 142,
+        tally.committed.abs_diff(20_000) < 4 * 142,
         "{}",
-        all.committed
+        tally.committed
     );
 }
 
@@ -75,31 +96,42 @@ fn a_poisson_rate_is_maintained_on_average() {
 fn late_starts_are_not_skipped_and_are_timed_from_the_schedule() {
     let mut plan = plan(1, 1.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(2 * MS)).unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(2 * MS),
+    )
+    .unwrap();
     let measured = &driven.collected.measured;
-    let all = measured.all();
+    let tally = measured.all();
     // One client manages 500 of the 1,000 per second; each start is 1 ms later than the one before.
-    assert!(all.committed.abs_diff(500) <= 1, "{}", all.committed);
-    let service = all
+    assert!(tally.committed.abs_diff(500) <= 1, "{}", tally.committed);
+    let service = tally
         .service
         .as_ref()
         .expect("an open loop has service times");
     assert_eq!((service.min_ns, service.max_ns), (2 * MS, 2 * MS));
-    assert_eq!(all.response.min_ns, 2 * MS);
-    assert!(all.response.max_ns > 490 * MS, "{}", all.response.max_ns);
-    let starts = all.committed + measured.excluded.unfinished + measured.excluded.never_started;
+    assert_eq!(tally.response.min_ns, 2 * MS);
+    assert!(
+        tally.response.max_ns > 490 * MS,
+        "{}",
+        tally.response.max_ns
+    );
+    let starts = tally.committed + measured.excluded.unfinished + measured.excluded.never_started;
     assert_eq!(starts, 1000);
 }
 
 #[test]
-fn a_count_of_transactions_is_per_client() {
+fn a_number_of_transactions_applies_to_each_client() {
     let mut plan = plan(4, 0.0);
     plan.stop = Stop::Transactions(100);
     plan.warmup = Duration::from_millis(10);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
-    let all = driven.collected.measured.all();
+    let (driven, _) =
+        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let tally = driven.collected.measured.all();
     // Includes the transaction in flight at the end of the warm-up, which is measured.
-    assert_eq!(all.committed, 400);
+    assert_eq!(tally.committed, 400);
     assert!(driven.collected.warmup.unwrap().all().committed >= 36);
 }
 
@@ -108,7 +140,8 @@ fn no_start_is_missed_once_every_client_has_completed_its_count() {
     let mut plan = plan(4, 0.0);
     plan.stop = Stop::Transactions(10);
     plan.pace = evenly(100_000.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
+    let (driven, _) =
+        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
     assert_eq!(driven.collected.measured.all().committed, 40);
     assert_eq!(driven.collected.measured.excluded.never_started, 0);
 }
@@ -117,13 +150,14 @@ fn no_start_is_missed_once_every_client_has_completed_its_count() {
 fn with_a_connection_per_transaction_connecting_is_in_the_response_time() {
     let mut plan = plan(2, 1.0);
     plan.connect_per_transaction = true;
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
-    let all = driven.collected.measured.all();
-    let connect = all.connect.as_ref().unwrap();
+    let (driven, _) =
+        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
+    let tally = driven.collected.measured.all();
+    let connect = tally.connect.as_ref().unwrap();
     // 10 µs for the connection to be accepted, 20 µs for the login.
     assert_eq!((connect.min_ns, connect.max_ns), (30_000, 30_000));
-    assert_eq!(all.response.mean_ns(), MS as f64 + 30_000.0);
-    assert_eq!(all.failed, 0);
+    assert_eq!(tally.response.mean_ns(), MS as f64 + 30_000.0);
+    assert_eq!(tally.failed, 0);
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
 
@@ -154,7 +188,7 @@ impl SimServer for CountingServer {
 
 /// There may be more clients than the server accepts as long as few of them are busy at a time.
 #[test]
-fn with_a_connection_per_transaction_idle_clients_have_none() {
+fn with_a_connection_per_transaction_idle_clients_have_no_connection() {
     let mut plan = plan(150, 2.0);
     plan.connect_per_transaction = true;
     plan.pace = evenly(50.0);
@@ -164,9 +198,9 @@ fn with_a_connection_per_transaction_idle_clients_have_none() {
         max_open: Arc::clone(&max_open),
     };
     let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
-    let all = driven.collected.measured.all();
-    assert!(all.committed.abs_diff(100) <= 1, "{}", all.committed);
-    assert_eq!((all.failed, max_open.load(Ordering::Relaxed)), (0, 1));
+    let tally = driven.collected.measured.all();
+    assert!(tally.committed.abs_diff(100) <= 1, "{}", tally.committed);
+    assert_eq!((tally.failed, max_open.load(Ordering::Relaxed)), (0, 1));
 }
 
 #[test]
@@ -181,8 +215,14 @@ fn think_time_lowers_the_throughput() {
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(3, 1.0), with_timestamps(), after(MS)).unwrap();
-    let all = driven.collected.measured.all();
-    assert!(all.committed.abs_diff(300) <= 3, "{}", all.committed);
-    assert_eq!(all.response.mean_ns(), MS as f64);
+    let (driven, _) = simulate(
+        &program,
+        &plan(3, 1.0),
+        with_timestamps(),
+        replies_after(MS),
+    )
+    .unwrap();
+    let tally = driven.collected.measured.all();
+    assert!(tally.committed.abs_diff(300) <= 3, "{}", tally.committed);
+    assert_eq!(tally.response.mean_ns(), MS as f64);
 }

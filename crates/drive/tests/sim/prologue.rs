@@ -5,10 +5,10 @@ use prony_drive::{DriveResult, Error, run_simulated};
 use prony_session::{Db, Program, User, UserExit, UserId};
 use std::sync::{Arc, Mutex};
 
-/// User number `n` executes 10 × `n` statements before the gate, and one per transaction after it.
+/// User number `n` executes 10 × `n` statements before the common start, and then one per transaction.
 struct PrologueProgram {
-    /// When each user passed the gate, in nanoseconds of the simulated clock.
-    passed: Arc<Mutex<Vec<u64>>>,
+    /// When each user continued after the common start, in nanoseconds of the simulated clock.
+    started_at_ns: Arc<Mutex<Vec<u64>>>,
     fails: bool,
 }
 
@@ -22,19 +22,22 @@ impl Program for PrologueProgram {
     }
 
     fn user(&self, id: UserId, mut db: Db) -> User {
-        let (passed, fails) = (self.passed.clone(), self.fails);
+        let (started_at_ns, fails) = (self.started_at_ns.clone(), self.fails);
         Box::pin(async move {
             for _ in 0..10 * id.client {
                 if db.query("SELECT 1").await.is_err() {
                     return UserExit::Failed("refused".to_owned());
                 }
-                db.count(prony_measure::QueryKind::Read);
+                db.count_query(prony_measure::QueryKind::Read);
             }
             if fails && id.client == 2 {
                 return UserExit::Failed("missing table".to_owned());
             }
-            db.gate().await;
-            passed.lock().expect("one thread").push(db.noticed_ns());
+            db.wait_for_common_start().await;
+            started_at_ns
+                .lock()
+                .expect("one thread")
+                .push(db.noticed_ns());
             loop {
                 if let Err(exit) = event(&mut db).await {
                     return exit;
@@ -44,9 +47,9 @@ impl Program for PrologueProgram {
     }
 }
 
-fn simulated(fails: bool, delay_ns: u64) -> (Result<DriveResult, Error>, Vec<u64>) {
+fn simulate_prologue(fails: bool, delay_ns: u64) -> (Result<DriveResult, Error>, Vec<u64>) {
     let program = PrologueProgram {
-        passed: Arc::default(),
+        started_at_ns: Arc::default(),
         fails,
     };
     let (plan, target) = (plan(4, 2.0), target());
@@ -54,22 +57,25 @@ fn simulated(fails: bool, delay_ns: u64) -> (Result<DriveResult, Error>, Vec<u64
     let driven = run_simulated(
         &job,
         with_timestamps(),
-        after(delay_ns),
+        replies_after(delay_ns),
         &mut TestObserver::default(),
     );
-    let passed = program.passed.lock().expect("one thread").clone();
-    (driven, passed)
+    let started_at_ns = program.started_at_ns.lock().expect("one thread").clone();
+    (driven, started_at_ns)
 }
 
 #[test]
 fn the_prologue_is_before_the_load_and_in_no_figure() {
-    let (driven, passed) = simulated(false, 10 * MS);
+    let (driven, started_at_ns) = simulate_prologue(false, 10 * MS);
     let driven = driven.expect("it starts");
     let start_ns = driven.start.schedule.start_ns;
     // The last user makes 30 statements of 10 ms; then all begin.
     assert!(start_ns >= 300 * MS, "{start_ns}");
-    assert_eq!(passed.len(), 4);
-    assert!(passed.iter().all(|at_ns| *at_ns >= start_ns), "{passed:?}");
+    assert_eq!(started_at_ns.len(), 4);
+    assert!(
+        started_at_ns.iter().all(|at_ns| *at_ns >= start_ns),
+        "{started_at_ns:?}"
+    );
     let measured = &driven.collected.measured;
     // Queries counted in the prologue are in the first second, as in sysbench.
     let queries = prony_measure::Queries {
@@ -84,7 +90,7 @@ fn the_prologue_is_before_the_load_and_in_no_figure() {
 /// No interval is delivered at the ends of seconds before the load.
 #[test]
 fn queries_of_a_long_prologue_are_counted() {
-    let (driven, _) = simulated(false, 100 * MS);
+    let (driven, _) = simulate_prologue(false, 100 * MS);
     let driven = driven.expect("it starts");
     assert!(driven.start.schedule.start_ns >= 3_000 * MS);
     assert_eq!(driven.collected.measured.queries.reads, 60);
@@ -92,11 +98,11 @@ fn queries_of_a_long_prologue_are_counted() {
 
 #[test]
 fn the_load_does_not_start_if_a_user_fails_in_the_prologue() {
-    let (driven, passed) = simulated(true, 10 * MS);
+    let (driven, started_at_ns) = simulate_prologue(true, 10 * MS);
     let error = driven.expect_err("it does not start");
     assert!(
-        matches!(&error, Error::Unready(reason) if reason == "missing table"),
+        matches!(&error, Error::UserNotReady(reason) if reason == "missing table"),
         "{error}"
     );
-    assert!(passed.is_empty());
+    assert!(started_at_ns.is_empty());
 }

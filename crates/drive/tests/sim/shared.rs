@@ -12,7 +12,7 @@ fn plan_with_shared_starts(
     within_s: f64,
 ) -> prony_plan::DrivePlan {
     let mut plan = plan(clients, 1.0);
-    plan.stop = Stop::Shared {
+    plan.stop = Stop::SharedTransactions {
         transactions,
         within: Duration::from_secs_f64(within_s),
     };
@@ -38,8 +38,8 @@ fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
     assert_eq!(measured.all().committed, 1001);
     // Two fast clients make 1,000 transactions per second each: 0.5 s, in which the slow one makes
     // about five.
-    let slow = measured.all().response.max_ns;
-    assert_eq!(slow, 100 * MS);
+    let slow_ns = measured.all().response.max_ns;
+    assert_eq!(slow_ns, 100 * MS);
     assert!(
         (0.49..0.62).contains(&measured.seconds()),
         "{}",
@@ -50,12 +50,18 @@ fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
 }
 
 #[test]
-fn a_shared_number_of_starts_ends_by_time_too() {
+fn a_run_with_a_shared_number_of_starts_also_ends_by_time() {
     let plan = plan_with_shared_starts(2, u64::MAX, 0.5);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(10 * MS)).unwrap();
-    let all = driven.collected.measured.all();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(10 * MS),
+    )
+    .unwrap();
+    let tally = driven.collected.measured.all();
     // All transactions that started in time count.
-    assert!(all.committed.abs_diff(100) <= 2, "{}", all.committed);
+    assert!(tally.committed.abs_diff(100) <= 2, "{}", tally.committed);
     assert_eq!(driven.collected.measured.excluded.unfinished, 0);
 }
 
@@ -63,10 +69,16 @@ fn a_shared_number_of_starts_ends_by_time_too() {
 fn starts_in_the_warm_up_do_not_count_towards_a_shared_number() {
     let mut plan = plan_with_shared_starts(2, 100, 3600.0);
     plan.warmup = Duration::from_secs(1);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(10 * MS)).unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(10 * MS),
+    )
+    .unwrap();
     let warmup = driven.collected.warmup.expect("a warm-up").all().committed;
     assert!(warmup.abs_diff(200) <= 2, "{warmup}");
-    // Transactions in flight at its end are measured as well.
+    // Transactions in flight at the end of the warm-up are measured as well.
     let measured = driven.collected.measured.all().committed;
     assert!((100..=102).contains(&measured), "{measured}");
 }
@@ -79,7 +91,8 @@ fn a_shared_number_of_starts_works_with_a_rate() {
         arrival: Arrival::Even,
         queue_max: Some(10),
     };
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(MS)).unwrap();
+    let (driven, _) =
+        simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
     let measured = &driven.collected.measured;
     assert_eq!(measured.all().committed, 200);
     assert!((measured.seconds() - 2.0).abs() < 0.05);
@@ -94,7 +107,7 @@ fn transactions_in_flight_after_the_grace_are_cut_off() {
         &Selects::new(),
         &plan,
         with_timestamps(),
-        after(10_000 * MS),
+        replies_after(10_000 * MS),
     )
     .unwrap();
     let measured = &driven.collected.measured;
@@ -104,12 +117,12 @@ fn transactions_in_flight_after_the_grace_are_cut_off() {
         "{}",
         measured.seconds()
     );
-    plan.stop = Stop::Starts(Duration::from_secs(1));
+    plan.stop = Stop::NoStartsAfter(Duration::from_secs(1));
     let (driven, _) = simulate(
         &Selects::new(),
         &plan,
         with_timestamps(),
-        after(10_000 * MS),
+        replies_after(10_000 * MS),
     )
     .unwrap();
     assert_eq!(driven.collected.measured.excluded.unfinished, 2);
@@ -125,7 +138,13 @@ fn a_full_queue_ends_the_run() {
     };
     plan.pace = rate(Some(100));
     // One client manages ten per second.
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(100 * MS)).unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(100 * MS),
+    )
+    .unwrap();
     let event = &driven.events[0];
     assert_eq!(event.kind, RunEventKind::QueueFull);
     assert!(event.count > 100 && event.count <= 202, "{}", event.count);
@@ -133,7 +152,13 @@ fn a_full_queue_ends_the_run() {
     let measured = &driven.collected.measured;
     assert!(measured.seconds() < 0.3, "{}", measured.seconds());
     plan.pace = rate(None);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(100 * MS)).unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(100 * MS),
+    )
+    .unwrap();
     assert!(driven.events.is_empty() && driven.failure.is_none());
 }
 
@@ -141,7 +166,13 @@ fn a_full_queue_ends_the_run() {
 fn waiting_starts_are_counted() {
     let mut plan = plan(1, 3.0);
     plan.pace = evenly(1000.0);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(2 * MS)).unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(2 * MS),
+    )
+    .unwrap();
     // Half of the starts are taken.
     let health = driven.collected.measured.health;
     assert!(health.waiting.abs_diff(1500) <= 2, "{}", health.waiting);

@@ -48,7 +48,7 @@ fn events_before_all_clients_are_connected_are_handled() {
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
 
-/// A server that accepts each client once and never answers a later connect.
+/// A server that accepts the first connect and never answers a later one.
 struct AcceptsOnce(u32);
 
 impl SimServer for AcceptsOnce {
@@ -126,9 +126,9 @@ fn a_connect_time_out_fails_the_transaction() {
     let mut plan = plan(1, 10.0);
     plan.connect_per_transaction = true;
     let driven = simulate_with_2s_timeout("127.0.0.1", &plan, AcceptsOnce(0));
-    let all = driven.collected.measured.all();
-    // After that the user waits, outside a transaction, for the server to accept it.
-    assert_eq!((all.committed, all.failed), (1, 1));
+    let tally = driven.collected.measured.all();
+    // After the failure the user waits, outside a transaction, for the server to accept its connection.
+    assert_eq!((tally.committed, tally.failed), (1, 1));
     assert_eq!(driven.collected.measured.excluded.unfinished, 0);
 }
 
@@ -147,7 +147,7 @@ fn reconnecting_program() -> impl Program {
 /// A plan whose transactions start for a second and may take any time to end.
 fn plan_without_grace_limit(clients: u32) -> DrivePlan {
     DrivePlan {
-        stop: Stop::Starts(Duration::from_secs(1)),
+        stop: Stop::NoStartsAfter(Duration::from_secs(1)),
         grace: Duration::MAX,
         ..plan(clients, 1.0)
     }
@@ -219,16 +219,21 @@ fn after_the_end_a_connection_is_not_awaited_past_its_deadline() {
     assert_eq!((in_flight.failed, in_flight.total()), (1, 1));
 }
 
-/// A unix socket whose backlog is full for a minute, except for the first `first` clients.
+/// A unix socket whose backlog is full for a minute, except for the first clients.
 struct FullBacklog {
-    first: u32,
+    /// Number of clients that still find a place.
+    free_places: u32,
 }
 
 impl SimServer for FullBacklog {
     fn connect(&mut self, _: u32, now_ns: u64) -> Result<u64, i32> {
-        let free = self.first > 0 || now_ns > 60_000 * MS;
-        self.first = self.first.saturating_sub(1);
-        if free { Ok(10_000) } else { Err(libc::EAGAIN) }
+        let is_free = self.free_places > 0 || now_ns > 60_000 * MS;
+        self.free_places = self.free_places.saturating_sub(1);
+        if is_free {
+            Ok(10_000)
+        } else {
+            Err(libc::EAGAIN)
+        }
     }
 
     fn request(&mut self, _: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
@@ -238,13 +243,13 @@ impl SimServer for FullBacklog {
 
 #[test]
 fn a_full_backlog_does_not_extend_the_time_to_connect() {
-    let (server, program) = (FullBacklog { first: 1 }, Selects::new());
+    let (server, program) = (FullBacklog { free_places: 1 }, Selects::new());
     let driven = simulate_with_timeout(2, "127.0.0.1", &program, &plan(2, 1.0), server);
     let error = driven.map(drop).expect_err("one is not accepted");
     assert!(error.to_string().contains("1 of 2 connections"), "{error}");
 
     // The same with the second connection of a user.
-    let server = FullBacklog { first: 1 };
+    let server = FullBacklog { free_places: 1 };
     let driven = simulate_with_timeout(
         2,
         "127.0.0.1",

@@ -11,12 +11,18 @@ fn server_time_excludes_the_time_that_the_client_adds() {
         stall_ns: 5 * MS,
         ..with_timestamps()
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(4, 1.0), machine, after(2 * MS)).unwrap();
-    let all = driven.collected.measured.all();
-    let parts = all.parts.as_ref().unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan(4, 1.0),
+        machine,
+        replies_after(2 * MS),
+    )
+    .unwrap();
+    let tally = driven.collected.measured.all();
+    let parts = tally.parts.as_ref().unwrap();
     assert_eq!(parts.server.mean_ns(), 2.0 * MS as f64);
     assert_eq!(parts.client_wait.mean_ns(), 3.0 * MS as f64);
-    assert_eq!(all.response.mean_ns(), 5.0 * MS as f64);
+    assert_eq!(tally.response.mean_ns(), 5.0 * MS as f64);
 }
 
 #[test]
@@ -26,10 +32,16 @@ fn server_time_is_corrected_for_the_position_in_the_batch() {
         stall_ns: MS,
         ..with_timestamps()
     };
-    let (driven, _) = simulate(&Selects::new(), &plan(32, 1.0), machine, after(MS / 5)).unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan(32, 1.0),
+        machine,
+        replies_after(MS / 5),
+    )
+    .unwrap();
     let measured = &driven.collected.measured;
-    let all = measured.all();
-    let parts = all.parts.as_ref().unwrap();
+    let tally = measured.all();
+    let parts = tally.parts.as_ref().unwrap();
     let server_ns = parts.server.mean_ns();
     assert!((server_ns / 200_000.0 - 1.0).abs() < 0.01, "{server_ns}");
     // Without the correction, the waits in the batch would count as server time.
@@ -39,12 +51,12 @@ fn server_time_is_corrected_for_the_position_in_the_batch() {
         parts.send_wait.mean_ns()
     );
     let sum = parts.send_wait.mean_ns() + server_ns + parts.client_wait.mean_ns();
-    assert!((sum / all.response.mean_ns() - 1.0).abs() < 1e-6, "{sum}");
+    assert!((sum / tally.response.mean_ns() - 1.0).abs() < 1e-6, "{sum}");
     assert_eq!(measured.timestamps.impossible, 0);
 }
 
 #[test]
-fn merged_segments_and_batches_are_upper_bounds() {
+fn server_times_of_merged_segments_and_batches_are_upper_bounds() {
     // The reply, and a notice that reaches the client before it reads.
     const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
     let server = PgServer {
@@ -59,10 +71,10 @@ fn merged_segments_and_batches_are_upper_bounds() {
         ..with_timestamps()
     };
     let (driven, _) = simulate(&Selects::new(), &plan(1, 0.1), machine, server).unwrap();
-    let all = driven.collected.measured.all();
-    let parts = all.parts.as_ref().unwrap();
-    assert!(all.committed >= 10, "{}", all.committed);
-    assert_eq!(all.committed, parts.upper_bounds);
+    let tally = driven.collected.measured.all();
+    let parts = tally.parts.as_ref().unwrap();
+    assert!(tally.committed >= 10, "{}", tally.committed);
+    assert_eq!(tally.committed, parts.upper_bounds);
     assert_eq!(parts.server.max_ns, 2 * MS);
 
     let program = repeat(|db| {
@@ -73,7 +85,13 @@ fn merged_segments_and_batches_are_upper_bounds() {
             Ok(Outcome::Committed)
         })
     });
-    let (driven, _) = simulate(&program, &plan(1, 0.1), with_timestamps(), after(MS)).unwrap();
-    let all = driven.collected.measured.all();
-    assert_eq!(all.parts.as_ref().unwrap().upper_bounds, all.committed);
+    let (driven, _) = simulate(
+        &program,
+        &plan(1, 0.1),
+        with_timestamps(),
+        replies_after(MS),
+    )
+    .unwrap();
+    let tally = driven.collected.measured.all();
+    assert_eq!(tally.parts.as_ref().unwrap().upper_bounds, tally.committed);
 }

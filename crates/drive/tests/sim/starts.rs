@@ -13,17 +13,23 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A plan whose starts end after a second.
-fn starts_for_a_second(clients: u32) -> DrivePlan {
+fn plan_with_starts_for_1_s(clients: u32) -> DrivePlan {
     DrivePlan {
-        stop: Stop::Starts(Duration::from_secs(1)),
+        stop: Stop::NoStartsAfter(Duration::from_secs(1)),
         ..plan(clients, 1.0)
     }
 }
 
 #[test]
 fn transactions_that_started_in_time_count_however_late_they_end() {
-    let plan = starts_for_a_second(4);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(300 * MS)).unwrap();
+    let plan = plan_with_starts_for_1_s(4);
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(300 * MS),
+    )
+    .unwrap();
     let measured = &driven.collected.measured;
     // Starts at 0, 300, 600 and 900 ms; the last ones end at 1.2 s.
     assert_eq!(measured.all().committed, 16);
@@ -40,43 +46,55 @@ fn a_transaction_that_sleeps_past_the_end_is_finished() {
             Ok(prony_session::Outcome::Committed)
         })
     });
-    let plan = starts_for_a_second(2);
-    let (driven, _) = simulate(&program, &plan, with_timestamps(), after(MS)).unwrap();
+    let plan = plan_with_starts_for_1_s(2);
+    let (driven, _) = simulate(&program, &plan, with_timestamps(), replies_after(MS)).unwrap();
     assert_eq!(driven.collected.measured.all().committed, 2);
     assert!(driven.collected.measured.seconds() > 3.0);
 }
 
 #[test]
 fn starts_over_the_latency_limit_are_skipped_and_slow_transactions_are_late() {
-    let mut plan = starts_for_a_second(1);
+    let mut plan = plan_with_starts_for_1_s(1);
     plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(50 * MS)).unwrap();
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(50 * MS),
+    )
+    .unwrap();
     let measured = &driven.collected.measured;
-    let all = measured.all();
+    let tally = measured.all();
     // One client manages 20 of the 100 per second, and starts none that is over 20 ms late.
-    assert!((18..=21).contains(&all.committed), "{}", all.committed);
-    assert_eq!(all.late, all.committed);
+    assert!((18..=21).contains(&tally.committed), "{}", tally.committed);
+    assert_eq!(tally.late, tally.committed);
     assert_eq!(
-        all.committed + all.skipped + measured.excluded.never_started,
+        tally.committed + tally.skipped + measured.excluded.never_started,
         100
     );
-    assert!(all.skipped > 70, "{}", all.skipped);
-    let lag = all.lag.as_ref().expect("an open loop has lags");
-    assert_eq!(lag.samples, all.committed);
+    assert!(tally.skipped > 70, "{}", tally.skipped);
+    let lag = tally.lag.as_ref().expect("an open loop has lags");
+    assert_eq!(lag.samples, tally.committed);
     assert!(lag.max_ns <= 20 * MS, "{}", lag.max_ns);
 }
 
 #[test]
-fn skipped_starts_count_towards_a_clients_number() {
-    let mut plan = starts_for_a_second(1);
+fn skipped_starts_count_towards_a_clients_number_of_transactions() {
+    let mut plan = plan_with_starts_for_1_s(1);
     plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
     plan.stop = Stop::Transactions(30);
-    let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), after(50 * MS)).unwrap();
-    let all = driven.collected.measured.all();
-    assert_eq!(all.committed + all.skipped, 30);
-    assert!(all.skipped > 20, "{}", all.skipped);
+    let (driven, _) = simulate(
+        &Selects::new(),
+        &plan,
+        with_timestamps(),
+        replies_after(50 * MS),
+    )
+    .unwrap();
+    let tally = driven.collected.measured.all();
+    assert_eq!(tally.committed + tally.skipped, 30);
+    assert!(tally.skipped > 20, "{}", tally.skipped);
 }
 
 #[test]
@@ -91,7 +109,7 @@ fn without_reconnects_a_client_ends_with_its_connection() {
             }
         },
     };
-    let mut plan = starts_for_a_second(3);
+    let mut plan = plan_with_starts_for_1_s(3);
     plan.reconnect = false;
     let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
     let failed = driven.events.iter();
@@ -134,7 +152,7 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
         let server = ClosesIdle {
             connects: Arc::clone(&connects),
         };
-        let mut plan = starts_for_a_second(3);
+        let mut plan = plan_with_starts_for_1_s(3);
         // Each client has a start every 300 ms.
         plan.pace = evenly(10.0);
         plan.reconnect = reconnect;
@@ -142,14 +160,14 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
-        let all = driven.collected.measured.all();
+        let tally = driven.collected.measured.all();
         let connects = connects.load(Ordering::Relaxed);
         if reconnect {
             assert!(connects > 3, "{connects}");
-            assert_eq!((failed, all.failed), (0, 0), "{:?}", driven.events);
+            assert_eq!((failed, tally.failed), (0, 0), "{:?}", driven.events);
         } else {
-            // The client notices at its next statement, and ends.
-            assert_eq!((connects, failed, all.failed), (3, 1, 1));
+            // The client notices the loss at its next statement, and ends.
+            assert_eq!((connects, failed, tally.failed), (3, 1, 1));
             let outages = driven.events.iter();
             let mut outages = outages.filter(|event| event.kind == RunEventKind::Outage);
             assert!(outages.all(|event| event.until_ns.is_none()));
@@ -189,17 +207,17 @@ fn a_connection_lost_before_the_start_is_reopened_only_if_the_plan_reconnects() 
         let server = ClosesEarly {
             connects: Arc::clone(&connects),
         };
-        let mut plan = starts_for_a_second(3);
+        let mut plan = plan_with_starts_for_1_s(3);
         plan.reconnect = reconnect;
         let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
-        let all = driven.collected.measured.all();
+        let tally = driven.collected.measured.all();
         let connects = connects.load(Ordering::Relaxed);
         let expected = if reconnect { (4, 0, 0) } else { (3, 1, 1) };
-        assert_eq!((connects, failed, all.failed), expected);
-        assert!(all.committed > 0);
+        assert_eq!((connects, failed, tally.failed), expected);
+        assert!(tally.committed > 0);
     }
 }
 
@@ -229,7 +247,7 @@ impl Tap for RecordingTap {
 #[test]
 fn a_tap_receives_every_sample_with_its_client() {
     let record = Arc::new(Mutex::new(TapRecord::default()));
-    let (program, plan, target) = (Selects::new(), starts_for_a_second(3), target());
+    let (program, plan, target) = (Selects::new(), plan_with_starts_for_1_s(3), target());
     let tap = |_| Box::new(RecordingTap(Arc::clone(&record))) as Box<dyn Tap>;
     let job = DriveJob {
         tap: Some(&tap),
@@ -238,17 +256,17 @@ fn a_tap_receives_every_sample_with_its_client() {
     let driven = prony_drive::run_simulated(
         &job,
         with_timestamps(),
-        after(10 * MS),
+        replies_after(10 * MS),
         &mut TestObserver::default(),
     )
     .unwrap();
     let record = record.lock().unwrap();
     assert_eq!((record.starts.len(), record.ends.len()), (1, 1));
-    let all = driven.collected.measured.all();
-    assert_eq!(record.samples.len() as u64, all.committed);
+    let tally = driven.collected.measured.all();
+    assert_eq!(record.samples.len() as u64, tally.committed);
     for client in 0..3 {
-        let own = record.samples.iter().filter(|(owner, _)| *owner == client);
-        assert_eq!(own.count() as u64 * 3, all.committed);
+        let of_client = record.samples.iter().filter(|(owner, _)| *owner == client);
+        assert_eq!(of_client.count() as u64 * 3, tally.committed);
     }
     let within = |sample: &Sample| (record.starts[0]..=record.ends[0]).contains(&sample.ended_ns);
     assert!(record.samples.iter().all(|(_, sample)| within(sample)));
@@ -261,7 +279,7 @@ fn scheduled_starts_go_to_the_user_that_waited_longest() {
     let record = Arc::new(Mutex::new(TapRecord::default()));
     let tap = |_| Box::new(RecordingTap(Arc::clone(&record))) as Box<dyn Tap>;
     let (program, target) = (Selects::new(), target());
-    let mut plan = starts_for_a_second(5);
+    let mut plan = plan_with_starts_for_1_s(5);
     plan.pace = evenly(300.0);
     let job = DriveJob {
         tap: Some(&tap),
@@ -272,25 +290,31 @@ fn scheduled_starts_go_to_the_user_that_waited_longest() {
         stall_ns: 4 * MS,
         ..with_timestamps()
     };
-    prony_drive::run_simulated(&job, machine, after(2 * MS), &mut TestObserver::default()).unwrap();
+    prony_drive::run_simulated(
+        &job,
+        machine,
+        replies_after(2 * MS),
+        &mut TestObserver::default(),
+    )
+    .unwrap();
     let mut samples = std::mem::take(&mut record.lock().unwrap().samples);
     assert!(samples.len() > 200, "{}", samples.len());
     samples.sort_by_key(|(_, sample)| sample.scheduled_ns);
     let mut last_ended_ns = HashMap::new();
-    let mut last_ns = 0;
+    let mut previous_since_ns = 0;
     for (client, sample) in samples {
         let since_ns = last_ended_ns.insert(client, sample.ended_ns).unwrap_or(0);
         assert!(
-            since_ns >= last_ns,
-            "client {client} waited since {since_ns}, the one before it since {last_ns}"
+            since_ns >= previous_since_ns,
+            "client {client} waited since {since_ns}, the one before it since {previous_since_ns}"
         );
-        last_ns = since_ns;
+        previous_since_ns = since_ns;
     }
 }
 
-/// A program whose users execute `requests` statements in each transaction. If `is_eager`, they start without waiting
-/// whenever they can.
-fn eager(is_eager: bool, requests: u32) -> impl Program {
+/// A program whose users execute `requests` statements in each transaction. If `is_eager`, they start without
+/// waiting whenever they can.
+fn program_with_try_start(is_eager: bool, requests: u32) -> impl Program {
     ClosureProgram(move |_, mut db: Db| -> User {
         Box::pin(async move {
             loop {
@@ -315,34 +339,38 @@ fn eager(is_eager: bool, requests: u32) -> impl Program {
 
 #[test]
 fn starts_without_waiting_follow_the_rules_of_other_starts() {
-    let stopping = |stop| DrivePlan {
+    let plan_with_stop = |stop| DrivePlan {
         stop,
         ..plan(3, 1.0)
     };
     let plans = [
-        starts_for_a_second(3),
+        plan_with_starts_for_1_s(3),
         plan(3, 1.0),
-        stopping(Stop::Transactions(7)),
-        stopping(Stop::Shared {
+        plan_with_stop(Stop::Transactions(7)),
+        plan_with_stop(Stop::SharedTransactions {
             transactions: 11,
             within: Duration::from_secs(1),
         }),
         DrivePlan {
             pace: evenly(20.0),
-            ..starts_for_a_second(3)
+            ..plan_with_starts_for_1_s(3)
         },
         DrivePlan {
             connect_per_transaction: true,
-            ..starts_for_a_second(3)
+            ..plan_with_starts_for_1_s(3)
         },
     ];
     for plan in plans {
         let counts = |is_eager| {
-            let program = eager(is_eager, 2);
-            let result = simulate(&program, &plan, with_timestamps(), after(30 * MS));
+            let program = program_with_try_start(is_eager, 2);
+            let result = simulate(&program, &plan, with_timestamps(), replies_after(30 * MS));
             let measured = result.unwrap().0.collected.measured;
-            let all = measured.all();
-            (all.committed, all.response.mean_ns(), measured.seconds())
+            let tally = measured.all();
+            (
+                tally.committed,
+                tally.response.mean_ns(),
+                measured.seconds(),
+            )
         };
         let expected = counts(false);
         assert!(expected.0 >= 11, "{plan:?}");
@@ -356,6 +384,12 @@ fn a_user_that_makes_no_request_does_not_start_without_waiting() {
         stop: Stop::Transactions(50),
         ..plan(2, 1.0)
     };
-    let (driven, _) = simulate(&eager(true, 0), &plan, with_timestamps(), after(MS)).unwrap();
+    let (driven, _) = simulate(
+        &program_with_try_start(true, 0),
+        &plan,
+        with_timestamps(),
+        replies_after(MS),
+    )
+    .unwrap();
     assert_eq!(driven.collected.measured.all().committed, 100);
 }

@@ -37,7 +37,9 @@ pub fn close(after_ns: u64) -> Answer {
 
 /// A server that admits anyone and passes statements to `F`.
 pub struct PgServer<F> {
+    /// Whether the server refuses connections at this time in nanoseconds.
     pub refuse: fn(u64) -> bool,
+    /// Called with the slot, the client's bytes, the time in nanoseconds, and the list to append answers to.
     pub statement: F,
 }
 
@@ -59,8 +61,8 @@ impl<F: FnMut(u32, &[u8], u64, &mut Vec<Answer>)> SimServer for PgServer<F> {
     }
 }
 
-/// Answers every statement after a fixed time.
-pub fn after(delay_ns: u64) -> impl SimServer + Send {
+/// A server that answers every statement after a fixed time.
+pub fn replies_after(delay_ns: u64) -> impl SimServer + Send {
     PgServer {
         refuse: |_| false,
         statement: move |_, _: &[u8], _, answers: &mut Vec<Answer>| {
@@ -146,7 +148,7 @@ pub const MS: u64 = 1_000_000;
 /// A machine whose kernel timestamps received and sent packets.
 pub fn with_timestamps() -> Machine {
     Machine {
-        timestamps: true,
+        has_timestamps: true,
         ..Machine::default()
     }
 }
@@ -188,7 +190,7 @@ pub struct TestObserver {
 impl Observer for TestObserver {
     fn started(&mut self, _: &LoadStart) {}
 
-    fn row(&mut self, row: &IntervalRow, _: &RunSchedule) {
+    fn interval_ended(&mut self, row: &IntervalRow, _: &RunSchedule) {
         let committed = row.interval.kinds.iter().map(|kind| kind.committed).sum();
         let failed = row.interval.kinds.iter().map(|kind| kind.failed).sum();
         self.rows.push((committed, failed));
@@ -219,12 +221,12 @@ pub fn simulate(
     program: &dyn Program,
     plan: &DrivePlan,
     machine: Machine,
-    script: impl SimServer + Send,
+    server: impl SimServer + Send,
 ) -> Result<(DriveResult, TestObserver), Error> {
     let mut observer = TestObserver::default();
     let target = target();
     let job = job(program, plan, &target);
-    let driven = run_simulated(&job, machine, script, &mut observer)?;
+    let driven = run_simulated(&job, machine, server, &mut observer)?;
     Ok((driven, observer))
 }
 
@@ -261,15 +263,15 @@ pub fn user_failure(error: DbError) -> UserExit {
 }
 
 async fn alternate_connections(mut db: Db) -> Result<(), UserExit> {
-    // No connection was opened for it.
-    let down = db.query("SELECT 1").await.map(drop);
-    assert!(down.is_err() && !db.is_up());
+    // The user's own connection is not open yet.
+    let result = db.query("SELECT 1").await.map(drop);
+    assert!(result.is_err() && !db.is_up());
     let mut other = db.add_connection().await.map_err(user_failure)?;
     other.renew().await.map_err(user_failure)?;
-    // It does not need the user's own connection.
+    // The second connection works while the user's own is down.
     other.query("SELECT 1").await.map_err(user_failure)?;
     db.renew().await.map_err(user_failure)?;
-    db.gate().await;
+    db.wait_for_common_start().await;
     let mut events = 0;
     loop {
         db.start(0).await?;

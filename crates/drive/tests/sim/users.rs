@@ -1,4 +1,4 @@
-//! A misbehaving user ends alone.
+//! A user that misbehaves does not affect the other users.
 
 use crate::support::*;
 use prony_drive::RunEventKind;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn a_user_that_panics_or_awaits_a_foreign_future_ends_alone() {
-    let calls = Arc::new(AtomicBool::new(false));
-    let first = calls.clone();
+fn a_user_that_panics_or_awaits_a_future_of_its_own_ends_without_the_others() {
+    let user_0_ran = Arc::new(AtomicBool::new(false));
+    let ran = user_0_ran.clone();
     let program = ClosureProgram(move |id: prony_session::UserId, mut db: Db| -> User {
-        let first = first.clone();
+        let ran = ran.clone();
         Box::pin(async move {
             if id.client == 0 {
-                first.store(true, Ordering::Relaxed);
+                ran.store(true, Ordering::Relaxed);
                 std::future::pending::<()>().await;
             }
             if id.client == 1 {
@@ -27,8 +27,14 @@ fn a_user_that_panics_or_awaits_a_foreign_future_ends_alone() {
             }
         })
     });
-    let (driven, _) = simulate(&program, &plan(3, 0.1), with_timestamps(), after(MS)).unwrap();
-    assert!(calls.load(Ordering::Relaxed));
+    let (driven, _) = simulate(
+        &program,
+        &plan(3, 0.1),
+        with_timestamps(),
+        replies_after(MS),
+    )
+    .unwrap();
+    assert!(user_0_ran.load(Ordering::Relaxed));
     let failed: Vec<_> = driven.events.iter().map(|event| event.kind).collect();
     assert_eq!(failed, [RunEventKind::UserFailed, RunEventKind::UserFailed]);
     let detail = &driven.events[1].detail;
@@ -54,15 +60,20 @@ fn a_user_without_requests_does_not_starve_the_others() {
             }
         })
     });
-    let (driven, _) =
-        simulate(&program, &plan(2, 0.0001), with_timestamps(), after(10_000)).unwrap();
-    let all = driven.collected.measured.all();
+    let (driven, _) = simulate(
+        &program,
+        &plan(2, 0.0001),
+        with_timestamps(),
+        replies_after(10_000),
+    )
+    .unwrap();
+    let tally = driven.collected.measured.all();
     // The user without requests makes one transaction per nanosecond of simulated time, the other user one
     // per 10 µs.
     assert!(
-        (100_000..=100_012).contains(&all.committed),
+        (100_000..=100_012).contains(&tally.committed),
         "{}",
-        all.committed
+        tally.committed
     );
-    assert_eq!(all.response.max_ns, 10_000);
+    assert_eq!(tally.response.max_ns, 10_000);
 }

@@ -53,7 +53,7 @@ fn engines() -> Vec<Box<dyn Io>> {
     engines
 }
 
-fn tcp(io: Box<dyn Io>) -> Pair<TcpStream> {
+fn tcp_pair(io: Box<dyn Io>) -> Pair<TcpStream> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = Address::Tcp(listener.local_addr().expect("an address"));
     let pair = Pair::open(io, &address, || {
@@ -63,7 +63,7 @@ fn tcp(io: Box<dyn Io>) -> Pair<TcpStream> {
     pair.map(|peer| peer.join().expect("a peer"))
 }
 
-fn unix(io: Box<dyn Io>, path: &std::path::Path) -> Pair<std::os::unix::net::UnixStream> {
+fn unix_pair(io: Box<dyn Io>, path: &std::path::Path) -> Pair<std::os::unix::net::UnixStream> {
     let listener = UnixListener::bind(path).expect("a socket");
     let pair = Pair::open(io, &Address::Unix(path.to_owned()), || {
         std::thread::spawn(move || listener.accept().expect("a client").0)
@@ -108,15 +108,19 @@ fn send_to_slow_reader<P: Read + Send + 'static>(pair: Pair<P>, bytes: usize, to
 #[test]
 fn requests_arrive_in_order_at_a_peer_that_reads_late() {
     for io in engines() {
-        send_to_slow_reader(tcp(io), 15_000, 24 << 20);
+        send_to_slow_reader(tcp_pair(io), 15_000, 24 << 20);
     }
     for io in engines() {
-        send_to_slow_reader(tcp(io), 300_000, 24 << 20);
+        send_to_slow_reader(tcp_pair(io), 300_000, 24 << 20);
     }
     let folder = std::env::temp_dir().join(format!("prony-engine-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
     for (number, io) in engines().into_iter().enumerate() {
-        send_to_slow_reader(unix(io, &folder.join(number.to_string())), 700, 2 << 20);
+        send_to_slow_reader(
+            unix_pair(io, &folder.join(number.to_string())),
+            700,
+            2 << 20,
+        );
     }
     std::fs::remove_dir_all(&folder).expect("a folder");
 }
@@ -125,7 +129,7 @@ fn requests_arrive_in_order_at_a_peer_that_reads_late() {
 fn all_sends_of_one_iteration_arrive_in_order() {
     for io in engines() {
         let name = io.name();
-        let mut pair = tcp(io);
+        let mut pair = tcp_pair(io);
         let mut expected = Vec::new();
         for (byte, length) in [(b'a', 10), (b'b', 10_000), (b'c', 10_000), (b'd', 3)] {
             let piece = vec![byte; length];
@@ -145,7 +149,7 @@ fn a_reply_larger_than_many_buffers_arrives_complete() {
     let reply: Arc<Vec<u8>> = Arc::new((0..3 << 20).map(|n: u32| (n / 7) as u8).collect());
     for io in engines() {
         let name = io.name();
-        let mut pair = tcp(io);
+        let mut pair = tcp_pair(io);
         let (mut peer, bytes) = (pair.peer.try_clone().expect("a socket"), reply.clone());
         let writer = std::thread::spawn(move || peer.write_all(&bytes).expect("a reader"));
         let mut arrived = Vec::new();
@@ -165,7 +169,7 @@ fn a_reply_larger_than_many_buffers_arrives_complete() {
 fn queued_bytes_are_sent_before_the_closing_message() {
     for io in engines() {
         let name = io.name();
-        let mut pair = tcp(io);
+        let mut pair = tcp_pair(io);
         pair.io.send(0, b"queued ", false);
         pair.io.close(0, b"closing");
         let mut arrived = Vec::new();
@@ -219,17 +223,18 @@ fn receive_from_many(mut io: Box<dyn Io>, path: &std::path::Path) {
 }
 
 #[test]
-fn an_iteration_ends_with_more_replies_than_buffers() {
+fn an_iteration_ends_although_there_are_more_replies_than_buffers() {
     let folder = std::env::temp_dir().join(format!("prony-crowd-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    prony_drive::affinity::allow_files(2 * CONNECTIONS as u64 + 100).expect("files for both ends");
+    prony_drive::affinity::ensure_file_limit(2 * CONNECTIONS as u64 + 100)
+        .expect("files for both ends");
     let mut names = vec!["epoll"];
     if probe().is_ok() {
         names.push("ring");
     }
     for name in names {
         let path = folder.join(name);
-        let (done, wait) = channel();
+        let (done_sender, done_receiver) = channel();
         // In a separate thread: an engine that never returns must not block the test.
         std::thread::spawn(move || {
             let io: Box<dyn Io> = match name {
@@ -237,9 +242,9 @@ fn an_iteration_ends_with_more_replies_than_buffers() {
                 _ => Box::new(Epoll::new(CONNECTIONS).expect("epoll")),
             };
             receive_from_many(io, &path);
-            done.send(()).expect("the test waits");
+            done_sender.send(()).expect("the test waits");
         });
-        let result = wait.recv_timeout(Duration::from_secs(60));
+        let result = done_receiver.recv_timeout(Duration::from_secs(60));
         assert!(result.is_ok(), "{name}: {result:?}");
     }
     std::fs::remove_dir_all(&folder).expect("a folder");

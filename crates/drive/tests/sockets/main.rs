@@ -13,7 +13,7 @@ use prony_drive::{DriveJob, DriveResult, run};
 use prony_measure::{Tally, Totals};
 use prony_plan::{DrivePlan, IoEngine, Stop};
 use prony_session::{Outcome, Program};
-use server::{FakeServer, replies_due};
+use server::{FakeServer, take_due_replies};
 use std::io::{ErrorKind, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, SystemTime};
@@ -31,7 +31,7 @@ fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> DriveResult {
 }
 
 #[test]
-fn two_thousand_connections() {
+fn two_thousand_connections_complete_all_transactions() {
     let server = FakeServer::start();
     for io in engines() {
         let mut plan = plan(2000, 2.0);
@@ -51,13 +51,13 @@ fn two_thousand_connections() {
 
         // Transactions in flight after two seconds are awaited and counted.
         plan.threads = 2;
-        plan.stop = Stop::Starts(Duration::from_secs(2));
+        plan.stop = Stop::NoStartsAfter(Duration::from_secs(2));
         let driven = drive(&Selects::new(), &plan, server.port);
-        let all = totals_without_errors(&driven, io);
+        let tally = totals_without_errors(&driven, io);
         let measured = &driven.collected.measured;
         // Each client is busy all the time: at least until no transaction starts any more, and at
         // most until the last has ended.
-        let busy_s = all.busy_ns as f64 / 1e9 / 2000.0;
+        let busy_s = tally.busy_ns as f64 / 1e9 / 2000.0;
         let (min_s, max_s) = (0.75 * 2.0, 1.01 * measured.seconds());
         assert!((min_s..max_s).contains(&busy_s), "{io:?}: {busy_s} {max_s}");
     }
@@ -65,10 +65,10 @@ fn two_thousand_connections() {
 
 /// The totals of a run without any error.
 fn totals_without_errors(driven: &DriveResult, io: IoEngine) -> Tally<u64> {
-    let all = driven.collected.measured.all();
-    assert_eq!(all.failed, 0, "{io:?}");
+    let tally = driven.collected.measured.all();
+    assert_eq!(tally.failed, 0, "{io:?}");
     assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
-    all
+    tally
 }
 
 /// Sockets opened after the engine was created work as well as the others.
@@ -104,9 +104,9 @@ fn additional_connections_do_not_use_the_route_of_the_tcp_sample() {
     for io in engines() {
         let mut plan = plan(4, 0.5);
         plan.io = io;
-        let (target, dead) = (target_at(server.port), target_at(1));
+        let (target, target_without_server) = (target_at(server.port), target_at(1));
         let job = DriveJob {
-            tcp_target: Some(&dead),
+            tcp_target: Some(&target_without_server),
             ..job(&TwoConnections, &plan, &target)
         };
         let driven = run(&job, &mut TestObserver::default()).expect("all are accepted");
@@ -144,10 +144,10 @@ fn replies_have_timestamps_and_the_parts_add_up_to_the_response_time() {
 /// in the parts, and for the time in which a user opened a connection, which happens `renewals`
 /// times.
 fn assert_parts_add_up(measured: &Totals, renewals: u64) {
-    let all = measured.all();
-    let parts = all.parts.expect("parts over TCP");
+    let tally = measured.all();
+    let parts = tally.parts.expect("parts over TCP");
     let sum_ns = parts.send_wait.sum_ns + parts.server.sum_ns + parts.client_wait.sum_ns;
-    let response = &all.response;
+    let response = &tally.response;
     let without_parts = response.samples - parts.server.samples + renewals;
     let difference_ns = response.sum_ns as f64 - sum_ns as f64;
     let share = difference_ns / response.sum_ns as f64;
@@ -163,8 +163,8 @@ struct SlowServerClient {
     stream: TcpStream,
     inbox: Vec<u8>,
     logged_in: bool,
-    /// The arrival time of its request in the kernel, and the reply to send.
-    due: Option<(SystemTime, Vec<u8>)>,
+    /// The arrival time of the client's request in the kernel, and the reply to send.
+    due_reply: Option<(SystemTime, Vec<u8>)>,
 }
 
 impl SlowServerClient {
@@ -172,28 +172,29 @@ impl SlowServerClient {
         let (stream, _) = listener.accept().expect("a client");
         stream.set_nonblocking(true).expect("a socket");
         stream.set_nodelay(true).expect("a socket");
-        receive_stamps::enable(&stream);
+        receive_stamps::enable_timestamps(&stream);
         SlowServerClient {
             stream,
             inbox: Vec::new(),
             logged_in: false,
-            due: None,
+            due_reply: None,
         }
     }
 
     /// Reads what has arrived; false if the client has disconnected.
     fn read_available(&mut self) -> bool {
         let mut chunk = [0; 4096];
-        let (length, arrived) = match receive_stamps::read(&self.stream, &mut chunk) {
+        let (length, arrived) = match receive_stamps::read_with_timestamp(&self.stream, &mut chunk)
+        {
             Ok((0, _)) => return false,
             Ok(read) => read,
             Err(error) => return error.kind() == ErrorKind::WouldBlock,
         };
         self.inbox.extend_from_slice(&chunk[..length]);
-        let was_in = self.logged_in;
-        let out = replies_due(&mut self.inbox, &mut self.logged_in);
-        if was_in && !out.is_empty() {
-            self.due = Some((arrived, out));
+        let was_logged_in = self.logged_in;
+        let out = take_due_replies(&mut self.inbox, &mut self.logged_in);
+        if was_logged_in && !out.is_empty() {
+            self.due_reply = Some((arrived, out));
             return true;
         }
         self.stream.write_all(&out).is_ok()
@@ -213,14 +214,14 @@ fn slow_server(listener: &TcpListener) -> Vec<Duration> {
                 return server_times;
             }
         }
-        if clients.iter().any(|client| client.due.is_none()) {
+        if clients.iter().any(|client| client.due_reply.is_none()) {
             // A request must not wake this thread: that would keep the client from sending the next one.
             std::thread::sleep(Duration::from_millis(1));
             continue;
         }
         std::thread::sleep(Duration::from_millis(2));
         for client in &mut clients {
-            let (arrived, out) = client.due.take().expect("it sent a request");
+            let (arrived, out) = client.due_reply.take().expect("it sent a request");
             server_times.push(arrived.elapsed().unwrap_or_default());
             if client.stream.write_all(&out).is_err() {
                 return server_times;
@@ -252,8 +253,8 @@ fn a_slow_client_does_not_count_as_a_slow_server() {
         assert_eq!(server_times.len(), 400, "{io:?}");
         let server_mean_ns =
             server_times.iter().sum::<Duration>().as_nanos() as f64 / server_times.len() as f64;
-        let all = driven.collected.measured.all();
-        let parts = all.parts.as_ref().expect("parts over TCP");
+        let tally = driven.collected.measured.all();
+        let parts = tally.parts.as_ref().expect("parts over TCP");
         let (server_ns, client_ns) = (parts.server.mean_ns(), parts.client_wait.mean_ns());
         // Server time is the server's own time plus the network; it contains hardly any of the time that
         // the client added.

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Enables receive timestamps (socket(7), SO_TIMESTAMPNS).
-pub fn enable(stream: &TcpStream) {
+pub fn enable_timestamps(stream: &TcpStream) {
     let on: libc::c_int = 1;
     // SAFETY: the option's value is a live int of the stated size.
     let result = unsafe {
@@ -23,8 +23,11 @@ pub fn enable(stream: &TcpStream) {
     assert_eq!(result, 0);
 }
 
-/// Reads what has arrived, and its arrival time; the current time if the kernel does not timestamp yet.
-pub fn read(stream: &TcpStream, chunk: &mut [u8]) -> io::Result<(usize, SystemTime)> {
+/// Reads bytes and their arrival time; without a timestamp of the kernel, returns the current time.
+pub fn read_with_timestamp(
+    stream: &TcpStream,
+    chunk: &mut [u8],
+) -> io::Result<(usize, SystemTime)> {
     let mut part = libc::iovec {
         iov_base: chunk.as_mut_ptr().cast(),
         iov_len: chunk.len(),

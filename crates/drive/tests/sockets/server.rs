@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 pub struct FakeServer {
     pub port: u16,
     /// Number of connected clients.
-    open: Arc<AtomicUsize>,
+    open_count: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -30,12 +30,12 @@ impl FakeServer {
         let port = listener.local_addr().expect("an address").port();
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let open = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&open);
+        let open_count = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&open_count);
         let thread = std::thread::spawn(move || serve(&listener, &stopped, &count));
         FakeServer {
             port,
-            open,
+            open_count,
             stop,
             thread: Some(thread),
         }
@@ -46,9 +46,12 @@ impl FakeServer {
     /// Waits until this many clients are connected.
     pub fn wait_until_open(&self, clients: usize) {
         let begun = Instant::now();
-        while self.open.load(Ordering::Relaxed) != clients {
-            let open = self.open.load(Ordering::Relaxed);
-            assert!(begun.elapsed() < TIMEOUT, "{open} instead of {clients}");
+        while self.open_count.load(Ordering::Relaxed) != clients {
+            let open_count = self.open_count.load(Ordering::Relaxed);
+            assert!(
+                begun.elapsed() < TIMEOUT,
+                "{open_count} instead of {clients}"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -64,7 +67,7 @@ impl Drop for FakeServer {
 }
 
 /// The replies that a client's bytes require; complete messages are removed from `inbox`.
-pub fn replies_due(inbox: &mut Vec<u8>, logged_in: &mut bool) -> Vec<u8> {
+pub fn take_due_replies(inbox: &mut Vec<u8>, logged_in: &mut bool) -> Vec<u8> {
     let mut out = Vec::new();
     loop {
         let header = if *logged_in { 1 } else { 0 };
@@ -91,7 +94,7 @@ struct Client {
     logged_in: bool,
 }
 
-fn serve(listener: &TcpListener, stop: &AtomicBool, open: &AtomicUsize) {
+fn serve(listener: &TcpListener, stop: &AtomicBool, open_count: &AtomicUsize) {
     // SAFETY: plain system calls on descriptors that this thread owns; `events` has room for the
     // requested number.
     let poll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
@@ -119,7 +122,7 @@ fn serve(listener: &TcpListener, stop: &AtomicBool, open: &AtomicUsize) {
                 clients.remove(&fd);
             }
         }
-        open.store(clients.len(), Ordering::Relaxed);
+        open_count.store(clients.len(), Ordering::Relaxed);
     }
     // SAFETY: as above.
     unsafe { libc::close(poll) };
@@ -143,6 +146,6 @@ fn answer(client: &mut Client) -> bool {
         Ok(length) => client.inbox.extend_from_slice(&chunk[..length]),
         Err(error) => return error.kind() == ErrorKind::WouldBlock,
     }
-    let out = replies_due(&mut client.inbox, &mut client.logged_in);
+    let out = take_due_replies(&mut client.inbox, &mut client.logged_in);
     client.stream.write_all(&out).is_ok()
 }

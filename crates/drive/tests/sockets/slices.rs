@@ -1,6 +1,6 @@
 //! A run whose clients are split among several processes has the same starts as a run in one process.
 
-use crate::server::{FakeServer, replies_due};
+use crate::server::{FakeServer, take_due_replies};
 use crate::support::{Selects, TestObserver, engines, evenly, job, plan, target_at};
 use prony_drive::clock::Clock;
 use prony_drive::{DriveJob, RunSlice, Tap, connect};
@@ -81,10 +81,10 @@ fn slices_have_the_same_starts_as_the_whole_run() {
         plan.threads = 4;
         plan.pace = pace;
         // All starts due in the second, however late they end.
-        plan.stop = Stop::Starts(Duration::from_secs(1));
+        plan.stop = Stop::NoStartsAfter(Duration::from_secs(1));
         plan.grace = Duration::from_secs(60);
-        let early = |mut due_ns: Vec<u64>| {
-            // A loaded machine may not reach the last of them within the second.
+        let due_in_first_300_ms = |mut due_ns: Vec<u64>| {
+            // A loaded machine may not reach the last starts within the second.
             due_ns.retain(|due_ns| *due_ns < 300_000_000);
             due_ns
         };
@@ -98,7 +98,7 @@ fn slices_have_the_same_starts_as_the_whole_run() {
             parts.extend(due_ns);
         }
         parts.sort_unstable();
-        let (full_run, parts) = (early(full_run), early(parts));
+        let (full_run, parts) = (due_in_first_300_ms(full_run), due_in_first_300_ms(parts));
         assert!(full_run.len() > 50, "{}", full_run.len());
         // The times differ by rounding: the gaps are added up from a different start.
         assert_eq!(full_run.len(), parts.len());
@@ -141,18 +141,19 @@ impl Tap for CpuAtStart {
     fn ended(&mut self, _: u64) {}
 }
 
-/// Admits a client and later sends this notice unprompted; answers until the client disconnects.
+/// Admits a client and later sends this notice unprompted, or disconnects if the notice is empty; answers
+/// until the client disconnects.
 fn serve_with_notice(mut stream: TcpStream, notice: &[u8]) {
     let (mut inbox, mut logged_in, mut chunk) = (Vec::new(), false, [0; 4096]);
     let mut notice = Some(notice);
     while let Ok(length @ 1..) = stream.read(&mut chunk) {
         inbox.extend_from_slice(&chunk[..length]);
-        let out = replies_due(&mut inbox, &mut logged_in);
+        let out = take_due_replies(&mut inbox, &mut logged_in);
         if stream.write_all(&out).is_err() {
             return;
         }
         if logged_in && let Some(notice) = notice.take() {
-            // By then the client is up.
+            // By the end of this sleep, the client's connection is up.
             std::thread::sleep(Duration::from_millis(300));
             match notice.is_empty() {
                 true => return,
@@ -166,15 +167,15 @@ fn serve_with_notice(mut stream: TcpStream, notice: &[u8]) {
 #[test]
 fn events_before_the_start_are_handled_at_once() {
     const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
-    for (io, first) in engines()
+    for (io, first_notice) in engines()
         .into_iter()
         .flat_map(|io| [(io, NOTICE), (io, b"")])
     {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let serving = std::thread::spawn(move || {
-            serve_with_notice(listener.accept().expect("a client").0, first);
-            if first.is_empty() {
+            serve_with_notice(listener.accept().expect("a client").0, first_notice);
+            if first_notice.is_empty() {
                 serve_with_notice(listener.accept().expect("it comes back").0, NOTICE);
             }
         });
@@ -194,9 +195,9 @@ fn events_before_the_start_are_handled_at_once() {
                 &mut TestObserver::default(),
             )
         });
-        let all = driven.expect("it is accepted").collected.measured.all();
-        assert_eq!((all.committed, all.failed), (10, 0), "{io:?}");
-        // It slept: a busy loop would have used seconds.
+        let tally = driven.expect("it is accepted").collected.measured.all();
+        assert_eq!((tally.committed, tally.failed), (10, 0), "{io:?}");
+        // The worker slept until the start: a busy loop would have used seconds.
         let used_ns = used_ns.load(Ordering::Relaxed);
         assert!(used_ns < 300_000_000, "{io:?}: {used_ns}");
         serving.join().expect("it serves to the end");

@@ -26,29 +26,29 @@ pub struct ScriptBackend {
     storage: Storage,
     settings: Settings,
     profile: &'static str,
-    minute: Duration,
-    /// Environment variables set by the script.
-    variables: HashMap<String, String>,
+    minute_length: Duration,
+    /// Environment variables that the script has set.
+    env_overrides: HashMap<String, String>,
     /// Output captured by the script.
     captured: Option<Vec<String>>,
 }
 
 impl ScriptBackend {
-    /// `profile`: the TPC-C profile; `minute`: how long a minute of the script takes.
+    /// `profile`: the TPC-C profile; `minute_length`: how long a minute of the script takes.
     pub fn new(
         signals: Signals,
         storage: Storage,
         settings: Settings,
         profile: &'static str,
-        minute: Duration,
+        minute_length: Duration,
     ) -> Self {
         ScriptBackend {
             signals,
             storage,
             settings,
             profile,
-            minute,
-            variables: HashMap::new(),
+            minute_length,
+            env_overrides: HashMap::new(),
             captured: None,
         }
     }
@@ -62,9 +62,9 @@ impl ScriptBackend {
     ) -> Result<VuserOutcome, String> {
         let lines = Arc::new(VuserLines::open(output)?);
         let mut job = Job::begin(id, &self.settings);
-        lines.running(1);
+        lines.print_running(1);
         let outcome = execute(&lines, &mut job);
-        job.lines = lines.take();
+        job.lines = lines.take_lines();
         if let Err(reason) = &outcome {
             // The session prints these two lines.
             job.lines
@@ -80,7 +80,7 @@ impl ScriptBackend {
 }
 
 /// The system's error message as Tcl prints it: in lower case, without the error number.
-fn reason(error: &io::Error) -> String {
+fn tcl_error_text(error: &io::Error) -> String {
     prony_report::text::system_error(error).to_lowercase()
 }
 
@@ -105,11 +105,11 @@ impl Host for ScriptBackend {
     }
 
     fn set_env_var(&mut self, name: &str, value: &str) {
-        self.variables.insert(name.to_owned(), value.to_owned());
+        self.env_overrides.insert(name.to_owned(), value.to_owned());
     }
 
     fn env_var(&self, name: &str) -> Option<String> {
-        if let Some(value) = self.variables.get(name) {
+        if let Some(value) = self.env_overrides.get(name) {
             return Some(value.clone());
         }
         Some(std::env::var_os(name)?.to_string_lossy().into_owned())
@@ -136,16 +136,16 @@ impl Host for ScriptBackend {
         clock::now_us()
     }
 
-    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
         clock::format_time(seconds, format, utc)
     }
 
-    fn scan_date(&self, text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
-        clock::parse(text, format, utc)
+    fn parse_date(&self, text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
+        clock::parse_time(text, format, utc)
     }
 
     fn read_file(&mut self, path: &str) -> Result<String, String> {
-        let bytes = fs::read(path).map_err(|error| reason(&error))?;
+        let bytes = fs::read(path).map_err(|error| tcl_error_text(&error))?;
         String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
     }
 
@@ -158,7 +158,7 @@ impl Host for ScriptBackend {
             }
             options.open(path)?.write_all(text.as_bytes())
         };
-        write().map_err(|error: io::Error| reason(&error))
+        write().map_err(|error: io::Error| tcl_error_text(&error))
     }
 
     fn path_kind(&self, path: &str) -> PathKind {
@@ -170,13 +170,13 @@ impl Host for ScriptBackend {
     }
 
     fn list_directory(&self, path: &str) -> Result<Vec<String>, String> {
-        let entries = fs::read_dir(path).map_err(|error| reason(&error))?;
+        let entries = fs::read_dir(path).map_err(|error| tcl_error_text(&error))?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         Ok(names.collect())
     }
 
     fn create_directory(&mut self, path: &str) -> Result<(), String> {
-        fs::create_dir_all(path).map_err(|error| reason(&error))
+        fs::create_dir_all(path).map_err(|error| tcl_error_text(&error))
     }
 
     fn delete_path(&mut self, path: &str, force: bool) -> Result<(), String> {
@@ -187,7 +187,7 @@ impl Host for ScriptBackend {
             Err(error) => Err(error),
         };
         match result {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(reason(&error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(tcl_error_text(&error)),
             _ => Ok(()),
         }
     }
@@ -201,7 +201,7 @@ impl Host for ScriptBackend {
     }
 
     fn change_directory(&mut self, path: &str) -> Result<(), String> {
-        std::env::set_current_dir(path).map_err(|error| reason(&error))
+        std::env::set_current_dir(path).map_err(|error| tcl_error_text(&error))
     }
 
     fn process_id(&self) -> u32 {
@@ -236,11 +236,11 @@ impl Backend for ScriptBackend {
     fn run(&mut self, request: &RunRequest) -> Result<VuserOutcome, String> {
         self.run_job(&request.job, &request.output, |lines, job| {
             let context = RunContext {
-                store: self.storage.store(),
+                store_folder: self.storage.run_store_folder(),
                 request,
                 profile: self.profile,
-                minute: self.minute,
-                processors: self.processors(),
+                minute_length: self.minute_length,
+                processors: self.processor_count(),
                 lines,
                 signals: &self.signals,
             };
@@ -253,7 +253,7 @@ impl Backend for ScriptBackend {
         self.storage.save_settings(settings)
     }
 
-    fn job_id(&mut self) -> String {
+    fn new_job_id(&mut self) -> String {
         let seconds = clock::now_ms() / 1000;
         // The system's random numbers seed each new RandomState.
         let random = RandomState::new().build_hasher().finish();
@@ -265,7 +265,7 @@ impl Backend for ScriptBackend {
         jobs::execute(&self.storage, &args)
     }
 
-    fn processors(&self) -> usize {
+    fn processor_count(&self) -> usize {
         processors()
     }
 }

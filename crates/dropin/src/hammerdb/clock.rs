@@ -18,7 +18,7 @@ pub fn now_us() -> i64 {
 }
 
 /// The current time in HammerDB's format.
-pub fn date() -> String {
+pub fn now_as_text() -> String {
     Zoned::now().strftime(HAMMERDB_FORMAT).to_string()
 }
 
@@ -27,8 +27,8 @@ pub fn job_timestamp() -> String {
     Zoned::now().strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
-/// UTC, or the machine's time zone.
-fn zone(utc: bool) -> TimeZone {
+/// UTC if `utc`, otherwise the machine's time zone.
+fn time_zone(utc: bool) -> TimeZone {
     if utc {
         TimeZone::UTC
     } else {
@@ -42,7 +42,7 @@ fn zone(utc: bool) -> TimeZone {
 /// The time is out of range, or the format invalid.
 pub fn format_time(seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
     let time = Timestamp::from_second(seconds).map_err(|error| error.to_string())?;
-    let time = time.to_zoned(zone(utc));
+    let time = time.to_zoned(time_zone(utc));
     jiff::fmt::strtime::format(format.unwrap_or(HAMMERDB_FORMAT), &time)
         .map_err(|error| error.to_string())
 }
@@ -52,7 +52,7 @@ pub fn format_time(seconds: i64, format: Option<&str>, utc: bool) -> Result<Stri
 ///
 /// # Errors
 /// The text does not match.
-pub fn parse(text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
+pub fn parse_time(text: &str, format: Option<&str>, utc: bool) -> Result<i64, String> {
     let invalid = |_| format!("unable to convert date-time string \"{text}\"");
     if let Some(format) = format {
         let time = jiff::fmt::strtime::parse(format, text).map_err(invalid)?;
@@ -61,7 +61,10 @@ pub fn parse(text: &str, format: Option<&str>, utc: bool) -> Result<i64, String>
         }
         let midnight = |_| time.to_date().map(|date| date.at(0, 0, 0, 0));
         let time = time.to_datetime().or_else(midnight).map_err(invalid)?;
-        return Ok(zone(utc).to_timestamp(time).map_err(invalid)?.as_second());
+        return Ok(time_zone(utc)
+            .to_timestamp(time)
+            .map_err(invalid)?
+            .as_second());
     }
     let text = text.trim();
     if text == "now" {
@@ -72,16 +75,22 @@ pub fn parse(text: &str, format: Option<&str>, utc: bool) -> Result<i64, String>
     }
     let fields: Vec<&str> = text.split_whitespace().collect();
     let time = match fields.as_slice() {
-        // Only the zone names UTC and GMT count; a time in another zone is taken as local.
+        // Zone names other than UTC and GMT are ignored: the time is read as local time.
         [_, month, day, time_of_day, zone_name, year] => {
             let text = format!("{month} {day} {time_of_day} {year}");
             let time = civil::DateTime::strptime("%b %d %H:%M:%S %Y", text).map_err(invalid)?;
             let utc = utc || matches!(*zone_name, "UTC" | "GMT");
-            return Ok(zone(utc).to_timestamp(time).map_err(invalid)?.as_second());
+            return Ok(time_zone(utc)
+                .to_timestamp(time)
+                .map_err(invalid)?
+                .as_second());
         }
         _ => text.parse::<civil::DateTime>().map_err(invalid)?,
     };
-    Ok(zone(utc).to_timestamp(time).map_err(invalid)?.as_second())
+    Ok(time_zone(utc)
+        .to_timestamp(time)
+        .map_err(invalid)?
+        .as_second())
 }
 
 #[cfg(test)]
@@ -101,14 +110,14 @@ mod tests {
             "2026-11-20 22:21:44",
             "2026-11-20T22:21:44Z",
         ] {
-            assert_eq!(parse(text, None, true), Ok(1_795_213_304), "{text}");
+            assert_eq!(parse_time(text, None, true), Ok(1_795_213_304), "{text}");
         }
         assert_eq!(
-            parse("20/11/2026", Some("%d/%m/%Y"), true),
+            parse_time("20/11/2026", Some("%d/%m/%Y"), true),
             Ok(1_795_132_800)
         );
-        assert!(parse("soon", None, true).is_err());
-        assert!(parse("x", Some("%Y"), true).is_err());
+        assert!(parse_time("soon", None, true).is_err());
+        assert!(parse_time("x", Some("%Y"), true).is_err());
         assert!(format_time(i64::MAX, None, true).is_err());
         assert!(format_time(0, Some("%!"), true).is_err());
     }

@@ -28,7 +28,7 @@ pub fn target(login: &Login) -> Result<Target, String> {
                 ("password", login.password.reveal()),
                 ("dbname", &login.database),
             ];
-            prony_server::resolve_over(&options, "the settings", "", &env)
+            prony_server::resolve_with_options(&options, "the settings", "", &env)
         }
         Engine::MySql | Engine::MariaDb => {
             let port = login.port.to_string();
@@ -36,7 +36,7 @@ pub fn target(login: &Login) -> Result<Target, String> {
         }
     };
     let mut target = resolved.map_err(|error| error.to_string())?;
-    signals::end_waits(&mut target);
+    signals::interrupt_waits_of(&mut target);
     for warning in &target.warnings {
         super::eprint(&format!("hammerdbcli: {warning}\n"));
     }
@@ -50,7 +50,7 @@ fn mysql_options<'a>(login: &'a Login, port: &'a str) -> Vec<(&'a str, &'a str)>
         None => vec![("protocol", "tcp")],
     };
     match &login.ssl {
-        // Without TLS a password is encrypted with the server's key, if the plugin requires it.
+        // Without TLS, some authentication plugins need the server's public key to encrypt the password.
         None => options.extend([("ssl-mode", "DISABLED"), ("get-server-public-key", "1")]),
         Some(ssl) => {
             options.extend([("ssl-mode", "VERIFY_CA"), ("ssl-ca", ssl.ca.as_str())]);
@@ -82,8 +82,8 @@ pub fn connect(target: &Target) -> Result<Control, String> {
         text::connect_failure(&target.database, &target.describe(), &target.user, &error)
     };
     let mut control = Control::connect(target).map_err(failure_message)?;
-    crate::cleartext::warn(&control);
-    // Time-outs set for a role or database are meant for applications.
+    crate::cleartext::warn_if_password_exposed(&control);
+    // Time-outs that are set for the role or database would end the long statements of a build.
     let settings = match control.engine() {
         Engine::PostgreSql if control.server_version() >= 140_000 => {
             "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
@@ -105,14 +105,14 @@ pub fn cipher(control: &Control) -> String {
     cipher.to_owned()
 }
 
-/// A login's target, and a control connection to it.
+/// Connects with a login; returns its target and a control connection.
 ///
 /// # Errors
 /// Same as for [`target`] and [`connect`].
 pub fn open(login: &Login) -> Result<(Target, Control), String> {
     let target = target(login)?;
     let control = connect(&target).map_err(|message| match &login.socket {
-        // The default is often the socket of another installation.
+        // The default path is often that of another installation, so the message names the alternative.
         Some(path) if !Path::new(path).exists() => format!(
             "{message}\nSocket {path} does not exist: to connect over TCP, use diset connection {} null",
             login.key("socket")
@@ -141,13 +141,13 @@ mod tests {
             password: Secret::new("p@ss/#:1"),
             database: "tpcc".to_owned(),
         };
-        let has = |login: &Login, expected: &[(&str, &str)]| {
+        let assert_options = |login: &Login, expected: &[(&str, &str)]| {
             let options = mysql_options(login, "3306");
             for pair in expected {
                 assert!(options.contains(pair), "{}", pair.0);
             }
         };
-        let by_socket = [
+        let socket_options = [
             ("protocol", "socket"),
             ("socket", "/tmp/my sql.sock"),
             ("ssl-mode", "DISABLED"),
@@ -156,7 +156,7 @@ mod tests {
             ("password", "p@ss/#:1"),
             ("database", "tpcc"),
         ];
-        has(&login, &by_socket);
+        assert_options(&login, &socket_options);
         let resolved = target(&login).expect("valid settings");
         assert_eq!(resolved.describe(), "unix:/tmp/my sql.sock");
         login.socket = None;
@@ -164,7 +164,7 @@ mod tests {
             ca: "/c/ca.pem".to_owned(),
             client_cert: Some(("/c/cert.pem".to_owned(), "/c/key.pem".to_owned())),
         });
-        let with_tls = [
+        let tls_options = [
             ("protocol", "tcp"),
             ("host", "127.0.0.1"),
             ("port", "3306"),
@@ -173,9 +173,9 @@ mod tests {
             ("ssl-cert", "/c/cert.pem"),
             ("ssl-key", "/c/key.pem"),
         ];
-        has(&login, &with_tls);
-        let text = target(&login).expect_err("no such file");
-        assert!(text.contains("/c/") && !text.contains("p@ss"), "{text}");
+        assert_options(&login, &tls_options);
+        let error = target(&login).expect_err("no such file");
+        assert!(error.contains("/c/") && !error.contains("p@ss"), "{error}");
     }
 
     #[test]
@@ -193,8 +193,8 @@ mod tests {
             database: String::new(),
         };
         let target = target(&login).expect("valid settings");
-        let text = connect(&target).err().expect("no server listens");
+        let error = connect(&target).err().expect("no server listens");
         let expected = "Connection to server tcp:127.0.0.1:9 as sbtest failed\n";
-        assert!(text.starts_with(expected), "{text}");
+        assert!(error.starts_with(expected), "{error}");
     }
 }

@@ -23,21 +23,24 @@ pub fn run(mut console: Console, backend: &mut ScriptBackend, signals: &Signals)
         super::print(console.prompt());
         match next_event(&lines, signals) {
             InputEvent::Line(line) => {
-                if let Some(status) = console.line(backend, &line) {
+                if let Some(status) = console.run_line(backend, &line) {
                     return status;
                 }
             }
             InputEvent::Signal(status) => return status,
-            InputEvent::End => return console.end(backend),
+            InputEvent::EndOfInput => return console.end(backend),
         }
     }
 }
 
+/// What the console has to handle next.
 enum InputEvent {
+    /// A line of the script, without its line feed.
     Line(String),
     /// A signal ended the session; its exit status.
     Signal(u8),
-    End,
+    /// The input has ended.
+    EndOfInput,
 }
 
 fn next_event(lines: &Receiver<String>, signals: &Signals) -> InputEvent {
@@ -48,7 +51,7 @@ fn next_event(lines: &Receiver<String>, signals: &Signals) -> InputEvent {
         match lines.recv_timeout(SIGNAL_POLL_INTERVAL) {
             Ok(line) => return InputEvent::Line(line),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return InputEvent::End,
+            Err(RecvTimeoutError::Disconnected) => return InputEvent::EndOfInput,
         }
     }
 }

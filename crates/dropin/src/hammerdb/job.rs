@@ -19,7 +19,7 @@ pub struct Job {
     pub database: String,
     /// The benchmark's name, `TPC-C`.
     pub benchmark: String,
-    /// The dictionary, without passwords.
+    /// HammerDB's dictionary of settings, without passwords.
     pub dictionary: Map<String, Value>,
     /// The run's name in Prony's store, if it was stored.
     pub run: Option<String>,
@@ -29,16 +29,16 @@ pub struct Job {
     pub result: Vec<String>,
     /// Timings of the routines: for all virtual users together, then for each user.
     pub timings: Vec<VuserTiming>,
-    /// The transaction counter: times and transactions per minute.
+    /// Readings of the transaction counter: the time, and transactions per minute.
     pub counts: Vec<(String, u64)>,
 }
 
 /// Timings of one virtual user's calls, or of all users' calls.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct VuserTiming {
-    /// The virtual user; none for all users together.
+    /// The number of the virtual user; `None` for all users together.
     pub vuser: Option<u32>,
-    /// By routine, sorted by total time, the longest first.
+    /// By routine, sorted by total time in descending order.
     pub routines: Vec<(String, RoutineTiming)>,
 }
 

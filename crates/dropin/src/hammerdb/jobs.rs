@@ -20,7 +20,7 @@ pub fn execute(storage: &Storage, args: &[&str]) -> Result<String, String> {
         ["result"] => {
             let results: Vec<String> = all_jobs(storage)?
                 .iter()
-                .filter_map(|job| result(job).ok())
+                .filter_map(|job| result_output(job).ok())
                 .collect();
             Ok(results.join("\n"))
         }
@@ -31,18 +31,18 @@ pub fn execute(storage: &Storage, args: &[&str]) -> Result<String, String> {
                 .collect();
             json(&timestamps)
         }
-        [id] => json(&numbered_lines(&find(storage, id)?, None)),
-        [id, item] => job_output(storage, &find(storage, id)?, item),
-        [id, "timing", vuser] => timing(&find(storage, id)?, Some(vuser)),
+        [id] => json(&numbered_lines(&find_job(storage, id)?, None)),
+        [id, item] => job_output(storage, &find_job(storage, id)?, item),
+        [id, "timing", vuser] => timing_output(&find_job(storage, id)?, Some(vuser)),
         _ => Err(USAGE.to_owned()),
     }
 }
 
 fn job_output(storage: &Storage, job: &Job, item: &str) -> Result<String, String> {
     match item {
-        "result" => result(job),
+        "result" => result_output(job),
         "status" => json(&numbered_lines(job, Some(0))),
-        "timing" => timing(job, None),
+        "timing" => timing_output(job, None),
         "tcount" if job.counts.is_empty() => {
             Err(format!("No Transaction Count for JOB {}", job.id))
         }
@@ -97,7 +97,7 @@ fn numbered_lines(job: &Job, vuser: Option<u32>) -> Vec<String> {
 }
 
 /// The timings of all virtual users together, or of one (`2` or `vu=2`).
-fn timing(job: &Job, vuser: Option<&str>) -> Result<String, String> {
+fn timing_output(job: &Job, vuser: Option<&str>) -> Result<String, String> {
     let number = vuser.map(|argument| argument.strip_prefix("vu=").unwrap_or(argument));
     let vuser = number.map(str::parse).transpose().map_err(|_| USAGE)?;
     let timing = job.timings.iter().find(|timing| timing.vuser == vuser);
@@ -123,13 +123,13 @@ impl<T: Serialize> Serialize for OrderedObject<'_, T> {
     }
 }
 
-fn result(job: &Job) -> Result<String, String> {
+fn result_output(job: &Job) -> Result<String, String> {
     if job.result.is_empty() {
         return Err(format!("Jobid {} has no test result", job.id));
     }
-    let mut all = vec![job.id.clone(), job.timestamp.clone()];
-    all.extend_from_slice(&job.result);
-    json(&all)
+    let mut items = vec![job.id.clone(), job.timestamp.clone()];
+    items.extend_from_slice(&job.result);
+    json(&items)
 }
 
 fn all_jobs(storage: &Storage) -> Result<Vec<Job>, String> {
@@ -140,7 +140,7 @@ fn all_jobs(storage: &Storage) -> Result<Vec<Job>, String> {
     Ok(jobs)
 }
 
-fn find(storage: &Storage, id: &str) -> Result<Job, String> {
+fn find_job(storage: &Storage, id: &str) -> Result<Job, String> {
     storage
         .job(id)?
         .ok_or_else(|| format!("Jobid {id} does not exist"))
@@ -173,7 +173,7 @@ mod tests {
             .map(str::to_owned)
             .to_vec();
         job.counts = vec![("a".to_owned(), 18), ("b".to_owned(), 18)];
-        let storage = Storage::at(folder.clone());
+        let storage = Storage::in_folder(folder.clone());
         storage.save_job(&job).expect("a writable folder");
         (storage, folder)
     }
@@ -199,8 +199,8 @@ mod tests {
             jobs(&[ID, "9"]),
             Err(format!("Jobid {ID} for virtual user 9 does not exist"))
         );
-        let all = jobs(&[ID]).expect("all lines");
-        assert_eq!(all.lines().count(), 2 + 2 * 3, "{all}");
+        let all_lines = jobs(&[ID]).expect("all lines");
+        assert_eq!(all_lines.lines().count(), 2 + 2 * 3, "{all_lines}");
         assert_eq!(jobs(&[ID, "status"]).as_deref(), Ok(status));
         assert_eq!(jobs(&[ID, "db"]).as_deref(), Ok("[\"PostgreSQL\"]"));
         assert_eq!(
@@ -244,11 +244,11 @@ mod tests {
             timing(Some(2), &["SLEV"]),
         ];
         storage.save_job(&job).expect("the job is stored");
-        let all = execute(&storage, &[ID, "timing"]).expect("timings");
+        let timings = execute(&storage, &[ID, "timing"]).expect("timings");
         let begin =
             "{\n  \"PAYMENT\": {\n    \"elapsed_ms\": \"62108.0\",\n    \"calls\": \"393\",\n";
-        assert!(all.starts_with(begin), "{all}");
-        assert!(all.contains("\"NEWORD\": {"), "{all}");
+        assert!(timings.starts_with(begin), "{timings}");
+        assert!(timings.contains("\"NEWORD\": {"), "{timings}");
         for vuser in ["2", "vu=2"] {
             let output = execute(&storage, &[ID, "timing", vuser]).expect("one user's timings");
             assert!(output.starts_with("{\n  \"SLEV\": {"), "{output}");

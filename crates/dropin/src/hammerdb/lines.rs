@@ -1,6 +1,6 @@
 //! Prints, logs and stores the lines of virtual users, from any thread.
 //!
-//! Must never: mix two lines, or end a run because its log cannot be written.
+//! Must never: interleave two lines, or end a run because its log cannot be written.
 
 use super::clock;
 use prony_dialect::hammerdb::OutputOptions;
@@ -22,6 +22,7 @@ pub struct VuserLines {
 
 struct LineState {
     log: Option<File>,
+    /// The lines to store in the job.
     stored: Vec<String>,
 }
 
@@ -33,7 +34,7 @@ impl VuserLines {
     pub fn open(output: &OutputOptions) -> Result<VuserLines, String> {
         let log = match &output.log {
             Some(path) => Some(
-                open_log(path, &text::log_header(&clock::date()))
+                open_log(path, &text::log_header(&clock::now_as_text()))
                     .map_err(|error| format!("cannot write the log file {path}: {error}"))?,
             ),
             None => None,
@@ -49,30 +50,30 @@ impl VuserLines {
     }
 
     /// Prints that a virtual user starts.
-    pub fn running(&self, number: u32) {
-        self.status(text::running(number));
+    pub fn print_running(&self, number: u32) {
+        self.print_status(text::running(number));
     }
 
     /// Prints that a virtual user ended.
-    pub fn finished(&self, number: u32, success: bool) {
-        self.status(text::finished(number, success));
+    pub fn print_finished(&self, number: u32, success: bool) {
+        self.print_status(text::finished(number, success));
     }
 
     /// Prints the failure of a virtual user.
-    pub fn failed(&self, number: u32, reason: &str) {
-        self.status(text::failure(number, reason));
-        self.finished(number, false);
+    pub fn print_failed(&self, number: u32, reason: &str) {
+        self.print_status(text::failure(number, reason));
+        self.print_finished(number, false);
     }
 
     /// Prints a line on the terminal, regardless of the options, but not in the log.
-    pub fn status(&self, line: String) {
+    pub fn print_status(&self, line: String) {
         let mut state = self.lock();
         super::print(&text::terminal(&line));
         state.store(line);
     }
 
     /// Prints and logs a line of a virtual user.
-    pub fn line(&self, number: u32, line: impl Display) {
+    pub fn print_line(&self, number: u32, line: impl Display) {
         let line = line.to_string();
         let mut state = self.lock();
         let user_line = text::vuser(number, &line);
@@ -80,7 +81,7 @@ impl VuserLines {
             super::print(&text::terminal(&user_line));
         }
         if let Some(log) = &mut state.log {
-            let timestamp = self.timestamps.then(clock::date);
+            let timestamp = self.timestamps.then(clock::now_as_text);
             let entry = text::log(number, &line, timestamp.as_deref());
             if let Err(error) = log.write_all(entry.as_bytes()) {
                 state.log = None;
@@ -93,7 +94,7 @@ impl VuserLines {
     }
 
     /// Removes and returns all lines so far.
-    pub fn take(&self) -> Vec<String> {
+    pub fn take_lines(&self) -> Vec<String> {
         std::mem::take(&mut self.lock().stored)
     }
 

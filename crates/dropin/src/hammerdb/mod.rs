@@ -44,7 +44,7 @@ TMP                        folder for logs [default: /tmp]
 const ONE_MINUTE: Duration = Duration::from_secs(60);
 
 /// Whether a program name, such as the name of a link to Prony, is hammerdbcli's.
-pub fn is_name(argv0: &str) -> bool {
+pub fn is_program_name(argv0: &str) -> bool {
     crate::is_called(argv0, "hammerdbcli")
 }
 
@@ -67,15 +67,15 @@ fn run_command(arguments: &[OsString]) -> Result<u8, String> {
         print(&format!("{USAGE}{PRONY_USAGE}"));
         return Ok(0);
     }
-    let variable = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
-    let (profile, notice) = compat(variable(COMPAT_VARIABLE).as_deref())?;
-    let minute = parse_minute(variable(MINUTE_VARIABLE).as_deref())?;
+    let env_var = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
+    let (profile, notice) = compat(env_var(COMPAT_VARIABLE).as_deref())?;
+    let minute_length = parse_minute(env_var(MINUTE_VARIABLE).as_deref())?;
     let signals = Signals::listen().map_err(|error| format!("hammerdbcli: {error:#}\n"))?;
     eprint(&notice);
-    if minute != ONE_MINUTE {
+    if minute_length != ONE_MINUTE {
         eprint(&format!(
             "hammerdbcli: rehearsal: each minute of the script takes {} s ({MINUTE_VARIABLE})\n",
-            minute.as_secs_f64()
+            minute_length.as_secs_f64()
         ));
     }
     let storage = Storage::open();
@@ -86,7 +86,8 @@ fn run_command(arguments: &[OsString]) -> Result<u8, String> {
         Default::default()
     });
     let session = Session::new(settings.clone());
-    let mut backend = ScriptBackend::new(signals.clone(), storage, settings, profile, minute);
+    let mut backend =
+        ScriptBackend::new(signals.clone(), storage, settings, profile, minute_length);
     backend.put(
         prony_dialect::hammerdb::tcl::Channel::Out,
         &banner(env!("CARGO_PKG_VERSION")),
@@ -107,7 +108,9 @@ fn parse_minute(value: Option<&str>) -> Result<Duration, String> {
         return Ok(ONE_MINUTE);
     };
     match parse_duration(value) {
-        Ok(minute) if (Duration::from_secs(1)..=ONE_MINUTE).contains(&minute) => Ok(minute),
+        Ok(minute_length) if (Duration::from_secs(1)..=ONE_MINUTE).contains(&minute_length) => {
+            Ok(minute_length)
+        }
         _ => Err(format!(
             "hammerdbcli: {MINUTE_VARIABLE} is \"{value}\": set it to a time from 1s to 60s, or unset it\n"
         )),
@@ -121,10 +124,10 @@ mod tests {
     #[test]
     fn links_are_recognized_by_name() {
         for name in ["hammerdbcli", "./hammerdbcli", "/usr/bin/hammerdbcli-4.6"] {
-            assert!(is_name(name), "{name}");
+            assert!(is_program_name(name), "{name}");
         }
         for name in ["prony", "/hammerdbcli/prony", "hammerdb", ""] {
-            assert!(!is_name(name), "{name}");
+            assert!(!is_program_name(name), "{name}");
         }
     }
 

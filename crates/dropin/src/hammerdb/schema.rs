@@ -26,24 +26,24 @@ pub fn check(
 ) -> Result<VuserOutcome, String> {
     let (_, mut control) = connection::open(&request.owner)?;
     let database = &request.owner.database;
-    lines.line(1, format!("Checking {database} TPROC-C schema"));
+    lines.print_line(1, format!("Checking {database} TPROC-C schema"));
     let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
     let report = with_stop_watcher(&signals.flag(), |watch| {
-        watch.add(&control);
+        watch.register(&control);
         workload.check(&mut control)
     });
     let report = report.map_err(|error| error.render(&HammerdbCommands))?;
-    let mut failed = Vec::new();
+    let mut failed_checks = Vec::new();
     for finding in &report.findings {
         let state = match finding.state {
             FindingState::Ok => "OK",
             FindingState::Note => "NOTE",
             FindingState::Wrong => {
-                failed.push(finding.id);
+                failed_checks.push(finding.id);
                 "FAILED"
             }
         };
-        lines.line(
+        lines.print_line(
             1,
             format!(
                 "{state} {}: {}",
@@ -55,7 +55,7 @@ pub fn check(
     if let Some(scale) = report.scale
         && u64::from(scale) != request.warehouses
     {
-        lines.line(
+        lines.print_line(
             1,
             format!(
                 "FAILED warehouses: the schema has {scale}, and {} is {}",
@@ -63,17 +63,17 @@ pub fn check(
                 request.warehouses
             ),
         );
-        failed.push("warehouses");
+        failed_checks.push("warehouses");
     }
-    if !failed.is_empty() {
-        let failed = failed.join(", ");
-        return Err(format!("TPROC-C Schema check failed: {failed}"));
+    if !failed_checks.is_empty() {
+        let names = failed_checks.join(", ");
+        return Err(format!("TPROC-C Schema check failed: {names}"));
     }
-    lines.line(
+    lines.print_line(
         1,
         format!("{database} TPROC-C Schema has been checked successfully."),
     );
-    lines.finished(1, true);
+    lines.print_finished(1, true);
     Ok(VuserOutcome::default())
 }
 
@@ -91,33 +91,34 @@ pub fn delete(
     let database = &owner.database;
     if *database == superuser.database {
         return Err(format!(
-            "{database} is pg_defaultdbase too: a session cannot drop its own database"
+            "cannot drop {database}: pg_defaultdbase names the same database, and a session cannot drop the \
+             database to which it is connected"
         ));
     }
     refuse_other_tables(&mut control, request)?;
-    lines.line(1, "DELETING TPCC SCHEMA");
-    let mut names = vec![("DATABASE", database)];
+    lines.print_line(1, "DELETING TPCC SCHEMA");
+    let mut objects = vec![("DATABASE", database)];
     match owner.engine {
-        Engine::PostgreSql => names.push(("ROLE", &owner.user)),
+        Engine::PostgreSql => objects.push(("ROLE", &owner.user)),
         // On MySQL and MariaDB the owner is the connected user, who is not dropped.
         Engine::MySql | Engine::MariaDb => {}
     }
-    for (object, name) in names {
+    for (object, name) in objects {
         let exists = match object {
             "ROLE" => role_exists(&mut control, name),
             _ => database_exists(&mut control, name),
         };
         if !exists.map_err(|error| error.to_string())? {
-            lines.line(1, format!("THERE IS NO {object} {name}"));
+            lines.print_line(1, format!("THERE IS NO {object} {name}"));
             continue;
         }
         if object == "ROLE" && *name == superuser.user {
-            lines.line(1, format!("KEEPING ROLE {name}, WHICH IS THE SUPERUSER"));
+            lines.print_line(1, format!("KEEPING ROLE {name}, WHICH IS THE SUPERUSER"));
             continue;
         }
-        lines.line(1, format!("DROPPING {object} {name}"));
+        lines.print_line(1, format!("DROPPING {object} {name}"));
         let dropped = with_stop_watcher(&signals.flag(), |watch| {
-            watch.add(&control);
+            watch.register(&control);
             match object {
                 "ROLE" => drop_role(&mut control, name),
                 _ => drop_database(&mut control, name),
@@ -128,13 +129,13 @@ pub fn delete(
             _ => error.to_string(),
         })?;
     }
-    lines.line(1, "TPCC SCHEMA DELETED");
-    lines.finished(1, true);
+    lines.print_line(1, "TPCC SCHEMA DELETED");
+    lines.print_finished(1, true);
     Ok(VuserOutcome::default())
 }
 
 /// Refuses to drop a database that contains other tables, because `deleteschema` does not ask for
-/// confirmation, and its database name may come from settings stored long ago.
+/// confirmation, and the name of the database may come from settings that were stored long ago.
 fn refuse_other_tables(control: &mut Control, request: &SchemaRequest) -> Result<(), String> {
     let database = &request.owner.database;
     if !database_exists(control, database).map_err(|error| error.to_string())? {
@@ -145,7 +146,7 @@ fn refuse_other_tables(control: &mut Control, request: &SchemaRequest) -> Result
         ..request.superuser.clone()
     };
     let (_, mut control) = connection::open(&login)?;
-    let other_tables = owner::tables(&mut control)?.other_tables;
+    let other_tables = owner::list_tables(&mut control)?.other_tables;
     if other_tables.is_empty() {
         return Ok(());
     }

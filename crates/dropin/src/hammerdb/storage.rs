@@ -24,7 +24,7 @@ pub struct Storage {
 impl Storage {
     /// Storage in the default store. Creates no folder.
     pub fn open() -> Storage {
-        // A script may change the working directory.
+        // An absolute path, because a script may change the working directory.
         let folder = RunStore::open(None).map(|store| {
             let folder = store.folder().join("hammerdb");
             std::path::absolute(&folder).unwrap_or(folder)
@@ -34,14 +34,14 @@ impl Storage {
         }
     }
 
-    /// The store of runs that contains the folder, if there is one.
-    pub fn store(&self) -> Option<&Path> {
+    /// The folder of Prony's store of runs, if there is one.
+    pub fn run_store_folder(&self) -> Option<&Path> {
         self.folder.as_ref().ok()?.parent()
     }
 
     /// Storage in the given folder, for tests.
     #[cfg(test)]
-    pub fn at(folder: PathBuf) -> Storage {
+    pub fn in_folder(folder: PathBuf) -> Storage {
         Storage { folder: Ok(folder) }
     }
 
@@ -90,7 +90,7 @@ impl Storage {
         let names = entries.flatten().map(|entry| entry.file_name());
         let mut ids: Vec<String> = names
             .filter_map(|name| Some(name.to_str()?.strip_suffix(".json")?.to_owned()))
-            .filter(|id| is_id(id))
+            .filter(|id| is_job_id(id))
             .collect();
         ids.sort_unstable();
         Ok(ids)
@@ -126,7 +126,7 @@ impl Storage {
 
     fn job_path(&self, id: &str) -> Result<Option<PathBuf>, String> {
         let folder = self.folder.clone()?;
-        Ok(is_id(id).then(|| folder.join(format!("jobs/{id}.json"))))
+        Ok(is_job_id(id).then(|| folder.join(format!("jobs/{id}.json"))))
     }
 
     /// Writes a temporary file and renames it, because another call may be reading.
@@ -152,7 +152,7 @@ impl Storage {
 }
 
 /// Whether a text is a valid job identifier, and therefore safe in a path.
-fn is_id(text: &str) -> bool {
+fn is_job_id(text: &str) -> bool {
     text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn stored_files_are_readable_only_by_their_owner() {
         let home = std::env::temp_dir().join(format!("prony-storage-{}", std::process::id()));
-        let storage = Storage::at(home.join("hammerdb"));
+        let storage = Storage::in_folder(home.join("hammerdb"));
         storage
             .write("jobs/a.json", &"text")
             .expect("a writable folder");

@@ -9,15 +9,15 @@ use crate::output::eprint;
 use prony_dialect::libpq;
 use prony_dialect::pgbench::{ConnectionOptions, Messages};
 use prony_runner::signals;
-use prony_server::control::Cause;
+use prony_server::control::FailureCause;
 use prony_server::secrets;
 use prony_server::{Control, Environment, Target, control};
 use prony_wire::Secret;
 use prony_wire::postgres::ConnectError;
 use std::time::Duration;
 
-/// Returns the target of the options. If the database name is a connection string, it overrides them, as in
-/// `PQconnectdbParams`.
+/// Returns the target of the options. A database name that is a connection string overrides the options, as
+/// in `PQconnectdbParams`.
 ///
 /// # Errors
 /// libpq's error message.
@@ -30,11 +30,11 @@ fn resolve(
     messages: &Messages,
     environment: &Environment,
 ) -> Result<Target, String> {
-    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
     let (host, port, user) = (
-        text(&connection.host),
-        text(&connection.port),
-        text(&connection.user),
+        or_empty(&connection.host),
+        or_empty(&connection.port),
+        or_empty(&connection.user),
     );
     let options = [
         ("host", &*host),
@@ -42,12 +42,14 @@ fn resolve(
         ("user", &*user),
         ("fallback_application_name", messages.progname()),
     ];
-    let text = &connection.dbname;
-    let mut target = prony_server::resolve_over(&options, "the command line", text, environment)
-        .map_err(|error| libpq::target_error(&error, text))?;
+    // The database name, or a connection string.
+    let dbname = &connection.dbname;
+    let mut target =
+        prony_server::resolve_with_options(&options, "the command line", dbname, environment)
+            .map_err(|error| libpq::target_error(&error, dbname))?;
     // libpq waits without a time limit by default.
     target.connect_timeout.get_or_insert(Duration::MAX);
-    signals::end_waits(&mut target);
+    signals::interrupt_waits_of(&mut target);
     Ok(target)
 }
 
@@ -75,12 +77,15 @@ pub fn connect(target: &mut Target) -> Result<Control, String> {
 }
 
 fn needs_password(error: &control::Error) -> bool {
-    let last = match error {
+    let last_failure = match error {
         control::Error::Connect(failures) => failures.last(),
         _ => None,
     };
-    let cause = last.map(|failure| &failure.cause);
-    matches!(cause, Some(Cause::Login(ConnectError::PasswordNeeded)))
+    let cause = last_failure.map(|failure| &failure.cause);
+    matches!(
+        cause,
+        Some(FailureCause::Login(ConnectError::PasswordNeeded))
+    )
 }
 
 /// Prints the warnings about the connection options, as libpq does.
@@ -118,11 +123,11 @@ mod tests {
     use prony_server::ProtocolOptions;
 
     fn options(host: &str, port: &str, user: &str, dbname: &str) -> ConnectionOptions {
-        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let non_empty = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         ConnectionOptions {
-            host: some(host),
-            port: some(port),
-            user: some(user),
+            host: non_empty(host),
+            port: non_empty(port),
+            user: non_empty(user),
             dbname: dbname.to_owned(),
         }
     }
@@ -194,18 +199,21 @@ mod tests {
         for (connection, expected) in cases {
             assert_eq!(describe(&connection, &env), expected, "{connection:?}");
         }
-        let named = env.with("PGAPPNAME", "n");
-        assert!(describe(&options("", "", "", "d"), &named).ends_with(" n"));
+        let env_with_appname = env.with("PGAPPNAME", "n");
+        assert!(describe(&options("", "", "", "d"), &env_with_appname).ends_with(" n"));
     }
 
     #[test]
     fn connect_timeout_is_unlimited_by_default() {
-        let limit = |dbname: &str| {
+        let connect_timeout = |dbname: &str| {
             let target = resolve_options(&options("/h", "", "", dbname), &environment());
             target.expect("valid options").connect_timeout
         };
-        assert_eq!(limit("d"), Some(Duration::MAX));
-        assert_eq!(limit("connect_timeout=3"), Some(Duration::from_secs(3)));
+        assert_eq!(connect_timeout("d"), Some(Duration::MAX));
+        assert_eq!(
+            connect_timeout("connect_timeout=3"),
+            Some(Duration::from_secs(3))
+        );
     }
 
     #[test]

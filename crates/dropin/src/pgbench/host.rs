@@ -50,7 +50,7 @@ impl Host for ProcessHost<'_> {
 
     fn load_script(&mut self, path: &Path) -> Result<(), String> {
         let name = path.to_string_lossy();
-        let failed = |action: &str, error: &io::Error| {
+        let file_error = |action: &str, error: &io::Error| {
             let reason = system_error(error);
             self.messages
                 .fatal(&format!("could not {action} file \"{name}\": {reason}"))
@@ -59,10 +59,10 @@ impl Host for ProcessHost<'_> {
         let read = if path == Path::new("-") {
             io::stdin().lock().read_to_end(&mut bytes)
         } else {
-            let mut file = File::open(path).map_err(|error| failed("open", &error))?;
+            let mut file = File::open(path).map_err(|error| file_error("open", &error))?;
             file.read_to_end(&mut bytes)
         };
-        read.map_err(|error| failed("read", &error))?;
+        read.map_err(|error| file_error("read", &error))?;
         // A statement with replaced bytes would differ from the file.
         let text = String::from_utf8(bytes).map_err(|_| {
             self.messages.fatal(&format!(
@@ -83,9 +83,9 @@ impl Host for ProcessHost<'_> {
         Some((count(limit.current), count(limit.maximum)))
     }
 
-    fn raise_open_files(&mut self, to: u64) -> Result<(), String> {
+    fn raise_open_files(&mut self, soft_limit: u64) -> Result<(), String> {
         let limit = Rlimit {
-            current: Some(to),
+            current: Some(soft_limit),
             ..getrlimit(Resource::Nofile)
         };
         setrlimit(Resource::Nofile, limit).map_err(|error| system_error(&error.into()))
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_stay_in_order_and_missing_files_are_named() {
+    fn scripts_are_loaded_in_order_and_errors_name_the_file() {
         let level = Level::parse("15").expect("known");
         let messages = Messages::new("pgbench", &level);
         let mut host = ProcessHost::new(&messages, &level);

@@ -20,13 +20,15 @@ pub struct SysbenchCall {
 
 /// Advice about an error, printed after the error's lines.
 struct Advice {
+    /// Advice that the next FATAL line prints.
     pending: Option<&'static str>,
     /// Advice already printed: if several threads get the same error, its advice is printed only once.
     printed: Vec<&'static str>,
 }
 
-/// The last text of the log, and how often it was repeated: like sysbench, the log counts repetitions.
-static LAST_LINE: Mutex<(String, u64)> = Mutex::new((String::new(), 0));
+/// The last text of the log, and how often it was repeated. Like sysbench, the log prints a repeated text
+/// once and then the number of repetitions.
+static LAST_TEXT: Mutex<(String, u64)> = Mutex::new((String::new(), 0));
 
 static ADVICE: Mutex<Advice> = Mutex::new(Advice {
     pending: None,
@@ -64,17 +66,17 @@ impl SysbenchCall {
         }
     }
 
-    /// Prints to the log (stdout) if the verbosity includes this level. A repeated error is only counted,
-    /// until another text follows.
+    /// Prints to the log (stdout) if the verbosity includes this level. Repetitions of an error are counted
+    /// and printed as one line before the next text.
     pub fn log(&self, level: LogLevel, text: &str) {
         if level.shows_at(self.verbosity) && !text.is_empty() {
-            let mut last_line = LAST_LINE.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last_text = LAST_TEXT.lock().unwrap_or_else(PoisonError::into_inner);
             let is_error = matches!(level, LogLevel::Fatal | LogLevel::Alert | LogLevel::Warning);
-            if is_error && last_line.0 == text {
-                last_line.1 += 1;
+            if is_error && last_text.0 == text {
+                last_text.1 += 1;
                 return;
             }
-            let (_, repetitions) = std::mem::replace(&mut *last_line, (text.to_owned(), 0));
+            let (_, repetitions) = std::mem::replace(&mut *last_text, (text.to_owned(), 0));
             if repetitions > 0 {
                 output::print(&repeated(repetitions));
             }
@@ -91,8 +93,8 @@ impl SysbenchCall {
         CommandError::Status(1)
     }
 
-    /// Like `fail`, with the prefix of the log level.
-    pub fn fail_with(&self, text: &str) -> CommandError {
+    /// Like `fail`, for one line without the prefix of the log level.
+    pub fn fail_with_text(&self, text: &str) -> CommandError {
         self.fail(&fatal(text))
     }
 }
@@ -103,8 +105,8 @@ pub fn print(output: &Output) {
     eprint(&output.stderr);
 }
 
-/// Prints output, such as a script's, in any encoding. On a terminal, control characters other than colours become
-/// visible, because they may come from rows of the server.
+/// Prints output, such as a script's, in any encoding. On a terminal, control characters other than colours
+/// become visible, because they may come from rows of the server.
 pub fn print_output_bytes(bytes: &[u8]) {
     match stdout().is_terminal() {
         true => print_bytes(visible_colored(bytes).as_bytes()),

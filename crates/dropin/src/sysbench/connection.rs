@@ -9,56 +9,56 @@ use prony_dialect::sysbench::{
     mysql_unreachable, pgsql_unreachable,
 };
 use prony_runner::signals;
-use prony_server::control::{Cause, Error, Failure};
-use prony_server::{Environment, Target, resolve_mysql, resolve_over};
+use prony_server::control::{ConnectFailure, Error, FailureCause};
+use prony_server::{Environment, Target, resolve_mysql, resolve_with_options};
 use std::time::Duration;
 
-/// The driver and target of the options. `timeout_s`: the time limit, in seconds.
+/// The driver and target of the options. `timeout_s`: the time limit for connecting, in seconds.
 ///
 /// # Errors
 ///
-/// Lines of the log, without the line that names the failed function.
+/// The log text to print; the caller appends the line that names the failed function.
 pub fn target(database: &Database, timeout_s: u32) -> Result<(Driver, Target), String> {
     let driver = driver(database)?;
     let mut target = match driver {
-        Driver::Mysql => mysql(&database.mysql)?,
+        Driver::Mysql => mysql_target(&database.mysql)?,
         Driver::Pgsql => {
             let environment = Environment::from_process();
             let port = database.pgsql.port.to_string();
             let options = pgsql_options(&database.pgsql, &port);
-            resolve_over(&options, "the options", "", &environment)
+            resolve_with_options(&options, "the options", "", &environment)
                 .map_err(|error| pgsql_unreachable(&error.to_string()))?
         }
     };
     let timeout = Duration::from_secs(u64::from(timeout_s.max(1)));
     target.connect_timeout.get_or_insert(timeout);
-    for endpoint in &mut target.additional_targets {
-        endpoint.connect_timeout.get_or_insert(timeout);
+    for additional_target in &mut target.additional_targets {
+        additional_target.connect_timeout.get_or_insert(timeout);
     }
-    signals::end_waits(&mut target);
+    signals::interrupt_waits_of(&mut target);
     Ok((driver, target))
 }
 
-/// A target without a server, for a script that may not connect.
+/// A placeholder target, for a script that might never connect.
 pub fn placeholder_target(driver: Driver) -> Target {
     let environment = Environment::without_home("sbtest");
     let options = [("host", "127.0.0.1"), ("port", "1"), ("user", "sbtest")];
     let target = match driver {
         Driver::Mysql => resolve_mysql(&options, "the options", &environment),
-        Driver::Pgsql => resolve_over(&options, "the options", "", &environment),
+        Driver::Pgsql => resolve_with_options(&options, "the options", "", &environment),
     };
     target.expect("a numeric address is always valid")
 }
 
-/// Whether connecting timed out, which has its own exit status in sysbench.
-pub fn timed_out(failures: &[Failure]) -> bool {
-    let last = failures.last();
-    last.is_some_and(|failure| matches!(failure.cause, Cause::Timeout))
+/// Whether the last attempt to connect timed out, for which sysbench has its own exit status.
+pub fn has_timed_out(failures: &[ConnectFailure]) -> bool {
+    let last_failure = failures.last();
+    last_failure.is_some_and(|failure| matches!(failure.cause, FailureCause::Timeout))
 }
 
-/// The target on MySQL: the first endpoint, and further endpoints that connections rotate through. Like
-/// sysbench, this ignores the mysql client's option files and environment variables.
-fn mysql(mysql: &Mysql) -> Result<Target, String> {
+/// The target of MySQL's options: the first endpoint, and the additional targets that connections rotate
+/// through. Like sysbench, ignores the mysql client's option files and environment variables.
+fn mysql_target(mysql: &Mysql) -> Result<Target, String> {
     let process = Environment::from_process();
     let mut environment = Environment::without_home("sbtest");
     environment.mysql_sockets = process.mysql_sockets;
@@ -75,9 +75,9 @@ fn mysql(mysql: &Mysql) -> Result<Target, String> {
         })?;
         targets.push(target);
     }
-    let mut first = targets.remove(0);
-    first.additional_targets = targets;
-    Ok(first)
+    let mut target = targets.remove(0);
+    target.additional_targets = targets;
+    Ok(target)
 }
 
 /// Warns that `--mysql-ssl-cipher` is ignored, unless TLS is off.
@@ -92,7 +92,7 @@ pub fn warn_about_cipher(database: &Database) {
     }
 }
 
-/// The options as libpq keywords.
+/// sysbench's options as libpq keywords.
 fn pgsql_options<'a>(pgsql: &'a Pgsql, port: &'a str) -> [(&'a str, &'a str); 6] {
     [
         ("host", &pgsql.host),
@@ -104,7 +104,7 @@ fn pgsql_options<'a>(pgsql: &'a Pgsql, port: &'a str) -> [(&'a str, &'a str); 6]
     ]
 }
 
-/// The options as options of MySQL's client.
+/// sysbench's options as options of MySQL's client.
 fn mysql_options<'a>(
     mysql: &'a Mysql,
     endpoint: &'a Endpoint,
@@ -112,10 +112,10 @@ fn mysql_options<'a>(
 ) -> Vec<(&'a str, &'a str)> {
     let mut options = match endpoint {
         Endpoint::Socket(path) => vec![("host", "localhost"), ("socket", path.as_str())],
-        // The host localhost means the default socket.
+        // MySQL's client connects to the host localhost over the default socket.
         Endpoint::Host(host, _) => vec![("host", host.as_str()), ("port", port)],
     };
-    // Version 1.0 has fixed file names.
+    // With --mysql-ssl=on, sysbench 1.0 reads the CA, certificate and key from files with fixed names.
     let (mode, default_files) = match mysql.ssl.as_str() {
         "off" => ("disabled", [""; 3]),
         // Like sysbench's client library, verify the server against the first file.
@@ -130,7 +130,8 @@ fn mysql_options<'a>(
         ("password", mysql.password.reveal()),
         ("database", &mysql.database),
         ("ssl-mode", mode),
-        // Like sysbench's client library: servers from 8.0 on require it for ordinary accounts without TLS.
+        // As sysbench's client library does: without TLS, accounts with caching_sha2_password (the default
+        // since MySQL 8.0) need the server's public key to log in.
         ("get-server-public-key", "1"),
     ]);
     if mode != "disabled" {
@@ -144,15 +145,20 @@ fn mysql_options<'a>(
 }
 
 /// The log lines about a control connection that could not be opened.
-pub fn refused(database: &Database, driver: Driver, error: &Error) -> String {
+pub fn control_error_lines(database: &Database, driver: Driver, error: &Error) -> String {
     match error {
-        Error::Connect(failures) => unreachable(database, driver, failures),
+        Error::Connect(failures) => connect_failure_lines(database, driver, failures),
         other => lost_at_login(database, driver, &other.to_string()),
     }
 }
 
-/// The log lines if no connection to the server could be opened. The caller prints the advice.
-pub fn unreachable(database: &Database, driver: Driver, failures: &[Failure]) -> String {
+/// The log lines if no connection to the server could be opened. Stores the advice, which is printed after
+/// the log lines.
+pub fn connect_failure_lines(
+    database: &Database,
+    driver: Driver,
+    failures: &[ConnectFailure],
+) -> String {
     let (lines, advice) = connect_failure(database, driver, failures);
     set_advice(advice);
     lines
@@ -192,12 +198,12 @@ mod tests {
         );
         let (driver, target) = target(&options, 30).expect("valid options");
         assert_eq!(driver, Driver::Mysql);
-        let all: Vec<String> = std::iter::once(&target)
+        let described: Vec<String> = std::iter::once(&target)
             .chain(&target.additional_targets)
             .map(Target::describe)
             .collect();
         let addresses = ["127.0.0.1:1", "127.0.0.1:2", "127.0.0.2:1", "127.0.0.2:2"];
-        assert_eq!(all, addresses.map(|address| format!("tcp:{address}")));
+        assert_eq!(described, addresses.map(|address| format!("tcp:{address}")));
         assert_eq!(
             (target.user.as_str(), target.database.as_str()),
             ("a:b", "d")
@@ -221,36 +227,46 @@ mod tests {
         assert_eq!(password.map(prony_wire::Secret::reveal), Some("p:w/%"));
         let mut invalid = options.clone();
         invalid.pgsql.sslmode = Some("often".to_owned());
-        let text = super::target(&invalid, 30).expect_err("invalid ssl mode");
+        let error = super::target(&invalid, 30).expect_err("invalid ssl mode");
         assert!(
-            text.contains("often") && !text.contains("command line"),
-            "{text}"
+            error.contains("often") && !error.contains("command line"),
+            "{error}"
         );
     }
 
     #[test]
-    fn an_option_error_does_not_mention_a_url() {
+    fn an_error_names_the_options_and_no_url() {
         let mut options = database("--mysql-host=127.0.0.1 --mysql-port=0");
         let (_, resolved) = target(&options, 30).expect("valid options");
         assert_eq!(resolved.describe(), "tcp:127.0.0.1:3306");
         options.mysql.ssl = "often".to_owned();
-        let text = target(&options, 30).expect_err("invalid ssl mode");
+        let error = target(&options, 30).expect_err("invalid ssl mode");
         let expected = "invalid ssl-mode value: \"often\" (from the options)";
-        assert!(text.contains(expected) && !text.contains("URL"), "{text}");
+        assert!(
+            error.contains(expected) && !error.contains("URL"),
+            "{error}"
+        );
     }
 
     #[test]
-    fn sockets_override_hosts_and_drivers_must_be_known() {
+    fn mysql_socket_overrides_mysql_host() {
         let options = database("--mysql-socket=/x/s,/y/s --mysql-host=h.invalid");
         let (_, target) = target(&options, 30).expect("valid options");
         assert_eq!(target.describe(), "unix:/x/s");
         assert_eq!(target.additional_targets[0].describe(), "unix:/y/s");
-        let unknown = super::target(&database("--db-driver=foo"), 30).expect_err("no such driver");
-        assert_eq!(unknown, "FATAL: invalid database driver name: 'foo'\n");
-        let unknown_host =
-            super::target(&database("--mysql-host=h.invalid"), 30).expect_err("no such host");
+    }
+
+    #[test]
+    fn an_unknown_driver_is_rejected() {
+        let error = target(&database("--db-driver=foo"), 30).expect_err("no such driver");
+        assert_eq!(error, "FATAL: invalid database driver name: 'foo'\n");
+    }
+
+    #[test]
+    fn an_unknown_host_has_mysqls_error_message() {
+        let error = target(&database("--mysql-host=h.invalid"), 30).expect_err("no such host");
         assert_eq!(
-            unknown_host,
+            error,
             "FATAL: unable to connect to MySQL server on host 'h.invalid', port 3306, aborting...\n\
              FATAL: error 2005: Unknown server host 'h.invalid' (-2)\n"
         );

@@ -13,8 +13,8 @@ use prony_workload::oltp::policy::{ErrorAction, ErrorPolicy, StatementFailure};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// libpq's PGRES_FATAL_ERROR.
-const FATAL_ERROR: u32 = 7;
+/// libpq's result status of a failed statement.
+const PGRES_FATAL_ERROR: u32 = 7;
 
 /// Handles errors of all users of a run.
 pub struct SysbenchErrorPolicy {
@@ -22,31 +22,31 @@ pub struct SysbenchErrorPolicy {
     driver: Driver,
     ignored: IgnoredErrors,
     /// The flag that ends the run; the first fatal error sets it.
-    end: Arc<AtomicBool>,
+    stop_flag: Arc<AtomicBool>,
     /// Whether an error ended the run.
-    fatal: AtomicBool,
+    has_ended_run: AtomicBool,
 }
 
 impl SysbenchErrorPolicy {
-    /// `end`: the flag that ends the run.
+    /// `stop_flag`: ends the run when it is set.
     pub fn new(
         call: Arc<SysbenchCall>,
         driver: Driver,
         ignored: IgnoredErrors,
-        end: Arc<AtomicBool>,
+        stop_flag: Arc<AtomicBool>,
     ) -> Self {
         SysbenchErrorPolicy {
             call,
             driver,
             ignored,
-            end,
-            fatal: AtomicBool::new(false),
+            stop_flag,
+            has_ended_run: AtomicBool::new(false),
         }
     }
 
     /// Whether an error has ended the run and is printed.
-    pub fn is_fatal(&self) -> bool {
-        self.fatal.load(Ordering::Relaxed)
+    pub fn has_ended_run(&self) -> bool {
+        self.has_ended_run.load(Ordering::Relaxed)
     }
 }
 
@@ -56,40 +56,45 @@ impl ErrorPolicy for SysbenchErrorPolicy {
         if self.ignored.restarts_event(self.driver, error) {
             return ErrorAction::Retry;
         }
-        let reported = self.driver.report(error);
+        let reported = self.driver.describe_error(error);
         let (number, message) = (reported.number, reported.message);
         let (prepared, query) = (failure.prepared, failure.statement);
         let lines = match self.driver {
             Driver::Mysql => mysql_failed(prepared, number, &message, query),
-            Driver::Pgsql => pgsql_failed(prepared, FATAL_ERROR, &message, query),
+            Driver::Pgsql => pgsql_failed(prepared, PGRES_FATAL_ERROR, &message, query),
         };
         set_advice(advice(
             self.driver,
             number,
             &String::from_utf8_lossy(&error.code),
         ));
-        let reason = sql_error(number, &reported.state, &message);
+        let reason = sql_error(number, &reported.sqlstate, &message);
         let function = failing_function(Command::Run, true);
         let lines = lines + &function_failed(function, None, &reason);
         self.call.log(LogLevel::Fatal, &lines);
-        self.fatal.store(true, Ordering::Relaxed);
-        self.end.store(true, Ordering::Relaxed);
+        self.has_ended_run.store(true, Ordering::Relaxed);
+        self.stop_flag.store(true, Ordering::Relaxed);
         ErrorAction::EndUser(reason)
     }
 }
 
-/// The log lines for a statement that failed on a control connection, and for the function that failed
-/// because of it.
-pub fn statement_failure(driver: Driver, command: Command, error: &Error, query: &str) -> String {
+/// The log lines about a statement that failed on a control connection, and about sysbench's function that
+/// executes the statement.
+pub fn statement_failure_lines(
+    driver: Driver,
+    command: Command,
+    error: &Error,
+    query: &str,
+) -> String {
     let function = failing_function(command, false);
-    let Some(server_error) = error.server() else {
+    let Some(server_error) = error.server_error() else {
         let text = error.to_string();
         return function_failed(function, None, &text);
     };
     let number = server_error.number;
     let lines = match driver {
         Driver::Mysql => mysql_failed(false, number, &server_error.message, query),
-        Driver::Pgsql => pgsql_failed(false, FATAL_ERROR, &server_error.message, query),
+        Driver::Pgsql => pgsql_failed(false, PGRES_FATAL_ERROR, &server_error.message, query),
     };
     set_advice(advice(driver, number, server_error.code()));
     let reason = sql_error(number, server_error.code(), &server_error.message);

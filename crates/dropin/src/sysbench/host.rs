@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// This process, for the parser of arguments.
 pub struct ProcessHost {
     /// Path patterns, separated by semicolons.
-    search: String,
+    search_path: String,
 }
 
 impl Default for ProcessHost {
@@ -17,15 +17,15 @@ impl Default for ProcessHost {
             |name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let (home, path) = (env_var("HOME"), env_var("LUA_PATH"));
         ProcessHost {
-            search: search_path(home.as_deref(), path.as_deref()),
+            search_path: search_path(home.as_deref(), path.as_deref()),
         }
     }
 }
 
 impl ProcessHost {
     /// Lua's search path for modules.
-    pub fn search(&self) -> &str {
-        &self.search
+    pub fn search_path(&self) -> &str {
+        &self.search_path
     }
 }
 
@@ -36,7 +36,10 @@ impl Host for ProcessHost {
             return Some(path);
         }
         let module = name.replace('.', "/");
-        let patterns = self.search.split(';').filter(|pattern| !pattern.is_empty());
+        let patterns = self
+            .search_path
+            .split(';')
+            .filter(|pattern| !pattern.is_empty());
         patterns
             .map(|pattern| PathBuf::from(pattern.replace('?', &module)))
             .find(|path| path.is_file())
@@ -59,7 +62,7 @@ mod tests {
         let file = folder.join("mine/test.lua");
         std::fs::write(&file, "").expect("a file");
         let host = ProcessHost {
-            search: format!(";{}/?.lua", folder.display()),
+            search_path: format!(";{}/?.lua", folder.display()),
         };
         assert_eq!(host.find_script("mine.test"), Some(file.clone()));
         let path = file.to_str().expect("UTF-8");

@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Whether a program name, such as the name of a link to Prony, is sysbench's.
-pub fn is_name(argv0: &str) -> bool {
+pub fn is_program_name(argv0: &str) -> bool {
     crate::is_called(argv0, "sysbench")
 }
 

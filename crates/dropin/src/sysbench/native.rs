@@ -33,7 +33,7 @@ pub struct BundledCommand<'a> {
 
 impl BundledCommand<'_> {
     /// The number of tables.
-    pub fn tables(&self) -> u32 {
+    pub fn table_count(&self) -> u32 {
         let tables = self.plan.options.get("tables");
         let tables = tables.and_then(toml::Value::as_integer);
         tables
@@ -48,10 +48,10 @@ impl BundledCommand<'_> {
 /// The exit status; the error is already printed.
 pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), CommandError> {
     if let Some(reason) = unsupported(native) {
-        return Err(call.fail_with(&reason));
+        return Err(call.fail_with_text(&reason));
     }
     let Some(workload) = named(native.test.name) else {
-        return Err(call.fail_with(&format!("{} is not a workload", native.test.name)));
+        return Err(call.fail_with_text(&format!("{} is not a workload", native.test.name)));
     };
     let mut command = BundledCommand {
         native,
@@ -74,7 +74,7 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
             .iter()
             .map(|problem| option_error(native, problem))
             .collect();
-        return Err(call.fail_with(&lines.join("\nFATAL: ")));
+        return Err(call.fail_with_text(&lines.join("\nFATAL: ")));
     }
     call.log(LogLevel::Notice, &command_header(native));
     let (driver, target) = target(call, native)?;
@@ -104,7 +104,7 @@ fn option_error(native: &NativeCommand, problem: &prony_workload::Error) -> Stri
     format!("--{option}={text} is not {expected}: {hint}")
 }
 
-/// The driver and target, if the driver's options are valid.
+/// The driver and target, or the printed error if the options are invalid.
 fn target(call: &SysbenchCall, native: &NativeCommand) -> Result<(Driver, Target), CommandError> {
     let database = &native.settings.database;
     let valid = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
@@ -144,22 +144,22 @@ fn run(
     let database = &native.settings.database;
     let mut control = Control::connect(&target).map_err(|error| {
         if let Error::Connect(failures) = &error
-            && connection::timed_out(failures)
+            && connection::has_timed_out(failures)
         {
-            return bench::fail_late_start(call, &native.settings);
+            return bench::print_late_start(call, &native.settings);
         }
-        let lines = connection::refused(database, driver, &error);
+        let lines = connection::control_error_lines(database, driver, &error);
         let reason = prony_dialect::sysbench::NOT_CONNECTED;
         threads_not_started(call, native.command, lines, reason)
     })?;
-    crate::cleartext::warn(&control);
+    crate::cleartext::warn_if_password_exposed(&control);
     check_tables(call, command, driver, &mut control)?;
     let program = OltpProgram::for_unchecked_tables(&mut control, &command.plan, command.workload)
-        .map_err(|error| call.fail_with(&error.render(&SysbenchCommands)))?;
+        .map_err(|error| call.fail_with_text(&error.render(&SysbenchCommands)))?;
     let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
     let server = ConnectedServer::new(target, facts, ConnectionInfo::of(&control));
     drop(control);
-    let signals = Signals::listen().map_err(|error| call.fail_with(&error.to_string()))?;
+    let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let errors = Arc::new(SysbenchErrorPolicy::new(
         Arc::new(SysbenchCall::new(&native.settings, Vec::new())),
         driver,
@@ -186,11 +186,12 @@ fn run(
         texts: &DefaultTexts,
         on_connect_refused: None,
     };
-    bench::run(call, &bench, &signals, &|| errors.is_fatal())
+    bench::run(call, &bench, &signals, &|| errors.has_ended_run())
 }
 
-/// Checks that the tables match the options. sysbench prepares its statements before the threads start, and
-/// reports a failed prepare; without prepared statements the first event fails instead.
+/// Checks that the tables match the options. sysbench prepares its statements before the threads start, so
+/// that a missing table fails the prepare; without prepared statements, the first event fails instead, and
+/// this check reports nothing.
 fn check_tables(
     call: &SysbenchCall,
     command: &BundledCommand<'_>,
@@ -203,21 +204,21 @@ fn check_tables(
     };
     let database = &command.native.settings.database;
     if let prony_workload::Error::InvalidRequest { .. } = problem {
-        return Err(call.fail_with(&problem.to_string()));
+        return Err(call.fail_with_text(&problem.to_string()));
     }
     // Some tests do not prepare statements.
-    let statements = options::read(&command.plan, command.workload)
+    let statement_count = options::read(&command.plan, command.workload)
         .map(|options| command.workload.event.statement_kinds(&options).len())
         .unwrap_or(0);
-    let prepared = statements > 0 && ps_mode(database) == Ok(QueryMode::Prepared);
-    for number in 1..=command.tables() {
+    let uses_prepared = statement_count > 0 && ps_mode(database) == Ok(QueryMode::Prepared);
+    for number in 1..=command.table_count() {
         let name = statements::table_name(number);
         let sql = format!("SELECT c FROM {name} WHERE id=0");
         let error = control.query(&sql).err();
-        let Some(server_error) = error.as_ref().and_then(|error| error.server()) else {
+        let Some(server_error) = error.as_ref().and_then(|error| error.server_error()) else {
             continue;
         };
-        if !prepared {
+        if !uses_prepared {
             return Ok(());
         }
         set_advice(advice(driver, server_error.number, server_error.code()));

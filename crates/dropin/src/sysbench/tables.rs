@@ -35,11 +35,11 @@ pub fn connect(
 ) -> Result<Control, CommandError> {
     let control = Control::connect(target).map_err(|error| {
         let database = &command.native.settings.database;
-        let lines = connection::refused(database, driver, &error);
+        let lines = connection::control_error_lines(database, driver, &error);
         let function = failing_function(command.native.command, false);
         call.fail(&(lines + &function_failed(function, None, NOT_CONNECTED)))
     })?;
-    crate::cleartext::warn(&control);
+    crate::cleartext::warn_if_password_exposed(&control);
     Ok(control)
 }
 
@@ -55,13 +55,13 @@ pub fn prepare(
 ) -> Result<(), CommandError> {
     let options = options::read(&command.plan, command.workload).map_err(|problems| {
         let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        call.fail_with(&lines.join("\n"))
+        call.fail_with_text(&lines.join("\n"))
     })?;
     let mut control = connect(call, command, driver, target)?;
     let tables = options.tables.unwrap_or(1);
     let dialect = SqlDialect::of(&control);
     let existing = existing_tables(&mut control).map_err(|(error, sql)| {
-        call.fail(&errors::statement_failure(
+        call.fail(&errors::statement_failure_lines(
             driver,
             Command::Prepare,
             &error,
@@ -73,32 +73,32 @@ pub fn prepare(
         if !existing.contains(&name) {
             continue;
         }
-        // Let the server report that the table exists.
+        // Send the statement, so that the server reports in its own words that the table exists.
         print_output_bytes(creating_table(&name).as_bytes());
         let is_bulk = !command.native.test.declares_options;
         let create = dialect.create_table(number, &options, is_bulk);
         if let Err(error) = control.execute(&create) {
-            let lines = errors::statement_failure(driver, Command::Prepare, &error, &create);
+            let lines = errors::statement_failure_lines(driver, Command::Prepare, &error, &create);
             return Err(call.fail(&lines));
         }
     }
     drop(control);
-    let signals = Signals::listen().map_err(|error| call.fail_with(&error.to_string()))?;
+    let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let request = LoadRequest {
         target,
         plan: &command.plan,
         jobs: load_jobs(&command.native.settings),
         seed: 0,
     };
-    let lines = PrepareProgress {
+    let progress = PrepareProgress {
         tables,
         rows: u64::from(command.workload.rows(&options)),
-        indexed: options.create_secondary && command.native.test.declares_options,
+        has_secondary_index: options.create_secondary && command.native.test.declares_options,
         printed_tables: Mutex::new(0),
     };
-    match command.workload.load(&request, &lines, &signals.flag()) {
+    match command.workload.load(&request, &progress, &signals.flag()) {
         Ok(_) => {
-            lines.end();
+            progress.end();
             Ok(())
         }
         Err(error) => {
@@ -117,11 +117,11 @@ pub fn prepare(
     }
 }
 
-/// Tables with sysbench's names, in the schema in which new tables are created.
-const ALL_TABLES: &str = "select table_name from information_schema.tables \
+/// Reads the names of tables with sysbench's prefix in the schema in which new tables are created.
+const SBTEST_TABLES_MYSQL_SQL: &str = "select table_name from information_schema.tables \
     where table_schema = database() and table_name like 'sbtest%'";
 /// The same query for PostgreSQL.
-const ALL_TABLES_POSTGRES: &str = "select relname from pg_class \
+const SBTEST_TABLES_POSTGRES_SQL: &str = "select relname from pg_class \
     where relname like 'sbtest%' and pg_table_is_visible(oid)";
 
 /// The names of existing tables, including tables that the role may not read.
@@ -129,8 +129,8 @@ fn existing_tables(
     control: &mut Control,
 ) -> Result<BTreeSet<String>, (ControlError, &'static str)> {
     let sql = match control.engine() {
-        Engine::PostgreSql => ALL_TABLES_POSTGRES,
-        Engine::MySql | Engine::MariaDb => ALL_TABLES,
+        Engine::PostgreSql => SBTEST_TABLES_POSTGRES_SQL,
+        Engine::MySql | Engine::MariaDb => SBTEST_TABLES_MYSQL_SQL,
     };
     let rows = control.query(sql).map_err(|error| (error, sql))?;
     Ok(rows
@@ -145,7 +145,8 @@ struct PrepareProgress {
     tables: u32,
     /// Rows per table.
     rows: u64,
-    indexed: bool,
+    /// Whether the load builds a secondary index on each table.
+    has_secondary_index: bool,
     /// The number of tables whose lines are printed; the index line of the last table is not printed yet.
     printed_tables: Mutex<u32>,
 }
@@ -157,7 +158,7 @@ impl PrepareProgress {
             return;
         };
         while *printed_tables < table {
-            if *printed_tables > 0 && self.indexed {
+            if *printed_tables > 0 && self.has_secondary_index {
                 print_output_bytes(
                     creating_index(&statements::table_name(*printed_tables)).as_bytes(),
                 );
@@ -208,22 +209,23 @@ pub fn prewarm(
         return Err(call.fail(&function_failed(function, None, PREWARM_MYSQL_ONLY)));
     }
     let mut control = connect(call, command, driver, target)?;
-    for number in 1..=command.tables() {
+    for number in 1..=command.table_count() {
         let name = statements::table_name(number);
         print_output_bytes(prewarming(&name).as_bytes());
-        let secondary = format!("select sum(k) from {name} force index (k_{number})");
+        let secondary_index_sql = format!("select sum(k) from {name} force index (k_{number})");
         let statements = [
             format!("analyze table {name}"),
             format!("select sum(length(c) + length(pad)) from {name} force index (primary)"),
-            secondary.clone(),
+            secondary_index_sql.clone(),
         ];
         for sql in statements {
             match control.query(&sql) {
                 Ok(_) => {}
-                // The table has no such index.
-                Err(error) if sql == secondary && error.server().is_some() => {}
+                // The table has no secondary index.
+                Err(error) if sql == secondary_index_sql && error.server_error().is_some() => {}
                 Err(error) => {
-                    let lines = errors::statement_failure(driver, Command::Prewarm, &error, &sql);
+                    let lines =
+                        errors::statement_failure_lines(driver, Command::Prewarm, &error, &sql);
                     return Err(call.fail(&lines));
                 }
             }
@@ -235,7 +237,7 @@ pub fn prewarm(
 /// Drops the tables.
 ///
 /// # Errors
-/// The server rejects a statement; the error is printed.
+/// The server rejects a statement; the error is already printed.
 pub fn cleanup(
     call: &SysbenchCall,
     command: &BundledCommand<'_>,
@@ -243,12 +245,12 @@ pub fn cleanup(
     target: &Target,
 ) -> Result<(), CommandError> {
     let mut control = connect(call, command, driver, target)?;
-    for number in 1..=command.tables() {
+    for number in 1..=command.table_count() {
         let name = statements::table_name(number);
         print_output_bytes(dropping_table(&name).as_bytes());
         let sql = format!("DROP TABLE IF EXISTS {name}");
         control.execute(&sql).map_err(|error| {
-            call.fail(&errors::statement_failure(
+            call.fail(&errors::statement_failure_lines(
                 driver,
                 Command::Cleanup,
                 &error,

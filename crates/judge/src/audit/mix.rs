@@ -5,16 +5,18 @@
 //!
 //! In the bundled tests of sysbench all reads of a transaction come before its first write. A transaction
 //! that fails, or is cut off at the end, therefore leaves reads without writes and never writes without
-//! reads. On PostgreSQL a change that matches no row counts as neither.
+//! reads. On PostgreSQL, sysbench counts an
+//! UPDATE or DELETE that matches no row as neither a read nor a write.
 
 use super::Audit;
 use crate::formatting::{percent, thousands};
 use crate::new_check;
-use crate::thresholds::{AUDIT_INVALID, SHARE_EXACT_CAVEAT};
+use crate::thresholds::{AUDIT_INVALID_SHARE, FIXED_SHARE_MAX_DEVIATION};
 use prony_store::{ReportedRun, Severity};
 
 pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
-    let (Some(queries), Some([reads, writes])) = (&reported.queries, reported.mix) else {
+    let (Some(queries), Some([reads_per_txn, writes_per_txn])) = (&reported.queries, reported.mix)
+    else {
         if reported.queries.is_some() {
             let text = "Mix: not checked, because the queries belong to no known bundled test";
             audit.examined.push(text.to_owned());
@@ -22,17 +24,15 @@ pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
         return;
     };
     let transactions = reported.transactions.map(|count| count as f64);
-    let implied = |counted: u64, per_transaction: u64| {
-        (per_transaction > 0).then(|| counted as f64 / per_transaction as f64)
-    };
-    let implied = [
-        implied(queries.reads, reads),
-        implied(queries.writes, writes),
-    ];
-    let base = transactions.or(implied[1]).or(implied[0]).unwrap_or(0.0);
-    let deviations = deviations(reported, transactions, implied, SHARE_EXACT_CAVEAT * base);
+    let transactions_implied =
+        |counted: u64, per_txn: u64| (per_txn > 0).then(|| counted as f64 / per_txn as f64);
+    let by_reads = transactions_implied(queries.reads, reads_per_txn);
+    let by_writes = transactions_implied(queries.writes, writes_per_txn);
+    let base = transactions.or(by_writes).or(by_reads).unwrap_or(0.0);
+    let tolerance = FIXED_SHARE_MAX_DEVIATION * base;
+    let deviations = deviations(reported, transactions, [by_reads, by_writes], tolerance);
     let summary = format!(
-        "{} reads and {} writes, with {reads} and {writes} in each transaction{}",
+        "{} reads and {} writes, with {reads_per_txn} and {writes_per_txn} in each transaction{}",
         thousands(queries.reads),
         thousands(queries.writes),
         reported
@@ -43,8 +43,9 @@ pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
         audit.examined.push(format!("Mix: {summary}"));
         return;
     }
-    let worst = deviations.iter().map(|(_, size)| *size).fold(0.0, f64::max) / base.max(1.0);
-    let severity = if worst > AUDIT_INVALID {
+    let largest_share =
+        deviations.iter().map(|(_, size)| *size).fold(0.0, f64::max) / base.max(1.0);
+    let severity = if largest_share > AUDIT_INVALID_SHARE {
         Severity::Invalid
     } else {
         Severity::Caveat
@@ -53,26 +54,25 @@ pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
     audit.checks.extend(new_check(
         "mix",
         severity,
-        format!("{summary}: {} ({} off).", texts.join("; "), percent(worst)),
+        format!("{summary}: {} ({} off).", texts.join("; "), percent(largest_share)),
         "Reads and writes come from different runs, a figure is mistyped, or many transactions failed: \
          look for errors, and do not compute a ratio of the two.",
     ));
 }
 
-/// Deviations, each with its size in transactions. `implied` is the number of transactions that the reads
-/// imply, and that the writes imply; `tolerance` is the number that may be missing because changes matched
-/// no row.
+/// Deviations, each with its size in transactions. `by_reads` and `by_writes` are the numbers of transactions
+/// that the reads and the writes imply; `tolerance` is the number of transactions that may be missing in the
+/// writes because changes matched no row.
 fn deviations(
     reported: &ReportedRun,
     transactions: Option<f64>,
-    implied: [Option<f64>; 2],
+    [by_reads, by_writes]: [Option<f64>; 2],
     tolerance: f64,
 ) -> Vec<(String, f64)> {
     // Transactions that were restarted, or in progress at the end.
     let incomplete = reported.ignored_errors as f64 + f64::from(reported.clients.unwrap_or(0));
     let mut deviations: Vec<(String, f64)> = Vec::new();
     let mut add = |text: String, size: f64| deviations.push((text, size));
-    let [by_reads, by_writes] = implied;
     if let (Some(by_reads), Some(by_writes)) = (by_reads, by_writes) {
         let excess = by_writes - by_reads;
         let text = |more: &str, size: f64, fewer: &str| {
@@ -87,11 +87,13 @@ fn deviations(
     let Some(transactions) = transactions else {
         return deviations;
     };
-    for (queries, implied, minimum) in [
+    for (queries, implied_transactions, minimum) in [
         ("reads", by_reads, transactions),
         ("writes", by_writes, transactions - tolerance),
     ] {
-        let Some(implied) = implied else { continue };
+        let Some(implied) = implied_transactions else {
+            continue;
+        };
         let text = |comparison: &str| {
             let counted = thousands(transactions as u64);
             format!(

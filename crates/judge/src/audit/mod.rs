@@ -8,9 +8,10 @@ mod relations;
 
 use crate::formatting::{count, percent};
 use crate::thresholds::{
-    AUDIT_EDGE_S, AUDIT_LITTLE_INVALID, AUDIT_REQUESTED_TIME, AUDIT_REQUESTED_TIME_S,
-    AUDIT_TPS_ROUNDING, ERRORS_INVALID, LITTLE_GAP, MAX_PACED_NOPM, NOPM_SHARE_GAP,
-    NOPM_SHARE_INVALID,
+    AUDIT_LITTLE_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S,
+    AUDIT_REQUESTED_TIME_TOLERANCE_SHARE, AUDIT_TIME_TOLERANCE_S, AUDIT_TPS_ROUNDING_ERROR,
+    ERRORS_INVALID_SHARE, LITTLE_GAP_MAX_SHARE, NOPM_SHARE_INVALID_DEVIATION,
+    NOPM_SHARE_MAX_DEVIATION, PACED_NOPM_MAX_PER_WAREHOUSE,
 };
 use crate::{Checker, errors, length, new_check, shares, workload};
 use prony_store::{Check, ReportedRun, Run, Setting, Severity};
@@ -19,38 +20,38 @@ use serde::Serialize;
 /// The result of checking an output.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Audit {
-    /// Problems with its figures, the worst first.
+    /// Problems with the figures, the worst first.
     pub checks: Vec<Check>,
-    /// What was checked without finding a problem, or why it could not be checked.
+    /// Checks that found no problem, and checks that were not possible, with the reason.
     #[serde(rename = "looked_at")]
     pub examined: Vec<String>,
 }
 
-/// Checks of a Run that need only the data that an output has.
+/// The checks of a Run for which the output of another tool has enough data.
 const RUN_CHECKS: [Checker; 4] = [
-    errors::errors,
-    length::short,
-    workload::contention,
+    errors::check_errors,
+    length::check_short_run,
+    workload::check_contention,
     shares::check,
 ];
 
 /// Of 23 transactions of TPROC-C, ten are new orders on average.
-const NEW_ORDERS: f64 = 10.0 / 23.0;
+const NEW_ORDER_SHARE: f64 = 10.0 / 23.0;
 
 /// Audits one run of another tool. `run` is the Run made of its output.
 pub fn audit(reported: &ReportedRun, run: &Run) -> Audit {
     let mut audit = Audit::default();
-    audit.checks.extend(truncated(reported));
-    littles_law(reported, &mut audit);
+    audit.checks.extend(check_truncated(reported));
+    check_littles_law(reported, &mut audit);
     mix::check(reported, &mut audit);
     relations::check(&reported.relations, &mut audit);
-    new_orders(reported, &mut audit);
-    audit.checks.extend(reported_problems(reported));
+    check_new_orders(reported, &mut audit);
+    audit.checks.extend(check_trouble(reported));
     if reported.transactions.is_some() {
-        audit.checks.extend(errors::nothing_committed(run));
+        audit.checks.extend(errors::check_nothing_committed(run));
     }
     for check in RUN_CHECKS.iter().filter_map(|check| check(run)) {
-        // A run of unknown length is not short.
+        // If the output does not contain the length of the run, the run is not called short.
         if check.id != "short-run" || run.measured.length_s > 0.0 {
             audit.checks.push(with_advice_for_other_tool(check));
         }
@@ -61,7 +62,7 @@ pub fn audit(reported: &ReportedRun, run: &Run) -> Audit {
     audit
 }
 
-/// Replaces advice on Prony by advice on the other tool.
+/// Replaces advice that applies to Prony by advice that applies to any tool.
 fn with_advice_for_other_tool(check: Check) -> Check {
     let advice = match check.id.as_str() {
         "shares" => {
@@ -75,7 +76,7 @@ fn with_advice_for_other_tool(check: Check) -> Check {
     }
 }
 
-fn truncated(reported: &ReportedRun) -> Option<Check> {
+fn check_truncated(reported: &ReportedRun) -> Option<Check> {
     if reported.missing_parts.is_empty() {
         return None;
     }
@@ -91,7 +92,7 @@ fn truncated(reported: &ReportedRun) -> Option<Check> {
     )
 }
 
-fn reported_problems(reported: &ReportedRun) -> Option<Check> {
+fn check_trouble(reported: &ReportedRun) -> Option<Check> {
     if reported.messages.is_empty() {
         return None;
     }
@@ -99,12 +100,13 @@ fn reported_problems(reported: &ReportedRun) -> Option<Check> {
         "trouble",
         Severity::Caveat,
         format!("In the output: {}.", reported.messages.join("; ")),
-        "Check whether the figures are still the ones that you meant to measure.",
+        "Check whether the figures still show what you wanted to measure.",
     )
 }
 
-/// Little's law: if clients are always inside a transaction, their number is throughput times mean latency.
-fn littles_law(reported: &ReportedRun, audit: &mut Audit) {
+/// Checks Little's law: if clients are always inside a transaction, their number is throughput x mean
+/// latency.
+fn check_littles_law(reported: &ReportedRun, audit: &mut Audit) {
     let (Some(clients), Some((tps, tps_gap)), Some(mean_ms)) =
         (reported.clients, throughput(reported), reported.mean_ms)
     else {
@@ -114,7 +116,7 @@ fn littles_law(reported: &ReportedRun, audit: &mut Audit) {
     let reason = match reported {
         _ if clients == 0 || tps <= 0.0 || mean_ms <= 0.0 => return,
         _ if reported.mean_derived => {
-            return derived_mean(reported, f64::from(clients), tps, tps_gap, audit);
+            return check_derived_mean(reported, f64::from(clients), tps, tps_gap, audit);
         }
         _ if reported.scheduled => "clients waited for a schedule",
         _ if reported.connecting_in_throughput => {
@@ -130,7 +132,7 @@ fn littles_law(reported: &ReportedRun, audit: &mut Audit) {
         .transactions
         .unwrap_or(0)
         .saturating_add(reported.failed);
-    if ended > 0 && reported.failed as f64 / ended as f64 > ERRORS_INVALID {
+    if ended > 0 && reported.failed as f64 / ended as f64 > ERRORS_INVALID_SHARE {
         audit.examined.push(not_checked(
             "no figure includes the times of the failed transactions",
         ));
@@ -140,14 +142,14 @@ fn littles_law(reported: &ReportedRun, audit: &mut Audit) {
     let gap = busy_clients / f64::from(clients) - 1.0;
     let clients_text = count(clients.into(), "client");
     let text = format!(
-        "{tps:.2} a second x {mean_ms:.3} ms accounts for {busy_clients:.2} of {clients_text}"
+        "{tps:.2} per second x {mean_ms:.3} ms accounts for {busy_clients:.2} of {clients_text}"
     );
     let rounding = reported.mean_tolerance_ms / mean_ms;
-    let edge_s = AUDIT_EDGE_S + reported.max_ms.unwrap_or(0.0) / 1e3;
-    let within_edges = reported
+    let tolerance_s = AUDIT_TIME_TOLERANCE_S + reported.max_ms.unwrap_or(0.0) / 1e3;
+    let within_tolerance = reported
         .actual_s
-        .is_some_and(|actual_s| gap.abs() * actual_s <= edge_s);
-    if gap.abs() <= LITTLE_GAP + rounding + tps_gap || within_edges {
+        .is_some_and(|actual_s| gap.abs() * actual_s <= tolerance_s);
+    if gap.abs() <= LITTLE_GAP_MAX_SHARE + rounding + tps_gap || within_tolerance {
         let text = format!("Little's law: {text} ({} off)", percent(gap.abs()));
         audit.examined.push(text);
         return;
@@ -160,32 +162,38 @@ fn throughput(reported: &ReportedRun) -> Option<(f64, f64)> {
     // The tools print two or six decimals; the rounding error assumes two.
     let printed = reported.tps.filter(|tps| *tps > 0.0);
     if let Some(tps) = printed {
-        return Some((tps, AUDIT_TPS_ROUNDING / tps));
+        return Some((tps, AUDIT_TPS_ROUNDING_ERROR / tps));
     }
     let transactions = reported.transactions? as f64;
     let positive = |seconds: &f64| *seconds > 0.0;
     if let Some(actual_s) = reported.actual_s.filter(positive) {
-        return Some((transactions / actual_s, AUDIT_EDGE_S / actual_s));
+        return Some((transactions / actual_s, AUDIT_TIME_TOLERANCE_S / actual_s));
     }
     let requested_s = reported.requested_s.filter(positive)?;
     Some((
         transactions / requested_s,
-        AUDIT_REQUESTED_TIME + AUDIT_REQUESTED_TIME_S / requested_s,
+        AUDIT_REQUESTED_TIME_TOLERANCE_SHARE + AUDIT_REQUESTED_TIME_TOLERANCE_S / requested_s,
     ))
 }
 
-/// If no option requires latencies, pgbench prints a mean that it has not measured: time x clients /
-/// transactions, failed ones included. Checks that it is this value.
-fn derived_mean(reported: &ReportedRun, clients: f64, tps: f64, tps_gap: f64, audit: &mut Audit) {
+/// Checks a mean latency that pgbench has not measured. If no option requires latencies, pgbench prints
+/// time x clients / transactions, which includes failed ones.
+fn check_derived_mean(
+    reported: &ReportedRun,
+    clients: f64,
+    tps: f64,
+    tps_gap: f64,
+    audit: &mut Audit,
+) {
     let transactions = reported.transactions.unwrap_or(0) as f64;
     let failed = reported.failed.saturating_add(reported.skipped) as f64;
-    let ended = if transactions > 0.0 {
+    let ended_per_success = if transactions > 0.0 {
         1.0 + failed / transactions
     } else {
         1.0
     };
     let mean_ms = reported.mean_ms.unwrap_or(0.0);
-    let expected_ms = 1e3 * clients / (tps * ended);
+    let expected_ms = 1e3 * clients / (tps * ended_per_success);
     // Before 9.6 pgbench used the requested time, not the elapsed time.
     let time_gap = match (reported.requested_s, reported.actual_s) {
         (Some(requested_s), Some(actual_s)) if actual_s > 0.0 => {
@@ -195,11 +203,14 @@ fn derived_mean(reported: &ReportedRun, clients: f64, tps: f64, tps_gap: f64, au
     };
     let gap = mean_ms / expected_ms - 1.0;
     let text = format!(
-        "the mean latency is {mean_ms:.3} ms, and {} at {tps:.2} transactions per second imply {expected_ms:.3} ms",
+        "the mean latency is {mean_ms:.3} ms, and {} at {tps:.2} transactions per second imply \
+         {expected_ms:.3} ms",
         count(clients as u64, "client"),
     );
     if gap.abs()
-        <= reported.mean_tolerance_ms / expected_ms + tps_gap + time_gap.min(AUDIT_REQUESTED_TIME)
+        <= reported.mean_tolerance_ms / expected_ms
+            + tps_gap
+            + time_gap.min(AUDIT_REQUESTED_TIME_TOLERANCE_SHARE)
     {
         audit.examined.push(format!(
             "Little's law: {text}; it was derived from them, not measured (pgbench measures it with \
@@ -217,11 +228,11 @@ fn derived_mean(reported: &ReportedRun, clients: f64, tps: f64, tps_gap: f64, au
     ));
 }
 
-/// The check of output that violates Little's law. If only a small part of the time is missing, the client
-/// itself is the cause.
+/// The finding for output that violates Little's law by a relative `gap`. If only a small part of the time is
+/// missing, the client itself is the likely cause.
 fn littles_law_check(text: &str, gap: f64) -> Option<Check> {
     let deviation = percent(gap.abs());
-    if gap < 0.0 && gap.abs() <= AUDIT_LITTLE_INVALID {
+    if gap < 0.0 && gap.abs() <= AUDIT_LITTLE_INVALID_SHARE {
         return new_check(
             "littles-law",
             Severity::Caveat,
@@ -241,8 +252,8 @@ fn littles_law_check(text: &str, gap: f64) -> Option<Check> {
     )
 }
 
-/// NOPM and TPM of TPROC-C.
-fn new_orders(reported: &ReportedRun, audit: &mut Audit) {
+/// Checks NOPM and TPM of TPROC-C.
+fn check_new_orders(reported: &ReportedRun, audit: &mut Audit) {
     let (Some(nopm), Some(tpm)) = (reported.nopm, reported.tpm) else {
         return;
     };
@@ -263,13 +274,13 @@ fn new_orders(reported: &ReportedRun, audit: &mut Audit) {
         return;
     }
     let share = nopm / tpm;
-    let gap = share / NEW_ORDERS - 1.0;
+    let gap = share / NEW_ORDER_SHARE - 1.0;
     let text = format!(
         "NOPM is {} of TPM; {} is expected, because ten of 23 transactions are new orders",
         percent_exact(share),
-        percent_exact(NEW_ORDERS)
+        percent_exact(NEW_ORDER_SHARE)
     );
-    if gap.abs() > NOPM_SHARE_GAP {
+    if gap.abs() > NOPM_SHARE_MAX_DEVIATION {
         audit.checks.extend(nopm_share_check(&text, gap));
     } else {
         audit.examined.push(text);
@@ -278,13 +289,13 @@ fn new_orders(reported: &ReportedRun, audit: &mut Audit) {
     let paced = reported
         .settings
         .contains(&Setting::new("keyandthink", "true"));
-    if warehouses > 0.0 && nopm / warehouses > MAX_PACED_NOPM && !paced {
+    if warehouses > 0.0 && nopm / warehouses > PACED_NOPM_MAX_PER_WAREHOUSE && !paced {
         audit.checks.extend(new_check(
             "unpaced",
             Severity::Note,
             format!(
-                "{:.1} NOPM a warehouse, above the {MAX_PACED_NOPM} possible with keying and think times: an \
-                 unpaced stress test, never tpmC.",
+                "{:.1} NOPM per warehouse, above the {PACED_NOPM_MAX_PER_WAREHOUSE} possible with keying and \
+                 think times: an unpaced stress test, never tpmC.",
                 nopm / warehouses
             ),
             "Compare with unpaced runs only.",
@@ -292,11 +303,11 @@ fn new_orders(reported: &ReportedRun, audit: &mut Audit) {
     }
 }
 
-/// The check of a NOPM share of TPM that deviates by `gap`: other commits make it smaller, but nothing
-/// makes it larger.
+/// The finding for a relative deviation `gap` of NOPM / TPM: other commits lower NOPM / TPM, but nothing
+/// raises it.
 fn nopm_share_check(text: &str, gap: f64) -> Option<Check> {
     let size = percent(gap.abs());
-    let severity = if gap > NOPM_SHARE_INVALID {
+    let severity = if gap > NOPM_SHARE_INVALID_DEVIATION {
         Severity::Invalid
     } else {
         Severity::Caveat
@@ -323,6 +334,7 @@ fn nopm_share_check(text: &str, gap: f64) -> Option<Check> {
     )
 }
 
+/// A share with two decimals.
 fn percent_exact(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }

@@ -7,12 +7,12 @@ use super::Audit;
 use crate::formatting::percent;
 use crate::new_check;
 use crate::thresholds::{
-    AUDIT_EDGE_S, AUDIT_INVALID, AUDIT_REQUESTED_TIME, AUDIT_REQUESTED_TIME_S, AUDIT_TIME,
-    AUDIT_TIME_INVALID,
+    AUDIT_INVALID_SHARE, AUDIT_REQUESTED_TIME_TOLERANCE_S, AUDIT_REQUESTED_TIME_TOLERANCE_SHARE,
+    AUDIT_TIME_INVALID_SHARE, AUDIT_TIME_TOLERANCE_S, AUDIT_TIME_TOLERANCE_SHARE,
 };
 use prony_store::{Relation, RelationKind, Severity};
 
-/// A check: its id, the relations that it covers, its subject, and its advice.
+/// The checks: id, kinds of relation, noun for one and for several relations, and advice.
 const CHECKS: [(&str, &[RelationKind], [&str; 2], &str); 4] = [
     (
         "sums",
@@ -23,7 +23,7 @@ const CHECKS: [(&str, &[RelationKind], [&str; 2], &str); 4] = [
     (
         "rates",
         &[RelationKind::Time, RelationKind::RequestedTime],
-        ["length of time", "lengths of time"],
+        ["duration", "durations"],
         "Rates and totals cover different times: check whether the run stalled at its end, was stopped \
          early, or was reported in parts.",
     ),
@@ -36,8 +36,8 @@ const CHECKS: [(&str, &[RelationKind], [&str; 2], &str); 4] = [
     (
         "order",
         &[RelationKind::AtMost],
-        ["pair of smaller and larger", "pairs of smaller and larger"],
-        "A figure that must be the smaller is the larger: the tool's clock or its counts are wrong.",
+        ["upper bound", "upper bounds"],
+        "A figure exceeds the maximum that another figure sets: the tool's clock or its counts are wrong.",
     ),
 ];
 
@@ -65,17 +65,17 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
             continue;
         }
         deviating.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let worst = deviating[0].1;
+        let largest_deviation = deviating[0].1;
         let all_requested_times = deviating
             .iter()
             .all(|(relation, _)| relation.kind == RelationKind::RequestedTime);
-        let invalid = if id == "rates" {
-            AUDIT_TIME_INVALID
+        let invalid_share = if id == "rates" {
+            AUDIT_TIME_INVALID_SHARE
         } else {
-            AUDIT_INVALID
+            AUDIT_INVALID_SHARE
         };
         // A run that was longer or shorter than requested still has valid figures.
-        let severity = if worst > invalid && !all_requested_times {
+        let severity = if largest_deviation > invalid_share && !all_requested_times {
             Severity::Invalid
         } else {
             Severity::Caveat
@@ -85,24 +85,23 @@ pub(super) fn check(relations: &[Relation], audit: &mut Audit) {
             .take(MAX_LISTED)
             .map(|(relation, deviation)| describe(relation, *deviation))
             .collect();
-        let more = match deviating.len().saturating_sub(MAX_LISTED) {
+        let unlisted_text = match deviating.len().saturating_sub(MAX_LISTED) {
             0 => String::new(),
-            more => format!("; and {more} more"),
+            unlisted => format!("; and {unlisted} more"),
         };
         audit.checks.extend(new_check(
             id,
             severity,
-            format!("{}{more}.", listed.join("; ")),
+            format!("{}{unlisted_text}.", listed.join("; ")),
             advice,
         ));
     }
 }
 
 fn describe(relation: &Relation, deviation: f64) -> String {
-    let size = if deviation.is_finite() {
-        percent(deviation)
-    } else {
-        "all of it".to_owned()
+    let deviation_text = match relation.computed == 0.0 {
+        true => String::new(),
+        false => format!(": {} off", percent(deviation)),
     };
     let verb = if relation.kind == RelationKind::AtMost {
         "is more than"
@@ -110,7 +109,7 @@ fn describe(relation: &Relation, deviation: f64) -> String {
         "is not"
     };
     format!(
-        "{} ({}) {verb} {} ({}): {size} off",
+        "{} ({}) {verb} {} ({}){deviation_text}",
         relation.figure,
         format_figure(relation.printed),
         relation.computed_from,
@@ -124,18 +123,21 @@ fn format_figure(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The share by which two figures differ, if it is more than allowed.
+/// The difference of two figures as a share of the computed one; `None` if it is within the tolerance.
 fn deviation(relation: &Relation) -> Option<f64> {
     let difference = relation.printed - relation.computed;
-    // Rounding of the arithmetic itself.
-    let exact = 1e-9 * relation.printed.abs().max(relation.computed.abs());
-    let allowed = exact
+    // The error of floating-point arithmetic.
+    let arithmetic_error = 1e-9 * relation.printed.abs().max(relation.computed.abs());
+    let allowed = arithmetic_error
         + relation.tolerance
         + match relation.kind {
             RelationKind::Sum | RelationKind::Share | RelationKind::AtMost => 0.0,
-            RelationKind::Time => (AUDIT_TIME * relation.printed).max(AUDIT_EDGE_S),
+            RelationKind::Time => {
+                (AUDIT_TIME_TOLERANCE_SHARE * relation.printed).max(AUDIT_TIME_TOLERANCE_S)
+            }
             RelationKind::RequestedTime => {
-                AUDIT_REQUESTED_TIME * relation.printed + AUDIT_REQUESTED_TIME_S
+                AUDIT_REQUESTED_TIME_TOLERANCE_SHARE * relation.printed
+                    + AUDIT_REQUESTED_TIME_TOLERANCE_S
             }
         };
     let too_far = match relation.kind {

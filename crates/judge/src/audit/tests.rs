@@ -57,7 +57,7 @@ fn littles_law_holds_for_every_published_pair() {
 }
 
 #[test]
-fn a_wrong_number_of_clients_breaks_the_law() {
+fn a_wrong_number_of_clients_violates_littles_law() {
     // The web page's table has 256 clients for the run whose output has 384.
     let audit = audit_of(pgbench(256, 17_460.0, 21.992));
     assert_eq!(ids(&audit), ["littles-law"]);
@@ -98,7 +98,7 @@ fn a_derived_mean_must_follow_from_clients_time_and_transactions() {
     let healthy = audit_of(printed(32.0));
     assert_eq!(ids(&healthy), [""; 0], "{healthy:?}");
     assert!(healthy.examined[0].contains("derived"), "{healthy:?}");
-    // Without the line for tps, throughput follows from count and time.
+    // If the line with tps is missing, the throughput is computed from count and time.
     let without_tps = |mean_ms: f64| ReportedRun {
         tps: None,
         ..printed(mean_ms)
@@ -111,7 +111,7 @@ fn a_derived_mean_must_follow_from_clients_time_and_transactions() {
         assert!(audit.checks[0].finding.contains("32.000 ms"), "{audit:?}");
         assert!(ids(&audit_of(without_tps(2.0 * mean_ms))).contains(&"littles-law"));
     }
-    // The time includes failed transactions, connecting and a schedule alike.
+    // The derived mean includes failed transactions and the time for connecting.
     let failed = ReportedRun {
         failed: 40_000,
         ..printed(24.0)
@@ -135,7 +135,7 @@ fn a_derived_mean_must_follow_from_clients_time_and_transactions() {
     assert!(!ids(&audit_of(pgbench_9_5)).contains(&"littles-law"));
 }
 
-/// A measured mean is checked by count and time too if no throughput is printed.
+/// A measured mean is then checked against the computed throughput.
 #[test]
 fn a_throughput_that_is_not_printed_is_computed_from_count_and_time() {
     let printed = |mean_ms: f64| ReportedRun {
@@ -257,7 +257,7 @@ fn sysbench(threads: u32, reads: u64, writes: u64) -> ReportedRun {
 }
 
 #[test]
-fn exactly_two_published_rows_are_caught() {
+fn two_of_the_published_mixes_are_inconsistent() {
     let mut caught = Vec::new();
     for (row, (threads, versions)) in PUBLISHED_MIXES.into_iter().enumerate() {
         for ((reads, writes), version) in versions.into_iter().zip(["8.0", "5.7", "5.6"]) {
@@ -292,7 +292,7 @@ fn errors_and_unfinished_transactions_explain_excess_reads_but_not_writes() {
     run.ignored_errors = 0;
     assert!(
         ids(&audit_of(run.clone())).contains(&"mix"),
-        "two transactions in progress do not explain sixteen"
+        "two transactions in progress do not explain sixteen missing ones"
     );
     run.transactions = Some(4_600);
     assert!(ids(&audit_of(run.clone())).contains(&"mix"));

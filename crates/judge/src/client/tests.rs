@@ -8,9 +8,9 @@ fn a_busy_thread_limits_the_client() {
     let finding = |busy: Option<f64>| {
         let mut run = healthy();
         run.machine_mut().health.busiest_thread_share = busy;
-        limit(&run).map(|check| check.finding)
+        check_client_limit(&run).map(|check| check.finding)
     };
-    assert_eq!(finding(None), None, "unknown is no finding");
+    assert_eq!(finding(None), None, "an unknown value is not reported");
     let finding = |busy| finding(Some(busy));
     assert_eq!(finding(0.89), None);
     assert!(finding(0.95).unwrap().contains("close to its limit"));
@@ -23,20 +23,20 @@ fn a_busy_thread_limits_the_client() {
     let severity = |busy| {
         let mut run = healthy();
         run.machine_mut().health.busiest_thread_share = Some(busy);
-        limit(&run).map(|check| check.severity)
+        check_client_limit(&run).map(|check| check.severity)
     };
     assert_eq!(severity(0.95), Some(Severity::Caveat));
     assert_eq!(severity(0.98), Some(Severity::Invalid));
 }
 
 #[test]
-fn the_run_queue_is_added_to_the_cpu() {
+fn waiting_for_a_cpu_counts_as_cpu_use() {
     let mut run = healthy();
     run.machine_mut().health.busiest_thread_share = Some(0.16);
-    // Of 120 thread-seconds.
+    // 67 % of the 120 seconds that two threads have.
     run.machine_mut().health.run_queue_s = Some(80.4);
-    assert_eq!(limit(&run), None);
-    let check = headroom(&run).expect("83 % of a CPU");
+    assert_eq!(check_client_limit(&run), None);
+    let check = check_client_headroom(&run).expect("83 % of a CPU");
     assert!(
         check.finding.contains(
             "used 16 % of a CPU and waited for one for 67 % of the time, 83 % together, which leaves \
@@ -45,24 +45,27 @@ fn the_run_queue_is_added_to_the_cpu() {
         "{check:?}"
     );
     run.machine_mut().health.busiest_thread_share = Some(0.40);
-    assert_eq!(limit(&run).unwrap().severity, Severity::Invalid);
-    assert_eq!(headroom(&run), None, "client-limit reports it");
+    assert_eq!(
+        check_client_limit(&run).unwrap().severity,
+        Severity::Invalid
+    );
+    assert_eq!(check_client_headroom(&run), None, "client-limit reports it");
     run.server.embedded = true;
-    assert_eq!(limit(&run), None, "one-host reports the waits");
-    assert!(headroom(&run).is_some());
+    assert_eq!(check_client_limit(&run), None, "one-host reports the waits");
+    assert!(check_client_headroom(&run).is_some());
 }
 
 #[test]
 fn the_advice_fits_the_machine() {
     let mut run = healthy();
-    assert!(more_threads(&run).contains("--threads 4 instead of 2"));
+    assert!(more_threads_advice(&run).contains("--threads 4 instead of 2"));
     run.machine_mut().host.cpus = 2;
-    assert!(more_threads(&run).contains("more than its 2 CPUs"));
+    assert!(more_threads_advice(&run).contains("more than its 2 CPUs"));
     run.drive.threads = 64;
-    assert!(more_threads(&run).contains("more clients and threads"));
+    assert!(more_threads_advice(&run).contains("more clients and threads"));
     run.drive.threads = 48;
     run.machine_mut().host.cpus = 96;
-    assert!(more_threads(&run).contains("--threads 64 instead of 48"));
+    assert!(more_threads_advice(&run).contains("--threads 64 instead of 48"));
 }
 
 #[test]
@@ -70,12 +73,16 @@ fn threads_waiting_for_a_cpu_are_reported() {
     let mut run = healthy();
     // 2 threads for 60 s.
     run.machine_mut().health.run_queue_s = Some(6.0);
-    assert_eq!(run_queue(&run), None);
+    assert_eq!(check_run_queue(&run), None);
     run.machine_mut().health.run_queue_s = Some(12.0);
-    let check = run_queue(&run).unwrap();
+    let check = check_run_queue(&run).unwrap();
     assert!(check.finding.contains("10 % of the time"), "{check:?}");
     run.machine_mut().health.run_queue_s = None;
-    assert_eq!(run_queue(&run), None, "unknown is no finding");
+    assert_eq!(
+        check_run_queue(&run),
+        None,
+        "an unknown value is not reported"
+    );
 }
 
 #[test]
@@ -85,7 +92,7 @@ fn replies_that_wait_in_the_client_are_reported() {
         let split = run.measured.kinds[0].split.as_mut().unwrap();
         split.client_wait.mean_ns = wait_ns;
         split.client_wait.samples = samples;
-        wait(&run)
+        check_client_wait(&run)
     };
     // The other parts are 3.8 ms.
     assert_eq!(check_with(4.2e5, 1000), None);
@@ -100,15 +107,15 @@ fn replies_that_wait_in_the_client_are_reported() {
     assert!(check_with(4.3e5, 100).is_some());
     let mut unsplit = healthy();
     unsplit.measured.kinds[0].split = None;
-    assert_eq!(wait(&unsplit), None);
+    assert_eq!(check_client_wait(&unsplit), None);
 }
 
 #[test]
 fn a_debug_build_is_reported() {
     let mut run = healthy();
-    assert_eq!(debug_build(&run), None);
+    assert_eq!(check_debug_build(&run), None);
     run.build.profile = BuildProfile::Debug;
-    assert!(debug_build(&run).is_some());
+    assert!(check_debug_build(&run).is_some());
 }
 
 #[test]
@@ -116,7 +123,7 @@ fn headroom_is_reported_below_the_limit() {
     let check_at = |busy| {
         let mut run = healthy();
         run.machine_mut().health.busiest_thread_share = Some(busy);
-        headroom(&run)
+        check_client_headroom(&run)
     };
     assert_eq!(check_at(0.49), None);
     let check = check_at(0.75).unwrap();
@@ -128,20 +135,31 @@ fn headroom_is_reported_below_the_limit() {
 #[test]
 fn a_busy_client_machine_and_throttling_are_reported() {
     let mut run = observed_run();
-    assert_eq!((machine(&run), throttled(&run)), (None, None));
+    assert_eq!(
+        (check_client_machine(&run), check_throttled(&run)),
+        (None, None)
+    );
     for row in &mut observed_mut(&mut run).series {
         let client = row.client.get_or_insert_default();
         (client.busy_share, client.throttled_s) = (Some(0.8), Some(0.05));
     }
-    assert!(machine(&run).unwrap().finding.contains("80 % busy"));
     assert!(
-        throttled(&run)
+        check_client_machine(&run)
+            .unwrap()
+            .finding
+            .contains("80 % busy")
+    );
+    assert!(
+        check_throttled(&run)
             .unwrap()
             .finding
             .contains("5.0 % of the time")
     );
     run.observed = None;
-    assert_eq!((machine(&run), throttled(&run)), (None, None));
+    assert_eq!(
+        (check_client_machine(&run), check_throttled(&run)),
+        (None, None)
+    );
 }
 
 #[test]
@@ -156,13 +174,13 @@ fn long_loop_iterations_are_reported() {
         run
     };
     assert_eq!(
-        loop_delay(&with_iterations(4_000_000, Some(9_000_000))),
+        check_loop_delay(&with_iterations(4_000_000, Some(9_000_000))),
         None
     );
-    let check = loop_delay(&with_iterations(6_000_000, Some(9_000_000))).unwrap();
+    let check = check_loop_delay(&with_iterations(6_000_000, Some(9_000_000))).unwrap();
     assert!(check.finding.contains("6.00 ms or more"), "{check:?}");
-    assert_eq!(loop_delay(&with_iterations(6_000_000, None)), None);
+    assert_eq!(check_loop_delay(&with_iterations(6_000_000, None)), None);
     let mut split = with_iterations(6_000_000, Some(9_000_000));
     split.measured.kinds[0].split = healthy().measured.kinds[0].split.clone();
-    assert_eq!(loop_delay(&split), None, "client-wait covers it");
+    assert_eq!(check_loop_delay(&split), None, "client-wait covers it");
 }

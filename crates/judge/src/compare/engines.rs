@@ -1,21 +1,21 @@
 //! Comparisons of two engines.
 //!
-//! In: two Runs, and their differences. Out: the same differences; those between the engines themselves become
-//! caveats where the engines may be compared. Must never: make figures of two workloads comparable, or excuse
-//! that one engine guarantees less durability.
+//! In: two Runs, and their differences. Out: the same differences; those between the engines themselves
+//! become caveats where the engines may be compared. Must never: make figures of two workloads comparable, or
+//! excuse that one engine guarantees less durability.
 
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
 use super::{Difference, server::ISOLATION};
 use prony_store::{Engine, Run, ServerEngine, Severity};
 
 /// Why MySQL and MariaDB compare.
-const RELATED: &str =
+const WHY_RELATED: &str =
     "MySQL and MariaDB are two engines with the same protocol; this compares one with the other";
 /// Why other engines compare.
-const ACROSS: &str = "these are two engines, compared because --across-engines allows it; \
+const WHY_ACROSS: &str = "these are two engines, compared because --across-engines allows it; \
                       their statements and settings are their own";
 
-/// Downgrades what differs only because the engines do.
+/// Downgrades differences that exist only because the engines differ.
 pub(super) fn downgrade_engines(
     a: &Run,
     b: &Run,
@@ -24,8 +24,8 @@ pub(super) fn downgrade_engines(
 ) {
     let engines = [a, b].map(|run| run.server.engine.as_ref());
     let same_workload = a.workload.name == b.workload.name;
-    let known = engines.iter().all(Option::is_some);
-    if !same_workload || !known || engines[0] == engines[1] {
+    let engines_known = engines.iter().all(Option::is_some);
+    if !same_workload || !engines_known || engines[0] == engines[1] {
         return;
     }
     let speaks_mysql = |engine: &Option<&ServerEngine>| {
@@ -35,20 +35,20 @@ pub(super) fn downgrade_engines(
             .contains(&id.to_owned())
     };
     let reason = match engines.iter().all(speaks_mysql) {
-        true => RELATED,
-        false if across_engines => ACROSS,
+        true => WHY_RELATED,
+        false if across_engines => WHY_ACROSS,
         false => return,
     };
     for difference in differences {
-        let unknown = [&difference.a, &difference.b].contains(&&UNKNOWN.to_owned());
-        let of_engine = match difference.what.as_str() {
+        let is_unknown = [&difference.a, &difference.b].contains(&&UNKNOWN.to_owned());
+        let depends_on_engine = match difference.what.as_str() {
             "engine" | "statements" => true,
             // Each engine has a default of its own.
             ISOLATION => across_engines,
             // Settings of one engine do not exist in the other; the durability class covers both.
-            name => DURABILITY_SETTINGS.contains(&name) && unknown,
+            name => DURABILITY_SETTINGS.contains(&name) && is_unknown,
         };
-        if of_engine && difference.severity == Severity::Invalid {
+        if depends_on_engine && difference.severity == Severity::Invalid {
             difference.severity = Severity::Caveat;
             difference.why = reason;
         }
@@ -61,7 +61,7 @@ mod tests {
     use crate::sample::healthy;
     use prony_store::{Engine, Run, Severity};
 
-    fn of_engine(engine: Engine) -> Run {
+    fn run_on(engine: Engine) -> Run {
         let mut run = healthy();
         run.server.engine = Some(engine.into());
         run.workload.statements = vec![format!("select {engine:?}")];
@@ -69,9 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn mysql_and_mariadb_compare_and_others_on_request() {
+    fn mysql_compares_with_mariadb_and_other_engines_only_on_request() {
         let [postgres, mysql, maria] =
-            [Engine::PostgreSql, Engine::MySql, Engine::MariaDb].map(of_engine);
+            [Engine::PostgreSql, Engine::MySql, Engine::MariaDb].map(run_on);
         for (a, b, across, expected) in [
             (&mysql, &maria, false, Verdict::WithCaveats),
             (&maria, &mysql, true, Verdict::WithCaveats),
@@ -102,12 +102,13 @@ mod tests {
             .server
             .settings
             .insert("sync_binlog".to_owned(), "0".into());
-        let mut safe = maria.clone();
-        safe.server
+        let mut safe_maria = maria.clone();
+        safe_maria
+            .server
             .settings
             .insert("sync_binlog".to_owned(), "1".into());
         assert_eq!(
-            compare(&unsafe_mysql, &safe, true).verdict,
+            compare(&unsafe_mysql, &safe_maria, true).verdict,
             Verdict::NotComparable
         );
     }

@@ -1,7 +1,7 @@
 //! Comparisons with imported runs, whose tools do not report everything.
 //!
-//! In: two Runs. Out: which properties cannot be compared, and a caveat that names them. Must never: call a
-//! missing value a difference, or hide that it is missing.
+//! In: two Runs. Out: which properties cannot be compared, and a caveat that names these properties. Must
+//! never: call a missing value a difference, or hide that it is missing.
 
 use super::{Difference, rules::DURABILITY_SETTINGS};
 use prony_store::{Run, Severity};
@@ -21,10 +21,10 @@ const NEVER_REPORTED: [&str; 10] = [
 ];
 
 /// Whether a property differs only because one of the two Runs does not report it.
-pub(super) fn is_not_reported(a: &Run, b: &Run, what: &str) -> bool {
-    let unreported = |run: &Run, other: &Run| {
+pub(super) fn is_not_reported(a: &Run, b: &Run, property: &str) -> bool {
+    let lacks = |run: &Run, other: &Run| {
         run.imported.is_some()
-            && match what {
+            && match property {
                 "scale" => run.workload.scale == 0,
                 "clients" => run.drive.clients == 0,
                 "threads" => run.drive.threads == 0,
@@ -33,26 +33,26 @@ pub(super) fn is_not_reported(a: &Run, b: &Run, what: &str) -> bool {
                 "protocol" => run.drive.protocol.is_none(),
                 _ => {
                     let settings = &other.server.settings;
-                    NEVER_REPORTED.contains(&what)
-                        || DURABILITY_SETTINGS.contains(&what)
-                        || settings.contains_key(what)
+                    NEVER_REPORTED.contains(&property)
+                        || DURABILITY_SETTINGS.contains(&property)
+                        || settings.contains_key(property)
                         // Each tool has its own names for settings.
-                        || (other.imported.is_none() && is_workload_setting(run, other, what))
+                        || (other.imported.is_none() && is_workload_setting(run, other, property))
                 }
             }
     };
-    unreported(a, b) || unreported(b, a)
+    lacks(a, b) || lacks(b, a)
 }
 
-fn is_workload_setting(a: &Run, b: &Run, what: &str) -> bool {
+fn is_workload_setting(a: &Run, b: &Run, property: &str) -> bool {
     [a, b]
         .iter()
-        .any(|run| run.workload.setting(what).is_some())
+        .any(|run| run.workload.setting(property).is_some())
 }
 
 /// The caveat of every comparison with an imported run.
-pub(super) fn caveat(a: &Run, b: &Run) -> Option<Difference> {
-    let source = |run: &Run| match &run.imported {
+pub(super) fn import_caveat(a: &Run, b: &Run) -> Option<Difference> {
+    let describe_source = |run: &Run| match &run.imported {
         None => "measured by Prony".to_owned(),
         Some(imported) => format!(
             "{} did not report: statements, network, {}",
@@ -60,12 +60,12 @@ pub(super) fn caveat(a: &Run, b: &Run) -> Option<Difference> {
             imported.not_reported.join(", ")
         ),
     };
-    let any = a.imported.is_some() || b.imported.is_some();
-    any.then(|| Difference {
+    let is_imported = a.imported.is_some() || b.imported.is_some();
+    is_imported.then(|| Difference {
         severity: Severity::Caveat,
         what: "imported".to_owned(),
-        a: source(a),
-        b: source(b),
+        a: describe_source(a),
+        b: describe_source(b),
         why: "what was not reported may differ, and may decide the figures",
     })
 }

@@ -11,7 +11,7 @@ use prony_store::{Run, Severity};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The reason given for such a difference.
+/// Why an intended difference does not forbid a comparison.
 pub(super) const VARIED_ON_PURPOSE: &str =
     "this is what the experiment varied on purpose; the figures show its effect";
 
@@ -55,12 +55,13 @@ struct PlanDifferences {
     /// The servers' URLs in the plans.
     servers: [String; 2],
     /// Whether the servers are of two engines, so that the texts of their statements differ.
-    engines: bool,
-    /// Workload settings that the plans may change; empty if the workloads differ.
+    engines_differ: bool,
+    /// Workload settings whose difference the plans explain; empty if the workloads differ.
     settings: BTreeSet<String>,
 }
 
-/// How the plans of two variants of one experiment differ; `None` if the Runs are not such variants.
+/// How the plans of two variants of one experiment differ; `None` if the Runs are not two variants of one
+/// experiment.
 fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
     let (experiment_a, experiment_b) = (a.experiment.as_ref()?, b.experiment.as_ref()?);
     if experiment_a.id.is_empty()
@@ -82,13 +83,13 @@ fn plan_differences(a: &Run, b: &Run) -> Option<PlanDifferences> {
         settings.insert("statements".to_owned());
     }
     let server = |run: &Run| run.plan["server"].as_str().unwrap_or("").to_owned();
-    let engines = keys.contains("server") && a.server.engine != b.server.engine;
-    if same_workload && engines {
+    let engines_differ = keys.contains("server") && a.server.engine != b.server.engine;
+    if same_workload && engines_differ {
         settings.insert("statements".to_owned());
     }
     Some(PlanDifferences {
         servers: [a, b].map(server),
-        engines,
+        engines_differ,
         settings,
         keys,
     })
@@ -100,29 +101,32 @@ impl PlanDifferences {
         let by_key = EXPLAINED_BY_KEY
             .iter()
             .any(|(key, explains)| explains.contains(&subject) && self.keys.contains(*key));
-        // The engines' settings have different names; the durability class covers those of durability.
-        let other_name = self.engines
+        // Two engines have different durability settings: the durability class is compared instead.
+        let absent_in_engine = self.engines_differ
             && DURABILITY_SETTINGS.contains(&subject)
             && [&difference.a, &difference.b]
                 .iter()
                 .any(|value| *value == UNKNOWN);
-        by_key || self.settings.contains(subject) || other_name || self.server_url_sets(subject)
+        by_key
+            || self.settings.contains(subject)
+            || absent_in_engine
+            || self.server_url_sets(subject)
     }
 
-    /// Whether the servers' URLs set this, as in `?options=-c synchronous_commit=off`.
-    fn server_url_sets(&self, what: &str) -> bool {
+    /// Whether the servers' URLs set this property, as in `?options=-c synchronous_commit=off`.
+    fn server_url_sets(&self, property: &str) -> bool {
         let sets = |name: &str| {
-            let [plain, coded] = [format!("{name}="), format!("{name}%3d")];
+            let [plain, percent_encoded] = [format!("{name}="), format!("{name}%3d")];
             let servers = self
                 .servers
                 .iter()
                 .map(|server| server.to_ascii_lowercase());
             servers
                 .into_iter()
-                .any(|server| server.contains(&plain) || server.contains(&coded))
+                .any(|server| server.contains(&plain) || server.contains(&percent_encoded))
         };
         self.keys.contains("server")
-            && match what {
+            && match property {
                 "durability" => DURABILITY_SETTINGS.iter().any(|name| sets(name)),
                 name => sets(name),
             }
@@ -131,8 +135,8 @@ impl PlanDifferences {
 
 /// The keys of two plans whose values differ, with the table's name: `run.protocol`.
 fn differing_keys(a: &Value, b: &Value) -> BTreeSet<String> {
-    let none = Map::new();
-    let [a, b] = [a, b].map(|plan| plan.as_object().unwrap_or(&none));
+    let no_keys = Map::new();
+    let [a, b] = [a, b].map(|plan| plan.as_object().unwrap_or(&no_keys));
     let mut differing = BTreeSet::new();
     for section in a.keys().chain(b.keys()) {
         let [section_a, section_b] = [a, b].map(|plan| plan.get(section).unwrap_or(&Value::Null));

@@ -1,18 +1,19 @@
 //! Settings that only the newer of two documents records.
 //!
-//! In: two Runs. Out: which of them cannot have the setting. Must never: call a value unknown that a document of the
-//! same age would have.
+//! In: two Runs. Out: which Run's document is too old to have the setting. Must never: call a value unknown
+//! that a document of the same age would have.
 
 use super::rules::UNKNOWN;
 use prony_store::Run;
 
-/// The value of a setting that the other Run has.
+/// Printed as the value of a setting that a Run lacks and the other Run has.
 pub(super) const NOT_SET: &str = "not set";
 
-/// Why a setting of a newer document does not matter.
+/// Why it does not matter that only the newer document has a setting.
 pub(super) const NEWER_SETTING: &str = "the older document does not record this setting";
 
-/// Which of two Runs lacks a setting because its document is older than the other's.
+/// Index of the Run that lacks a setting because its document is older than the other's. `missing`: whether
+/// each Run lacks the setting.
 pub(super) fn unknown_in_older(runs: [&Run; 2], missing: [bool; 2]) -> Option<usize> {
     let [version_a, version_b] = runs.map(document_version);
     match missing {
@@ -22,6 +23,7 @@ pub(super) fn unknown_in_older(runs: [&Run; 2], missing: [bool; 2]) -> Option<us
     }
 }
 
+/// Replaces the value at the index `unknown` by [`UNKNOWN`].
 pub(super) fn unknown_values(mut values: [String; 2], unknown: usize) -> [String; 2] {
     values[unknown] = UNKNOWN.to_owned();
     values

@@ -44,7 +44,7 @@ const OTHER_CLIENT: &str = "the client's own cost is part of every figure";
 const OTHER_WINDOW: &str =
     "a longer window is more likely to include rare events (a checkpoint, a vacuum)";
 const OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
-pub(super) const FOR_REFERENCE: &str = "it may explain a difference";
+pub(super) const MAY_EXPLAIN_DIFFERENCE: &str = "it may explain a difference";
 
 use Severity::{Caveat, Invalid, Note};
 
@@ -58,8 +58,8 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
         false => "kept",
     };
     let cpus = format!("{} of {}", host.cpus, host.cpu);
-    let network = text(drive.network);
-    let (tls, address) = (&server.tls, text(server.address.as_ref()));
+    let network = text_or_empty(drive.network);
+    let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [
@@ -71,7 +71,12 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
         property("pace", Invalid, pace(run), OTHER_LOAD),
         property("engine", Invalid, engine(run), OTHER_ENGINE),
         property("clients", Invalid, drive.clients, OTHER_CLIENTS),
-        property("server version", Caveat, &server.version, FOR_REFERENCE),
+        property(
+            "server version",
+            Caveat,
+            &server.version,
+            MAY_EXPLAIN_DIFFERENCE,
+        ),
         property("network", Caveat, network, OTHER_NETWORK),
         property("TLS", Caveat, tls.as_deref().unwrap_or("none"), OTHER_TLS),
         property("client's CPUs", Caveat, cpus, OTHER_CLIENT),
@@ -79,10 +84,10 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
         property("threads", Caveat, drive.threads, OTHER_CLIENT),
         property("measured", Caveat, measured, OTHER_WINDOW),
         property("warm-up", Caveat, warmup, OTHER_WARMUP),
-        property("client host", Note, &host.name, FOR_REFERENCE),
-        property("client kernel", Note, &host.kernel, FOR_REFERENCE),
-        property("Prony", Note, &run.build.version, FOR_REFERENCE),
-        property("server", Note, address, FOR_REFERENCE),
+        property("client host", Note, &host.name, MAY_EXPLAIN_DIFFERENCE),
+        property("client kernel", Note, &host.kernel, MAY_EXPLAIN_DIFFERENCE),
+        property("Prony", Note, &run.build.version, MAY_EXPLAIN_DIFFERENCE),
+        property("server", Note, address, MAY_EXPLAIN_DIFFERENCE),
     ]
 }
 
@@ -106,7 +111,7 @@ fn statements(run: &Run) -> String {
 fn pace(run: &Run) -> String {
     match run.drive.rate_tps {
         Some(rate) => format!(
-            "{rate} a second, {}",
+            "{rate} per second, {}",
             run.drive.arrival.map_or("scheduled", Choice::name)
         ),
         None if run.drive.open_loop => "rate".to_owned(),
@@ -118,22 +123,22 @@ fn pace(run: &Run) -> String {
 pub(super) const UNKNOWN: &str = "unknown";
 
 /// A server's setting, or [`UNKNOWN`] if it was not read.
-pub(super) fn setting(run: &Run, name: &str) -> String {
+pub(super) fn server_setting(run: &Run, name: &str) -> String {
     match run.server.settings.get(name) {
-        Some(value) => plain(value),
+        Some(value) => plain_text(value),
         None => UNKNOWN.to_owned(),
     }
 }
 
 /// A setting's value as plain text.
-pub(super) fn plain(value: &serde_json::Value) -> String {
+pub(super) fn plain_text(value: &serde_json::Value) -> String {
     match value.as_str() {
         Some(text) => text.to_owned(),
         None => value.to_string(),
     }
 }
 
-fn text(value: Option<impl ToString>) -> String {
+fn text_or_empty(value: Option<impl ToString>) -> String {
     value.map_or(String::new(), |value| value.to_string())
 }
 

@@ -2,14 +2,14 @@
 //!
 //! In: two Runs. Out: differences. Must never: call a missing observation on one side a difference.
 
-use super::rules::{DURABILITY_SETTINGS, FOR_REFERENCE, OTHER_DURABILITY, plain};
+use super::rules::{DURABILITY_SETTINGS, MAY_EXPLAIN_DIFFERENCE, OTHER_DURABILITY, plain_text};
 use super::{
-    Difference, NEWER_SETTING, NOT_SET, difference, pairs, unknown_in_older, unknown_values,
+    Difference, NEWER_SETTING, NOT_SET, difference, merge_by_name, unknown_in_older, unknown_values,
 };
 use prony_store::{Durability, Run, ServerState, Severity};
 
-/// Settings of memory, parallelism, the log and maintenance: each may explain a difference. Those of
-/// durability are compared elsewhere; all others are stored for reference.
+/// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
+/// durability are compared in `compare`; differences of other settings are notes.
 const RELEVANT_SETTINGS: [&str; 49] = [
     "autovacuum",
     "autovacuum_naptime",
@@ -61,8 +61,8 @@ const RELEVANT_SETTINGS: [&str; 49] = [
     "wal_sync_method",
     "work_mem",
 ];
-/// Settings that hold the isolation level of transactions, by preference: MySQL and MariaDB name one and the same
-/// setting differently, and PostgreSQL's default applies to the transactions of the load.
+/// Settings that hold the isolation level of transactions, by preference: MySQL and MariaDB name one and the
+/// same setting differently, and PostgreSQL's default applies to the transactions of the load.
 const ISOLATION_SETTINGS: [&str; 3] = [
     "default_transaction_isolation",
     "transaction_isolation",
@@ -73,12 +73,12 @@ const ISOLATION_SETTINGS: [&str; 3] = [
 pub(super) const ISOLATION: &str = "isolation level";
 
 const OTHER_ISOLATION: &str =
-    "another isolation level sees and locks other rows, which costs more or less";
+    "transactions of another isolation level see and lock other rows, which costs more or less";
 
 /// Name of the difference between data that fit into the cache and data that do not.
 pub(super) const DATA_AND_CACHE: &str = "data against cache";
 
-/// Settings that name a server, or change by themselves: prefixes and suffixes of their names.
+/// Prefixes and suffixes of the names of settings that identify a server, or change by themselves.
 const IDENTITY_PREFIXES: [&str; 11] = [
     "gtid_",
     "timestamp",
@@ -100,8 +100,9 @@ const PATH_SUFFIXES: [&str; 6] = [
     "_directories",
     "_basename",
 ];
-/// Settings that cannot affect a server's speed: how it listens, names its log and prints values; and those
-/// of a procedural language, which a server shows only to sessions that have loaded it.
+/// Prefixes of the names of settings that cannot affect a server's speed, such as addresses, names of log
+/// files and formats of values; and of settings of procedural languages, which a session sees only after it
+/// has loaded the language.
 const IRRELEVANT_PREFIXES: [&str; 29] = [
     "admin_",
     "application_name",
@@ -136,15 +137,15 @@ const IRRELEVANT_PREFIXES: [&str; 29] = [
 /// A document with fewer settings than this is of version 1.0 and has only those in `RELEVANT_SETTINGS`.
 const COMPLETE_SETTINGS_MIN: usize = 64;
 
-/// Whether a setting names a server, changes by itself, or does not affect its speed.
+/// Whether a setting identifies a server, changes by itself, or does not affect the server's speed.
 fn is_irrelevant(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    let mut starts = IDENTITY_PREFIXES.iter().chain(&IRRELEVANT_PREFIXES);
-    starts.any(|start| name.starts_with(start))
-        || PATH_SUFFIXES.iter().any(|end| name.ends_with(end))
+    let mut prefixes = IDENTITY_PREFIXES.iter().chain(&IRRELEVANT_PREFIXES);
+    prefixes.any(|prefix| name.starts_with(prefix))
+        || PATH_SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// All that this module compares, as one text.
+/// Everything that this module compares, as one text.
 pub(super) fn settings_key(run: &Run) -> String {
     let settings = run.server.settings.iter();
     let compared: Vec<_> = settings
@@ -154,7 +155,7 @@ pub(super) fn settings_key(run: &Run) -> String {
                 || !is_irrelevant(name)
         })
         .collect();
-    let isolation = isolation(run);
+    let isolation = isolation_level(run);
     let observed = OBSERVATIONS.each_ref().map(|(_, _, read, _)| read(run));
     // The number of settings decides which of them are compared.
     let complete = run.server.settings.len() >= COMPLETE_SETTINGS_MIN;
@@ -180,10 +181,10 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
             .settings
             .iter()
             .filter(|(name, _)| is_compared(name));
-        let texts = settings.map(|(name, value)| (name.clone(), plain(value)));
+        let texts = settings.map(|(name, value)| (name.clone(), plain_text(value)));
         texts.collect::<Vec<_>>()
     });
-    let settings = pairs(settings_a.into_iter(), settings_b.into_iter());
+    let settings = merge_by_name(settings_a.into_iter(), settings_b.into_iter());
     let severity = |name: &str| match RELEVANT_SETTINGS.contains(&name) {
         true => Severity::Caveat,
         false => Severity::Note,
@@ -197,24 +198,31 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
                     let [value_a, value_b] = unknown_values([value_a, value_b], unknown);
                     difference(Severity::Note, &name, value_a, value_b, NEWER_SETTING)
                 }
-                None => difference(severity(&name), &name, value_a, value_b, FOR_REFERENCE),
+                None => difference(
+                    severity(&name),
+                    &name,
+                    value_a,
+                    value_b,
+                    MAY_EXPLAIN_DIFFERENCE,
+                ),
             }
         })
         .collect()
 }
 
-/// Why it matters that the tables of one side are unknown.
-const TABLES_UNKNOWN: &str =
+/// Why it matters that the tables of one Run were not observed.
+const WHY_TABLES_UNKNOWN: &str =
     "unlogged tables are faster, and one of the servers may have some that were not observed";
 
 type ReadObservation = fn(&Run) -> Option<String>;
 
-/// Observations of a server: how each is read, and why it matters if two values differ.
+/// Observations of a server: name, severity of a difference, how the value is read, and why a difference
+/// matters.
 const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
     (
         "replication",
         Severity::Invalid,
-        |run| Some(before(run)?.replication?.name().to_owned()),
+        |run| Some(state_before(run)?.replication?.name().to_owned()),
         "only one figure includes sending each commit to another server and waiting for it",
     ),
     (
@@ -249,7 +257,7 @@ const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
         "server's kernel",
         Severity::Note,
         |run| run.observed.as_ref()?.machine.kernel.clone(),
-        FOR_REFERENCE,
+        MAY_EXPLAIN_DIFFERENCE,
     ),
     (
         DATA_AND_CACHE,
@@ -263,27 +271,27 @@ const OTHER_MACHINE: &str = "the servers ran on different machines";
 
 /// Size of the data as a multiple of the server's own cache; `None` if unknown.
 pub(super) fn data_per_cache(run: &Run) -> Option<f64> {
-    let state = before(run)?;
+    let state = state_before(run)?;
     let cache = state.cache_bytes.filter(|bytes| *bytes > 0)?;
     Some(state.database_bytes? as f64 / cache as f64)
 }
 
 /// The isolation level of the transactions: `read committed`; `None` if it was not read.
-fn isolation(run: &Run) -> Option<String> {
+fn isolation_level(run: &Run) -> Option<String> {
     let mut settings = ISOLATION_SETTINGS
         .iter()
         .filter_map(|name| run.server.settings.get(*name));
-    let level = plain(settings.next()?);
+    let level = plain_text(settings.next()?);
     Some(level.to_ascii_lowercase().replace('-', " "))
 }
 
 /// Whether the server was observed.
 fn is_observed(run: &Run) -> bool {
-    before(run).is_some()
+    state_before(run).is_some()
 }
 
 /// The caveat that only one of two servers was observed.
-fn one_unobserved(a: &Run, b: &Run) -> Option<Difference> {
+fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
     if a.imported.is_some() || b.imported.is_some() {
         return None;
     }
@@ -307,19 +315,27 @@ pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
         .filter_map(|(what, severity, read, why)| {
             difference(*severity, what, read(a)?, read(b)?, why)
         });
-    let isolation = isolation(a)
-        .zip(isolation(b))
+    let isolation = isolation_level(a)
+        .zip(isolation_level(b))
         .and_then(|(a, b)| difference(Severity::Invalid, ISOLATION, a, b, OTHER_ISOLATION));
-    let single = [durability(a, b), isolation, one_unobserved(a, b)];
-    single.into_iter().flatten().chain(observations).collect()
+    let other_differences = [
+        durability_difference(a, b),
+        isolation,
+        observation_difference(a, b),
+    ];
+    other_differences
+        .into_iter()
+        .flatten()
+        .chain(observations)
+        .collect()
 }
 
-/// Compares the durability classes. Servers of one class may still differ: if the tables of one are unknown,
-/// some of them may be unlogged, and therefore faster.
-fn durability(a: &Run, b: &Run) -> Option<Difference> {
+/// Compares the durability classes. Servers of the same class may still differ: if the tables of one server
+/// were not observed, some of them may be unlogged, and therefore faster.
+fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
     let (durability_a, durability_b) = (durability_before(a)?, durability_before(b)?);
     let (severity, why) = match durability_a.class == durability_b.class {
-        true => (Severity::Caveat, TABLES_UNKNOWN),
+        true => (Severity::Caveat, WHY_TABLES_UNKNOWN),
         false => (Severity::Invalid, OTHER_DURABILITY),
     };
     difference(
@@ -332,10 +348,10 @@ fn durability(a: &Run, b: &Run) -> Option<Difference> {
 }
 
 fn durability_before(run: &Run) -> Option<&Durability> {
-    before(run)?.durability.as_ref()
+    state_before(run)?.durability.as_ref()
 }
 
-fn before(run: &Run) -> Option<&ServerState> {
+fn state_before(run: &Run) -> Option<&ServerState> {
     run.observed.as_ref()?.before.as_ref()
 }
 

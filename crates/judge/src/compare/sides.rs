@@ -6,8 +6,8 @@
 //! run as the variation between runs.
 
 use super::{
-    Difference, NONE, Verdict, comparison_key, differences, differences_allowing_intended, ids,
-    worst_first,
+    Difference, NO_CHECKS, Verdict, check_ids, comparison_key, differences,
+    differences_allowing_intended, worst_first,
 };
 use crate::{all_kinds, statistics};
 use prony_store::{Run, RunState, Severity};
@@ -43,8 +43,8 @@ pub struct SidesComparison {
     pub caveats: usize,
     /// Whether a side's load had a rate, so that only response times can differ.
     pub paced: bool,
-    /// Name of the figure that is tested, at 5 %; the others are given without a verdict. Absent if no side has
-    /// figures.
+    /// Name of the figure that is tested, at 5 %; the others are given without a verdict. Absent if no side
+    /// has figures.
     pub primary: Option<String>,
     /// The sides.
     pub sides: Vec<SideSummary>,
@@ -61,11 +61,12 @@ pub struct SideSummary {
     pub name: String,
     /// Ids of its runs, without those left out.
     pub runs: Vec<String>,
-    /// Repeats that must not be used, if others may.
+    /// Repeats that must not be used; empty if none of the side's runs may be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// Why its own runs are not repeats of each other; empty if they are.
-    pub unlike: Vec<Difference>,
+    #[serde(rename = "unlike")]
+    pub repeat_differences: Vec<Difference>,
 }
 
 /// A repeat that a comparison leaves out.
@@ -75,7 +76,7 @@ pub struct LeftOut {
     pub run: String,
     /// Its position in the experiment, or on the side, from 1.
     pub position: usize,
-    /// The checks that found it invalid, or that it has no figure.
+    /// Why it must not be used: the ids of checks, or text.
     pub reason: String,
 }
 
@@ -84,11 +85,11 @@ pub struct LeftOut {
 pub struct SideComparison {
     /// Its letter.
     pub letter: char,
-    /// Whether the two compare; they do not if the runs of one of them are not repeats of each other.
+    /// Whether the two sides compare; they do not if the runs of one side are not repeats of each other.
     pub verdict: Verdict,
     /// Differences between the first side and this one, the worst first.
     pub differences: Vec<Difference>,
-    /// The figures; empty if the two do not compare.
+    /// The figures; empty if the two sides do not compare.
     pub figures: Vec<FigureComparison>,
 }
 
@@ -102,19 +103,20 @@ impl SidesComparison {
         }
     }
 
-    /// The leading figures: the primary one, and the 99th percentile beside throughput, or the reverse.
-    pub fn leading<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
-        figures::leading(&side.figures, self.primary.as_deref())
+    /// The leading figures: the primary one, then the 99th percentile if the primary one is a throughput, or
+    /// the throughput if not.
+    pub fn leading_figures<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
+        figures::leading_figures(&side.figures, self.primary.as_deref())
     }
 
     /// The figure that decides whether a side differs from the first.
-    pub fn primary<'a>(&self, side: &'a SideComparison) -> Option<&'a FigureComparison> {
+    pub fn primary_figure<'a>(&self, side: &'a SideComparison) -> Option<&'a FigureComparison> {
         let name = self.primary.as_ref()?;
         side.figures.iter().find(|figure| figure.name == *name)
     }
 }
 
-/// What the user decides about a comparison.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompareOptions {
     /// Name of the primary figure instead of the usual one; without effect if a side lacks it.
@@ -126,7 +128,7 @@ pub struct CompareOptions {
 /// Compares the sides with the first.
 pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
     let valid: Vec<(Side<'_>, Vec<LeftOut>)> = sides.iter().map(leave_out_invalid).collect();
-    let summaries: Vec<SideSummary> = ('A'..).zip(&valid).map(summary).collect();
+    let summaries: Vec<SideSummary> = ('A'..).zip(&valid).map(summarize).collect();
     let sides: Vec<Side<'_>> = valid.into_iter().map(|(side, _)| side).collect();
     let sides = sides.as_slice();
     let Some((first, other_sides)) = sides.split_first() else {
@@ -147,10 +149,10 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
     let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
     let mut against = compare_each(sides, options, &summaries, figures, primary.as_deref());
     figures::decide_significance(&mut against, primary.as_deref(), statistics::ALPHA);
-    let worst = against.iter().map(|comparison| comparison.verdict).max();
+    let worst_verdict = against.iter().map(|comparison| comparison.verdict).max();
     SidesComparison {
-        verdict: worst.unwrap_or(Verdict::NotComparable),
-        caveats: caveats(&against),
+        verdict: worst_verdict.unwrap_or(Verdict::NotComparable),
+        caveats: count_caveats(&against),
         paced,
         primary,
         sides: summaries,
@@ -169,11 +171,11 @@ fn compare_each(
 ) -> Vec<SideComparison> {
     let first = &sides[0];
     let incomplete = repeat_caveats::incomplete(sides);
-    let mixed = |side: usize| !summaries[side].unlike.is_empty();
+    let is_mixed = |side: usize| !summaries[side].repeat_differences.is_empty();
     let sides = ('B'..).zip(1..).zip(&sides[1..]).zip(figures);
     sides
         .map(|(((letter, index), side), mut figures)| {
-            let leading = figures::leading(&figures, primary);
+            let leading = figures::leading_figures(&figures, primary);
             let mut differences =
                 merged_differences(&first.runs, &side.runs, options.across_engines);
             differences.extend(repeat_caveats::caveats(
@@ -184,7 +186,7 @@ fn compare_each(
             differences.extend(incomplete.clone());
             worst_first(&mut differences);
             // A side whose runs are not repeats of each other has no figure.
-            let verdict = match mixed(0) || mixed(index) {
+            let verdict = match is_mixed(0) || is_mixed(index) {
                 true => Verdict::NotComparable,
                 false => Verdict::from_differences(&differences),
             };
@@ -201,12 +203,12 @@ fn compare_each(
         .collect()
 }
 
-/// Leaves out repeats that must not be used. If no run of the side may be used, all remain: the comparison then says
-/// why there is none.
+/// Leaves out repeats that must not be used. If no run of the side may be used, all remain, so that the
+/// comparison says why they cannot be compared.
 fn leave_out_invalid<'a>(side: &Side<'a>) -> (Side<'a>, Vec<LeftOut>) {
     let (mut runs, mut left_out) = (Vec::new(), Vec::new());
     for (index, run) in side.runs.iter().enumerate() {
-        match unusable(run) {
+        match why_unusable(run) {
             None => runs.push(*run),
             Some(reason) => left_out.push(LeftOut {
                 run: run.id.clone(),
@@ -224,31 +226,31 @@ fn leave_out_invalid<'a>(side: &Side<'a>) -> (Side<'a>, Vec<LeftOut>) {
 }
 
 /// Why a run must not be used; `None` if it may be.
-fn unusable(run: &Run) -> Option<String> {
-    let invalid = ids(&run.checks, Severity::Invalid);
+fn why_unusable(run: &Run) -> Option<String> {
+    let invalid = check_ids(&run.checks, Severity::Invalid);
     let has_figures = all_kinds(run).is_some_and(|kind| kind.committed > 0);
     match (invalid.as_str(), run.state) {
         (_, RunState::Running) => Some("still in progress".to_owned()),
-        (NONE, _) if has_figures => None,
-        (NONE, _) => Some("nothing committed".to_owned()),
+        (NO_CHECKS, _) if has_figures => None,
+        (NO_CHECKS, _) => Some("nothing committed".to_owned()),
         _ => Some(invalid),
     }
 }
 
-fn summary((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOut>))) -> SideSummary {
-    let mut unlike = differences_within_side(&side.runs);
-    unlike.retain(|difference| difference.severity == Severity::Invalid);
+fn summarize((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOut>))) -> SideSummary {
+    let mut repeat_differences = differences_within_side(&side.runs);
+    repeat_differences.retain(|difference| difference.severity == Severity::Invalid);
     SideSummary {
         letter,
         name: side.name.clone(),
         runs: side.runs.iter().map(|run| run.id.clone()).collect(),
         left_out: left_out.clone(),
-        unlike,
+        repeat_differences,
     }
 }
 
 /// Number of caveats; a caveat on several sides counts once.
-fn caveats(against: &[SideComparison]) -> usize {
+fn count_caveats(against: &[SideComparison]) -> usize {
     let differences = against
         .iter()
         .flat_map(|comparison| &comparison.differences);
@@ -258,13 +260,13 @@ fn caveats(against: &[SideComparison]) -> usize {
     names.len()
 }
 
-/// The differences of all pairs, merged by subject.
+/// The differences of all pairs of a run of one side and a run of the other, merged by property.
 fn merged_differences(first: &[&Run], second: &[&Run], across_engines: bool) -> Vec<Difference> {
-    let (first, second) = (groups(first), groups(second));
+    let (first, second) = (group_by_key(first), group_by_key(second));
     let mut merged = MergedDifferences::default();
     for a in &first {
         for b in &second {
-            add(
+            add_differences(
                 &mut merged,
                 differences_allowing_intended(a[0], b[0], across_engines),
             );
@@ -277,13 +279,13 @@ fn merged_differences(first: &[&Run], second: &[&Run], across_engines: bool) -> 
 pub(crate) struct RepeatDifference {
     pub severity: Severity,
     pub what: String,
-    /// The distinct values; a single one if it is a problem in all of the runs.
+    /// The distinct values; a single value if all runs have the same problem.
     pub values: Vec<String>,
 }
 
 /// The differences between runs that should be repeats of each other, the worst first.
 pub(crate) fn repeat_differences(runs: &[&Run]) -> Vec<RepeatDifference> {
-    let mut merged = pairwise_differences(runs).all;
+    let mut merged = pairwise_differences(runs).entries;
     merged.sort_by_key(|(difference, ..)| std::cmp::Reverse(difference.severity));
     let repeats = merged
         .into_iter()
@@ -307,25 +309,25 @@ fn differences_within_side(runs: &[&Run]) -> Vec<Difference> {
     into_differences(pairwise_differences(runs))
 }
 
-/// The differences of all pairs of one side.
+/// The differences of all pairs of runs of one side, merged by property.
 fn pairwise_differences(runs: &[&Run]) -> MergedDifferences {
-    let groups = groups(runs);
+    let groups = group_by_key(runs);
     let mut merged = MergedDifferences::default();
     for (index, group) in groups.iter().enumerate() {
-        // Two runs with the same key may share a problem that forbids the use of both.
+        // Two runs with the same key have no differences, but may both have a problem that makes them unusable.
         if let [a, b, ..] = &group[..] {
-            add(&mut merged, differences(a, b));
+            add_differences(&mut merged, differences(a, b));
         }
         for other_group in &groups[index + 1..] {
-            add(&mut merged, differences(group[0], other_group[0]));
+            add_differences(&mut merged, differences(group[0], other_group[0]));
         }
     }
     merged
 }
 
-/// Groups runs with the same comparison key, so that only one of each group is compared: hundreds of
-/// repeats would make tens of thousands of pairs.
-fn groups<'a>(runs: &[&'a Run]) -> Vec<Vec<&'a Run>> {
+/// Groups runs by their comparison key. Only one run of each group is compared, because hundreds of repeats
+/// would make tens of thousands of pairs.
+fn group_by_key<'a>(runs: &[&'a Run]) -> Vec<Vec<&'a Run>> {
     let mut indexes: HashMap<Vec<String>, usize> = HashMap::new();
     let mut groups: Vec<Vec<&Run>> = Vec::new();
     for run in runs {
@@ -338,15 +340,17 @@ fn groups<'a>(runs: &[&'a Run]) -> Vec<Vec<&'a Run>> {
     groups
 }
 
-/// Differences, each with all of its values on either side.
+/// Differences of several pairs of runs, each with all values that the runs of either side have.
 #[derive(Default)]
 struct MergedDifferences {
-    all: Vec<(Difference, Vec<String>, Vec<String>)>,
-    /// Index of each difference by its name: there may be hundreds in tens of thousands of pairs.
+    /// Each difference with the values of the first side and those of the second.
+    entries: Vec<(Difference, Vec<String>, Vec<String>)>,
+    /// Index in `entries` by name, because hundreds of differences are looked up for tens of thousands of
+    /// pairs.
     indexes: HashMap<String, usize>,
 }
 
-fn add(merged: &mut MergedDifferences, differences: Vec<Difference>) {
+fn add_differences(merged: &mut MergedDifferences, differences: Vec<Difference>) {
     for difference in differences {
         let add_value = |values: &mut Vec<String>, value: String| {
             if !values.contains(&value) {
@@ -357,13 +361,13 @@ fn add(merged: &mut MergedDifferences, differences: Vec<Difference>) {
         let index = index.unwrap_or_else(|| {
             merged
                 .indexes
-                .insert(difference.what.clone(), merged.all.len());
+                .insert(difference.what.clone(), merged.entries.len());
             merged
-                .all
+                .entries
                 .push((difference.clone(), Vec::new(), Vec::new()));
-            merged.all.len() - 1
+            merged.entries.len() - 1
         });
-        let (entry, values_a, values_b) = &mut merged.all[index];
+        let (entry, values_a, values_b) = &mut merged.entries[index];
         if difference.severity > entry.severity {
             (entry.severity, entry.why) = (difference.severity, difference.why);
         }
@@ -374,7 +378,7 @@ fn add(merged: &mut MergedDifferences, differences: Vec<Difference>) {
 
 fn into_differences(merged: MergedDifferences) -> Vec<Difference> {
     let joined = merged
-        .all
+        .entries
         .into_iter()
         .map(|(difference, values_a, values_b)| Difference {
             a: values_a.join(" or "),

@@ -100,7 +100,7 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
 }
 
 #[test]
-fn circumstances_are_caveats_and_the_worst_comes_first() {
+fn differences_of_the_circumstances_are_caveats_and_listed_before_notes() {
     let (mut a, mut b) = (tpcc_run(), tpcc_run());
     a.build.version = "0.2.1".to_owned();
     b.build.version = "0.2.0".to_owned();
@@ -141,7 +141,7 @@ fn invalid_runs_are_never_comparable() {
     assert_eq!(
         names(&comparison, Severity::Invalid),
         ["invalid by"],
-        "although both are equal"
+        "although both runs have the same problem"
     );
     let mut run = tpcc_run();
     run.measured.kinds[0].committed = 0;
@@ -169,11 +169,11 @@ fn a_setting_that_only_a_newer_document_has_is_unknown() {
         assert_eq!(names(&comparison, Severity::Caveat), ["fsync"]);
         for name in ["partitions", "work_mem"] {
             let mut differences = comparison.differences.iter();
-            let found = differences
+            let difference = differences
                 .find(|difference| difference.what == name)
                 .unwrap();
-            assert_eq!(found.severity, Severity::Note);
-            assert!([&found.a, &found.b].contains(&&"unknown".to_owned()));
+            assert_eq!(difference.severity, Severity::Note);
+            assert!([&difference.a, &difference.b].contains(&&"unknown".to_owned()));
         }
     }
     // A newer document that lacks a setting of an older one differs.
@@ -187,7 +187,7 @@ fn a_setting_that_only_a_newer_document_has_is_unknown() {
 }
 
 #[test]
-fn isolation_levels_refuse() {
+fn different_isolation_levels_do_not_compare() {
     let with = |name: &str, level: &str| {
         let mut run = tpcc_run();
         run.server.settings.insert(name.to_owned(), level.into());

@@ -1,7 +1,8 @@
 //! How far two Runs may differ in a number before it is a difference.
 //!
-//! In: two Runs, and their differences. Out: the same differences without those within tolerance, or with less
-//! severity. Must never: excuse a difference of kind, such as a rate against a closed loop.
+//! In: two Runs, and their differences. Out: the same differences without those within tolerance, or with
+//! less severity. Must never: tolerate a difference that is not one of size, such as an open loop against a
+//! closed loop.
 
 use super::Difference;
 use prony_store::{Run, Severity};
@@ -17,7 +18,7 @@ const SIMILAR_RATE: &str =
 const CLIENTS_TOLERANCE: f64 = 0.05;
 const SIMILAR_CLIENTS: &str =
     "the numbers of clients differ by no more than 5 %; beyond that they are not comparable";
-/// Differences of the measured time and the warm-up that do not matter: a share, and seconds.
+/// Differences of the measured time and the warm-up that do not matter: the larger of a share and of seconds.
 const TIME_TOLERANCE: f64 = 0.02;
 const TIME_TOLERANCE_S: f64 = 1.0;
 /// Difference of a machine's memory that does not matter, a share: kernels reserve different amounts.
@@ -27,13 +28,14 @@ const CACHE_TOLERANCE: f64 = 0.10;
 
 /// Applies the tolerances.
 pub(super) fn apply(a: &Run, b: &Run, differences: &mut Vec<Difference>) {
-    differences.retain_mut(|difference| !is_within(a, b, difference));
+    differences.retain_mut(|difference| !is_within_tolerance(a, b, difference));
 }
 
-/// Whether a difference is within its tolerance; reduces the severity of one that is small.
-fn is_within(a: &Run, b: &Run, difference: &mut Difference) -> bool {
+/// Whether a difference is within its tolerance. Reduces a difference that is small, but not within a
+/// tolerance, to a caveat.
+fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
     let runs = [a, b];
-    let mut reduce = |reason: &'static str| {
+    let mut reduce_to_caveat = |reason: &'static str| {
         difference.severity = difference.severity.min(Severity::Caveat);
         difference.why = reason;
         false
@@ -43,42 +45,42 @@ fn is_within(a: &Run, b: &Run, difference: &mut Difference) -> bool {
             let same_arrival = a.drive.arrival == b.drive.arrival;
             let rates = runs.map(|run| run.drive.rate_tps);
             match rates {
-                [Some(a), Some(b)] if same_arrival && similar([a, b], RATE_TOLERANCE) => {
-                    reduce(SIMILAR_RATE)
+                [Some(a), Some(b)] if same_arrival && are_similar([a, b], RATE_TOLERANCE) => {
+                    reduce_to_caveat(SIMILAR_RATE)
                 }
                 _ => false,
             }
         }
         CLIENTS => {
             let clients = runs.map(|run| f64::from(run.drive.clients));
-            match similar(clients, CLIENTS_TOLERANCE) {
-                true => reduce(SIMILAR_CLIENTS),
+            match are_similar(clients, CLIENTS_TOLERANCE) {
+                true => reduce_to_caveat(SIMILAR_CLIENTS),
                 false => false,
             }
         }
-        "measured" => similar_times(runs.map(|run| run.window.measured_s)),
-        "warm-up" => similar_times(runs.map(|run| run.window.warmup_s)),
+        "measured" => are_similar_times(runs.map(|run| run.window.measured_s)),
+        "warm-up" => are_similar_times(runs.map(|run| run.window.warmup_s)),
         "server's memory" => {
             let bytes = runs.map(|run| run.observed.as_ref()?.machine.memory_bytes);
             match bytes {
-                [Some(a), Some(b)] => similar([a as f64, b as f64], MEMORY_TOLERANCE),
+                [Some(a), Some(b)] => are_similar([a as f64, b as f64], MEMORY_TOLERANCE),
                 _ => false,
             }
         }
         super::server::DATA_AND_CACHE => match runs.map(super::server::data_per_cache) {
-            [Some(a), Some(b)] => similar([a, b], CACHE_TOLERANCE) && (a <= 1.0) == (b <= 1.0),
+            [Some(a), Some(b)] => are_similar([a, b], CACHE_TOLERANCE) && (a <= 1.0) == (b <= 1.0),
             _ => false,
         },
         _ => false,
     }
 }
 
-fn similar([a, b]: [f64; 2], tolerance: f64) -> bool {
+fn are_similar([a, b]: [f64; 2], tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * a.max(b)
 }
 
-fn similar_times(times_s: [f64; 2]) -> bool {
-    similar(times_s, TIME_TOLERANCE) || (times_s[0] - times_s[1]).abs() <= TIME_TOLERANCE_S
+fn are_similar_times(times_s: [f64; 2]) -> bool {
+    are_similar(times_s, TIME_TOLERANCE) || (times_s[0] - times_s[1]).abs() <= TIME_TOLERANCE_S
 }
 
 #[cfg(test)]
@@ -90,13 +92,13 @@ mod tests {
     fn verdict(run: &Run, change: impl Fn(&mut Run)) -> Verdict {
         let mut other = run.clone();
         change(&mut other);
-        let [forward, back] = [compare(run, &other, false), compare(&other, run, false)];
-        assert_eq!(forward.verdict, back.verdict);
-        forward.verdict
+        let [comparison, reversed] = [compare(run, &other, false), compare(&other, run, false)];
+        assert_eq!(comparison.verdict, reversed.verdict);
+        comparison.verdict
     }
 
     #[test]
-    fn clients_are_as_grave_as_pace() {
+    fn numbers_of_clients_and_rates_have_a_tolerance() {
         let clients = |number| verdict(&healthy(), |run| run.drive.clients = number);
         for (number, expected) in [
             (64, Verdict::Comparable),

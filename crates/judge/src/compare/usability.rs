@@ -1,6 +1,6 @@
-//! Whether Runs may be used at all, whatever they are compared with.
+//! Whether the figures of two Runs may be used at all, whatever they are compared with.
 //!
-//! In: two Runs. Out: differences. Must never: let an equal problem of both Runs look like no problem.
+//! In: two Runs. Out: differences. Must never: ignore a problem because both Runs have it.
 
 use super::Difference;
 use crate::all_kinds;
@@ -51,9 +51,10 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
             "each applies to only one of the two runs: see prony show",
         ),
     ] {
-        let [ids_a, ids_b] = [a, b].map(|run| ids(&run.checks, severity));
-        // A caveat of both is not a difference, but a problem that makes one unusable always counts.
-        let unusable = severity == Invalid && (ids_a != NONE || ids_b != NONE);
+        let [ids_a, ids_b] = [a, b].map(|run| check_ids(&run.checks, severity));
+        // Equal caveats are not a difference, but a problem that makes a Run unusable is reported even if
+        // equal.
+        let unusable = severity == Invalid && (ids_a != NO_CHECKS || ids_b != NO_CHECKS);
         if unusable || ids_a != ids_b {
             add(severity, what, [ids_a, ids_b], why);
         }
@@ -61,14 +62,16 @@ pub(super) fn usability_differences(a: &Run, b: &Run) -> Vec<Difference> {
     reasons
 }
 
-pub(crate) const NONE: &str = "none";
+/// [`check_ids`] of no checks.
+pub(crate) const NO_CHECKS: &str = "none";
 
-pub(crate) fn ids(checks: &[Check], severity: Severity) -> String {
+/// The ids of the checks with this severity, sorted and separated by commas; [`NO_CHECKS`] if there are none.
+pub(crate) fn check_ids(checks: &[Check], severity: Severity) -> String {
     let matching = checks.iter().filter(|check| check.severity == severity);
     let mut ids: Vec<&str> = matching.map(|check| check.id.as_str()).collect();
     ids.sort_unstable();
     match ids.is_empty() {
-        true => NONE.to_owned(),
+        true => NO_CHECKS.to_owned(),
         false => ids.join(", "),
     }
 }

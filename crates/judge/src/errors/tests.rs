@@ -18,10 +18,10 @@ fn with_event(kind: EventKind, at_s: f64, until_s: Option<f64>) -> Run {
 #[test]
 fn a_run_without_commits_is_invalid() {
     let mut run = healthy();
-    assert_eq!(nothing_committed(&run), None);
+    assert_eq!(check_nothing_committed(&run), None);
     run.measured.kinds[0].committed = 0;
     run.measured.kinds[0].failed = 9;
-    let check = nothing_committed(&run).unwrap();
+    let check = check_nothing_committed(&run).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
     assert!(check.finding.contains("60.0 s (9 failed)"), "{check:?}");
 }
@@ -29,11 +29,15 @@ fn a_run_without_commits_is_invalid() {
 #[test]
 fn severity_follows_the_share_of_failed_transactions() {
     let mut run = healthy();
-    assert_eq!(errors(&run), None);
+    assert_eq!(check_errors(&run), None);
     run.measured.kinds[0].rolled_back = 10_000;
-    assert_eq!(errors(&run), None, "an intended rollback is not an error");
+    assert_eq!(
+        check_errors(&run),
+        None,
+        "an intended rollback is not an error"
+    );
     run.measured.kinds[0].failed = 1;
-    assert_eq!(errors(&run).unwrap().severity, Severity::Caveat);
+    assert_eq!(check_errors(&run).unwrap().severity, Severity::Caveat);
     run.measured.kinds[0].failed = 20_000;
     run.measured.errors = vec![
         ErrorCount {
@@ -45,7 +49,7 @@ fn severity_follows_the_share_of_failed_transactions() {
         },
         ErrorCount::default(),
     ];
-    let check = errors(&run).unwrap();
+    let check = check_errors(&run).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
     assert_eq!(
         check.finding,
@@ -64,17 +68,28 @@ fn errors_of_a_connection_pooler_get_their_own_advice() {
         ..ErrorCount::default()
     };
     run.measured.errors = vec![error("42P05")];
-    assert!(errors(&run).unwrap().advice.contains("--protocol extended"));
+    assert!(
+        check_errors(&run)
+            .unwrap()
+            .advice
+            .contains("--protocol extended")
+    );
     run.measured.errors = vec![error("40P01")];
-    assert!(!errors(&run).unwrap().advice.contains("--protocol"));
+    assert!(!check_errors(&run).unwrap().advice.contains("--protocol"));
 }
 
 #[test]
 fn outages_in_the_window_are_reported() {
-    assert_eq!(outage(&healthy()), None);
-    assert_eq!(outage(&with_event(EventKind::Outage, 1.0, Some(9.0))), None);
-    assert_eq!(outage(&with_event(EventKind::Outage, 71.0, None)), None);
-    let check = outage(&with_event(EventKind::Outage, 20.0, Some(22.5))).unwrap();
+    assert_eq!(check_outage(&healthy()), None);
+    assert_eq!(
+        check_outage(&with_event(EventKind::Outage, 1.0, Some(9.0))),
+        None
+    );
+    assert_eq!(
+        check_outage(&with_event(EventKind::Outage, 71.0, None)),
+        None
+    );
+    let check = check_outage(&with_event(EventKind::Outage, 20.0, Some(22.5))).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
     assert!(
         check.finding.contains("1 outage, the longest 2.5 s"),
@@ -88,22 +103,26 @@ fn outages_in_the_window_are_reported() {
         check.finding.contains("for 0.20 % of the window"),
         "{check:?}"
     );
-    let check = outage(&with_event(EventKind::Outage, 60.0, None)).unwrap();
+    let check = check_outage(&with_event(EventKind::Outage, 60.0, None)).unwrap();
     assert!(check.finding.contains("longest 10.0 s"), "{check:?}");
     assert_eq!(check.severity, Severity::Invalid, "it lasted to the end");
     assert!(check.finding.contains("From 60.0 s on"), "{check:?}");
-    let check = outage(&with_event(EventKind::Outage, 69.5, None)).unwrap();
+    let check = check_outage(&with_event(EventKind::Outage, 69.5, None)).unwrap();
     assert_eq!(check.severity, Severity::Caveat, "just before the end");
 }
 
 #[test]
-fn a_long_outage_invalidates() {
-    // 3.7 of 10 s, for all clients.
+fn a_long_outage_makes_the_run_invalid() {
+    // 3.7 of 10 s, first for 3 of the 64 clients, then for all.
     let mut run = with_event(EventKind::Outage, 13.0, Some(16.7));
     run.measured.length_s = 10.0;
-    assert_eq!(outage(&run).unwrap().severity, Severity::Caveat, "3 of 64");
+    assert_eq!(
+        check_outage(&run).unwrap().severity,
+        Severity::Caveat,
+        "3 of 64"
+    );
     run.events[0].count = 64;
-    let check = outage(&run).unwrap();
+    let check = check_outage(&run).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
     assert!(
         check.finding.contains("for 37 % of the window"),
@@ -111,34 +130,41 @@ fn a_long_outage_invalidates() {
     );
     assert!(check.advice.contains("--expect-outage"), "{check:?}");
     run.plan = serde_json::json!({ "run": { "expect_outage": true } });
-    let check = outage(&run).unwrap();
+    let check = check_outage(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
     assert!(!check.advice.contains("--expect-outage"), "{check:?}");
-    // Half of the clients, repeatedly, as with two threads.
+    // Half of the clients, repeatedly, as if one of two threads lost its connections.
     run.plan = serde_json::Value::Null;
     run.events.clear();
     for at_s in [11.0, 14.0, 17.0] {
         run.events
             .extend(with_event(EventKind::Outage, at_s, Some(at_s + 0.5)).events);
     }
-    assert_eq!(outage(&run).unwrap().severity, Severity::Caveat);
+    assert_eq!(check_outage(&run).unwrap().severity, Severity::Caveat);
     run.events.iter_mut().for_each(|event| event.count = 32);
-    assert_eq!(outage(&run).unwrap().severity, Severity::Invalid, "7.5 %");
-    // An outage that ended before the window, or the part outside of it, does not count.
+    assert_eq!(
+        check_outage(&run).unwrap().severity,
+        Severity::Invalid,
+        "7.5 %"
+    );
+    // The part of an outage that lies before the window does not count.
     let mut started_early = with_event(EventKind::Outage, 2.0, Some(10.2));
     started_early.events[0].count = 64;
-    assert_eq!(outage(&started_early).unwrap().severity, Severity::Caveat);
+    assert_eq!(
+        check_outage(&started_early).unwrap().severity,
+        Severity::Caveat
+    );
 }
 
 #[test]
-fn an_expected_outage_that_does_not_end_is_invalid() {
+fn an_expected_outage_that_does_not_end_makes_the_run_invalid() {
     let mut run = with_event(EventKind::Outage, 60.0, None);
     run.plan = serde_json::json!({ "run": { "expect_outage": true } });
-    assert_eq!(outage(&run).unwrap().severity, Severity::Invalid);
+    assert_eq!(check_outage(&run).unwrap().severity, Severity::Invalid);
 }
 
 #[test]
-fn transactions_failed_by_an_expected_outage_do_not_invalidate() {
+fn transactions_that_fail_by_an_expected_outage_are_a_caveat() {
     let mut run = healthy();
     run.measured.kinds[0].failed = 20_000;
     let error = |class, count| ErrorCount {
@@ -150,25 +176,25 @@ fn transactions_failed_by_an_expected_outage_do_not_invalidate() {
         error(ErrorClass::LostConnection, 15_000),
         error(ErrorClass::Deadlock, 5_000),
     ];
-    assert_eq!(errors(&run).unwrap().severity, Severity::Invalid);
+    assert_eq!(check_errors(&run).unwrap().severity, Severity::Invalid);
     run.plan = serde_json::json!({ "run": { "expect_outage": true } });
-    assert_eq!(errors(&run).unwrap().severity, Severity::Caveat);
+    assert_eq!(check_errors(&run).unwrap().severity, Severity::Caveat);
     run.measured.errors = vec![
         error(ErrorClass::LostConnection, 5_000),
         error(ErrorClass::Deadlock, 15_000),
     ];
-    assert_eq!(errors(&run).unwrap().severity, Severity::Invalid);
+    assert_eq!(check_errors(&run).unwrap().severity, Severity::Invalid);
 }
 
 #[test]
 fn users_that_ended_early_are_reported() {
-    assert_eq!(users_ended(&healthy()), None);
+    assert_eq!(check_users_ended(&healthy()), None);
     assert_eq!(
-        users_ended(&with_event(EventKind::Outage, 20.0, None)),
+        check_users_ended(&with_event(EventKind::Outage, 20.0, None)),
         None
     );
-    // A user that ended in the warm-up is missing in the window too.
-    let check = users_ended(&with_event(EventKind::UserEnded, 1.0, None)).unwrap();
+    // A user that ended in the warm-up is reported, because it is missing in the window.
+    let check = check_users_ended(&with_event(EventKind::UserEnded, 1.0, None)).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
     assert!(
         check.finding.starts_with("3 users of 64 ended"),

@@ -7,19 +7,23 @@ use crate::sample::{healthy, observed_mut, observed_run};
 fn steal_on_the_client_machine_is_reported() {
     let mut run = healthy();
     run.machine_mut().health.steal_share = Some(0.01);
-    assert_eq!(steal(&run), None);
+    assert_eq!(check_steal(&run), None);
     run.machine_mut().health.steal_share = Some(0.034);
-    let check = steal(&run).unwrap();
+    let check = check_steal(&run).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
     assert!(check.finding.contains("3.4 %"), "{check:?}");
     run.machine_mut().health.steal_share = Some(0.02);
-    assert_eq!(steal(&run).unwrap().severity, Severity::Note);
+    assert_eq!(check_steal(&run).unwrap().severity, Severity::Note);
     run.machine_mut().health.steal_share = Some(0.11);
-    assert_eq!(steal(&run).unwrap().severity, Severity::Invalid);
-    run.measured.length_s = STEAL_SECONDS - 0.1;
-    assert_eq!(steal(&run).unwrap().severity, Severity::Caveat, "few ticks");
+    assert_eq!(check_steal(&run).unwrap().severity, Severity::Invalid);
+    run.measured.length_s = STEAL_INVALID_MIN_S - 0.1;
+    assert_eq!(
+        check_steal(&run).unwrap().severity,
+        Severity::Caveat,
+        "a short window has few ticks"
+    );
     run.machine_mut().health.steal_share = None;
-    assert_eq!(steal(&run), None, "unknown is no finding");
+    assert_eq!(check_steal(&run), None, "an unknown value is not reported");
 }
 
 #[test]
@@ -31,7 +35,7 @@ fn a_shared_machine_is_a_note() {
             Some((_, address)) => Some(ServerAddress::Tcp(address.to_owned())),
             None => None,
         };
-        one_host(&run).map(|check| check.severity)
+        check_one_host(&run).map(|check| check.severity)
     };
     for address in [
         "unix:/run/x/.s.PGSQL.5432",
@@ -54,14 +58,19 @@ fn a_shared_machine_is_a_note() {
     }
     let mut run = healthy();
     run.server.embedded = true;
-    assert!(one_host(&run).unwrap().finding.contains("Prony started"));
+    assert!(
+        check_one_host(&run)
+            .unwrap()
+            .finding
+            .contains("Prony started")
+    );
 }
 
 #[test]
 fn a_busy_shared_machine_is_a_caveat() {
     let mut run = observed_run();
     observed_mut(&mut run).machine.shared = Some(true);
-    let severity = |run: &Run| one_host(run).map(|check| check.severity);
+    let severity = |run: &Run| check_one_host(run).map(|check| check.severity);
     assert_eq!(severity(&run), Some(Severity::Note), "found by its process");
     for row in &mut observed_mut(&mut run).series {
         row.machine.get_or_insert_default().busy_share = Some(0.95);
@@ -72,17 +81,17 @@ fn a_busy_shared_machine_is_a_caveat() {
         "the client takes little"
     );
     run.machine_mut().health.cpu_system_s = Some(2_000.0);
-    let check = one_host(&run).unwrap();
+    let check = check_one_host(&run).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
     assert!(check.finding.contains("95 % busy"), "{check:?}");
-    assert_eq!(one_host(&observed_run()), None);
+    assert_eq!(check_one_host(&observed_run()), None);
 }
 
 #[test]
-fn one_cause_is_reported_once() {
+fn waits_on_a_shared_machine_are_reported_once() {
     let mut run = observed_run();
     observed_mut(&mut run).machine.shared = Some(true);
-    // Of 1200 thread-seconds.
+    // 67 % of the 1,200 seconds that two threads have.
     run.machine_mut().health.run_queue_s = Some(804.0);
     run.machine_mut().health.busiest_thread_share = Some(0.16);
     let split = run.measured.kinds[0].split.as_mut().unwrap();
@@ -92,7 +101,7 @@ fn one_cause_is_reported_once() {
         checks.map(|check| check.id).collect()
     };
     assert_eq!(ids(&run), ["one-host", "client-headroom"]);
-    let check = one_host(&run).unwrap();
+    let check = check_one_host(&run).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
     assert!(
         check
@@ -106,17 +115,17 @@ fn one_cause_is_reported_once() {
     );
     assert!(check.advice.contains("Use the server time"), "{check:?}");
     run.machine_mut().health.batch = Some(prony_store::BatchScheduling {
-        under: 2,
+        active: 2,
         ..Default::default()
     });
-    let check = one_host(&run).unwrap();
+    let check = check_one_host(&run).unwrap();
     assert!(
         check
             .finding
             .contains("by design: 2 workers ran under SCHED_BATCH"),
         "{check:?}"
     );
-    // On a machine of its own, the same waits are findings of the client.
+    // On a machine without the server, the same waits are reported by the checks of the client.
     observed_mut(&mut run).machine.shared = Some(false);
     assert_eq!(ids(&run), ["run-queue", "client-wait", "client-headroom"]);
 }
@@ -124,13 +133,13 @@ fn one_cause_is_reported_once() {
 #[test]
 fn steal_on_the_server_machine_is_reported() {
     let mut run = observed_run();
-    assert_eq!(server_steal(&run), None);
+    assert_eq!(check_server_steal(&run), None);
     for row in &mut observed_mut(&mut run).series {
         row.machine.get_or_insert_default().steal_share = Some(0.05);
     }
-    assert!(server_steal(&run).unwrap().finding.contains("5.0 %"));
+    assert!(check_server_steal(&run).unwrap().finding.contains("5.0 %"));
     run.server.embedded = true;
-    assert_eq!(server_steal(&run), None, "`steal` reports it");
+    assert_eq!(check_server_steal(&run), None, "`steal` reports it");
 }
 
 #[test]
@@ -141,7 +150,7 @@ fn long_and_uneven_round_trips_are_reported() {
         (round_trip.p50_ns, round_trip.p99_ns) = (p50_ns, Some(p99_ns));
         run
     };
-    let severity = |run: &Run| round_trip(run).map(|check| check.severity);
+    let severity = |run: &Run| check_round_trip(run).map(|check| check.severity);
     // The mean service time is 4 ms.
     assert_eq!(severity(&with_round_trip(200_000, 400_000)), None);
     assert_eq!(
@@ -173,20 +182,20 @@ fn cpu_use_of_other_processes_is_reported() {
         run
     };
     // 70 % of 16 CPUs are busy.
-    assert_eq!(neighbours(&with_server_cpu(Some(9.0))), None);
-    let check = neighbours(&with_server_cpu(Some(4.8))).unwrap();
+    assert_eq!(check_neighbours(&with_server_cpu(Some(9.0))), None);
+    let check = check_neighbours(&with_server_cpu(Some(4.8))).unwrap();
     assert_eq!(check.severity, Severity::Caveat);
     assert!(
         check.finding.starts_with("Other processes used 40 % of"),
         "{check:?}"
     );
-    assert_eq!(neighbours(&with_server_cpu(None)), None, "not known");
+    assert_eq!(check_neighbours(&with_server_cpu(None)), None, "not known");
     // 79 % of the CPUs are used by others, on a machine that is 95 % busy.
     let mut crowded = with_server_cpu(Some(2.56));
     for row in &mut observed_mut(&mut crowded).series {
         row.machine.get_or_insert_default().busy_share = Some(0.95);
     }
-    let check = neighbours(&crowded).unwrap();
+    let check = check_neighbours(&crowded).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
     assert!(
         check.finding.starts_with("Other processes used 79 % of"),
@@ -197,10 +206,14 @@ fn cpu_use_of_other_processes_is_reported() {
     observed
         .series
         .retain(|row| (20.0..22.0).contains(&row.at_s));
-    assert_eq!(neighbours(&crowded).unwrap().severity, Severity::Caveat);
-    // On one machine the client's work is not that of others: 600 s of CPU in 600 s are one CPU of 16.
+    assert_eq!(
+        check_neighbours(&crowded).unwrap().severity,
+        Severity::Caveat
+    );
+    // On a shared machine the client's own CPU time is not counted as that of other processes: it used 600 s
+    // in 600 s, which is one CPU of 16.
     let mut shared = with_server_cpu(Some(8.0));
-    assert!(neighbours(&shared).is_some());
+    assert!(check_neighbours(&shared).is_some());
     observed_mut(&mut shared).machine.shared = Some(true);
-    assert_eq!(neighbours(&shared), None);
+    assert_eq!(check_neighbours(&shared), None);
 }

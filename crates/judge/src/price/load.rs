@@ -1,17 +1,17 @@
-//! Finds the cheapest configuration that holds a load.
+//! Finds the cheapest configuration that sustains a load.
 //!
-//! In: points, and a demand. Out: which points hold it, and why the others do not. Must never: extrapolate
-//! from a run.
+//! In: points, and a target load. Out: which points sustain the load, and why the others do not. Must never:
+//! extrapolate from a run.
 
 use super::point::good_tps;
 use super::rank::{RankingObstacle, obstacles};
 use super::{MeasuredConfiguration, PriceOptions, PricePoint};
 use crate::formatting::{thousands, time};
-use crate::thresholds::RATE_CAVEAT;
+use crate::thresholds::RATE_CAVEAT_BELOW_SHARE;
 use prony_store::{Check, Severity};
 use serde::Serialize;
 
-/// A load that a configuration must hold.
+/// A load that a configuration must sustain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TargetLoad {
     /// Committed transactions per second.
@@ -22,53 +22,55 @@ pub struct TargetLoad {
     pub p99_ns: Option<u64>,
 }
 
-/// Which configurations hold the load.
+/// Which configurations sustain the load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadAnswer {
     /// The requested load.
     pub demand: TargetLoad,
-    /// Each point: first those that hold the load, cheapest first, then the others, by cost.
+    /// All points: first those that sustain the load, then the others, both by cost.
     pub candidates: Vec<Candidate>,
-    /// Index of the cheapest point that holds the load; absent if none does, or if the points do not compare.
+    /// Index of the cheapest point that sustains the load; absent if none does, or if the points do not
+    /// compare.
     pub cheapest: Option<usize>,
-    /// Why no configuration is named as the cheapest although a point holds the load.
+    /// Why no configuration is named as the cheapest although a point sustains the load.
     pub obstacles: Vec<RankingObstacle>,
 }
 
-/// How one point meets the load.
+/// Whether one point sustains the load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Candidate {
     /// Index of the point.
     pub point: usize,
-    /// Whether it held the load.
-    pub holds: bool,
-    /// The reason if it did not; empty if it did.
+    /// Whether the median run sustains the load.
+    #[serde(rename = "holds")]
+    pub sustains: bool,
+    /// Why it does not sustain the load; empty if it does.
     pub why: String,
-    /// Number of its runs below the required rate. The median decides whether it holds the load.
+    /// Number of its runs below the required rate; they do not matter if the median reaches it.
     #[serde(rename = "short")]
     pub runs_below: usize,
     /// Rate of its slowest run, transactions per second.
     pub lowest_tps: f64,
-    /// Number of such configurations that hold the load if it can be divided among them; absent if the
-    /// response times exceed their limits.
+    /// How many such configurations sustain the load, if the load can be divided among them; absent if that
+    /// cannot be computed from its runs.
     pub count: Option<u64>,
     /// Cost of `count` configurations per month.
     pub cost: Option<f64>,
 }
 
 impl LoadAnswer {
-    /// Caveats for points that hold the load by the median of their runs, but not in each run.
-    pub(super) fn partly_held_caveats(&self, points: &[PricePoint]) -> Vec<Check> {
+    /// Caveats for points that sustain the load by the median of their runs, but not in each run.
+    pub(super) fn partly_sustained_caveats(&self, points: &[PricePoint]) -> Vec<Check> {
         let candidates = self
             .candidates
             .iter()
-            .filter(|candidate| candidate.holds_partly());
+            .filter(|candidate| candidate.sustains_in_some_runs());
         let remarks = candidates.filter_map(|candidate| {
             let point = &points[candidate.point];
             let finding = format!(
                 "{}: {}.",
                 point.name(),
-                candidate.runs_below_text(point.runs.len())
+                candidate.slower_runs_text(point.runs.len())
             );
             let advice = "Repeat it until the runs agree, or plan with the slowest.";
             crate::new_check("load-not-always-held", Severity::Caveat, finding, advice)
@@ -78,24 +80,28 @@ impl LoadAnswer {
 }
 
 impl Candidate {
-    /// Whether it holds the load by its median, but not in each of its runs.
-    pub fn holds_partly(&self) -> bool {
-        self.holds && self.runs_below > 0
+    /// Whether it sustains the load by the median of its runs, but not in each run.
+    pub fn sustains_in_some_runs(&self) -> bool {
+        self.sustains && self.runs_below > 0
     }
 
-    /// How many of its runs were below the rate, and the lowest: `1 of 4 runs was slower: 294 a second`.
-    pub fn runs_below_text(&self, runs: usize) -> String {
+    /// The runs below the required rate: `1 of 4 runs did not sustain the load: 294 transactions per second`.
+    pub fn slower_runs_text(&self, runs: usize) -> String {
         let lowest = thousands(self.lowest_tps as u64);
         match self.runs_below {
-            1 => format!("1 of {runs} runs was slower: {lowest} a second"),
-            runs_below => {
-                format!("{runs_below} of {runs} runs were slower, down to {lowest} a second")
-            }
+            1 => format!(
+                "1 of {runs} runs did not sustain the load: {lowest} transactions per second"
+            ),
+            runs_below => format!(
+                "{runs_below} of {runs} runs did not sustain the load: as few as {lowest} transactions per \
+                 second"
+            ),
         }
     }
 }
 
-/// Differences that do not prevent a ranking here: how a held load was paced does not matter.
+/// Differences that do not prevent a ranking by cost: for a load that was sustained, it does not matter
+/// whether the run had a rate.
 const IGNORED_DIFFERENCES: [&str; 1] = ["pace"];
 
 pub(super) fn answer_load(
@@ -110,18 +116,20 @@ pub(super) fn answer_load(
         .collect();
     candidates.sort_by(|a, b| {
         let cost = |candidate: &Candidate| points[candidate.point].cost;
-        b.holds.cmp(&a.holds).then(cost(a).total_cmp(&cost(b)))
+        b.sustains
+            .cmp(&a.sustains)
+            .then(cost(a).total_cmp(&cost(b)))
     });
-    let best = candidates.first().filter(|first| first.holds);
+    let best = candidates.first().filter(|first| first.sustains);
     let cheapest = best.map(|first| first.point);
-    // Only points that hold the load are ranked by their cost.
-    let mut holding: Vec<usize> = candidates
+    // Only points that sustain the load are ranked by their cost.
+    let mut sustaining: Vec<usize> = candidates
         .iter()
-        .filter(|candidate| candidate.holds)
+        .filter(|candidate| candidate.sustains)
         .map(|candidate| candidate.point)
         .collect();
-    holding.sort_unstable();
-    let matching = holding
+    sustaining.sort_unstable();
+    let matching = sustaining
         .iter()
         .map(|index| (groups[*index].clone(), points[*index].clone()));
     let (groups, points): (Vec<_>, Vec<_>) = matching.unzip();
@@ -145,11 +153,11 @@ fn candidate(
         ("99th", demand.p99_ns, point.p99_ns),
     ]
     .into_iter()
-    .find_map(|(percentile, limit, measured)| too_slow(percentile, limit?, measured));
-    // A schedule of random starts yields slightly less than its rate.
+    .find_map(|(percentile, limit, measured)| why_too_slow(percentile, limit?, measured));
+    // A schedule of random starts yields slightly less than its rate, which is tolerated.
     let rate = group[0].run.drive.rate_tps;
     let required_tps = match rate {
-        Some(rate) if rate >= demand.tps => RATE_CAVEAT * demand.tps,
+        Some(rate) if rate >= demand.tps => RATE_CAVEAT_BELOW_SHARE * demand.tps,
         _ => demand.tps,
     };
     let rates: Vec<f64> = group
@@ -157,7 +165,7 @@ fn candidate(
         .map(|measured| good_tps(measured.run))
         .collect();
     let enough = point.tps >= required_tps;
-    // A run at a lower rate does not show how much more was possible.
+    // A run at a lower rate does not show how much more would have been possible.
     let lower_rate = rate.filter(|rate| *rate < demand.tps && !enough);
     let count = match (&slow, lower_rate, enough) {
         (None, None, true) => Some(1),
@@ -165,19 +173,22 @@ fn candidate(
         _ => None,
     };
     let reason = match (&slow, lower_rate, enough) {
-        (_, Some(rate), _) => format!("its run was limited to {rate} a second"),
+        (_, Some(rate), _) => format!("its run was limited to {rate} transactions per second"),
         (Some(slow), None, true) => format!(
-            "{slow} at {} a second; a run with --rate {} may show that it holds the load",
+            "{slow} at {} transactions per second; a run with --rate {} may show that it sustains the load",
             thousands(point.tps as u64),
             demand.tps.ceil() as u64,
         ),
         (Some(slow), None, false) => slow.clone(),
-        (None, None, false) => format!("it reached {} a second", thousands(point.tps as u64)),
+        (None, None, false) => {
+            let reached = thousands(point.tps as u64);
+            format!("it reached {reached} transactions per second")
+        }
         (None, None, true) => String::new(),
     };
     Candidate {
         point: index,
-        holds: enough && slow.is_none(),
+        sustains: enough && slow.is_none(),
         why: reason,
         runs_below: rates.iter().filter(|rate| **rate < required_tps).count(),
         lowest_tps: rates.iter().copied().fold(f64::INFINITY, f64::min),
@@ -187,7 +198,7 @@ fn candidate(
 }
 
 /// Why a percentile exceeds its limit; `None` if it does not.
-fn too_slow(percentile: &str, limit_ns: u64, measured_ns: Option<u64>) -> Option<String> {
+fn why_too_slow(percentile: &str, limit_ns: u64, measured_ns: Option<u64>) -> Option<String> {
     match measured_ns {
         None => Some(format!("its runs have no {percentile} percentile")),
         Some(measured_ns) if measured_ns > limit_ns => {

@@ -1,7 +1,7 @@
 //! Computes what throughput costs.
 //!
-//! In: configurations of price sheets, the Runs measured on each, and today's date. Out: [`Prices`]:
-//! ratios, and which of several configurations is worth its price. Must never: contain a price, convert a
+//! In: configurations of price sheets, the Runs measured on each, and today's date. Out: [`Prices`]: ratios,
+//! and which configuration gives the most throughput for its price. Must never: contain a price, convert a
 //! currency, rank what does not compare, or call anything tpmC.
 //!
 //! The formulas, with C the cost per month (one-time costs are spread over 36 months) and P the committed
@@ -22,7 +22,7 @@ mod remarks;
 pub use load::{Candidate, LoadAnswer, TargetLoad};
 pub use point::{FigureRange, PricePoint};
 pub use rank::{Ranking, RankingObstacle};
-pub use remarks::repeats_taken;
+pub use remarks::repeat_selection_notes;
 
 use crate::compare::sides::{RepeatDifference, repeat_differences};
 pub use prony_plan::sheet::{AsOf, Configuration, Sheet};
@@ -50,7 +50,7 @@ pub struct PriceOptions {
     pub utilisation: f64,
     /// Whether to rank prices of different regions.
     pub across_regions: bool,
-    /// A load that a configuration must hold.
+    /// A load that a configuration must sustain.
     pub demand: Option<TargetLoad>,
 }
 
@@ -72,7 +72,7 @@ pub struct Prices {
     /// The ranking of the configurations; absent if there is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Ranking>,
-    /// Which configurations hold the requested load.
+    /// Which configurations sustain the requested load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<LoadAnswer>,
 }
@@ -93,26 +93,27 @@ pub struct UnpricedRun {
 /// Reasons why nothing can be priced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PriceError {
-    /// There is nothing to price.
+    /// No run was given, and none is named in the sheet.
     #[error("no run was given, and no configuration of the sheet names one")]
-    Nothing,
+    NoRuns,
     /// The sheets are in two currencies.
     #[error(
-        "{first} has prices in {of_first}, {second} in {of_second}: Prony does not convert currencies"
+        "{first} has prices in {first_currency}, {second} in {second_currency}: Prony does not convert \
+         currencies"
     )]
     Currencies {
         /// The first sheet.
         first: String,
         /// Currency of the first sheet.
-        of_first: String,
+        first_currency: String,
         /// A sheet in a different currency.
         second: String,
         /// Currency of that sheet.
-        of_second: String,
+        second_currency: String,
     },
 }
 
-/// Computes the prices of these runs.
+/// Computes what throughput cost in these runs.
 ///
 /// # Errors
 /// If there are no runs, or if the prices are in two currencies.
@@ -120,35 +121,35 @@ pub fn price(
     measured: &[MeasuredConfiguration<'_>],
     options: &PriceOptions,
 ) -> Result<Prices, PriceError> {
-    let first = measured.first().ok_or(PriceError::Nothing)?;
+    let first = measured.first().ok_or(PriceError::NoRuns)?;
     let currency = first.sheet.currency();
-    let different = measured
+    let other_currency = measured
         .iter()
         .find(|measurement| measurement.sheet.currency() != currency);
-    if let Some(different) = different {
+    if let Some(other) = other_currency {
         return Err(PriceError::Currencies {
             first: first.sheet.file.clone(),
-            of_first: currency.to_owned(),
-            second: different.sheet.file.clone(),
-            of_second: different.sheet.currency().to_owned(),
+            first_currency: currency.to_owned(),
+            second: other.sheet.file.clone(),
+            second_currency: other.sheet.currency().to_owned(),
         });
     }
     let mut refused = Vec::new();
     let mut groups: Vec<Vec<MeasuredConfiguration<'_>>> = Vec::new();
     for measurement in measured {
-        if let Some(unpriced) = point::unpriced(measurement, options.today) {
+        if let Some(unpriced) = point::why_unpriced(measurement, options.today) {
             refused.push(unpriced);
             continue;
         }
         match groups
             .iter_mut()
-            .find(|group| point::same_point(&group[0], measurement))
+            .find(|group| point::belong_to_one_point(&group[0], measurement))
         {
             Some(group) => group.push(*measurement),
             None => groups.push(vec![*measurement]),
         }
     }
-    groups.retain(|group| match not_repeats(group) {
+    groups.retain(|group| match repeat_obstacles(group) {
         Some(not_repeats) => {
             refused.extend(
                 group
@@ -168,10 +169,10 @@ pub fn price(
         .demand
         .map(|demand| load::answer_load(&groups, &points, &demand, options));
     let mut remarks = remarks::remarks(&groups, &points);
-    let caveats = answer
+    let sustained_caveats = answer
         .iter()
-        .flat_map(|answer| answer.partly_held_caveats(&points));
-    remarks.extend(caveats);
+        .flat_map(|answer| answer.partly_sustained_caveats(&points));
+    remarks.extend(sustained_caveats);
     remarks.sort_by_key(|remark| std::cmp::Reverse(remark.severity));
     Ok(Prices {
         currency: currency.to_owned(),
@@ -185,9 +186,9 @@ pub fn price(
     })
 }
 
-/// The differences between runs that should be repeats of each other, by the rules of `compare`; `None` if
-/// they are repeats.
-fn not_repeats(group: &[MeasuredConfiguration<'_>]) -> Option<NotRepeats> {
+/// The differences because of which the runs of a group are not repeats of each other, by the rules of
+/// `compare`; `None` if they are repeats.
+fn repeat_obstacles(group: &[MeasuredConfiguration<'_>]) -> Option<NotRepeats> {
     let mut differences = repeat_differences(&runs(group));
     differences.retain(|difference| difference.severity == Severity::Invalid);
     (!differences.is_empty()).then(|| NotRepeats(describe(&differences)))

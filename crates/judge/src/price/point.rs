@@ -9,11 +9,11 @@ use prony_plan::sheet::{AsOf, HOURS_PER_MONTH, Item};
 use prony_store::{Durability, MetricName, Run, RunState, ServerState, Severity};
 use serde::Serialize;
 
-/// Months of the three-year figure; one-time costs are spread over them as well.
-const MONTHS: f64 = 36.0;
-/// With at least this many runs, the smallest and the largest enclose the median with a confidence of 95 %:
-/// 1 - 2 x (1/2)^n.
-const RUNS_FOR_INTERVAL: usize = 6;
+/// Months of the three-year figure, over which one-time costs are spread too.
+const THREE_YEARS_MONTHS: f64 = 36.0;
+/// With at least this many runs, the smallest and the largest value enclose the median with a confidence of
+/// at least 95 %: 1 - 2 x (1/2)^n.
+const CONFIDENT_RANGE_MIN_RUNS: usize = 6;
 
 /// One configuration with its comparable runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,9 +40,11 @@ pub struct PricePoint {
     /// Who entered its prices.
     pub entered_by: Vec<String>,
     /// Cost per month, without one-time costs.
-    pub a_month: f64,
+    #[serde(rename = "a_month")]
+    pub monthly_cost: f64,
     /// One-time costs.
-    pub once: f64,
+    #[serde(rename = "once")]
+    pub one_time_cost: f64,
     /// C of the formulas: the cost per month, with a 36th of the one-time costs.
     pub cost: f64,
     /// Ids of its runs.
@@ -86,7 +88,8 @@ pub struct PricePoint {
     /// Whether no other point is both faster and at most as expensive; absent without a ranking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_frontier: Option<bool>,
-    /// Cost per month at which it would be worth as much as the best point; absent for the best itself.
+    /// Cost per month at which its throughput for the money would equal that of the best point; absent for
+    /// the best point itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub break_even: Option<f64>,
 }
@@ -98,12 +101,15 @@ pub struct FigureRange {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Whether it encloses the median with a confidence of 95 %; if not, it is the range of the few runs.
+    /// Whether it encloses the median with a confidence of 95 %; if false, there were too few runs for that.
     pub confident: bool,
 }
 
-/// Why a run has no price.
-pub(super) fn unpriced(measured: &MeasuredConfiguration<'_>, today: AsOf) -> Option<UnpricedRun> {
+/// The run with the reason why it has no price; `None` if it can be priced.
+pub(super) fn why_unpriced(
+    measured: &MeasuredConfiguration<'_>,
+    today: AsOf,
+) -> Option<UnpricedRun> {
     let (run, configuration) = (measured.run, measured.configuration);
     let refused = |reason: String, advice: &str| {
         Some(UnpricedRun {
@@ -113,8 +119,8 @@ pub(super) fn unpriced(measured: &MeasuredConfiguration<'_>, today: AsOf) -> Opt
             advice: advice.to_owned(),
         })
     };
-    let invalid = compare::ids(&run.checks, Severity::Invalid);
-    if invalid != compare::NONE {
+    let invalid = compare::check_ids(&run.checks, Severity::Invalid);
+    if invalid != compare::NO_CHECKS {
         let reason = format!("its figures must not be used: {invalid}");
         return refused(reason, "See prony show, and run it again.");
     }
@@ -126,7 +132,7 @@ pub(super) fn unpriced(measured: &MeasuredConfiguration<'_>, today: AsOf) -> Opt
         let reason = "it has no committed transaction".to_owned();
         return refused(reason, "Run it again.");
     }
-    let (paid, observed) = (configuration.replicas(), replicas(run));
+    let (paid, observed) = (configuration.replicas(), observed_replicas(run));
     if observed.is_some_and(|observed| observed != paid) {
         let reason = format!(
             "{} pays for {}, but the run had {}: this is not the price of what was measured",
@@ -148,26 +154,29 @@ pub(super) fn unpriced(measured: &MeasuredConfiguration<'_>, today: AsOf) -> Opt
 }
 
 /// Number of replicas that the run observed; `None` if unknown.
-fn replicas(run: &Run) -> Option<u32> {
-    let before = before(run)?;
-    // Without replication data the server was not observed, and an empty list means nothing.
+fn observed_replicas(run: &Run) -> Option<u32> {
+    let before = state_before(run)?;
+    // If the replication was not observed, an empty list does not mean that there were no replicas.
     before.replication.as_ref()?;
     u32::try_from(before.replicas.len()).ok()
 }
 
 /// The durability of a commit: the observed durability class, or the settings that determine it.
-fn durability(run: &Run) -> Option<String> {
-    let observed = before(run).and_then(|state| state.durability.as_ref());
+fn describe_durability(run: &Run) -> Option<String> {
+    let observed = state_before(run).and_then(|state| state.durability.as_ref());
     let class = observed.map(Durability::description);
     class.or_else(|| compare::durability_settings(run))
 }
 
-fn before(run: &Run) -> Option<&ServerState> {
+fn state_before(run: &Run) -> Option<&ServerState> {
     run.observed.as_ref()?.before.as_ref()
 }
 
-/// Whether two runs belong to one point, whose figures are medians.
-pub(super) fn same_point(a: &MeasuredConfiguration<'_>, b: &MeasuredConfiguration<'_>) -> bool {
+/// Whether two runs belong to one point, whose figures are the medians of its runs.
+pub(super) fn belong_to_one_point(
+    a: &MeasuredConfiguration<'_>,
+    b: &MeasuredConfiguration<'_>,
+) -> bool {
     let key = |measured: &MeasuredConfiguration<'_>| {
         let (workload, drive) = (&measured.run.workload, &measured.run.drive);
         (
@@ -205,11 +214,11 @@ fn nopm(run: &Run) -> Option<f64> {
     (rate.value > 0.0).then_some(rate.value)
 }
 
-fn interval(values: &[f64]) -> Option<FigureRange> {
+fn range_of(values: &[f64]) -> Option<FigureRange> {
     (values.len() > 1).then(|| FigureRange {
         low: values.iter().copied().fold(f64::INFINITY, f64::min),
         high: values.iter().copied().fold(0.0, f64::max),
-        confident: values.len() >= RUNS_FOR_INTERVAL,
+        confident: values.len() >= CONFIDENT_RANGE_MIN_RUNS,
     })
 }
 
@@ -220,7 +229,7 @@ fn describe_workload(run: &Run) -> String {
         .iter()
         .map(|setting| format!(", {setting}"));
     let pace = match run.drive.rate_tps {
-        Some(rate) => format!(", at {rate} a second"),
+        Some(rate) => format!(", at {rate} per second"),
         None => String::new(),
     };
     format!(
@@ -262,12 +271,13 @@ impl PricePoint {
         let configuration = first.configuration;
         let runs: Vec<&Run> = group.iter().map(|measurement| measurement.run).collect();
         let rates: Vec<f64> = runs.iter().map(|run| good_tps(run)).collect();
-        let tps_range = interval(&rates);
+        let tps_range = range_of(&rates);
         let tps = median(&rates);
         let orders: Option<Vec<f64>> = runs.iter().map(|run| nopm(run)).collect();
         let nopm = orders.map(|orders| median(&orders));
-        let (a_month, once) = (configuration.monthly_cost(), configuration.one_time_cost());
-        let cost = a_month + once / MONTHS;
+        let (monthly_cost, one_time_cost) =
+            (configuration.monthly_cost(), configuration.one_time_cost());
+        let cost = monthly_cost + one_time_cost / THREE_YEARS_MONTHS;
         let per_million = |used: f64| 1e6 * cost / (tps * 3600.0 * HOURS_PER_MONTH * used);
         let paid = cost > 0.0;
         let distinct_texts = |field: fn(&Item) -> &str| {
@@ -288,8 +298,8 @@ impl PricePoint {
             terms: distinct_texts(|item| &item.term),
             sources: distinct_texts(|item| &item.source),
             entered_by: distinct_texts(|item| &item.entered_by),
-            a_month,
-            once,
+            monthly_cost,
+            one_time_cost,
             cost,
             workload: describe_workload(first.run),
             tps,
@@ -305,11 +315,11 @@ impl PricePoint {
             }),
             per_million_flat_out: per_million(1.0),
             per_million_at_utilisation: per_million(options.utilisation),
-            three_years_per_nopm: nopm.map(|nopm| MONTHS * cost / nopm),
+            three_years_per_nopm: nopm.map(|nopm| THREE_YEARS_MONTHS * cost / nopm),
             replicas_paid: configuration.replicas(),
-            replicas_seen: replicas(first.run),
-            durability: durability(first.run),
-            caveats: caveats(&runs),
+            replicas_seen: observed_replicas(first.run),
+            durability: describe_durability(first.run),
+            caveats: caveat_ids(&runs),
             runs: runs.iter().map(|run| run.id.clone()).collect(),
             repeats_planned: repeats_planned(first.run),
             on_frontier: None,
@@ -318,14 +328,14 @@ impl PricePoint {
     }
 }
 
-/// The largest value of the runs; `None` if one of them has none.
+/// The largest value of all runs; `None` if a run lacks the value.
 fn largest(runs: &[&Run], field: fn(&prony_store::Latency) -> Option<u64>) -> Option<u64> {
     let values = runs.iter().map(|run| field(&all_kinds(run)?.response));
     values.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// The caveats of all runs. `partial-run` is among them even if a run has not been judged.
-fn caveats(runs: &[&Run]) -> Vec<String> {
+/// Ids of the caveats of all runs. `partial-run` is among them even if a run has not been judged.
+fn caveat_ids(runs: &[&Run]) -> Vec<String> {
     let checks = runs.iter().flat_map(|run| &run.checks);
     let caveats = checks.filter(|check| check.severity == Severity::Caveat);
     let mut ids: Vec<String> = caveats.map(|check| check.id.clone()).collect();

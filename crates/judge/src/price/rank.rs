@@ -55,10 +55,10 @@ pub(super) fn rank(
     order.sort_by(|a, b| tps_per_cost(b).total_cmp(&tps_per_cost(a)));
     let frontier = frontier(points);
     let best = order[0];
-    let (cost, tps) = (points[best].cost, points[best].tps);
+    let (best_cost, best_tps) = (points[best].cost, points[best].tps);
     for (index, point) in points.iter_mut().enumerate() {
         point.on_frontier = Some(frontier.contains(&index));
-        point.break_even = (index != best).then(|| cost * point.tps / tps);
+        point.break_even = (index != best).then(|| best_cost * point.tps / best_tps);
     }
     Ranking {
         obstacles,
@@ -67,7 +67,8 @@ pub(super) fn rank(
     }
 }
 
-/// Points for which no other point is at least as good in both cost and throughput and better in one.
+/// Indexes of the points for which no other point is at least as good in both cost and throughput and better
+/// in one.
 fn frontier(points: &[PricePoint]) -> Vec<usize> {
     let mut indexes: Vec<usize> = (0..points.len()).collect();
     let key = |index: &usize| (points[*index].cost, -points[*index].tps);

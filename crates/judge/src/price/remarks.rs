@@ -10,10 +10,10 @@ use Severity::{Caveat, Note};
 use prony_store::{Check, Run, Severity};
 
 /// A remark that applies to one or more configurations.
-struct Remark {
+struct PriceRemark {
     id: &'static str,
     severity: Severity,
-    names: Vec<String>,
+    configurations: Vec<String>,
     text: String,
     advice: &'static str,
 }
@@ -23,22 +23,22 @@ pub(super) fn remarks(
     groups: &[Vec<MeasuredConfiguration<'_>>],
     points: &[PricePoint],
 ) -> Vec<Check> {
-    let mut remarks: Vec<Remark> = Vec::new();
+    let mut remarks: Vec<PriceRemark> = Vec::new();
     for (group, point) in groups.iter().zip(points) {
         let entries = price_remarks(group, point, points).into_iter();
-        let entries = entries.chain([repeats_apart(group, point, groups)]);
+        let entries = entries.chain([split_repeats_remark(group, point, groups)]);
         let entries = entries.chain(run_remarks(&runs(group), point));
         for (_, id, severity, text, advice) in entries.filter(|entry| entry.0) {
             let existing = remarks
                 .iter_mut()
                 .find(|remark| remark.id == id && remark.text == text);
             match existing {
-                Some(existing) if existing.names.contains(&point.name()) => {}
-                Some(existing) => existing.names.push(point.name()),
-                None => remarks.push(Remark {
+                Some(existing) if existing.configurations.contains(&point.name()) => {}
+                Some(existing) => existing.configurations.push(point.name()),
+                None => remarks.push(PriceRemark {
                     id,
                     severity,
-                    names: vec![point.name()],
+                    configurations: vec![point.name()],
                     text,
                     advice,
                 }),
@@ -46,21 +46,21 @@ pub(super) fn remarks(
         }
     }
     let checks = remarks.into_iter().filter_map(|remark| {
-        let finding = format!("{}: {}", remark.names.join(", "), remark.text);
+        let finding = format!("{}: {}", remark.configurations.join(", "), remark.text);
         crate::new_check(remark.id, remark.severity, finding, remark.advice)
     });
     checks.collect()
 }
 
 /// A possible remark: whether it applies, its id, severity, text and advice.
-type RemarkEntry = (bool, &'static str, Severity, String, &'static str);
+type PossibleRemark = (bool, &'static str, Severity, String, &'static str);
 
 /// Remarks on the price of one point.
 fn price_remarks(
     group: &[MeasuredConfiguration<'_>],
     point: &PricePoint,
     points: &[PricePoint],
-) -> [RemarkEntry; 4] {
+) -> [PossibleRemark; 4] {
     let days = crate::formatting::count(point.age_days.unsigned_abs(), "day");
     let replicas = crate::formatting::count(point.replicas_paid.into(), "replica");
     let same_run = points.iter().any(|other_point| {
@@ -99,12 +99,12 @@ fn price_remarks(
     ]
 }
 
-/// A remark that repeats of one variant were given for different configurations.
-fn repeats_apart(
+/// The remark that repeats of one variant were given for different configurations.
+fn split_repeats_remark(
     group: &[MeasuredConfiguration<'_>],
     point: &PricePoint,
     groups: &[Vec<MeasuredConfiguration<'_>>],
-) -> RemarkEntry {
+) -> PossibleRemark {
     let variant_key = |group: &[MeasuredConfiguration<'_>]| {
         let experiment = group[0].run.experiment.as_ref()?;
         Some((experiment.id.clone(), experiment.variant.clone()))
@@ -127,8 +127,9 @@ fn repeats_apart(
     )
 }
 
-/// A note on runs that were given by their id, with the number of repeats that each represents.
-pub fn repeats_taken(named: &[(&str, usize)]) -> Vec<Check> {
+/// Notes that the id of a run selected all repeats of its variant. `named` holds the ids and the numbers of
+/// selected repeats.
+pub fn repeat_selection_notes(named: &[(&str, usize)]) -> Vec<Check> {
     let mut counts: Vec<usize> = named.iter().map(|run| run.1).collect();
     counts.sort_unstable();
     counts.dedup();
@@ -151,19 +152,19 @@ pub fn repeats_taken(named: &[(&str, usize)]) -> Vec<Check> {
 }
 
 /// Remarks on the runs of one point.
-fn run_remarks(runs: &[&Run], point: &PricePoint) -> [RemarkEntry; 5] {
+fn run_remarks(runs: &[&Run], point: &PricePoint) -> [PossibleRemark; 5] {
     let planned = point.repeats_planned;
-    let unknown = match point.durability {
+    let unrecorded = match point.durability {
         None => "what a commit survives",
         Some(_) => "whether there are unlogged tables",
     };
-    let caveat_differences = caveat_differences(runs);
+    let caveat_differences = describe_caveat_differences(runs);
     [
         (
-            point.durability.is_none() || runs.iter().any(|run| tables_unknown(run)),
+            point.durability.is_none() || runs.iter().any(|run| are_tables_unknown(run)),
             "durability-unknown",
             Caveat,
-            format!("the runs do not record {unknown}."),
+            format!("the runs do not record {unrecorded}."),
             "A server with weaker durability is faster for the same money.",
         ),
         (
@@ -197,7 +198,7 @@ fn run_remarks(runs: &[&Run], point: &PricePoint) -> [RemarkEntry; 5] {
     ]
 }
 
-fn tables_unknown(run: &Run) -> bool {
+fn are_tables_unknown(run: &Run) -> bool {
     let before = run
         .observed
         .as_ref()
@@ -206,9 +207,9 @@ fn tables_unknown(run: &Run) -> bool {
     durability.is_some_and(|durability| durability.tables_unknown)
 }
 
-/// Caveats in which repeats differ; empty if they do not. `run-caveats` covers the runs' own
-/// caveats.
-fn caveat_differences(runs: &[&Run]) -> String {
+/// The differences between repeats that are caveats, as text; empty if there are none. Differences between
+/// the runs' own caveats are left out, because `run-caveats` reports these.
+fn describe_caveat_differences(runs: &[&Run]) -> String {
     let mut differences = repeat_differences(runs);
     differences.retain(|difference| {
         difference.severity == Caveat && difference.what != "caveats" && difference.values.len() > 1

@@ -53,7 +53,7 @@ fn measurements<'a>(sheet: &'a Sheet, runs: &'a [(usize, Run)]) -> Vec<MeasuredC
     measurements.collect()
 }
 
-fn near(a: f64, b: f64) {
+fn assert_near(a: f64, b: f64) {
     assert!((a / b - 1.0).abs() < 1e-9, "{a} is not {b}");
 }
 
@@ -68,11 +68,11 @@ fn ratios_match_a_hand_calculation() {
     }];
     let prices = price(&measurements(&sheet, &[(0, orders)]), &options()).unwrap();
     let point = &prices.points[0];
-    near(point.tps_per_money.unwrap(), 10.0);
+    assert_near(point.tps_per_money.unwrap(), 10.0);
     // 10,000 x 3600 x 730 = 26,280 million a month.
-    near(point.per_million_flat_out, 1000.0 / 26_280.0);
-    near(point.per_million_at_utilisation, 1000.0 / 26_280.0 / 0.3);
-    near(point.three_years_per_nopm.unwrap(), 0.1);
+    assert_near(point.per_million_flat_out, 1000.0 / 26_280.0);
+    assert_near(point.per_million_at_utilisation, 1000.0 / 26_280.0 / 0.3);
+    assert_near(point.three_years_per_nopm.unwrap(), 0.1);
     assert_eq!((point.age_days, prices.ranking), (20, None));
     let ids: Vec<&str> = prices
         .remarks
@@ -92,7 +92,7 @@ fn one_time_costs_are_spread_over_three_years() {
     .unwrap();
     let point = &prices.points[0];
     assert_eq!(
-        (point.a_month, point.once, point.cost),
+        (point.monthly_cost, point.one_time_cost, point.cost),
         (0.0, 36_000.0, 1000.0)
     );
     let free = self::sheet(&configuration("a", 0.0, ""));
@@ -107,7 +107,7 @@ fn transactions_beyond_the_latency_limit_do_not_count() {
     let mut late = run("x", 10_000.0);
     late.measured.kinds[0].late = 300_000;
     let prices = price(&measurements(&sheet, &[(0, late)]), &options()).unwrap();
-    near(prices.points[0].tps, 5_000.0);
+    assert_near(prices.points[0].tps, 5_000.0);
 }
 
 #[test]
@@ -116,15 +116,15 @@ fn repeats_are_priced_by_their_median() {
     let runs = [9.0, 12.0, 10.0].map(|tps| (0, run("x", tps * 1000.0)));
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     let point = &prices.points[0];
-    near(point.tps, 10_000.0);
+    assert_near(point.tps, 10_000.0);
     let range = point.tps_per_money_interval.unwrap();
-    near(range.low, 9.0);
-    near(range.high, 12.0);
+    assert_near(range.low, 9.0);
+    assert_near(range.high, 12.0);
     assert!(!range.confident, "three runs");
     let runs: Vec<(usize, Run)> = (1..=6).map(|n| (0, run("x", f64::from(n)))).collect();
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert!(prices.points[0].tps_interval.unwrap().confident);
-    near(prices.points[0].tps, 3.5);
+    assert_near(prices.points[0].tps, 3.5);
 }
 
 #[test]
@@ -142,8 +142,8 @@ fn frontier_and_break_even() {
     assert_eq!(ranking.frontier, [0, 1, 3], "c is dearer and slower than b");
     let points = &prices.points;
     assert_eq!(points[1].break_even, None);
-    near(points[0].break_even.unwrap(), 2000.0 * 10.0 / 24.0);
-    near(points[3].break_even.unwrap(), 2500.0);
+    assert_near(points[0].break_even.unwrap(), 2000.0 * 10.0 / 24.0);
+    assert_near(points[3].break_even.unwrap(), 2500.0);
     assert_eq!(points[2].on_frontier, Some(false));
 }
 
@@ -266,7 +266,7 @@ fn invalid_runs_have_no_price() {
     let runs = [(0, invalid), (0, running), (0, empty)];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!((prices.points.len(), prices.refused.len()), (0, 3));
-    assert_eq!(price(&[], &options()), Err(PriceError::Nothing));
+    assert_eq!(price(&[], &options()), Err(PriceError::NoRuns));
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn two_currencies_are_refused() {
 }
 
 #[test]
-fn the_cheapest_configuration_that_holds_a_load_is_found() {
+fn the_cheapest_configuration_that_sustains_a_load_is_found() {
     let text = [("a", 1000.0), ("b", 2000.0), ("c", 3000.0), ("d", 500.0)]
         .map(|(name, price)| configuration(name, price, ""))
         .concat();
@@ -320,7 +320,11 @@ fn the_cheapest_configuration_that_holds_a_load_is_found() {
         .iter()
         .map(|candidate| candidate.point)
         .collect();
-    assert_eq!(order, [1, 2, 3, 0], "those that hold it first, by cost");
+    assert_eq!(
+        order,
+        [1, 2, 3, 0],
+        "those that sustain the load first, by cost"
+    );
     let candidate = |index: usize| {
         answer
             .candidates
@@ -338,12 +342,12 @@ fn the_cheapest_configuration_that_holds_a_load_is_found() {
         (candidate(0).count, candidate(0).cost),
         (Some(2), Some(2000.0))
     );
-    // A run at a lower rate does not prove it either.
+    // A run at a lower rate does not prove that the load is sustained.
     let mut at_lower_rate = run("b", 5_000.0);
     at_lower_rate.drive.rate_tps = Some(5_000.0);
     let prices = price(&measurements(&sheet, &[(1, at_lower_rate)]), &with_demand).unwrap();
     let candidate = &prices.answer.unwrap().candidates[0];
-    assert_eq!((candidate.holds, candidate.count), (false, None));
+    assert_eq!((candidate.sustains, candidate.count), (false, None));
     assert!(candidate.why.contains("limited to 5000"), "{candidate:?}");
     // A run without a percentile proves nothing about that percentile.
     let mut without_p99 = run("a", 40_000.0);
@@ -378,7 +382,7 @@ fn the_cheapest_is_not_named_if_configurations_do_not_compare() {
     assert_eq!(
         answer.cheapest,
         Some(0),
-        "the other does not hold it anyway"
+        "the other configuration does not sustain the load anyway"
     );
     let runs = [(0, run("x", 30_000.0)), (1, not_durable)];
     let answer = price(&measurements(&sheet, &runs), &with_demand)
@@ -427,8 +431,8 @@ fn each_variant_is_a_point_priced_by_the_median_of_its_repeats() {
         (new.name().as_str(), new.runs_text().as_str()),
         ("a (new)", "2 of 3")
     );
-    near(base.tps, 10_000.0);
-    near(new.tps, 20_500.0);
+    assert_near(base.tps, 10_000.0);
+    assert_near(new.tps, 20_500.0);
     let remark = |id: &str| prices.remarks.iter().find(|remark| remark.id == id);
     assert!(
         remark("repeats-missing")

@@ -3,7 +3,7 @@
 //! In: a Run with its scenario. Out: every condition that differs, or that is unknown for this run, with both
 //! values. Must never: list what is the same.
 
-use super::{CACHED_TOLERANCE, cache_observation, size};
+use super::{CACHED_SHARE_TOLERANCE, cache_observation, size};
 use crate::formatting::{bytes, count, thousands};
 use crate::{machine, observations};
 use prony_plan::Choice;
@@ -19,7 +19,8 @@ pub struct Difference {
     /// Its value in the published benchmark.
     pub published: String,
     /// Its value in this run.
-    pub here: String,
+    #[serde(rename = "here")]
+    pub measured: String,
 }
 
 const NOT_STATED: &str = "not stated";
@@ -28,8 +29,8 @@ const UNKNOWN: &str = "unknown";
 /// Relative tolerance of a machine's memory: the operating system cannot use all of it.
 const MEMORY_TOLERANCE: f64 = 0.1;
 /// Relative tolerance of the window's length.
-const TIME_TOLERANCE: f64 = 0.01;
-/// Relative tolerance of the reads per write: statements at both ends of a window are cut off.
+const DURATION_TOLERANCE: f64 = 0.01;
+/// Relative tolerance of the reads per write: transactions at both ends of the window count in part.
 const MIX_TOLERANCE: f64 = 0.02;
 
 /// All differences, the most important first; empty for a run without a scenario.
@@ -39,20 +40,20 @@ pub fn differences(run: &Run) -> Vec<Difference> {
     };
     let original = &scenario.original;
     let all = [
-        product(run, original),
-        cpus(run, original),
-        memory(run, original),
-        data(run, scenario),
-        cached_share(run, scenario),
-        caches(scenario),
-        clients(run, original),
-        mix(run),
-        protocol(run, original),
-        durability(run, original),
-        replication(run, original),
-        host(run),
-        duration(original.duration_s, run.measured.length_s, "measured"),
-        duration(original.warmup_s, run.window.warmup_s, "warm-up"),
+        product_difference(run, original),
+        cpus_difference(run, original),
+        memory_difference(run, original),
+        data_difference(run, scenario),
+        cached_share_difference(run, scenario),
+        caches_difference(scenario),
+        clients_difference(run, original),
+        mix_difference(run),
+        protocol_difference(run, original),
+        durability_difference(run, original),
+        replication_difference(run, original),
+        host_difference(run),
+        duration_difference(original.duration_s, run.measured.length_s, "measured"),
+        duration_difference(original.warmup_s, run.window.warmup_s, "warm-up"),
     ];
     all.into_iter().flatten().collect()
 }
@@ -65,11 +66,11 @@ fn difference(
     Some(Difference {
         what,
         published: published.into(),
-        here: measured.into(),
+        measured: measured.into(),
     })
 }
 
-fn product(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+fn product_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let published = match &original.version {
         Some(version) => format!("{} {version}", original.product),
         None => format!("{}, version not stated", original.product),
@@ -79,20 +80,21 @@ fn product(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     difference("server", published, format!("{name} {version}"))
 }
 
-/// A value of the server's machine; the client's own value if both are on one machine.
-fn machine_value<T>(run: &Run, observed: Option<T>, own: T) -> Option<T> {
-    observed.or_else(|| machine::shares_machine(run).map(|_| own))
+/// The observed value of the server's machine; if it was not observed, the value of the client's machine if
+/// both are on one machine.
+fn server_machine_value<T>(run: &Run, observed: Option<T>, client_value: T) -> Option<T> {
+    observed.or_else(|| machine::shared_machine_evidence(run).map(|_| client_value))
 }
 
-fn cpus(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+fn cpus_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.cpus);
-    let measured = machine_value(run, observed, run.machine().host.cpus);
+    let measured = server_machine_value(run, observed, run.machine().host.cpus);
     if original.cpus.is_some() && original.cpus == measured {
         return None;
     }
-    let describe = |cpus: Option<u32>, none: &str| match cpus {
+    let describe = |cpus: Option<u32>, if_absent: &str| match cpus {
         Some(cpus) => count(cpus.into(), "CPU"),
-        None => none.to_owned(),
+        None => if_absent.to_owned(),
     };
     difference(
         "CPUs",
@@ -101,31 +103,32 @@ fn cpus(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     )
 }
 
-fn memory(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+fn memory_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let observed = observations::observed(run).and_then(|observed| observed.machine.memory_bytes);
-    let measured = machine_value(run, observed, run.machine().host.memory_bytes);
+    let measured = server_machine_value(run, observed, run.machine().host.memory_bytes);
     if let (Some(published), Some(measured)) = (original.memory_bytes, measured)
         && (measured as f64 / published as f64 - 1.0).abs() <= MEMORY_TOLERANCE
     {
         return None;
     }
-    // Memory as machines are sold, in powers of two.
+    // Memory is published in GiB, even where "GB" is written.
     let gib = |size: u64| format!("{:.0} GiB", size as f64 / (1_u64 << 30) as f64);
-    let describe = |size: Option<u64>, none: &str| size.map_or(none.to_owned(), gib);
+    let describe = |size: Option<u64>, if_absent: &str| size.map_or(if_absent.to_owned(), gib);
     let published = describe(original.memory_bytes, NOT_STATED);
     difference("memory", published, describe(measured, UNKNOWN))
 }
 
-fn before(run: &Run) -> Option<&ServerState> {
+fn state_before(run: &Run) -> Option<&ServerState> {
     observations::observed(run)?.before.as_ref()
 }
 
-fn data(run: &Run, scenario: &Scenario) -> Option<Difference> {
+fn data_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let original = &scenario.original;
-    let size = size::before(run).map_or(String::new(), |size| match size.whole_database {
-        true => format!(", {} in the whole database", bytes(size.bytes)),
-        false => format!(", {} in all", bytes(size.bytes)),
-    });
+    let size =
+        size::data_size_before(run).map_or(String::new(), |size| match size.whole_database {
+            true => format!(", {} in the whole database", bytes(size.bytes)),
+            false => format!(", {} in all", bytes(size.bytes)),
+        });
     let rows = run.workload.setting("table_size");
     let rows = rows.and_then(|rows| rows.parse::<u64>().ok());
     let rows = rows.map_or(String::new(), |rows| {
@@ -142,11 +145,11 @@ fn data(run: &Run, scenario: &Scenario) -> Option<Difference> {
     )
 }
 
-/// The share of the data that the server's own cache can hold here.
-fn cached_share(run: &Run, scenario: &Scenario) -> Option<Difference> {
+/// The share of the data that the server's own cache can hold in this run.
+fn cached_share_difference(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let published = scenario.original.cached.as_deref().unwrap_or(NOT_STATED);
-    let cache = before(run).and_then(|state| state.cache_bytes);
-    let measured = cache.zip(size::before(run)).map(|(cache, data)| {
+    let cache = state_before(run).and_then(|state| state.cache_bytes);
+    let measured = cache.zip(size::data_size_before(run)).map(|(cache, data)| {
         let share = (cache as f64 / data.bytes as f64).min(1.0);
         let extent = match data.whole_database {
             true => " of the whole database",
@@ -163,9 +166,10 @@ fn cached_share(run: &Run, scenario: &Scenario) -> Option<Difference> {
     let same = measured.as_ref().zip(published_share);
     let same = same.is_some_and(|((share, _), published)| match published >= 1.0 {
         true => *share >= 1.0,
-        false => (share / published - 1.0).abs() <= CACHED_TOLERANCE,
+        false => (share / published - 1.0).abs() <= CACHED_SHARE_TOLERANCE,
     });
-    if same && cache_observation(run).is_none_or(|observed| observed.fits != Some(false)) {
+    if same && cache_observation(run).is_none_or(|observed| observed.is_as_requested != Some(false))
+    {
         return None;
     }
     difference(
@@ -175,7 +179,7 @@ fn cached_share(run: &Run, scenario: &Scenario) -> Option<Difference> {
     )
 }
 
-fn caches(scenario: &Scenario) -> Option<Difference> {
+fn caches_difference(scenario: &Scenario) -> Option<Difference> {
     if !scenario.cold || scenario.restarted {
         return None;
     }
@@ -183,7 +187,7 @@ fn caches(scenario: &Scenario) -> Option<Difference> {
     difference("caches", "restarted before the load", measured)
 }
 
-fn clients(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+fn clients_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let measured = run.drive.clients;
     if original.clients == Some(measured) {
         return None;
@@ -194,9 +198,9 @@ fn clients(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     difference("clients", published, count(measured.into(), "client"))
 }
 
-/// Reads per write, if both were published. A transaction that was restarted has made all its reads and few
-/// of its writes.
-fn mix(run: &Run) -> Option<Difference> {
+/// Reads per write, if both were published. Retries raise this ratio, because a transaction that is restarted
+/// has often made all of its reads, and few of its writes.
+fn mix_difference(run: &Run) -> Option<Difference> {
     let deviations = super::deviations(run);
     let deviation = |name: &str| deviations.iter().find(|deviation| deviation.name == name);
     let (reads, writes) = (deviation("reads")?, deviation("writes")?);
@@ -214,13 +218,13 @@ fn mix(run: &Run) -> Option<Difference> {
         ),
     };
     difference(
-        "reads a write",
+        "reads per write",
         format!("{published:.2}"),
         format!("{measured:.2}{explanation}"),
     )
 }
 
-fn protocol(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+fn protocol_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     let published = original.protocol?;
     if run.drive.protocol == Some(published) {
         return None;
@@ -229,8 +233,8 @@ fn protocol(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     difference("protocol", published.name(), measured)
 }
 
-fn durability(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let observed = before(run).and_then(|state| state.durability.as_ref());
+fn durability_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let observed = state_before(run).and_then(|state| state.durability.as_ref());
     let measured = observed.map_or(UNKNOWN.to_owned(), |observed| {
         match observed.because.as_slice() {
             [] if observed.class == DurabilityClass::D3 && !observed.tables_unknown => {
@@ -247,8 +251,8 @@ fn durability(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     )
 }
 
-fn replication(run: &Run, original: &OriginalSetup) -> Option<Difference> {
-    let measured = before(run).and_then(|state| state.replication);
+fn replication_difference(run: &Run, original: &OriginalSetup) -> Option<Difference> {
+    let measured = state_before(run).and_then(|state| state.replication);
     if original.replication.is_some() && original.replication == measured {
         return None;
     }
@@ -260,15 +264,19 @@ fn replication(run: &Run, original: &OriginalSetup) -> Option<Difference> {
     )
 }
 
-fn host(run: &Run) -> Option<Difference> {
-    machine::shares_machine(run)?;
+fn host_difference(run: &Run) -> Option<Difference> {
+    machine::shared_machine_evidence(run)?;
     let measured = "on the server's machine, sharing its CPU";
     difference("client", "on its own machine", measured)
 }
 
-fn duration(published: Option<f64>, measured_s: f64, subject: &'static str) -> Option<Difference> {
+fn duration_difference(
+    published: Option<f64>,
+    measured_s: f64,
+    subject: &'static str,
+) -> Option<Difference> {
     let published_s = published?;
-    if (measured_s - published_s).abs() <= published_s * TIME_TOLERANCE {
+    if (measured_s - published_s).abs() <= published_s * DURATION_TOLERANCE {
         return None;
     }
     let describe = |seconds: f64| match seconds {

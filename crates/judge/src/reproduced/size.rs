@@ -1,18 +1,19 @@
 //! The size of a workload's data.
 //!
 //! In: a Run with the state of its server before the load. Out: the size of the workload's own tables, or
-//! of the database. Must never: return the size of the workload's data if one of its tables is missing.
+//! of the database. Must never: sum up the workload's tables if one of
+//! them is missing.
 
 use crate::observations;
 use prony_store::{Run, ServerState, TableState};
 
-const TPCB: [&str; 4] = [
+const TPCB_TABLES: [&str; 4] = [
     "pgbench_accounts",
     "pgbench_branches",
     "pgbench_history",
     "pgbench_tellers",
 ];
-const TPCC: [&str; 9] = [
+const TPCC_TABLES: [&str; 9] = [
     "customer",
     "district",
     "history",
@@ -33,8 +34,8 @@ pub(super) struct DataSize {
     pub whole_database: bool,
 }
 
-/// The size of the data before the run; `None` if it was not observed, or if there was none.
-pub(super) fn before(run: &Run) -> Option<DataSize> {
+/// The size of the data before the run; `None` if it was not observed, or is 0.
+pub(super) fn data_size_before(run: &Run) -> Option<DataSize> {
     let state = observations::observed(run)?.before.as_ref()?;
     let workload_bytes = workload_bytes(run, state)
         .filter(|bytes| *bytes > 0)
@@ -60,12 +61,12 @@ fn workload_bytes(run: &Run, state: &ServerState) -> Option<u64> {
 
 /// The names of a workload's tables; `None` if the user defines them.
 fn table_names(run: &Run) -> Option<Vec<String>> {
-    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let to_strings = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     match run.workload.name.as_str() {
-        "tpcb" | "simple-update" | "select-only" => Some(owned(&TPCB)),
-        "tpcc" => Some(owned(&TPCC)),
+        "tpcb" | "simple-update" | "select-only" => Some(to_strings(&TPCB_TABLES)),
+        "tpcc" => Some(to_strings(&TPCC_TABLES)),
         // All published scripts use the account tables.
-        "script" if run.scenario.is_some() => Some(owned(&TPCB)),
+        "script" if run.scenario.is_some() => Some(to_strings(&TPCB_TABLES)),
         // The scale of these workloads is the number of tables.
         oltp if oltp.starts_with("oltp_") || oltp.starts_with("select_random_") => {
             let tables = 1..=run.workload.scale;
@@ -75,11 +76,10 @@ fn table_names(run: &Run) -> Option<Vec<String>> {
     }
 }
 
-/// The size of one table with its indexes; `None` if it is not listed. The server lists the partitions of a
-/// partitioned table rather than the table, and only the largest tables, so the sum of the partitions is
-/// unknown.
+/// The size of one table with its indexes; `None` if it is not listed. A partitioned table is not listed: the
+/// server lists partitions, and only the largest, so that their sum is unknown.
 fn table_bytes(name: &str, listed: &[TableState]) -> Option<u64> {
-    // The name of an engine without a log follows the table's name.
+    // The name of a storage engine without a log follows the table's name: `sbtest2 (MyISAM)`.
     let is_table = |table: &&TableState| table.name.split(" (").next() == Some(name);
     let mut matching = listed.iter().filter(is_table);
     matching.next()?.bytes
@@ -115,29 +115,29 @@ mod tests {
     }
 
     #[test]
-    fn other_tables_do_not_count() {
+    fn tables_of_other_workloads_do_not_count() {
         let mut tables: Vec<(&str, Option<u64>)> =
-            TPCB.iter().map(|name| (*name, Some(3))).collect();
+            TPCB_TABLES.iter().map(|name| (*name, Some(3))).collect();
         tables.extend([("stock", Some(200)), ("other.pgbench_accounts", Some(20))]);
         for workload in ["tpcb", "simple-update", "select-only"] {
             assert_eq!(
-                before(&run_with_tables(workload, 1, &tables)),
+                data_size_before(&run_with_tables(workload, 1, &tables)),
                 size(12, false)
             );
         }
-        // Some tables of the other workload are missing; those of a script are defined by its user.
+        // Some tables of tpcc are missing, and the tables of a script are not known.
         for workload in ["tpcc", "script"] {
             assert_eq!(
-                before(&run_with_tables(workload, 1, &tables)),
+                data_size_before(&run_with_tables(workload, 1, &tables)),
                 size(242, true)
             );
         }
         let mut scenario = run_with_tables("script", 1, &tables);
         scenario.scenario = Some(prony_store::Scenario::default());
-        assert_eq!(before(&scenario), size(12, false));
-        let tables = TPCC.map(|name| (name, Some(2)));
+        assert_eq!(data_size_before(&scenario), size(12, false));
+        let tables = TPCC_TABLES.map(|name| (name, Some(2)));
         assert_eq!(
-            before(&run_with_tables("tpcc", 1, &tables)),
+            data_size_before(&run_with_tables("tpcc", 1, &tables)),
             size(18, false)
         );
     }
@@ -146,30 +146,30 @@ mod tests {
     fn an_unknown_table_falls_back_to_the_database_size() {
         let two_tables = [("sbtest1", Some(5)), ("sbtest2 (MyISAM)", Some(6))];
         assert_eq!(
-            before(&run_with_tables("oltp_read_only", 2, &two_tables)),
+            data_size_before(&run_with_tables("oltp_read_only", 2, &two_tables)),
             size(11, false)
         );
         assert_eq!(
-            before(&run_with_tables("oltp_read_only", 3, &two_tables)),
+            data_size_before(&run_with_tables("oltp_read_only", 3, &two_tables)),
             size(242, true)
         );
         assert_eq!(
-            before(&run_with_tables("oltp_read_only", 1, &two_tables)),
+            data_size_before(&run_with_tables("oltp_read_only", 1, &two_tables)),
             size(5, false)
         );
         let unknown = [("sbtest1", Some(5)), ("sbtest2", None)];
         assert_eq!(
-            before(&run_with_tables("select_random_points", 2, &unknown)),
+            data_size_before(&run_with_tables("select_random_points", 2, &unknown)),
             size(242, true)
         );
-        // No table was analyzed: a sum of no sizes is not a size.
+        // A sum of 0 means that the tables were not analyzed.
         let empty = [("sbtest1", Some(0))];
         assert_eq!(
-            before(&run_with_tables("oltp_insert", 1, &empty)),
+            data_size_before(&run_with_tables("oltp_insert", 1, &empty)),
             size(242, true)
         );
         let mut unobserved = run_with_tables("oltp_insert", 1, &two_tables);
         unobserved.observed = None;
-        assert_eq!(before(&unobserved), None);
+        assert_eq!(data_size_before(&unobserved), None);
     }
 }

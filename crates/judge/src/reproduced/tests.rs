@@ -66,9 +66,9 @@ fn rates_are_compared_with_the_published_ones() {
 fn statements_are_counted_as_the_scenario_counts_them() {
     let mut run = run_with_figures(&[("QPS", 1000.0)]);
     run.measured.kinds[0].tps = 100.0;
-    run.scenario.as_mut().unwrap().statements = Some(5);
+    run.scenario.as_mut().unwrap().qps_statements_per_txn = Some(5);
     assert_eq!(first_deviation(&run).measured, Some(500.0));
-    run.scenario.as_mut().unwrap().statements = None;
+    run.scenario.as_mut().unwrap().qps_statements_per_txn = None;
     run.measured.length_s = 10.0;
     run.measured.queries = Some(QueryCounts {
         reads: 70,
@@ -85,7 +85,7 @@ fn statements_are_counted_as_the_scenario_counts_them() {
 }
 
 #[test]
-fn reads_per_write_deviate_with_retries() {
+fn reads_per_write_other_than_published_are_reported_with_the_retries() {
     let mut run = run_with_figures(&[("reads", 1_400.0), ("writes", 400.0)]);
     let mut reads_per_write = |reads, writes, retries| {
         run.measured.kinds[0].retries = retries;
@@ -95,19 +95,19 @@ fn reads_per_write_deviate_with_retries() {
             ..QueryCounts::default()
         });
         let rows = differences(&run).into_iter();
-        let mut rows = rows.filter(|row| row.what == "reads a write");
-        rows.next().map(|row| (row.published, row.here))
+        let mut rows = rows.filter(|row| row.what == "reads per write");
+        rows.next().map(|row| (row.published, row.measured))
     };
     assert_eq!(reads_per_write(14_010, 4_000, 3), None);
     assert_eq!(reads_per_write(14_000, 0, 3), None);
-    let (published, here) = reads_per_write(28_000, 4_500, 1_000).expect("other than published");
+    let (published, measured) = reads_per_write(28_000, 4_500, 1_000).expect("a difference");
     assert_eq!(published, "3.50");
     assert!(
-        here.starts_with("6.22: ") && here.contains("1,000"),
-        "{here}"
+        measured.starts_with("6.22: ") && measured.contains("1,000"),
+        "{measured}"
     );
-    let (_, here) = reads_per_write(28_000, 4_500, 0).expect("other than published");
-    assert_eq!(here, "6.22");
+    let (_, measured) = reads_per_write(28_000, 4_500, 0).expect("a difference");
+    assert_eq!(measured, "6.22");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn with_cache(share: f64, of_bytes: u64, cache_bytes: u64, hits: u64) -> CacheOb
 
 #[test]
 fn the_cached_share_is_checked_by_size_and_hit_ratio() {
-    for (share, of_bytes, hits, fits) in [
+    for (share, of_bytes, hits, expected) in [
         // The server's own cache: the hit ratio counts.
         (0.3, 30, 60, true),
         (0.3, 30, 100, false),
@@ -200,9 +200,13 @@ fn the_cached_share_is_checked_by_size_and_hit_ratio() {
         (0.3, 55, 60, false),
     ] {
         let observation = with_cache(share, of_bytes, 30, hits);
-        assert_eq!(observation.fits, Some(fits), "{share} {of_bytes} {hits}");
         assert_eq!(
-            (observation.holds, observation.data_bytes),
+            observation.is_as_requested,
+            Some(expected),
+            "{share} {of_bytes} {hits}"
+        );
+        assert_eq!(
+            (observation.server_cache_share, observation.data_bytes),
             (Some(0.3), Some(100))
         );
     }
@@ -212,7 +216,7 @@ fn the_cached_share_is_checked_by_size_and_hit_ratio() {
     assert_eq!(
         cache_observation(&unobserved)
             .expect("a requested share")
-            .fits,
+            .is_as_requested,
         None
     );
     assert_eq!(cache_observation(&run_with_figures(&[])), None);
@@ -220,9 +224,9 @@ fn the_cached_share_is_checked_by_size_and_hit_ratio() {
 
 #[test]
 fn wholly_cached_data_needs_a_hit_ratio_of_one() {
-    for (hits, fits) in [(100, true), (90, false)] {
+    for (hits, expected) in [(100, true), (90, false)] {
         let observation = with_cache(1.0, 110, 110, hits);
-        assert_eq!(observation.fits, Some(fits), "{hits}");
+        assert_eq!(observation.is_as_requested, Some(expected), "{hits}");
     }
 }
 
@@ -253,7 +257,7 @@ fn other_tables_are_not_data_of_the_scenario() {
     let data_differences = |run: &Run| {
         let rows = differences(run).into_iter();
         let rows = rows.filter(|row| row.what.starts_with("data"));
-        rows.map(|row| row.here).collect::<Vec<_>>()
+        rows.map(|row| row.measured).collect::<Vec<_>>()
     };
     assert_eq!(
         data_differences(&run),

@@ -13,11 +13,11 @@ fn with_commits(server: u64) -> Run {
 
 #[test]
 fn commit_counts_of_client_and_server_agree() {
-    let severity = |run: &Run| commits(run).map(|check| check.severity);
+    let severity = |run: &Run| check_server_commits(run).map(|check| check.severity);
     // The client commits 9,760,000 transactions, 16,000 per second.
     assert_eq!(severity(&with_commits(9_760_000)), None);
     assert_eq!(severity(&with_commits(9_650_000)), None, "1 % and the lag");
-    let check = commits(&with_commits(9_600_000)).unwrap();
+    let check = check_server_commits(&with_commits(9_600_000)).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
     assert!(check.finding.contains("counted 9,600,000"), "{check:?}");
     assert_eq!(severity(&with_commits(9_860_000)), None);
@@ -32,7 +32,7 @@ fn commit_counts_of_client_and_server_agree() {
     assert_eq!(
         severity(&with_commits(100)),
         None,
-        "its counters do not work"
+        "the server's counters do not work"
     );
     let mut cached = with_commits(9_600_000);
     cached.server.engine = Some(Engine::MariaDb.into());
@@ -56,7 +56,7 @@ fn commit_counts_of_client_and_server_agree() {
 
 #[test]
 fn a_restart_or_failover_is_reported() {
-    let severity = |run: &Run| restart(run).map(|check| check.severity);
+    let severity = |run: &Run| check_restart(run).map(|check| check.severity);
     assert_eq!(severity(&observed_run()), None);
     let mut run = observed_run();
     observed_mut(&mut run).events.push(Event {
@@ -65,7 +65,7 @@ fn a_restart_or_failover_is_reported() {
         detail: "the server was the primary and is a replica".to_owned(),
         ..Event::default()
     });
-    let check = restart(&run).unwrap();
+    let check = check_restart(&run).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
     assert!(
         check.finding.contains("at 42 s the server was the primary"),
@@ -75,7 +75,7 @@ fn a_restart_or_failover_is_reported() {
     let after = observed_mut(&mut run).after.as_mut().unwrap();
     after.started_unix_s = Some(1_795_000_500.0);
     assert_eq!(severity(&run), Some(Severity::Invalid));
-    assert_eq!(commits(&run), None, "its counters were reset");
+    assert_eq!(check_server_commits(&run), None, "its counters were reset");
     let mut run = observed_run();
     observed_mut(&mut run).after.as_mut().unwrap().is_replica = Some(true);
     assert_eq!(severity(&run), Some(Severity::Invalid));
@@ -86,21 +86,21 @@ fn an_expected_restart_is_a_note() {
     let mut run = observed_run();
     let after = observed_mut(&mut run).after.as_mut().unwrap();
     after.is_replica = Some(true);
-    assert_eq!(restart(&run).unwrap().severity, Severity::Invalid);
+    assert_eq!(check_restart(&run).unwrap().severity, Severity::Invalid);
     run.plan = serde_json::json!({ "run": { "expect_outage": true } });
-    assert_eq!(restart(&run).unwrap().severity, Severity::Note);
+    assert_eq!(check_restart(&run).unwrap().severity, Severity::Note);
 }
 
 #[test]
 fn the_limits_of_the_throughput_are_reported() {
-    assert_eq!(limiter(&observed_run()), None);
+    assert_eq!(check_limiter(&observed_run()), None);
     let mut run = observed_run();
     for row in &mut observed_mut(&mut run).series {
         row.waits = [("CPU".to_owned(), 10), ("Lock/tuple".to_owned(), 30)].into();
         row.machine.get_or_insert_default().busy_share = Some(0.95);
         row.machine.get_or_insert_default().disk_busy_share = Some(0.99);
     }
-    let check = limiter(&run).unwrap();
+    let check = check_limiter(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
     assert!(
         check.finding.contains("95 % busy; its busiest disk"),
@@ -112,7 +112,11 @@ fn the_limits_of_the_throughput_are_reported() {
         row.waits = [("CPU".to_owned(), 1), ("Client/ClientRead".to_owned(), 30)].into();
         row.machine = None;
     }
-    assert_eq!(limiter(&run), None, "the client is not the server's limit");
+    assert_eq!(
+        check_limiter(&run),
+        None,
+        "the client is not the server's limit"
+    );
 }
 
 #[test]
@@ -122,7 +126,7 @@ fn too_few_sessions_are_not_judged() {
         let series = &mut observed_mut(&mut run).series;
         series.iter_mut().for_each(|row| row.waits.clear());
         series[20].waits = [("IO/WalSync".to_owned(), sessions)].into();
-        limiter(&run).map(|check| check.finding)
+        check_limiter(&run).map(|check| check.finding)
     };
     assert_eq!(limiter_with(3), None);
     assert_eq!(limiter_with(19), None);
@@ -136,10 +140,10 @@ fn too_few_sessions_are_not_judged() {
 #[test]
 fn the_cost_of_observing_is_reported() {
     let mut run = observed_run();
-    assert_eq!(observer(&run), None);
+    assert_eq!(check_observer(&run), None);
     // 16 CPUs for 610 s.
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(150.0);
-    let check = observer(&run).unwrap();
+    let check = check_observer(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
     assert!(
         check
@@ -148,28 +152,37 @@ fn the_cost_of_observing_is_reported() {
         "{check:?}"
     );
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(400.0);
-    assert_eq!(observer(&run).unwrap().severity, Severity::Caveat);
-    // All of the machine's CPU time, as in a run of a few milliseconds.
+    assert_eq!(check_observer(&run).unwrap().severity, Severity::Caveat);
+    // Even if observing takes all of the machine's CPU time, as in a run of a few milliseconds.
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(9_760.0);
-    assert_eq!(observer(&run).unwrap().severity, Severity::Caveat);
+    assert_eq!(check_observer(&run).unwrap().severity, Severity::Caveat);
 }
 
 #[test]
 fn missing_observations_are_reported() {
-    assert_eq!(unobserved(&healthy()), None, "a document of an older Prony");
+    assert_eq!(
+        check_unobserved(&healthy()),
+        None,
+        "a document of an older Prony"
+    );
     let mut run = observed_run();
-    assert_eq!(unobserved(&run), None);
+    assert_eq!(check_unobserved(&run), None);
     observed_mut(&mut run).missing.push(MissingObservation {
         what: prony_store::ObservedTopic::Checkpoints,
         why: "permission denied".to_owned(),
     });
-    let check = unobserved(&run).unwrap();
+    let check = check_unobserved(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
     assert!(
         check.finding.ends_with("Not observed: checkpoints."),
         "{check:?}"
     );
     observed_mut(&mut run).off = Some("--no-observe was given".to_owned());
-    assert!(unobserved(&run).unwrap().finding.contains("--no-observe"));
-    assert_eq!(limiter(&run), None);
+    assert!(
+        check_unobserved(&run)
+            .unwrap()
+            .finding
+            .contains("--no-observe")
+    );
+    assert_eq!(check_limiter(&run), None);
 }

@@ -6,7 +6,7 @@ use prony_store::Event;
 use serde_json::json;
 
 #[test]
-fn empty_seconds_are_counted_and_named() {
+fn stalled_seconds_are_counted_and_their_times_reported() {
     let mut counts = [1000; 20];
     for index in [3, 4, 5, 12] {
         counts[index] = 0;
@@ -34,7 +34,11 @@ fn steady_and_slow_runs_have_no_stall() {
     assert_eq!(check(&with_series(&counts)), None, "a tenth of the median");
     let mut slow = [9; 20];
     slow[7] = 0;
-    assert_eq!(check(&with_series(&slow)), None, "too few to tell");
+    assert_eq!(
+        check(&with_series(&slow)),
+        None,
+        "too few transactions to tell"
+    );
     slow = [10; 20];
     slow[7] = 0;
     assert!(check(&with_series(&slow)).is_some());
@@ -64,7 +68,7 @@ fn a_stall_of_most_of_the_window_is_invalid() {
     assert_eq!(severity(&slow), Some(Severity::Invalid));
     let trickle = [500, 500, 2, 1, 0, 3, 1, 2, 500, 500];
     assert_eq!(severity(&trickle), Some(Severity::Invalid));
-    // The series of a short run can show one second at most.
+    // One empty second is not enough to make a short run invalid.
     let one_empty = [500, 500, 500, 0, 500, 500, 500, 500, 500, 500];
     assert_eq!(severity(&one_empty), Some(Severity::Caveat));
     let mut minute = [500; 60];
@@ -72,11 +76,11 @@ fn a_stall_of_most_of_the_window_is_invalid() {
     assert_eq!(severity(&minute), Some(Severity::Caveat), "5 %");
     minute[51] = 0;
     assert_eq!(severity(&minute), Some(Severity::Invalid));
-    assert_eq!(severity(&[0; 12]), None, "no reference");
+    assert_eq!(severity(&[0; 12]), None, "no second to compare with");
 }
 
 #[test]
-fn an_expected_outage_does_not_invalidate() {
+fn a_stall_in_an_expected_outage_is_a_note() {
     let mut run = with_series(&[500, 510, 230, 0, 0, 0, 0, 0, 0, 0, 260, 490]);
     assert_eq!(check(&run).unwrap().severity, Severity::Invalid);
     run.plan = json!({ "run": { "expect_outage": false } });
@@ -98,7 +102,7 @@ fn long_transactions_of_clients_in_step_are_no_stall() {
     run.measured.kinds[0].service.p50_ns = None;
     run.measured.kinds[0].service.min_ns = 1_900_000_000;
     assert_eq!(check(&run), None);
-    // A gap longer than even such slow transactions explain.
+    // A gap that is longer than two transactions, although these take two seconds each.
     let mut stopped = with_series(&[0, 64, 0, 64, 0, 0, 0, 0, 0, 0, 64, 0, 64]);
     stopped.measured.kinds[0].service.p50_ns = Some(2_000_000_000);
     assert_eq!(check(&stopped).unwrap().severity, Severity::Invalid);
@@ -189,7 +193,7 @@ fn failed_and_rolled_back_transactions_count_as_ended() {
 }
 
 #[test]
-fn warm_up_partial_seconds_and_outages_do_not_count() {
+fn seconds_of_the_warm_up_partial_seconds_and_outages_are_no_stall() {
     let mut counts = [1000; 20];
     counts[7] = 0;
     let stalled = with_series(&counts);

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn one_p_value_and_none() {
+    fn single_and_missing_p_values_are_accepted() {
         assert_eq!(holm(&[], 0.05), []);
         let alone = holm(&[0.049], 0.05)[0];
         assert!(alone.significant && alone.alpha == 0.05 && alone.adjusted_p == 0.049);

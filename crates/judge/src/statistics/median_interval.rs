@@ -1,7 +1,7 @@
 //! Intervals of the median of one side's runs.
 //!
 //! In: one figure of each run. Out: an interval that encloses the median of all runs that the system would
-//! make. Must never: return the range of a few runs as if it had the level.
+//! make, at a given level. Must never: return the range of too few runs, whose level is lower.
 
 use super::{runs, student};
 
@@ -10,14 +10,17 @@ use super::{runs, student};
 /// the probability that fewer than k of n coins show heads (David and Nagaraja 2003, Order Statistics,
 /// section 7.1). `None` if even the smallest and the largest value do not suffice: at 5 %, below 6 values.
 pub fn order_statistic_interval(values: &[f64], alpha: f64) -> Option<[f64; 2]> {
-    let ranks_cut = ranks_cut(values.len(), alpha)?;
+    let ranks_left_out = ranks_left_out(values.len(), alpha)?;
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    Some([sorted[ranks_cut], sorted[sorted.len() - 1 - ranks_cut]])
+    Some([
+        sorted[ranks_left_out],
+        sorted[sorted.len() - 1 - ranks_left_out],
+    ])
 }
 
-/// How many values an interval leaves out at each end.
-fn ranks_cut(count: usize, alpha: f64) -> Option<usize> {
+/// How many values an interval leaves out at each end; `None` if there are too few values for an interval.
+fn ranks_left_out(count: usize, alpha: f64) -> Option<usize> {
     // Logarithms, because a power of one half vanishes for a thousand values.
     let n = count as f64;
     let mut log_probability = n * 0.5_f64.ln();
@@ -37,9 +40,9 @@ fn ranks_cut(count: usize, alpha: f64) -> Option<usize> {
     }
 }
 
-/// An interval of the median for any number of values from 2 on: the order-statistic interval where there is
-/// one, otherwise Student's t on the logarithms, which takes their scatter as normal. `None` for fewer than
-/// two values, or one that is not above 0.
+/// An interval of the median for two values or more: the order-statistic interval if there is one, otherwise
+/// Student's t on the logarithms, which assumes that these are normally distributed. `None` for fewer than
+/// two values, or if a value is not above 0.
 pub fn median_interval(values: &[f64], alpha: f64) -> Option<[f64; 2]> {
     if values
         .iter()
@@ -72,12 +75,12 @@ mod tests {
             (9, Some(1)),
             (11, Some(1)),
         ] {
-            assert_eq!(ranks_cut(count, ALPHA), ranks, "{count}");
+            assert_eq!(ranks_left_out(count, ALPHA), ranks, "{count}");
         }
         for (count, rank) in [(12, 2), (15, 3), (20, 5), (25, 7), (50, 17)] {
-            assert_eq!(ranks_cut(count, ALPHA), Some(rank), "{count}");
+            assert_eq!(ranks_left_out(count, ALPHA), Some(rank), "{count}");
         }
-        let many = ranks_cut(10_000, ALPHA).unwrap();
+        let many = ranks_left_out(10_000, ALPHA).unwrap();
         assert!((4_900..4_904).contains(&many), "{many}");
         let values: Vec<f64> = (1..=9).map(f64::from).collect();
         assert_eq!(order_statistic_interval(&values, ALPHA), Some([2.0, 8.0]));

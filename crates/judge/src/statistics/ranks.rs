@@ -1,7 +1,8 @@
 //! Compares repeated runs of two sides by ranks.
 //!
-//! In: one figure of each run. Out: the exact p value of the Wilcoxon-Mann-Whitney test and the exact interval
-//! of the shift that belongs to it, on logarithms. Must never: return an interval whose level does not exist.
+//! In: one figure of each run. Out: the exact p value of the Wilcoxon-Mann-Whitney test and the exact
+//! interval of the shift that belongs to it, on logarithms. Must never: return an interval whose level does
+//! not exist.
 //!
 //! The interval goes from one order statistic of all differences between a run of the second side and a run
 //! of the first to another (Hodges and Lehmann 1963; Bauer 1972). It assumes nothing about the distribution
@@ -21,7 +22,7 @@ pub struct RankComparison {
     log_ratios: Vec<f64>,
     /// Runs of each side.
     runs: [usize; 2],
-    /// How far rounding moves a logarithm.
+    /// How far the rounding of the figures may shift a logarithm.
     resolution: f64,
 }
 
@@ -46,8 +47,8 @@ impl RankComparison {
         })
     }
 
-    /// Probability that two equal systems differ by as much or more, in either direction. Pairs that are equal
-    /// count against a difference.
+    /// Probability that two equal systems differ by as much or more, in either direction. Pairs of equal
+    /// figures raise it.
     pub fn p(&self) -> f64 {
         let pairs = self.log_ratios.len();
         let not_above = self
@@ -57,14 +58,14 @@ impl RankComparison {
             - self
                 .log_ratios
                 .partition_point(|ratio| *ratio < -self.resolution);
-        let tail = cumulative(self.runs, not_above.min(not_below));
+        let tail = mann_whitney_cdf(self.runs, not_above.min(not_below));
         (2.0 * tail).min(1.0)
     }
 
-    /// The interval of the ratio at a level of at least `1 - alpha`; `None` if there are too few runs for one.
-    /// It excludes 1 exactly if [`RankComparison::p`] is at most `alpha`.
+    /// The interval of the ratio at a level of at least `1 - alpha`; `None` if there are too few runs for
+    /// one. It excludes 1 exactly if [`RankComparison::p`] is at most `alpha`.
     pub fn interval(&self, alpha: f64) -> Option<[f64; 2]> {
-        let cut = pairs_cut(self.runs, alpha)?;
+        let cut = pairs_left_out(self.runs, alpha)?;
         let low = self.log_ratios[cut] - self.resolution;
         let high = self.log_ratios[self.log_ratios.len() - 1 - cut] + self.resolution;
         Some([low, high].map(f64::exp))
@@ -75,8 +76,8 @@ impl RankComparison {
     /// `None` if there are too few runs for an interval.
     pub fn detectable(&self, alpha: f64) -> Option<f64> {
         let [low, high] = self.interval(alpha)?;
-        let cut = pairs_cut(self.runs, alpha)?;
-        let attained = 2.0 * cumulative(self.runs, cut);
+        let cut = pairs_left_out(self.runs, alpha)?;
+        let attained = 2.0 * mann_whitney_cdf(self.runs, cut);
         let [m, n] = self.runs;
         let dof = (m + n - 2) as f64;
         let half = (high / low).ln() / 2.0;
@@ -89,28 +90,29 @@ impl RankComparison {
     }
 }
 
-/// Whether sides of so many runs can show a difference at this level: the two most extreme of all orders of
-/// the runs must be rare enough.
+/// Whether sides with these numbers of runs can show a difference at this level: the two most extreme orders
+/// of the runs must be rare enough.
 pub fn ranks_suffice(runs: [usize; 2], alpha: f64) -> bool {
-    pairs_cut(runs, alpha).is_some()
+    pairs_left_out(runs, alpha).is_some()
 }
 
-/// How many of the ordered pairs an interval leaves out at each end.
-fn pairs_cut(runs: [usize; 2], alpha: f64) -> Option<usize> {
+/// How many of the sorted pairs an interval leaves out at each end; `None` if there are too few runs for an
+/// interval.
+fn pairs_left_out(runs: [usize; 2], alpha: f64) -> Option<usize> {
     let [m, n] = runs;
     if m == 0 || n == 0 {
         return None;
     }
     let is_within = |tail: &f64| 2.0 * tail <= alpha;
     if m + n <= MAX_EXACT_RUNS {
-        let tails = exact_tails(runs, m * n / 2);
+        let tails = exact_cdf(runs, m * n / 2);
         return tails.partition_point(is_within).checked_sub(1);
     }
     // The largest count whose two tails are within the level, by bisection.
     let (mut within, mut beyond) = (None, m * n);
     while beyond > within.map_or(0, |count| count + 1) {
         let middle = (within.unwrap_or(0) + beyond) / 2;
-        match is_within(&cumulative(runs, middle)) {
+        match is_within(&mann_whitney_cdf(runs, middle)) {
             true => within = Some(middle),
             false => beyond = middle,
         }
@@ -119,18 +121,18 @@ fn pairs_cut(runs: [usize; 2], alpha: f64) -> Option<usize> {
 }
 
 /// The probability that the Mann-Whitney statistic of two equal systems is at most `count`.
-fn cumulative(runs: [usize; 2], count: usize) -> f64 {
+fn mann_whitney_cdf(runs: [usize; 2], count: usize) -> f64 {
     let [m, n] = runs;
     if m + n > MAX_EXACT_RUNS {
         let (m, n) = (m as f64, n as f64);
         let deviation = (m * n * (m + n + 1.0) / 12.0).sqrt();
-        return normal_below((count as f64 + 0.5 - m * n / 2.0) / deviation);
+        return normal_cdf((count as f64 + 0.5 - m * n / 2.0) / deviation);
     }
-    exact_tails(runs, count)[count]
+    exact_cdf(runs, count)[count]
 }
 
-/// The probability of each statistic or a smaller one, up to `count`.
-fn exact_tails(runs: [usize; 2], count: usize) -> Vec<f64> {
+/// The exact distribution function of the Mann-Whitney statistic, for each value up to `count`.
+fn exact_cdf(runs: [usize; 2], count: usize) -> Vec<f64> {
     let [m, n] = runs;
     // The numbers of orders with each statistic are the coefficients of a Gaussian binomial, a product of
     // (1 - q^(n+i)) / (1 - q^i) for i from 1 to m (Mann and Whitney 1947). All are integers below 2^60.
@@ -155,7 +157,7 @@ fn exact_tails(runs: [usize; 2], count: usize) -> Vec<f64> {
 
 /// The probability that a normally distributed value is below `z`, by its continued fraction in the tails and
 /// its series in the middle (Abramowitz and Stegun 26.2.14 and 26.2.10).
-fn normal_below(z: f64) -> f64 {
+fn normal_cdf(z: f64) -> f64 {
     let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     if z.abs() > 4.0 {
         let fraction = (1..=60)
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     /// Largest statistics that are significant at 5 %, two-sided: table of Mann and Whitney, as in Siegel
-    /// 1956, table K. A dash in it is `None`.
+    /// 1956, table K. `None` where the table has a dash.
     #[test]
     fn critical_values_match_the_table() {
         for (runs, critical) in [
@@ -196,9 +198,9 @@ mod tests {
             ([15, 15], Some(64)),
             ([20, 20], Some(127)),
         ] {
-            assert_eq!(pairs_cut(runs, 0.05), critical, "{runs:?}");
+            assert_eq!(pairs_left_out(runs, 0.05), critical, "{runs:?}");
             let [m, n] = runs;
-            assert_eq!(pairs_cut([n, m], 0.05), critical, "{runs:?} reversed");
+            assert_eq!(pairs_left_out([n, m], 0.05), critical, "{runs:?} reversed");
         }
     }
 
@@ -206,17 +208,17 @@ mod tests {
     fn probabilities_match_a_count_of_all_orders() {
         // Of the 20 orders of three and three runs, 1, 2, 4 and 7 have a statistic of at most 0, 1, 2 and 3.
         for (count, orders) in [(0, 1.0), (1, 2.0), (2, 4.0), (3, 7.0), (9, 20.0)] {
-            assert!((cumulative([3, 3], count) - orders / 20.0).abs() < 1e-12);
+            assert!((mann_whitney_cdf([3, 3], count) - orders / 20.0).abs() < 1e-12);
         }
-        // Where counting ends, the approximation agrees.
+        // At the largest number of runs that is counted exactly, the approximation agrees.
         for count in [250, 320, 400, 450] {
-            let exact = cumulative([30, 30], count);
+            let exact = mann_whitney_cdf([30, 30], count);
             let deviation = (900.0_f64 * 61.0 / 12.0).sqrt();
-            let normal = normal_below((count as f64 + 0.5 - 450.0) / deviation);
+            let normal = normal_cdf((count as f64 + 0.5 - 450.0) / deviation);
             assert!((exact - normal).abs() < 2e-3, "{count}: {exact} {normal}");
         }
-        assert!((normal_below(-1.959_963_985) - 0.025).abs() < 1e-9);
-        assert!((normal_below(-5.0) / 2.866_516e-7 - 1.0).abs() < 1e-5);
+        assert!((normal_cdf(-1.959_963_985) - 0.025).abs() < 1e-9);
+        assert!((normal_cdf(-5.0) / 2.866_516e-7 - 1.0).abs() < 1e-5);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: one figure of each run. Out: medians, scatter, the estimated ratio. Must never: judge from one run
 //! on each side.
 
-use super::{ALPHA, Estimate, difference};
+use super::{ALPHA, Estimate, difference_of_means};
 
 /// The median: the middle value, or the mean of the two in the middle; 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
@@ -28,7 +28,7 @@ pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
 /// because of rounding have the scatter of the rounding. `None` with fewer than two figures on a side, or if
 /// one of them is not above 0.
 pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Estimate> {
-    let side = |values: &[f64]| {
+    let mean_of_logs = |values: &[f64]| {
         let valid = values.iter().all(|value| *value > 0.0 && value.is_finite());
         let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
         let [mean, variance] = moments(&logs).filter(|_| valid)?;
@@ -37,7 +37,10 @@ pub fn welch(first: &[f64], second: &[f64], resolution: f64) -> Option<Estimate>
         let variance = variance.max(resolution.powi(2) / 12.0);
         Some([mean, variance / count, count - 1.0])
     };
-    Some(difference(side(first)?, side(second)?))
+    Some(difference_of_means(
+        mean_of_logs(first)?,
+        mean_of_logs(second)?,
+    ))
 }
 
 /// The number of runs per side with which an effect would probably be found, if runs of one system scatter
@@ -57,7 +60,7 @@ pub fn runs_needed(effect: f64, scatter: f64) -> usize {
         .unwrap_or(MAX_RUNS_NEEDED)
 }
 
-/// Where [`runs_needed`] stops counting.
+/// The largest number that [`runs_needed`] returns.
 const MAX_RUNS_NEEDED: usize = 1_000;
 
 /// Mean and sample variance.
@@ -75,7 +78,7 @@ pub(super) fn moments(values: &[f64]) -> Option<[f64; 2]> {
 mod tests {
     use super::*;
 
-    fn near(actual: f64, exact: f64) {
+    fn assert_near(actual: f64, exact: f64) {
         assert!(
             (actual - exact).abs() < 1e-3 * exact.abs(),
             "{actual} {exact}"
@@ -87,7 +90,7 @@ mod tests {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(median(&[]), 0.0);
-        near(
+        assert_near(
             coefficient_of_variation(&[98.0, 100.0, 102.0]).unwrap(),
             0.02,
         );
@@ -102,10 +105,10 @@ mod tests {
         let exp_all = |logs: &[f64]| logs.iter().map(|log| log.exp()).collect::<Vec<_>>();
         let (first, second) = (exp_all(&[0.0, 1.0, 2.0]), exp_all(&[2.0, 3.0, 4.0, 5.0]));
         let estimate = welch(&first, &second, 0.0).unwrap();
-        near(estimate.log_ratio, 2.5);
-        near(estimate.std_error, 0.75_f64.sqrt());
-        near(estimate.dof, 4.9592);
-        near(estimate.ratio(), 2.5_f64.exp());
+        assert_near(estimate.log_ratio, 2.5);
+        assert_near(estimate.std_error, 0.75_f64.sqrt());
+        assert_near(estimate.dof, 4.9592);
+        assert_near(estimate.ratio(), 2.5_f64.exp());
         assert!(
             estimate.p() > 0.0342 && estimate.p() < 0.0447,
             "{}",
@@ -113,15 +116,16 @@ mod tests {
         );
         let [low, high] = estimate.interval(0.05);
         // t at 0.975 is 2.577.
-        near(low.ln(), 2.5 - 2.5770 * 0.866_025);
-        near(high.ln(), 2.5 + 2.5770 * 0.866_025);
+        assert_near(low.ln(), 2.5 - 2.5770 * 0.866_025);
+        assert_near(high.ln(), 2.5 + 2.5770 * 0.866_025);
         let swapped = welch(&second, &first, 0.0).unwrap();
-        near(swapped.ratio(), 1.0 / estimate.ratio());
+        assert_near(swapped.ratio(), 1.0 / estimate.ratio());
         assert_eq!(swapped.p(), estimate.p());
     }
 
     /// With a known scatter, 2 (1.96 + 0.84)^2 (scatter / effect)^2 runs suffice: 2.5 for an effect of 5 %
-    /// and a scatter of 2 %, 16 for 5 % and 5 %. Few runs know their scatter badly and take a few more.
+    /// and a scatter of 2 %, 16 for 5 % and 5 %. With few runs the scatter is itself uncertain, which takes a
+    /// few runs more.
     #[test]
     fn the_runs_needed_exceed_those_of_a_known_scatter() {
         assert_eq!(runs_needed(0.05, 0.02), 5);

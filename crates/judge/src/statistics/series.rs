@@ -1,4 +1,4 @@
-//! Estimates the mean of one run's seconds and its precision.
+//! Estimates the mean of a run's seconds, and how precisely it is known.
 //!
 //! In: an autocorrelated series. Out: its mean with the variance of that mean, as if there were fewer,
 //! independent values. Must never: treat n seconds as n independent ones, or return a result if they are
@@ -56,18 +56,18 @@ pub fn series_mean(series: &[f64]) -> Option<SeriesMean> {
     }
     let mut sum = 0.0;
     let mut lags = 0;
-    let mut last = f64::INFINITY;
+    let mut previous_pair = f64::INFINITY;
     while lags + 1 < count {
-        let pair = (covariance(lags) + covariance(lags + 1)).min(last);
+        let pair = (covariance(lags) + covariance(lags + 1)).min(previous_pair);
         if pair <= 0.0 {
             break;
         }
         sum += pair;
-        last = pair;
+        previous_pair = pair;
         lags += 2;
     }
-    let both_sides = (2 * lags.max(1) - 1) as f64;
-    let bias = 1.0 - both_sides / n;
+    let lags_on_both_sides = (2 * lags.max(1) - 1) as f64;
+    let bias = 1.0 - lags_on_both_sides / n;
     if bias < 0.5 {
         return None;
     }
@@ -79,7 +79,7 @@ pub fn series_mean(series: &[f64]) -> Option<SeriesMean> {
         mean,
         variance: total / n,
         effective_size,
-        dof: n / both_sides,
+        dof: n / lags_on_both_sides,
     })
 }
 

@@ -47,7 +47,7 @@ pub fn noncentrality_for_power(alpha: f64, power: f64, dof: f64) -> f64 {
     while upper_tail_p(limit, upper, dof) < power {
         upper *= 2.0;
     }
-    // To six digits: more than a difference needs.
+    // Six digits are more than a detectable difference needs.
     while upper - lower > 1e-6 * upper {
         let middle = (lower + upper) / 2.0;
         match upper_tail_p(limit, middle, dof) < power {
@@ -73,7 +73,7 @@ fn upper_tail_p(t: f64, noncentrality: f64, dof: f64) -> f64 {
             false if dof > 1.0 => return 0.0,
             false => 0.0,
         };
-        (constant + logarithm - dof * s * s / 2.0).exp() * normal(noncentrality - t * s)
+        (constant + logarithm - dof * s * s / 2.0).exp() * normal_cdf(noncentrality - t * s)
     };
     let inner: f64 = (1..STEPS)
         .map(|n| f64::from(2 + 2 * (n % 2)) * value(n))
@@ -82,7 +82,7 @@ fn upper_tail_p(t: f64, noncentrality: f64, dof: f64) -> f64 {
 }
 
 /// The standard normal distribution function, by the series of its density (A&S 26.2.11).
-fn normal(x: f64) -> f64 {
+fn normal_cdf(x: f64) -> f64 {
     if x.abs() > 8.0 {
         return f64::from(u8::from(x > 0.0));
     }
@@ -97,7 +97,7 @@ fn normal(x: f64) -> f64 {
     0.5 + sum * (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt()
 }
 
-/// I_x(a, b).
+/// The regularised incomplete beta function I_x(a, b).
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -105,17 +105,17 @@ fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast only on this side; the other side follows by symmetry.
+    // The continued fraction converges fast only for small x; for large x, I_x(a, b) = 1 - I_(1-x)(b, a).
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(1.0 - x, b, a);
     }
-    let before = a * x.ln() + b * (-x).ln_1p() + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b);
-    before.exp() / (a * fraction(x, a, b))
+    let log_factor = a * x.ln() + b * (-x).ln_1p() + ln_gamma(a + b) - ln_gamma(a) - ln_gamma(b);
+    log_factor.exp() / (a * continued_fraction(x, a, b))
 }
 
 /// 1 + d1/(1 + d2/(1 + ...)), evaluated from its end, with the number of terms doubled until the value is
 /// stable.
-fn fraction(x: f64, a: f64, b: f64) -> f64 {
+fn continued_fraction(x: f64, a: f64, b: f64) -> f64 {
     let term = |number: u32| {
         let m = f64::from(number / 2);
         match number % 2 {
@@ -228,9 +228,13 @@ mod tests {
             (-1.96, 0.024_998),
             (3.0, 0.998_650),
         ] {
-            assert!((normal(x) - table).abs() < 1e-6, "{x}: {}", normal(x));
+            assert!(
+                (normal_cdf(x) - table).abs() < 1e-6,
+                "{x}: {}",
+                normal_cdf(x)
+            );
         }
-        assert_eq!((normal(-40.0), normal(40.0)), (0.0, 1.0));
+        assert_eq!((normal_cdf(-40.0), normal_cdf(40.0)), (0.0, 1.0));
     }
 
     /// With noncentrality 0 it is Student's; with many degrees of freedom the normal distribution's

@@ -7,60 +7,60 @@
 //! Both models are fitted by least squares to at most twenty bins. The error of each comes from its own
 //! residuals, and is inflated by their first-order autocorrelation (Bayley and Hammersley 1946), because a
 //! disturbance that lasts for some seconds looks like a change otherwise. The best of many cuts exceeds a
-//! quantile of Student's t far more often than one cut does; [`CHANGE_T`] is therefore calibrated by
-//! simulation (`tests/simulated`).
+//! quantile of Student's t far more often than one cut does; [`CHANGE_MIN_STD_ERRORS`] is therefore
+//! calibrated by simulation (`tests/simulated`).
 
-use crate::thresholds::CHANGE_T;
+use crate::thresholds::CHANGE_MIN_STD_ERRORS;
 
 /// Largest number of bins.
 const MAX_BINS: usize = 20;
 /// Fewest bins on each side of a step.
-const MIN_SIDE: usize = 2;
+const MIN_SIDE_BINS: usize = 2;
 /// Smallest standard deviation of a bin, relative: percentiles are stored with three digits.
-const RESOLUTION: f64 = 0.001;
-/// Largest autocorrelation of the residuals that is corrected for.
+const MIN_STD_DEVIATION: f64 = 0.001;
+/// Largest autocorrelation of the residuals for which the error is corrected.
 const MAX_CORRELATION: f64 = 0.9;
 
 /// A change of a series over the window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
     /// The value at the beginning: of the line, or before the step.
-    pub first: f64,
+    pub start_value: f64,
     /// The value at the end: of the line, or after the step.
-    pub last: f64,
+    pub end_value: f64,
     /// The share of the window before the step; `None` for a slope.
-    pub step_at: Option<f64>,
+    pub share_before_step: Option<f64>,
 }
 
 impl Change {
-    /// How much the change weighs in a figure of the whole window, in units of the series: a slope by its
-    /// whole size; a step by twice the shorter part's share, so that a step in the middle weighs as much as
-    /// a slope of the same size, and one near an edge hardly anything.
-    pub fn weight(&self) -> f64 {
+    /// Effect of the change on a figure of the whole window, in units of the series: the whole size of a
+    /// slope; the size of a step, times twice the share of its shorter part. A step in the middle counts as
+    /// much as a slope of the same size, and one near an edge of the window hardly counts.
+    pub fn effect(&self) -> f64 {
         let share = self
-            .step_at
+            .share_before_step
             .map_or(1.0, |before| 2.0 * before.min(1.0 - before));
-        (self.last - self.first) * share
+        (self.end_value - self.start_value) * share
     }
 }
 
-/// How a series changed over the window, with `bin` as the summary of the seconds of a bin; `None` if chance
-/// explains the change.
-pub(crate) fn find_change(series: &[f64], bin: fn(&[f64]) -> f64) -> Option<Change> {
-    let bins = bins(series, bin);
-    if bins.len() < 2 * MIN_SIDE + 2 {
+/// How a series changed over the window, where `summarize` computes the value of a bin from its seconds;
+/// `None` if chance explains the change.
+pub(crate) fn find_change(series: &[f64], summarize: fn(&[f64]) -> f64) -> Option<Change> {
+    let bins = summarize_bins(series, summarize);
+    if bins.len() < 2 * MIN_SIDE_BINS + 2 {
         return None;
     }
     let line = fit_line(&bins);
-    let step = (MIN_SIDE..=bins.len() - MIN_SIDE)
+    let step = (MIN_SIDE_BINS..=bins.len() - MIN_SIDE_BINS)
         .map(|cut| fit_step(&bins, cut))
         .min_by(|a, b| a.residual_variance.total_cmp(&b.residual_variance))?;
     let best = match line.residual_variance <= step.residual_variance {
         true => line,
         false => step,
     };
-    let size = best.change.last - best.change.first;
-    (size.abs() > CHANGE_T * best.error).then_some(best.change)
+    let size = best.change.end_value - best.change.start_value;
+    (size.abs() > CHANGE_MIN_STD_ERRORS * best.std_error).then_some(best.change)
 }
 
 /// A fitted model.
@@ -69,12 +69,12 @@ struct Fit {
     /// Variance of the bins about the model, for its degrees of freedom.
     residual_variance: f64,
     /// Standard error of the change's size.
-    error: f64,
+    std_error: f64,
 }
 
 impl Fit {
-    /// A model with its values for the bins, `parameters` fitted parameters, and the variance of its size as a
-    /// multiple of the variance of a bin.
+    /// `model` returns the model's value for each bin, `parameters` is the number of fitted parameters, and
+    /// `size_variance` the variance of the change's size, as a multiple of the variance of a bin.
     fn new(
         change: Change,
         bins: &[f64],
@@ -95,15 +95,15 @@ impl Fit {
             true => products / sum_of_squares,
             false => 0.0,
         };
-        // Of a sample, it is too small by (1 + 4 rho) / n (Kendall 1954).
+        // The correlation of a sample is too small by (1 + 4 rho) / n (Kendall 1954).
         let correlation =
             (correlation + (1.0 + 4.0 * correlation) / count).clamp(0.0, MAX_CORRELATION);
         let inflation = (1.0 + correlation) / (1.0 - correlation);
-        let variance = residual_variance.max(RESOLUTION * RESOLUTION) * inflation;
+        let variance = residual_variance.max(MIN_STD_DEVIATION * MIN_STD_DEVIATION) * inflation;
         Fit {
             change,
             residual_variance,
-            error: (variance * size_variance).sqrt(),
+            std_error: (variance * size_variance).sqrt(),
         }
     }
 }
@@ -119,9 +119,9 @@ fn fit_line(bins: &[f64]) -> Fit {
         .sum();
     let slope = sum_xy / sum_xx;
     let change = Change {
-        first: level - slope * centre,
-        last: level + slope * centre,
-        step_at: None,
+        start_value: level - slope * centre,
+        end_value: level + slope * centre,
+        share_before_step: None,
     };
     let model = |at: usize| level + slope * (at as f64 - centre);
     Fit::new(change, bins, model, 2.0, length * length / sum_xx)
@@ -129,23 +129,27 @@ fn fit_line(bins: &[f64]) -> Fit {
 
 fn fit_step(bins: &[f64], cut: usize) -> Fit {
     let (before, after) = bins.split_at(cut);
-    let (first, last) = (mean(before), mean(after));
+    let (start_value, end_value) = (mean(before), mean(after));
     let change = Change {
-        first,
-        last,
-        step_at: Some(before.len() as f64 / bins.len() as f64),
+        start_value,
+        end_value,
+        share_before_step: Some(before.len() as f64 / bins.len() as f64),
     };
     let size_variance = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
-    let model = |at: usize| if at < cut { first } else { last };
+    let model = |at: usize| if at < cut { start_value } else { end_value };
     Fit::new(change, bins, model, 3.0, size_variance)
 }
 
-/// The summaries of equal parts; a remainder is dropped from the beginning.
-fn bins(series: &[f64], bin: fn(&[f64]) -> f64) -> Vec<f64> {
+/// The summaries of equal parts of the series; seconds that do not fill a part are dropped from the
+/// beginning.
+fn summarize_bins(series: &[f64], summarize: fn(&[f64]) -> f64) -> Vec<f64> {
     let count = MAX_BINS.min(series.len() / 2).max(1);
     let per_bin = series.len() / count;
     let skipped = series.len() - per_bin * count;
-    series[skipped..].chunks(per_bin.max(1)).map(bin).collect()
+    series[skipped..]
+        .chunks(per_bin.max(1))
+        .map(summarize)
+        .collect()
 }
 
 /// The arithmetic mean.
@@ -190,14 +194,17 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_and_a_step_are_told_apart() {
+    fn a_slope_and_a_step_are_distinguished() {
         let slope = find_change(&series(60, |at| 3.0 + 0.2 * at), mean).unwrap();
-        assert_eq!(slope.step_at, None);
-        assert!((slope.weight() - 0.2).abs() < 0.03, "{slope:?}");
+        assert_eq!(slope.share_before_step, None);
+        assert!((slope.effect() - 0.2).abs() < 0.03, "{slope:?}");
         let step = find_change(&series(60, |at| if at < 0.25 { 3.0 } else { 3.2 }), mean).unwrap();
-        assert_eq!(step.step_at, Some(0.25));
-        assert!((step.last - step.first - 0.2).abs() < 0.03, "{step:?}");
-        assert!((step.weight() - 0.1).abs() < 0.02, "{step:?}");
+        assert_eq!(step.share_before_step, Some(0.25));
+        assert!(
+            (step.end_value - step.start_value - 0.2).abs() < 0.03,
+            "{step:?}"
+        );
+        assert!((step.effect() - 0.1).abs() < 0.02, "{step:?}");
     }
 
     #[test]
@@ -209,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_is_the_mean_of_the_middle() {
+    fn the_median_of_an_even_number_of_values_is_the_mean_of_the_middle_two() {
         assert_eq!(median(&[4.0, 1.0, 2.0, 9.0]), 3.0);
         assert_eq!(median(&[4.0, 1.0, 9.0]), 4.0);
     }

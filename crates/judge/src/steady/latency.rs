@@ -1,68 +1,68 @@
 //! Whether the response times were steady: the median and the 99th percentile of each second.
 //!
-//! In: a Run. Out: `latency-drift`. Must never: report in a closed loop what `warm-up` or `drift` already
-//! report of the throughput, which is the same change (Little's law); or judge percentiles of seconds with
-//! too few transactions.
+//! In: a Run. Out: `latency-drift`. Must never: judge percentiles of seconds with too few transactions, or
+//! repeat a finding of `warm-up` or `drift`: in a closed loop, a change of the response time is also one of
+//! the throughput (Little's law).
 //!
-//! In an open loop this is the check of the result itself: the throughput is the requested rate however slow
-//! the server becomes, and the percentiles of the whole run depend on when it ended.
+//! In an open loop, this check decides about the result: the throughput is the requested rate however slow
+//! the server becomes, and while response times rise, the percentiles of the run depend on when it ended.
 
 use super::change::{Change, find_change, median};
-use super::{drift, warm_up, whole_seconds};
+use super::{check_drift, check_warm_up, judged_rows};
 use crate::formatting::{percent, time};
 use crate::new_check;
-use crate::thresholds::{LATENCY_SECONDS, severity_of_effect};
+use crate::thresholds::{LATENCY_SECONDS_MIN_SHARE, severity_of_effect};
 use prony_store::{Check, Run, Second, Severity};
 
 /// A percentile of each second, and its name in a sentence.
 type Percentile = (&'static str, fn(&Second) -> Option<u64>);
 
 const MEDIAN: Percentile = ("the median response time", |second| second.p50_ns);
-/// The upper percentile to judge: the first that almost all seconds have.
-const UPPER: [Percentile; 2] = [
+/// Candidates for the upper percentile: the first that almost all seconds have is judged.
+const UPPER_PERCENTILES: [Percentile; 2] = [
     ("the 99th percentile", |second| second.p99_ns),
     ("the 95th percentile", |second| second.p95_ns),
 ];
-/// In seconds with too few transactions for a median.
+/// Judged instead of the median if seconds have too few transactions for one.
 const MEAN: Percentile = ("the mean response time", |second| {
     (second.mean_ns > 0.0).then_some(second.mean_ns as u64)
 });
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
-    let seconds = whole_seconds(run)?;
+    let seconds = judged_rows(run)?;
     let closed = !run.drive.open_loop;
-    if closed && (warm_up(run).is_some() || drift(run).is_some()) {
+    if closed && (check_warm_up(run).is_some() || check_drift(run).is_some()) {
         return None;
     }
     let middle = [MEDIAN, MEAN];
     let middle = middle
         .into_iter()
-        .find_map(|percentile| found(&seconds, percentile));
-    let upper = UPPER
+        .find_map(|percentile| change_of(&seconds, percentile));
+    let upper = UPPER_PERCENTILES
         .into_iter()
-        .find_map(|percentile| found(&seconds, percentile));
-    let mut found: Vec<(&str, Change, Severity)> = Vec::new();
+        .find_map(|percentile| change_of(&seconds, percentile));
+    let mut findings: Vec<(&str, Change, Severity)> = Vec::new();
     for (is_upper, judged) in [(false, middle), (true, upper)] {
         let Some((name, Some(change))) = judged else {
             continue;
         };
-        match severity_of_effect(change.weight().exp() - 1.0) {
-            // The figure of a closed loop is its throughput, which the tail hardly moves.
+        match severity_of_effect(change.effect().exp() - 1.0) {
+            // The result of a closed loop is its throughput, which upper percentiles hardly affect.
             Some(Severity::Invalid) if closed && is_upper => {
-                found.push((name, change, Severity::Caveat));
+                findings.push((name, change, Severity::Caveat));
             }
-            Some(severity) => found.push((name, change, severity)),
+            Some(severity) => findings.push((name, change, severity)),
             None => {}
         }
     }
-    let severity = found.iter().map(|(_, _, severity)| *severity).max()?;
-    let sentences: Vec<String> = found
+    let severity = findings.iter().map(|(_, _, severity)| *severity).max()?;
+    let sentences: Vec<String> = findings
         .iter()
         .map(|(name, change, _)| describe(seconds.len(), name, change))
         .collect();
-    let rose = found
+    let rose = findings
         .iter()
-        .any(|(_, change, _)| change.last > change.first);
+        .any(|(_, change, _)| change.end_value > change.start_value);
     new_check(
         "latency-drift",
         severity,
@@ -85,30 +85,33 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
 }
 
 /// The name of the percentile, and its change if there is one; `None` if too few seconds have a value.
-fn found(seconds: &[&Second], (name, value): Percentile) -> Option<(&'static str, Option<Change>)> {
+fn change_of(
+    seconds: &[&Second],
+    (name, value): Percentile,
+) -> Option<(&'static str, Option<Change>)> {
     let values: Vec<f64> = seconds
         .iter()
         .filter_map(|second| value(second).filter(|ns| *ns > 0))
         .map(|ns| (ns as f64).ln())
         .collect();
-    let enough = values.len() as f64 >= LATENCY_SECONDS * seconds.len() as f64;
+    let enough = values.len() as f64 >= LATENCY_SECONDS_MIN_SHARE * seconds.len() as f64;
     enough.then(|| (name, find_change(&values, median)))
 }
 
 /// `the median response time rose from 2.00 ms to 400 ms (200 times)`.
 fn describe(seconds: usize, name: &str, change: &Change) -> String {
-    let (first, last) = (change.first.exp(), change.last.exp());
+    let (first, last) = (change.start_value.exp(), change.end_value.exp());
     let direction = if last > first { "rose" } else { "fell" };
     let size = match last / first {
         ratio if ratio >= 3.0 => format!("{ratio:.0} times"),
         ratio => percent((ratio - 1.0).abs()),
     };
-    let manner = match change.step_at {
+    let step_text = match change.share_before_step {
         Some(before) => format!(", in a step {:.0} s into it", before * seconds as f64),
         None => String::new(),
     };
     format!(
-        "{name} {direction} from {} to {} ({size}{manner})",
+        "{name} {direction} from {} to {} ({size}{step_text})",
         time(first),
         time(last)
     )
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_dated() {
+    fn the_time_of_a_step_is_reported() {
         let check = check(&run(true, |at| if at < 0.5 { 1.0 } else { 1.5 })).unwrap();
         assert_eq!(check.severity, Severity::Invalid);
         assert!(
@@ -181,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_of_a_closed_loop_is_a_caveat() {
+    fn upper_percentiles_of_a_closed_loop_are_at_most_a_caveat() {
         let mut tail = run(false, |_| 1.0);
         for (at, second) in tail.series.iter_mut().enumerate() {
             second.p99_ns = Some(8_000_000 + 50_000 * at as u64);
@@ -189,7 +192,7 @@ mod tests {
         assert_eq!(check(&tail).unwrap().severity, Severity::Caveat);
         tail.drive.open_loop = true;
         assert_eq!(check(&tail).unwrap().severity, Severity::Invalid);
-        // Without a 99th percentile the 95th is judged, which is steady here.
+        // Without a 99th percentile the 95th is judged, and in this run it is steady.
         for second in &mut tail.series {
             second.p99_ns = None;
         }

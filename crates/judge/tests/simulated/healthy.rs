@@ -1,8 +1,8 @@
-//! Healthy runs: what a server and its client vary in without a fault.
+//! Healthy runs: how figures vary if neither the server nor the client has a fault.
 //!
-//! The scatter of seconds and its memory are those of pgbench, tpcb and select-only, on an idle machine and on
-//! one with other work: throughput scatters by 0.5 to 3 % a second, with a correlation of neighbours of up to
-//! 0.5; 99th percentiles by 3 to 12 %, with peaks.
+//! Scatter and correlation of the seconds were measured with pgbench, tpcb and select-only, on an idle
+//! machine and on one with other work: the throughput of seconds scatters by 0.5 to 3 %, and neighbouring
+//! seconds correlate by up to 0.5; 99th percentiles scatter by 3 to 12 %, with peaks.
 
 use crate::random::Random;
 use crate::sample::{healthy_at_rate, observed_run};
@@ -11,9 +11,9 @@ use prony_store::{Event, EventKind, Run, Second, SecondPart};
 /// How transactions start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Each client starts the next one when the last one has ended.
+    /// Each client starts its next transaction when its previous one has ended.
     ClosedLoop,
-    /// At a rate.
+    /// Transactions start at a rate.
     OpenLoop,
 }
 
@@ -31,19 +31,19 @@ pub fn simulate(random: &mut Random, load: Load) -> Run {
     }
     run.measured.length_s = length;
     run.window.measured_s = length;
-    series(random, &mut run, load, tps, clients / tps * 1e9);
-    totals(random, &mut run, load);
-    machines(random, &mut run);
+    fill_series(random, &mut run, load, tps, clients / tps * 1e9);
+    fill_totals(random, &mut run, load);
+    fill_machines(random, &mut run);
     run
 }
 
-/// The seconds of the window, in which nothing changes but by chance.
-fn series(random: &mut Random, run: &mut Run, load: Load, tps: f64, mean_ns: f64) {
+/// Fills in the seconds of the window, in which figures change only by chance.
+fn fill_series(random: &mut Random, run: &mut Run, load: Load, tps: f64, mean_ns: f64) {
     let count = run.measured.length_s as usize;
     let (scatter, memory) = (random.between(0.005, 0.03), random.between(0.0, 0.5));
     let throughput = random.series(count, scatter, memory);
     let (scatter, memory) = (random.between(0.005, 0.03), random.between(0.0, 0.5));
-    let own = random.series(count, scatter, memory);
+    let response = random.series(count, scatter, memory);
     let (scatter, memory) = (random.between(0.03, 0.12), random.between(0.0, 0.4));
     let tail = random.series(count, scatter, memory);
     let peaks = random.between(0.0, 0.05);
@@ -53,7 +53,7 @@ fn series(random: &mut Random, run: &mut Run, load: Load, tps: f64, mean_ns: f64
             // In an open loop, arrivals scatter by the square root of their number.
             let (committed, p50) = match load {
                 Load::ClosedLoop => (tps * (1.0 + throughput[at]), 1.0 / (1.0 + throughput[at])),
-                Load::OpenLoop => (tps + tps.sqrt() * random.normal(), 1.0 + own[at]),
+                Load::OpenLoop => (tps + tps.sqrt() * random.normal(), 1.0 + response[at]),
             };
             let peak = match random.chance(peaks) {
                 true => random.between(1.2, 6.0),
@@ -77,8 +77,8 @@ fn series(random: &mut Random, run: &mut Run, load: Load, tps: f64, mean_ns: f64
         .collect();
 }
 
-/// The figures that follow from the seconds, as the client and the server count them.
-fn totals(random: &mut Random, run: &mut Run, load: Load) {
+/// Fills in the totals that follow from the seconds, as the client and the server count them.
+fn fill_totals(random: &mut Random, run: &mut Run, load: Load) {
     let committed: u64 = run.series.iter().map(|second| second.committed).sum();
     let busy_s = f64::from(run.drive.clients) * run.measured.length_s;
     let all = &mut run.measured.kinds[0];
@@ -112,7 +112,7 @@ fn totals(random: &mut Random, run: &mut Run, load: Load) {
     ] {
         part.samples = committed;
     }
-    run.timing.stamped = 7 * committed;
+    run.timing.with_timestamp = 7 * committed;
     let warmup = run.warmup.as_mut().expect("the sample has one");
     warmup.kinds[0].committed = (run.measured.kinds[0].tps * 10.0) as u64;
     let client = committed + warmup.kinds[0].committed;
@@ -124,8 +124,8 @@ fn totals(random: &mut Random, run: &mut Run, load: Load) {
     round_trip.p99_ns = Some(2 * round_trip.p50_ns);
 }
 
-/// The machines of client and server, which have reserves, and a checkpoint.
-fn machines(random: &mut Random, run: &mut Run) {
+/// Fills in the figures of the machines, which are not overloaded, and a checkpoint.
+fn fill_machines(random: &mut Random, run: &mut Run) {
     let (length_s, threads) = (run.measured.length_s, f64::from(run.drive.threads));
     let health = &mut run.machine_mut().health;
     health.busiest_thread_share = Some(random.between(0.02, 0.8));

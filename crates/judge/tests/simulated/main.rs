@@ -1,8 +1,8 @@
-//! Calibrates the checks on simulated runs: how many healthy runs are doubted, and which share of the sick ones
-//! is found.
+//! Calibrates the checks on simulated runs: which share of healthy runs is doubted, and in which share of the
+//! runs with a fault it is found.
 //!
-//! The generator has a fixed seed, so that each test is deterministic. [`healthy`] describes what a run without
-//! a fault varies in; [`sick`] is the table of faults with the size from which each is promised to be found.
+//! The generator has a fixed seed, so that each test is deterministic. [`healthy`] simulates runs without a
+//! fault; [`sick`] lists the faults with the smallest size that is promised to be found.
 
 mod healthy;
 mod random;
@@ -19,15 +19,15 @@ use random::Random;
 use std::collections::BTreeMap;
 
 /// Healthy runs of each kind of load.
-const HEALTHY: u32 = 500;
-/// Runs of each fault.
-const SICK: u32 = 100;
+const HEALTHY_RUNS: u32 = 500;
+/// Runs with each fault.
+const RUNS_PER_FAULT: u32 = 100;
 /// Largest share of the healthy runs that may be doubted.
-const FALSE_DOUBT: f64 = 0.02;
+const MAX_DOUBTED_SHARE: f64 = 0.02;
 /// Smallest share of the runs with a fault in which it is found.
-const FOUND: f64 = 0.95;
+const MIN_FOUND_SHARE: f64 = 0.95;
 
-/// The findings that object to the figures.
+/// The findings that cast doubt on the figures.
 fn doubts(checks: &[Check]) -> impl Iterator<Item = &Check> {
     checks.iter().filter(|check| is_doubt(check))
 }
@@ -38,16 +38,19 @@ fn at_most_two_of_a_hundred_healthy_runs_are_doubted() {
     for load in [Load::ClosedLoop, Load::OpenLoop] {
         let mut doubted = 0;
         let mut by_check: BTreeMap<String, u32> = BTreeMap::new();
-        for _ in 0..HEALTHY {
+        for _ in 0..HEALTHY_RUNS {
             let checks = judge(&simulate(&mut random, load));
             doubted += u32::from(doubts(&checks).next().is_some());
             for check in doubts(&checks) {
                 *by_check.entry(check.id.clone()).or_default() += 1;
             }
         }
-        println!("{load:?}: {doubted} of {HEALTHY} doubted, {by_check:?}");
-        let share = f64::from(doubted) / f64::from(HEALTHY);
-        assert!(share <= FALSE_DOUBT, "{load:?}: {doubted}, {by_check:?}");
+        println!("{load:?}: {doubted} of {HEALTHY_RUNS} doubted, {by_check:?}");
+        let share = f64::from(doubted) / f64::from(HEALTHY_RUNS);
+        assert!(
+            share <= MAX_DOUBTED_SHARE,
+            "{load:?}: {doubted}, {by_check:?}"
+        );
     }
 }
 
@@ -57,8 +60,8 @@ fn each_fault_is_found_in_95_of_100_runs() {
     let mut missed = Vec::new();
     for fault in sick::FAULTS {
         let mut found = 0;
-        let mut other: BTreeMap<String, u32> = BTreeMap::new();
-        for _ in 0..SICK {
+        let mut findings_if_missed: BTreeMap<String, u32> = BTreeMap::new();
+        for _ in 0..RUNS_PER_FAULT {
             let mut run = simulate(&mut random, fault.load);
             (fault.cause)(&mut run, &mut random);
             let checks = judge(&run);
@@ -69,28 +72,31 @@ fn each_fault_is_found_in_95_of_100_runs() {
                 true => found += 1,
                 false => {
                     for check in checks {
-                        *other
+                        *findings_if_missed
                             .entry(format!("{} {}", check.severity.name(), check.id))
                             .or_default() += 1;
                     }
                 }
             }
         }
-        println!("{}: {found} of {SICK}; the others: {other:?}", fault.name);
-        if f64::from(found) < FOUND * f64::from(SICK) {
-            missed.push(format!("{}: {found}, {other:?}", fault.name));
+        println!(
+            "{}: {found} of {RUNS_PER_FAULT}; the others: {findings_if_missed:?}",
+            fault.name
+        );
+        if f64::from(found) < MIN_FOUND_SHARE * f64::from(RUNS_PER_FAULT) {
+            missed.push(format!("{}: {found}, {findings_if_missed:?}", fault.name));
         }
     }
     assert!(sick::FAULTS.len() >= 20);
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
-/// A fault whose check would also find it in a healthy run proves nothing.
+/// If the check of a fault reported healthy runs as well, the test above would prove nothing.
 #[test]
-fn no_fault_is_found_where_there_is_none() {
+fn no_fault_is_found_in_healthy_runs() {
     let mut random = Random(3);
     let mut healthy = |load| -> Vec<Vec<Check>> {
-        let runs = (0..SICK).map(|_| judge(&simulate(&mut random, load)));
+        let runs = (0..RUNS_PER_FAULT).map(|_| judge(&simulate(&mut random, load)));
         runs.collect()
     };
     let (closed, open) = (healthy(Load::ClosedLoop), healthy(Load::OpenLoop));
@@ -102,8 +108,8 @@ fn no_fault_is_found_where_there_is_none() {
         let is_found = |check: &Check| {
             fault.found_by.contains(&check.id.as_str()) && check.severity >= fault.severity
         };
-        let found = runs.iter().filter(|checks| checks.iter().any(is_found));
-        let found = found.count();
+        let with_finding = runs.iter().filter(|checks| checks.iter().any(is_found));
+        let found = with_finding.count();
         assert!(found <= 2, "{}: {found}", fault.name);
     }
 }

@@ -1,4 +1,4 @@
-//! Faults: each changes a healthy run as the fault would have, at the size that `thresholds` promises to find.
+//! Faults: each changes a healthy run as the fault would, at the size that `thresholds` promises to find.
 
 use crate::healthy::Load;
 use crate::random::Random;
@@ -12,9 +12,9 @@ pub struct Fault {
     pub name: &'static str,
     /// How the transactions start.
     pub load: Load,
-    /// The checks of which one has to find it.
+    /// Ids of the checks, at least one of which must find the fault.
     pub found_by: &'static [&'static str],
-    /// The severity that the finding has at least.
+    /// The least severity of the finding.
     pub severity: Severity,
     /// Changes a healthy run.
     pub cause: fn(&mut Run, &mut Random),
@@ -39,7 +39,6 @@ const fn fault(
     }
 }
 
-/// All of them.
 pub const FAULTS: &[Fault] = &[
     fault(
         "throughput falls by 15 %",
@@ -47,7 +46,7 @@ pub const FAULTS: &[Fault] = &[
         &["drift", "warm-up"],
         Caveat,
         |run, _| {
-            throughput(run, |at| 1.0 - 0.15 * at);
+            scale_throughput(run, |at| 1.0 - 0.15 * at);
         },
     ),
     fault(
@@ -57,7 +56,7 @@ pub const FAULTS: &[Fault] = &[
         Caveat,
         |run, random| {
             let step = random.between(0.3, 0.7);
-            throughput(run, |at| if at < step { 1.0 } else { 0.85 });
+            scale_throughput(run, |at| if at < step { 1.0 } else { 0.85 });
         },
     ),
     fault(
@@ -66,7 +65,7 @@ pub const FAULTS: &[Fault] = &[
         &["warm-up", "drift"],
         Caveat,
         |run, _| {
-            throughput(run, |at| if at < 0.2 { 0.66 } else { 1.0 });
+            scale_throughput(run, |at| if at < 0.2 { 0.66 } else { 1.0 });
         },
     ),
     fault(
@@ -75,7 +74,7 @@ pub const FAULTS: &[Fault] = &[
         &["unsteady", "drift", "warm-up"],
         Caveat,
         |run, _| {
-            throughput(run, |at| 1.0 + 0.3 * (at * 15.0).sin());
+            scale_throughput(run, |at| 1.0 + 0.3 * (at * 15.0).sin());
         },
     ),
     fault(
@@ -84,7 +83,7 @@ pub const FAULTS: &[Fault] = &[
         &["latency-drift"],
         Caveat,
         |run, _| {
-            latency(run, |at| [1.0 + 0.2 * at; 2]);
+            scale_latency(run, |at| [1.0 + 0.2 * at; 2]);
         },
     ),
     fault(
@@ -93,7 +92,7 @@ pub const FAULTS: &[Fault] = &[
         &["latency-drift"],
         Invalid,
         |run, _| {
-            latency(run, |at| [200_f64.powf(at); 2]);
+            scale_latency(run, |at| [200_f64.powf(at); 2]);
         },
     ),
     fault(
@@ -103,7 +102,7 @@ pub const FAULTS: &[Fault] = &[
         Caveat,
         |run, random| {
             let step = random.between(0.3, 0.7);
-            latency(run, |at| [if at < step { 1.0 } else { 1.25 }; 2]);
+            scale_latency(run, |at| [if at < step { 1.0 } else { 1.25 }; 2]);
         },
     ),
     fault(
@@ -112,7 +111,7 @@ pub const FAULTS: &[Fault] = &[
         &["latency-drift"],
         Caveat,
         |run, _| {
-            latency(run, |at| [1.0, 1.0 + 0.6 * at]);
+            scale_latency(run, |at| [1.0, 1.0 + 0.6 * at]);
         },
     ),
     fault(
@@ -120,7 +119,7 @@ pub const FAULTS: &[Fault] = &[
         ClosedLoop,
         &["stall"],
         Invalid,
-        stalls,
+        add_stalls,
     ),
     fault(
         "times missing for 4 % of the clients",
@@ -147,7 +146,7 @@ pub const FAULTS: &[Fault] = &[
         Invalid,
         |run, _| {
             run.measured.kinds[0].busy_s *= 0.955;
-            waits(run, 0.5);
+            set_run_queue_share(run, 0.5);
         },
     ),
     fault(
@@ -172,7 +171,7 @@ pub const FAULTS: &[Fault] = &[
         &["rate"],
         Invalid,
         |run, _| {
-            throughput(run, |_| 0.92);
+            scale_throughput(run, |_| 0.92);
         },
     ),
     fault(
@@ -191,7 +190,7 @@ pub const FAULTS: &[Fault] = &[
         Invalid,
         |run, _| {
             health(run).busiest_thread_share = Some(0.3);
-            waits(run, 0.7);
+            set_run_queue_share(run, 0.7);
         },
     ),
     fault(
@@ -200,7 +199,7 @@ pub const FAULTS: &[Fault] = &[
         &["run-queue"],
         Caveat,
         |run, _| {
-            waits(run, 0.08);
+            set_run_queue_share(run, 0.08);
         },
     ),
     fault(
@@ -210,7 +209,7 @@ pub const FAULTS: &[Fault] = &[
         Caveat,
         |run, _| {
             let all = &mut run.measured.kinds[0];
-            let split = all.split.as_mut().expect("it has one");
+            let split = all.split.as_mut().expect("the sample has a split");
             split.client_wait.mean_ns = 0.15 * all.service.mean_ns;
             split.server.mean_ns = 0.83 * all.service.mean_ns;
         },
@@ -230,7 +229,7 @@ pub const FAULTS: &[Fault] = &[
         &["server-steal"],
         Caveat,
         |run, random| {
-            each_second(run, random, |machine, random| {
+            vary_machine(run, random, |machine, random| {
                 machine.steal_share = Some(random.between(0.03, 0.06))
             });
         },
@@ -241,7 +240,7 @@ pub const FAULTS: &[Fault] = &[
         &["neighbours"],
         Caveat,
         |run, random| {
-            each_second(run, random, |machine, random| {
+            vary_machine(run, random, |machine, random| {
                 machine.busy_share = Some(random.between(0.6, 0.9));
                 machine.server_cpu_s = Some(16.0 * (machine.busy_share.unwrap_or(0.0) - 0.25));
             });
@@ -306,12 +305,12 @@ pub const FAULTS: &[Fault] = &[
         },
     ),
     fault(
-        "1 % of the stamps unusable",
+        "1 % of the timestamps unusable",
         ClosedLoop,
         &["stamps"],
         Caveat,
         |run, _| {
-            run.timing.doubtful = run.timing.stamped / 100;
+            run.timing.doubtful = run.timing.with_timestamp / 100;
         },
     ),
     fault(
@@ -334,24 +333,25 @@ fn health(run: &mut Run) -> &mut ClientHealth {
     &mut run.machine_mut().health
 }
 
-/// Lets the client's threads wait for a CPU for this share of their time.
-fn waits(run: &mut Run, share: f64) {
+/// Makes the client's threads wait for a CPU for this share of their time.
+fn set_run_queue_share(run: &mut Run, share: f64) {
     let thread_s = f64::from(run.drive.threads) * run.measured.length_s;
     health(run).run_queue_s = Some(share * thread_s);
 }
 
-fn change(run: &mut Run, change: impl Fn(f64, &mut Second)) {
+/// Changes each second of the series; `change` gets the position in the window, 0 to 1, and the second.
+fn change_seconds(run: &mut Run, change: impl Fn(f64, &mut Second)) {
     let count = run.series.len() as f64;
     for (at, second) in run.series.iter_mut().enumerate() {
         change(at as f64 / count, second);
     }
 }
 
-/// Multiplies the throughput of each second by a factor that depends on its place in the window, 0 to 1. In a
-/// closed loop the response times follow.
-fn throughput(run: &mut Run, factor: impl Fn(f64) -> f64) {
+/// Multiplies the throughput of each second by a factor that depends on its position in the window, 0 to 1.
+/// In a closed loop the response times change accordingly.
+fn scale_throughput(run: &mut Run, factor: impl Fn(f64) -> f64) {
     let closed = !run.drive.open_loop;
-    change(run, |at, second| {
+    change_seconds(run, |at, second| {
         let factor = factor(at);
         second.committed = (second.committed as f64 * factor) as u64;
         if closed {
@@ -370,9 +370,9 @@ fn throughput(run: &mut Run, factor: impl Fn(f64) -> f64) {
     after.commits = after.commits.map(|commits| (commits as f64 * share) as u64);
 }
 
-/// Multiplies the median and the upper percentiles of each second by factors that depend on its place.
-fn latency(run: &mut Run, factors: impl Fn(f64) -> [f64; 2]) {
-    change(run, |at, second| {
+/// Multiplies the median and the upper percentiles of each second by factors that depend on its position.
+fn scale_latency(run: &mut Run, factors: impl Fn(f64) -> [f64; 2]) {
+    change_seconds(run, |at, second| {
         let [middle, upper] = factors(at);
         second.mean_ns *= middle;
         second.p50_ns = second.p50_ns.map(|ns| (ns as f64 * middle) as u64);
@@ -381,8 +381,8 @@ fn latency(run: &mut Run, factors: impl Fn(f64) -> [f64; 2]) {
     });
 }
 
-/// Two seconds of every 33 without a transaction.
-fn stalls(run: &mut Run, random: &mut Random) {
+/// Removes the transactions from two of every 33 seconds.
+fn add_stalls(run: &mut Run, random: &mut Random) {
     let first = random.between(3.0, 28.0) as usize;
     for (at, second) in run.series.iter_mut().enumerate() {
         if at % 33 == first || at % 33 == first + 1 {
@@ -391,7 +391,8 @@ fn stalls(run: &mut Run, random: &mut Random) {
     }
 }
 
-fn each_second(run: &mut Run, random: &mut Random, change: fn(&mut MachineSecond, &mut Random)) {
+/// Changes the figures of the server's machine in each second.
+fn vary_machine(run: &mut Run, random: &mut Random, change: fn(&mut MachineSecond, &mut Random)) {
     let observed = run.observed.as_mut().expect("it was observed");
     for row in &mut observed.series {
         change(row.machine.get_or_insert_default(), random);

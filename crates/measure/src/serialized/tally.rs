@@ -1,7 +1,7 @@
 //! The serialised form of the counts and times of one kind of transaction.
 
 use super::{InvalidInterval, check_counts};
-use crate::distribution::{Distribution, HIGHEST_NS};
+use crate::distribution::{Distribution, HISTOGRAM_MAX_NS};
 use crate::histogram::{decode_histogram, encode_histogram};
 use crate::tally::{PartDistributions, Shape, Tally};
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ struct SerializedTimes {
 impl SerializedTally {
     pub(super) fn new(tally: &Tally<u32>) -> SerializedTally {
         let parts = tally.parts.as_ref();
-        let recorded =
+        let if_recorded =
             |times: &Distribution<u32>| (times.samples > 0).then(|| SerializedTimes::new(times));
         SerializedTally {
             counts: [
@@ -65,11 +65,12 @@ impl SerializedTally {
             busy_ns: tally.busy_ns,
             response: SerializedTimes::new(&tally.response),
             service: tally.service.as_ref().map(SerializedTimes::new),
-            failed_response: recorded(&tally.failed_response),
-            rolled_back_response: recorded(&tally.rolled_back_response),
+            failed_response: if_recorded(&tally.failed_response),
+            rolled_back_response: if_recorded(&tally.rolled_back_response),
             lag: tally.lag.as_ref().map(SerializedTimes::new),
-            parts: parts
-                .map(|p| [&p.send_wait, &p.server, &p.client_wait].map(SerializedTimes::new)),
+            parts: parts.map(|parts| {
+                [&parts.send_wait, &parts.server, &parts.client_wait].map(SerializedTimes::new)
+            }),
             upper_bounds: parts.map_or(0, |parts| parts.upper_bounds),
             connect: tally.connect.as_ref().map(SerializedTimes::new),
         }
@@ -79,21 +80,21 @@ impl SerializedTally {
     pub(super) fn shape(&self) -> Shape {
         Shape {
             open_loop: self.service.is_some(),
-            parts: self.parts.is_some(),
-            connect: self.connect.is_some(),
+            has_parts: self.parts.is_some(),
+            has_connect: self.connect.is_some(),
             ..Shape::closed(1)
         }
     }
 
-    /// Whether it has the distributions of this shape.
+    /// Whether it has exactly the distributions of this shape.
     pub(super) fn has_shape(&self, shape: Shape) -> bool {
         let stored = self.shape();
-        (stored.open_loop, stored.parts, stored.connect)
-            == (shape.open_loop, shape.parts, shape.connect)
+        (stored.open_loop, stored.has_parts, stored.has_connect)
+            == (shape.open_loop, shape.has_parts, shape.has_connect)
             && self.lag.is_some() == shape.open_loop
     }
 
-    pub(super) fn into_tally(self, limit_ns: u64) -> Result<Tally<u32>, InvalidInterval> {
+    pub(super) fn into_tally(self, latency_limit_ns: u64) -> Result<Tally<u32>, InvalidInterval> {
         check_counts(&self.counts)?;
         let [committed, rolled_back, failed, skipped, retries] = self.counts;
         let mut times = vec![&self.response];
@@ -105,12 +106,12 @@ impl SerializedTally {
         let part_samples = self.parts.as_ref().map_or(0, |parts| parts[0].samples);
         let parts = self.parts.iter().flatten();
         // Journals of older versions do not have the times of other outcomes.
-        let differs = |times: &Option<SerializedTimes>, count: u64| {
+        let count_differs = |times: &Option<SerializedTimes>, count: u64| {
             times.as_ref().is_some_and(|times| times.samples != count)
         };
         if times.iter().any(|times| times.samples != committed)
-            || differs(&self.failed_response, failed)
-            || differs(&self.rolled_back_response, rolled_back)
+            || count_differs(&self.failed_response, failed)
+            || count_differs(&self.rolled_back_response, rolled_back)
             || parts.into_iter().any(|part| part.samples != part_samples)
             || part_samples > committed
             || self.upper_bounds > part_samples
@@ -143,7 +144,7 @@ impl SerializedTally {
             retries,
             retried: self.retried,
             late: self.late,
-            limit_ns,
+            latency_limit_ns,
             busy_ns: self.busy_ns,
             response: self.response.into_distribution()?,
             service: restored(self.service)?,
@@ -172,11 +173,12 @@ impl SerializedTimes {
         self.into_distribution_like(Distribution::default())
     }
 
-    /// The distribution, if it has the cells of the empty one `times`.
+    /// The distribution; an error if its histogram does not have the cells of `empty`.
     fn into_distribution_like(
         self,
-        mut times: Distribution<u32>,
+        empty: Distribution<u32>,
     ) -> Result<Distribution<u32>, InvalidInterval> {
+        let mut times = empty;
         if self.samples > 0 {
             let histogram = decode_histogram(&self.histogram);
             let histogram = histogram.map_err(InvalidInterval::Histogram)?;
@@ -195,7 +197,7 @@ impl SerializedTimes {
         times.squares_ns2 = self.squares_ns2;
         times.min_ns = self.min_ns;
         times.max_ns = self.max_ns;
-        match is_possible(&times) {
+        match is_consistent(&times) {
             true => Ok(times),
             false => Err(InvalidInterval::Count(
                 "a histogram does not match its count, sum or extremes",
@@ -204,19 +206,21 @@ impl SerializedTimes {
     }
 }
 
-/// Whether samples exist that have this count, sum and histogram, and these extremes.
-fn is_possible(times: &Distribution<u32>) -> bool {
+/// Whether count, sum, extremes and histogram can belong to the same samples.
+fn is_consistent(times: &Distribution<u32>) -> bool {
     let (histogram, samples) = (&times.histogram, u128::from(times.samples));
     let (min_ns, max_ns) = (times.min_ns, times.max_ns);
     let sums = samples * u128::from(min_ns)..=samples.saturating_mul(u128::from(max_ns));
     // Times above an hour are all in the last cells.
-    let is_in =
-        |cell_ns: u64, time_ns: u64| time_ns > HIGHEST_NS || histogram.equivalent(cell_ns, time_ns);
+    let is_in_cell = |cell_ns: u64, time_ns: u64| {
+        time_ns > HISTOGRAM_MAX_NS || histogram.equivalent(cell_ns, time_ns)
+    };
     histogram.len() == times.samples
         && min_ns <= max_ns
         && (samples > 0 || max_ns == 0)
         && sums.contains(&times.sum_ns)
-        && (samples == 0 || is_in(histogram.min(), min_ns) && is_in(histogram.max(), max_ns))
+        && (samples == 0
+            || is_in_cell(histogram.min(), min_ns) && is_in_cell(histogram.max(), max_ns))
         && (0.0..=f64::MAX).contains(&times.squares_ns2)
 }
 
@@ -226,7 +230,7 @@ mod large_number {
 
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Large {
+    enum LargeNumber {
         Number(u64),
         Text(String),
     }
@@ -239,9 +243,9 @@ mod large_number {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u128, D::Error> {
-        match Large::deserialize(from)? {
-            Large::Number(number) => Ok(number.into()),
-            Large::Text(text) => text.parse().map_err(D::Error::custom),
+        match LargeNumber::deserialize(from)? {
+            LargeNumber::Number(number) => Ok(number.into()),
+            LargeNumber::Text(text) => text.parse().map_err(D::Error::custom),
         }
     }
 }

@@ -3,7 +3,9 @@
 //! A [`PlanInput`] with repeats and variants becomes an [`Experiment`], or every problem of all variants at
 //! once. A problem that several variants have is reported once.
 
-use super::{DEFAULT_REPEATS, Experiment, MAX_NAME, MAX_REPEATS, MAX_VARIANTS, Order, Variant};
+use super::{
+    DEFAULT_REPEATS, Experiment, MAX_NAME_CHARS, MAX_REPEATS, MAX_VARIANTS, Order, Variant,
+};
 use crate::check::value_or;
 use crate::duration::shorten;
 use crate::input::{Located, PlanInput};
@@ -13,23 +15,23 @@ use std::time::Duration;
 /// A variant of a plan.
 #[derive(Clone, PartialEq)]
 pub struct VariantInput {
-    /// Its name, with its location.
+    /// Name of the variant, with its location.
     pub name: Located<String>,
-    /// The settings that it changes.
+    /// The settings that the variant changes.
     pub input: PlanInput,
     /// Whether a flag has overridden one of those settings.
-    pub(crate) overridden: bool,
+    pub(crate) is_overridden: bool,
 }
 
 impl VariantInput {
     /// Applies flags, which override every variant.
     pub(crate) fn replace(&mut self, flags: &PlanInput) {
         let input = std::mem::take(&mut self.input);
-        let before = input.to_json("");
+        let values_before = input.to_json("");
         self.input = input.overlay(flags.clone());
-        let after = self.input.to_json("");
-        let mut keys = before.as_object().into_iter().flatten();
-        self.overridden |= keys.any(|(key, value)| after.get(key) != Some(value));
+        let values_after = self.input.to_json("");
+        let mut keys = values_before.as_object().into_iter().flatten();
+        self.is_overridden |= keys.any(|(key, value)| values_after.get(key) != Some(value));
     }
 }
 
@@ -73,18 +75,20 @@ impl PlanInput {
     }
 }
 
-/// The problem of a variant's name, if it has one: names are used in tables, command lines and file names.
+/// The problem of a variant's name, if any. Names are restricted because they are used in tables, command
+/// lines and file names.
 fn name_problem(name: &Located<String>) -> Option<Problem> {
     let text = &name.value;
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let is_valid =
-        text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(allowed);
-    if is_valid && text.len() <= MAX_NAME {
+        text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(is_allowed);
+    if is_valid && text.len() <= MAX_NAME_CHARS {
         return None;
     }
     let message = format!("\"{}\" cannot be the name of a variant", shorten(text));
     let hint = format!(
-        "a name consists of at most {MAX_NAME} letters, digits, -, _ and ., and begins with a letter or digit"
+        "a name consists of at most {MAX_NAME_CHARS} letters, digits, -, _ and ., and begins with a letter or \
+         digit"
     );
     Some(Problem::new(name.location.clone(), message).hint(hint))
 }
@@ -155,8 +159,8 @@ impl PlanInput {
     }
 }
 
-/// Problems of variants that a flag has made equal, which leaves nothing to compare. Variants that are equal
-/// in the plan file are intended: they show how much repeats of the same plan differ.
+/// Problems of variants that a flag has made equal, so that nothing is left to compare. Variants that are
+/// equal in the plan file are allowed: they show how much repeats of the same plan differ.
 fn identical_variant_problems(variants: &[VariantInput], checked: &[Variant]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (index, variant) in checked.iter().enumerate() {
@@ -171,7 +175,7 @@ fn identical_variant_problems(variants: &[VariantInput], checked: &[Variant]) ->
             let mut pair = variants
                 .iter()
                 .filter(|input| pair.contains(&&input.name.value));
-            if !pair.any(|input| input.overridden) {
+            if !pair.any(|input| input.is_overridden) {
                 continue;
             }
             let message = format!("is the same as variant {}", earlier.name);
@@ -185,10 +189,10 @@ fn identical_variant_problems(variants: &[VariantInput], checked: &[Variant]) ->
 }
 
 /// Merges the findings of several variants: each finding appears once, in the order of first occurrence. If
-/// not all variants have it, `mark` adds the names of those that do.
+/// not all variants have a finding, `add_names` adds the names of those that have it.
 pub fn merge_findings<T: Clone + PartialEq>(
     findings_by_variant: &[(String, Vec<T>)],
-    mark: impl Fn(&mut T, &str),
+    add_names: impl Fn(&mut T, &str),
 ) -> Vec<T> {
     let mut distinct: Vec<&T> = Vec::new();
     for finding in findings_by_variant
@@ -206,7 +210,7 @@ pub fn merge_findings<T: Clone + PartialEq>(
         let names: Vec<&str> = variants.map(|(name, _)| name.as_str()).collect();
         let mut finding = finding.clone();
         if names.len() < findings_by_variant.len() {
-            mark(&mut finding, &names.join(", "));
+            add_names(&mut finding, &names.join(", "));
         }
         finding
     });

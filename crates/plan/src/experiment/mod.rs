@@ -5,7 +5,7 @@
 //!
 //! The order matters because a server drifts (caches fill, tables grow, other load comes and goes), and a
 //! variant that always runs second would be blamed for it. `interleaved` runs the variants alternately
-//! forwards and backwards (A B B A A B B A...): a steady drift affects all of them equally if the number of
+//! forwards and backwards (A B B A A B B A...): a steady drift affects all variants equally if the number of
 //! repeats is even. With an odd number the last pass is not balanced, and a small part of the drift remains.
 
 mod input;
@@ -26,7 +26,7 @@ pub const MAX_VARIANTS: usize = 100;
 /// so that a steady drift cancels between interleaved variants.
 pub const DEFAULT_REPEATS: u32 = 6;
 /// Longest name of a variant, in characters.
-pub const MAX_NAME: usize = 32;
+pub const MAX_NAME_CHARS: usize = 32;
 
 choices! {
     /// The order of the runs of an experiment.
@@ -47,7 +47,7 @@ choices! {
 /// A checked experiment: at least one variant, each run at least once.
 #[derive(Clone, PartialEq)]
 pub struct Experiment {
-    /// Runs of each variant.
+    /// Number of runs of each variant.
     pub repeats: u32,
     /// Order of the runs.
     pub order: Order,
@@ -76,9 +76,9 @@ impl fmt::Debug for Experiment {
 /// One of the plans that an experiment compares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// The name of its table, or of the workload for a plan without variants.
+    /// The name of its TOML table (`[variants.NAME]`); without variants, the name of the workload.
     pub name: String,
-    /// Its plan.
+    /// The plan of the variant.
     pub plan: Plan,
 }
 
@@ -92,13 +92,14 @@ pub struct ExperimentRun {
 }
 
 impl Experiment {
-    /// The number of its runs.
-    pub fn runs(&self) -> u32 {
+    /// Number of runs of the experiment.
+    pub fn run_count(&self) -> u32 {
         let variants = u32::try_from(self.variants.len()).unwrap_or(u32::MAX);
         self.repeats.saturating_mul(variants)
     }
 
-    /// Its runs in order. Only the random order uses the seed; the same seed gives the same order.
+    /// The runs of the experiment, in order. Only the random order uses the seed; the same seed gives the
+    /// same order.
     pub fn run_order(&self, seed: u64) -> Vec<ExperimentRun> {
         let indexes = || 0..self.variants.len();
         let run = |variant, repeat| ExperimentRun { variant, repeat };

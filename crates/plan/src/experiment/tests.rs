@@ -58,7 +58,7 @@ fn variants(names: &[&str], repeats: u32, order: Order) -> Experiment {
 fn variants_override_the_plan_and_keep_the_order_of_the_file() {
     let experiment = check(TWO_VARIANTS).unwrap();
     assert_eq!(
-        (experiment.repeats, experiment.order, experiment.runs()),
+        (experiment.repeats, experiment.order, experiment.run_count()),
         (4, Order::Interleaved, 8)
     );
     assert_eq!(experiment.pause, Duration::from_secs(5));
@@ -114,7 +114,7 @@ fn without_variants_the_plan_itself_is_repeated() {
     assert!(plan_input(&repeated).is_experiment());
     let repeated = check(&repeated).unwrap();
     assert_eq!(
-        (repeated.repeats, repeated.runs()),
+        (repeated.repeats, repeated.run_count()),
         (DEFAULT_REPEATS, DEFAULT_REPEATS)
     );
     assert_eq!(repeated.variants[0].name, "tpcb");
@@ -130,19 +130,19 @@ fn without_variants_the_plan_itself_is_repeated() {
         "--order: orders several runs, but there is only one\n  \
          hint: give --repeats, or a plan with [variants.NAME]"
     );
-    for more in ["[experiment]\n", "[variants.a]\n[variants.b]\n"] {
-        let several = plan_input(&format!("{minimal}{more}")).overlay(flags.clone());
-        assert!(several.check_experiment().is_ok(), "{more}");
+    for tables in ["[experiment]\n", "[variants.a]\n[variants.b]\n"] {
+        let several = plan_input(&format!("{minimal}{tables}")).overlay(flags.clone());
+        assert!(several.check_experiment().is_ok(), "{tables}");
     }
     let mut three_repeats = flags;
     three_repeats.repeats = flag("--repeats", Some(3));
     let three_repeats = plan_input(minimal)
         .overlay(three_repeats)
         .check_experiment();
-    assert_eq!(three_repeats.expect("three runs").runs(), 3);
+    assert_eq!(three_repeats.expect("three runs").run_count(), 3);
 }
 
-/// A steady drift affects a variant by the mean position of its runs.
+/// The effect of a steady drift on a variant is proportional to the mean position of its runs.
 #[test]
 fn a_steady_drift_cancels_with_an_even_number_of_repeats() {
     assert!(DEFAULT_REPEATS.is_multiple_of(2));
@@ -163,7 +163,8 @@ fn a_steady_drift_cancels_with_an_even_number_of_repeats() {
 
 #[test]
 fn interleaved_runs_alternate_forwards_and_backwards() {
-    let order_of = |names: &[&str], repeats, kind| order(&variants(names, repeats, kind), 1);
+    let order_of =
+        |names: &[&str], repeats, run_order| order(&variants(names, repeats, run_order), 1);
     assert_eq!(order_of(&["a", "b"], 4, Order::Interleaved), "abbaabba");
     assert_eq!(
         order_of(&["a", "b", "c"], 3, Order::Interleaved),
@@ -194,13 +195,13 @@ fn a_random_order_has_each_variant_once_per_repeat_and_depends_on_the_seed() {
     // Each of the six orders is expected 33 times, plus or minus 5.
     assert_eq!(counts.len(), 6, "{counts:?}");
     assert!(
-        counts.values().all(|times| (10..=60).contains(times)),
+        counts.values().all(|count| (10..=60).contains(count)),
         "{counts:?}"
     );
 }
 
 #[test]
-fn all_problems_of_all_variants_are_reported_at_once_with_their_places() {
+fn all_problems_of_all_variants_are_reported_at_once_with_their_locations() {
     let text = "\
 [workload]
 name = \"tpcb\"
@@ -246,7 +247,7 @@ p.toml:19:1 (variants.flat.experiment): unknown table [variants.flat.experiment]
 }
 
 #[test]
-fn two_variants_may_be_identical_unless_a_flag_makes_them_so() {
+fn two_variants_may_be_identical_unless_a_flag_makes_them_identical() {
     let base = "[workload]\nname = \"tpcb\"\n";
     for variants in [
         "[variants.a]\n[variants.b]\n",

@@ -14,7 +14,7 @@ fn problems(text: &str) -> String {
 const WITH_NAME: &str = "[workload]\nname = \"tpcb\"\n";
 
 #[test]
-fn mistakes_of_all_kinds_are_reported_at_once_with_their_places() {
+fn mistakes_of_all_kinds_are_reported_at_once_with_their_locations() {
     let text = r#"
 [server]
 url = "postgres://u:secret@h/d"
@@ -97,7 +97,7 @@ fn problems_that_follow_from_another_are_not_reported() {
 }
 
 #[test]
-fn invalid_toml_is_one_problem_that_quotes_nothing() {
+fn a_syntax_error_is_the_only_problem_and_its_message_quotes_no_text() {
     let text = "[server]\nurl = \"postgres://u:secret@h/d\n[run]\nclients = 0\n";
     let error = PlanInput::from_toml("p.toml", text).unwrap_err();
     assert_eq!(error.0.len(), 1);
@@ -171,12 +171,12 @@ const EXAMPLE: &str = include_str!("../../../../plans/open-loop-rate.toml");
 
 proptest! {
     #[test]
-    fn any_text_is_read_or_rejected(text in "(?s).{0,200}") {
+    fn parsing_never_panics_on_any_text(text in "(?s).{0,200}") {
         let _ = check(&text);
     }
 
     #[test]
-    fn a_damaged_plan_is_read_or_rejected(
+    fn parsing_never_panics_on_a_damaged_plan(
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<Option<char>>()), 1..12)
     ) {
         let mut text: Vec<char> = EXAMPLE.chars().collect();
@@ -194,7 +194,7 @@ proptest! {
     }
 
     #[test]
-    fn odd_values_of_known_keys_are_read_or_rejected(
+    fn checking_never_panics_on_odd_values_of_known_keys(
         entries in prop::collection::btree_map(
             prop::sample::select(vec![
                 "clients", "threads", "duration", "transactions", "warmup", "grace", "rate",

@@ -10,10 +10,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct PublishedFigure {
     /// The metric.
     #[serde(rename = "name")]
-    pub measure: PublishedMetric,
+    pub metric: PublishedMetric,
     /// The published value.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: &'static str,
 }
 
@@ -24,11 +24,11 @@ impl<'de> Deserialize<'de> for PublishedFigure {
 }
 
 impl From<(PublishedMetric, f64)> for PublishedFigure {
-    fn from((measure, value): (PublishedMetric, f64)) -> PublishedFigure {
+    fn from((metric, value): (PublishedMetric, f64)) -> PublishedFigure {
         PublishedFigure {
-            measure,
+            metric,
             value,
-            unit: measure.unit(),
+            unit: metric.unit(),
         }
     }
 }
@@ -36,13 +36,13 @@ impl From<(PublishedMetric, f64)> for PublishedFigure {
 choices! {
     /// The metric of a published figure.
     pub enum PublishedMetric {
-        /// New orders.
+        /// New orders per minute.
         Nopm = "NOPM",
-        /// Commits and rollbacks that the server counted.
+        /// Commits and rollbacks per minute, as the server counts them.
         Tpm = "TPM",
-        /// Transactions.
+        /// Transactions per second.
         Tps = "TPS",
-        /// Statements.
+        /// Statements per second.
         Qps = "QPS",
         /// Mean latency.
         LatencyMean = "latency mean",
@@ -52,17 +52,17 @@ choices! {
         LatencyP95 = "latency p95",
         /// Busy CPUs of the server.
         Cpu = "CPU",
-        /// Statements that read.
+        /// Statements that read, in 60 s.
         Reads = "reads",
-        /// Statements that write.
+        /// Statements that write, in 60 s.
         Writes = "writes",
-        /// Batch requests, as SQL Server counts them.
+        /// Batch requests per second, as SQL Server counts them.
         BatchRequests = "batch requests",
     }
 }
 
 impl PublishedMetric {
-    /// Its unit.
+    /// The unit in which the metric is published.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Nopm => "new orders/min",

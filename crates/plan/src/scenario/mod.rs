@@ -14,7 +14,7 @@ mod size;
 mod tests;
 
 pub use figure::{PublishedFigure, PublishedMetric};
-pub use size::{ScenarioSize, parse_share, parse_shrink, scale_for};
+pub use size::{ScenarioSize, parse_fraction, parse_share, scale_for_memory};
 
 use crate::choice::{Choice, by_name, choices};
 use crate::plan::QueryMode;
@@ -40,27 +40,27 @@ pub struct ScenarioTable {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Its id, as `prony reproduce` accepts it.
+    /// The scenario's id, as `prony reproduce` accepts it.
     pub id: String,
     /// A one-line description.
     pub title: String,
-    /// The server that it needs.
+    /// The server that the scenario needs.
     pub engine: PublishedEngine,
     /// The database product.
     pub product: String,
-    /// Its version.
+    /// Version of the product.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// A description of the server's machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// Its CPUs.
+    /// CPUs of the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
-    /// Its memory, GB as in the document.
+    /// Memory of the machine, in GB as the document writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_gb: Option<u64>,
-    /// Prony's workload for it.
+    /// Prony's workload for the scenario.
     pub workload: String,
     /// Options of that workload.
     #[serde(default)]
@@ -72,11 +72,11 @@ pub struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub define: Vec<String>,
     /// The number of accounts in the script's hot set.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range: Option<u64>,
-    /// Number of statements of a transaction that its QPS counts; absent if it counts all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub statements: Option<u32>,
+    #[serde(rename = "range", skip_serializing_if = "Option::is_none")]
+    pub hot_set_accounts: Option<u64>,
+    /// Number of statements per transaction that the document's QPS counts; absent if it counts all.
+    #[serde(rename = "statements", skip_serializing_if = "Option::is_none")]
+    pub qps_statements_per_txn: Option<u32>,
     /// Columns of `pgbench_history`, each of which gets an index before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub indexes: Vec<String>,
@@ -101,7 +101,7 @@ pub struct Scenario {
     /// Published size of the data, GB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_gb: Option<u64>,
-    /// Whether the server is restarted first, so that its caches are cold.
+    /// Whether the server is restarted before the run, so that its caches are cold.
     #[serde(default)]
     pub cold: bool,
     /// Whether the tables are vacuumed before the run.
@@ -118,8 +118,9 @@ pub struct Scenario {
     pub figures: Vec<PublishedFigure>,
     /// The document, by its short name.
     pub source: ScenarioSource,
-    /// The place in the document.
-    pub place: String,
+    /// The page or section of the document.
+    #[serde(rename = "place")]
+    pub source_location: String,
     /// Remarks, such as errors in the document.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -138,7 +139,7 @@ pub enum PublishedEngine {
 }
 
 impl PublishedEngine {
-    /// Whether Prony speaks its protocol, so that the scenario can be run.
+    /// Whether Prony can use a server of this engine, so that the scenario can be run.
     pub fn is_supported(self) -> bool {
         match self {
             PublishedEngine::PostgreSql | PublishedEngine::MySql => true,
@@ -158,21 +159,21 @@ impl Choice for PublishedEngine {
 choices! {
     /// How much of the data was in the server's cache.
     pub enum Cached {
-        /// All of it.
+        /// All of the data.
         Whole = "100%",
-        /// About 30%.
-        Third = "30%",
-        /// A part, of unstated size.
+        /// About 30 % of the data.
+        ThirtyPercent = "30%",
+        /// A part of the data; the document does not state its size.
         Part = "part",
     }
 }
 
 impl Cached {
-    /// A description.
+    /// What the cache held, as text.
     pub fn description(self) -> &'static str {
         match self {
             Self::Whole => "all of the data",
-            Self::Third => "about 30 % of the data",
+            Self::ThirtyPercent => "about 30 % of the data",
             Self::Part => "a part of the data",
         }
     }
@@ -191,7 +192,7 @@ choices! {
 }
 
 impl Script {
-    /// The name of its file.
+    /// Name of the script's file.
     pub fn file(self) -> &'static str {
         match self {
             Self::IndexInsert => "index-insert.sql",
@@ -200,7 +201,7 @@ impl Script {
         }
     }
 
-    /// Its text.
+    /// Text of the script.
     pub fn text(self) -> &'static str {
         match self {
             Self::IndexInsert => include_str!("data/index-insert.sql"),
@@ -223,7 +224,7 @@ choices! {
 }
 
 impl ScenarioSource {
-    /// Its title.
+    /// Title of the document.
     pub fn title(self) -> &'static str {
         match self {
             Self::AlloyDb2023 => {
@@ -236,7 +237,7 @@ impl ScenarioSource {
 }
 
 impl Scenario {
-    /// The workload whose loader creates its tables.
+    /// The workload whose loader creates the scenario's tables.
     pub fn data_workload(&self) -> &str {
         match self.workload.as_str() {
             "script" | "select-only" | "simple-update" => "tpcb",
@@ -248,8 +249,8 @@ impl Scenario {
 /// All tables of scenarios, in the order of the list.
 pub fn all() -> &'static [ScenarioTable] {
     static ALL: OnceLock<Vec<ScenarioTable>> = OnceLock::new();
-    // A test proves that they can be read.
-    ALL.get_or_init(|| read::tables().unwrap_or_default())
+    // The tables are part of the program, and a test reads them: an error cannot occur.
+    ALL.get_or_init(|| read::read_tables().unwrap_or_default())
 }
 
 /// The scenarios of all tables.
@@ -276,7 +277,7 @@ impl UserError for UnknownScenario {
 /// Maximum number of suggested ids.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// The scenario of this id.
+/// The scenario with this id.
 ///
 /// # Errors
 /// If there is none; the error suggests similar ids.
@@ -294,8 +295,7 @@ pub fn find(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     })
 }
 
-/// Ids similar to a word: those that start with it or contain it, else those with the smallest edit
-/// distance.
+/// Ids similar to a word: those that contain it, otherwise those with the smallest edit distance.
 fn similar_ids(word: &str) -> Vec<&'static str> {
     let word = word.to_lowercase();
     let ids: Vec<&str> = all_scenarios()

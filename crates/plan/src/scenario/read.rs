@@ -1,6 +1,6 @@
 //! Reads the tables of scenarios.
 //!
-//! The values of a group are filled in for each of its rows.
+//! A row of a table is one scenario; values that the rows of a group have in common are stated once.
 
 use super::ScenarioTable;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ struct File {
     group: Vec<Group>,
 }
 
-/// Rows with common values.
+/// Rows with common values, which are in `all`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Group {
@@ -34,20 +34,20 @@ struct Group {
 ///
 /// # Errors
 /// If a file is invalid, with its name; the files are part of the program, and a test reads them.
-pub(super) fn tables() -> Result<Vec<ScenarioTable>, String> {
+pub(super) fn read_tables() -> Result<Vec<ScenarioTable>, String> {
     FILES
         .iter()
-        .map(|(name, text)| table(text).map_err(|error| format!("{name}: {error}")))
+        .map(|(name, text)| read_table(text).map_err(|error| format!("{name}: {error}")))
         .collect()
 }
 
-fn table(text: &str) -> Result<ScenarioTable, String> {
+fn read_table(text: &str) -> Result<ScenarioTable, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut scenarios = Vec::new();
     for group in &file.group {
         for row in &group.rows {
             let id = row.get("id").cloned();
-            let row = with_common(row.clone(), &group.all).try_into();
+            let row = merge_group(row.clone(), &group.all).try_into();
             scenarios.push(row.map_err(|error| format!("{id:?}: {error}"))?);
         }
     }
@@ -58,9 +58,9 @@ fn table(text: &str) -> Result<ScenarioTable, String> {
     })
 }
 
-/// A row merged with the values of its group: options, notes and figures of both are combined; other values
-/// of the row replace those of the group.
-fn with_common(mut row: toml::Table, group: &toml::Table) -> toml::Table {
+/// Merges the values of its group into a row: options, notes and figures of both are combined; other values
+/// of the row take precedence.
+fn merge_group(mut row: toml::Table, group: &toml::Table) -> toml::Table {
     for (key, common) in group {
         match (row.get_mut(key), common) {
             (None, _) => {

@@ -5,10 +5,11 @@
 
 use super::Scenario;
 
-/// Accounts per branch.
-const ACCOUNTS: u64 = 100_000;
-/// Minimum rows of a table, equal to the length of a range: with fewer, ranges would end at the table's end.
-const MIN_ROWS: u64 = 100;
+/// Number of accounts per branch.
+const ACCOUNTS_PER_BRANCH: u64 = 100_000;
+/// Minimum number of rows of a table, equal to the length of a range: in a smaller table, ranges would end at
+/// the table's end.
+const MIN_TABLE_ROWS: u64 = 100;
 
 /// The size at which to run a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,53 +18,54 @@ pub struct ScenarioSize {
     pub scale: u64,
     /// Rows per table, if the workload has an option for it.
     pub table_size: Option<u64>,
-    /// Accounts of the hot set.
-    pub range: Option<u64>,
+    /// Number of accounts in the hot set.
+    pub hot_set_accounts: Option<u64>,
 }
 
 impl Scenario {
-    /// Its size at the fraction `shrink` of the published size, above 0 and at most 1; scale 1 if no scale
-    /// was published.
-    pub fn size(&self, shrink: f64) -> ScenarioSize {
+    /// The scenario's size at a share of the published size, above 0 and at most 1; scale 1 if no scale was
+    /// published.
+    pub fn size(&self, size_share: f64) -> ScenarioSize {
         let scale = self.scale.unwrap_or(1);
-        let shrunk = |full: u64| ((full as f64 * shrink).round() as u64).max(1);
+        let shrunk = |full: u64| ((full as f64 * size_share).round() as u64).max(1);
         let table_size = self.table_size();
-        // This workload is about one row that all clients share.
+        // The scale of hot-row never shrinks: the workload measures one row that all clients share.
         let is_hot_row = self.workload == "hot-row";
         let Some(rows) = table_size.filter(|_| !is_hot_row) else {
             let scale = if is_hot_row { scale } else { shrunk(scale) };
-            return self.sized(scale, table_size, shrink);
+            return self.with_hot_set(scale, table_size, size_share);
         };
-        // Shrinks the number of tables before their rows: the rows decide the depth of the indexes.
+        // Reduce the number of tables before their rows, because the rows determine the depth of the indexes.
         let tables = shrunk(scale);
-        let rows = (shrunk(scale * rows) / tables).clamp(MIN_ROWS.min(rows), rows);
-        self.sized(tables, Some(rows), shrink)
+        let rows = (shrunk(scale * rows) / tables).clamp(MIN_TABLE_ROWS.min(rows), rows);
+        self.with_hot_set(tables, Some(rows), size_share)
     }
 
-    /// Its size with as much data as `scale` units of the published rows, such as a size that fits a
-    /// server's memory. Keeps the number of tables and changes their rows.
-    pub fn at_scale(&self, scale: u64) -> ScenarioSize {
+    /// The scenario's size with as much data as `scale` units of the published rows, such as a size that
+    /// fits a server's memory. Keeps the number of tables and changes their rows.
+    pub fn size_at_scale(&self, scale: u64) -> ScenarioSize {
         let published = self.scale.unwrap_or(scale).max(1);
-        let shrink = scale as f64 / published as f64;
+        let size_share = scale as f64 / published as f64;
         let rows = |rows: u64| {
-            let rows = (rows as f64 * shrink).round() as u64;
-            rows.clamp(MIN_ROWS, i32::MAX as u64)
+            let rows = (rows as f64 * size_share).round() as u64;
+            rows.clamp(MIN_TABLE_ROWS, i32::MAX as u64)
         };
         match self.table_size() {
-            Some(size) => self.sized(published, Some(rows(size)), shrink),
-            None => self.sized(scale, None, shrink),
+            Some(size) => self.with_hot_set(published, Some(rows(size)), size_share),
+            None => self.with_hot_set(scale, None, size_share),
         }
     }
 
-    fn sized(&self, scale: u64, table_size: Option<u64>, shrink: f64) -> ScenarioSize {
-        let range = |range: u64| {
-            let part = (range as f64 * shrink).round() as u64;
-            part.clamp(1, scale.saturating_mul(ACCOUNTS))
+    /// Adds the hot set, reduced to a share and to the accounts that exist.
+    fn with_hot_set(&self, scale: u64, table_size: Option<u64>, size_share: f64) -> ScenarioSize {
+        let hot_set = |accounts: u64| {
+            let part = (accounts as f64 * size_share).round() as u64;
+            part.clamp(1, scale.saturating_mul(ACCOUNTS_PER_BRANCH))
         };
         ScenarioSize {
             scale,
             table_size,
-            range: self.range.map(range),
+            hot_set_accounts: self.hot_set_accounts.map(hot_set),
         }
     }
 
@@ -75,7 +77,7 @@ impl Scenario {
 
 /// The scale at which the cache holds `share` of the data, for this many bytes per unit of scale: the nearest
 /// scale, or, if all data must fit, the largest that fits; at least 1.
-pub fn scale_for(memory_bytes: u64, share: f64, unit_bytes: u64) -> u64 {
+pub fn scale_for_memory(memory_bytes: u64, share: f64, unit_bytes: u64) -> u64 {
     let scale = memory_bytes as f64 / share / unit_bytes.max(1) as f64;
     let scale = match share >= 1.0 {
         true => scale.floor(),
@@ -88,16 +90,18 @@ pub fn scale_for(memory_bytes: u64, share: f64, unit_bytes: u64) -> u64 {
 ///
 /// # Errors
 /// If the text is not a fraction, or not above 0 and at most 1.
-pub fn parse_shrink(text: &str) -> Result<f64, String> {
+pub fn parse_fraction(text: &str) -> Result<f64, String> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let part = match text.split_once('/') {
-        Some((part, whole)) => number(part).zip(number(whole)).map(|(a, b)| a / b),
+        Some((part, whole)) => number(part)
+            .zip(number(whole))
+            .map(|(part, whole)| part / whole),
         None => match text.trim().strip_suffix('%') {
             Some(percent) => number(percent).map(|percent| percent / 100.0),
             None => number(text),
         },
     };
-    // Written so that NaN is refused.
+    // The comparisons are false for NaN, which is rejected.
     part.filter(|part| *part > 0.0 && *part <= 1.0)
         .ok_or_else(|| "must be above 0 and at most 1, such as 1/1000 or 0.1%".to_owned())
 }
@@ -107,7 +111,7 @@ pub fn parse_shrink(text: &str) -> Result<f64, String> {
 /// # Errors
 /// If the text is not a share, or not above 0 and at most 100%.
 pub fn parse_share(text: &str) -> Result<f64, String> {
-    parse_shrink(text)
+    parse_fraction(text)
         .ok()
         .filter(|_| !text.contains('/'))
         .ok_or_else(|| "must be above 0 and at most 100 %, such as 30% or 0.3".to_owned())

@@ -1,15 +1,15 @@
-//! The tables are complete, and their figures are consistent.
+//! Tests that the tables are complete and their figures consistent, and of the sizes of scenarios.
 
 use super::*;
 
-fn figure(scenario: &Scenario, measure: PublishedMetric) -> Option<f64> {
+fn figure(scenario: &Scenario, metric: PublishedMetric) -> Option<f64> {
     let mut figures = scenario.figures.iter();
-    Some(figures.find(|figure| figure.measure == measure)?.value)
+    Some(figures.find(|figure| figure.metric == metric)?.value)
 }
 
 #[test]
 fn every_scenario_is_complete_and_has_a_unique_id() {
-    let tables = read::tables().expect("they can be read");
+    let tables = read::read_tables().expect("they can be read");
     let counts: Vec<(u32, usize)> = tables
         .iter()
         .map(|table| (table.section, table.scenarios.len()))
@@ -35,7 +35,11 @@ fn every_scenario_is_complete_and_has_a_unique_id() {
             scenario.script.is_some(),
             "{id}"
         );
-        assert_eq!(scenario.range.is_some(), id.starts_with("hotset-"), "{id}");
+        assert_eq!(
+            scenario.hot_set_accounts.is_some(),
+            id.starts_with("hotset-"),
+            "{id}"
+        );
         if scenario.engine.is_supported() {
             assert!(
                 scenario.scale.is_some() && scenario.duration.is_some(),
@@ -137,11 +141,17 @@ fn similar_ids_are_suggested_for_an_unknown_id() {
 fn a_shrunk_scenario_keeps_the_minimum_that_it_needs() {
     let size = |id: &str, shrink: f64| find(id).expect("listed").size(shrink);
     let full = size("hotset-16c128g-0.5b-ro", 1.0);
-    assert_eq!((full.scale, full.range), (10_000, Some(500_000_000)));
+    assert_eq!(
+        (full.scale, full.hot_set_accounts),
+        (10_000, Some(500_000_000))
+    );
     let small = size("hotset-16c128g-0.5b-ro", 1e-3);
-    assert_eq!((small.scale, small.range), (10, Some(500_000)));
+    assert_eq!((small.scale, small.hot_set_accounts), (10, Some(500_000)));
     // All accounts of at least one branch.
-    assert_eq!(size("hotset-2c16g-0.1b-rw", 1e-5).range, Some(1_000));
+    assert_eq!(
+        size("hotset-2c16g-0.1b-rw", 1e-5).hot_set_accounts,
+        Some(1_000)
+    );
     assert_eq!(size("tpcc-16vcpu-cached", 1e-3).scale, 1);
     let tables = size("mysql80-rw-4c16g-disk", 0.1);
     assert_eq!((tables.scale, tables.table_size), (13, Some(787_692)));
@@ -150,21 +160,26 @@ fn a_shrunk_scenario_keeps_the_minimum_that_it_needs() {
     assert_eq!(size("mysql80-rw-1c1g-cached", 1e-6).table_size, Some(100));
     let tables = find("mysql80-rw-4c16g-cached")
         .expect("listed")
-        .at_scale(12_800);
+        .size_at_scale(12_800);
     assert_eq!((tables.scale, tables.table_size), (128, Some(2_500_000)));
-    let hot_set = find("hotset-2c16g-0.1b-ro").expect("listed").at_scale(500);
-    assert_eq!((hot_set.scale, hot_set.range), (500, Some(50_000_000)));
+    let hot_set = find("hotset-2c16g-0.1b-ro")
+        .expect("listed")
+        .size_at_scale(500);
+    assert_eq!(
+        (hot_set.scale, hot_set.hot_set_accounts),
+        (500, Some(50_000_000))
+    );
     let hot_row = size("hot-row-ha", 1e-3);
     assert_eq!((hot_row.scale, hot_row.table_size), (1, Some(100)));
 }
 
 #[test]
 fn fractions_are_parsed() {
-    assert_eq!(parse_shrink("1/1000"), Ok(0.001));
-    assert_eq!(parse_shrink("50%"), Ok(0.5));
-    assert_eq!(parse_shrink("1"), Ok(1.0));
+    assert_eq!(parse_fraction("1/1000"), Ok(0.001));
+    assert_eq!(parse_fraction("50%"), Ok(0.5));
+    assert_eq!(parse_fraction("1"), Ok(1.0));
     for text in ["", "0", "2", "1/0", "nan", "-1/2", "a/b", "150%"] {
-        assert!(parse_shrink(text).is_err(), "{text}");
+        assert!(parse_fraction(text).is_err(), "{text}");
     }
     assert_eq!((parse_share("30%"), parse_share("0.3")), (Ok(0.3), Ok(0.3)));
     assert!(parse_share("1/3").is_err() && parse_share("0").is_err());
@@ -173,6 +188,6 @@ fn fractions_are_parsed() {
 #[test]
 fn a_scale_is_computed_from_the_memory() {
     // 30% of 52.3 GB fit into 15.7 GB.
-    assert_eq!(scale_for(15_700_000_000, 0.3, 15_700_000), 3_333);
-    assert_eq!(scale_for(1, 1.0, 15_000_000), 1);
+    assert_eq!(scale_for_memory(15_700_000_000, 0.3, 15_700_000), 3_333);
+    assert_eq!(scale_for_memory(1, 1.0, 15_000_000), 1);
 }

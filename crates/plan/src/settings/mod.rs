@@ -19,7 +19,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The tables of a plan file, each with a description. A variant may have the first three.
+/// The tables of a plan file, each with a description.
 pub const TABLES: [(&str, &str); 5] = [
     (
         "server",
@@ -53,11 +53,11 @@ pub const VARIANT_TABLES: [&str; 3] = ["server", "workload", "run"];
 pub struct Setting {
     /// Table and key, such as `run.clients`.
     pub path: &'static str,
-    /// Description for its flag's help and for its key in the schema, with a space before each line.
+    /// Description for the flag's help and for the key in the schema, with a space before each line.
     help: &'static str,
-    /// Its type and limits.
+    /// Type and limits of the value.
     pub kind: SettingType,
-    /// Its flag, if it has one.
+    /// The setting's flag, if it has one.
     pub flag: Option<Flag>,
 }
 
@@ -77,7 +77,7 @@ pub enum SettingType {
     },
     /// Transactions per second: above 0, at most [`MAX_RATE_TPS`].
     Rate,
-    /// A duration, at most [`crate::MAX_TIME`].
+    /// A duration, at most [`crate::MAX_DURATION`].
     Time,
     /// One of these names.
     Choice(fn() -> Vec<&'static str>),
@@ -90,11 +90,11 @@ pub struct Flag {
     pub long: &'static str,
     /// One-letter name.
     pub short: Option<char>,
-    /// Name of its value in the help; `None` for a switch.
+    /// Name of the value in the help; `None` for a switch.
     pub value_name: Option<&'static str>,
-    /// Its heading in the help.
+    /// Heading under which the help lists the flag.
     pub heading: &'static str,
-    /// Help of the switch that turns the setting off.
+    /// For a switch that turns its setting off: the switch's help.
     pub off: Option<&'static str>,
 }
 
@@ -108,7 +108,7 @@ const fn flag(heading: &'static str, long: &'static str, value_name: &'static st
     })
 }
 
-const fn short(
+const fn flag_with_short(
     heading: &'static str,
     long: &'static str,
     short: char,
@@ -133,7 +133,7 @@ const fn switch(heading: &'static str, long: &'static str, short: Option<char>) 
     })
 }
 
-const fn off(heading: &'static str, long: &'static str, help: &'static str) -> Option<Flag> {
+const fn off_switch(heading: &'static str, long: &'static str, help: &'static str) -> Option<Flag> {
     Some(Flag {
         long,
         short: None,
@@ -143,14 +143,14 @@ const fn off(heading: &'static str, long: &'static str, help: &'static str) -> O
     })
 }
 
-const fn count(max: u32) -> SettingType {
+const fn count_up_to(max: u32) -> SettingType {
     SettingType::Whole {
         min: 1,
         max: max as u64,
     }
 }
 
-fn names<T: Choice>() -> Vec<&'static str> {
+fn choice_names<T: Choice>() -> Vec<&'static str> {
     T::ALL.iter().map(|(name, _)| *name).collect()
 }
 
@@ -187,10 +187,10 @@ macro_rules! settings {
                 })+
             }
 
-            /// Replaces every setting that `over` has.
-            pub(crate) fn replace(&mut self, over: &PlanInput) {
-                $(if over.$field.is_some() {
-                    self.$field.clone_from(&over.$field);
+            /// Replaces every setting that `overrides` has.
+            pub(crate) fn replace(&mut self, overrides: &PlanInput) {
+                $(if overrides.$field.is_some() {
+                    self.$field.clone_from(&overrides.$field);
                 })+
             }
 
@@ -204,7 +204,7 @@ macro_rules! settings {
             /// Sets `setting` as its flag does; the value of a switch is `true` or `false`.
             ///
             /// # Errors
-            /// Why the text is not a valid value.
+            /// The text is not a valid value; the error says what is expected.
             pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
                 let name = setting.flag_name();
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
@@ -236,32 +236,32 @@ settings! {
     workload.name => workload: String, SettingType::Text, None;
     /// Scale factor; `prony workloads NAME` prints its unit [default: for a run, the scale of the loaded
     /// data; for a load, 1]
-    workload.scale => scale: u64, count(MAX_SCALE), short(LOAD, "scale", 's', "N");
+    workload.scale => scale: u64, count_up_to(MAX_SCALE), flag_with_short(LOAD, "scale", 's', "N");
     /// Virtual users, each with its own connection
-    run.clients => clients: u64, count(MAX_CLIENTS), short(LOAD, "clients", 'c', "N");
+    run.clients => clients: u64, count_up_to(MAX_CLIENTS), flag_with_short(LOAD, "clients", 'c', "N");
     /// OS threads that drive the clients; at most as many as clients
-    run.threads => threads: u64, count(MAX_THREADS), short(LOAD, "threads", 'j', "N");
+    run.threads => threads: u64, count_up_to(MAX_THREADS), flag_with_short(LOAD, "threads", 'j', "N");
     /// Start this many transactions per second, over all clients, however fast the server answers (an open
     /// loop). Without it, each client starts its next transaction when the last one ends
-    run.rate => rate_tps: f64, SettingType::Rate, short(LOAD, "rate", 'R', "TPS");
+    run.rate => rate_tps: f64, SettingType::Rate, flag_with_short(LOAD, "rate", 'R', "TPS");
     /// Gaps between the starts of an open loop: exponential (poisson), like independent users, or even
-    run.arrival => arrival: Arrival, SettingType::Choice(names::<Arrival>), flag(LOAD, "arrival", "ARRIVAL");
+    run.arrival => arrival: Arrival, SettingType::Choice(choice_names::<Arrival>), flag(LOAD, "arrival", "ARRIVAL");
     /// Length of the measured window, which follows the warm-up
-    run.duration => duration: Duration, SettingType::Time, short(TIME, "duration", 'T', "TIME");
+    run.duration => duration: Duration, SettingType::Time, flag_with_short(TIME, "duration", 'T', "TIME");
     /// Measure this many transactions of each client instead of a time
     run.transactions => transactions: u64, SettingType::Whole { min: 1, max: u64::MAX },
-        short(TIME, "transactions", 't', "N");
+        flag_with_short(TIME, "transactions", 't', "N");
     /// Drive the load for this long before the window, and report its figures separately
     run.warmup => warmup: Duration, SettingType::Time, flag(TIME, "warmup", "TIME");
     /// How long transactions in flight at the end may take before they are cut off
     run.grace => grace: Duration, SettingType::Time, flag(TIME, "grace", "TIME");
     /// How statements are sent: simple (text with the values in it), extended (parsed, bound and executed
     /// each time) or prepared (parsed once a connection)
-    run.protocol => protocol: QueryMode, SettingType::Choice(names::<QueryMode>),
-        short(STATEMENTS, "protocol", 'M', "PROTOCOL");
+    run.protocol => protocol: QueryMode, SettingType::Choice(choice_names::<QueryMode>),
+        flag_with_short(STATEMENTS, "protocol", 'M', "PROTOCOL");
     /// Request the row description with each execution, as libpq does. The simple protocol always returns it
     run.describe => describe: bool, SettingType::Bool,
-        off(STATEMENTS, "no-describe", "Do not request the row description with each execution, as libpq always does");
+        off_switch(STATEMENTS, "no-describe", "Do not request the row description with each execution, as libpq always does");
     /// Open a new connection for each transaction
     run.connect_per_transaction => connect_per_transaction: bool, SettingType::Bool,
         switch(STATEMENTS, "connect-per-transaction", Some('C'));
@@ -270,7 +270,7 @@ settings! {
     run.tcp_sample => tcp_sample: u64, SettingType::Whole { min: 0, max: MAX_CLIENTS as u64 },
         flag(CLIENT, "tcp-sample", "N");
     /// I/O engine: io_uring (ring), epoll, or whichever a probe finds usable (auto)
-    run.io => io: IoEngine, SettingType::Choice(names::<IoEngine>), flag(CLIENT, "io", "IO");
+    run.io => io: IoEngine, SettingType::Choice(choice_names::<IoEngine>), flag(CLIENT, "io", "IO");
     /// Pin each thread to a CPU
     run.pin => pin: bool, SettingType::Bool, switch(CLIENT, "pin", None);
     /// Seed of all random numbers. Without it, one is chosen and named in the result
@@ -281,7 +281,7 @@ settings! {
     /// Observe the server before, during and after the run, on a separate connection. Without it, only its
     /// version and settings are read, before the run
     observe.server => observe: bool, SettingType::Bool,
-        off(SERVER, "no-observe", "Do not observe the server; only its version and settings are read, before the run");
+        off_switch(SERVER, "no-observe", "Do not observe the server; only its version and settings are read, before the run");
     /// URL of the node_exporter on the server's machine, such as http://db1:9100/metrics, whose CPU, memory
     /// and disks are then in the result. Without it, those of this machine, if the server runs here
     observe.server_metrics => server_metrics: String, SettingType::Text, flag(SERVER, "server-metrics", "URL");
@@ -290,11 +290,11 @@ settings! {
     observe.metrics_listen => metrics_listen: String, SettingType::Text, flag(RESULT, "metrics-listen", "ADDRESS");
     /// Run the plan, or each of its variants, this many times; each run is stored separately [default: 1,
     /// with variants 6]
-    experiment.repeats => repeats: u64, count(MAX_REPEATS), flag(REPEATS, "repeats", "N");
+    experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), flag(REPEATS, "repeats", "N");
     /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
     /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
     /// variant before the next)
-    experiment.order => order: Order, SettingType::Choice(names::<Order>), flag(REPEATS, "order", "ORDER");
+    experiment.order => order: Order, SettingType::Choice(choice_names::<Order>), flag(REPEATS, "order", "ORDER");
     /// Time to wait before each run except the first, after the command of `between`
     experiment.pause => pause: Duration, SettingType::Time, None;
     /// Command that sh runs before each run except the first, such as a restart of the server; PRONY_VARIANT
@@ -303,29 +303,29 @@ settings! {
 }
 
 impl Setting {
-    /// Its table in a plan file.
+    /// Name of the setting's table in a plan file.
     pub fn table(&self) -> &'static str {
         self.path.split('.').next().unwrap_or_default()
     }
 
-    /// Its key in that table.
+    /// The setting's key in that table.
     pub fn key(&self) -> &'static str {
         let (_, key) = self.path.split_once('.').unwrap_or_default();
         key
     }
 
-    /// Its description.
+    /// The setting's description.
     pub fn help(&self) -> &'static str {
         self.help.trim_start()
     }
 
-    /// Its flag, such as `--clients`; empty if it has none.
+    /// The setting's flag, such as `--clients`; empty if it has none.
     pub fn flag_name(&self) -> String {
         let long = self.flag.as_ref().map(|flag| flag.long);
         long.map(|long| format!("--{long}")).unwrap_or_default()
     }
 
-    /// Its default, if that is a single value.
+    /// The setting's default, if that is a single value.
     pub fn default(&self) -> Option<Value> {
         let defaults = defaults();
         let mut settings = defaults.given_settings();
@@ -333,8 +333,8 @@ impl Setting {
         Some(value.to_json())
     }
 
-    /// The problem of a value of the right type that is out of range, if it is.
-    pub(crate) fn problem(
+    /// The problem of a value that has the right type, but is out of range.
+    pub(crate) fn range_problem(
         &self,
         value: &dyn SettingValue,
         location: &InputLocation,

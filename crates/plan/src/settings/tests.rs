@@ -65,8 +65,8 @@ fn every_flag_sets_its_setting_and_no_other() {
 #[test]
 fn long_and_short_names_of_flags_are_unique() {
     let flags = || SETTINGS.iter().filter_map(|setting| setting.flag.as_ref());
-    for (nth, flag) in flags().enumerate() {
-        for later in flags().skip(nth + 1) {
+    for (index, flag) in flags().enumerate() {
+        for later in flags().skip(index + 1) {
             assert_ne!(flag.long, later.long);
             assert!(
                 flag.short.is_none() || flag.short != later.short,

@@ -3,7 +3,7 @@
 //! Text is never quoted, because it may contain a password.
 
 use super::SettingType;
-use crate::check::{MAX_RATE_TPS, MAX_TIME};
+use crate::check::{MAX_DURATION, MAX_RATE_TPS};
 use crate::choice::Choice;
 use crate::duration::{format_duration, format_number, parse_duration};
 use crate::input::InputValue;
@@ -11,7 +11,7 @@ use crate::section::Section;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A message, with a hint.
+/// The message and the hint for a value that is out of range.
 type RangeError = (String, Option<&'static str>);
 
 /// A value of a setting.
@@ -24,7 +24,7 @@ pub(crate) trait SettingValue {
     /// Reads the value of a flag.
     ///
     /// # Errors
-    /// If the text is not a valid value: what is expected.
+    /// The text is not a valid value; the error says what is expected.
     fn from_text(text: &str, kind: &SettingType) -> Result<Self, String>
     where
         Self: Sized;
@@ -40,7 +40,7 @@ pub(crate) trait SettingValue {
         }
     }
 
-    /// The problem, if the value is out of range.
+    /// The problem of a value that is out of range.
     fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
         None
     }
@@ -81,7 +81,7 @@ impl SettingValue for String {
 
 impl SettingValue for u64 {
     fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<u64> {
-        section.whole(key)
+        section.whole_number(key)
     }
 
     fn from_text(text: &str, kind: &SettingType) -> Result<u64, String> {
@@ -129,7 +129,7 @@ impl SettingValue for f64 {
     }
 
     fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
-        // A comparison that is false for NaN.
+        // Both comparisons are false for NaN, which is out of range.
         if *self > 0.0 && *self <= MAX_RATE_TPS {
             return None;
         }
@@ -157,7 +157,7 @@ impl SettingValue for Duration {
 
     fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
         let message = format!("must be at most 366d, is {}", format_duration(*self));
-        (*self > MAX_TIME).then_some((message, None))
+        (*self > MAX_DURATION).then_some((message, None))
     }
 }
 

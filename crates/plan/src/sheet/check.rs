@@ -9,8 +9,8 @@ use crate::duration::{format_number, shorten};
 use crate::input::InputValue;
 use crate::problem::{InputLocation, Problem, Problems};
 
-/// Largest quantity and price; a larger one is probably a typing error.
-const LARGEST: f64 = 1e12;
+/// Maximum quantity or price; a larger one is probably a typing error.
+const MAX_AMOUNT: f64 = 1e12;
 
 impl Sheet {
     /// Reads a price sheet's text. `file` is its name for messages, as the user wrote it.
@@ -24,7 +24,7 @@ impl Sheet {
             currency: None,
             missing_everywhere: missing_everywhere(file, &input),
         };
-        let sheet = checker.sheet(file, input);
+        let sheet = checker.check_sheet(file, input);
         match sheet {
             Some(sheet) if checker.problems.is_empty() => Ok(sheet),
             _ => Err(Problems::sorted(checker.problems)),
@@ -34,7 +34,7 @@ impl Sheet {
 
 struct Checker {
     problems: Vec<Problem>,
-    /// The first currency, with its location.
+    /// The currency found first, with its location; all others must be equal to it.
     currency: Option<(String, InputLocation)>,
     /// Keys that could be given once for many items and are missing everywhere, with the location where they
     /// belong.
@@ -42,23 +42,18 @@ struct Checker {
 }
 
 impl Checker {
-    fn problem_with_hint(
-        &mut self,
-        location: &InputLocation,
-        message: impl Into<String>,
-        hint: &str,
-    ) {
+    fn report(&mut self, location: &InputLocation, message: impl Into<String>, hint: &str) {
         let problem = Problem::new(location.clone(), message);
         self.problems.push(problem.hint(hint));
     }
 
-    fn sheet(&mut self, file: &str, input: SheetInput) -> Option<Sheet> {
+    fn check_sheet(&mut self, file: &str, input: SheetInput) -> Option<Sheet> {
         if input.configurations.is_empty() {
-            if !input.refused {
+            if !input.has_rejected_tables {
                 let location = file_location(file, "configuration");
                 let hint = "write [[configuration]] with a name, and below it a [[configuration.item]] \
                             for each thing that is paid for";
-                self.problem_with_hint(&location, "is missing", hint);
+                self.report(&location, "is missing", hint);
             }
             return None;
         }
@@ -75,11 +70,12 @@ impl Checker {
                 if names.contains(&name.value.as_str()) {
                     let message =
                         format!("a second configuration is named {}", shorten(&name.value));
-                    self.problem_with_hint(&name.location, message, "give each a different name");
+                    self.report(&name.location, message, "give each a different name");
                 }
                 names.push(&name.value);
             }
-            configurations.extend(self.configuration(configuration, input.refused));
+            configurations
+                .extend(self.check_configuration(configuration, input.has_rejected_tables));
         }
         Some(Sheet {
             file: file.to_owned(),
@@ -88,18 +84,28 @@ impl Checker {
         })
     }
 
-    fn configuration(
+    fn check_configuration(
         &mut self,
         input: &ConfigurationInput,
-        refused: bool,
+        has_rejected_tables: bool,
     ) -> Option<Configuration> {
         let hint = "give it a name, such as name = \"small\"";
-        let name = self.text("name", &input.name, &input.location, &input.refused, hint);
-        if input.items.is_empty() && !refused {
+        let name = self.check_text(
+            "name",
+            &input.name,
+            &input.location,
+            &input.rejected_keys,
+            hint,
+        );
+        if input.items.is_empty() && !has_rejected_tables {
             let hint = "write a [[configuration.item]] below it for each thing that is paid for";
-            self.problem_with_hint(&input.location, "has no item", hint);
+            self.report(&input.location, "has no item", hint);
         }
-        let items: Vec<Option<Item>> = input.items.iter().map(|item| self.item(item)).collect();
+        let items: Vec<Option<Item>> = input
+            .items
+            .iter()
+            .map(|item| self.check_item(item))
+            .collect();
         Some(Configuration {
             name: name?,
             runs: input.runs.clone(),
@@ -107,35 +113,41 @@ impl Checker {
         })
     }
 
-    fn item(&mut self, input: &ItemInput) -> Option<Item> {
-        let (location, refused) = (&input.location, &input.refused);
+    fn check_item(&mut self, input: &ItemInput) -> Option<Item> {
+        let (location, rejected_keys) = (&input.location, &input.rejected_keys);
         let common = &input.common;
         let hint = "name what is paid for, such as name = \"storage\"";
-        let name = self.text("name", &input.name, location, refused, hint);
+        let name = self.check_text("name", &input.name, location, rejected_keys, hint);
         let hint = "state how many are paid for, such as quantity = 1";
-        let quantity = self.amount("quantity", &input.quantity, input, hint);
+        let quantity = self.check_amount("quantity", &input.quantity, input, hint);
         let hint = "state the price of one; Prony knows no prices";
-        let unit_price = self.amount("unit_price", &input.unit_price, input, hint);
+        let unit_price = self.check_amount("unit_price", &input.unit_price, input, hint);
         let per = input.per.as_ref().map(|per| per.value);
-        if per.is_none() && !refused.iter().any(|key| key == "per") {
+        if per.is_none() && !rejected_keys.iter().any(|key| key == "per") {
             let hint = "state the billing period: per = \"hour\", \"month\", \"year\" or \"once\"";
-            self.problem_with_hint(&location_of(location, "per"), "is missing", hint);
+            self.report(&location_of_key(location, "per"), "is missing", hint);
         }
-        let usage = self.number_within("usage", &input.usage, 1.0, 1.0);
-        let discount = self.number_within("discount_percent", &input.discount_percent, 0.0, 100.0);
-        let replicas = self.replicas(input);
-        let refused_shared = &common.refused;
+        let usage = self.check_number("usage", &input.usage, 1.0, 1.0);
+        let discount = self.check_number("discount_percent", &input.discount_percent, 0.0, 100.0);
+        let replicas = self.check_replicas(input);
+        let rejected_shared_keys = &common.rejected_keys;
         let [currency, region, term, source, entered_by] = std::array::from_fn(|nth| {
             let (key, hint) = SHARED_KEYS[nth];
-            self.shared_text(key, &common.texts[nth], location, refused_shared, hint)
+            self.check_shared_text(
+                key,
+                &common.texts[nth],
+                location,
+                rejected_shared_keys,
+                hint,
+            )
         });
         let as_of = common.as_of.as_ref().map(|date| date.value);
         if as_of.is_none() {
             let hint =
                 "a price without a date is not used: as_of = 2026-11-20, under [sheet] for all";
-            self.missing("as_of", location, refused_shared, hint);
+            self.report_missing("as_of", location, rejected_shared_keys, hint);
         }
-        self.one_currency(&common.texts[0]);
+        self.check_currency(&common.texts[0]);
         Some(Item {
             name: name?,
             quantity: quantity?,
@@ -153,13 +165,13 @@ impl Checker {
         })
     }
 
-    /// A text that is required and must not be empty.
-    fn text(
+    /// Checks a text, which is required and must not be empty.
+    fn check_text(
         &mut self,
         key: &str,
         input: &InputValue<String>,
         location: &InputLocation,
-        refused: &[String],
+        rejected_keys: &[String],
         hint: &str,
     ) -> Option<String> {
         match input {
@@ -169,33 +181,39 @@ impl Checker {
             }
             Some(text) => Some(text.value.clone()),
             None => {
-                if !refused.iter().any(|name| name == key) {
-                    self.problem_with_hint(&location_of(location, key), "is missing", hint);
+                if !rejected_keys.iter().any(|name| name == key) {
+                    self.report(&location_of_key(location, key), "is missing", hint);
                 }
                 None
             }
         }
     }
 
-    /// A text that may be given once for many items.
-    fn shared_text(
+    /// Checks a text that may be given once for many items.
+    fn check_shared_text(
         &mut self,
         key: &str,
         input: &InputValue<String>,
         location: &InputLocation,
-        refused: &[String],
+        rejected_keys: &[String],
         hint: &str,
     ) -> Option<String> {
         if input.is_some() {
-            return self.text(key, input, location, refused, hint);
+            return self.check_text(key, input, location, rejected_keys, hint);
         }
-        self.missing(key, location, refused, hint);
+        self.report_missing(key, location, rejected_keys, hint);
         None
     }
 
     /// Reports a missing value. A value that is missing everywhere is reported once, not for each item.
-    fn missing(&mut self, key: &str, location: &InputLocation, refused: &[String], hint: &str) {
-        if refused.iter().any(|name| name == key) {
+    fn report_missing(
+        &mut self,
+        key: &str,
+        location: &InputLocation,
+        rejected_keys: &[String],
+        hint: &str,
+    ) {
+        if rejected_keys.iter().any(|name| name == key) {
             return;
         }
         let everywhere = self
@@ -204,21 +222,21 @@ impl Checker {
             .find(|(name, _)| *name == key);
         match everywhere.map(|(_, location)| location.clone()) {
             Some(location) => self.report_once(&location, "is missing".to_owned(), hint),
-            None => self.problem_with_hint(&location_of(location, key), "is missing", hint),
+            None => self.report(&location_of_key(location, key), "is missing", hint),
         }
     }
 
-    /// Reports a problem of a value that many items share, once.
+    /// Reports a problem, unless the same problem was already reported for another item.
     fn report_once(&mut self, location: &InputLocation, message: String, hint: &str) {
         let is_same =
             |problem: &Problem| problem.location == *location && problem.message == message;
         if !self.problems.iter().any(is_same) {
-            self.problem_with_hint(location, message, hint);
+            self.report(location, message, hint);
         }
     }
 
-    /// A quantity or a price: required, and not negative.
-    fn amount(
+    /// Checks a quantity or a price, which is required and must not be negative.
+    fn check_amount(
         &mut self,
         key: &str,
         amount: &InputValue<f64>,
@@ -226,14 +244,14 @@ impl Checker {
         hint: &str,
     ) -> Option<f64> {
         let Some(number) = amount else {
-            if !input.refused.iter().any(|name| name == key) {
-                self.problem_with_hint(&location_of(&input.location, key), "is missing", hint);
+            if !input.rejected_keys.iter().any(|name| name == key) {
+                self.report(&location_of_key(&input.location, key), "is missing", hint);
             }
             return None;
         };
         // A price may be 0, a quantity may not.
         let is_allowed = number.value > 0.0 || (key == "unit_price" && number.value == 0.0);
-        if is_allowed && number.value <= LARGEST {
+        if is_allowed && number.value <= MAX_AMOUNT {
             return Some(number.value);
         }
         let bound = if key == "unit_price" {
@@ -242,16 +260,16 @@ impl Checker {
             "more than 0"
         };
         let message = format!(
-            "must be {bound} and at most {LARGEST:e}, is {}",
+            "must be {bound} and at most {MAX_AMOUNT:e}, is {}",
             format_number(number.value)
         );
         let hint = "a discount is written as discount_percent";
-        self.problem_with_hint(&number.location, message, hint);
+        self.report(&number.location, message, hint);
         None
     }
 
-    /// A number from 0 to a bound, or its default.
-    fn number_within(
+    /// Checks a number that must be from 0 to `maximum`; without input, returns `default`.
+    fn check_number(
         &mut self,
         key: &str,
         input: &InputValue<f64>,
@@ -272,11 +290,11 @@ impl Checker {
             "usage" => "it is the fraction of the time that is paid for: 0.5 is half of it",
             _ => "it is the discount in per cent",
         };
-        self.problem_with_hint(&number.location, message, hint);
+        self.report(&number.location, message, hint);
         None
     }
 
-    fn replicas(&mut self, input: &ItemInput) -> Option<u32> {
+    fn check_replicas(&mut self, input: &ItemInput) -> Option<u32> {
         let Some(number) = &input.replicas else {
             return Some(0);
         };
@@ -285,14 +303,14 @@ impl Checker {
             _ => {
                 let message = format!("must be at most 10000, is {}", number.value);
                 let hint = "it is the number of replicas included in this item";
-                self.problem_with_hint(&number.location, message, hint);
+                self.report(&number.location, message, hint);
                 None
             }
         }
     }
 
     /// Checks that all items have the same currency and that it looks like a currency code.
-    fn one_currency(&mut self, input: &InputValue<String>) {
+    fn check_currency(&mut self, input: &InputValue<String>) {
         let Some(currency) = input else { return };
         let text = &currency.value;
         if text.trim().is_empty() {
@@ -320,7 +338,7 @@ impl Checker {
 }
 
 /// The location of a key that is missing in an existing table.
-fn location_of(location: &InputLocation, name: &str) -> InputLocation {
+fn location_of_key(location: &InputLocation, name: &str) -> InputLocation {
     match location {
         InputLocation::File { file, at, key } => InputLocation::File {
             file: file.clone(),
@@ -331,7 +349,7 @@ fn location_of(location: &InputLocation, name: &str) -> InputLocation {
     }
 }
 
-/// Keys of `[sheet]` that no table has.
+/// Keys of `[sheet]` that are missing there and in every item.
 fn missing_everywhere(file: &str, input: &SheetInput) -> Vec<(&'static str, InputLocation)> {
     let items = || {
         input

@@ -10,7 +10,7 @@ use std::fmt;
 const EPOCH: Date = date(1970, 1, 1);
 
 /// Valid years of a price.
-const YEARS: std::ops::RangeInclusive<u16> = 1970..=9999;
+const VALID_YEARS: std::ops::RangeInclusive<u16> = 1970..=9999;
 
 /// When a price was valid: a day, a month, or only a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,12 +21,12 @@ pub struct AsOf {
 }
 
 impl AsOf {
-    /// A day; `None` if it does not exist or is before 1970.
-    pub fn day(year: i64, month: u8, day: u8) -> Option<AsOf> {
+    /// A date with its day; `None` if the day does not exist or is before 1970.
+    pub fn from_day(year: i64, month: u8, day: u8) -> Option<AsOf> {
         let year = u16::try_from(year)
             .ok()
-            .filter(|year| YEARS.contains(year))?;
-        civil(year, month, day)?;
+            .filter(|year| VALID_YEARS.contains(year))?;
+        civil_date(year, month, day)?;
         Some(AsOf {
             year,
             month: Some(month),
@@ -37,18 +37,18 @@ impl AsOf {
     /// Reads `2026-11-20`, `2026-11` or `2026`.
     pub fn parse(text: &str) -> Option<AsOf> {
         let mut parts = text.split('-');
-        let year = number(parts.next()?, 4)?;
+        let year = parse_digits(parts.next()?, 4)?;
         let month = parts.next();
         let day = parts.next();
         if parts.next().is_some() {
             return None;
         }
         // The given parts, with 1 for missing ones, must form a valid day.
-        let part_or_1 = |part_or_1: Option<&str>| match part_or_1 {
+        let part_or_1 = |part: Option<&str>| match part {
             None => Some(1),
-            Some(text) => u8::try_from(number(text, 2)?).ok(),
+            Some(text) => u8::try_from(parse_digits(text, 2)?).ok(),
         };
-        let full_date = AsOf::day(i64::from(year), part_or_1(month)?, part_or_1(day)?)?;
+        let full_date = AsOf::from_day(i64::from(year), part_or_1(month)?, part_or_1(day)?)?;
         Some(AsOf {
             month: month.and(full_date.month),
             day: day.and(full_date.day),
@@ -56,25 +56,26 @@ impl AsOf {
         })
     }
 
-    /// Its first day, in days since 1970-01-01: a price of `2019` may be from the first day of that year.
+    /// The first day that the date may mean, in days since 1970-01-01: for `2019`, the first day of that
+    /// year.
     pub fn first_day(&self) -> i64 {
-        let first = civil(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1));
+        let first = civil_date(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1));
         let days = first.and_then(|first| EPOCH.until(first).ok());
         days.map_or(0, |days| days.get_days().into())
     }
 }
 
-/// The problem of a text in the format of a date whose month or day is not in the calendar. `None` if the
-/// format or the year is wrong.
+/// The problem of a text with the format of a date whose month or day does not exist; `None` if the format or
+/// the year is wrong, or the date exists.
 pub(super) fn calendar_error(text: &str) -> Option<String> {
     let mut parts = text.split('-');
-    let year = number(parts.next()?, 4).filter(|year| YEARS.contains(year))?;
-    let month = number(parts.next()?, 2)?;
+    let year = parse_digits(parts.next()?, 4).filter(|year| VALID_YEARS.contains(year))?;
+    let month = parse_digits(parts.next()?, 2)?;
     if !(1..=12).contains(&month) {
         return Some(format!("the month must be from 01 to 12, is {month:02}"));
     }
-    let day = number(parts.next()?, 2)?;
-    let last = civil(year, u8::try_from(month).ok()?, 1)?
+    let day = parse_digits(parts.next()?, 2)?;
+    let last = civil_date(year, u8::try_from(month).ok()?, 1)?
         .days_in_month()
         .unsigned_abs();
     let is_valid = (1..=u16::from(last)).contains(&day) || parts.next().is_some();
@@ -92,12 +93,12 @@ impl fmt::Display for AsOf {
     }
 }
 
-fn number(text: &str, digits: usize) -> Option<u16> {
+fn parse_digits(text: &str, digits: usize) -> Option<u16> {
     let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().ok()).flatten()
 }
 
-fn civil(year: u16, month: u8, day: u8) -> Option<Date> {
+fn civil_date(year: u16, month: u8, day: u8) -> Option<Date> {
     let [month, day] = [month, day].map(|part| i8::try_from(part).ok());
     Date::new(i16::try_from(year).ok()?, month?, day?).ok()
 }
@@ -138,9 +139,9 @@ mod tests {
         ] {
             assert_eq!(AsOf::parse(text), None, "{text}");
         }
-        assert_eq!(AsOf::day(2019, 2, 29), None);
+        assert_eq!(AsOf::from_day(2019, 2, 29), None);
         assert_eq!(calendar_error("1969-13"), None, "the year is wrong");
         assert_eq!(calendar_error("2019-1-1"), None, "the form is wrong");
-        assert_eq!(AsOf::day(-1, 1, 1), None);
+        assert_eq!(AsOf::from_day(-1, 1, 1), None);
     }
 }

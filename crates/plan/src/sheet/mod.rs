@@ -32,15 +32,15 @@ pub use date::AsOf;
 
 use crate::choice::choices;
 
-/// Hours in a month: a twelfth of 8,760 hours a year, as cloud providers bill them.
+/// Hours in a month, as cloud providers bill them: a twelfth of 8,760 hours per year.
 pub const HOURS_PER_MONTH: f64 = 730.0;
 
 /// A checked price sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    /// Its file, as the user wrote it.
+    /// Name of the sheet's file, as the user wrote it.
     pub file: String,
-    /// Whether it is an example that comes with Prony, not the user's own prices.
+    /// Whether the sheet is an example that comes with Prony, not the user's own prices.
     pub example: bool,
     /// The configurations; never empty, and all in one currency.
     pub configurations: Vec<Configuration>,
@@ -49,18 +49,18 @@ pub struct Sheet {
 /// A system on which a load can run, with its costs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
-    /// Its name, unique in its sheet.
+    /// Name of the configuration, unique in its sheet.
     pub name: String,
-    /// The runs that were measured on it: ids, prefixes of ids, or files.
+    /// The runs that were measured on the configuration: ids, prefixes of ids, or files.
     pub runs: Vec<String>,
-    /// Its priced items; never empty.
+    /// The priced items; never empty.
     pub items: Vec<Item>,
 }
 
 /// A priced item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// Its name.
+    /// Name of the item.
     pub name: String,
     /// Quantity.
     pub quantity: f64,
@@ -76,7 +76,7 @@ pub struct Item {
     pub replicas: u32,
     /// Currency code of ISO 4217, three letters.
     pub currency: String,
-    /// The region in which it is bought.
+    /// The region in which the item is bought.
     pub region: String,
     /// Commitment: `on demand`, `1 year`...
     pub term: String,
@@ -84,7 +84,7 @@ pub struct Item {
     pub as_of: AsOf,
     /// Source of the price.
     pub source: String,
-    /// The person who entered it.
+    /// The person who entered the price.
     pub entered_by: String,
 }
 
@@ -103,7 +103,7 @@ choices! {
 }
 
 impl Item {
-    /// Its cost per month; 0 if it is paid once.
+    /// Cost of the item per month; 0 if it is paid once.
     pub fn monthly_cost(&self) -> f64 {
         match self.per {
             Per::Hour => self.amount() * HOURS_PER_MONTH,
@@ -113,7 +113,7 @@ impl Item {
         }
     }
 
-    /// Its one-time cost; 0 if it is paid periodically.
+    /// One-time cost of the item; 0 if it is paid periodically.
     pub fn one_time_cost(&self) -> f64 {
         match self.per {
             Per::Once => self.amount(),
@@ -127,12 +127,12 @@ impl Item {
 }
 
 impl Configuration {
-    /// Its cost per month.
+    /// Cost of the configuration per month.
     pub fn monthly_cost(&self) -> f64 {
         self.items.iter().map(Item::monthly_cost).sum()
     }
 
-    /// Its one-time cost.
+    /// One-time cost of the configuration.
     pub fn one_time_cost(&self) -> f64 {
         self.items.iter().map(Item::one_time_cost).sum()
     }
@@ -143,13 +143,13 @@ impl Configuration {
         replicas.fold(0, u32::saturating_add)
     }
 
-    /// The oldest of its prices' dates.
+    /// The oldest date of the configuration's prices.
     pub fn as_of(&self) -> Option<AsOf> {
         let dates = self.items.iter().map(|item| item.as_of);
         dates.min_by_key(AsOf::first_day)
     }
 
-    /// The distinct values of one field of its items, in order of first occurrence.
+    /// The distinct values of one field of the items, in order of first occurrence.
     pub fn distinct<'a>(&'a self, field: impl Fn(&'a Item) -> &'a str) -> Vec<&'a str> {
         let mut distinct = Vec::new();
         for text in self.items.iter().map(field) {
@@ -162,7 +162,7 @@ impl Configuration {
 }
 
 impl Sheet {
-    /// Its currency.
+    /// The currency of all prices.
     pub fn currency(&self) -> &str {
         let first = self.configurations.first();
         let item = first.and_then(|first| first.items.first());

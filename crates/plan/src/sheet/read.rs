@@ -18,21 +18,22 @@ pub(super) struct SheetInput {
     pub example: InputValue<bool>,
     pub configurations: Vec<ConfigurationInput>,
     pub problems: Vec<Problem>,
-    /// Whether something could not be read. A missing value may then be a consequence.
-    pub refused: bool,
+    /// Whether a table could not be read; missing tables may then be a consequence, and are not reported.
+    pub has_rejected_tables: bool,
 }
 
-/// One `[[configuration]]`.
+/// The content of one `[[configuration]]`.
 pub(super) struct ConfigurationInput {
     pub location: InputLocation,
     pub name: InputValue<String>,
     pub runs: Vec<String>,
     pub items: Vec<ItemInput>,
     /// Keys that were given but could not be read.
-    pub refused: Vec<String>,
+    pub rejected_keys: Vec<String>,
 }
 
-/// One `[[configuration.item]]`, with missing values filled in from its configuration and its sheet.
+/// The content of one `[[configuration.item]]`, with missing shared values filled in from its
+/// configuration and its sheet.
 pub(super) struct ItemInput {
     pub location: InputLocation,
     pub name: InputValue<String>,
@@ -43,7 +44,7 @@ pub(super) struct ItemInput {
     pub discount_percent: InputValue<f64>,
     pub replicas: InputValue<u64>,
     pub common: SharedValues,
-    pub refused: Vec<String>,
+    pub rejected_keys: Vec<String>,
 }
 
 /// Texts that may be given once for many items, each with the hint to show if it is missing.
@@ -74,35 +75,36 @@ pub(super) struct SharedValues {
     pub texts: [InputValue<String>; 5],
     pub as_of: InputValue<AsOf>,
     /// The keys among these that were given but could not be read.
-    pub refused: Vec<String>,
+    pub rejected_keys: Vec<String>,
 }
 
 impl SharedValues {
     fn read(section: &mut Section<'_, '_>) -> SharedValues {
         SharedValues {
             texts: SHARED_KEYS.map(|(key, _)| section.text(key)),
-            as_of: date(section),
-            refused: refused(section),
+            as_of: read_date(section),
+            rejected_keys: rejected_keys(section),
         }
     }
 
-    /// These values, with missing ones taken from the enclosing table.
-    fn or(mut self, enclosing: &SharedValues) -> SharedValues {
+    /// Fills in missing values from the enclosing table.
+    fn or_enclosing(mut self, enclosing: &SharedValues) -> SharedValues {
         for (text, enclosing) in self.texts.iter_mut().zip(&enclosing.texts) {
             *text = text.take().or_else(|| enclosing.clone());
         }
         self.as_of = self.as_of.or_else(|| enclosing.as_of.clone());
-        self.refused.extend(enclosing.refused.iter().cloned());
+        self.rejected_keys
+            .extend(enclosing.rejected_keys.iter().cloned());
         self
     }
 }
 
-/// Keys of a table that could not be read or were misspelt: they are not also reported as missing.
-fn refused(section: &Section<'_, '_>) -> Vec<String> {
+/// Keys of a table that could not be read or were misspelt, so that they are not also reported as missing.
+fn rejected_keys(section: &Section<'_, '_>) -> Vec<String> {
     let last_segment = |path: &String| path.rsplit('.').next().unwrap_or(path).to_owned();
-    let mut keys: Vec<String> = section.refused.iter().map(last_segment).collect();
+    let mut keys: Vec<String> = section.rejected_keys.iter().map(last_segment).collect();
     for (key, _, _) in section.unread_keys() {
-        let similar = suggest::nearest(key, &section.known);
+        let similar = suggest::nearest(key, &section.valid_keys);
         keys.extend(similar.map(str::to_owned));
     }
     keys
@@ -114,11 +116,13 @@ fn refused(section: &Section<'_, '_>) -> Vec<String> {
 /// If the text is not TOML: only that problem, since the remaining text cannot be interpreted.
 pub(super) fn read(file: &str, text: &str) -> Result<SheetInput, Problems> {
     let source = Source { file, text };
-    let root = source.root("plans/prices has an example")?;
+    let root = source.parse_root("plans/prices has an example")?;
     let root = root.get_ref();
     let mut input = SheetInput::default();
-    let common = read_head(source, root, &mut input);
-    for (table, name, location) in array_of_tables(source, root, "", "configuration", &mut input) {
+    let common = read_sheet_table(source, root, &mut input);
+    for (table, name, location) in
+        read_array_of_tables(source, root, "", "configuration", &mut input)
+    {
         read_configuration(source, table, &name, location, &common, &mut input);
     }
     for (key, value) in root {
@@ -137,13 +141,18 @@ pub(super) fn read(file: &str, text: &str) -> Result<SheetInput, Problems> {
                 None => "a price sheet has [sheet] and [[configuration]]".to_owned(),
             };
             input.problems.push(problem.hint(hint));
-            input.refused = true;
+            input.has_rejected_tables = true;
         }
     }
     Ok(input)
 }
 
-fn read_head(source: Source<'_>, root: &DeTable<'_>, input: &mut SheetInput) -> SharedValues {
+/// Reads `[sheet]`: the values for all items.
+fn read_sheet_table(
+    source: Source<'_>,
+    root: &DeTable<'_>,
+    input: &mut SheetInput,
+) -> SharedValues {
     let value = root.iter().find(|(key, _)| key.get_ref() == "sheet");
     let table = value.and_then(|(_, value)| value.get_ref().as_table());
     if let (Some((_, value)), None) = (value, table) {
@@ -151,12 +160,12 @@ fn read_head(source: Source<'_>, root: &DeTable<'_>, input: &mut SheetInput) -> 
         let hint = "write [sheet] on a line of its own, and its keys below";
         let problem = Problem::new(location, "must be a table");
         input.problems.push(problem.hint(hint));
-        input.refused = true;
+        input.has_rejected_tables = true;
     }
-    let mut head = Section::new(source, "sheet", "sheet".to_owned(), table);
-    input.example = head.bool("example");
-    let common = SharedValues::read(&mut head);
-    report_problems(head, input);
+    let mut section = Section::new(source, "sheet", "sheet".to_owned(), table);
+    input.example = section.bool("example");
+    let common = SharedValues::read(&mut section);
+    report_problems(section, input);
     common
 }
 
@@ -170,13 +179,13 @@ fn read_configuration(
 ) {
     let mut section = Section::new(source, "configuration", name.to_owned(), Some(table));
     let title = section.text("name");
-    let runs = texts(&mut section, "runs");
-    let common = SharedValues::read(&mut section).or(enclosing);
-    section.known.push("item");
-    let refused = refused(&section);
+    let runs = read_texts(&mut section, "runs");
+    let common = SharedValues::read(&mut section).or_enclosing(enclosing);
+    section.valid_keys.push("item");
+    let rejected_keys = rejected_keys(&section);
     report_problems(section, input);
     let mut items = Vec::new();
-    for (table, name, location) in array_of_tables(source, table, name, "item", input) {
+    for (table, name, location) in read_array_of_tables(source, table, name, "item", input) {
         items.push(read_item(source, table, name, location, &common, input));
     }
     input.configurations.push(ConfigurationInput {
@@ -184,7 +193,7 @@ fn read_configuration(
         name: title,
         runs,
         items,
-        refused,
+        rejected_keys,
     });
 }
 
@@ -205,9 +214,9 @@ fn read_item(
         per: section.choice("per"),
         usage: section.number("usage"),
         discount_percent: section.number("discount_percent"),
-        replicas: section.whole("replicas"),
-        common: SharedValues::read(&mut section).or(enclosing),
-        refused: refused(&section),
+        replicas: section.whole_number("replicas"),
+        common: SharedValues::read(&mut section).or_enclosing(enclosing),
+        rejected_keys: rejected_keys(&section),
     };
     report_problems(section, input);
     item
@@ -220,17 +229,17 @@ fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
             .source
             .location(offset, format!("{}.{key}", section.path));
         let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
-        let hint = match suggest::nearest(key, &section.known) {
+        let hint = match suggest::nearest(key, &section.valid_keys) {
             Some(similar) => format!("did you mean {similar}?"),
-            None => format!("[{}] has {}", section.name, section.known.join(", ")),
+            None => format!("[{}] has {}", section.name, section.valid_keys.join(", ")),
         };
         input.problems.push(problem.hint(hint));
     }
     input.problems.extend(section.problems);
 }
 
-/// The tables of an array of tables, each with its path, counted from 1, and its location.
-fn array_of_tables<'a, 'i>(
+/// Reads an array of tables: returns each table with its path, such as `item[1]`, and its location.
+fn read_array_of_tables<'a, 'i>(
     source: Source<'a>,
     parent: &'a DeTable<'i>,
     path: &str,
@@ -261,14 +270,14 @@ fn array_of_tables<'a, 'i>(
         let hint = format!("write [[{full_name}]], with two brackets, above each");
         let problem = Problem::new(location, "must be a list of tables");
         input.problems.push(problem.hint(hint));
-        input.refused = true;
+        input.has_rejected_tables = true;
     }
     tables
 }
 
-/// A list of strings.
-fn texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
-    let Some((value, location)) = section.take(key) else {
+/// Reads a list of strings.
+fn read_texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
+    let Some((value, location)) = section.read_value(key) else {
         return Vec::new();
     };
     let list = value.as_array().map(|list| {
@@ -280,20 +289,20 @@ fn texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
         _ => {
             let hint = format!("write {key} = [\"20261120-2333\", \"20261120-2345\"]");
             let problem = Problem::new(location, "must be a list of strings").hint(hint);
-            section.refuse(key, problem);
+            section.reject(key, problem);
             Vec::new()
         }
     }
 }
 
-/// The date of a price: a TOML date, or a text if only the month or the year is known.
-fn date(section: &mut Section<'_, '_>) -> InputValue<AsOf> {
+/// Reads the date of a price: a TOML date, or a text if only the month or the year is known.
+fn read_date(section: &mut Section<'_, '_>) -> InputValue<AsOf> {
     let key = "as_of";
-    let (value, location) = section.take(key)?;
+    let (value, location) = section.read_value(key)?;
     let date = match value {
-        DeValue::Datetime(moment) => moment
+        DeValue::Datetime(date_time) => date_time
             .date
-            .and_then(|date| AsOf::day(date.year.into(), date.month, date.day)),
+            .and_then(|date| AsOf::from_day(date.year.into(), date.month, date.day)),
         DeValue::String(text) => AsOf::parse(text),
         _ => None,
     };
@@ -306,7 +315,7 @@ fn date(section: &mut Section<'_, '_>) -> InputValue<AsOf> {
             let problem = Problem::new(location, message);
             let hint =
                 "write as_of = 2026-11-20, or \"2026-11\", or \"2026\" if the day is not known";
-            section.refuse(key, problem.hint(hint));
+            section.reject(key, problem.hint(hint));
             None
         }
     }

@@ -38,7 +38,7 @@ fn known_keys() -> Vec<(&'static str, Vec<&'static str>)> {
 }
 
 /// Follows `$ref` to its definition.
-fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
+fn resolve_ref<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     match node["$ref"].as_str() {
         Some(path) => schema.pointer(path.trim_start_matches('#')).unwrap(),
         None => node,
@@ -47,7 +47,7 @@ fn resolved<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
 
 /// A table of a plan, or of a variant, with the whole schema.
 fn table<'a>(owner: &'a Value, schema: &'a Value, name: &str) -> &'a Value {
-    resolved(schema, &owner["properties"][name])
+    resolve_ref(schema, &owner["properties"][name])
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn the_defaults_of_the_schema_are_those_of_the_check() {
 /// Whether the schema's node allows the value's type: not a full validator, but enough to detect a wrong type
 /// of a key.
 fn fits(schema: &Value, node: &Value, value: &Value) -> bool {
-    let node = resolved(schema, node);
+    let node = resolve_ref(schema, node);
     if let Some(any) = node["anyOf"].as_array() {
         return any.iter().any(|node| fits(schema, node, value));
     }
@@ -141,12 +141,12 @@ fn fits(schema: &Value, node: &Value, value: &Value) -> bool {
         Some("integer") => value.is_u64(),
         Some("number") => value.is_number(),
         Some("boolean") => value.is_boolean(),
-        kind => panic!("a type the test does not know: {kind:?} in {node}"),
+        type_name => panic!("a type the test does not know: {type_name:?} in {node}"),
     }
 }
 
 /// Asserts that the tables of a plan or variant match the schema.
-fn accepts(owner: &Value, schema: &Value, tables: &toml::Table, name: &str) {
+fn assert_accepts(owner: &Value, schema: &Value, tables: &toml::Table, name: &str) {
     for (table_name, keys) in tables {
         let table = table(owner, schema, table_name);
         let properties = &table["properties"];
@@ -179,16 +179,16 @@ fn the_schema_accepts_the_examples() {
             .flatten()
         {
             let variant_schema = &schema["$defs"]["variant"];
-            accepts(
+            assert_accepts(
                 variant_schema,
                 &schema,
                 tables.as_table().unwrap(),
                 &format!("{name}: {variant}"),
             );
         }
-        accepts(&schema, &schema, &tables, &name);
+        assert_accepts(&schema, &schema, &tables, &name);
     }
-    // The check itself is able to fail.
+    // `fits` itself can fail.
     let run = &table(&schema, &schema, "run")["properties"];
     let clients = &run["clients"];
     assert!(!fits(&schema, clients, &json!("64")));
@@ -265,8 +265,8 @@ fn any_option() -> impl Strategy<Value = toml::Value> {
     })
 }
 
-fn any_time(least_ns: u64) -> impl Strategy<Value = Duration> {
-    (least_ns..366 * 86_400_000_000_000).prop_map(Duration::from_nanos)
+fn any_time(min_ns: u64) -> impl Strategy<Value = Duration> {
+    (min_ns..366 * 86_400_000_000_000).prop_map(Duration::from_nanos)
 }
 
 fn any_drive() -> impl Strategy<Value = DrivePlan> {

@@ -18,19 +18,22 @@ pub fn write(out: &mut dyn Write, found: &SidesComparison, limits: &Limits) -> i
         None => Value::Null,
     };
     let first = found.against.first();
-    let pairs = first.iter().flat_map(|one| &one.figures).map(|figure| {
-        json!({
-            "name": figure.name,
-            "unit": figure.unit,
-            "a": figure.a.median,
-            "b": figure.b.median,
-        })
-    });
+    let pairs = first
+        .iter()
+        .flat_map(|compared_side| &compared_side.figures)
+        .map(|figure| {
+            json!({
+                "name": figure.name,
+                "unit": figure.unit,
+                "a": figure.a.median,
+                "b": figure.b.median,
+            })
+        });
     let mut document = json!({
         "a": id(0),
         "b": id(1),
         "verdict": found.verdict,
-        "differences": first.map(|one| &one.differences),
+        "differences": first.map(|compared_side| &compared_side.differences),
         "figures": pairs.collect::<Vec<_>>(),
         "caveats": found.caveats,
         "primary": found.primary,
@@ -45,10 +48,10 @@ pub fn write(out: &mut dyn Write, found: &SidesComparison, limits: &Limits) -> i
         document["limits"] = found
             .against
             .iter()
-            .flat_map(|one| {
+            .flat_map(|compared_side| {
                 limits
-                    .results(found, one)
-                    .map(|result| (one.letter, result))
+                    .results(found, compared_side)
+                    .map(|result| (compared_side.letter, result))
             })
             .map(|(letter, result)| {
                 json!({

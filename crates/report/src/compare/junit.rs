@@ -1,14 +1,14 @@
 //! A comparison as JUnit XML, for a CI server.
 //!
 //! In: documents, and `judge`'s comparison of them. Out: a suite for each side against the first: one
-//! case for comparability, one for each figure, and one for each limit. Must never: let a name of a document end its
-//! attribute or element.
+//! case for comparability, one for each figure, and one for each limit. Must never: let a name of a
+//! document end its attribute or element.
 
 use super::sentence::side_sentence;
 use super::{Limits, side_name};
 use crate::text::plain;
-use prony_judge::compare::Verdict;
 use prony_judge::compare::sides::{Gate, SideComparison, SidesComparison};
+use prony_judge::compare::{Difference, Verdict};
 use prony_store::{Run, Severity};
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
@@ -31,43 +31,52 @@ pub fn write(
         (Some(runs), Some(side)) => side_name(runs, side),
         _ => String::new(),
     };
-    let suite = |(place, one): (usize, &SideComparison)| {
-        let (second, first) = (name(place + 1), name(0));
-        let title = format!("{} ({second}) against A ({first})", one.letter);
-        (title, cases(found, one, limits))
+    let suite = |(index, compared_side): (usize, &SideComparison)| {
+        let (second, first) = (name(index + 1), name(0));
+        let title = format!("{} ({second}) against A ({first})", compared_side.letter);
+        (title, cases(found, compared_side, limits))
     };
     let suites: Vec<_> = found.against.iter().enumerate().map(suite).collect();
     let document = document(&suites).map_err(io::Error::other)?;
     out.write_all(document.as_bytes())
 }
 
-fn cases(found: &SidesComparison, one: &SideComparison, limits: &Limits) -> Vec<TestCase> {
+fn cases(
+    found: &SidesComparison,
+    compared_side: &SideComparison,
+    limits: &Limits,
+) -> Vec<TestCase> {
     let mixed = found.sides.iter().filter(|side| {
-        let concerned = side.letter == 'A' || side.letter == one.letter;
-        concerned && !side.unlike.is_empty()
+        let concerned = side.letter == 'A' || side.letter == compared_side.letter;
+        concerned && !side.repeat_differences.is_empty()
     });
     let mixed =
         mixed.map(|side| format!("the runs of {} are not repeats of each other", side.letter));
-    let serious = one
+    let serious = compared_side
         .differences
         .iter()
-        .filter(|of| of.severity != Severity::Note);
-    let serious = serious.map(|of| format!("{}: {} | {}: {}", of.what, of.a, of.b, of.why));
-    let why: Vec<String> = mixed.chain(serious).collect();
+        .filter(|difference| difference.severity != Severity::Note);
+    let serious = serious.map(|difference| {
+        let Difference {
+            what, a, b, why, ..
+        } = difference;
+        format!("{what}: {a} | {b}: {why}")
+    });
+    let reasons: Vec<String> = mixed.chain(serious).collect();
     let mut cases = vec![TestCase {
         name: "comparable".to_owned(),
-        message: match why.is_empty() {
-            true => one.verdict.label().to_owned(),
-            false => format!("{}: {}", one.verdict.label(), why.join("; ")),
+        message: match reasons.is_empty() {
+            true => compared_side.verdict.label().to_owned(),
+            false => format!("{}: {}", compared_side.verdict.label(), reasons.join("; ")),
         },
-        failed: one.verdict == Verdict::NotComparable,
+        failed: compared_side.verdict == Verdict::NotComparable,
     }];
-    cases.extend(one.figures.iter().map(|figure| TestCase {
+    cases.extend(compared_side.figures.iter().map(|figure| TestCase {
         name: figure.name.clone(),
-        message: side_sentence(one.letter, figure),
+        message: side_sentence(compared_side.letter, figure),
         failed: false,
     }));
-    cases.extend(limits.results(found, one).map(|result| {
+    cases.extend(limits.results(found, compared_side).map(|result| {
         TestCase {
             name: match result.finding.gate {
                 Gate::Slower(_) => "limit: slower",

@@ -36,7 +36,7 @@ impl Limits {
         // Sides that do not compare fail as such.
         let gates = self.gates.iter().filter(|_| !side.figures.is_empty());
         gates.map(move |gate| {
-            let finding = found.gate(side, *gate);
+            let finding = found.evaluate_gate(side, *gate);
             let passed = self.passes(finding.result);
             let text = self.sentence(side.letter, &finding);
             LimitResult {

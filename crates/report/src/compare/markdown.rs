@@ -39,8 +39,8 @@ pub fn write(
     for (heading, unlike) in mixed_sides(found) {
         differences(out, &heading, &unlike, ["one", "another"])?;
     }
-    for one in &found.against {
-        write_side(out, one)?;
+    for compared_side in &found.against {
+        write_side(out, compared_side)?;
     }
     if let Some(no_ratio) = no_ratio(found) {
         writeln!(out, "\n{no_ratio}: these do not compare.")?;
@@ -51,21 +51,21 @@ pub fn write(
     Ok(())
 }
 
-fn write_side(out: &mut dyn Write, one: &SideComparison) -> io::Result<()> {
-    let letter = one.letter.to_string();
-    if !one.figures.is_empty() {
-        let [first, second, change] = headings(one);
+fn write_side(out: &mut dyn Write, compared_side: &SideComparison) -> io::Result<()> {
+    let letter = compared_side.letter.to_string();
+    if !compared_side.figures.is_empty() {
+        let [first, second, change] = headings(compared_side);
         writeln!(out, "\n| | {first} | {second} | {change} | interval |")?;
         writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
-        for of in &one.figures {
-            let name = escape(&cut(&plain(&of.name), MAX_CELL_WIDTH));
-            let [a, b] = [&of.a, &of.b].map(|side| figure(of.unit, side.median));
-            let (change, interval) = (signed(of.ratio), interval(of));
+        for compared in &compared_side.figures {
+            let name = escape(&cut(&plain(&compared.name), MAX_CELL_WIDTH));
+            let [a, b] = [&compared.a, &compared.b].map(|side| figure(compared.unit, side.median));
+            let (change, interval) = (signed(compared.ratio), interval(compared));
             writeln!(out, "| {name} | {a} | {b} | {change} | {interval} |")?;
         }
     }
-    for (heading, severity, matching) in by_severity(&one.differences) {
-        // Notes would bury the rest.
+    for (heading, severity, matching) in by_severity(&compared_side.differences) {
+        // Omit notes: they would hide the differences that matter.
         if severity != Severity::Note {
             differences(out, heading, &matching, ["A", &letter])?;
         }
@@ -76,37 +76,37 @@ fn write_side(out: &mut dyn Write, one: &SideComparison) -> io::Result<()> {
 fn differences(
     out: &mut dyn Write,
     heading: &str,
-    of: &[&Difference],
+    differences: &[&Difference],
     sides: [&str; 2],
 ) -> io::Result<()> {
     writeln!(out, "\n{heading}:\n")?;
     writeln!(out, "| | {} | {} | because |", sides[0], sides[1])?;
     writeln!(out, "| --- | --- | --- | --- |")?;
-    for one in of {
-        let [what, a, b] =
-            [&one.what, &one.a, &one.b].map(|of| code(&cut(&plain(of), MAX_CELL_WIDTH)));
-        writeln!(out, "| {what} | {a} | {b} | {} |", escape(one.why))?;
+    for difference in differences {
+        let [what, a, b] = [&difference.what, &difference.a, &difference.b]
+            .map(|text| code(&cut(&plain(text), MAX_CELL_WIDTH)));
+        writeln!(out, "| {what} | {a} | {b} | {} |", escape(difference.why))?;
     }
     Ok(())
 }
 
-/// Text of a document, as code: GitHub finds neither mentions nor issue numbers there.
-fn code(of: &str) -> String {
-    format!("<code>{}</code>", escape(of))
+/// Formats text of a document as code, in which GitHub finds neither mentions nor issue numbers.
+fn code(text: &str) -> String {
+    format!("<code>{}</code>", escape(text))
 }
 
 /// Text without any markup: all special characters of Markdown and HTML are written as character
 /// references, and so are characters that would begin a URL.
-fn escape(of: &str) -> String {
-    let mut safe = String::with_capacity(of.len());
-    let of = plain(of);
-    for (at, c) in of.char_indices() {
-        let www = || of[..at].to_ascii_lowercase().ends_with("www");
+fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let text = plain(text);
+    for (at, c) in text.char_indices() {
+        let www = || text[..at].to_ascii_lowercase().ends_with("www");
         match c {
             '.' if www() => safe.push_str("&#46;"),
             ' ' | '.' | ',' | ';' | '-' | '+' | '%' | '/' | '(' | ')' | '=' | '\'' => safe.push(c),
             // A colon followed by a space does not belong to a URL; one before a slash may.
-            ':' if of[at + 1..].starts_with(' ') => safe.push(c),
+            ':' if text[at + 1..].starts_with(' ') => safe.push(c),
             c if c.is_ascii_alphanumeric() => safe.push(c),
             // GitHub looks for mentions and issue numbers in the rendered text, too.
             '@' | '#' => {

@@ -23,7 +23,7 @@ use crate::table::Table;
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count_with_noun};
 use prony_judge::compare::sides::{FigureComparison, SideComparison, SideSummary, SidesComparison};
-use prony_judge::compare::{Difference, Pair, Unit};
+use prony_judge::compare::{Difference, FigurePair, Unit};
 use prony_store::{Run, Severity};
 use std::io::{self, Write};
 
@@ -42,10 +42,12 @@ const HEADINGS: [(Severity, &str); 3] = [
 
 /// The differences of each severity under its heading, the worst first.
 pub(crate) fn by_severity(
-    all: &[Difference],
+    differences: &[Difference],
 ) -> impl Iterator<Item = (&'static str, Severity, Vec<&Difference>)> {
     let each = HEADINGS.into_iter().map(|(severity, heading)| {
-        let matching = all.iter().filter(|one| one.severity == severity);
+        let matching = differences
+            .iter()
+            .filter(|difference| difference.severity == severity);
         (heading, severity, matching.collect::<Vec<_>>())
     });
     each.filter(|(_, _, found)| !found.is_empty())
@@ -54,17 +56,23 @@ pub(crate) fn by_severity(
 /// The sides whose runs are not repeats of one another: a heading, and the differences among the
 /// runs.
 fn mixed_sides(found: &SidesComparison) -> impl Iterator<Item = (String, Vec<&Difference>)> {
-    let mixed = found.sides.iter().filter(|side| !side.unlike.is_empty());
+    let mixed = found
+        .sides
+        .iter()
+        .filter(|side| !side.repeat_differences.is_empty());
     mixed.map(|side| {
         let heading = format!("The runs of {} are not repeats of each other", side.letter);
-        (heading, side.unlike.iter().collect())
+        (heading, side.repeat_differences.iter().collect())
     })
 }
 
 /// The workload of a run, on one line.
 fn describe_workload(run: &Run) -> String {
     let workload = &run.workload;
-    let settings = workload.settings.iter().map(|one| format!(", {one}"));
+    let settings = workload
+        .settings
+        .iter()
+        .map(|setting| format!(", {setting}"));
     plain(&format!(
         "{}, scale {}, {}{}",
         workload.name,
@@ -115,15 +123,15 @@ pub fn write(
         out.heading(&heading)?;
         differences(out, &unlike, ["one<", "another<"])?;
     }
-    for one in &found.against {
+    for compared_side in &found.against {
         if found.against.len() > 1 {
             out.heading(&format!(
                 "{} against A: {}",
-                one.letter,
-                one.verdict.label()
+                compared_side.letter,
+                compared_side.verdict.label()
             ))?;
         }
-        write_side(out, one)?;
+        write_side(out, compared_side)?;
     }
     if let Some(no_ratio) = no_ratio(found) {
         out.line(format!(
@@ -137,37 +145,44 @@ pub fn write(
     Ok(())
 }
 
-fn write_side(out: &mut Printer<'_>, one: &SideComparison) -> io::Result<()> {
-    let second = format!("{}<", one.letter);
-    for (heading, _, matching) in by_severity(&one.differences) {
+fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Result<()> {
+    let second = format!("{}<", compared_side.letter);
+    for (heading, _, matching) in by_severity(&compared_side.differences) {
         out.heading(heading)?;
         differences(out, &matching, ["A<", &second])?;
     }
-    if one.figures.is_empty() {
+    if compared_side.figures.is_empty() {
         return Ok(());
     }
     out.heading("Figures")?;
-    let [first, second, change] = headings(one);
+    let [first, second, change] = headings(compared_side);
     let mut table = Table::new(&["", &first, &second, &change, "interval"]);
-    for of in &one.figures {
+    for compared in &compared_side.figures {
         table.row([
-            cut(&plain(&of.name), MAX_CELL_WIDTH),
-            figure(of.unit, of.a.median),
-            figure(of.unit, of.b.median),
-            signed(of.ratio),
-            interval(of),
+            cut(&plain(&compared.name), MAX_CELL_WIDTH),
+            figure(compared.unit, compared.a.median),
+            figure(compared.unit, compared.b.median),
+            signed(compared.ratio),
+            interval(compared),
         ]);
     }
     out.table(&table)
 }
 
-fn differences(out: &mut Printer<'_>, of: &[&Difference], sides: [&str; 2]) -> io::Result<()> {
+fn differences(
+    out: &mut Printer<'_>,
+    differences: &[&Difference],
+    sides: [&str; 2],
+) -> io::Result<()> {
     let mut table = Table::new(&["", sides[0], sides[1]]);
     let mut reasons: Vec<&str> = Vec::new();
-    for one in of {
-        table.row([&one.what, &one.a, &one.b].map(|text| cut(&plain(text), MAX_CELL_WIDTH)));
-        if !reasons.contains(&one.why) {
-            reasons.push(one.why);
+    for difference in differences {
+        table.row(
+            [&difference.what, &difference.a, &difference.b]
+                .map(|text| cut(&plain(text), MAX_CELL_WIDTH)),
+        );
+        if !reasons.contains(&difference.why) {
+            reasons.push(difference.why);
         }
     }
     out.table(&table)?;
@@ -183,14 +198,16 @@ pub(crate) fn figure(unit: Unit, value: f64) -> String {
 }
 
 /// The interval of the change.
-pub(crate) fn interval(of: &FigureComparison) -> String {
-    of.significance.map_or("none".to_owned(), |significance| {
-        format_interval(&significance)
-    })
+pub(crate) fn interval(compared: &FigureComparison) -> String {
+    compared
+        .significance
+        .map_or("none".to_owned(), |significance| {
+            format_interval(&significance)
+        })
 }
 
 /// The change relative to the first side.
-pub(crate) fn change(pair: &Pair) -> String {
+pub(crate) fn change(pair: &FigurePair) -> String {
     signed(pair.b / pair.a)
 }
 

@@ -48,7 +48,7 @@ fn whole_percent(share: f64) -> String {
 /// One sentence for each leading figure of every side, and whether the side keeps each limit.
 pub(super) fn sentences(found: &SidesComparison, limits: &Limits) -> Vec<String> {
     let each = found.against.iter().flat_map(|one| {
-        let leading = found.leading(one).into_iter();
+        let leading = found.leading_figures(one).into_iter();
         let figures: Vec<String> = leading
             .map(|figure| side_sentence(one.letter, figure))
             .collect();
@@ -158,7 +158,7 @@ pub(crate) fn sentence(names: [&str; 2], of: &FigureComparison) -> String {
     };
     let basis = basis(of, &significance);
     let level = level(&significance);
-    let Some(difference) = significance.difference else {
+    let Some(difference) = significance.is_significant else {
         return format!(
             "{name}: {} ({level} interval {}); not tested.",
             signed(of.ratio),

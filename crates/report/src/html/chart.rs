@@ -251,12 +251,12 @@ impl Chart<'_> {
 }
 
 /// Number of line colours; the style sheet defines the dashes of this many lines.
-const COLORS: usize = 5;
+const COLOR_COUNT: usize = 5;
 
 /// Returns the attributes for colour and dashes of line `number`. The dashes are unique: from line 5 on they
 /// encode the binary digits of the number as long and short dashes.
 fn stroke_attributes(number: usize) -> String {
-    if number < COLORS {
+    if number < COLOR_COUNT {
         return format!("class=\"line l{number}\"");
     }
     let digits = format!("{number:b}");
@@ -266,7 +266,7 @@ fn stroke_attributes(number: usize) -> String {
     let dashes: Vec<&str> = dashes.collect();
     format!(
         "class=\"line c{}\" stroke-dasharray=\"{} 0 5\"",
-        number % COLORS,
+        number % COLOR_COUNT,
         dashes.join(" ")
     )
 }

@@ -17,7 +17,7 @@ use std::fmt::{self, Write};
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 196.0;
 /// Number of bars over the whole width.
-const BARS: usize = 56;
+const BAR_COUNT: usize = 56;
 
 /// Writes the table of percentiles, and a bar chart of the response times of all kinds.
 pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
@@ -107,11 +107,11 @@ fn bars(latency: &Latency) -> Result<HistogramBars, String> {
     let high_ns = recorded().last().map_or(low_ns, |(value, _)| value as f64);
     // Leave a margin around a single value.
     let (low_ns, high_ns) = (low_ns / 1.05, high_ns * 1.05);
-    let mut counts = vec![0_u64; BARS];
+    let mut counts = vec![0_u64; BAR_COUNT];
     let width = (high_ns / low_ns).ln();
     for (value, count) in recorded() {
         let share = (value as f64 / low_ns).ln() / width;
-        let bar = ((share * BARS as f64) as usize).min(BARS - 1);
+        let bar = ((share * BAR_COUNT as f64) as usize).min(BAR_COUNT - 1);
         counts[bar] = counts[bar].saturating_add(count);
     }
     Ok(HistogramBars {
@@ -132,13 +132,13 @@ fn draw(out: &mut String, number: usize, bars: &HistogramBars, latency: &Latency
         "<figure><figcaption id=\"bars-{number}-t\">{title}, logarithmic axis</figcaption>\
          {SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"bars-{number}-t\">\
          <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"bars-{number}-t bars-{number}-d\">\
-         <title>{title}</title><desc id=\"bars-{number}-d\">From {} to {}, in {BARS} bars; the \
+         <title>{title}</title><desc id=\"bars-{number}-d\">From {} to {}, in {BAR_COUNT} bars; the \
          percentiles are in the table.</desc>",
         units::time(latency.min_ns as f64),
         units::time(latency.max_ns as f64),
     )?;
     grid(out, &y, units::percent)?;
-    let width = (RIGHT - LEFT) / BARS as f64;
+    let width = (RIGHT - LEFT) / BAR_COUNT as f64;
     let bars_by_number = bars.counts.iter().enumerate();
     for (number, count) in bars_by_number.filter(|(_, count)| **count > 0) {
         // Keep a bar of few transactions visible.
@@ -208,9 +208,9 @@ mod tests {
         let several = bars(&latency_of(&[1_000, 1_000, 30_000, 1_000_000])).unwrap();
         assert_eq!(several.counts.iter().sum::<u64>(), 4);
         assert_eq!(several.counts[0], 2);
-        assert_eq!(several.counts[BARS - 1], 1);
+        assert_eq!(several.counts[BAR_COUNT - 1], 1);
         assert_eq!(
-            several.counts[BARS / 2 - 3..BARS / 2 + 3]
+            several.counts[BAR_COUNT / 2 - 3..BAR_COUNT / 2 + 3]
                 .iter()
                 .sum::<u64>(),
             1

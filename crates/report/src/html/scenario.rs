@@ -62,7 +62,7 @@ fn write_scenario(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Resu
         &["what differs", "published", "here"],
     )?;
     for difference in &differences {
-        let cells = [difference.what, &difference.published, &difference.here];
+        let cells = [difference.what, &difference.published, &difference.measured];
         text_row(out, &cells)?;
     }
     end(out)

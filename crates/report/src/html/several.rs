@@ -191,7 +191,7 @@ fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run)
     let comparison = compare_sides(&[side(first), side(other)], &CompareOptions::default());
     let second = format!("run {number}");
     let sides = comparison.against.iter();
-    for figure in sides.flat_map(|side| comparison.leading(side)) {
+    for figure in sides.flat_map(|side| comparison.leading_figures(side)) {
         let text = sentence(["run 1", &second], figure);
         writeln!(out, "<p>{}</p>", Escaped(text))?;
     }

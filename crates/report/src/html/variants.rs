@@ -54,7 +54,7 @@ fn write_significance(out: &mut String, names: &[String], runs: &[&Run]) -> fmt:
     let comparison = compare_variants(names, runs);
     writeln!(out, "<p>{}</p>", Escaped(comparison.label()))?;
     for (side, name) in comparison.against.iter().zip(&names[1..]) {
-        for figure in comparison.leading(side) {
+        for figure in comparison.leading_figures(side) {
             let text = sentence([&names[0], name], figure);
             writeln!(out, "<p>{}</p>", Escaped(text))?;
         }

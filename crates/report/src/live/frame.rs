@@ -29,14 +29,14 @@ pub struct LiveState {
     failures: LastMinute,
     cpu: LastMinute,
     /// Share of the server's CPUs in use in its last second.
-    last_cpu: Option<f64>,
+    last_cpu_share: Option<f64>,
     /// The wait events of the server's sessions in its last second; absent until a session waits.
     waits: Option<String>,
 }
 
 impl LiveState {
     /// Adds a second of the run.
-    pub fn second(&mut self, second: &Second) {
+    pub fn add_second(&mut self, second: &Second) {
         let (at_s, seconds) = (second.at_s, second.length_s);
         self.failed += second.failed;
         self.tps.add(at_s, seconds, Some(tps(second)));
@@ -47,12 +47,13 @@ impl LiveState {
     }
 
     /// Adds a second of the server.
-    pub fn server(&mut self, second: &ServerSecond) {
-        self.last_cpu = second
+    pub fn add_server_second(&mut self, second: &ServerSecond) {
+        self.last_cpu_share = second
             .machine
             .as_ref()
             .and_then(|machine| machine.busy_share);
-        self.cpu.add(second.at_s, second.length_s, self.last_cpu);
+        self.cpu
+            .add(second.at_s, second.length_s, self.last_cpu_share);
         let mut waits: Vec<(&String, &u32)> = second.waits.iter().collect();
         waits.retain(|(name, _)| *name != ServerSecond::ON_CPU);
         waits.sort_by(|a, b| (b.1, a.0).cmp(&(a.1, b.0)));
@@ -103,9 +104,9 @@ impl LiveState {
         let row = chart.row("failed", &value, &self.failures, worst, integer);
         let failing = last.failed > 0;
         lines.push((4, if failing { style.alarm(&row) } else { row }));
-        if self.last_cpu.is_some() || !self.cpu.is_empty() {
-            let value = or_dash(self.last_cpu, units::percent);
-            lines.push((5, chart.share("host CPU", &value, &self.cpu)));
+        if self.last_cpu_share.is_some() || !self.cpu.is_empty() {
+            let value = or_dash(self.last_cpu_share, units::percent);
+            lines.push((5, chart.share_row("host CPU", &value, &self.cpu)));
         }
         if let Some(waits) = &self.waits {
             lines.push((7, cut(&format!(" waits      {waits}"), width)));
@@ -220,7 +221,7 @@ impl MinuteChart {
     }
 
     /// Like `row`, for a share: a full bar is 100 %.
-    fn share(&self, name: &str, value: &str, minute: &LastMinute) -> String {
+    fn share_row(&self, name: &str, value: &str, minute: &LastMinute) -> String {
         let bars = |width| minute.bars(self.at_s, width, MergeMode::Mean, 1.0);
         self.line(name, value, bars, "")
     }

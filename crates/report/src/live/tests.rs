@@ -16,7 +16,7 @@ fn shown_with(style: Style, interval_s: f64, connect_per_transaction: bool) -> S
     let mut out = Vec::new();
     let mut live = LiveView::new(&mut out, style, outline, interval_s);
     for second in &sample_run::closed().series {
-        live.second(second).unwrap();
+        live.show_second(second).unwrap();
     }
     live.finish().unwrap();
     String::from_utf8(out).unwrap()
@@ -50,7 +50,7 @@ fn a_p99_over_several_seconds_shows_their_number() {
         };
         let mut out = Vec::new();
         let mut live = LiveView::new(&mut out, style, RunOutline::default(), 1.0);
-        live.second(&second).unwrap();
+        live.show_second(&second).unwrap();
         String::from_utf8(out).unwrap()
     };
     assert!(text(false).contains("p99 7.00 ms of the last 12 s,"));
@@ -58,7 +58,7 @@ fn a_p99_over_several_seconds_shows_their_number() {
 }
 
 #[test]
-fn connections_per_transaction_are_not_counted() {
+fn connections_opened_per_transaction_are_not_shown() {
     let terminal = Style {
         terminal: true,
         ..Style::plain()
@@ -155,8 +155,8 @@ fn frame(style: &Style, size: Size, seconds: u32) -> Vec<String> {
     for s in 0..seconds {
         let (mut second, server) = second_at(s, f64::from(s % 10 + 1) / 10.0);
         second.failed = u64::from(s == seconds - 1) * 3;
-        state.server(&server);
-        state.second(&second);
+        state.add_server_second(&server);
+        state.add_second(&second);
         lines = state.frame(&outline(), &second, style, size);
     }
     lines
@@ -276,9 +276,9 @@ fn charts_without_unicode_use_ascii_characters() {
 fn messages_stay_above_the_view() {
     let mut out = Vec::new();
     let mut live = LiveView::new(&mut out, terminal(), outline(), 1.0);
-    live.second(&second_at(0, 0.5).0).unwrap();
-    live.say("prony: the disk is full").unwrap();
-    live.second(&second_at(1, 0.5).0).unwrap();
+    live.show_second(&second_at(0, 0.5).0).unwrap();
+    live.print_message("prony: the disk is full").unwrap();
+    live.show_second(&second_at(1, 0.5).0).unwrap();
     live.finish().unwrap();
     let text = String::from_utf8(out).unwrap();
     assert!(

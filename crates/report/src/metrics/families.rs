@@ -2,7 +2,7 @@
 //!
 //! In: an [`Exposition`]. Out: its text. Must never: write a family twice, or a sample before its family.
 
-use super::{BOUNDS_S, Exposition, ServerTotals};
+use super::{BUCKET_BOUNDS_S, Exposition, ServerTotals};
 use prony_store::{SecondPart, ServerSecond};
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -49,7 +49,7 @@ pub(super) fn write(out: &mut dyn Write, all: &Exposition) -> io::Result<()> {
     run(text, all)?;
     transactions(text, all)?;
     responses(text, all)?;
-    recent(text, all)?;
+    recent_responses(text, all)?;
     text.single("prony_client_cpu_seconds_total", all.client_cpu_s)?;
     let delay_ns = all.last.as_ref().map(|last| last.loop_delay_max_ns);
     let delay_s = delay_ns.map(|ns| ns as f64 / 1e9);
@@ -125,7 +125,7 @@ fn run(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     text.single("prony_elapsed_seconds", elapsed_s)?;
     let measuring = last.map(|last| u8::from(last.part != SecondPart::Warmup));
     text.single("prony_measuring", measuring)?;
-    text.single("prony_waiting_starts", all.waiting)
+    text.single("prony_waiting_starts", all.waiting_starts)
 }
 
 fn transactions(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
@@ -164,21 +164,21 @@ fn responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     for kind in &all.kinds {
         let name = "prony_response_seconds_bucket";
         let mut cumulative = 0;
-        for (bound_s, count) in BOUNDS_S.iter().zip(&kind.buckets) {
+        for (bound_s, count) in BUCKET_BOUNDS_S.iter().zip(&kind.buckets) {
             cumulative += count;
             let bound = bound_s.to_string();
             text.sample(name, &[("kind", &kind.name), ("le", &bound)], cumulative)?;
         }
-        text.sample(name, &[("kind", &kind.name), ("le", "+Inf")], kind.times)?;
+        text.sample(name, &[("kind", &kind.name), ("le", "+Inf")], kind.samples)?;
         let labels = [("kind", kind.name.as_str())];
         text.sample("prony_response_seconds_sum", &labels, kind.sum_s)?;
-        text.sample("prony_response_seconds_count", &labels, kind.times)?;
+        text.sample("prony_response_seconds_count", &labels, kind.samples)?;
     }
     Ok(())
 }
 
 /// As usual in a summary, quantiles cover a short recent period and sums cover the whole run.
-fn recent(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
+fn recent_responses(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let name = "prony_recent_response_seconds";
     text.family(name)?;
     if let Some(last) = &all.last {
@@ -195,7 +195,7 @@ fn recent(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     let sum_s: f64 = all.kinds.iter().map(|kind| kind.sum_s).sum();
     // The sum of no floats is -0.
     text.sample("prony_recent_response_seconds_sum", &[], sum_s + 0.0)?;
-    let count: u64 = all.kinds.iter().map(|kind| kind.times).sum();
+    let count: u64 = all.kinds.iter().map(|kind| kind.samples).sum();
     text.sample("prony_recent_response_seconds_count", &[], count)
 }
 

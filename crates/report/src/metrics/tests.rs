@@ -14,7 +14,7 @@ fn sample_exposition() -> Exposition {
         name: "pay \"now\"\\\nline".into(),
         committed: 5,
         failed: 3,
-        times: 5,
+        samples: 5,
         sum_s: 120.5,
         ..KindTotals::default()
     };
@@ -55,7 +55,7 @@ fn sample_exposition() -> Exposition {
             count: 3,
         }],
         client_cpu_s: Some(0.8),
-        waiting: Some(7),
+        waiting_starts: Some(7),
         last: Some(last),
         server,
     }
@@ -186,7 +186,12 @@ fn buckets_are_cumulative() {
 #[test]
 fn unknown_values_have_no_samples() {
     let mut all = sample_exposition();
-    (all.last, all.target_tps, all.waiting, all.client_cpu_s) = (None, None, None, None);
+    (
+        all.last,
+        all.target_tps,
+        all.waiting_starts,
+        all.client_cpu_s,
+    ) = (None, None, None, None);
     all.kinds = vec![KindTotals::default()];
     (all.errors, all.server) = (Vec::new(), ServerTotals::default());
     let text = text(&all);

@@ -13,9 +13,9 @@ use std::cmp::Reverse;
 use std::io;
 
 /// Width of the columns before the messages in the table of errors.
-const BEFORE_MESSAGE: usize = 42;
+const WIDTH_BEFORE_MESSAGE: usize = 42;
 /// Maximum number of events listed.
-const EVENTS: usize = 12;
+const MAX_EVENTS: usize = 12;
 
 /// The number of failed transactions in the warm-up.
 pub(crate) fn failed_in_warmup(run: &Run) -> u64 {
@@ -32,7 +32,7 @@ pub fn errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.heading("Failed transactions")?;
     if !run.measured.errors.is_empty() {
         let mut table = Table::new(&["count", "class<", "SQLSTATE<", "kind<", "first message<"]);
-        let width = out.style.width.saturating_sub(BEFORE_MESSAGE).max(30);
+        let width = out.style.width.saturating_sub(WIDTH_BEFORE_MESSAGE).max(30);
         let mut full_messages = Vec::new();
         for error in &run.measured.errors {
             let (code, example) = (plain(&error.code), plain(&error.example));
@@ -64,11 +64,11 @@ pub fn events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         return Ok(());
     }
     out.heading("Events")?;
-    for event in run.events.iter().take(EVENTS) {
+    for event in run.events.iter().take(MAX_EVENTS) {
         let (time, description) = describe_event(event);
         out.paragraph(&format!("{time}: {description}"))?;
     }
-    match run.events.len().saturating_sub(EVENTS) as u64 {
+    match run.events.len().saturating_sub(MAX_EVENTS) as u64 {
         0 => Ok(()),
         omitted => out.line(format!(
             "  and {} more in the stored document",

@@ -102,8 +102,8 @@ pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let mut source = format!(
         "Source: {}; {} with a stamp, {} without, {} impossible, {} doubtful",
         plain(&timing.split.to_string()),
-        count_with_noun(timing.stamped, "reply", "replies"),
-        count(timing.unstamped),
+        count_with_noun(timing.with_timestamp, "reply", "replies"),
+        count(timing.without_timestamp),
         count(timing.impossible),
         count(timing.doubtful),
     );

@@ -46,7 +46,10 @@ fn describe_machine(run: &Run, observed: &Observed) -> String {
         return "CPU, memory and disks of its machine: unknown".to_owned();
     }
     let share = |field: fn(&MachineSecond) -> Option<f64>| {
-        or_unknown(observations::machine(run, field), units::percent)
+        or_unknown(
+            observations::server_machine_mean(run, field),
+            units::percent,
+        )
     };
     let seconds: f64 = observations::rows(run).map(|row| row.length_s).sum();
     let seconds = seconds.max(f64::MIN_POSITIVE);

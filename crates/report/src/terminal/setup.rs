@@ -45,8 +45,11 @@ pub fn client_lines(run: &Run) -> Vec<String> {
 /// How many workers ran under SCHED_BATCH, which yields the CPU to the server's processes.
 fn describe_batch(batch: BatchScheduling) -> String {
     let outcomes = [
-        (batch.under, "ran under it"),
-        (batch.left, "left it, because other programs made them wait"),
+        (batch.active, "ran under it"),
+        (
+            batch.reverted,
+            "left it, because other programs made them wait",
+        ),
         (batch.refused, "were refused by the kernel"),
     ];
     let outcomes = outcomes.into_iter().filter(|(count, _)| *count > 0);
@@ -54,7 +57,7 @@ fn describe_batch(batch: BatchScheduling) -> String {
         .map(|(count, outcome)| format!("{count} {outcome}"))
         .collect();
     let all = count_with_noun(
-        (batch.under + batch.left + batch.refused).into(),
+        (batch.active + batch.reverted + batch.refused).into(),
         "worker",
         "workers",
     );

@@ -274,8 +274,8 @@ fn values_missing_from_the_kernel_are_unknown_not_zero() {
     assert!(!text.contains("unknown"), "{text}");
     assert!(!text.contains("SCHED_BATCH"), "not requested: {text}");
     run.machine_mut().health.batch = Some(prony_store::BatchScheduling {
-        under: 3,
-        left: 1,
+        active: 3,
+        reverted: 1,
         refused: 0,
     });
     let text = flat_text(&run);

@@ -178,14 +178,14 @@ pub fn closed() -> Run {
         }],
         observed: None,
         timing: Timing {
-            split: SplitSource::KernelStamps,
-            stamped: 554_000,
-            unstamped: 2,
+            split: SplitSource::KernelTimestamps,
+            with_timestamp: 554_000,
+            without_timestamp: 2,
             impossible: 1,
             doubtful: 0,
             clock_steps: 0,
             send_cost_ns: 1_800.0,
-            transmit_stamps: 400,
+            transmit_timestamps: 400,
         },
         checks: vec![
             Check {

@@ -3,27 +3,30 @@
 //! The result is the first part of an [`Observed`]. Must never: fail a run; if the connection is lost,
 //! the clients will report it.
 
-use super::{Observation, ServerObserverOptions, WithOrigin, add_missing, convert, missing};
+use super::{
+    Observation, ServerObserverOptions, WithOrigin, add_missing, convert, missing_observation,
+};
 use crate::error::Error;
 use prony_server::Control;
 use prony_server::observe::machine::{
     Exporter, MachineReading, describe_this_machine, find_colocation, read_this_machine,
 };
-use prony_server::observe::{CounterReader, ServerFacts, read_server_state, round_trip};
+use prony_server::observe::{CounterReader, ServerFacts, measure_round_trip, read_server_state};
 use prony_store::{Observed, ObservedTopic, RoundTrip, ServerMachine};
 
 /// Reads the server's state, its machine and a round-trip time.
 ///
 /// # Errors
-/// If the URL of the node_exporter is invalid, or it does not answer: the user has requested it.
+/// If the URL of the node_exporter is invalid, or the exporter does not answer, because the user has
+/// requested it.
 pub(crate) fn observe_before(
     control: &mut Control,
     facts: &ServerFacts,
     options: &ServerObserverOptions,
 ) -> Result<Observation, Error> {
     let mut observed = Observed::default();
-    if options.off.is_some() {
-        observed.off.clone_from(&options.off);
+    if options.off_reason.is_some() {
+        observed.off.clone_from(&options.off_reason);
         return Ok(Observation {
             observed,
             exporter: None,
@@ -36,13 +39,13 @@ pub(crate) fn observe_before(
         .transpose()?;
     let colocation = find_colocation(control);
     observed.machine = ServerMachine {
-        shared: colocation.shared,
-        shared_because: colocation.because.to_owned(),
+        shared: colocation.same_machine,
+        shared_because: colocation.reason.to_owned(),
         ..ServerMachine::default()
     };
     let machine = match &exporter {
         Some((exporter, reading)) => Some((exporter.name(), reading.clone())),
-        None if colocation.shared == Some(true) => {
+        None if colocation.same_machine == Some(true) => {
             let reading = MachineReading {
                 description: describe_this_machine(),
                 ..read_this_machine()
@@ -63,20 +66,20 @@ pub(crate) fn observe_before(
         None => {
             let reason = format!(
                 "{}; --server-metrics URL names its node_exporter",
-                colocation.because
+                colocation.reason
             );
             add_missing(
                 &mut observed,
-                vec![missing(ObservedTopic::ServerMachine, &reason)],
+                vec![missing_observation(ObservedTopic::ServerMachine, &reason)],
             );
         }
     }
-    if let Err(error) = read_server(control, facts, &mut observed) {
+    if let Err(error) = read_state(control, facts, &mut observed) {
         let text = error.to_string();
         let reason = text.lines().next().unwrap_or_default();
         add_missing(
             &mut observed,
-            vec![missing(ObservedTopic::StateBefore, reason)],
+            vec![missing_observation(ObservedTopic::StateBefore, reason)],
         );
     }
     Ok(Observation {
@@ -88,20 +91,20 @@ pub(crate) fn observe_before(
 /// A node_exporter and its first reading.
 fn connect_exporter(url: &WithOrigin<String>) -> Result<(Exporter, MachineReading), Error> {
     let origin = || url.origin.clone();
-    let exporter = Exporter::new(&url.value).map_err(|what| Error::ExporterUrl {
-        what,
+    let exporter = Exporter::new(&url.value).map_err(|problem| Error::ExporterUrl {
+        problem,
         origin: origin(),
     })?;
     // The first request may take longer, for a DNS query: try twice.
     let reading = exporter.read().or_else(|_| exporter.read());
-    let reading = reading.map_err(|what| Error::ExporterSilent {
-        what,
+    let reading = reading.map_err(|problem| Error::ExporterSilent {
+        problem,
         origin: origin(),
     })?;
     Ok((exporter, reading))
 }
 
-fn read_server(
+fn read_state(
     control: &mut Control,
     facts: &ServerFacts,
     observed: &mut Observed,
@@ -109,9 +112,9 @@ fn read_server(
     let mut server_state = read_server_state(control, facts)?;
     add_missing(
         observed,
-        convert::missing(std::mem::take(&mut server_state.missing)),
+        convert::missing_observations(std::mem::take(&mut server_state.missing)),
     );
-    let round_trip_time = round_trip(control)?;
+    let round_trip_time = measure_round_trip(control)?;
     observed.round_trip = round_trip_time.map(|trip| RoundTrip {
         samples: trip.samples,
         min_ns: trip.min_ns,
@@ -121,7 +124,10 @@ fn read_server(
     let mut reader = CounterReader::new(control)?;
     // The counters are read last, as close to the start of the load as possible.
     let counters = reader.read(control)?;
-    add_missing(observed, convert::missing(reader.take_missing()));
-    observed.before = Some(convert::state(server_state, &counters));
+    add_missing(
+        observed,
+        convert::missing_observations(reader.take_missing()),
+    );
+    observed.before = Some(convert::server_state(server_state, &counters));
     Ok(())
 }

@@ -9,7 +9,7 @@ use prony_store::{
     Replication, ServerSecond, ServerState, TableState,
 };
 
-pub(super) fn missing(missing: Vec<observe::MissingValue>) -> Vec<MissingObservation> {
+pub(super) fn missing_observations(missing: Vec<observe::MissingValue>) -> Vec<MissingObservation> {
     let observations = missing.into_iter().map(|value| MissingObservation {
         what: topic(value.topic),
         why: value.reason,
@@ -56,7 +56,7 @@ fn durability(durability: observe::Durability) -> Durability {
             Class::D3 => DurabilityClass::D3,
             Class::D4 => DurabilityClass::D4,
         },
-        because: durability.because,
+        because: durability.reasons,
         tables_unknown: durability.tables_unknown,
     }
 }
@@ -70,7 +70,7 @@ fn replication(replication: observe::Replication) -> Replication {
     }
 }
 
-pub(super) fn state(state: StateSnapshot, counters: &Counters) -> ServerState {
+pub(super) fn server_state(state: StateSnapshot, counters: &Counters) -> ServerState {
     ServerState {
         started_unix_s: state.started_unix_s,
         is_replica: state.is_replica.or(counters.is_replica),
@@ -109,7 +109,11 @@ fn table(table: observe::TableState) -> TableState {
 }
 
 /// The row between two samples; `start_ns` is the start of the load on the run's clock.
-pub(super) fn second(before: &ServerSample, after: &ServerSample, start_ns: u64) -> ServerSecond {
+pub(super) fn server_second(
+    before: &ServerSample,
+    after: &ServerSample,
+    start_ns: u64,
+) -> ServerSecond {
     let (earlier, later) = (&before.counters, &after.counters);
     let growth_of = |counter: fn(&Counters) -> Option<u64>| {
         growth(counter(earlier.as_ref()?), counter(later.as_ref()?))
@@ -125,8 +129,8 @@ pub(super) fn second(before: &ServerSample, after: &ServerSample, start_ns: u64)
         log_bytes: growth_of(|counter| counter.log_bytes),
         temp_bytes: growth_of(|counter| counter.temp_bytes),
         deadlocks: growth_of(|counter| counter.deadlocks),
-        machine: machine(before, after, seconds),
-        client: client(before, after, seconds),
+        machine: server_machine(before, after, seconds),
+        client: client_machine(before, after, seconds),
         ..ServerSecond::default()
     };
     if let Some(later) = later {
@@ -141,7 +145,10 @@ pub(super) fn second(before: &ServerSample, after: &ServerSample, start_ns: u64)
             vacuums.count() as u32
         });
         second.checkpoint_age_bytes = match later.checkpoint {
-            Some(observe::counters::Checkpoint::Fuzzy { at, end }) => end.checked_sub(at),
+            Some(observe::counters::Checkpoint::Fuzzy {
+                checkpoint_lsn,
+                end_lsn,
+            }) => end_lsn.checked_sub(checkpoint_lsn),
             _ => None,
         };
         second.history_length = later.history_length;
@@ -157,9 +164,14 @@ fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
 }
 
 /// The server's machine, and CPU time of its processes.
-fn machine(before: &ServerSample, after: &ServerSample, seconds: f64) -> Option<MachineSecond> {
+fn server_machine(
+    before: &ServerSample,
+    after: &ServerSample,
+    seconds: f64,
+) -> Option<MachineSecond> {
     let readings = before.machine.as_ref().zip(after.machine.as_ref());
-    let mut machine_second = readings.map(|(earlier, later)| usage(earlier, later, seconds));
+    let mut machine_second =
+        readings.map(|(earlier, later)| machine_second(earlier, later, seconds));
     let cpu_s = before.server_cpu_s.zip(after.server_cpu_s);
     if let Some(cpu_s) =
         cpu_s.and_then(|(earlier, later)| (later >= earlier).then_some(later - earlier))
@@ -169,34 +181,39 @@ fn machine(before: &ServerSample, after: &ServerSample, seconds: f64) -> Option<
     machine_second
 }
 
-/// The client's machine, if the server is on a different one, and the time for which its CPU limit throttled
-/// it.
-fn client(before: &ServerSample, after: &ServerSample, seconds: f64) -> Option<MachineSecond> {
+/// The client's machine, if the server is on a different one, and the time for which the CPU limit throttled
+/// this process's control group.
+fn client_machine(
+    before: &ServerSample,
+    after: &ServerSample,
+    seconds: f64,
+) -> Option<MachineSecond> {
     let readings = before.client.as_ref().zip(after.client.as_ref());
-    let mut machine_second = readings.map(|(earlier, later)| usage(earlier, later, seconds));
+    let mut machine_second =
+        readings.map(|(earlier, later)| machine_second(earlier, later, seconds));
     if let Some((earlier, later)) = before.throttled_s.zip(after.throttled_s) {
         machine_second.get_or_insert_default().throttled_s = Some((later - earlier).max(0.0));
     }
     machine_second
 }
 
-fn usage(
+fn machine_second(
     earlier: &observe::machine::MachineReading,
     later: &observe::machine::MachineReading,
     seconds: f64,
 ) -> MachineSecond {
-    let machine_usage = later.since(earlier, seconds);
+    let machine_usage = later.usage_since(earlier, seconds);
     MachineSecond {
-        busy_share: machine_usage.busy,
-        busiest_cpu_share: machine_usage.busiest_cpu,
-        io_wait_share: machine_usage.io_wait,
-        steal_share: machine_usage.steal,
+        busy_share: machine_usage.busy_share,
+        busiest_cpu_share: machine_usage.busiest_cpu_share,
+        io_wait_share: machine_usage.io_wait_share,
+        steal_share: machine_usage.steal_share,
         server_cpu_s: None,
         memory_available_bytes: later.memory_available_bytes,
         swap_bytes: machine_usage.swap_bytes,
         disk_read_bytes: machine_usage.disk_read_bytes,
         disk_write_bytes: machine_usage.disk_write_bytes,
-        disk_busy_share: machine_usage.disk_busy,
+        disk_busy_share: machine_usage.disk_busy_share,
         throttled_s: None,
     }
 }
@@ -219,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_row_has_differences_of_counters_and_the_later_state() {
-        let row = second(
+        let row = server_second(
             &sample(1_500_000_000, Some(10)),
             &sample(2_500_000_000, Some(910)),
             500_000_000,
@@ -232,10 +249,10 @@ mod tests {
     #[test]
     fn a_reset_or_a_lost_connection_gives_no_difference() {
         let (first, second_sample) = (sample(0, Some(10)), sample(1, Some(9)));
-        assert_eq!(second(&first, &second_sample, 0).commits, None);
+        assert_eq!(server_second(&first, &second_sample, 0).commits, None);
         let mut disconnected = sample(1, Some(11));
         disconnected.counters = None;
-        let row = second(&first, &disconnected, 0);
+        let row = server_second(&first, &disconnected, 0);
         assert_eq!((row.commits, row.connections), (None, None));
     }
 }

@@ -2,37 +2,37 @@
 //!
 //! Must never: report a checkpoint whose start is unknown.
 
-use prony_judge::thresholds::SAME_START_S;
+use prony_judge::thresholds::SAME_START_MAX_GAP_S;
 use prony_server::observe::counters::{Activity, Checkpoint};
 use prony_server::observe::{ActivityKind, Counters};
 use prony_store::{Event, EventKind};
 use std::collections::BTreeMap;
 
-/// The state of detection. Times are seconds from the start of the load.
+/// What the detector remembers from the last reading. Times are seconds from the start of the load.
 #[derive(Default)]
 pub(super) struct EventDetector {
     started_unix_s: Option<f64>,
     is_replica: Option<bool>,
     /// WAL position of PostgreSQL's last complete checkpoint.
-    redo: Option<u64>,
+    last_redo_lsn: Option<u64>,
     /// InnoDB: end of the log at the start of the current checkpoint round, and the time of that start.
-    round: Option<(u64, f64)>,
+    checkpoint_round: Option<(u64, f64)>,
     /// Activities in progress, with their start times.
     in_progress: BTreeMap<Activity, f64>,
 }
 
 impl EventDetector {
-    /// Returns the events since the last reading, from a reading at `at_s`.
+    /// Returns the events since the last reading; `at_s` is the time of this reading.
     pub(super) fn detect(&mut self, counters: &Counters, at_s: f64) -> Vec<Event> {
         let mut events = Vec::new();
-        self.restart(counters, at_s, &mut events);
-        self.checkpoint(counters, at_s, &mut events);
-        self.activities(counters, at_s, &mut events);
+        self.detect_restart(counters, at_s, &mut events);
+        self.detect_checkpoint(counters, at_s, &mut events);
+        self.detect_activities(counters, at_s, &mut events);
         events
     }
 
     /// Returns events for the activities that are still in progress at the end.
-    pub(super) fn end(&mut self) -> Vec<Event> {
+    pub(super) fn end_activities(&mut self) -> Vec<Event> {
         let unfinished = std::mem::take(&mut self.in_progress).into_iter();
         unfinished
             .map(|(activity, since_s)| {
@@ -41,8 +41,9 @@ impl EventDetector {
             .collect()
     }
 
-    fn restart(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
-        let has_changed = |(before, after): (f64, f64)| (after - before).abs() > SAME_START_S;
+    fn detect_restart(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
+        let has_changed =
+            |(before, after): (f64, f64)| (after - before).abs() > SAME_START_MAX_GAP_S;
         if self
             .started_unix_s
             .zip(counters.started_unix_s)
@@ -50,11 +51,17 @@ impl EventDetector {
         {
             let detail = "the server was restarted, or another server took its place";
             events.push(event(EventKind::Restart, detail, at_s, Some(at_s)));
-            (self.redo, self.round) = (None, None);
+            (self.last_redo_lsn, self.checkpoint_round) = (None, None);
         }
         let roles = self.is_replica.zip(counters.is_replica);
         if let Some((before, after)) = roles.filter(|(before, after)| before != after) {
-            let role = |replica: bool| if replica { "a replica" } else { "the primary" };
+            let role = |is_replica: bool| {
+                if is_replica {
+                    "a replica"
+                } else {
+                    "the primary"
+                }
+            };
             let detail = format!("the server was {} and is {}", role(before), role(after));
             events.push(event(EventKind::Failover, &detail, at_s, Some(at_s)));
         }
@@ -62,11 +69,14 @@ impl EventDetector {
         self.is_replica = counters.is_replica.or(self.is_replica);
     }
 
-    fn checkpoint(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
+    fn detect_checkpoint(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
         match counters.checkpoint {
-            Some(Checkpoint::Complete { redo, began_unix_s }) => {
-                let previous = self.redo.replace(redo);
-                if previous.is_some_and(|previous| previous != redo) {
+            Some(Checkpoint::Complete {
+                redo_lsn,
+                began_unix_s,
+            }) => {
+                let previous = self.last_redo_lsn.replace(redo_lsn);
+                if previous.is_some_and(|previous| previous != redo_lsn) {
                     let ago_s = counters
                         .clock_unix_s
                         .map_or(0.0, |now_s| now_s - began_unix_s);
@@ -81,33 +91,38 @@ impl EventDetector {
             }
             // A checkpoint is complete when it passes the end of the log at the start of the round: all pages
             // that were dirty at that time are on disk.
-            Some(Checkpoint::Fuzzy { at, end }) => match self.round {
-                Some((goal, since_s)) if at >= goal => {
+            Some(Checkpoint::Fuzzy {
+                checkpoint_lsn,
+                end_lsn,
+            }) => match self.checkpoint_round {
+                Some((goal_lsn, since_s)) if checkpoint_lsn >= goal_lsn => {
                     let detail = "all pages that were dirty at its start are on disk";
                     events.push(event(EventKind::Checkpoint, detail, since_s, Some(at_s)));
-                    self.round = (at < end).then_some((end, at_s));
+                    self.checkpoint_round = (checkpoint_lsn < end_lsn).then_some((end_lsn, at_s));
                 }
                 Some(_) => {}
-                None => self.round = (at < end).then_some((end, at_s)),
+                None => {
+                    self.checkpoint_round = (checkpoint_lsn < end_lsn).then_some((end_lsn, at_s))
+                }
             },
             None => {}
         }
     }
 
-    fn activities(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
+    fn detect_activities(&mut self, counters: &Counters, at_s: f64, events: &mut Vec<Event>) {
         let Some(activities) = &counters.activities else {
             return;
         };
         self.in_progress.retain(|activity, since_s| {
             let continues = activities.contains(activity);
             if !continues {
-                let ended = event(
+                let ended_activity = event(
                     event_kind(activity.kind),
                     &activity.detail,
                     *since_s,
                     Some(at_s),
                 );
-                events.push(ended);
+                events.push(ended_activity);
             }
             continues
         });
@@ -151,9 +166,12 @@ mod tests {
 
     #[test]
     fn a_checkpoint_has_the_start_time_that_the_server_reports() {
-        let reading = |redo, began_unix_s| Counters {
+        let reading = |redo_lsn, began_unix_s| Counters {
             clock_unix_s: Some(1000.0),
-            checkpoint: Some(Checkpoint::Complete { redo, began_unix_s }),
+            checkpoint: Some(Checkpoint::Complete {
+                redo_lsn,
+                began_unix_s,
+            }),
             ..Counters::default()
         };
         let mut detector = EventDetector::default();
@@ -165,8 +183,11 @@ mod tests {
 
     #[test]
     fn innodbs_checkpoint_is_complete_when_it_passes_the_earlier_end_of_the_log() {
-        let reading = |at, end| Counters {
-            checkpoint: Some(Checkpoint::Fuzzy { at, end }),
+        let reading = |checkpoint_lsn, end_lsn| Counters {
+            checkpoint: Some(Checkpoint::Fuzzy {
+                checkpoint_lsn,
+                end_lsn,
+            }),
             ..Counters::default()
         };
         let mut detector = EventDetector::default();
@@ -226,7 +247,10 @@ mod tests {
         let events = detector.detect(&reading(&[]), 3.0);
         assert_eq!(summaries(&events), [("vacuum", 1.0, Some(3.0))]);
         assert_eq!(detector.detect(&reading(&[vacuum]), 4.0), []);
-        assert_eq!(summaries(&detector.end()), [("vacuum", 4.0, None)]);
-        assert_eq!(detector.end(), []);
+        assert_eq!(
+            summaries(&detector.end_activities()),
+            [("vacuum", 4.0, None)]
+        );
+        assert_eq!(detector.end_activities(), []);
     }
 }

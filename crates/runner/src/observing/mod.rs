@@ -1,8 +1,8 @@
 //! Observes the server and its machine once a second during a run.
 //!
-//! The result is rows and events of the server, and at the end its state and the cost of observing. It has
-//! its own thread, which is not joined, and its own connection. Must never: take part in the load, delay the
-//! end of a run, or end it.
+//! The result is rows and events of the server, and at the end its state and the cost of observing. The
+//! observer has its own thread, which is not joined, and its own connection. Must never: take part in the
+//! load, delay the end of a run, or end it.
 
 mod before;
 mod convert;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// How long a finished run waits for the server's final state.
 const STATE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an interrupted run waits for the last row.
-const ROW_TIMEOUT: Duration = Duration::from_millis(300);
+const LAST_ROW_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// A server that has not answered for this long is unresponsive, nanoseconds.
 const UNRESPONSIVE_NS: u64 = 3_000_000_000;
@@ -38,7 +38,7 @@ const UNRESPONSIVE_NS: u64 = 3_000_000_000;
 #[derive(Clone, Debug, Default)]
 pub struct ServerObserverOptions {
     /// If set, only version and settings are read, for this reason.
-    pub off: Option<String>,
+    pub off_reason: Option<String>,
     /// URL of the node_exporter on the server's machine.
     pub exporter: Option<WithOrigin<String>>,
 }
@@ -123,7 +123,7 @@ impl LoadEnd {
 
 /// Handle to the observing thread.
 pub(crate) struct ServerObserver {
-    stop: Sender<StopRequest>,
+    stop_sender: Sender<StopRequest>,
     messages: Receiver<ObserverMessage>,
     /// When the server last answered, nanoseconds of the run's clock.
     answered_ns: Arc<AtomicU64>,
@@ -140,9 +140,9 @@ pub(crate) struct ServerUpdate {
 
 impl ServerObserver {
     /// Starts to observe a run whose clients have connected, so that observing takes no connection from them.
-    /// `None`: the thread could not be started.
+    /// Returns `None` if the thread could not be started.
     pub fn start(input: ServerObserverInput, schedule: RunSchedule) -> Option<ServerObserver> {
-        let (stop, stop_requests) = channel();
+        let (stop_sender, stop_requests) = channel();
         let (sender, messages) = channel();
         let thread = std::thread::Builder::new().name("observing".to_owned());
         let answered_ns = Arc::new(AtomicU64::new(0));
@@ -159,7 +159,7 @@ impl ServerObserver {
         // Not joined: a server that no longer answers must not delay the run.
         thread.spawn(body).ok()?;
         Some(ServerObserver {
-            stop,
+            stop_sender,
             messages,
             answered_ns,
         })
@@ -182,15 +182,15 @@ impl ServerObserver {
 
     /// Stops observing; after a complete load it waits briefly for the server's final state.
     pub fn end(self, load_end: LoadEnd, observed: &mut Observed) {
-        let interrupted = load_end == LoadEnd::Early;
-        let (stop, timeout) = match load_end {
-            LoadEnd::Early => (StopRequest::AtOnce, ROW_TIMEOUT),
+        let is_early = load_end == LoadEnd::Early;
+        let (stop_request, timeout) = match load_end {
+            LoadEnd::Early => (StopRequest::AtOnce, LAST_ROW_TIMEOUT),
             // The grace period has already passed.
-            LoadEnd::CutOff if self.is_unresponsive() => (StopRequest::ReadState, ROW_TIMEOUT),
+            LoadEnd::CutOff if self.is_unresponsive() => (StopRequest::ReadState, LAST_ROW_TIMEOUT),
             LoadEnd::CutOff | LoadEnd::Complete => (StopRequest::ReadState, STATE_TIMEOUT),
         };
         // If the thread has already ended, its messages are still in the channel.
-        let _ = self.stop.send(stop);
+        let _ = self.stop_sender.send(stop_request);
         let deadline = Instant::now() + timeout;
         let mut update = ServerUpdate::default();
         loop {
@@ -203,8 +203,11 @@ impl ServerObserver {
                 }
                 Err(_) => {
                     let reason = "the server did not answer in time after the run";
-                    if !interrupted {
-                        add_missing(observed, vec![missing(ObservedTopic::StateAfter, reason)]);
+                    if !is_early {
+                        add_missing(
+                            observed,
+                            vec![missing_observation(ObservedTopic::StateAfter, reason)],
+                        );
                     }
                     return;
                 }
@@ -239,7 +242,7 @@ fn add_message(
     false
 }
 
-/// Adds missing values; each topic once.
+/// Adds missing values, each topic only once.
 fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
     for observation in missing {
         if !observed
@@ -252,9 +255,9 @@ fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
     }
 }
 
-fn missing(topic: ObservedTopic, why: &str) -> MissingObservation {
+fn missing_observation(topic: ObservedTopic, reason: &str) -> MissingObservation {
     MissingObservation {
         what: topic,
-        why: why.to_owned(),
+        why: reason.to_owned(),
     }
 }

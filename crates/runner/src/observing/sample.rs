@@ -2,7 +2,7 @@
 //!
 //! Must never: keep querying a node_exporter that does not answer.
 
-use super::missing;
+use super::missing_observation;
 use prony_drive::clock::Clock;
 use prony_server::observe::Counters;
 use prony_server::observe::machine::{
@@ -11,7 +11,7 @@ use prony_server::observe::machine::{
 use prony_store::{MissingObservation, ObservedTopic};
 
 /// Number of consecutive failures after which a node_exporter is no longer queried.
-const FAILURES_MAX: u32 = 3;
+const EXPORTER_FAILURES_MAX: u32 = 3;
 
 /// One sample.
 #[derive(Default)]
@@ -30,10 +30,11 @@ pub(super) struct ServerSample {
     pub(super) throttled_s: Option<f64>,
 }
 
-/// Reads the machines.
+/// Reads the server's machine and this one.
 pub(super) struct MachineReader<'a> {
     exporter: Option<&'a Exporter>,
-    failures: u32,
+    /// Consecutive failures of the node_exporter.
+    exporter_failures: u32,
     pub(super) colocation: Option<Colocation>,
     pub(super) missing: Vec<MissingObservation>,
 }
@@ -42,7 +43,7 @@ impl<'a> MachineReader<'a> {
     pub(super) fn new(exporter: Option<&'a Exporter>) -> MachineReader<'a> {
         MachineReader {
             exporter,
-            failures: 0,
+            exporter_failures: 0,
             colocation: None,
             missing: Vec::new(),
         }
@@ -52,17 +53,17 @@ impl<'a> MachineReader<'a> {
     pub(super) fn sample(&mut self, counters: Option<Counters>) -> ServerSample {
         let at_ns = Clock::System.now_ns();
         let this_machine = read_this_machine();
-        let shared = self
+        let is_shared = self
             .colocation
             .as_ref()
-            .and_then(|colocation| colocation.shared)
+            .and_then(|colocation| colocation.same_machine)
             == Some(true);
         let processes = self
             .colocation
             .as_ref()
             .and_then(|colocation| colocation.processes);
-        let (machine, client) = match (self.exporter, shared) {
-            (Some(_), _) => (self.read_exporter(), (!shared).then_some(this_machine)),
+        let (machine, client) = match (self.exporter, is_shared) {
+            (Some(_), _) => (self.read_exporter(), (!is_shared).then_some(this_machine)),
             (None, true) => (Some(this_machine), None),
             (None, false) => (None, Some(this_machine)),
         };
@@ -77,19 +78,21 @@ impl<'a> MachineReader<'a> {
     }
 
     fn read_exporter(&mut self) -> Option<MachineReading> {
-        if self.failures >= FAILURES_MAX {
+        if self.exporter_failures >= EXPORTER_FAILURES_MAX {
             return None;
         }
         match self.exporter?.read() {
             Ok(reading) => {
-                self.failures = 0;
+                self.exporter_failures = 0;
                 Some(reading)
             }
             Err(error) => {
-                self.failures += 1;
-                if self.failures == FAILURES_MAX {
-                    self.missing
-                        .push(missing(ObservedTopic::ServerMachineForAPart, &error));
+                self.exporter_failures += 1;
+                if self.exporter_failures == EXPORTER_FAILURES_MAX {
+                    self.missing.push(missing_observation(
+                        ObservedTopic::ServerMachineForAPart,
+                        &error,
+                    ));
                 }
                 None
             }

@@ -1,12 +1,13 @@
 //! The thread that observes the server once a second.
 //!
-//! It sends an [`ObserverMessage`] for each row and event. Must never: run between two samples, or continue
-//! after a stop request.
+//! It sends an [`ObserverMessage`] for each row and event. Must never: do work between two samples, or
+//! continue after a stop request.
 
 use super::event_detector::EventDetector;
 use super::sample::{MachineReader, ServerSample};
 use super::{
-    FinalObservation, ObserverMessage, ServerObserverInput, StopRequest, convert, missing,
+    FinalObservation, ObserverMessage, ServerObserverInput, StopRequest, convert,
+    missing_observation,
 };
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
@@ -23,9 +24,10 @@ use std::time::{Duration, Instant};
 const SECOND_NS: u64 = 1_000_000_000;
 /// Shortest last row that is reported.
 const LAST_ROW_MIN_NS: u64 = SECOND_NS / 10;
-/// How long to wait for the counters to settle after the clients have disconnected, and the pause
-/// between two readings: a session adds its counts when it ends.
+/// How long to wait for the counters to settle after the clients have disconnected: a session adds its counts
+/// when it ends.
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Pause between two readings of counters that have not settled.
 const SETTLE_PAUSE: Duration = Duration::from_millis(150);
 /// Prefixes of MySQL's variables that change with each transaction or are not settings.
 const VOLATILE_SETTINGS: [&str; 4] = ["gtid_", "timestamp", "rand_seed", "pseudo_"];
@@ -47,32 +49,32 @@ pub(super) fn watch(
         is_refused: false,
         reader: None,
         machines: MachineReader::new(input.exporter.as_ref()),
-        events: EventDetector::default(),
+        event_detector: EventDetector::default(),
         cost: ObserverCost::default(),
-        serving_since_s: None,
+        serving_cpu_start_s: None,
         queries_before: (0, 0.0),
     };
     watcher.connect();
     watcher.is_refused = watcher.control.is_none();
     let mut before = watcher.sample();
-    let stop = loop {
-        match watcher.wait(stop_requests) {
-            Some(stop) => break stop,
-            None => before = watcher.row(before),
+    let stop_request = loop {
+        match watcher.wait_for_second(stop_requests) {
+            Some(stop_request) => break stop_request,
+            None => before = watcher.report_row(before),
         }
     };
     if Clock::System.now_ns().saturating_sub(before.at_ns) >= LAST_ROW_MIN_NS {
-        watcher.row(before);
+        watcher.report_row(before);
     }
-    let unfinished = watcher.events.end();
+    let unfinished = watcher.event_detector.end_activities();
     unfinished
         .into_iter()
         .for_each(|event| watcher.send(ObserverMessage::Event(event)));
-    let mut end = watcher.final_observation();
-    if stop == StopRequest::ReadState {
-        watcher.read_final_state(&mut end);
+    let mut final_observation = watcher.final_observation();
+    if stop_request == StopRequest::ReadState {
+        watcher.read_final_state(&mut final_observation);
     }
-    watcher.send(ObserverMessage::End(Box::new(end)));
+    watcher.send(ObserverMessage::End(Box::new(final_observation)));
 }
 
 struct Watcher<'a> {
@@ -80,15 +82,16 @@ struct Watcher<'a> {
     schedule: RunSchedule,
     messages: &'a Sender<ObserverMessage>,
     control: Option<Control>,
-    /// The first connection was refused. The watcher does not try again, because each attempt costs the
-    /// server a process and a line in its log.
+    /// Whether the first connection was refused. The watcher does not try again, because each attempt costs
+    /// the server a process and a line in its log.
     is_refused: bool,
     reader: Option<CounterReader>,
     machines: MachineReader<'a>,
-    events: EventDetector,
+    event_detector: EventDetector,
     cost: ObserverCost,
-    /// CPU time of the process or thread that serves this connection, at the first reading.
-    serving_since_s: Option<f64>,
+    /// CPU time of the server's process or thread that serves this connection, when the connection was
+    /// opened.
+    serving_cpu_start_s: Option<f64>,
     /// When the server last answered, for the thread that ends the run.
     answered_ns: &'a AtomicU64,
     /// Number and total time of the queries of earlier readers.
@@ -111,7 +114,7 @@ impl Watcher<'_> {
             Ok((mut control, reader)) => {
                 let colocation = find_colocation(&mut control);
                 let serving = colocation.serving;
-                self.serving_since_s =
+                self.serving_cpu_start_s =
                     serving.and_then(|(process, thread)| task_cpu_s(process, thread));
                 self.machines.colocation = Some(colocation);
                 (self.control, self.reader) = (Some(control), Some(reader));
@@ -123,16 +126,18 @@ impl Watcher<'_> {
     fn disconnect(&mut self, error: &Error, topic: ObservedTopic) {
         let text = error.to_string();
         let reason = text.lines().next().unwrap_or_default();
-        self.send(ObserverMessage::Missing(vec![missing(topic, reason)]));
+        self.send(ObserverMessage::Missing(vec![missing_observation(
+            topic, reason,
+        )]));
         self.add_cost();
         (self.control, self.reader) = (None, None);
     }
 
-    /// Adds the cost of this connection to the sum.
+    /// Adds the cost of the current connection to the sum.
     fn add_cost(&mut self) {
         if let Some(reader) = &self.reader {
-            self.queries_before.0 += reader.queries();
-            self.queries_before.1 += reader.query_s();
+            self.queries_before.0 += reader.statements_sent();
+            self.queries_before.1 += reader.statement_time_s();
         }
         let serving = self
             .machines
@@ -140,13 +145,13 @@ impl Watcher<'_> {
             .as_ref()
             .and_then(|colocation| colocation.serving);
         let now_s = serving.and_then(|(process, thread)| task_cpu_s(process, thread));
-        if let Some((now_s, since_s)) = now_s.zip(self.serving_since_s.take()) {
+        if let Some((now_s, since_s)) = now_s.zip(self.serving_cpu_start_s.take()) {
             *self.cost.server_cpu_s.get_or_insert_default() += (now_s - since_s).max(0.0);
         }
     }
 
     /// Waits for the next full second of the load; returns a stop request that comes first.
-    fn wait(&self, stop_requests: &Receiver<StopRequest>) -> Option<StopRequest> {
+    fn wait_for_second(&self, stop_requests: &Receiver<StopRequest>) -> Option<StopRequest> {
         let since_ns = Clock::System
             .now_ns()
             .saturating_sub(self.schedule.start_ns);
@@ -161,28 +166,31 @@ impl Watcher<'_> {
 
     /// Takes a sample and reports events.
     fn sample(&mut self) -> ServerSample {
-        let began = Instant::now();
-        let counters = self.counters();
+        let started_at = Instant::now();
+        let counters = self.read_counters();
         let sample = self.machines.sample(counters);
         let at_s = (sample.at_ns as f64 - self.schedule.start_ns as f64) / 1e9;
         if let Some(counters) = &sample.counters {
-            let events = self.events.detect(counters, at_s);
+            let events = self.event_detector.detect(counters, at_s);
             events
                 .into_iter()
                 .for_each(|event| self.send(ObserverMessage::Event(event)));
         }
         let mut missing = std::mem::take(&mut self.machines.missing);
         if let Some(reader) = &mut self.reader {
-            missing.extend(convert::missing(reader.take_missing()));
+            missing.extend(convert::missing_observations(reader.take_missing()));
         }
         if !missing.is_empty() {
             self.send(ObserverMessage::Missing(missing));
         }
-        self.cost.longest_round_s = self.cost.longest_round_s.max(began.elapsed().as_secs_f64());
+        self.cost.longest_round_s = self
+            .cost
+            .longest_round_s
+            .max(started_at.elapsed().as_secs_f64());
         sample
     }
 
-    fn counters(&mut self) -> Option<Counters> {
+    fn read_counters(&mut self) -> Option<Counters> {
         let (control, reader) = (self.control.as_mut()?, self.reader.as_mut()?);
         match reader.read(control) {
             Ok(counters) => {
@@ -198,12 +206,12 @@ impl Watcher<'_> {
     }
 
     /// Takes a sample and reports the row since `before`.
-    fn row(&mut self, before: ServerSample) -> ServerSample {
+    fn report_row(&mut self, before: ServerSample) -> ServerSample {
         if self.control.is_none() && !self.is_refused {
             self.connect();
         }
         let sample = self.sample();
-        let second = convert::second(&before, &sample, self.schedule.start_ns);
+        let second = convert::server_second(&before, &sample, self.schedule.start_ns);
         self.send(ObserverMessage::Second(Box::new(second)));
         sample
     }
@@ -226,17 +234,17 @@ impl Watcher<'_> {
         let Some(mut control) = self.control.take() else {
             return;
         };
-        match self.state_and_changes(&mut control) {
+        match self.read_state_and_changes(&mut control) {
             Ok((after, changed)) => (end.after, end.settings_changed) = (Some(after), changed),
             Err(error) => self.disconnect(&error, ObservedTopic::StateAfter),
         }
     }
 
-    fn state_and_changes(
+    fn read_state_and_changes(
         &mut self,
         control: &mut Control,
     ) -> Result<(ServerState, Map<String, Value>), Error> {
-        let counters = self.settled_counters(control)?;
+        let counters = self.read_settled_counters(control)?;
         let facts = read_server_facts(control)?;
         let server_state = read_server_state(control, &facts)?;
         let mut changed = Map::new();
@@ -250,24 +258,25 @@ impl Watcher<'_> {
                 changed.insert(name.clone(), value.clone().into());
             }
         }
-        Ok((convert::state(server_state, &counters), changed))
+        Ok((convert::server_state(server_state, &counters), changed))
     }
 
     /// The counters once they no longer grow, or after a time-out.
-    fn settled_counters(&mut self, control: &mut Control) -> Result<Counters, Error> {
+    fn read_settled_counters(&mut self, control: &mut Control) -> Result<Counters, Error> {
         let mut reader = CounterReader::new(control)?;
-        let began = Instant::now();
+        let started_at = Instant::now();
         let mut previous = reader.read(control)?;
         loop {
             std::thread::sleep(SETTLE_PAUSE);
             let counters = reader.read(control)?;
-            // Each reading is itself one transaction or more.
-            let own_commits = 2 * reader.queries();
+            // Each reading itself adds one commit or more.
+            let own_commits = 2 * reader.statements_sent();
             let is_settled = counters
                 .commits
                 .zip(previous.commits)
                 .is_none_or(|(current, previous)| current <= previous + own_commits);
-            if (is_settled && counters.active.unwrap_or(0) == 0) || began.elapsed() > SETTLE_TIMEOUT
+            if (is_settled && counters.active.unwrap_or(0) == 0)
+                || started_at.elapsed() > SETTLE_TIMEOUT
             {
                 return Ok(counters);
             }

@@ -3,9 +3,9 @@
 //! In: the session's cancel key or connection id. Out: a CancelRequest, or `KILL QUERY`, over a new
 //! connection. Must never: use the session's own connection, which is busy.
 
-use super::Cause;
-use super::error::{Error, Failure};
-use super::open::{io_cause, log_in, run_login};
+use super::FailureCause;
+use super::error::{ConnectFailure, Error};
+use super::open::{cause_of_io_error, log_in, run_login};
 use super::route::Route;
 use super::socket::{Deadline, Socket};
 use prony_wire::{CancelKey, PendingLogin, QueryMode};
@@ -59,7 +59,7 @@ impl Canceller {
         let deadline = Deadline::after(Some(TIMEOUT));
         let result = match &self.method {
             CancelMethod::Request { key, over_tls } => {
-                self.request(key.clone(), *over_tls, deadline)
+                self.send_cancel_request(key.clone(), *over_tls, deadline)
             }
             CancelMethod::Kill(connection_id) => {
                 match log_in((*self.route).clone(), deadline, QueryMode::Simple) {
@@ -79,19 +79,24 @@ impl Canceller {
         };
         result.map_err(|cause| {
             let endpoint = Box::new(self.route.endpoint.clone());
-            Error::Connect(vec![Failure { endpoint, cause }])
+            Error::Connect(vec![ConnectFailure { endpoint, cause }])
         })
     }
 
-    fn request(&self, key: CancelKey, over_tls: bool, deadline: Deadline) -> Result<(), Cause> {
-        let socket = Socket::connect(&self.route, deadline).map_err(io_cause)?;
+    fn send_cancel_request(
+        &self,
+        key: CancelKey,
+        over_tls: bool,
+        deadline: Deadline,
+    ) -> Result<(), FailureCause> {
+        let socket = Socket::connect(&self.route, deadline).map_err(cause_of_io_error)?;
         let connector = self.route.cancel_connector(key, over_tls);
         let mut login = PendingLogin::Postgres(Box::new(connector));
         let (_, mut channel) = run_login(&socket, deadline, &mut login)?;
         let mut closing_message = Vec::new();
         channel.close(&mut closing_message);
         let _ = socket.send_all(&closing_message, deadline);
-        // The server closes the connection once it has signalled the backend; ignore how it ends.
+        // The server closes the connection once it has signalled the backend; ignore errors until then.
         let mut ignored = Vec::new();
         while matches!(socket.receive(&mut ignored, deadline), Ok(1..)) {
             ignored.clear();

@@ -5,7 +5,7 @@
 //! to read.
 
 use super::MAX_REPLY_BYTES;
-use super::error::{Cause, Error};
+use super::error::{Error, FailureCause};
 use super::open::connect;
 use super::session_attrs;
 use super::socket::{Deadline, Socket};
@@ -22,9 +22,11 @@ pub struct BlockingConnection {
     socket: Socket,
     channel: Channel,
     exchange: Exchange,
-    /// Bytes from the socket, before TLS.
+    /// Received bytes, still encrypted if the connection uses TLS.
     from_socket: Vec<u8>,
-    plain: Vec<u8>,
+    /// Received bytes after decryption; unused without TLS.
+    decrypted: Vec<u8>,
+    /// Bytes to send, after encryption.
     to_socket: Vec<u8>,
     /// How far the current reply has been read.
     reply_status: FeedStatus,
@@ -55,14 +57,15 @@ impl BlockingConnection {
         mut exchange: Exchange,
     ) -> BlockingConnection {
         exchange.set_session_flags(session.flags);
-        // At most the login's last messages; a protocol violation is reported at the first reply.
+        // These bytes are at most the last messages of the login. A protocol violation in them is
+        // reported with the first reply.
         let _ = exchange.feed(&session.trailing_bytes);
         BlockingConnection {
             socket,
             channel,
             exchange,
             from_socket: Vec::new(),
-            plain: Vec::new(),
+            decrypted: Vec::new(),
             to_socket: Vec::new(),
             reply_status: FeedStatus::Complete,
             reply_bytes: 0,
@@ -73,20 +76,20 @@ impl BlockingConnection {
     }
 
     /// Checks the session's properties; queries those that its login did not report.
-    pub(super) fn check(
+    pub(super) fn check_session(
         &mut self,
         wanted: SessionAttrs,
         session: &Session,
         deadline: Deadline,
-    ) -> Result<(), Cause> {
+    ) -> Result<(), FailureCause> {
         self.deadline = deadline;
         session_attrs::check(wanted, |property| match property.reported(session) {
             Some(value) => Ok(value),
             None => {
                 self.request(|exchange| exchange.query(property.query()))?;
-                let first = self.exchange.rows().next();
+                let first_row = self.exchange.rows().next();
                 Ok(session_attrs::is_true(
-                    first.and_then(|(_, row)| row.text(0)),
+                    first_row.and_then(|(_, row)| row.text(0)),
                 ))
             }
         })?;
@@ -94,7 +97,7 @@ impl BlockingConnection {
         Ok(())
     }
 
-    /// Changes the time without a byte after which the server is probed.
+    /// Sets after how long without a byte the server is probed; `None`: never.
     pub(super) fn set_io_timeout(&mut self, limit: Option<Duration>) {
         self.socket.set_io_timeout(limit);
     }
@@ -104,7 +107,7 @@ impl BlockingConnection {
         self.deadline = deadline;
     }
 
-    /// TLS version and cipher.
+    /// TLS version and cipher, for display; `None` without TLS.
     pub(super) fn tls(&self) -> Option<String> {
         self.channel.description()
     }
@@ -115,7 +118,7 @@ impl BlockingConnection {
     }
 
     /// Marks a statement as no longer used; a later request closes it on the server.
-    pub fn close(&mut self, statement: &Statement) {
+    pub fn close_statement(&mut self, statement: &Statement) {
         self.exchange.close(statement);
     }
 
@@ -209,12 +212,12 @@ impl BlockingConnection {
         let plain = match self.channel.is_plain() {
             true => &self.from_socket,
             false => {
-                self.plain.clear();
-                let decrypted = self
+                self.decrypted.clear();
+                let result = self
                     .channel
-                    .receive(&self.from_socket, &mut self.plain, answers);
-                decrypted.map_err(Error::Tls)?;
-                &self.plain
+                    .receive(&self.from_socket, &mut self.decrypted, answers);
+                result.map_err(Error::Tls)?;
+                &self.decrypted
             }
         };
         self.reply_bytes += plain.len() as u64;
@@ -258,8 +261,8 @@ impl BlockingConnection {
         sent
     }
 
-    /// Sends bytes without encryption. Also processes the data that the server sends, because
-    /// it may wait for this side to read.
+    /// Sends bytes as they are. Also processes the data that the server sends meanwhile: the server may
+    /// wait for this side to read it.
     fn send_plain(&mut self, parts: [&[u8]; 2]) -> Result<(), Error> {
         if self.reply_status == FeedStatus::Send {
             self.reply_status = FeedStatus::More;
@@ -291,7 +294,7 @@ impl BlockingConnection {
             }
         }
         match self.exchange.final_error() {
-            Some(last) => Error::Statement(Box::new(last)),
+            Some(final_error) => Error::Statement(Box::new(final_error)),
             None => match error {
                 Error::Io(error) if is_closed(&error) => Error::Closed,
                 other => other,

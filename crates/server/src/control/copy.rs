@@ -82,7 +82,7 @@ impl<'a> CopyIn<'a> {
         }
         self.control.connection.send([COPY_DONE, &[]])?;
         self.control.complete()?;
-        Ok(self.control.connection.exchange().affected())
+        Ok(self.control.connection.exchange().affected_rows())
     }
 
     /// Aborts the copy: no row remains. `reason` appears in the server's log.
@@ -129,7 +129,7 @@ impl<'a> CopyIn<'a> {
         let sent = connection.send([&header, data]);
         match sent.and_then(|()| connection.process_arrived()) {
             Ok(FeedStatus::More) if connection.exchange().error_summary().is_none() => Ok(()),
-            // After an error the server skips the data in flight, then is ready again.
+            // The server has reported an error: it skips the data in flight, and is then ready again.
             Ok(_) => {
                 self.ended = true;
                 Err(self.control.complete().err().unwrap_or(Error::Closed))
@@ -144,7 +144,7 @@ impl<'a> CopyIn<'a> {
 
 impl Drop for CopyIn<'_> {
     fn drop(&mut self) {
-        // There is no way to report an error.
+        // `drop` cannot report an error.
         let _ = self.abort_with("the copy was abandoned");
     }
 }

@@ -18,7 +18,7 @@ use std::io;
 #[non_exhaustive]
 pub enum Error {
     /// No endpoint could be used: the failure of each attempt, in order. Never empty.
-    Connect(Vec<Failure>),
+    Connect(Vec<ConnectFailure>),
     /// The server refused a statement. The connection is still usable unless the error is fatal.
     Statement(Box<ServerError>),
     /// The connection ended during a statement.
@@ -43,7 +43,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Connect(failures) => f.write_str(&paragraphs(failures)),
+            Error::Connect(failures) => f.write_str(&failure_paragraphs(failures)),
             Error::Statement(error) => error.fmt(f),
             Error::Silent(silence) => silence.fmt(f),
             Error::Closed => {
@@ -62,7 +62,7 @@ impl UserError for Error {
         match self {
             Error::Connect(failures) => {
                 let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
-                let mut hints: Vec<&str> = failures.iter().filter_map(Failure::hint).collect();
+                let mut hints: Vec<&str> = failures.iter().filter_map(ConnectFailure::hint).collect();
                 hints.dedup();
                 let parts = ErrorParts::new(lines.join("\n"));
                 hints.into_iter().fold(parts, ErrorParts::with_hint)
@@ -114,14 +114,14 @@ impl Error {
             Error::Interrupted => true,
             Error::Connect(failures) => {
                 let last = failures.last();
-                last.is_some_and(|failure| matches!(failure.cause, Cause::Interrupted))
+                last.is_some_and(|failure| matches!(failure.cause, FailureCause::Interrupted))
             }
             _ => false,
         }
     }
 
     /// The server's error, if there is one; after several attempts, the last one.
-    pub fn server(&self) -> Option<&ServerError> {
+    pub fn server_error(&self) -> Option<&ServerError> {
         match self {
             Error::Statement(error) => Some(error),
             Error::Connect(failures) => {
@@ -129,7 +129,7 @@ impl Error {
                     .iter()
                     .rev()
                     .find_map(|failure| match &failure.cause {
-                        Cause::Login(error) => error.server(),
+                        FailureCause::Login(error) => error.server_error(),
                         _ => None,
                     })
             }
@@ -139,7 +139,7 @@ impl Error {
 
     /// The SQLSTATE of the server's error, if there is one.
     pub fn sqlstate(&self) -> Option<&str> {
-        self.server().map(ServerError::code)
+        self.server_error().map(ServerError::code)
     }
 
     /// What the user can do about a refused statement, if known. The messages of failed connection
@@ -169,15 +169,15 @@ impl Error {
     }
 }
 
-/// One paragraph for each failure; a hint that applies to several in a row comes after the last.
-fn paragraphs(failures: &[Failure]) -> String {
+/// One paragraph for each failure. If consecutive failures have the same hint, only the last shows it.
+fn failure_paragraphs(failures: &[ConnectFailure]) -> String {
     let mut text = String::new();
     for (index, failure) in failures.iter().enumerate() {
         if index > 0 {
             text.push('\n');
         }
         text.push_str(&failure.to_string());
-        let next = failures.get(index + 1).and_then(Failure::hint);
+        let next = failures.get(index + 1).and_then(ConnectFailure::hint);
         if let Some(hint) = failure.hint().filter(|hint| next != Some(hint)) {
             text.push_str("\n\t");
             text.push_str(hint);
@@ -188,17 +188,17 @@ fn paragraphs(failures: &[Failure]) -> String {
 
 /// A failed attempt to connect.
 #[derive(Debug)]
-pub struct Failure {
+pub struct ConnectFailure {
     /// The endpoint.
     pub endpoint: Box<Endpoint>,
     /// The cause.
-    pub cause: Cause,
+    pub cause: FailureCause,
 }
 
 /// Why an attempt to connect failed.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Cause {
+pub enum FailureCause {
     /// The socket could not be connected.
     Io(io::Error),
     /// `connect_timeout` passed.
@@ -210,13 +210,13 @@ pub enum Cause {
     /// The login failed.
     Login(ConnectError),
     /// The session does not have the `target_session_attrs`.
-    Session(&'static str),
+    SessionMismatch(&'static str),
     /// The query for the session's properties failed.
-    SessionUnknown(Box<Error>),
+    SessionCheckFailed(Box<Error>),
 }
 
 /// In libpq's wording, without the hint.
-impl fmt::Display for Failure {
+impl fmt::Display for ConnectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Endpoint {
             address,
@@ -242,40 +242,42 @@ impl fmt::Display for Failure {
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Cause::Io(error) => match error.raw_os_error() {
-                // Without Rust's "(os error 111)".
+            FailureCause::Io(error) => match error.raw_os_error() {
+                // libpq does not print Rust's suffix, such as "(os error 111)".
                 Some(_) => f.write_str(error.to_string().split(" (os error").next().unwrap_or("")),
                 None => write!(f, "{error}"),
             },
-            Cause::Timeout => f.write_str("timeout expired"),
-            Cause::Interrupted => f.write_str("interrupted"),
-            Cause::Closed => f.write_str("server closed the connection unexpectedly"),
-            Cause::Login(error) => write!(f, "{error}"),
-            Cause::Session(text) => f.write_str(text),
-            Cause::SessionUnknown(error) => write!(f, "{error}"),
+            FailureCause::Timeout => f.write_str("timeout expired"),
+            FailureCause::Interrupted => f.write_str("interrupted"),
+            FailureCause::Closed => f.write_str("server closed the connection unexpectedly"),
+            FailureCause::Login(error) => write!(f, "{error}"),
+            FailureCause::SessionMismatch(text) => f.write_str(text),
+            FailureCause::SessionCheckFailed(error) => write!(f, "{error}"),
         }
     }
 }
 
-impl Failure {
+impl ConnectFailure {
     /// What the user can do, if known.
     pub fn hint(&self) -> Option<&'static str> {
         match &self.cause {
-            Cause::Io(error) => self.hint_for_socket(error.kind()),
-            Cause::Timeout => Some(
+            FailureCause::Io(error) => self.hint_for_socket(error.kind()),
+            FailureCause::Timeout => Some(
                 "Does the host exist? Does a firewall drop its packets? \
                  connect_timeout sets how long to wait.",
             ),
-            Cause::Closed => Some(
+            FailureCause::Closed => Some(
                 "This probably means the server terminated abnormally, or that another kind of \
                  server listens there.",
             ),
-            Cause::Login(error) => hints::for_login(error),
-            Cause::Session(_) => Some("target_session_attrs requires another kind of session."),
-            Cause::SessionUnknown(_) | Cause::Interrupted => None,
+            FailureCause::Login(error) => hints::for_login(error),
+            FailureCause::SessionMismatch(_) => {
+                Some("target_session_attrs requires another kind of session.")
+            }
+            FailureCause::SessionCheckFailed(_) | FailureCause::Interrupted => None,
         }
     }
 
@@ -302,16 +304,16 @@ mod tests {
     use crate::control::probe::LossReason;
     use std::time::Duration;
 
-    fn refused(port: u16) -> Failure {
+    fn connection_refused(port: u16) -> ConnectFailure {
         let host = std::net::Ipv4Addr::LOCALHOST;
-        Failure {
+        ConnectFailure {
             endpoint: Box::new(Endpoint {
                 address: Address::Tcp((host, port).into()),
                 host: host.to_string(),
                 port,
                 password: None,
             }),
-            cause: Cause::Io(io::Error::from_raw_os_error(libc::ECONNREFUSED)),
+            cause: FailureCause::Io(io::Error::from_raw_os_error(libc::ECONNREFUSED)),
         }
     }
 
@@ -320,7 +322,7 @@ mod tests {
         let line = |port| {
             format!("connection to server at \"127.0.0.1\", port {port} failed: Connection refused")
         };
-        let error = Error::Connect(vec![refused(1), refused(2)]);
+        let error = Error::Connect(vec![connection_refused(1), connection_refused(2)]);
         let hint = "Is the server running on that host and accepting TCP/IP connections?";
         let problem = format!("{}\n{}", line(1), line(2));
         assert_eq!(error.to_string(), format!("{problem}\n\t{hint}"));

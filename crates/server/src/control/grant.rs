@@ -9,8 +9,8 @@ use prony_wire::{Engine, Protocol, ServerError};
 const PRIVILEGE_ERRORS: [u32; 3] = [1142, 1143, 1044];
 
 /// Kinds of objects that have the same name in the server's message and in `ALTER ... OWNER TO`,
-/// and need only a name there (`aclcheck_error` of PostgreSQL). `relation` is not one of them: it
-/// can be a table or another kind of object.
+/// and need no more than a name there (`aclcheck_error` of PostgreSQL). `relation` is not in the list,
+/// because it can be a table or another kind of object.
 const OBJECT_KINDS: [&str; 12] = [
     "collation",
     "conversion",
@@ -45,7 +45,7 @@ fn mysql_hint(error: &ServerError) -> String {
 }
 
 fn postgres_hint(error: &ServerError) -> String {
-    let role = error.role.as_deref().map(identifier);
+    let role = error.role.as_deref().map(quote_if_needed);
     let role = role.as_deref().unwrap_or("the role");
     match postgres_grant(&error.message, role) {
         Some(grant) => format!("Connect as the owner, or have the owner execute: {grant};"),
@@ -63,12 +63,12 @@ fn postgres_grant(message: &str, role: &str) -> Option<String> {
         if !OBJECT_KINDS.contains(&kind) {
             return None;
         }
-        let (kind, name) = (kind.to_uppercase(), identifier(name));
+        let (kind, name) = (kind.to_uppercase(), quote_if_needed(name));
         return Some(format!("ALTER {kind} {name} OWNER TO {role}"));
     }
     let rest = message.strip_prefix("permission denied for ")?;
     let (kind, name) = rest.rsplit_once(' ')?;
-    let name = identifier(name);
+    let name = quote_if_needed(name);
     let (privileges, object_type) = match kind {
         "schema" => ("USAGE, CREATE", "SCHEMA "),
         "database" => ("CREATE, TEMPORARY", "DATABASE "),
@@ -86,8 +86,8 @@ fn postgres_grant(message: &str, role: &str) -> Option<String> {
     ))
 }
 
-/// Quotes a name if needed; the server's message has it without quotes.
-fn identifier(name: &str) -> String {
+/// Quotes a name if needed; the server's message shows names without quotes.
+fn quote_if_needed(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     match name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
         true => name.to_owned(),
@@ -95,7 +95,7 @@ fn identifier(name: &str) -> String {
     }
 }
 
-/// The statement that grants what is missing, from `INSERT command denied to user 'u'@'h' for table
+/// The statement that grants the missing privilege, from `INSERT command denied to user 'u'@'h' for table
 /// 't'`, where MariaDB writes `` `d`.`t` ``, or `Access denied for user 'u'@'h' to database 'd'`.
 fn mysql_grant(message: &str) -> Option<String> {
     if let Some(rest) = message.strip_prefix("Access denied for user ") {

@@ -52,7 +52,7 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
     }
 }
 
-/// The hint for an error of MySQL or MariaDB, of logins and of statements.
+/// The hint for an error number of MySQL or MariaDB, in a login or from a statement.
 pub(super) fn for_number(number: u32) -> Option<&'static str> {
     Some(match number {
         1045 => {
@@ -64,7 +64,8 @@ pub(super) fn for_number(number: u32) -> Option<&'static str> {
         }
         1146 => "Load the tables into this database, or name the database that has them.",
         1290 => {
-            "An option of the server forbids it, such as read_only on a replica: its message names the option."
+            "An option of the server, such as read_only on a replica, forbids this: the error names \
+             the option."
         }
         1836 => "The server is read-only, such as a replica: use the primary.",
         1044 => "GRANT the account privileges on this database.",
@@ -86,8 +87,8 @@ pub(super) fn for_number(number: u32) -> Option<&'static str> {
     })
 }
 
-/// The hint for an error of PostgreSQL; some errors with the same SQLSTATE differ only in the
-/// message.
+/// The hint for an error of a PostgreSQL login. Errors with the same SQLSTATE may differ only in their
+/// messages.
 fn for_sqlstate(code: &[u8; 5], message: &str) -> Option<&'static str> {
     Some(match code {
         b"28000" if message.ends_with("does not exist") => {
@@ -131,7 +132,8 @@ fn for_tls(error: &TlsError) -> Option<&'static str> {
         },
         TlsError::InvalidMessage(_) => "Does the server speak TLS 1.2 or newer at this address?",
         TlsError::AlertReceived(_) => {
-            "The server aborted: it may need a client certificate (sslcert, sslkey) or another TLS version."
+            "The server aborted the TLS handshake: it may require a client certificate (sslcert, \
+                 sslkey) or another TLS version."
         }
         _ => return None,
     })
@@ -152,7 +154,7 @@ mod tests {
         assert!(hint(rejected).contains("pg_hba.conf decides"));
     }
 
-    /// Only the server's message names the option, such as secure_file_priv or skip-grant-tables.
+    /// The option may be secure_file_priv, skip-grant-tables or another; only the server's message names it.
     #[test]
     fn the_hint_does_not_guess_which_option_forbids_a_statement() {
         let hint = for_number(1290).expect("a hint");

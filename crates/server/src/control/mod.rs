@@ -30,7 +30,7 @@ mod waiting;
 pub use cancel::Canceller;
 pub use connection::BlockingConnection;
 pub use copy::CopyIn;
-pub use error::{Cause, Error, Failure};
+pub use error::{ConnectFailure, Error, FailureCause};
 pub use probe::LossReason;
 pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};
@@ -88,7 +88,7 @@ impl Control {
     /// connection is then still usable.
     pub fn execute(&mut self, sql: &str) -> Result<u64, Error> {
         self.request(sql, |exchange| exchange.query(sql))?;
-        Ok(self.connection.exchange().affected())
+        Ok(self.connection.exchange().affected_rows())
     }
 
     /// Runs one or more statements; returns the rows of the last one that has any.
@@ -97,7 +97,7 @@ impl Control {
     /// As for [`Control::execute`].
     pub fn query(&mut self, sql: &str) -> Result<Vec<TextRow>, Error> {
         self.request(sql, |exchange| exchange.query(sql))?;
-        self.rows()
+        self.last_rows()
     }
 
     /// Runs a statement; returns the first column of its first row. `None`: NULL, or no row.
@@ -105,8 +105,8 @@ impl Control {
     /// # Errors
     /// As for [`Control::execute`].
     pub fn query_value(&mut self, sql: &str) -> Result<Option<String>, Error> {
-        let first = self.query(sql)?.into_iter().next();
-        Ok(first.and_then(|row| row.into_iter().next()).flatten())
+        let first_row = self.query(sql)?.into_iter().next();
+        Ok(first_row.and_then(|row| row.into_iter().next()).flatten())
     }
 
     /// Runs one statement with text values for its parameters `$1`, `$2`...; returns its rows. Values are
@@ -123,7 +123,7 @@ impl Control {
         self.request(sql, |exchange| {
             exchange.request(std::iter::once((&statement, &values[..])));
         })?;
-        self.rows()
+        self.last_rows()
     }
 
     /// Starts `COPY ... FROM STDIN`.
@@ -152,16 +152,17 @@ impl Control {
                 self.request(sql, |exchange| {
                     exchange.load(sql, data);
                 })?;
-                Ok(self.connection.exchange().affected())
+                Ok(self.connection.exchange().affected_rows())
             }
         }
     }
 
-    /// The server's engine, by its version text.
+    /// The server's engine, derived from the protocol and the server's version text.
     pub fn engine(&self) -> Engine {
         match self.route.account {
             Account::Postgres(_) => Engine::PostgreSql,
-            Account::Mysql(_) => match self.version().to_ascii_lowercase().contains("mariadb") {
+            Account::Mysql(_) => match self.version_text().to_ascii_lowercase().contains("mariadb")
+            {
                 true => Engine::MariaDb,
                 false => Engine::MySql,
             },
@@ -172,12 +173,12 @@ impl Control {
     /// for 9.6.3. MySQL and MariaDB: 80031 for 8.0.31, 101119 for 10.11.19.
     pub fn server_version(&self) -> u32 {
         match self.route.account {
-            Account::Postgres(_) => postgres_version(self.version()),
-            Account::Mysql(_) => mysql_version(self.version()),
+            Account::Postgres(_) => postgres_version(self.version_text()),
+            Account::Mysql(_) => mysql_version(self.version_text()),
         }
     }
 
-    fn version(&self) -> &str {
+    fn version_text(&self) -> &str {
         self.parameter("server_version").unwrap_or_default()
     }
 
@@ -227,7 +228,7 @@ impl Control {
         self.session.password_in_clear && self.endpoint().is_remote()
     }
 
-    /// Notices and warnings of the server since the last call. MySQL does not send any.
+    /// Notices and warnings of the server since the last call; always empty for MySQL and MariaDB.
     pub fn take_notices(&mut self) -> Vec<ServerError> {
         std::mem::take(&mut self.session.notices)
     }
@@ -236,15 +237,16 @@ impl Control {
     fn request(&mut self, sql: &str, request: impl FnOnce(&mut Exchange)) -> Result<(), Error> {
         refuse_zero_bytes(sql)?;
         let sent = self.connection.begin(request);
-        let first = sent.and_then(|()| self.connection.wait());
+        let status = sent.and_then(|()| self.connection.wait());
         let needs_data = match self.route.account {
-            // PostgreSQL's requests are sent completely, except for COPY data; the COPY is then aborted.
-            Account::Postgres(_) => matches!(first, Ok(FeedStatus::Send)),
+            // PostgreSQL waits for more only if the statement is a COPY FROM STDIN. No data is sent
+            // here, so `complete` aborts the COPY.
+            Account::Postgres(_) => matches!(status, Ok(FeedStatus::Send)),
             Account::Mysql(_) => false,
         };
-        let complete = first.and_then(|_| self.connection.complete());
-        match self.finish(complete) {
-            // The server reports an aborted COPY as it does a cancelled statement (57014).
+        let reply = status.and_then(|_| self.connection.complete());
+        match self.finish_request(reply) {
+            // The server reports an aborted COPY with the error of a cancelled statement (57014).
             Err(error) if needs_data && !error.is_lost() => Err(Error::Usage(COPY_NEEDS_DATA)),
             result => result,
         }
@@ -252,13 +254,13 @@ impl Control {
 
     /// Waits for the end of the reply.
     fn complete(&mut self) -> Result<(), Error> {
-        let complete = self.connection.complete();
-        self.finish(complete)
+        let reply = self.connection.complete();
+        self.finish_request(reply)
     }
 
     /// Stores the notices and settings of a reply; adds the role to an error about missing
     /// privileges.
-    fn finish(&mut self, reply: Result<(), Error>) -> Result<(), Error> {
+    fn finish_request(&mut self, reply: Result<(), Error>) -> Result<(), Error> {
         let exchange = self.connection.exchange();
         let remaining = MAX_NOTICES.saturating_sub(self.session.notices.len());
         let notices = exchange.notices().take(remaining);
@@ -278,10 +280,11 @@ impl Control {
     }
 
     /// The rows of the last result that has columns.
-    fn rows(&mut self) -> Result<Vec<TextRow>, Error> {
+    fn last_rows(&mut self) -> Result<Vec<TextRow>, Error> {
         let exchange = self.connection.exchange();
-        let column_count = |result: usize| exchange.columns(result).count();
-        let Some(last) = (0..exchange.results()).rev().find(|n| column_count(*n) > 0) else {
+        let column_count = |result: usize| exchange.column_names(result).count();
+        let results = 0..exchange.result_count();
+        let Some(last) = results.rev().find(|result| column_count(*result) > 0) else {
             return Ok(Vec::new());
         };
         let columns = column_count(last);

@@ -4,7 +4,7 @@
 //! password on a second server.
 
 use super::connection::BlockingConnection;
-use super::error::{Cause, Error, Failure};
+use super::error::{ConnectFailure, Error, FailureCause};
 use super::route::{Account, AfterFailure, Route, routes_to_endpoint};
 use super::socket::{Deadline, Socket};
 use super::waiting::WaitError;
@@ -33,7 +33,9 @@ pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection,
         for endpoint in &target.endpoints {
             let attempt = |route, deadline| {
                 let mut opened = log_in(route, deadline, mode)?;
-                let checked = opened.connection.check(*wanted, &opened.session, deadline);
+                let checked = opened
+                    .connection
+                    .check_session(*wanted, &opened.session, deadline);
                 checked.map_err(|cause| (cause, false))?;
                 Ok(opened)
             };
@@ -51,18 +53,18 @@ pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection,
 fn connect_endpoint(
     target: &Target,
     endpoint: &Endpoint,
-    attempt: impl Fn(Route, Deadline) -> Result<NewConnection, (Cause, bool)>,
-    failures: &mut Vec<Failure>,
+    attempt: impl Fn(Route, Deadline) -> Result<NewConnection, (FailureCause, bool)>,
+    failures: &mut Vec<ConnectFailure>,
 ) -> Result<NewConnection, AfterFailure> {
     for route in routes_to_endpoint(target, endpoint) {
         // As in libpq, the limit applies to each address and includes the session check.
         let deadline = Deadline::after(Some(target.connect_limit()));
         let (cause, over_tls) = match attempt(route.clone(), deadline) {
             Ok(opened) => return Ok(opened),
-            Err(failed) => failed,
+            Err(failure) => failure,
         };
         let next = route.after_failure(over_tls, &cause);
-        failures.push(Failure {
+        failures.push(ConnectFailure {
             endpoint: Box::new(endpoint.clone()),
             cause,
         });
@@ -70,17 +72,18 @@ fn connect_endpoint(
             return Err(next);
         }
     }
-    // A reachable server refused every route.
+    // A reachable server refused every route: do not try other endpoints.
     Err(AfterFailure::GiveUp)
 }
 
-/// One attempt. The error says whether the connection used TLS.
+/// Makes one attempt. On an error, the second value says whether the connection used TLS.
 pub(super) fn log_in(
     route: Route,
     deadline: Deadline,
     mode: QueryMode,
-) -> Result<NewConnection, (Cause, bool)> {
-    let mut socket = Socket::connect(&route, deadline).map_err(|error| (io_cause(error), false))?;
+) -> Result<NewConnection, (FailureCause, bool)> {
+    let mut socket =
+        Socket::connect(&route, deadline).map_err(|error| (cause_of_io_error(error), false))?;
     let mut login = route.new_login();
     let (session, channel) =
         run_login(&socket, deadline, &mut login).map_err(|cause| (cause, login.over_tls()))?;
@@ -102,35 +105,39 @@ pub(super) fn run_login(
     socket: &Socket,
     deadline: Deadline,
     login: &mut PendingLogin,
-) -> Result<(Box<Session>, Channel), Cause> {
+) -> Result<(Box<Session>, Channel), FailureCause> {
     let (mut received, mut to_send) = (Vec::new(), Vec::new());
     let mut progress = login.start(&mut to_send);
     loop {
-        // After a failure this may be a TLS alert, which is sent if possible.
+        // After a failed login, `to_send` may be a TLS alert.
         let sent = socket.send_all(&to_send, deadline);
-        // A server that refuses may close before it has read everything. Its message can still be
-        // read, and says more than a broken pipe.
-        if let LoginProgress::Done(session, channel) = progress.map_err(Cause::Login)? {
-            sent.map_err(io_cause)?;
+        // Do not report a failure to send yet: a server that refuses the client may close before it has
+        // read everything, and its message, which can still be read, says more than "broken pipe".
+        if let LoginProgress::Done(session, channel) = progress.map_err(FailureCause::Login)? {
+            sent.map_err(cause_of_io_error)?;
             return Ok((session, channel));
         }
         to_send.clear();
         received.clear();
-        if socket.receive(&mut received, deadline).map_err(io_cause)? == 0 {
-            return Err(Cause::Closed);
+        if socket
+            .receive(&mut received, deadline)
+            .map_err(cause_of_io_error)?
+            == 0
+        {
+            return Err(FailureCause::Closed);
         }
         progress = login.receive(&received, &mut to_send);
     }
 }
 
-pub(super) fn io_cause(error: io::Error) -> Cause {
+pub(super) fn cause_of_io_error(error: io::Error) -> FailureCause {
     let inner = error.get_ref();
     if inner.is_some_and(|inner| matches!(inner.downcast_ref(), Some(WaitError::Interrupted))) {
-        return Cause::Interrupted;
+        return FailureCause::Interrupted;
     }
     match error.kind() {
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Cause::Timeout,
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => Cause::Closed,
-        _ => Cause::Io(error),
+        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => FailureCause::Timeout,
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => FailureCause::Closed,
+        _ => FailureCause::Io(error),
     }
 }

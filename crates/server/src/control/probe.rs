@@ -3,8 +3,8 @@
 //! In: the connection's socket, its route, its process or connection id. Out: why the
 //! connection is lost, or nothing. Must never: give up a server that executes a statement, even a long one.
 
-use super::error::{Cause, Error, Failure};
-use super::open::{NewConnection, io_cause, log_in};
+use super::error::{ConnectFailure, Error, FailureCause};
+use super::open::{NewConnection, cause_of_io_error, log_in};
 use super::route::{Account, Route};
 use super::socket::Deadline;
 use prony_wire::QueryMode;
@@ -12,30 +12,30 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-/// Limit of a probe if the user set no limit for connecting.
+/// Time limit of a probe if the user set no limit for connecting.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Why a silent connection counts as lost.
 #[derive(Debug)]
 pub enum LossReason {
     /// A second connection got no answer either.
-    Unanswered(Failure),
+    Unanswered(ConnectFailure),
     /// The server answered a second connection, but packets sent on the first are not acknowledged.
     Unacknowledged,
     /// The server answered a second connection, and reports that it waits for the client of the
     /// first.
-    ServerWaits,
+    ServerWaitsForClient,
     /// The server answered a second connection, and no longer has the session of the first.
     SessionGone,
 }
 
 /// A session's status, as the server reports it.
 enum SessionStatus {
-    /// It is executing a statement, or its status is not known.
+    /// The session is executing a statement, or its status is not known.
     ActiveOrUnknown,
-    /// It waits for the client to send or to read.
+    /// The session waits for the client to send or to read.
     WaitsForClient,
-    /// It does not exist.
+    /// The session does not exist.
     Gone,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct ProbeTarget {
     /// The route to the server.
     pub(super) route: Route,
     /// The process id or connection id of the session; 0: not known.
-    pub(super) session: u32,
+    pub(super) session_id: u32,
 }
 
 /// Checks whether the connection is lost, with a second connection. A refused second connection is
@@ -69,23 +69,23 @@ pub(super) fn probe(
         .map_err(|(cause, _)| cause)
         .and_then(|opened| session_status(opened, target, deadline));
     match status {
-        Err(cause) if is_silence(&cause) => Some(LossReason::Unanswered(Failure {
+        Err(cause) if is_no_answer(&cause) => Some(LossReason::Unanswered(ConnectFailure {
             endpoint: Box::new(target.route.endpoint.clone()),
             cause,
         })),
         _ if is_unacknowledged(socket, silence) => Some(LossReason::Unacknowledged),
-        Ok(SessionStatus::WaitsForClient) => Some(LossReason::ServerWaits),
+        Ok(SessionStatus::WaitsForClient) => Some(LossReason::ServerWaitsForClient),
         Ok(SessionStatus::Gone) => Some(LossReason::SessionGone),
         Ok(SessionStatus::ActiveOrUnknown) | Err(_) => None,
     }
 }
 
 /// Whether the attempt got no answer.
-fn is_silence(cause: &Cause) -> bool {
+fn is_no_answer(cause: &FailureCause) -> bool {
     use io::ErrorKind::{HostUnreachable, NetworkDown, NetworkUnreachable};
     match cause {
-        Cause::Timeout => true,
-        Cause::Io(error) => matches!(
+        FailureCause::Timeout => true,
+        FailureCause::Io(error) => matches!(
             error.kind(),
             HostUnreachable | NetworkUnreachable | NetworkDown
         ),
@@ -102,20 +102,20 @@ fn session_status(
     mut opened: NewConnection,
     target: &ProbeTarget,
     deadline: Deadline,
-) -> Result<SessionStatus, Cause> {
-    let (session, probe_session) = (target.session, opened.session.cancel.backend_pid);
+) -> Result<SessionStatus, FailureCause> {
+    let (session, probe_session) = (target.session_id, opened.session.cancel.backend_pid);
     opened.connection.set_deadline(deadline);
     let sql = match (&target.route.account, session) {
         // Without an id, check only that a statement is answered: a proxy or pooler accepts
         // connections even if its server no longer does.
-        (_, 0) => "SELECT 'perhaps'".to_owned(),
+        (_, 0) => "SELECT 'unknown'".to_owned(),
         (Account::Postgres(_), _) => format!(
             "SELECT CASE WHEN EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = {session} AND \
              usename = current_user AND datname = current_database() AND \
              application_name = current_setting('application_name') AND \
              wait_event IN ('ClientRead', 'ClientWrite')) THEN 'waits' \
              WHEN pg_backend_pid() = {probe_session} AND NOT EXISTS \
-             (SELECT 1 FROM pg_stat_activity WHERE pid = {session}) THEN 'gone' ELSE 'perhaps' END"
+             (SELECT 1 FROM pg_stat_activity WHERE pid = {session}) THEN 'gone' ELSE 'unknown' END"
         ),
         (Account::Mysql(_), _) => format!(
             "SELECT CASE WHEN EXISTS (SELECT 1 FROM information_schema.processlist WHERE id = {session} AND \
@@ -123,22 +123,22 @@ fn session_status(
              ('Reading from net', 'Receiving from client', 'Writing to net', 'Sending to client'))) \
              THEN 'waits' WHEN connection_id() = {probe_session} AND NOT EXISTS \
              (SELECT 1 FROM information_schema.processlist WHERE id = {session}) \
-             THEN 'gone' ELSE 'perhaps' END"
+             THEN 'gone' ELSE 'unknown' END"
         ),
     };
     match opened.connection.request(|exchange| exchange.query(&sql)) {
         Ok(()) => {
-            let first = opened.connection.exchange().rows().next();
-            Ok(match first.and_then(|(_, row)| row.text(0)) {
+            let first_row = opened.connection.exchange().rows().next();
+            Ok(match first_row.and_then(|(_, row)| row.text(0)) {
                 Some("waits") => SessionStatus::WaitsForClient,
                 Some("gone") => SessionStatus::Gone,
                 _ => SessionStatus::ActiveOrUnknown,
             })
         }
-        Err(Error::Io(error)) => Err(io_cause(error)),
-        Err(Error::Interrupted) => Err(Cause::Interrupted),
-        Err(Error::Closed) => Err(Cause::Closed),
-        // An error is an answer too.
+        Err(Error::Io(error)) => Err(cause_of_io_error(error)),
+        Err(Error::Interrupted) => Err(FailureCause::Interrupted),
+        Err(Error::Closed) => Err(FailureCause::Closed),
+        // An error of the statement is an answer too.
         Err(_) => Ok(SessionStatus::ActiveOrUnknown),
     }
 }
@@ -161,7 +161,7 @@ fn is_unacknowledged(socket: &OwnedFd, limit: Duration) -> bool {
             &mut length,
         )
     };
-    // A unix socket has no such information, and does not lose data.
+    // A unix socket does not have this information; it loses no data.
     status == 0
         && info.tcpi_unacked > 0
         && info.tcpi_retransmits > 0

@@ -6,7 +6,7 @@
 //! code: `PQconnectPoll`). MySQL's are those of its client (documentation: "Command Options for
 //! Encrypted Connections").
 
-use super::error::Cause;
+use super::error::FailureCause;
 use super::waiting::WaitOptions;
 use crate::target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
@@ -63,9 +63,9 @@ impl Route {
 
     /// What to try after a failure on this route. `over_tls`: the connection used or was negotiating
     /// TLS.
-    pub fn after_failure(&self, over_tls: bool, cause: &Cause) -> AfterFailure {
+    pub fn after_failure(&self, over_tls: bool, cause: &FailureCause) -> AfterFailure {
         match self.account {
-            Account::Postgres(_) => after_failure(self.tls_use, over_tls, cause),
+            Account::Postgres(_) => after_postgres_failure(self.tls_use, over_tls, cause),
             Account::Mysql(_) => after_mysql_failure(self.tls_use, over_tls, cause),
         }
     }
@@ -89,18 +89,18 @@ pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
         SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => true,
     };
     let server_name = endpoint.server_name();
-    let (account, tls_on_socket, direct_tls, name) = match &target.protocol {
+    let (account, tls_on_socket, direct_tls, certificate_name) = match &target.protocol {
         ProtocolOptions::PostgreSql(options) => {
-            let login = login(target, endpoint, options);
+            let login = postgres_login(target, endpoint, options);
             let account = Account::Postgres(Arc::new(login));
             (account, false, options.direct_tls, server_name)
         }
         // MySQL's client uses TLS over a unix socket too, if TLS is required.
         ProtocolOptions::MySql(options) => {
             let login = mysql_login(target, endpoint, options);
-            let name = server_name.or_else(localhost);
+            let certificate_name = server_name.or_else(localhost);
             let account = Account::Mysql(Arc::new(login));
-            (account, requires_tls, false, name)
+            (account, requires_tls, false, certificate_name)
         }
     };
     let tls_uses: &[TlsUse] = match (&endpoint.address, target.tls.mode) {
@@ -119,7 +119,7 @@ pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             endpoint: endpoint.clone(),
             tls_use,
             account: account.clone(),
-            tls: target.tls.config.clone().zip(name.clone()),
+            tls: target.tls.config.clone().zip(certificate_name.clone()),
             tcp: target.tcp,
             wait_options: target.wait_options.clone(),
             connect_limit: target.connect_limit(),
@@ -145,42 +145,49 @@ pub enum AfterFailure {
 
 /// A server that refuses a login ends the search: other endpoints are for unreachable servers, not
 /// for wrong passwords.
-fn after_failure(tls_use: TlsUse, over_tls: bool, cause: &Cause) -> AfterFailure {
+fn after_postgres_failure(tls_use: TlsUse, over_tls: bool, cause: &FailureCause) -> AfterFailure {
     let other_tls_use = match tls_use {
         TlsUse::No => AfterFailure::NextRoute,
         TlsUse::IfOffered if over_tls => AfterFailure::NextRoute,
         _ => AfterFailure::GiveUp,
     };
     match cause {
-        Cause::Timeout | Cause::Session(_) | Cause::SessionUnknown(_) => AfterFailure::NextEndpoint,
-        Cause::Login(ConnectError::Server(error)) if &error.code == b"57P03" => {
+        FailureCause::Timeout
+        | FailureCause::SessionMismatch(_)
+        | FailureCause::SessionCheckFailed(_) => AfterFailure::NextEndpoint,
+        FailureCause::Login(ConnectError::Server(error)) if &error.code == b"57P03" => {
             AfterFailure::NextEndpoint
         }
-        Cause::Login(ConnectError::Server(_) | ConnectError::Tls(_)) => other_tls_use,
-        Cause::Login(ConnectError::TlsRequestFailed) if tls_use == TlsUse::IfOffered => {
+        FailureCause::Login(ConnectError::Server(_) | ConnectError::Tls(_)) => other_tls_use,
+        FailureCause::Login(ConnectError::TlsRequestFailed) if tls_use == TlsUse::IfOffered => {
             AfterFailure::NextRoute
         }
-        Cause::Closed if tls_use == TlsUse::IfOffered && over_tls => AfterFailure::NextRoute,
-        Cause::Login(_) | Cause::Closed | Cause::Interrupted => AfterFailure::GiveUp,
-        Cause::Io(_) => AfterFailure::NextEndpoint,
+        FailureCause::Closed if tls_use == TlsUse::IfOffered && over_tls => AfterFailure::NextRoute,
+        FailureCause::Login(_) | FailureCause::Closed | FailureCause::Interrupted => {
+            AfterFailure::GiveUp
+        }
+        FailureCause::Io(_) => AfterFailure::NextEndpoint,
     }
 }
 
 /// With `PREFERRED`, a failed TLS negotiation leads to an attempt without TLS. A server that shuts
 /// down counts as unreachable.
-fn after_mysql_failure(tls_use: TlsUse, over_tls: bool, cause: &Cause) -> AfterFailure {
+fn after_mysql_failure(tls_use: TlsUse, over_tls: bool, cause: &FailureCause) -> AfterFailure {
     match cause {
-        Cause::Login(ConnectError::Tls(_)) if tls_use == TlsUse::IfOffered => {
+        FailureCause::Login(ConnectError::Tls(_)) if tls_use == TlsUse::IfOffered => {
             AfterFailure::NextRoute
         }
-        Cause::Closed if tls_use == TlsUse::IfOffered && over_tls => AfterFailure::NextRoute,
-        Cause::Login(ConnectError::Server(error)) if error.number == 1053 => {
+        FailureCause::Closed if tls_use == TlsUse::IfOffered && over_tls => AfterFailure::NextRoute,
+        FailureCause::Login(ConnectError::Server(error)) if error.number == 1053 => {
             AfterFailure::NextEndpoint
         }
-        Cause::Login(_) | Cause::Closed | Cause::Interrupted => AfterFailure::GiveUp,
-        Cause::Timeout | Cause::Session(_) | Cause::SessionUnknown(_) | Cause::Io(_) => {
-            AfterFailure::NextEndpoint
+        FailureCause::Login(_) | FailureCause::Closed | FailureCause::Interrupted => {
+            AfterFailure::GiveUp
         }
+        FailureCause::Timeout
+        | FailureCause::SessionMismatch(_)
+        | FailureCause::SessionCheckFailed(_)
+        | FailureCause::Io(_) => AfterFailure::NextEndpoint,
     }
 }
 
@@ -190,7 +197,7 @@ fn mysql_login(target: &Target, endpoint: &Endpoint, options: &MysqlOptions) -> 
         database: target.database.clone(),
         password: endpoint.password.clone(),
         attributes: options.attributes.clone(),
-        cleartext: options.cleartext,
+        cleartext: options.allow_cleartext,
         get_server_public_key: options.get_server_public_key,
         server_public_key: options.server_public_key.clone(),
         local_infile: options.local_infile,
@@ -199,7 +206,7 @@ fn mysql_login(target: &Target, endpoint: &Endpoint, options: &MysqlOptions) -> 
     }
 }
 
-fn login(target: &Target, endpoint: &Endpoint, options: &PostgresOptions) -> Login {
+fn postgres_login(target: &Target, endpoint: &Endpoint, options: &PostgresOptions) -> Login {
     let mut login = Login::new(&target.user, &target.database);
     login.parameters.clone_from(&options.parameters);
     login.password.clone_from(&endpoint.password);
@@ -221,7 +228,9 @@ fn login(target: &Target, endpoint: &Endpoint, options: &PostgresOptions) -> Log
         login.auth_methods = methods
             .into_iter()
             .filter(|(method, _)| options.require_auth.allows(*method))
-            .fold(AuthMethods::EMPTY, |all, (_, method)| all.and(method));
+            .fold(AuthMethods::EMPTY, |allowed, (_, method)| {
+                allowed.and(method)
+            });
     }
     login
 }

@@ -3,7 +3,7 @@
 //! In: the attributes, and the session's properties, from its login or a query. Out: why the
 //! session does not match. Must never: query a property that the attributes do not need.
 
-use super::error::{Cause, Error};
+use super::error::{Error, FailureCause};
 use crate::target::SessionAttrs;
 use prony_wire::Session;
 
@@ -17,7 +17,7 @@ pub enum SessionProperty {
 }
 
 impl SessionProperty {
-    /// The value that the login reported; servers before PostgreSQL 14 and some poolers report
+    /// The value that the login reported, if any; servers before PostgreSQL 14 and some poolers report
     /// none.
     pub fn reported(self, session: &Session) -> Option<bool> {
         let setting = match self {
@@ -71,11 +71,11 @@ pub fn mismatch<E>(
 pub(super) fn check(
     wanted: SessionAttrs,
     has: impl FnMut(SessionProperty) -> Result<bool, Error>,
-) -> Result<(), Cause> {
+) -> Result<(), FailureCause> {
     match mismatch(wanted, has) {
         Ok(None) => Ok(()),
-        Ok(Some(problem)) => Err(Cause::Session(problem)),
-        Err(error) => Err(Cause::SessionUnknown(Box::new(error))),
+        Ok(Some(problem)) => Err(FailureCause::SessionMismatch(problem)),
+        Err(error) => Err(FailureCause::SessionCheckFailed(Box::new(error))),
     }
 }
 

@@ -28,8 +28,8 @@ const QUEUE_FULL_PAUSE: Duration = Duration::from_millis(20);
 /// Pause before retrying to send to a peer that has sent data but does not read.
 const PEER_NOT_READING_PAUSE: Duration = Duration::from_millis(1);
 
-/// Time for bytes in flight to arrive.
-const IN_FLIGHT_TIME: Duration = Duration::from_secs(1);
+/// How long to wait for bytes in flight before a connection counts as lost.
+const IN_FLIGHT_WAIT: Duration = Duration::from_secs(1);
 
 /// When to give up waiting; `None`: never.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +38,10 @@ pub(super) struct Deadline(Option<Instant>);
 impl Deadline {
     pub(super) const NEVER: Deadline = Deadline(None);
 
-    pub(super) fn after(time: Option<Duration>) -> Deadline {
-        // An overflow means no limit.
-        Deadline(time.and_then(|time| Instant::now().checked_add(time)))
+    /// The end of a wait that starts now; `None`: no limit.
+    pub(super) fn after(limit: Option<Duration>) -> Deadline {
+        // A limit that overflows the clock counts as no limit.
+        Deadline(limit.and_then(|limit| Instant::now().checked_add(limit)))
     }
 
     /// The earlier of two deadlines.
@@ -107,17 +108,17 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Enables probes after a long silence, if the route has an `io_timeout`. `session`: the
-    /// process id or connection id; 0: not known.
-    pub(super) fn enable_probes(&mut self, route: &Route, session: u32) {
+    /// Enables probes after a long silence, if the route has an `io_timeout`. `session_id`:
+    /// the process id or connection id; 0: not known.
+    pub(super) fn enable_probes(&mut self, route: &Route, session_id: u32) {
         let with_target = |limit| {
             let route = route.clone();
-            (Box::new(ProbeTarget { route, session }), limit)
+            (Box::new(ProbeTarget { route, session_id }), limit)
         };
         self.peer = route.wait_options.io_timeout.map(with_target);
     }
 
-    /// Changes the time without a byte after which the server is probed.
+    /// Sets after how long without a byte the server is probed; `None`: never.
     pub(super) fn set_io_timeout(&mut self, limit: Option<Duration>) {
         let peer = self.peer.take();
         self.peer = peer.and_then(|(target, _)| limit.map(|limit| (target, limit)));
@@ -128,7 +129,8 @@ impl Socket {
         let mut parts = &mut [IoSlice::new(bytes)][..];
         while !parts.is_empty() && !parts[0].is_empty() {
             if !self.send_some(&mut parts, deadline)? {
-                // The caller reads the peer's data later; the peer does not wait for that.
+                // The peer has sent data, which the caller reads later. The peer keeps reading meanwhile, so
+                // retry.
                 std::thread::sleep(PEER_NOT_READING_PAUSE);
             }
         }
@@ -202,7 +204,7 @@ impl Socket {
                 };
                 // The reply may have arrived during the probe, or be in flight.
                 let timeout = match loss {
-                    LossReason::ServerWaits | LossReason::SessionGone => IN_FLIGHT_TIME,
+                    LossReason::ServerWaitsForClient | LossReason::SessionGone => IN_FLIGHT_WAIT,
                     LossReason::Unanswered(_) | LossReason::Unacknowledged => Duration::ZERO,
                 };
                 if let Some(ready) = self.poll(events, timeout)? {
@@ -232,7 +234,7 @@ impl Socket {
 
     /// The remaining time; an error if there is none, or a signal ended the wait.
     fn time_left(&self, deadline: Deadline) -> io::Result<Option<Duration>> {
-        if self.stop.is_over() {
+        if self.stop.waits_must_end() {
             return Err(io::Error::other(WaitError::Interrupted));
         }
         deadline.remaining()

@@ -24,8 +24,9 @@ const WAIT_AFTER_SIGNAL: Duration = Duration::from_millis(1200);
 pub struct WaitOptions {
     /// After this time without a byte in either direction, the server is probed with a second
     /// connection. The first connection counts as lost if the second gets no answer within the
-    /// limit for connecting, or if the server answers but has not acknowledged packets of the first
-    /// for this time, waits for its client, or no longer has its session. `None`: no probes.
+    /// limit for connecting. It also counts as lost if the server answers the second, but has not
+    /// acknowledged packets of the first for this time, waits for the first's client, or no longer has
+    /// its session. `None`: no probes.
     pub io_timeout: Option<Duration>,
     /// Interrupts every wait.
     pub stop: StopSignal,
@@ -46,15 +47,15 @@ pub struct StopSignal {
     /// The signal's number; 0: none yet.
     signal: Arc<AtomicUsize>,
     /// When a wait first noticed the signal.
-    noticed: Arc<OnceLock<Instant>>,
+    noticed_at: Arc<OnceLock<Instant>>,
 }
 
 impl StopSignal {
-    /// Counts as received as soon as `signal` is the number of a signal.
-    pub fn on(signal: Arc<AtomicUsize>) -> StopSignal {
+    /// A signal that has arrived as soon as `signal` holds its number instead of 0.
+    pub fn watching(signal: Arc<AtomicUsize>) -> StopSignal {
         StopSignal {
             signal,
-            noticed: Arc::default(),
+            noticed_at: Arc::default(),
         }
     }
 
@@ -64,8 +65,9 @@ impl StopSignal {
     }
 
     /// Whether waits must end now.
-    pub(super) fn is_over(&self) -> bool {
-        self.is_requested() && self.noticed.get_or_init(Instant::now).elapsed() >= WAIT_AFTER_SIGNAL
+    pub(super) fn waits_must_end(&self) -> bool {
+        self.is_requested()
+            && self.noticed_at.get_or_init(Instant::now).elapsed() >= WAIT_AFTER_SIGNAL
     }
 }
 
@@ -109,7 +111,7 @@ impl Silence {
             LossReason::SessionGone => {
                 format!("no byte for {seconds} s, and the server no longer has this connection")
             }
-            LossReason::ServerWaits => format!(
+            LossReason::ServerWaitsForClient => format!(
                 "no byte for {seconds} s, and the server reports that it waits for this client"
             ),
         };

@@ -11,30 +11,30 @@ use std::path::{Path, PathBuf};
 /// runs as a different user, who usually cannot enter root's home; the folder is then
 /// `/var/cache/prony/postgres`.
 pub fn cache_dir() -> PathBuf {
-    let shared = Path::new("/var/cache").to_path_buf();
-    let base = match (user_cache(), server_user()) {
+    let system_cache = Path::new("/var/cache").to_path_buf();
+    let base = match (user_cache_dir(), server_user()) {
         (Some(folder), Ok(None)) => folder,
         (Some(folder), Ok(Some(user)))
-            if deepest_existing(&folder).is_some_and(|dir| may_enter(dir, &user)) =>
+            if deepest_existing_ancestor(&folder).is_some_and(|dir| may_enter(dir, &user)) =>
         {
             folder
         }
-        _ => shared,
+        _ => system_cache,
     };
     base.join("prony").join("postgres")
 }
 
-fn user_cache() -> Option<PathBuf> {
+fn user_cache_dir() -> Option<PathBuf> {
     // The XDG specification requires that relative paths are ignored.
-    let absolute = |name: &str| {
+    let absolute_path_in = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
-    absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))
+    absolute_path_in("XDG_CACHE_HOME").or_else(|| Some(absolute_path_in("HOME")?.join(".cache")))
 }
 
 /// The deepest ancestor that exists.
-fn deepest_existing(path: &Path) -> Option<&Path> {
+fn deepest_existing_ancestor(path: &Path) -> Option<&Path> {
     path.ancestors().find(|dir| dir.exists())
 }

@@ -20,7 +20,7 @@ pub struct EmbeddedOptions {
     pub settings: Vec<(String, String)>,
     /// Lines of pg_hba.conf to put before the default ones (`local all all trust`, `host all all
     /// 127.0.0.1/32 scram-sha-256`).
-    pub hba: Vec<String>,
+    pub hba_lines: Vec<String>,
     /// Files for the data directory (name, contents), mode 0600, such as `server.crt` and
     /// `server.key` for `ssl=on`.
     pub files: Vec<(String, Vec<u8>)>,
@@ -28,7 +28,7 @@ pub struct EmbeddedOptions {
     pub port: Option<u16>,
     /// Folder for the private directory; `None`: `$TMPDIR`, else /var/tmp, else /tmp. /var/tmp
     /// comes first because /tmp is often in memory, where `fsync` costs nothing.
-    pub parent: Option<PathBuf>,
+    pub parent_folder: Option<PathBuf>,
     /// How long to wait until the server is ready.
     pub start_timeout: Duration,
     /// Interrupts the start.
@@ -41,10 +41,10 @@ impl Default for EmbeddedOptions {
             shared_buffers_mib: 128,
             max_connections: 100,
             settings: Vec::new(),
-            hba: Vec::new(),
+            hba_lines: Vec::new(),
             files: Vec::new(),
             port: None,
-            parent: None,
+            parent_folder: None,
             start_timeout: Duration::from_secs(60),
             stop: StopSignal::default(),
         }
@@ -59,8 +59,8 @@ impl EmbeddedOptions {
         self
     }
 
-    /// Lines to append to initdb's postgresql.conf. The port is not one of them but an argument of the
-    /// server, because a retry after a port collision changes it.
+    /// Lines to append to initdb's postgresql.conf. The port is not in this file but an argument of
+    /// the server, because a retry after a port collision changes it.
     ///
     /// # Errors
     /// [`Error::Setting`].
@@ -85,10 +85,13 @@ impl EmbeddedOptions {
         for (name, value) in fixed.chain(options) {
             let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
             if name.is_empty() || !name.chars().all(is_allowed) {
-                return Err(setting(name, "a name has only letters, digits, _ and ."));
+                return Err(setting_error(
+                    name,
+                    "a name has only letters, digits, _ and .",
+                ));
             }
             if value.contains(['\n', '\r', '\0']) {
-                return Err(setting(name, "a value is one line"));
+                return Err(setting_error(name, "a value is one line"));
             }
             let value = value.replace('\\', "\\\\").replace('\'', "''");
             writeln!(text, "{name} = '{value}'").expect("a string can be written");
@@ -100,7 +103,7 @@ impl EmbeddedOptions {
     /// unix socket, so `trust` admits nobody else.
     pub(super) fn pg_hba_conf(&self) -> String {
         let mut text = String::from("# Written by Prony for a throw-away server.\n");
-        for line in &self.hba {
+        for line in &self.hba_lines {
             text.push_str(line);
             text.push('\n');
         }
@@ -113,7 +116,7 @@ impl EmbeddedOptions {
     }
 }
 
-fn setting(name: &str, reason: &'static str) -> Error {
+fn setting_error(name: &str, reason: &'static str) -> Error {
     Error::Setting {
         name: name.to_owned(),
         reason,

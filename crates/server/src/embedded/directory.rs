@@ -4,8 +4,8 @@
 //! remove a directory whose lock is held, that a different user owns, or whose name has a different
 //! prefix.
 //!
-//! A lock (flock) ends with the process that holds it, even on `kill -9`, and a reused process id
-//! does not confuse it: if the lock of a directory can be taken, its owner is dead.
+//! A lock (flock) ends with the process that holds it, even on `kill -9`, and does not depend on process
+//! ids, which may be reused: if the lock of a directory can be taken, its owner is dead.
 
 use super::privileges::{ServerUser, effective_uid, may_enter};
 use super::{Error, process};
@@ -16,11 +16,12 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-const PREFIX: &str = "prony-pg-";
-const LOCK: &str = "owner.lock";
+const DIRECTORY_PREFIX: &str = "prony-pg-";
+const LOCK_FILE: &str = "owner.lock";
 
-/// A socket's path is at most 107 bytes; `/prony-pg-12345678/s/.s.PGSQL.65535.lock` takes 40.
-const LONGEST_PARENT: usize = 60;
+/// Longest path of the parent folder, in bytes: a socket's path is at most 107 bytes, of which
+/// `/prony-pg-12345678/s/.s.PGSQL.65535.lock` takes 40.
+const PARENT_BYTES_MAX: usize = 60;
 
 /// A private directory, locked while this value lives.
 #[derive(Debug)]
@@ -50,51 +51,58 @@ impl Directory {
     }
 
     fn create_in(folder: &Path, user: Option<&ServerUser>) -> Result<Directory, String> {
-        let text = |problem: io::Error| problem.to_string();
+        let to_text = |problem: io::Error| problem.to_string();
         let path = loop {
-            let path = folder.join(format!("{PREFIX}{}", random_hex(4).map_err(text)?));
+            let path = folder.join(format!(
+                "{DIRECTORY_PREFIX}{}",
+                random_hex(4).map_err(to_text)?
+            ));
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => break path,
                 Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(problem) => return Err(text(problem)),
+                Err(problem) => return Err(to_text(problem)),
             }
         };
-        let lock = lock(&path).map_err(|problem| {
+        let lock = create_lock(&path).map_err(|problem| {
             let _ = fs::remove_dir_all(&path);
-            text(problem)
+            to_text(problem)
         })?;
         let directory = Directory { path, _lock: lock };
-        for dir in [directory.data(), directory.socket()] {
-            DirBuilder::new().mode(0o700).create(&dir).map_err(text)?;
+        for dir in [directory.data_dir(), directory.socket_dir()] {
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&dir)
+                .map_err(to_text)?;
             if let Some(user) = user {
                 user.chown(&dir).map_err(|problem| problem.to_string())?;
             }
         }
         if user.is_some() {
-            // Lets the server's user reach its directories inside; all other users cannot enter those.
-            fs::set_permissions(&directory.path, Permissions::from_mode(0o711)).map_err(text)?;
+            // Lets the server's user pass through to the two directories in this one, which no other user
+            // can enter.
+            fs::set_permissions(&directory.path, Permissions::from_mode(0o711)).map_err(to_text)?;
         }
         Ok(directory)
     }
 
-    /// The directory's path.
+    /// Path of the private directory.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// PostgreSQL's data directory.
-    pub(super) fn data(&self) -> PathBuf {
+    pub(super) fn data_dir(&self) -> PathBuf {
         self.path.join("data")
     }
 
     /// Directory of the unix socket. Its name is one letter because the length of socket paths is
     /// limited.
-    pub(super) fn socket(&self) -> PathBuf {
+    pub(super) fn socket_dir(&self) -> PathBuf {
         self.path.join("s")
     }
 
     /// The server's log.
-    pub(super) fn log(&self) -> PathBuf {
+    pub(super) fn log_path(&self) -> PathBuf {
         self.path.join("log")
     }
 
@@ -125,7 +133,7 @@ impl Drop for Directory {
 
 /// Creates the lock file of a new directory and locks it. The file gets its final name only when it is
 /// locked: until then, a start of a second Prony finds no lock file and skips the directory.
-fn lock(directory: &Path) -> io::Result<File> {
+fn create_lock(directory: &Path) -> io::Result<File> {
     let new_path = directory.join("owner.lock.new");
     let lock = OpenOptions::new()
         .write(true)
@@ -133,7 +141,7 @@ fn lock(directory: &Path) -> io::Result<File> {
         .mode(0o600)
         .open(&new_path)?;
     lock.try_lock()?;
-    fs::rename(&new_path, directory.join(LOCK))?;
+    fs::rename(&new_path, directory.join(LOCK_FILE))?;
     Ok(lock)
 }
 
@@ -145,7 +153,7 @@ fn remove(path: &Path) {
         match fs::remove_dir_all(path) {
             Ok(()) => return,
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => return,
-            // Give up: the next start removes it.
+            // Give up: the next start of a server removes the directory.
             Err(_) if Instant::now() > deadline => return,
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }
@@ -169,7 +177,7 @@ fn check_folder(folder: &Path, user: Option<&ServerUser>) -> Result<(), String> 
     if !folder.is_absolute() {
         return Err("it is not an absolute path".to_owned());
     }
-    if bytes.len() > LONGEST_PARENT {
+    if bytes.len() > PARENT_BYTES_MAX {
         return Err("its path is too long for a unix socket".to_owned());
     }
     if !bytes.iter().all(is_allowed) {
@@ -190,7 +198,11 @@ pub(super) fn remove_stale_directories(folder: &Path) {
         return;
     };
     for entry in entries.flatten() {
-        if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
+        if entry
+            .file_name()
+            .as_bytes()
+            .starts_with(DIRECTORY_PREFIX.as_bytes())
+        {
             remove_if_stale(&entry.path());
         }
     }
@@ -207,15 +219,15 @@ fn remove_if_stale(path: &Path) {
         .read(true)
         .write(true)
         .custom_flags(libc::O_NOFOLLOW)
-        .open(path.join(LOCK));
-    // No lock file: the directory is incomplete or not ours. Locked: its owner is alive.
+        .open(path.join(LOCK_FILE));
+    // A directory without a lock file is incomplete or not ours. One that is locked has a live owner.
     let Ok(lock) = lock else { return };
     if lock.try_lock().is_err() {
         return;
     }
     if let Some(pid) = running_server(&path.join("data")) {
-        // The kernel has sent it a signal to end (process.rs), but a suspended process does not act
-        // on it.
+        // When the owner died, the kernel sent the server a signal to end (process.rs). A suspended server
+        // does not act on that signal: send one again and resume it.
         let _ = process::signal(pid, libc::SIGQUIT);
         let _ = process::signal(pid, libc::SIGCONT);
         return;

@@ -6,7 +6,7 @@
 //! The binaries are those of the project `zonkyio/embedded-postgres-binaries` (Apache-2.0, with
 //! PostgreSQL under its own licence), which contains only initdb, pg_ctl and postgres.
 
-use super::find::{Source, inspect};
+use super::find::{InstallationSource, inspect};
 use super::privileges::server_user;
 use super::unpack::{make_readable_by_all, unpack};
 use super::{Error, Installation, cache_dir};
@@ -65,12 +65,12 @@ pub struct Package {
     pub sha256: &'static str,
 }
 
-/// Progress of a download, in bytes.
+/// Progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DownloadProgress {
-    /// Received.
+    /// Bytes received so far.
     pub done_bytes: u64,
-    /// Expected.
+    /// Bytes expected in total.
     pub total_bytes: u64,
 }
 
@@ -101,7 +101,7 @@ impl Package {
         package.copied().ok_or(Error::Platform { os, arch })
     }
 
-    /// Its URL on Maven Central, or on the mirror that PRONY_MAVEN_BASE names.
+    /// The package's URL on Maven Central, or on the mirror that PRONY_MAVEN_BASE names.
     pub fn url(&self) -> String {
         let base = std::env::var("PRONY_MAVEN_BASE").unwrap_or_default();
         self.url_at(if base.is_empty() {
@@ -118,7 +118,7 @@ impl Package {
         format!("{base}/io/zonky/test/postgres/{name}/{version}/{name}-{version}.jar")
     }
 
-    /// The folder in the cache for its programs.
+    /// The folder in the cache for the programs of this package.
     pub fn folder(&self) -> PathBuf {
         cache_dir().join(self.folder_name())
     }
@@ -139,11 +139,11 @@ pub fn download(
     progress: &mut dyn FnMut(DownloadProgress),
 ) -> Result<Installation, Error> {
     let package = Package::for_this_machine()?;
-    fetch(&package, &package.url(), &cache_dir(), stop, progress)
+    download_package(&package, &package.url(), &cache_dir(), stop, progress)
 }
 
 /// [`download`] with an explicit package, URL and cache folder.
-pub(super) fn fetch(
+pub(super) fn download_package(
     package: &Package,
     url: &str,
     cache: &Path,
@@ -152,15 +152,21 @@ pub(super) fn fetch(
 ) -> Result<Installation, Error> {
     let user = server_user()?;
     let folder = cache.join(package.folder_name());
-    let find_cached = || inspect(&folder.join("bin"), Source::Downloaded, user.as_ref());
+    let find_cached = || {
+        inspect(
+            &folder.join("bin"),
+            InstallationSource::Downloaded,
+            user.as_ref(),
+        )
+    };
     if let Ok(installation) = find_cached() {
         return Ok(installation);
     }
     fs::create_dir_all(cache).map_err(Error::io("create", cache))?;
-    // `find` skips names that begin with a dot. The process id keeps two Prony processes apart.
+    // `find` skips names that begin with a dot. The process id gives each Prony process its own folder.
     let work = TempFolder::create(cache.join(format!(".unpack-{}", std::process::id())))?;
     let jar = work.0.join("jar");
-    let sha256 = receive(package, url, &jar, stop, progress)?;
+    let sha256 = receive_file(package, url, &jar, stop, progress)?;
     if sha256 != package.sha256 {
         return Err(Error::Checksum {
             url: url.to_owned(),
@@ -177,7 +183,7 @@ pub(super) fn fetch(
         fs::remove_dir_all(&folder).map_err(Error::io("remove", &folder))?;
     }
     if let Err(problem) = fs::rename(&unpacked, &folder) {
-        // A second Prony may have been faster; use its files then.
+        // A second Prony may have been faster: if its files can be used, use them.
         if find_cached().is_err() {
             return Err(Error::io("create", &folder)(problem));
         }
@@ -189,7 +195,7 @@ pub(super) fn fetch(
 }
 
 /// Downloads `url` into the file `path`. Returns its SHA-256 in hexadecimal.
-fn receive(
+fn receive_file(
     package: &Package,
     url: &str,
     path: &Path,
@@ -204,20 +210,20 @@ fn receive(
     let mut hash = Sha256::new();
     let mut done_bytes = 0;
     // One byte more than expected is enough to detect a different file.
-    let parts = receive_parts(url.to_owned(), package.size_bytes.saturating_add(1))
+    let chunks = receive_chunks(url.to_owned(), package.size_bytes.saturating_add(1))
         .map_err(|problem| download_error(problem.to_string()))?;
     loop {
         if stop.is_requested() {
             return Err(Error::Interrupted);
         }
-        let part = match parts.recv_timeout(POLL_INTERVAL) {
-            Ok(part) => part.map_err(download_error)?,
+        let chunk = match chunks.recv_timeout(POLL_INTERVAL) {
+            Ok(chunk) => chunk.map_err(download_error)?,
             Err(RecvTimeoutError::Timeout) => continue,
             Err(RecvTimeoutError::Disconnected) => break,
         };
-        hash.update(&part);
-        file.write_all(&part).map_err(Error::io("write", path))?;
-        done_bytes += part.len() as u64;
+        hash.update(&chunk);
+        file.write_all(&chunk).map_err(Error::io("write", path))?;
+        done_bytes += chunk.len() as u64;
         progress(DownloadProgress {
             done_bytes,
             total_bytes: package.size_bytes,
@@ -233,14 +239,14 @@ fn receive(
     Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Reads a file from `url` in a thread. Returns a channel of its parts, at most `limit` bytes in total,
-/// or of the error. A read may block as long as the network does, but the receiver can time out and
-/// check for an interrupt. The thread ends with the file, at a time-out of the HTTP client, or with
-/// the process.
-fn receive_parts(url: String, limit: u64) -> io::Result<Receiver<Result<Vec<u8>, String>>> {
+/// Reads a file from `url` in a thread. Returns a channel that receives the file in chunks, at most
+/// `limit` bytes in total, or the error. A read may block as long as the network does, but the receiver
+/// can time out and check for an interrupt. The thread ends with the file, at a time-out of the HTTP
+/// client, or with the process.
+fn receive_chunks(url: String, limit: u64) -> io::Result<Receiver<Result<Vec<u8>, String>>> {
     let (sender, receiver) = sync_channel(16);
     let read = move || {
-        let mut body = match agent().get(&url).call() {
+        let mut body = match http_client().get(&url).call() {
             Ok(response) => response.into_body().into_reader().take(limit),
             Err(problem) => {
                 // If the send fails, the receiver is gone and there is nothing to do, here and below.
@@ -250,14 +256,14 @@ fn receive_parts(url: String, limit: u64) -> io::Result<Receiver<Result<Vec<u8>,
         };
         let mut buffer = vec![0; 64 * 1024];
         loop {
-            let part = match body.read(&mut buffer) {
+            let chunk = match body.read(&mut buffer) {
                 Ok(0) => return,
                 Ok(count) => Ok(buffer[..count].to_vec()),
                 Err(problem) if problem.kind() == io::ErrorKind::Interrupted => continue,
                 Err(problem) => Err(problem.to_string()),
             };
-            let is_last = part.is_err();
-            if sender.send(part).is_err() || is_last {
+            let is_last = chunk.is_err();
+            if sender.send(chunk).is_err() || is_last {
                 return;
             }
         }
@@ -269,7 +275,7 @@ fn receive_parts(url: String, limit: u64) -> io::Result<Receiver<Result<Vec<u8>,
 
 /// An HTTP client that trusts the system's certificates, to which companies add their own
 /// authority. If the system has none, it uses the built-in list.
-fn agent() -> ureq::Agent {
+fn http_client() -> ureq::Agent {
     use ureq::tls::{Certificate, RootCerts, TlsConfig};
     let native = rustls_native_certs::load_native_certs().certs;
     let roots = if native.is_empty() {

@@ -45,7 +45,7 @@ pub enum Error {
     Checksum {
         /// URL of the file.
         url: String,
-        /// Known SHA-256.
+        /// SHA-256 that the file must have.
         expected: String,
         /// SHA-256 of the downloaded file.
         actual: String,
@@ -291,7 +291,7 @@ impl Error {
     }
 }
 
-/// A note in place of an empty output.
+/// A note that replaces an empty output; otherwise empty.
 fn empty_note(output: &str) -> &'static str {
     match output.trim().is_empty() {
         true => " (nothing)",

@@ -21,12 +21,12 @@ pub struct Installation {
     /// Version that `postgres --version` prints.
     pub version: Version,
     /// How the installation was found.
-    pub source: Source,
+    pub source: InstallationSource,
 }
 
 /// How an installation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum InstallationSource {
     /// PRONY_PG_BINDIR.
     EnvVariable,
     /// A folder of PATH.
@@ -58,18 +58,18 @@ impl Version {
     /// Parses `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, `... 19beta1`, `... 16devel`.
     fn parse(line: &str) -> Option<Version> {
         let text = line.split("(PostgreSQL)").nth(1)?.trim_start();
-        let digits = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
-        let end = digits(text);
-        let major = text[..end].parse().ok()?;
-        let after_major = text[end..].strip_prefix('.').unwrap_or("");
-        let minor = after_major[..digits(after_major)].parse().unwrap_or(0);
+        let digit_count = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
+        let major_length = digit_count(text);
+        let major = text[..major_length].parse().ok()?;
+        let after_major = text[major_length..].strip_prefix('.').unwrap_or("");
+        let minor = after_major[..digit_count(after_major)].parse().unwrap_or(0);
         Some(Version { major, minor })
     }
 }
 
 /// The preferred PostgreSQL of this machine: the newest in PATH, in `pg_config --bindir` or in the
-/// distributions' usual folders; else the newest that Prony downloaded earlier. PRONY_PG_BINDIR
-/// overrides all of these.
+/// distributions' usual folders; else the newest that Prony downloaded earlier. If PRONY_PG_BINDIR is
+/// set, only that folder is used.
 ///
 /// # Errors
 /// [`Error::NotFound`], [`Error::EnvVariable`], [`Error::User`].
@@ -82,12 +82,12 @@ pub fn find() -> Result<Installation, Error> {
 /// All installations in the order of preference of [`find`]; never empty.
 ///
 /// # Errors
-/// As [`find`].
+/// As for [`find`].
 pub fn find_all() -> Result<Vec<Installation>, Error> {
     let user = server_user()?;
     if let Some(folder) = std::env::var_os("PRONY_PG_BINDIR").filter(|v| !v.is_empty()) {
         let bin_dir = PathBuf::from(folder);
-        return inspect(&bin_dir, Source::EnvVariable, user.as_ref())
+        return inspect(&bin_dir, InstallationSource::EnvVariable, user.as_ref())
             .map(|installation| vec![installation])
             .map_err(|reason| Error::EnvVariable { bin_dir, reason });
     }
@@ -107,7 +107,7 @@ pub fn find_all() -> Result<Vec<Installation>, Error> {
 /// Inspects folders. Returns the usable installations, newest first, and adds the unusable folders to
 /// `unusable` with the reason.
 pub(super) fn inspect_all(
-    folders: Vec<(PathBuf, Source)>,
+    folders: Vec<(PathBuf, InstallationSource)>,
     user: Option<&ServerUser>,
     unusable: &mut Vec<String>,
 ) -> Vec<Installation> {
@@ -135,10 +135,11 @@ pub(super) fn inspect_all(
     installations
 }
 
-/// Reads the version of the programs in a folder, running them as the server's user.
+/// Checks the programs in a folder and reads their version by running them as the server's user. The error is
+/// the reason why they cannot be used.
 pub(super) fn inspect(
     bin_dir: &Path,
-    source: Source,
+    source: InstallationSource,
     user: Option<&ServerUser>,
 ) -> Result<Installation, String> {
     for name in ["postgres", "initdb"] {
@@ -211,20 +212,21 @@ fn read_version(program: &Path, user: Option<&ServerUser>) -> Result<Version, St
 }
 
 /// Folders that may hold an installed PostgreSQL.
-fn candidate_folders() -> Vec<(PathBuf, Source)> {
+fn candidate_folders() -> Vec<(PathBuf, InstallationSource)> {
     let mut folders = Vec::new();
     if let Some(path) = std::env::var_os("PATH") {
-        folders.extend(std::env::split_paths(&path).map(|folder| (folder, Source::Path)));
+        folders
+            .extend(std::env::split_paths(&path).map(|folder| (folder, InstallationSource::Path)));
     }
     if let Ok(output) = Command::new("pg_config").arg("--bindir").output() {
         let folder = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         if !folder.is_empty() {
-            folders.push((PathBuf::from(folder), Source::PgConfig));
+            folders.push((PathBuf::from(folder), InstallationSource::PgConfig));
         }
     }
-    // Debian; PGDG packages on RHEL and derivatives; Homebrew; Postgres.app; SUSE; FreeBSD and
-    // builds from source.
-    for (parent, prefix, tail) in [
+    // The folders of Debian, PGDG packages on RHEL and derivatives, Homebrew, Postgres.app, SUSE, FreeBSD
+    // and builds from source.
+    for (parent, prefix, subfolder) in [
         ("/usr/lib/postgresql", "", "bin"),
         ("/usr", "pgsql-", "bin"),
         ("/opt/homebrew/opt", "postgresql", "bin"),
@@ -236,22 +238,25 @@ fn candidate_folders() -> Vec<(PathBuf, Source)> {
         ("/opt", "pgsql", "bin"),
         ("/usr/libexec", "postgresql", ""),
     ] {
-        let folder = |entry: PathBuf| (entry.join(tail), Source::KnownFolder);
+        let folder = |entry: PathBuf| (entry.join(subfolder), InstallationSource::KnownFolder);
         folders.extend(
             subfolders(Path::new(parent), prefix)
                 .into_iter()
                 .map(folder),
         );
     }
-    folders.push((PathBuf::from("/usr/local/bin"), Source::KnownFolder));
+    folders.push((
+        PathBuf::from("/usr/local/bin"),
+        InstallationSource::KnownFolder,
+    ));
     folders
 }
 
 /// Folders of programs that Prony downloaded.
-pub(super) fn cached_folders(cache: &Path) -> Vec<(PathBuf, Source)> {
+pub(super) fn cached_folders(cache: &Path) -> Vec<(PathBuf, InstallationSource)> {
     subfolders(cache, "")
         .into_iter()
-        .map(|entry| (entry.join("bin"), Source::Downloaded))
+        .map(|entry| (entry.join("bin"), InstallationSource::Downloaded))
         .collect()
 }
 

@@ -21,7 +21,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 impl EmbeddedPostgres {
     pub(super) fn initdb(&self) -> Result<(), Error> {
         let program = self.installation.bin_dir.join("initdb");
-        let pwfile = self.directory.data().with_file_name("pw");
+        let pwfile = self.directory.data_dir().with_file_name("pw");
         let user = self.user.as_ref();
         let secret = format!("{}\n", self.password.reveal());
         self.directory.write(&pwfile, secret.as_bytes(), user)?;
@@ -29,12 +29,12 @@ impl EmbeddedPostgres {
         let mut command = process::command(&program, user, self.directory.path());
         command
             .arg("--pgdata")
-            .arg(self.directory.data())
+            .arg(self.directory.data_dir())
             .arg("--pwfile")
             .arg(&pwfile)
             .args(["--username=postgres", "--encoding=UTF8", "--locale=C"])
             .args(["--auth-local=trust", "--auth-host=scram-sha-256"])
-            // This applies only to initdb's own files; the server syncs as in production.
+            // This concerns only the files that initdb creates; the server syncs as in production.
             .arg("--no-sync")
             .stdout(
                 log.try_clone()
@@ -71,7 +71,7 @@ impl EmbeddedPostgres {
 
     pub(super) fn configure(&self, options: &EmbeddedOptions) -> Result<(), Error> {
         let user = self.user.as_ref();
-        let data = self.directory.data();
+        let data = self.directory.data_dir();
         let conf = data.join("postgresql.conf");
         let mut text = fs::read_to_string(&conf).map_err(Error::io("read", &conf))?;
         text.push_str(&options.postgresql_conf(&self.socket_dir())?);
@@ -85,7 +85,7 @@ impl EmbeddedPostgres {
         Ok(())
     }
 
-    /// Starts on a port from `next_port`; tries a new one if the port was taken meanwhile.
+    /// Starts the server on a port from `next_port`; tries another one if the port is taken meanwhile.
     pub(super) fn launch(
         &self,
         next_port: &mut dyn FnMut() -> io::Result<u16>,
@@ -105,7 +105,7 @@ impl EmbeddedPostgres {
         }
     }
 
-    /// Starts on the port in `state` and waits until the server is ready.
+    /// Starts the server on the port in `state` and waits until the server is ready.
     pub(super) fn run_once(&self, state: &mut ProcessState) -> Result<(), Error> {
         let log = self.open_log()?;
         let log_start = log.metadata().map_or(0, |meta| meta.len());
@@ -113,7 +113,7 @@ impl EmbeddedPostgres {
         let mut command = process::command(&program, self.user.as_ref(), self.directory.path());
         command
             .arg("-D")
-            .arg(self.directory.data())
+            .arg(self.directory.data_dir())
             .arg("-p")
             .arg(state.port.to_string())
             .stdout(Stdio::from(
@@ -139,15 +139,15 @@ impl EmbeddedPostgres {
                     log: self.log_since(log_start),
                 });
             }
-            let is_stopped = self.stop.is_requested();
-            if is_stopped || Instant::now() > deadline {
-                let timeout = Duration::from_secs(if is_stopped { 1 } else { 10 });
+            let is_interrupted = self.stop.is_requested();
+            if is_interrupted || Instant::now() > deadline {
+                let timeout = Duration::from_secs(if is_interrupted { 1 } else { 10 });
                 let steps = [
                     (libc::SIGQUIT, timeout),
                     (libc::SIGKILL, Duration::from_secs(60)),
                 ];
                 terminate(state, &steps);
-                if is_stopped {
+                if is_interrupted {
                     return Err(Error::Interrupted);
                 }
                 return Err(Error::NotReady {
@@ -162,7 +162,7 @@ impl EmbeddedPostgres {
     /// The condition that pg_ctl waits for: the first line of postmaster.pid is the process id, the
     /// eighth is `ready`.
     fn is_ready(&self, pid: u32) -> bool {
-        let path = self.directory.data().join("postmaster.pid");
+        let path = self.directory.data_dir().join("postmaster.pid");
         let Ok(text) = fs::read_to_string(path) else {
             return false;
         };
@@ -172,8 +172,8 @@ impl EmbeddedPostgres {
 
     fn open_log(&self) -> Result<fs::File, Error> {
         let path = self.log_path();
-        let open = OpenOptions::new().append(true).create(true).open(&path);
-        open.map_err(Error::io("open", path))
+        let file = OpenOptions::new().append(true).create(true).open(&path);
+        file.map_err(Error::io("open", path))
     }
 
     /// The last lines of the log after byte `start`.
@@ -222,8 +222,8 @@ fn exit_status(state: &mut ProcessState) -> Option<ExitStatus> {
 }
 
 pub(super) fn thaw(state: &mut ProcessState) {
-    // The postmaster is first in the list and resumed last: otherwise it would see its children
-    // stopped.
+    // Popping resumes the postmaster last, because it is first in the list: otherwise it would see that its
+    // children are stopped.
     while let Some(pid) = state.frozen.pop() {
         let _ = process::signal(pid, libc::SIGCONT);
     }

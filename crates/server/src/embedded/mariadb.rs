@@ -27,7 +27,7 @@ const PORT_TRIES: u32 = 10;
 pub struct MariaDbOptions {
     /// Further arguments of `mariadbd`.
     pub arguments: Vec<String>,
-    /// Options whose value is a file, with its contents: `("ssl-cert", PEM)`.
+    /// Options of `mariadbd` that name a file, with the contents of that file: `("ssl-cert", PEM)`.
     pub files: Vec<(String, Vec<u8>)>,
     /// Statements that the server runs at each start before it accepts connections; one line each.
     pub statements: Vec<String>,
@@ -82,12 +82,12 @@ impl MariaDb {
             state: Mutex::default(),
             directory,
         };
-        server.install()?;
+        server.create_data_dir()?;
         let mut state = server.state();
         let mut tries = 1;
         loop {
             state.port = free_port().map_err(Error::io("bind", "127.0.0.1"))?;
-            match server.run(&mut state) {
+            match server.run_once(&mut state) {
                 Err(Error::MariaDb { log, .. })
                     if log.contains("Address already in use") && tries < PORT_TRIES =>
                 {
@@ -110,7 +110,7 @@ impl MariaDb {
 
     /// As [`MariaDb::url`], for the given account and database.
     pub fn url_for(&self, account: &str, database: &str) -> String {
-        let socket = self.socket();
+        let socket = self.socket_path();
         format!(
             "mysql://{account}@localhost/{database}?socket={}",
             socket.display()
@@ -129,16 +129,16 @@ impl MariaDb {
     }
 
     /// Path of the unix socket.
-    pub fn socket(&self) -> PathBuf {
-        self.directory.socket().join("m.sock")
+    pub fn socket_path(&self) -> PathBuf {
+        self.directory.socket_dir().join("m.sock")
     }
 
-    /// Port on 127.0.0.1. [`MariaDb::restart`] does not change it.
+    /// Port on 127.0.0.1, which stays the same after [`MariaDb::restart`].
     pub fn port(&self) -> u16 {
         self.state().port
     }
 
-    /// Process id while it runs.
+    /// Process id while the server runs.
     pub fn pid(&self) -> Option<u32> {
         self.state().child.as_ref().map(Child::id)
     }
@@ -168,7 +168,7 @@ impl MariaDb {
     /// As for [`MariaDb::start`].
     pub fn restart(&self) -> Result<(), Error> {
         self.stop();
-        self.run(&mut self.state())
+        self.run_once(&mut self.state())
     }
 
     fn state(&self) -> MutexGuard<'_, ProcessState> {
@@ -176,18 +176,18 @@ impl MariaDb {
     }
 
     /// Creates the data directory.
-    fn install(&self) -> Result<(), Error> {
-        let program = find("mariadb-install-db")?;
+    fn create_data_dir(&self) -> Result<(), Error> {
+        let program = find_program("mariadb-install-db")?;
         let mut command = process::command(&program, self.user.as_ref(), self.directory.path());
         command
             .arg("--no-defaults")
-            .arg(format!("--datadir={}", self.directory.data().display()))
+            .arg(format!("--datadir={}", self.directory.data_dir().display()))
             .args([
                 "--auth-root-authentication-method=normal",
                 "--skip-name-resolve",
             ])
             .arg("--skip-test-db")
-            .arg(self.tmpdir())
+            .arg(self.tmpdir_argument())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let child = process::spawn(command, libc::SIGKILL);
@@ -203,26 +203,29 @@ impl MariaDb {
         })
     }
 
-    /// Starts on the port of `state` and waits until the server is ready.
-    fn run(&self, state: &mut ProcessState) -> Result<(), Error> {
-        let program = find("mariadbd")?;
-        let log = self.directory.log();
+    /// Starts the server on the port of `state` and waits until the server is ready.
+    fn run_once(&self, state: &mut ProcessState) -> Result<(), Error> {
+        let program = find_program("mariadbd")?;
+        let log = self.directory.log_path();
         let file = OpenOptions::new().append(true).create(true).open(&log);
         let file = file.map_err(Error::io("open", &log))?;
         let log_start = file.metadata().map_or(0, |meta| meta.len()) as usize;
-        let folder = self.directory.socket();
-        let init = folder.join("init.sql");
-        self.directory
-            .write(&init, self.statements().as_bytes(), self.user.as_ref())?;
+        let folder = self.directory.socket_dir();
+        let init_file = folder.join("init.sql");
+        self.directory.write(
+            &init_file,
+            self.init_file_text().as_bytes(),
+            self.user.as_ref(),
+        )?;
         let mut command = process::command(&program, self.user.as_ref(), self.directory.path());
         command
             .arg("--no-defaults")
-            .arg(format!("--datadir={}", self.directory.data().display()))
-            .arg(format!("--socket={}", self.socket().display()))
+            .arg(format!("--datadir={}", self.directory.data_dir().display()))
+            .arg(format!("--socket={}", self.socket_path().display()))
             .arg(format!("--pid-file={}", folder.join("pid").display()))
-            .arg(format!("--init-file={}", init.display()))
+            .arg(format!("--init-file={}", init_file.display()))
             .arg(format!("--port={}", state.port))
-            .arg(self.tmpdir())
+            .arg(self.tmpdir_argument())
             .args(["--bind-address=127.0.0.1", "--skip-name-resolve"])
             .args(["--innodb-buffer-pool-size=64M", "--max-connections=500"])
             .args(&self.options.arguments);
@@ -263,14 +266,14 @@ impl MariaDb {
         }
     }
 
-    /// A private folder for temporary files: a starting server deletes the temporary files of other
-    /// servers in the same folder.
-    fn tmpdir(&self) -> String {
-        format!("--tmpdir={}", self.directory.socket().display())
+    /// The argument that names a private folder for temporary files: a starting server deletes the
+    /// temporary files of other servers in the same folder.
+    fn tmpdir_argument(&self) -> String {
+        format!("--tmpdir={}", self.directory.socket_dir().display())
     }
 
     /// Contents of the init file, which the server runs at each start.
-    fn statements(&self) -> String {
+    fn init_file_text(&self) -> String {
         let password = self.password.reveal();
         let setup = [
             "CREATE DATABASE IF NOT EXISTS test;".to_owned(),
@@ -288,9 +291,10 @@ impl MariaDb {
     }
 
     /// Whether the server sends its greeting over the unix socket. Without a server the connection
-    /// is refused at once; a server that still runs its init file accepts it and greets later.
+    /// is refused at once; a server that still runs its init file accepts the connection and
+    /// sends its greeting later.
     fn sends_greeting(&self) -> bool {
-        let Ok(mut stream) = UnixStream::connect(self.socket()) else {
+        let Ok(mut stream) = UnixStream::connect(self.socket_path()) else {
             return false;
         };
         let has_timeout = stream.set_read_timeout(Some(Duration::from_secs(5)));
@@ -325,7 +329,7 @@ fn terminate(state: &mut ProcessState, steps: &[(i32, Duration)]) {
 }
 
 /// Finds a MariaDB program in PRONY_MARIADB_BINDIR, in PATH or in the usual folders of packages.
-fn find(name: &str) -> Result<PathBuf, Error> {
+fn find_program(name: &str) -> Result<PathBuf, Error> {
     let configured = std::env::var_os("PRONY_MARIADB_BINDIR").map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let package_folders =
@@ -353,7 +357,7 @@ fn spawn_error(program: &Path, problem: &std::io::Error) -> Error {
     }
 }
 
-static SHARED: OnceLock<MariaDb> = OnceLock::new();
+static SHARED_SERVER: OnceLock<MariaDb> = OnceLock::new();
 
 /// One MariaDB for the whole process, for tests: it is started on first use and stopped when the process
 /// exits. Tests share it, so each creates its own database.
@@ -363,7 +367,7 @@ static SHARED: OnceLock<MariaDb> = OnceLock::new();
 pub fn shared_mariadb() -> &'static MariaDb {
     static STARTING: Mutex<()> = Mutex::new(());
     let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(server) = SHARED.get() {
+    if let Some(server) = SHARED_SERVER.get() {
         return server;
     }
     let server = MariaDb::start(MariaDbOptions::default());
@@ -373,11 +377,11 @@ pub fn shared_mariadb() -> &'static MariaDb {
     unsafe {
         libc::atexit(stop_at_exit);
     }
-    SHARED.get_or_init(|| server)
+    SHARED_SERVER.get_or_init(|| server)
 }
 
 extern "C" fn stop_at_exit() {
-    if let Some(server) = SHARED.get() {
+    if let Some(server) = SHARED_SERVER.get() {
         server.kill();
         server.directory.remove();
     }

@@ -35,7 +35,7 @@ pub use cache::cache_dir;
 pub use conf::EmbeddedOptions;
 pub use download::{DownloadProgress, Package, download};
 pub use error::Error;
-pub use find::{Installation, Source, Version, find, find_all};
+pub use find::{Installation, InstallationSource, Version, find, find_all};
 pub use mariadb::{MariaDb, MariaDbOptions, shared_mariadb};
 pub use privileges::{ServerUser, server_user};
 pub use server::EmbeddedPostgres;

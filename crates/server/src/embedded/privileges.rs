@@ -21,7 +21,7 @@ pub struct ServerUser {
 
 impl ServerUser {
     /// Makes `command` run as this user, without root's other groups.
-    pub(crate) fn apply(&self, command: &mut Command) {
+    pub(crate) fn apply_to(&self, command: &mut Command) {
         // The standard library calls setgroups(0), setgid and setuid in this order in the child,
         // before any `pre_exec` closure.
         command.uid(self.uid).gid(self.gid);
@@ -51,7 +51,7 @@ pub fn server_user() -> Result<Option<ServerUser>, Error> {
     }
     ["postgres", "nobody"]
         .into_iter()
-        .filter_map(look_up)
+        .filter_map(look_up_user)
         .find(|user| user.uid != 0)
         .map(Some)
         .ok_or_else(|| Error::User {
@@ -59,8 +59,8 @@ pub fn server_user() -> Result<Option<ServerUser>, Error> {
         })
 }
 
-/// Reads the user database.
-fn look_up(name: &str) -> Option<ServerUser> {
+/// Looks up a user in the user database.
+fn look_up_user(name: &str) -> Option<ServerUser> {
     let c_name = CString::new(name).ok()?;
     let mut buffer = vec![0_u8; 16 * 1024];
     // SAFETY: passwd is plain data for which all zeroes is a valid value.

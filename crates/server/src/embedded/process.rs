@@ -22,7 +22,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 type ParentJob = Box<dyn FnOnce() + Send>;
 
 /// Runs `job` on a thread that lives as long as the process.
-fn on_parent_thread<T: Send + 'static>(
+fn run_on_parent_thread<T: Send + 'static>(
     job: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
     static JOBS: OnceLock<Mutex<Sender<ParentJob>>> = OnceLock::new();
@@ -34,17 +34,17 @@ fn on_parent_thread<T: Send + 'static>(
             .expect("a thread can be started");
         Mutex::new(sender)
     });
-    let (answer, result) = channel();
-    let ended = || io::Error::other("the thread that starts servers has ended");
+    let (result_sender, result_receiver) = channel();
+    let thread_ended = || io::Error::other("the thread that starts servers has ended");
     jobs.lock()
         .unwrap_or_else(PoisonError::into_inner)
         .send(Box::new(move || {
             // The receiver waits below. If it is gone, the result is not needed and is dropped
             // here.
-            let _ = answer.send(job());
+            let _ = result_sender.send(job());
         }))
-        .map_err(|_| ended())?;
-    result.recv().map_err(|_| ended())?
+        .map_err(|_| thread_ended())?;
+    result_receiver.recv().map_err(|_| thread_ended())?
 }
 
 /// A command with a clean environment, run in `dir` as `user` (`None`: as this process's user).
@@ -62,7 +62,7 @@ pub(crate) fn command(program: &Path, user: Option<&ServerUser>, dir: &Path) -> 
     command.env("LC_ALL", "C").current_dir(dir);
     command.stdin(Stdio::null());
     if let Some(user) = user {
-        user.apply(&mut command);
+        user.apply_to(&mut command);
     }
     command
 }
@@ -76,7 +76,7 @@ pub(crate) fn spawn(mut command: Command, death_signal: i32) -> io::Result<Child
     unsafe {
         command.pre_exec(move || set_up_child(parent, death_signal));
     }
-    on_parent_thread(move || command.spawn())
+    run_on_parent_thread(move || command.spawn())
 }
 
 /// Runs in the child between fork and exec.
@@ -87,9 +87,9 @@ fn set_up_child(parent: u32, death_signal: i32) -> io::Result<()> {
     {
         let death_signal = Signal::from_named_raw(death_signal);
         rustix::process::set_parent_process_death_signal(death_signal)?;
-        // If Prony died between fork and prctl, no signal will come.
-        let current = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
-        if current != i32::try_from(parent).ok() {
+        // If Prony died between fork and prctl, no signal will come: end this child now.
+        let parent_now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+        if parent_now != i32::try_from(parent).ok() {
             return Err(Errno::SRCH.into());
         }
     }

@@ -40,7 +40,7 @@ pub(super) struct ProcessState {
     pub(super) port: u16,
     /// Processes that [`EmbeddedPostgres::freeze`] has suspended.
     pub(super) frozen: Vec<u32>,
-    /// Whether the last postmaster was killed and left its shared memory behind.
+    /// Whether the last postmaster was killed, and so left its shared memory behind.
     pub(super) killed: bool,
 }
 
@@ -71,7 +71,7 @@ impl EmbeddedPostgres {
         options: &EmbeddedOptions,
     ) -> Result<EmbeddedPostgres, Error> {
         let user = server_user()?;
-        let directory = Directory::create(options.parent.as_deref(), user.as_ref())?;
+        let directory = Directory::create(options.parent_folder.as_deref(), user.as_ref())?;
         let password = random_hex(16).map_err(Error::io("read", "/dev/urandom"))?;
         let server = EmbeddedPostgres {
             installation: installation.clone(),
@@ -127,12 +127,12 @@ impl EmbeddedPostgres {
 
     /// Directory of the unix socket, for libpq's `host`.
     pub fn socket_dir(&self) -> PathBuf {
-        self.directory.socket()
+        self.directory.socket_dir()
     }
 
     /// Data directory.
     pub fn data_dir(&self) -> PathBuf {
-        self.directory.data()
+        self.directory.data_dir()
     }
 
     /// The private directory, which is removed on drop.
@@ -142,11 +142,11 @@ impl EmbeddedPostgres {
 
     /// The server's log.
     pub fn log_path(&self) -> PathBuf {
-        self.directory.log()
+        self.directory.log_path()
     }
 
-    /// Port, both in the unix socket's name and on 127.0.0.1. [`EmbeddedPostgres::restart`] does not change
-    /// it.
+    /// Port, both in the unix socket's name and on 127.0.0.1, which stays the same after
+    /// [`EmbeddedPostgres::restart`].
     pub fn port(&self) -> u16 {
         self.state().port
     }

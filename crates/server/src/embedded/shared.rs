@@ -4,35 +4,36 @@ use super::{EmbeddedOptions, EmbeddedPostgres, Error, download, find};
 use crate::control::StopSignal;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-static SHARED: OnceLock<EmbeddedPostgres> = OnceLock::new();
+static SHARED_SERVER: OnceLock<EmbeddedPostgres> = OnceLock::new();
 
 /// One server for the whole process, for tests. It is started on first use and stopped when the
 /// process exits, also on `process::exit`, and on Linux also when the process is killed.
 ///
-/// It has default options except `max_connections` 300 and less memory. Tests share it, so each
+/// The server has default options except `max_connections` 300 and less memory. Tests share it, so each
 /// creates its own database, and a test that stops or reconfigures a server starts its own server.
 ///
-/// Rust never drops a static, so an `atexit` handler stops it.
+/// Rust never drops a static, so an `atexit` handler stops the server.
 ///
 /// # Panics
-/// If there is no PostgreSQL; the message says what to install. With PRONY_TEST_DOWNLOAD=1 it is
-/// downloaded.
+/// If there is no PostgreSQL; the message says what to install. With PRONY_TEST_DOWNLOAD=1 PostgreSQL is
+/// downloaded instead.
 pub fn shared_postgres() -> &'static EmbeddedPostgres {
     static STARTING: Mutex<()> = Mutex::new(());
     let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(server) = SHARED.get() {
+    if let Some(server) = SHARED_SERVER.get() {
         return server;
     }
-    let server = start().unwrap_or_else(|problem| panic!("tests need a PostgreSQL: {problem}"));
+    let server =
+        start_shared().unwrap_or_else(|problem| panic!("tests need a PostgreSQL: {problem}"));
     // SAFETY: the handler is a plain function; it takes no lock that a running test could hold
     // forever, and uses no thread-local value.
     unsafe {
         libc::atexit(stop_at_exit);
     }
-    SHARED.get_or_init(|| server)
+    SHARED_SERVER.get_or_init(|| server)
 }
 
-fn start() -> Result<EmbeddedPostgres, Error> {
+fn start_shared() -> Result<EmbeddedPostgres, Error> {
     let installation = match find() {
         Err(Error::NotFound { .. }) if std::env::var_os("PRONY_TEST_DOWNLOAD").is_some() => {
             download(&StopSignal::default(), &mut |_| {})?
@@ -48,7 +49,7 @@ fn start() -> Result<EmbeddedPostgres, Error> {
 }
 
 extern "C" fn stop_at_exit() {
-    if let Some(server) = SHARED.get() {
+    if let Some(server) = SHARED_SERVER.get() {
         server.discard();
     }
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// Starts a small server for one test.
-fn start(options: EmbeddedOptions) -> EmbeddedPostgres {
+fn start_server(options: EmbeddedOptions) -> EmbeddedPostgres {
     let installation = find().expect("tests need a PostgreSQL");
     let options = EmbeddedOptions {
         shared_buffers_mib: 16,
@@ -30,7 +30,7 @@ fn psql(url: &str, password: Option<&str>, sql: &str) -> Output {
     command.output().expect("tests need psql")
 }
 
-/// Output of one statement.
+/// Runs one statement with psql and returns its output.
 fn query(server: &EmbeddedPostgres, sql: &str) -> String {
     let output = psql(&server.url(), None, sql);
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -63,21 +63,21 @@ fn owner(pid: u32) -> u32 {
 }
 
 /// A temporary folder for one test, which the server's user may enter.
-struct Scratch(std::path::PathBuf);
+struct TestFolder(std::path::PathBuf);
 
-impl Scratch {
-    fn new() -> Scratch {
+impl TestFolder {
+    fn new() -> TestFolder {
         use std::os::unix::fs::PermissionsExt;
         let name = super::directory::random_hex(6).expect("random numbers");
         let path = Path::new("/var/tmp").join(format!("prony-test-{name}"));
         std::fs::create_dir(&path).expect("/var/tmp can be written");
         let readable = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&path, readable).expect("this process owns it");
-        Scratch(path)
+        TestFolder(path)
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }

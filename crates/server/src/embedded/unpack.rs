@@ -10,8 +10,8 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::path::{Component, Path};
 
-/// Larger than any PostgreSQL: a limit against decompression bombs.
-const LARGEST_TAR_BYTES: u64 = 2 << 30;
+/// Limit for the unpacked tar, against decompression bombs; larger than any PostgreSQL.
+const TAR_BYTES_MAX: u64 = 2 << 30;
 
 /// Unpacks the .txz inside `jar` into `folder`, which must exist; uses the file `scratch` for the
 /// tar. If `stop` interrupts it, `folder` is incomplete.
@@ -47,7 +47,7 @@ pub(super) fn unpack(
         .map_err(Error::io("create", scratch))?;
     let mut bounded = BoundedWriter {
         inner: BufWriter::new(&tar),
-        remaining_bytes: LARGEST_TAR_BYTES,
+        remaining_bytes: TAR_BYTES_MAX,
         stop,
     };
     let unpacked = lzma_rs::xz_decompress(&mut BufReader::new(txz), &mut bounded);
@@ -103,10 +103,10 @@ fn untar(tar: File, folder: &Path) -> Result<(), Error> {
             ));
         }
         // unpack_in also refuses to write through a link that leads out of the folder.
-        let inside = entry
+        let is_inside = entry
             .unpack_in(folder)
             .map_err(|e| archive_error(&path, e.to_string()))?;
-        if !inside {
+        if !is_inside {
             return Err(archive_error(
                 &path,
                 "it leads out of the folder".to_owned(),
@@ -116,6 +116,7 @@ fn untar(tar: File, folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Checks that a path stays inside the folder.
 fn check_path(path: &Path) -> Result<(), String> {
     let stays_inside = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
     if path.components().all(stays_inside) {
@@ -125,10 +126,11 @@ fn check_path(path: &Path) -> Result<(), String> {
     }
 }
 
-/// The target of a symbolic link is relative to the link's folder, that of a hard link to the top.
-fn check_link(path: &Path, target: &Path, symbolic: bool) -> Result<(), String> {
+/// Checks that a link stays inside the folder. The target of a symbolic link is relative to the link's
+/// folder, that of a hard link to the top folder of the archive.
+fn check_link(path: &Path, target: &Path, is_symbolic: bool) -> Result<(), String> {
     let mut depth = match path.parent() {
-        Some(parent) if symbolic => parent
+        Some(parent) if is_symbolic => parent
             .components()
             .filter(|part| matches!(part, Component::Normal(_)))
             .count(),
@@ -198,18 +200,19 @@ mod tests {
 
     #[test]
     fn paths_and_links_must_stay_inside() {
-        for good in ["bin/postgres", "./lib/x", "a"] {
-            assert!(check_path(Path::new(good)).is_ok(), "{good}");
+        for valid in ["bin/postgres", "./lib/x", "a"] {
+            assert!(check_path(Path::new(valid)).is_ok(), "{valid}");
         }
-        for bad in ["/etc/passwd", "../x", "a/../../x", "a/.."] {
-            assert!(check_path(Path::new(bad)).is_err(), "{bad}");
+        for outside in ["/etc/passwd", "../x", "a/../../x", "a/.."] {
+            assert!(check_path(Path::new(outside)).is_err(), "{outside}");
         }
-        let link = |path, target| check_link(Path::new(path), Path::new(target), true).is_ok();
-        assert!(link("lib/libpq.so", "libpq.so.5.18"));
-        assert!(link("lib/a/b", "../../bin/x"));
-        assert!(!link("lib/a", "../../x"));
-        assert!(!link("lib/a", "/etc/passwd"));
-        assert!(!link("a", "b/../../x"));
+        let is_link_inside =
+            |path, target| check_link(Path::new(path), Path::new(target), true).is_ok();
+        assert!(is_link_inside("lib/libpq.so", "libpq.so.5.18"));
+        assert!(is_link_inside("lib/a/b", "../../bin/x"));
+        assert!(!is_link_inside("lib/a", "../../x"));
+        assert!(!is_link_inside("lib/a", "/etc/passwd"));
+        assert!(!is_link_inside("a", "b/../../x"));
         assert!(check_link(Path::new("lib/a"), Path::new("../x"), false).is_err());
     }
 

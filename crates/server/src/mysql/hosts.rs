@@ -2,7 +2,7 @@
 //!
 //! In: hosts of the URL, options. Out: endpoints, in the order to try them. Must never: connect.
 
-use super::bad_value;
+use super::invalid_value;
 use super::options::Options;
 use super::url::Host;
 use crate::error::Error;
@@ -44,7 +44,7 @@ pub(super) fn resolve(
             "default" => Transport::ByHost,
             "tcp" => Transport::Tcp,
             "socket" => Transport::Socket,
-            _ => return Err(bad_value(options, "protocol", "write tcp or socket")),
+            _ => return Err(invalid_value(options, "protocol", "write tcp or socket")),
         },
     };
     let port = options.number::<u16>("port")?.filter(|port| *port > 0);
@@ -58,23 +58,23 @@ pub(super) fn resolve(
     let mut endpoints = Vec::new();
     let mut failures = Vec::new();
     for (host, port_in_url) in hosts {
-        let local = host.is_empty() || host == "localhost";
-        // A socket in the URL takes precedence over a port.
+        let is_local = host.is_empty() || host == "localhost";
+        // A socket path in the URL takes precedence over a port in it.
         let socket_in_url = options.origin("socket") == Some(&super::Origin::Url);
-        let by_socket = match transport {
+        let use_socket = match transport {
             Transport::Tcp => false,
             Transport::Socket => true,
-            Transport::ByHost => local && (port_in_url.is_none() || socket_in_url),
+            Transport::ByHost => is_local && (port_in_url.is_none() || socket_in_url),
         };
         let port = port_in_url.unwrap_or(port);
-        let addresses = match by_socket {
-            true => socket(options, env).map(|path| vec![Address::Unix(path)]),
-            false => lookup(if local { "localhost" } else { host }, port),
+        let addresses = match use_socket {
+            true => socket_path(options, env).map(|path| vec![Address::Unix(path)]),
+            false => lookup(if is_local { "localhost" } else { host }, port),
         };
         match addresses {
             Ok(addresses) => endpoints.extend(addresses.into_iter().map(|address| Endpoint {
                 address,
-                host: if local { "localhost" } else { host }.to_owned(),
+                host: if is_local { "localhost" } else { host }.to_owned(),
                 port,
                 password: password.clone(),
             })),
@@ -91,8 +91,8 @@ pub(super) fn resolve(
     Ok(endpoints)
 }
 
-/// The path of the server's socket: the option, else the first default path that exists.
-fn socket(options: &Options, env: &Environment) -> Result<PathBuf, String> {
+/// The path of the server's socket: that of the option `socket`, else the first default path that exists.
+fn socket_path(options: &Options, env: &Environment) -> Result<PathBuf, String> {
     let default_path = || {
         let existing = env.mysql_sockets.iter().find(|path| path.exists());
         existing.or(env.mysql_sockets.first()).cloned()

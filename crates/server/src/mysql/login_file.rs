@@ -31,8 +31,8 @@ pub(super) fn read(
     login_path: Option<&str>,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let named = env.var("MYSQL_TEST_LOGIN_FILE").map(Into::into);
-    let Some(path) = named.or_else(|| env.in_home(".mylogin.cnf")) else {
+    let path_in_env = env.var("MYSQL_TEST_LOGIN_FILE").map(Into::into);
+    let Some(path) = path_in_env.or_else(|| env.in_home(".mylogin.cnf")) else {
         return Ok(());
     };
     let fail = |problem: String, hint: &str| Error::File {
@@ -76,7 +76,7 @@ fn is_accessible_to_others(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o077 != 0)
 }
 
-/// Decrypts the file; `None` if it does not have this layout.
+/// Decrypts the bytes of a login file; `None` if they do not have its layout.
 fn decrypt_file(bytes: &[u8]) -> Option<String> {
     let (key, mut remaining) = bytes.get(UNUSED_BYTES..)?.split_at_checked(KEY_BYTES)?;
     let mut folded = [0; BLOCK_BYTES];
@@ -89,13 +89,14 @@ fn decrypt_file(bytes: &[u8]) -> Option<String> {
         let (length, after) = remaining.split_first_chunk()?;
         let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
         let (line, after) = after.split_at_checked(length)?;
-        text += &decrypt(&cipher, line)?;
+        text += &decrypt_line(&cipher, line)?;
         remaining = after;
     }
     Some(text)
 }
 
-fn decrypt(cipher: &Aes128, line: &[u8]) -> Option<String> {
+/// Decrypts one line and removes its padding; `None` if the padding is invalid.
+fn decrypt_line(cipher: &Aes128, line: &[u8]) -> Option<String> {
     let mut plain = Vec::with_capacity(line.len());
     for block in line.chunks(BLOCK_BYTES) {
         let mut block = <[u8; BLOCK_BYTES]>::try_from(block).ok()?.into();

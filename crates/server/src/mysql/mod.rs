@@ -60,7 +60,7 @@ pub fn resolve_mysql(
                 return Err(Error::UnknownOption {
                     name: (*name).to_owned(),
                     origin: origin.to_owned(),
-                    hint: format!("the options are {}", options::names()),
+                    hint: format!("the options are {}", options::option_names()),
                 });
             }
         }
@@ -98,26 +98,26 @@ fn build_target(
     let password = options.non_empty("password").map(Secret::new);
     let endpoints = hosts::resolve(&hosts, &options, env, password, &mut warnings)?;
     let tls = tls::build(&options)?;
-    let seconds: Option<u32> = options.number("connect-timeout")?;
+    let timeout_s: Option<u32> = options.number("connect-timeout")?;
     let key_path = options.non_empty("server-public-key-path").map(Path::new);
     Ok(Target {
         endpoints,
         user,
         database: options.get("database").unwrap_or_default().to_owned(),
         tls,
-        connect_timeout: seconds.map(|seconds| match seconds {
+        connect_timeout: timeout_s.map(|seconds| match seconds {
             0 => Duration::MAX,
             seconds => Duration::from_secs(u64::from(seconds)),
         }),
         wait_options: WaitOptions::default(),
         tcp: TcpOptions::default(),
         protocol: ProtocolOptions::MySql(MysqlOptions {
-            attributes: attributes(),
-            cleartext: options.flag("enable-cleartext-plugin")?,
-            get_server_public_key: options.flag("get-server-public-key")?,
-            server_public_key: key_path.map(tls::public_key).transpose()?,
-            local_infile: options.flag("local-infile")?,
-            found_rows: options.flag("found-rows")?,
+            attributes: connection_attributes(),
+            allow_cleartext: options.is_on("enable-cleartext-plugin")?,
+            get_server_public_key: options.is_on("get-server-public-key")?,
+            server_public_key: key_path.map(tls::read_public_key).transpose()?,
+            local_infile: options.is_on("local-infile")?,
+            found_rows: options.is_on("found-rows")?,
         }),
         additional_targets: Vec::new(),
         warnings,
@@ -125,7 +125,7 @@ fn build_target(
 }
 
 /// Connection attributes, which the server lists in `performance_schema`.
-fn attributes() -> Vec<(String, String)> {
+fn connection_attributes() -> Vec<(String, String)> {
     [
         ("_client_name", PROGRAM_NAME),
         ("program_name", PROGRAM_NAME),
@@ -139,7 +139,7 @@ fn attributes() -> Vec<(String, String)> {
 }
 
 /// The error for an invalid value of an option.
-fn bad_value(options: &Options, option: &'static str, hint: &str) -> Error {
+fn invalid_value(options: &Options, option: &'static str, hint: &str) -> Error {
     let secret = options::is_secret(option);
     Error::Value {
         option,

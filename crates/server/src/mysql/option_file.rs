@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// The groups that are read: the common ones and Prony's.
 const GROUPS: [&str; 4] = ["client", "client-server", "client-mariadb", "prony"];
 
-/// Limit on nested includes.
-const DEPTH_MAX: u32 = 10;
+/// How deeply includes may be nested.
+const INCLUDE_DEPTH_MAX: u32 = 10;
 
 /// Reads the system's files, then the user's; later values override earlier ones.
 pub(super) fn read_all(
@@ -36,18 +36,21 @@ fn read(
     options: &mut Options,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let fail = |problem: String, hint: &str| Error::File {
+    let file_error = |problem: String, hint: &str| Error::File {
         purpose: "option file",
         path: path.to_owned(),
         problem,
         hint: hint.to_owned(),
     };
-    if depth > DEPTH_MAX {
+    if depth > INCLUDE_DEPTH_MAX {
         let hint = "check whether files include each other in a cycle";
-        return Err(fail("has includes that are nested too deeply".into(), hint));
+        return Err(file_error(
+            "has includes that are nested too deeply".into(),
+            hint,
+        ));
     }
-    let check = "check the path and its permissions";
-    let text = std::fs::read(path).map_err(|error| fail(error.to_string(), check))?;
+    let hint = "check the path and its permissions";
+    let text = std::fs::read(path).map_err(|error| file_error(error.to_string(), hint))?;
     let mode = std::fs::metadata(path).map_or(0, |meta| meta.permissions().mode());
     if mode & 0o002 != 0 {
         warnings.push(format!(
@@ -60,15 +63,15 @@ fn read(
     let mut is_in_group = false;
     for (number, line) in text.lines().enumerate() {
         match Line::read(line) {
-            Line::Nothing => {}
+            Line::Blank => {}
             Line::Directive(directive) => include(path, directive, depth, options, warnings)?,
-            Line::Unclosed => {
+            Line::UnclosedGroup => {
                 let problem = format!("line {}: a group lacks its \"]\"", number + 1);
-                return Err(fail(problem, "write [client] on a separate line"));
+                return Err(file_error(problem, "write [client] on a separate line"));
             }
             Line::Group(group) => is_in_group = GROUPS.contains(&group),
-            Line::Option(line) if is_in_group => set(line, path, options),
-            // An option of a different program.
+            Line::Option(line) if is_in_group => set_option(line, path, options),
+            // The option of a different program: ignore it.
             Line::Option(_) => {}
         }
     }
@@ -90,7 +93,7 @@ pub(super) fn apply_groups<'a>(
                 found_groups.extend(group);
                 is_in_group = group.is_some();
             }
-            Line::Option(line) if is_in_group => set(line, path, options),
+            Line::Option(line) if is_in_group => set_option(line, path, options),
             _ => {}
         }
     }
@@ -99,14 +102,14 @@ pub(super) fn apply_groups<'a>(
 
 /// A line of an option file.
 enum Line<'a> {
-    /// Empty, or a comment.
-    Nothing,
+    /// An empty line, or a comment.
+    Blank,
     /// The text after a `!`.
     Directive(&'a str),
     /// The name of a group.
     Group(&'a str),
     /// A group without its closing bracket.
-    Unclosed,
+    UnclosedGroup,
     /// An option.
     Option(&'a str),
 }
@@ -115,12 +118,12 @@ impl Line<'_> {
     fn read(line: &str) -> Line<'_> {
         let line = line.trim();
         if line.is_empty() || line.starts_with(['#', ';']) {
-            Line::Nothing
+            Line::Blank
         } else if let Some(directive) = line.strip_prefix('!') {
             Line::Directive(directive)
         } else if let Some(group) = line.strip_prefix('[') {
             let name = group.split_once(']').map(|(name, _)| name.trim());
-            name.map_or(Line::Unclosed, Line::Group)
+            name.map_or(Line::UnclosedGroup, Line::Group)
         } else {
             Line::Option(line)
         }
@@ -128,7 +131,7 @@ impl Line<'_> {
 }
 
 /// Sets the option of a line, if Prony has such an option.
-fn set(line: &str, path: &Path, options: &mut Options) {
+fn set_option(line: &str, path: &Path, options: &mut Options) {
     let line = strip_comment(line);
     let (name, value) = match line.split_once('=') {
         Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
@@ -160,7 +163,8 @@ fn include(
                 hint: format!("!includedir in {} names it", from.display()),
             })?;
             let paths = entries.flatten().map(|entry| entry.path());
-            let is_option_file = |path: &PathBuf| path.extension().is_some_and(|end| end == "cnf");
+            let is_option_file =
+                |path: &PathBuf| path.extension().is_some_and(|extension| extension == "cnf");
             paths.filter(is_option_file).collect()
         }
         _ => {
@@ -187,7 +191,7 @@ fn strip_comment(line: &str) -> &str {
         match (quote, letter) {
             (None, '#') => return line[..index].trim_end(),
             (None, '\'' | '"') if !escaped => quote = Some(letter),
-            (Some(open), letter) if letter == open && !escaped => quote = None,
+            (Some(opening), letter) if letter == opening && !escaped => quote = None,
             _ => {}
         }
         escaped = letter == '\\' && !escaped;
@@ -227,7 +231,7 @@ mod tests {
 
     #[test]
     fn values_are_parsed_as_by_mysqls_client() {
-        for (line, wanted) in [
+        for (line, expected) in [
             ("secret", "secret"),
             ("'a b#c'", "a b#c"),
             ("\"a b\"", "a b"),
@@ -236,7 +240,7 @@ mod tests {
             (r"'it\'s' # so", "it's"),
             (r"\q", r"\q"),
         ] {
-            assert_eq!(unquote(strip_comment(line)), wanted, "{line}");
+            assert_eq!(unquote(strip_comment(line)), expected, "{line}");
         }
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! Must never: show a password.
 
-use super::bad_value;
+use super::invalid_value;
 use crate::error::Error;
 use crate::postgres::Environment;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// The options, with the names of MySQL's and MariaDB's clients. `true`: a flag, which may have no
-/// value.
+/// All options, with their names in MySQL's and MariaDB's clients, and whether each is a flag, which may be
+/// given without a value.
 const OPTIONS: [(&str, bool); 24] = [
     ("user", false),
     ("password", false),
@@ -73,8 +73,8 @@ pub(super) struct Options(BTreeMap<&'static str, (String, Origin)>);
 impl Options {
     /// Sets an option, replacing an earlier value. Returns `false` for an unknown name.
     ///
-    /// `value` is `None` for an option without one. `loose-`, `skip-`, `disable-`, `enable-` and
-    /// underscores work as in option files.
+    /// `value` is `None` if the option was given without a value. The prefixes `loose-`, `skip-`,
+    /// `disable-` and `enable-`, and underscores in names, work as in option files.
     pub(super) fn set(&mut self, name: &str, value: Option<&str>, origin: Origin) -> bool {
         let name = name.replace('_', "-");
         let name = name.strip_prefix("loose-").unwrap_or(&name);
@@ -85,7 +85,7 @@ impl Options {
         let enabled = || name.strip_prefix("enable-").and_then(find);
         let (known, value) = match (find(name).or_else(enabled), negated.and_then(find)) {
             (Some((known, true)), _) => (*known, value.unwrap_or("1")),
-            // MySQL's client prompts for a password without a value; Prony takes it as empty.
+            // If `password` has no value, MySQL's client prompts for it; Prony uses an empty value.
             (Some((known, false)), _) => (*known, value.unwrap_or("")),
             (None, Some((known, true))) => (*known, "0"),
             _ => return false,
@@ -95,8 +95,8 @@ impl Options {
     }
 
     /// Adds options, which override the existing ones.
-    pub(super) fn extend(&mut self, others: Options) {
-        self.0.extend(others.0);
+    pub(super) fn extend(&mut self, overriding: Options) {
+        self.0.extend(overriding.0);
     }
 
     /// Sets options from environment variables.
@@ -126,11 +126,11 @@ impl Options {
     }
 
     /// Whether a flag is on; an absent flag is off.
-    pub(super) fn flag(&self, name: &'static str) -> Result<bool, Error> {
+    pub(super) fn is_on(&self, name: &'static str) -> Result<bool, Error> {
         match self.get(name).map(str::to_ascii_lowercase).as_deref() {
             None | Some("" | "0" | "off" | "false" | "no") => Ok(false),
             Some("1" | "on" | "true" | "yes") => Ok(true),
-            Some(_) => Err(bad_value(self, name, "write 1 or 0")),
+            Some(_) => Err(invalid_value(self, name, "write 1 or 0")),
         }
     }
 
@@ -143,12 +143,12 @@ impl Options {
             return Ok(None);
         };
         let number = value.trim().parse().ok();
-        let error = || bad_value(self, name, "write a whole number");
+        let error = || invalid_value(self, name, "write a whole number");
         number.map(Some).ok_or_else(error)
     }
 }
 
 /// The names of all options, for a hint.
-pub(super) fn names() -> String {
+pub(super) fn option_names() -> String {
     OPTIONS.map(|(name, _)| name).join(", ")
 }

@@ -12,7 +12,7 @@ fn target(url: &str, env: &Environment) -> Target {
     crate::resolve(url, env).unwrap_or_else(|error| panic!("{url}: {error}"))
 }
 
-fn problem(url: &str) -> String {
+fn error_text(url: &str) -> String {
     crate::resolve(url, &env()).unwrap_err().to_string()
 }
 
@@ -23,7 +23,7 @@ fn options(target: &Target) -> &MysqlOptions {
     }
 }
 
-fn first(target: &Target) -> String {
+fn first_endpoint(target: &Target) -> String {
     target.endpoints[0].to_string()
 }
 
@@ -36,19 +36,19 @@ fn a_url_sets_address_login_and_options() {
         (target.user.as_str(), target.database.as_str()),
         ("ann", "shop")
     );
-    assert_eq!(first(&target), "tcp:127.0.0.1:3307");
+    assert_eq!(first_endpoint(&target), "tcp:127.0.0.1:3307");
     let password = target.endpoints[0].password.as_ref().unwrap();
     assert_eq!(password.reveal(), "s@me");
     assert_eq!(target.tls.mode, SslMode::Require);
     assert_eq!(target.connect_timeout, Some(Duration::from_secs(7)));
     let options = options(&target);
-    assert!(options.get_server_public_key && options.local_infile && !options.cleartext);
+    assert!(options.get_server_public_key && options.local_infile && !options.allow_cleartext);
     assert!(!format!("{target:?}").contains("s@me"));
 }
 
 #[test]
 fn localhost_means_the_socket() {
-    let socket = |url: &str| first(&target(url, &env()));
+    let socket = |url: &str| first_endpoint(&target(url, &env()));
     assert_eq!(socket("mysql://"), "unix:/tmp/mysql.sock");
     assert_eq!(
         socket("mariadb://root@localhost/test"),
@@ -74,13 +74,13 @@ fn localhost_means_the_socket() {
 }
 
 /// A temporary folder for the files of one test.
-struct Files(PathBuf);
+struct TestFolder(PathBuf);
 
-impl Files {
-    fn new(name: &str) -> Files {
+impl TestFolder {
+    fn new(name: &str) -> TestFolder {
         let folder = std::env::temp_dir().join(format!("prony-my-{name}-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("d")).unwrap();
-        Files(folder)
+        TestFolder(folder)
     }
 
     fn write(&self, name: &str, text: &str) -> PathBuf {
@@ -90,7 +90,7 @@ impl Files {
     }
 }
 
-impl Drop for Files {
+impl Drop for TestFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -98,7 +98,7 @@ impl Drop for Files {
 
 #[test]
 fn the_url_overrides_files_and_files_override_the_environment() {
-    let files = Files::new("order");
+    let files = TestFolder::new("order");
     let folder = files.0.display();
     files.write("d/a.cnf", "[client]\nuser = included\nport=3311\n");
     files.write("d/ignored.txt", "[client]\nuser=no\n");
@@ -123,7 +123,7 @@ fn the_url_overrides_files_and_files_override_the_environment() {
         (from_files.user.as_str(), from_files.database.as_str()),
         ("included", "mine")
     );
-    assert_eq!(first(&from_files), "tcp:127.0.0.1:3311");
+    assert_eq!(first_endpoint(&from_files), "tcp:127.0.0.1:3311");
     assert_eq!(
         from_files.endpoints[0].password.as_ref().unwrap().reveal(),
         "p#w"
@@ -135,7 +135,7 @@ fn the_url_overrides_files_and_files_override_the_environment() {
         (from_url.user.as_str(), from_url.database.as_str()),
         ("ann", "shop")
     );
-    assert_eq!(first(&from_url), "tcp:127.0.0.2:3312");
+    assert_eq!(first_endpoint(&from_url), "tcp:127.0.0.2:3312");
     assert_eq!(
         from_url.endpoints[0].password.as_ref().unwrap().reveal(),
         "url"
@@ -149,22 +149,25 @@ fn the_environment_sets_options_without_files() {
         .with("MYSQL_PWD", "env")
         .with("MYSQL_UNIX_PORT", "/run/e.sock");
     let from_env = target("mysql://", &env);
-    assert_eq!(first(&from_env), "unix:/run/e.sock");
+    assert_eq!(first_endpoint(&from_env), "unix:/run/e.sock");
     assert_eq!(from_env.user, "tester");
     assert_eq!(
         from_env.endpoints[0].password.as_ref().unwrap().reveal(),
         "env"
     );
-    let host = env
+    let env_with_host = env
         .with("MYSQL_HOST", "127.0.0.1")
         .with("MYSQL_TCP_PORT", "3400");
-    assert_eq!(first(&target("mysql://", &host)), "tcp:127.0.0.1:3400");
+    assert_eq!(
+        first_endpoint(&target("mysql://", &env_with_host)),
+        "tcp:127.0.0.1:3400"
+    );
 }
 
 #[test]
 fn a_file_that_any_user_can_write_is_ignored() {
     use std::os::unix::fs::PermissionsExt;
-    let files = Files::new("open");
+    let files = TestFolder::new("open");
     let path = files.write(".my.cnf", "[client]\nuser=eve\n");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
     let resolved = target("mysql://", &Environment::new("tester", &files.0));
@@ -200,7 +203,7 @@ fn login_file(lines: &[&str]) -> Vec<u8> {
 #[test]
 fn the_login_file_overrides_the_option_files() {
     use std::os::unix::fs::PermissionsExt;
-    let files = Files::new("login");
+    let files = TestFolder::new("login");
     files.write(".my.cnf", "[client]\nuser=file\nport=3311\n");
     let lines = [
         "[client]",
@@ -211,10 +214,10 @@ fn the_login_file_overrides_the_option_files() {
     ];
     let path = files.0.join(".mylogin.cnf");
     std::fs::write(&path, login_file(&lines)).unwrap();
-    let allow =
+    let set_mode =
         |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     let env = Environment::new("tester", &files.0);
-    allow(0o600);
+    set_mode(0o600);
     let without_path = target("mysql://", &env);
     assert_eq!(
         (
@@ -224,13 +227,13 @@ fn the_login_file_overrides_the_option_files() {
         ("common", true)
     );
     let shop = target("mysql://?login-path=shop", &env);
-    assert_eq!(first(&shop), "tcp:127.0.0.1:3311");
+    assert_eq!(first_endpoint(&shop), "tcp:127.0.0.1:3311");
     assert_eq!(shop.endpoints[0].password.as_ref().unwrap().reveal(), "p#w");
     let error = crate::resolve("mysql://?login-path=no", &env)
         .unwrap_err()
         .to_string();
     assert!(error.contains("has no login path \"no\""), "{error}");
-    allow(0o644);
+    set_mode(0o644);
     let ignored = target("mysql://", &env);
     assert_eq!(ignored.user, "file");
     assert!(
@@ -238,7 +241,7 @@ fn the_login_file_overrides_the_option_files() {
         "{:?}",
         ignored.warnings
     );
-    allow(0o600);
+    set_mode(0o600);
     for broken in [
         &login_file(&lines)[..50],
         b"[client]\nuser=x\n, but as plain text\n",
@@ -254,7 +257,7 @@ fn the_login_file_overrides_the_option_files() {
 
 #[test]
 fn a_cycle_of_includes_is_an_error() {
-    let files = Files::new("circle");
+    let files = TestFolder::new("circle");
     let path = files.0.join(".my.cnf");
     files.write(".my.cnf", &format!("!include {}\n", path.display()));
     let env = Environment::new("tester", &files.0);
@@ -263,7 +266,7 @@ fn a_cycle_of_includes_is_an_error() {
 }
 
 #[test]
-fn tls_modes_have_the_names_of_both_clients() {
+fn tls_modes_can_be_set_with_the_options_of_both_clients() {
     let mode = |query: &str| {
         target(&format!("mysql://127.0.0.1/?{query}"), &env())
             .tls
@@ -274,21 +277,21 @@ fn tls_modes_have_the_names_of_both_clients() {
     assert_eq!(mode("ssl=1"), SslMode::Require);
     assert_eq!(mode("skip-ssl"), SslMode::Disable);
     assert!(
-        problem("mysql://127.0.0.1/?ssl-mode=VERIFY_CA")
+        error_text("mysql://127.0.0.1/?ssl-mode=VERIFY_CA")
             .contains("no certificate authority is given")
     );
     let absent = std::env::temp_dir().join(format!("prony-no-ca-{}", std::process::id()));
     let absent = absent.to_str().unwrap();
-    assert!(problem(&format!("mysql://127.0.0.1/?ssl-ca={absent}")).contains(absent));
-    assert!(problem("mysql://127.0.0.1/?ssl-mode=maybe").contains("VERIFY_IDENTITY"));
-    assert!(problem("mysql://127.0.0.1/?ssl-cert=/x").contains("ssl-key"));
-    assert!(problem("mysql://127.0.0.1/?tls-version=TLSv1.1").contains("TLSv1.2"));
+    assert!(error_text(&format!("mysql://127.0.0.1/?ssl-ca={absent}")).contains(absent));
+    assert!(error_text("mysql://127.0.0.1/?ssl-mode=maybe").contains("VERIFY_IDENTITY"));
+    assert!(error_text("mysql://127.0.0.1/?ssl-cert=/x").contains("ssl-key"));
+    assert!(error_text("mysql://127.0.0.1/?tls-version=TLSv1.1").contains("TLSv1.2"));
 }
 
 #[test]
 fn errors_show_mistakes_but_no_passwords() {
-    assert!(problem("mysql://127.0.0.1/?ssl-mod=1").contains("\"ssl-mod\""));
-    assert!(problem("mysql://127.0.0.1/?connect-timeout=soon").contains("whole number"));
+    assert!(error_text("mysql://127.0.0.1/?ssl-mod=1").contains("\"ssl-mod\""));
+    assert!(error_text("mysql://127.0.0.1/?connect-timeout=soon").contains("whole number"));
     for url in [
         "mysql://u:pa/ss@h/d",
         "mysql://u:p@ss@h:1/d",
@@ -299,21 +302,21 @@ fn errors_show_mistakes_but_no_passwords() {
             .map(|error| error.to_string());
         assert!(!error.unwrap_or_default().contains("ss@"), "{url}");
     }
-    let shown = |url: &str| crate::redact(url);
+    let redacted = |url: &str| crate::redact(url);
     assert_eq!(
-        shown("mysql://ann:secret@h:1/d?ssl-mode=REQUIRED&password=secret"),
+        redacted("mysql://ann:secret@h:1/d?ssl-mode=REQUIRED&password=secret"),
         "mysql://ann:***@h:1/d?ssl-mode=REQUIRED&password=***"
     );
-    assert_eq!(shown("mariadb://u:pa/ss@h/d"), "mariadb://***");
+    assert_eq!(redacted("mariadb://u:pa/ss@h/d"), "mariadb://***");
     assert_eq!(
-        shown("mysql://root@localhost/test"),
+        redacted("mysql://root@localhost/test"),
         "mysql://root@localhost/test"
     );
 }
 
 proptest::proptest! {
     #[test]
-    fn any_text_is_parsed_without_panic_or_leaking_a_password(
+    fn parsing_any_text_neither_panics_nor_shows_a_password(
         before in "[a-z0-9@:/?&=%#\\[\\]., -]{0,20}",
         after in "[a-z0-9@:/?&=%#\\[\\]., -]{0,30}",
     ) {
@@ -355,7 +358,7 @@ fn plain_options_are_equivalent_to_a_url() {
         (&from_settings.user, &from_settings.database),
         (&from_url.user, &from_url.database)
     );
-    assert_eq!(first(&from_settings), first(&from_url));
+    assert_eq!(first_endpoint(&from_settings), first_endpoint(&from_url));
     let password = |target: &Target| {
         let password = target.endpoints[0].password.as_ref();
         password.map(|password| password.reveal().to_owned())
@@ -368,7 +371,7 @@ fn plain_options_are_equivalent_to_a_url() {
     let first_address = |settings: &[(&str, &str)]| {
         let resolved = crate::resolve_mysql(settings, "the options", &env());
         resolved
-            .map(|target| first(&target))
+            .map(|target| first_endpoint(&target))
             .map_err(|error| error.to_string())
     };
     let ok = |text: &str| Ok(text.to_owned());
@@ -376,10 +379,10 @@ fn plain_options_are_equivalent_to_a_url() {
         first_address(&[("host", "::1"), ("port", "1")]),
         ok("tcp:[::1]:1")
     );
-    let zero = [("host", "127.0.0.1"), ("port", "0")];
-    assert_eq!(first_address(&zero), ok("tcp:127.0.0.1:3306"));
-    let local = [("host", "localhost"), ("socket", "/x/s"), ("port", "")];
-    assert_eq!(first_address(&local), ok("unix:/x/s"));
+    let port_zero = [("host", "127.0.0.1"), ("port", "0")];
+    assert_eq!(first_address(&port_zero), ok("tcp:127.0.0.1:3306"));
+    let localhost = [("host", "localhost"), ("socket", "/x/s"), ("port", "")];
+    assert_eq!(first_address(&localhost), ok("unix:/x/s"));
     let error = first_address(&[("host", "127.0.0.1"), ("port", "99999")]).expect_err("a bad port");
     assert!(
         error.starts_with("invalid port value: \"99999\" (from the options)"),

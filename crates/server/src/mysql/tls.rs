@@ -3,10 +3,10 @@
 //! Must never: verify less than the mode requires. Session tickets are disabled, so that connections
 //! share no lock. Source: MySQL documentation, "Command Options for Encrypted Connections".
 
-use super::bad_value;
+use super::invalid_value;
 use super::options::Options;
 use crate::error::Error;
-use crate::postgres::tls::{certificates, read};
+use crate::postgres::tls::{read_certificates, read_file};
 use crate::postgres::{identity, verify::Verifier};
 use crate::target::{SslMode, Tls};
 use rustls::client::{Resumption, WebPkiServerVerifier};
@@ -23,9 +23,9 @@ use std::sync::Arc;
 /// Options that contradict each other, files that are missing or unreadable.
 pub(super) fn build(options: &Options) -> Result<Tls, Error> {
     let mode = mode(options)?;
-    let tls = |config| Tls { mode, config };
+    let with_config = |config| Tls { mode, config };
     if mode == SslMode::Disable {
-        return Ok(tls(None));
+        return Ok(with_config(None));
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier = match mode {
@@ -48,14 +48,15 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
         .with_custom_certificate_verifier(Arc::new(verifier));
     let mut config = match (options.non_empty("ssl-cert"), options.non_empty("ssl-key")) {
         (Some(cert), Some(key)) => {
-            let chain = certificates(Path::new(cert), "client certificate file")?;
-            let key = identity::unchecked_key(Path::new(key))?;
-            let identity = match_key(chain, key, &provider).map_err(|e| Error::File {
-                purpose: "client certificate",
-                path: cert.into(),
-                problem: e.to_string(),
-                hint: "ssl-cert and ssl-key must belong together".into(),
-            })?;
+            let chain = read_certificates(Path::new(cert), "client certificate file")?;
+            let key = identity::read_unchecked_key(Path::new(key))?;
+            let identity =
+                certificate_with_key(chain, key, &provider).map_err(|e| Error::File {
+                    purpose: "client certificate",
+                    path: cert.into(),
+                    problem: e.to_string(),
+                    hint: "ssl-cert and ssl-key must belong together".into(),
+                })?;
             builder.with_client_cert_resolver(Arc::new(identity))
         }
         (None, None) => builder.with_no_client_auth(),
@@ -67,12 +68,13 @@ pub(super) fn build(options: &Options) -> Result<Tls, Error> {
         }
     };
     config.resumption = Resumption::disabled();
-    Ok(tls(Some(Arc::new(config))))
+    Ok(with_config(Some(Arc::new(config))))
 }
 
-/// Combines a certificate with its key. rustls cannot parse a certificate of X.509 version 1, which
-/// the instructions in MySQL's manual create; the server then checks whether they match.
-fn match_key(
+/// Combines a certificate with its key. Only a known mismatch is an error: rustls cannot parse a
+/// certificate of X.509 version 1, which the instructions in MySQL's manual create. For such a certificate
+/// the server checks whether the key matches.
+fn certificate_with_key(
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
     provider: &CryptoProvider,
@@ -88,12 +90,12 @@ fn match_key(
 /// `ssl-mode`; if it is not set, the mode that the other options imply.
 fn mode(options: &Options) -> Result<SslMode, Error> {
     let Some(name) = options.non_empty("ssl-mode") else {
-        // MariaDB's options.
-        if options.flag("ssl-verify-server-cert")? {
+        // MariaDB has these options instead.
+        if options.is_on("ssl-verify-server-cert")? {
             return Ok(SslMode::VerifyFull);
         }
         let is_set = |name| options.get(name).is_some();
-        return Ok(match options.flag("ssl")? {
+        return Ok(match options.is_on("ssl")? {
             false if is_set("ssl") => SslMode::Disable,
             _ if is_set("ssl-ca") || is_set("ssl-capath") => SslMode::VerifyCa,
             true => SslMode::Require,
@@ -113,7 +115,7 @@ fn mode(options: &Options) -> Result<SslMode, Error> {
     let hint = "use DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY";
     known_mode
         .map(|(_, mode)| *mode)
-        .ok_or_else(|| bad_value(options, "ssl-mode", hint))
+        .ok_or_else(|| invalid_value(options, "ssl-mode", hint))
 }
 
 /// The authorities of `ssl-ca` and of the files in `ssl-capath`.
@@ -121,7 +123,7 @@ fn roots(options: &Options) -> Result<Vec<CertificateDer<'static>>, Error> {
     let purpose = "file of certificate authorities";
     let mut roots = Vec::new();
     if let Some(file) = options.non_empty("ssl-ca") {
-        roots.extend(certificates(Path::new(file), purpose)?);
+        roots.extend(read_certificates(Path::new(file), purpose)?);
     }
     if let Some(folder) = options.non_empty("ssl-capath") {
         let entries = std::fs::read_dir(folder).map_err(|e| Error::File {
@@ -132,7 +134,7 @@ fn roots(options: &Options) -> Result<Vec<CertificateDer<'static>>, Error> {
         })?;
         for path in entries.flatten().map(|entry| entry.path()) {
             if path.is_file() {
-                roots.extend(certificates(&path, purpose).unwrap_or_default());
+                roots.extend(read_certificates(&path, purpose).unwrap_or_default());
             }
         }
     }
@@ -147,23 +149,23 @@ fn roots(options: &Options) -> Result<Vec<CertificateDer<'static>>, Error> {
 
 /// The TLS versions listed in `tls-version`; by default 1.2 and 1.3.
 fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, Error> {
-    let all = [
+    let supported = [
         ("TLSv1.2", &rustls::version::TLS12),
         ("TLSv1.3", &rustls::version::TLS13),
     ];
     let list = options.non_empty("tls-version");
-    let named = |name: &str| {
+    let is_listed = |name: &str| {
         let mut names = list.into_iter().flat_map(|list| list.split(','));
         list.is_none() || names.any(|part| part.trim().eq_ignore_ascii_case(name))
     };
-    let versions: Vec<_> = all
+    let versions: Vec<_> = supported
         .into_iter()
-        .filter(|(name, _)| named(name))
+        .filter(|(name, _)| is_listed(name))
         .map(|(_, version)| version)
         .collect();
     match versions.is_empty() {
         false => Ok(versions),
-        true => Err(bad_value(
+        true => Err(invalid_value(
             options,
             "tls-version",
             "use TLSv1.2, TLSv1.3 or both",
@@ -171,7 +173,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
     }
 }
 
-/// Reads the server's public key. It is not parsed until it is used.
-pub(super) fn public_key(path: &Path) -> Result<Vec<u8>, Error> {
-    read(path, "file with the server's public key")
+/// Reads the file with the server's public key, without parsing it.
+pub(super) fn read_public_key(path: &Path) -> Result<Vec<u8>, Error> {
+    read_file(path, "file with the server's public key")
 }

@@ -3,9 +3,9 @@
 //! In: text. Out: options and hosts. Must never: repeat the text in an error; it may contain a
 //! password, even in an unexpected place.
 
-use super::options::{Options, Origin, is_secret, names};
+use super::options::{Options, Origin, is_secret, option_names};
 use crate::error::Error;
-use crate::postgres::uri::{Parts, decode, split};
+use crate::postgres::uri::{UriParts, decode, split};
 
 /// Replacement for a secret.
 const MASK: &str = "***";
@@ -39,31 +39,32 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
         if host.is_empty() && port.is_empty() {
             continue;
         }
-        hosts.push((decode(host, "the host")?, self::port(port)?));
+        hosts.push((decode(host, "the host")?, parse_port(port)?));
     }
     // If the query contains an "@", part of an unescaped password may be there.
     let may_have_password = parts.query.is_some_and(|query| query.contains('@'));
-    for (location, parameter) in parameters(&parts).enumerate() {
+    for (location, parameter) in query_parameters(&parts).enumerate() {
         let location = format!("URL query parameter {}", location + 1);
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let value = parameter.contains('=').then(|| decode(value, &location));
         let value = value.transpose()?;
         let name = decode(name, &location)?;
         if !options.set(&name, value.as_deref(), Origin::Url) {
-            return Err(unknown(&name, location, may_have_password));
+            return Err(unknown_option_error(&name, location, may_have_password));
         }
     }
     Ok(hosts)
 }
 
-fn parameters<'a>(parts: &Parts<'a>) -> impl Iterator<Item = &'a str> {
+/// The non-empty parameters of the query.
+fn query_parameters<'a>(parts: &UriParts<'a>) -> impl Iterator<Item = &'a str> {
     let query = parts.query.unwrap_or_default();
     query.split('&').filter(|parameter| !parameter.is_empty())
 }
 
 /// Parses a port. The error does not show the text: an unescaped slash in a password turns part of
 /// it into a port.
-fn port(text: &str) -> Result<Option<u16>, Error> {
+fn parse_port(text: &str) -> Result<Option<u16>, Error> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -77,7 +78,7 @@ fn port(text: &str) -> Result<Option<u16>, Error> {
 }
 
 /// The error for an unknown query key. It shows the key unless that may be part of a password.
-fn unknown(name: &str, location: String, may_have_password: bool) -> Error {
+fn unknown_option_error(name: &str, location: String, may_have_password: bool) -> Error {
     let is_plain = name
         .bytes()
         .all(|b| b.is_ascii_lowercase() || b == b'-' || b == b'_');
@@ -85,7 +86,7 @@ fn unknown(name: &str, location: String, may_have_password: bool) -> Error {
         return Error::UnknownOption {
             name: name.to_owned(),
             origin: format!("the URL, {location}"),
-            hint: format!("the options are {}", names()),
+            hint: format!("the options are {}", option_names()),
         };
     }
     Error::conninfo(
@@ -135,7 +136,7 @@ fn redact_rest(rest: &str) -> Option<String> {
         shown.push_str(parts.dbname);
     }
     let mut separator = '?';
-    for parameter in parameters(&parts) {
+    for parameter in query_parameters(&parts) {
         shown.push(separator);
         separator = '&';
         match parameter.split_once('=') {

@@ -39,7 +39,7 @@ pub struct Durability {
     /// The class.
     pub class: DurabilityClass,
     /// The settings and tables that determine the class; empty for D3.
-    pub because: Vec<String>,
+    pub reasons: Vec<String>,
     /// Whether it is unknown which tables have no log; the class then follows from the settings
     /// alone.
     pub tables_unknown: bool,
@@ -48,16 +48,16 @@ pub struct Durability {
 /// The highest class that a setting or table allows, and its text.
 type Weakness = (DurabilityClass, String);
 
-/// The lowest class of all weaknesses. `d4_reason`: why the class is D4 if there are none. `tables`:
-/// the tables without a log; `None` if not known.
+/// The lowest class of all weaknesses, including that of tables without a log. `d4_reason`: why the class
+/// is D4 if there is no weakness. `unlogged`: the tables without a log; `None` if not known.
 fn lowest_class(
     mut weaknesses: Vec<Weakness>,
     d4_reason: Option<String>,
-    tables: Option<&[String]>,
+    unlogged: Option<&[String]>,
 ) -> Durability {
-    weaknesses.extend(tables.and_then(unlogged_tables));
+    weaknesses.extend(unlogged.and_then(weakness_of_unlogged));
     let class = weaknesses.iter().map(|(class, _)| *class).min();
-    let (class, because) = match (class, d4_reason) {
+    let (class, reasons) = match (class, d4_reason) {
         (None, Some(reason)) => (D4, vec![reason]),
         (None, None) => (D3, Vec::new()),
         (Some(class), _) => (
@@ -67,21 +67,21 @@ fn lowest_class(
     };
     Durability {
         class,
-        because,
-        tables_unknown: tables.is_none(),
+        reasons,
+        tables_unknown: unlogged.is_none(),
     }
 }
 
-fn unlogged_tables(tables: &[String]) -> Option<Weakness> {
+fn weakness_of_unlogged(tables: &[String]) -> Option<Weakness> {
     (!tables.is_empty()).then(|| (D0, format!("tables without a log: {}", tables.join(", "))))
 }
 
 /// The class of a PostgreSQL server. `sync_replicas`: the number of replicas that a commit waits
-/// for. `tables`: the tables without a log; `None` if not known.
+/// for. `unlogged`: the tables without a log; `None` if not known.
 pub(super) fn postgres(
     facts: &ServerFacts,
     sync_replicas: usize,
-    tables: Option<&[String]>,
+    unlogged: Option<&[String]>,
 ) -> Option<Durability> {
     let commit = facts.setting("synchronous_commit")?;
     let mut weaknesses = Vec::new();
@@ -93,18 +93,19 @@ pub(super) fn postgres(
     if commit == "off" {
         weaknesses.push((D1, format!("synchronous_commit {commit}")));
     }
-    let waits = matches!(commit, "on" | "remote_apply" | "remote_write") && sync_replicas > 0;
-    let d4_reason =
-        waits.then(|| format!("{sync_replicas} synchronous, synchronous_commit {commit}"));
-    Some(lowest_class(weaknesses, d4_reason, tables))
+    let waits_for_replica =
+        matches!(commit, "on" | "remote_apply" | "remote_write") && sync_replicas > 0;
+    let d4_reason = waits_for_replica
+        .then(|| format!("{sync_replicas} synchronous, synchronous_commit {commit}"));
+    Some(lowest_class(weaknesses, d4_reason, unlogged))
 }
 
 /// The class of a MySQL or MariaDB server. `semi_sync`: whether commits currently wait for a replica.
-/// `tables`: as for [`postgres`].
+/// `unlogged`: as for [`postgres`].
 pub(super) fn mysql(
     facts: &ServerFacts,
     semi_sync: bool,
-    tables: Option<&[String]>,
+    unlogged: Option<&[String]>,
 ) -> Option<Durability> {
     let flush = facts.setting("innodb_flush_log_at_trx_commit")?;
     let mut weaknesses = Vec::new();
@@ -127,7 +128,7 @@ pub(super) fn mysql(
         weaknesses.push((D2, format!("sync_binlog {sync} with log_bin")));
     }
     let d4_reason = semi_sync.then(|| "semi-synchronous replication".to_owned());
-    Some(lowest_class(weaknesses, d4_reason, tables))
+    Some(lowest_class(weaknesses, d4_reason, unlogged))
 }
 
 #[cfg(test)]
@@ -135,8 +136,8 @@ mod tests {
     use super::*;
 
     fn facts(changed: &[(&str, &str)], defaults: &[(&str, &str)]) -> ServerFacts {
-        let all = changed.iter().chain(defaults);
-        let settings = all.map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
+        let settings = changed.iter().chain(defaults);
+        let settings = settings.map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
         ServerFacts {
             version: String::new(),
             settings: settings.collect(),
@@ -165,13 +166,13 @@ mod tests {
         assert_eq!(
             postgres(&facts(&[], &defaults[..1]), 0, Some(&[])),
             None,
-            "not known"
+            "a setting is not known"
         );
-        let both = [("fsync", "off"), ("synchronous_commit", "off")];
-        let because = postgres(&facts(&both, &defaults), 0, Some(&[]))
+        let both_off = [("fsync", "off"), ("synchronous_commit", "off")];
+        let reasons = postgres(&facts(&both_off, &defaults), 0, Some(&[]))
             .unwrap()
-            .because;
-        assert_eq!(because, ["fsync off", "synchronous_commit off"]);
+            .reasons;
+        assert_eq!(reasons, ["fsync off", "synchronous_commit off"]);
         let unknown = postgres(&facts(&[], &defaults), 0, None).unwrap();
         assert_eq!((unknown.class, unknown.tables_unknown), (D3, true));
     }
@@ -207,6 +208,10 @@ mod tests {
         );
         assert_eq!(class(&[("innodb_doublewrite", "OFF")], false, &[]), D0);
         assert_eq!(class(&[], false, &["m (MyISAM)".to_owned()]), D0);
-        assert_eq!(mysql(&facts(&[], &[]), false, Some(&[])), None, "not known");
+        assert_eq!(
+            mysql(&facts(&[], &[]), false, Some(&[])),
+            None,
+            "a setting is not known"
+        );
     }
 }

@@ -9,9 +9,9 @@ use prony_wire::Engine;
 /// Replacement for a value that may be a secret.
 const WITHHELD: &str = "(not stored)";
 
-/// Settings whose names contain one of these may contain a secret, such as a password in a
+/// A setting whose name contains one of these texts may contain a secret, such as a password in a
 /// connection string or in a command that the server runs.
-const SENSITIVE: [&str; 9] = [
+const SENSITIVE_NAME_PARTS: [&str; 9] = [
     "conninfo",
     "passw",
     "passphrase",
@@ -53,11 +53,11 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
     let rows = match control.engine() {
         // The view omits settings that this role may not see, for which current_setting would fail.
         Engine::PostgreSql => {
-            let view = "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1";
-            match control.query(view) {
+            let sql = "SELECT name, current_setting(name, true) FROM pg_settings ORDER BY 1";
+            match control.query(sql) {
                 // Access to the view can be revoked; SHOW ALL needs no privilege and returns the same.
                 Err(error) if !error.is_lost() => control.query("SHOW ALL"),
-                answer => answer,
+                result => result,
             }
         }
         Engine::MySql | Engine::MariaDb => control.query("SHOW GLOBAL VARIABLES"),
@@ -75,11 +75,11 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
 /// The value, or its replacement if it may be a secret.
 fn hide_secret<'a>(name: &str, value: &'a str) -> &'a str {
     let name = name.to_ascii_lowercase();
-    let sensitive = SENSITIVE.iter().any(|part| name.contains(part));
+    let is_sensitive = SENSITIVE_NAME_PARTS.iter().any(|part| name.contains(part));
     // `password_encryption scram-sha-256` and `default_password_lifetime 0` are not secrets.
     let harmless = ["", "on", "off", "ON", "OFF", "md5", "scram-sha-256", "LOW"];
-    let number = value.parse::<f64>().is_ok();
-    match sensitive && !harmless.contains(&value) && !number {
+    let is_number = value.parse::<f64>().is_ok();
+    match is_sensitive && !harmless.contains(&value) && !is_number {
         true => WITHHELD,
         false => value,
     }

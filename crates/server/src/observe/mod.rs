@@ -16,7 +16,7 @@ mod state;
 pub use counters::{ActivityKind, CounterReader, Counters};
 pub use durability::{Durability, DurabilityClass};
 pub use facts::{ServerFacts, read_server_facts};
-pub use ping::{RoundTrip, round_trip};
+pub use ping::{RoundTrip, measure_round_trip};
 pub use state::{Replica, Replication, StateSnapshot, TableState, read_server_state};
 
 use crate::control::{Control, Error, TextRow};
@@ -84,7 +84,7 @@ pub struct MissingValue {
 }
 
 impl MissingValue {
-    /// A value about this topic that is missing for this reason.
+    /// A missing value of this topic, with the reason.
     pub fn new(topic: Topic, reason: impl Into<String>) -> MissingValue {
         MissingValue {
             topic,

@@ -25,14 +25,14 @@ pub struct RoundTrip {
     pub p99_ns: Option<u64>,
 }
 
-/// Measures round trips. `None`: none finished in time.
+/// Measures round trips. `Ok(None)`: none finished within [`DURATION_MAX`].
 ///
 /// # Errors
 /// The connection is lost, or the server refuses.
-pub fn round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Error> {
+pub fn measure_round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Error> {
     let start = Instant::now();
     let mut times_ns = Vec::with_capacity(SAMPLES_MAX as usize);
-    // Not measured: the server may have to load something for the first statement.
+    // The first statement is not timed, because the server may have to load something for it.
     control.query("SELECT 1")?;
     while times_ns.len() < SAMPLES_MAX as usize && start.elapsed() < DURATION_MAX {
         let sent = Instant::now();
@@ -43,7 +43,7 @@ pub fn round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Error> {
     Ok(summary(&times_ns))
 }
 
-/// Statistics of sorted times.
+/// Statistics of times in ascending order; `None` without times.
 fn summary(times_ns: &[u64]) -> Option<RoundTrip> {
     let count = times_ns.len();
     Some(RoundTrip {

@@ -28,7 +28,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(&'static Keyword, String)>, Error
             return Ok(pairs);
         };
         let position = text[..start].chars().count() + 1;
-        let name = keyword(text, start, &mut chars);
+        let name = read_keyword(text, start, &mut chars);
         skip_whitespace(&mut chars);
         if chars.next_if(|&(_, c)| c == '=').is_none() {
             let context = match pairs.last() {
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(&'static Keyword, String)>, Error
             ));
         }
         skip_whitespace(&mut chars);
-        let value = value(&mut chars).ok_or_else(|| {
+        let value = read_value(&mut chars).ok_or_else(|| {
             Error::conninfo(
                 format!(
                     "unterminated quoted string after the \"=\" that follows character {position}"
@@ -51,18 +51,22 @@ pub(crate) fn parse(text: &str) -> Result<Vec<(&'static Keyword, String)>, Error
         })?;
         match options::find(name) {
             Some(keyword) => pairs.push((keyword, value)),
-            None => match options::obsolete(name, &value) {
+            None => match options::translate_obsolete(name, &value) {
                 Some(pair) => pairs.push(pair),
-                None => return Err(unknown(name, position, pairs.last())),
+                None => return Err(unknown_keyword_error(name, position, pairs.last())),
             },
         }
     }
 }
 
-/// The error for an unknown keyword. It shows the keyword unless that may be part of a password.
-fn unknown(name: &str, position: usize, last: Option<&(&'static Keyword, String)>) -> Error {
+/// The error for an unknown keyword. It shows the keyword, unless the keyword may be part of a password.
+fn unknown_keyword_error(
+    name: &str,
+    position: usize,
+    previous: Option<&(&'static Keyword, String)>,
+) -> Error {
     let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    let follows_secret = last.is_some_and(|(keyword, _)| keyword.secret);
+    let follows_secret = previous.is_some_and(|(keyword, _)| keyword.secret);
     if is_plain && !follows_secret {
         return Error::UnknownOption {
             name: name.to_owned(),
@@ -83,7 +87,7 @@ pub(super) fn skip_whitespace(chars: &mut Chars<'_>) {
 }
 
 /// Reads a keyword, up to a space or `=`.
-pub(super) fn keyword<'a>(text: &'a str, start: usize, chars: &mut Chars<'_>) -> &'a str {
+pub(super) fn read_keyword<'a>(text: &'a str, start: usize, chars: &mut Chars<'_>) -> &'a str {
     while chars
         .next_if(|&(_, c)| c != '=' && !is_whitespace(c))
         .is_some()
@@ -93,7 +97,7 @@ pub(super) fn keyword<'a>(text: &'a str, start: usize, chars: &mut Chars<'_>) ->
 }
 
 /// Reads a bare or quoted value; `None` if the quote is not terminated.
-pub(super) fn value(chars: &mut Chars<'_>) -> Option<String> {
+pub(super) fn read_value(chars: &mut Chars<'_>) -> Option<String> {
     let quoted = chars.next_if(|&(_, c)| c == '\'').is_some();
     let mut value = String::new();
     loop {

@@ -1,6 +1,6 @@
 //! The environment that libpq and MySQL's client would read, as a value.
 //!
-//! No other code reads it from the process. Must never: show a variable's value.
+//! No other code reads these variables and folders from the process. Must never: show a variable's value.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -54,7 +54,7 @@ impl Environment {
             .map(|(name, value)| (text(name), text(value)))
             .filter(|(name, _)| name.starts_with("PG") || name.starts_with("MYSQL"))
             .collect();
-        let (user, account_home) = account();
+        let (user, account_home) = effective_account();
         let home = std::env::var_os("HOME")
             .filter(|home| !home.is_empty())
             .map(PathBuf::from);
@@ -63,14 +63,14 @@ impl Environment {
             home: home.or(account_home),
             user,
             socket_dirs: ["/var/run/postgresql", "/tmp"].map(PathBuf::from).into(),
-            // Debian's packages, the PostgreSQL project's RPMs, a build with --sysconfdir=/etc.
+            // Folders of Debian's packages, the PostgreSQL project's RPMs, a build with --sysconfdir=/etc.
             system_dirs: ["/etc/postgresql-common", "/etc/sysconfig/pgsql", "/etc"]
                 .map(PathBuf::from)
                 .into(),
             option_files: ["/etc/my.cnf", "/etc/mysql/my.cnf"]
                 .map(PathBuf::from)
                 .into(),
-            // Debian, RHEL, sources.
+            // Debian's packages, RHEL's packages, a build from source.
             mysql_sockets: [
                 "/var/run/mysqld/mysqld.sock",
                 "/var/lib/mysql/mysql.sock",
@@ -123,7 +123,7 @@ impl fmt::Debug for Environment {
 }
 
 /// Name and home folder of the effective user, from the system's user database.
-fn account() -> (Option<String>, Option<PathBuf>) {
+fn effective_account() -> (Option<String>, Option<PathBuf>) {
     let mut buffer = vec![0u8; 16 * 1024];
     // SAFETY: all pointers are valid for the call, and the strings that `entry` points to live in
     // `buffer`, which outlives their use below.

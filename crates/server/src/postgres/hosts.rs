@@ -50,7 +50,7 @@ pub(crate) enum HostKind {
 /// # Errors
 ///
 /// Lists of different lengths, invalid ports, abstract sockets.
-pub(crate) fn specs(options: &Options, env: &Environment) -> Result<Vec<HostSpec>, Error> {
+pub(crate) fn host_specs(options: &Options, env: &Environment) -> Result<Vec<HostSpec>, Error> {
     let list = |name: &str| -> Option<Vec<&str>> {
         options
             .non_empty(name)
@@ -80,12 +80,12 @@ pub(crate) fn specs(options: &Options, env: &Environment) -> Result<Vec<HostSpec
         )));
     }
     (0..count)
-        .map(|i| spec(hosts[i], addrs[i], port(ports[i], options)?, env))
+        .map(|i| host_spec(hosts[i], addrs[i], parse_port(ports[i], options)?, env))
         .collect()
 }
 
 /// One element of the lists.
-fn spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<HostSpec, Error> {
+fn host_spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<HostSpec, Error> {
     let is_default = host.is_empty() && addr.is_empty();
     let folder = match is_default {
         true => Some(env.socket_dir(port)),
@@ -117,14 +117,14 @@ fn spec(host: &str, addr: &str, port: u16, env: &Environment) -> Result<HostSpec
 }
 
 /// Parses a port number; an empty text means the default.
-fn port(text: &str, options: &Options) -> Result<u16, Error> {
+fn parse_port(text: &str, options: &Options) -> Result<u16, Error> {
     if text.is_empty() {
         return Ok(DEFAULT_PORT);
     }
     let number = text.trim().parse::<u16>().ok().filter(|port| *port > 0);
     number.ok_or_else(|| {
         let origin = options.origin("port");
-        // An unescaped slash in a password turns part of it into a port: do not show it.
+        // If a password contains an unescaped slash, this text may be a part of it: do not show it.
         if origin == Origin::Url && !text.bytes().all(|b| b.is_ascii_digit()) {
             return Error::conninfo(
                 "the port is not a number",
@@ -153,7 +153,7 @@ pub(crate) fn resolve(
     shuffle: bool,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Endpoint>, Error> {
-    let mut random = shuffle.then(random);
+    let mut random = shuffle.then(random_generator);
     if let Some(random) = &mut random {
         random.shuffle(&mut specs);
     }
@@ -200,7 +200,7 @@ fn addresses(spec: &HostSpec) -> Result<Vec<Address>, String> {
             }
             Ok(vec![Address::Unix(path)])
         }
-        HostKind::Addr => numeric(&spec.hostaddr, spec.port),
+        HostKind::Addr => parse_address(&spec.hostaddr, spec.port),
         HostKind::Name => lookup(&spec.host, spec.port).map_err(|e| {
             format!(
                 "could not translate host name \"{}\" to address: {e}",
@@ -211,18 +211,20 @@ fn addresses(spec: &HostSpec) -> Result<Vec<Address>, String> {
 }
 
 /// Parses a numeric address, without a DNS query.
-fn numeric(text: &str, port: u16) -> Result<Vec<Address>, String> {
+fn parse_address(text: &str, port: u16) -> Result<Vec<Address>, String> {
     if let Ok(ip) = text.parse::<IpAddr>() {
         return Ok(vec![Address::Tcp(SocketAddr::new(ip, port))]);
     }
-    let refuse = |reason: &str| format!("could not parse network address \"{text}\": {reason}");
+    let error_text = |reason: &str| format!("could not parse network address \"{text}\": {reason}");
     // Only getaddrinfo accepts fe80::1%eth0 and 127.1 as numeric.
     let (address, _) = text.split_once('%').unwrap_or((text, ""));
-    let v6 = address.contains(':') && address.parse::<IpAddr>().is_ok();
-    if v6 || text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
-        return lookup(text, port).map_err(|e| refuse(&e.to_string()));
+    let is_ipv6 = address.contains(':') && address.parse::<IpAddr>().is_ok();
+    if is_ipv6 || text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+        return lookup(text, port).map_err(|e| error_text(&e.to_string()));
     }
-    Err(refuse("hostaddr takes an IP address, host takes a name"))
+    Err(error_text(
+        "hostaddr takes an IP address, host takes a name",
+    ))
 }
 
 /// All addresses that getaddrinfo returns, in its order.
@@ -236,6 +238,6 @@ fn lookup(host: &str, port: u16) -> std::io::Result<Vec<Address>> {
 
 /// A generator with a random seed from the standard library's hasher: good enough to spread clients
 /// over hosts.
-fn random() -> SplitMix {
+fn random_generator() -> SplitMix {
     SplitMix::new(RandomState::new().build_hasher().finish())
 }

@@ -4,7 +4,7 @@
 
 use super::environment::Environment;
 use super::options::Options;
-use super::tls::{certificates, read};
+use super::tls::{read_certificates, read_file};
 use crate::error::Error;
 use crate::target::SslMode;
 use rustls::pki_types::pem::PemObject;
@@ -20,14 +20,14 @@ pub(super) type Identity = (
 );
 
 /// Reads `sslcert` and `sslkey`, or their default files. In modes that allow a connection without
-/// TLS a problem with them is only a warning, because libpq would continue without TLS.
+/// TLS, a problem with these files is only a warning, because libpq would continue without TLS.
 pub(super) fn client_certificate(
     options: &Options,
     env: &Environment,
     mode: SslMode,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Identity>, Error> {
-    match identity(options, env) {
+    match read_identity(options, env) {
         Err(error) if mode < SslMode::Require => {
             warnings.push(format!("no client certificate is sent: {error}"));
             Ok(None)
@@ -41,7 +41,7 @@ pub(super) fn client_certificate(
 }
 
 /// Reads the client's certificate and key; `None` if there is no certificate.
-fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Error> {
+fn read_identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Error> {
     if options.get("sslcertmode") == Some("disable") {
         return Ok(None);
     }
@@ -54,7 +54,7 @@ fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Er
     let Some(cert) = path("sslcert", ".postgresql/postgresql.crt").filter(|p| p.exists()) else {
         return Ok(None);
     };
-    let chain = certificates(&cert, "client certificate file")?;
+    let chain = read_certificates(&cert, "client certificate file")?;
     let Some(key) = path("sslkey", ".postgresql/postgresql.key").filter(|p| p.exists()) else {
         return Err(Error::File {
             purpose: "client certificate file",
@@ -63,15 +63,15 @@ fn identity(options: &Options, env: &Environment) -> Result<Option<Identity>, Er
             hint: "name the key with sslkey".into(),
         });
     };
-    Ok(Some((chain, private_key(&key)?, cert)))
+    Ok(Some((chain, read_private_key(&key)?, cert)))
 }
 
-/// The file's description in messages.
-const KEY_FILE: &str = "private key file";
+/// What the key file is for, in messages.
+const KEY_FILE_PURPOSE: &str = "private key file";
 
 fn key_error(path: &Path, problem: &str, hint: &str) -> Error {
     Error::File {
-        purpose: KEY_FILE,
+        purpose: KEY_FILE_PURPOSE,
         path: path.to_owned(),
         problem: problem.to_owned(),
         hint: hint.to_owned(),
@@ -79,14 +79,14 @@ fn key_error(path: &Path, problem: &str, hint: &str) -> Error {
 }
 
 /// Reads a private key; refuses a key that other users can read.
-pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+pub(crate) fn read_private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let fail = |problem: &str, hint: &str| key_error(path, problem, hint);
-    let check = "check the path and its permissions";
-    let meta = std::fs::metadata(path).map_err(|e| fail(&e.to_string(), check))?;
+    let check_hint = "check the path and its permissions";
+    let meta = std::fs::metadata(path).map_err(|e| fail(&e.to_string(), check_hint))?;
     if !meta.is_file() {
-        return Err(fail("is not a regular file", check));
+        return Err(fail("is not a regular file", check_hint));
     }
-    // As libpq: a key that root owns may be readable by its group, such as Debian's "ssl-cert".
+    // As in libpq: a key that root owns may be readable by its group, such as Debian's "ssl-cert".
     let forbidden = if meta.uid() == 0 { 0o037 } else { 0o077 };
     if meta.permissions().mode() & forbidden != 0 {
         return Err(fail(
@@ -95,16 +95,16 @@ pub(crate) fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> 
              u=rw,g=r (0640) or less if owned by root",
         ));
     }
-    unchecked_key(path)
+    read_unchecked_key(path)
 }
 
 /// Reads a private key without checking its permissions, as MySQL's clients do.
 ///
 /// # Errors
 /// The file cannot be read or contains no key.
-pub(crate) fn unchecked_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
+pub(crate) fn read_unchecked_key(path: &Path) -> Result<PrivateKeyDer<'static>, Error> {
     let fail = |problem: &str, hint: &str| key_error(path, problem, hint);
-    let bytes = read(path, KEY_FILE)?;
+    let bytes = read_file(path, KEY_FILE_PURPOSE)?;
     let text = String::from_utf8_lossy(&bytes);
     if text.contains("BEGIN ENCRYPTED PRIVATE KEY") || text.contains("Proc-Type: 4,ENCRYPTED") {
         return Err(fail(

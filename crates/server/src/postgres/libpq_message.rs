@@ -22,7 +22,7 @@ pub fn libpq_message(text: &str) -> Option<String> {
 fn uri_error(text: &str, rest: &str) -> Option<String> {
     let host = match rest.split_once('@') {
         None => rest,
-        // A password that is not percent-encoded may contain any of these.
+        // A password that is not percent-encoded may contain "/", "?" and "@": this text may be part of it.
         Some((user, host)) if user.contains(['/', '?']) || host.contains('@') => return None,
         Some((_, host)) => host,
     };
@@ -68,11 +68,11 @@ fn bracket_error(text: &str, rest: &str) -> Option<String> {
                 ));
             }
             rest = &inner[end + 1..];
-            let next = rest.chars().next();
-            if let Some(next) = next.filter(|c| ![':', '/', '?', ','].contains(c)) {
+            let following = rest.chars().next();
+            if let Some(following) = following.filter(|c| ![':', '/', '?', ','].contains(c)) {
                 let position = text.len() - rest.len() + 1;
                 return Some(format!(
-                    "unexpected character \"{next}\" at position {position} in URI (expected \":\" or \"/\"): \
+                    "unexpected character \"{following}\" at position {position} in URI (expected \":\" or \"/\"): \
                      \"{text}\""
                 ));
             }
@@ -148,7 +148,7 @@ fn conninfo_error(text: &str) -> Option<String> {
     loop {
         conninfo::skip_whitespace(&mut chars);
         let &(start, _) = chars.peek()?;
-        let name = conninfo::keyword(text, start, &mut chars);
+        let name = conninfo::read_keyword(text, start, &mut chars);
         conninfo::skip_whitespace(&mut chars);
         if chars.next_if(|&(_, c)| c == '=').is_none() {
             return Some(format!(
@@ -156,7 +156,7 @@ fn conninfo_error(text: &str) -> Option<String> {
             ));
         }
         conninfo::skip_whitespace(&mut chars);
-        let Some(value) = conninfo::value(&mut chars) else {
+        let Some(value) = conninfo::read_value(&mut chars) else {
             return Some("unterminated quoted string in connection info string".to_owned());
         };
         if !is_known(name) {
@@ -186,7 +186,7 @@ mod tests {
     use super::libpq_message;
 
     /// Connection strings with the message that pgbench 15.18 prints.
-    const PRINTED: [(&str, &str); 18] = [
+    const LIBPQ_MESSAGES: [(&str, &str); 18] = [
         (
             "postgresql://u@127.0.0.1:1/d?nosuch=1&x=2",
             "invalid URI query parameter: \"nosuch\"",
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn each_error_has_libpqs_message() {
-        for (text, message) in PRINTED {
+        for (text, message) in LIBPQ_MESSAGES {
             assert_eq!(libpq_message(text).as_deref(), Some(message), "{text}");
         }
         for valid in [

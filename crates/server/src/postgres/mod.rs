@@ -46,24 +46,24 @@ const APPLICATION_NAME: &str = "prony";
 ///
 /// Says which option is wrong, where it was set, and which values it accepts.
 pub fn resolve(url: &str, env: &Environment) -> Result<Target, Error> {
-    resolve_over(&[], "", url, env)
+    resolve_with_options(&[], "", url, env)
 }
 
-/// As [`resolve`], with further options that the text overrides, like the parameters before
-/// `dbname` in `PQconnectdbParams` with `expand_dbname`. Empty values count as absent. `origin`
-/// names these options in messages.
+/// As [`resolve`], with additional options, which the options in `url` override, like the parameters before
+/// `dbname` in `PQconnectdbParams` with `expand_dbname`. Empty values count as absent. `origin` says in
+/// messages where `options` were set.
 ///
 /// # Errors
 ///
 /// As for [`resolve`].
-pub fn resolve_over(
-    further: &[(&str, &str)],
+pub fn resolve_with_options(
+    options: &[(&str, &str)],
     origin: &'static str,
     url: &str,
     env: &Environment,
 ) -> Result<Target, Error> {
     let mut warnings = Vec::new();
-    let options = collect_options(further, origin, url, env)?;
+    let options = collect_options(options, origin, url, env)?;
 
     let user = match options.non_empty("user") {
         Some(user) => user.to_owned(),
@@ -74,17 +74,17 @@ pub fn resolve_over(
     };
     let database = options.non_empty("dbname").unwrap_or(&user).to_owned();
 
-    let mut specs = hosts::specs(&options, env)?;
+    let mut specs = hosts::host_specs(&options, env)?;
     let mode = values::ssl_mode(&options)?;
-    values::check_unused(&options)?;
+    values::refuse_unsupported(&options)?;
     let shuffle = values::load_balance(&options)?;
     let tls = tls::build(&options, env, mode, &specs, &mut warnings)?;
     let channel_binding = values::channel_binding(&options)?;
     let require_auth = values::require_auth(&options)?;
-    let session = values::session_attrs(&options)?;
+    let session_attrs = values::session_attrs(&options)?;
     let connect_timeout = values::connect_timeout(&options)?;
     let tcp = values::tcp_options(&options)?;
-    let parameters = values::parameters(&options, env, APPLICATION_NAME);
+    let parameters = values::startup_parameters(&options, env, APPLICATION_NAME);
 
     let password = options.non_empty("password").map(Secret::new);
     let passwords = match &password {
@@ -111,25 +111,25 @@ pub fn resolve_over(
         protocol: ProtocolOptions::PostgreSql(PostgresOptions {
             parameters,
             channel_binding,
-            session,
+            session_attrs,
             require_auth,
-            direct_tls: tls::is_direct(&options)?,
+            direct_tls: tls::requires_direct_tls(&options)?,
         }),
         additional_targets: Vec::new(),
         warnings,
     })
 }
 
-/// Collects all options in libpq's order of precedence: URL, further options, service file,
-/// environment, defaults.
+/// Collects all options in libpq's order of precedence: the URL, `additional`, the service file, the
+/// environment, the defaults.
 fn collect_options(
-    further: &[(&str, &str)],
+    additional: &[(&str, &str)],
     origin: &'static str,
     url: &str,
     env: &Environment,
 ) -> Result<Options, Error> {
     let mut options = Options::default();
-    for (name, value) in further.iter().filter(|(_, value)| !value.is_empty()) {
+    for (name, value) in additional.iter().filter(|(_, value)| !value.is_empty()) {
         let keyword = options::find(name).ok_or_else(|| Error::UnknownOption {
             name: (*name).to_owned(),
             origin: origin.to_owned(),
@@ -146,7 +146,7 @@ fn collect_options(
     Ok(options)
 }
 
-/// The options in the text, in order; later options override earlier ones.
+/// The options in a connection string, in order; later options override earlier ones.
 fn parse(url: &str) -> Result<Vec<(&'static options::Keyword, String)>, Error> {
     if let Some(rest) = uri::strip_scheme(url) {
         return uri::parse(rest);
@@ -158,5 +158,5 @@ fn parse(url: &str) -> Result<Vec<(&'static options::Keyword, String)>, Error> {
     if url.contains('=') {
         return conninfo::parse(url);
     }
-    Ok(vec![(options::known("dbname"), url.to_owned())])
+    Ok(vec![(options::expect_keyword("dbname"), url.to_owned())])
 }

@@ -16,79 +16,79 @@ pub(crate) struct Keyword {
     /// Its name in a connection string.
     pub name: &'static str,
     /// The environment variable that sets it.
-    pub env: Option<&'static str>,
+    pub env_var: Option<&'static str>,
     /// Whether its value must not be shown.
     pub secret: bool,
 }
 
-const fn key(name: &'static str, env: &'static str) -> Keyword {
+const fn keyword(name: &'static str, env: &'static str) -> Keyword {
     let env = if env.is_empty() { None } else { Some(env) };
     Keyword {
         name,
-        env,
+        env_var: env,
         secret: false,
     }
 }
 
-const fn secret(name: &'static str, env: &'static str) -> Keyword {
+const fn secret_keyword(name: &'static str, env: &'static str) -> Keyword {
     Keyword {
         secret: true,
-        ..key(name, env)
+        ..keyword(name, env)
     }
 }
 
 /// Every keyword of libpq 18, "Parameter Key Words" and "Environment Variables".
 static KEYWORDS: &[Keyword] = &[
-    key("service", "PGSERVICE"),
-    key("user", "PGUSER"),
-    secret("password", "PGPASSWORD"),
-    key("passfile", "PGPASSFILE"),
-    key("channel_binding", "PGCHANNELBINDING"),
-    key("connect_timeout", "PGCONNECT_TIMEOUT"),
-    key("dbname", "PGDATABASE"),
-    key("host", "PGHOST"),
-    key("hostaddr", "PGHOSTADDR"),
-    key("port", "PGPORT"),
-    key("client_encoding", "PGCLIENTENCODING"),
-    key("options", "PGOPTIONS"),
-    key("application_name", "PGAPPNAME"),
-    key("fallback_application_name", ""),
-    key("keepalives", ""),
-    key("keepalives_idle", ""),
-    key("keepalives_interval", ""),
-    key("keepalives_count", ""),
-    key("tcp_user_timeout", ""),
-    key("sslmode", "PGSSLMODE"),
-    key("sslnegotiation", "PGSSLNEGOTIATION"),
-    key("sslcompression", "PGSSLCOMPRESSION"),
-    key("sslcert", "PGSSLCERT"),
-    key("sslkey", "PGSSLKEY"),
-    key("sslcertmode", "PGSSLCERTMODE"),
-    secret("sslpassword", ""),
-    key("sslrootcert", "PGSSLROOTCERT"),
-    key("sslcrl", "PGSSLCRL"),
-    key("sslcrldir", "PGSSLCRLDIR"),
-    key("sslsni", "PGSSLSNI"),
-    key("sslkeylogfile", ""),
-    key("requirepeer", "PGREQUIREPEER"),
-    key("require_auth", "PGREQUIREAUTH"),
-    key("min_protocol_version", "PGMINPROTOCOLVERSION"),
-    key("max_protocol_version", "PGMAXPROTOCOLVERSION"),
-    key("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION"),
-    key("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION"),
-    key("gssencmode", "PGGSSENCMODE"),
-    key("krbsrvname", "PGKRBSRVNAME"),
-    key("gsslib", "PGGSSLIB"),
-    key("gssdelegation", "PGGSSDELEGATION"),
-    key("replication", ""),
-    key("target_session_attrs", "PGTARGETSESSIONATTRS"),
-    key("load_balance_hosts", "PGLOADBALANCEHOSTS"),
-    secret("scram_client_key", ""),
-    secret("scram_server_key", ""),
-    key("oauth_issuer", ""),
-    key("oauth_client_id", ""),
-    secret("oauth_client_secret", ""),
-    key("oauth_scope", ""),
+    keyword("service", "PGSERVICE"),
+    keyword("user", "PGUSER"),
+    secret_keyword("password", "PGPASSWORD"),
+    keyword("passfile", "PGPASSFILE"),
+    keyword("channel_binding", "PGCHANNELBINDING"),
+    keyword("connect_timeout", "PGCONNECT_TIMEOUT"),
+    keyword("dbname", "PGDATABASE"),
+    keyword("host", "PGHOST"),
+    keyword("hostaddr", "PGHOSTADDR"),
+    keyword("port", "PGPORT"),
+    keyword("client_encoding", "PGCLIENTENCODING"),
+    keyword("options", "PGOPTIONS"),
+    keyword("application_name", "PGAPPNAME"),
+    keyword("fallback_application_name", ""),
+    keyword("keepalives", ""),
+    keyword("keepalives_idle", ""),
+    keyword("keepalives_interval", ""),
+    keyword("keepalives_count", ""),
+    keyword("tcp_user_timeout", ""),
+    keyword("sslmode", "PGSSLMODE"),
+    keyword("sslnegotiation", "PGSSLNEGOTIATION"),
+    keyword("sslcompression", "PGSSLCOMPRESSION"),
+    keyword("sslcert", "PGSSLCERT"),
+    keyword("sslkey", "PGSSLKEY"),
+    keyword("sslcertmode", "PGSSLCERTMODE"),
+    secret_keyword("sslpassword", ""),
+    keyword("sslrootcert", "PGSSLROOTCERT"),
+    keyword("sslcrl", "PGSSLCRL"),
+    keyword("sslcrldir", "PGSSLCRLDIR"),
+    keyword("sslsni", "PGSSLSNI"),
+    keyword("sslkeylogfile", ""),
+    keyword("requirepeer", "PGREQUIREPEER"),
+    keyword("require_auth", "PGREQUIREAUTH"),
+    keyword("min_protocol_version", "PGMINPROTOCOLVERSION"),
+    keyword("max_protocol_version", "PGMAXPROTOCOLVERSION"),
+    keyword("ssl_min_protocol_version", "PGSSLMINPROTOCOLVERSION"),
+    keyword("ssl_max_protocol_version", "PGSSLMAXPROTOCOLVERSION"),
+    keyword("gssencmode", "PGGSSENCMODE"),
+    keyword("krbsrvname", "PGKRBSRVNAME"),
+    keyword("gsslib", "PGGSSLIB"),
+    keyword("gssdelegation", "PGGSSDELEGATION"),
+    keyword("replication", ""),
+    keyword("target_session_attrs", "PGTARGETSESSIONATTRS"),
+    keyword("load_balance_hosts", "PGLOADBALANCEHOSTS"),
+    secret_keyword("scram_client_key", ""),
+    secret_keyword("scram_server_key", ""),
+    keyword("oauth_issuer", ""),
+    keyword("oauth_client_id", ""),
+    secret_keyword("oauth_client_secret", ""),
+    keyword("oauth_scope", ""),
 ];
 
 /// The keyword with this name.
@@ -106,14 +106,14 @@ pub fn secret_keywords() -> impl Iterator<Item = &'static str> {
 /// percent-encoded as in a URI's query.
 pub fn find_secret_keyword(text: &[u8]) -> Option<Range<usize>> {
     let range_at = |start| {
-        let ends = secret_keywords().filter_map(|name| end_of(text, start, name.as_bytes()));
+        let ends = secret_keywords().filter_map(|name| end_of_name(text, start, name.as_bytes()));
         Some(start..ends.max()?)
     };
     (0..text.len()).find_map(range_at)
 }
 
-/// The end of this name in a text, if the name begins at `index`.
-fn end_of(text: &[u8], mut index: usize, name: &[u8]) -> Option<usize> {
+/// The index after this name in a text, if the name begins at `index`.
+fn end_of_name(text: &[u8], mut index: usize, name: &[u8]) -> Option<usize> {
     for expected in name {
         let (byte, width) = match text.get(index..)? {
             [b'%', high, low, ..] => {
@@ -137,20 +137,20 @@ fn end_of(text: &[u8], mut index: usize, name: &[u8]) -> Option<usize> {
 /// # Panics
 ///
 /// If the keyword is not in the table, which is a bug.
-pub(crate) fn known(name: &str) -> &'static Keyword {
+pub(crate) fn expect_keyword(name: &str) -> &'static Keyword {
     find(name).unwrap_or_else(|| unreachable!("{name} is in the table"))
 }
 
 /// Translates `requiressl`, the predecessor of `sslmode`: 1 means `require`, anything else
 /// `prefer`.
-pub(crate) fn obsolete(name: &str, value: &str) -> Option<(&'static Keyword, String)> {
+pub(crate) fn translate_obsolete(name: &str, value: &str) -> Option<(&'static Keyword, String)> {
     (name == "requiressl").then(|| {
         let mode = if value.starts_with('1') {
             "require"
         } else {
             "prefer"
         };
-        (known("sslmode"), mode.to_owned())
+        (expect_keyword("sslmode"), mode.to_owned())
     })
 }
 
@@ -168,7 +168,7 @@ pub(crate) fn suggestion(name: &str) -> String {
 /// Where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// A separate argument besides the connection string; the text names it in messages.
+    /// An argument besides the connection string; the text names the argument in messages.
     Argument(&'static str),
     /// The URL or connection string.
     Url,
@@ -212,7 +212,9 @@ impl Options {
     /// Sets the options that have no value from environment variables.
     pub fn add_environment(&mut self, env: &Environment) {
         for keyword in KEYWORDS {
-            let Some(name) = keyword.env else { continue };
+            let Some(name) = keyword.env_var else {
+                continue;
+            };
             if let Some(value) = env.var(name) {
                 self.set_default(keyword, value.to_owned(), Origin::Variable(name));
             }
@@ -222,12 +224,16 @@ impl Options {
             .is_some_and(|value| value.starts_with('1'))
         {
             let origin = Origin::Variable("PGREQUIRESSL");
-            self.set_default(known("sslmode"), "require".to_owned(), origin);
+            self.set_default(expect_keyword("sslmode"), "require".to_owned(), origin);
         }
         // As libpq since 16: the system's roots sign certificates of any public site, so they imply
-        // a check of the host name. A different mode that the user sets is refused later.
+        // a check of the host name. If the user sets a different mode, `tls::build` refuses it.
         if self.get("sslrootcert") == Some("system") {
-            self.set_default(known("sslmode"), "verify-full".to_owned(), Origin::Implied);
+            self.set_default(
+                expect_keyword("sslmode"),
+                "verify-full".to_owned(),
+                Origin::Implied,
+            );
         }
     }
 

@@ -71,8 +71,9 @@ impl Passwords {
         };
         // "localhost" in the file also matches the default socket folder, which depends on how
         // libpq was built: accept all known ones.
-        let is_default = |dir: &Path| env.socket_dirs.iter().any(|d| d == dir);
-        let local = matches!(&spec.kind, HostKind::Unix(dir) if spec.is_default || is_default(dir));
+        let is_default_dir = |dir: &Path| env.socket_dirs.iter().any(|d| d == dir);
+        let is_local =
+            matches!(&spec.kind, HostKind::Unix(dir) if spec.is_default || is_default_dir(dir));
         self.text
             .lines()
             .find_map(|line| {
@@ -80,12 +81,12 @@ impl Passwords {
                     return None;
                 }
                 let fields = after_field(line, host)
-                    .or_else(|| local.then(|| after_field(line, "localhost")).flatten())?;
+                    .or_else(|| is_local.then(|| after_field(line, "localhost")).flatten())?;
                 let fields =
                     after_field(after_field(after_field(fields, &port)?, database)?, user)?;
                 Some(unescape(fields))
             })
-            // A matching line with an empty password ends the search.
+            // As with libpq, a matching line with an empty password ends the search: no password.
             .filter(|password| !password.is_empty())
             .map(Secret::new)
     }
@@ -120,7 +121,7 @@ fn unescape(field: &str) -> String {
     while let Some(c) = chars.next() {
         match c {
             ':' => break,
-            // As libpq: a backslash at the very end is literal.
+            // As in libpq, a backslash at the very end is literal.
             '\\' => password.push(chars.next().unwrap_or('\\')),
             c => password.push(c),
         }

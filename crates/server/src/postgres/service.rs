@@ -21,7 +21,7 @@ pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Erro
         return Ok(());
     };
     let mut searched = Vec::new();
-    for (path, must_exist) in candidates(env) {
+    for (path, must_exist) in service_files(env) {
         if !path.exists() && !must_exist {
             searched.push(path);
             continue;
@@ -30,7 +30,7 @@ pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Erro
             problem: format!("service file \"{}\" cannot be read: {e}", path.display()),
             hint: "correct PGSERVICEFILE, or the file's permissions".into(),
         })?;
-        if read(&String::from_utf8_lossy(&text), &path, &service, options)? {
+        if apply_section(&String::from_utf8_lossy(&text), &path, &service, options)? {
             return Ok(());
         }
         searched.push(path);
@@ -45,8 +45,8 @@ pub(crate) fn apply(options: &mut Options, env: &Environment) -> Result<(), Erro
     })
 }
 
-/// The files to search, each with whether it must exist.
-fn candidates(env: &Environment) -> Vec<(PathBuf, bool)> {
+/// The service files to search in order, and whether each must exist.
+fn service_files(env: &Environment) -> Vec<(PathBuf, bool)> {
     let mut files = Vec::new();
     match env.var("PGSERVICEFILE") {
         Some(path) => files.push((PathBuf::from(path), true)),
@@ -65,8 +65,13 @@ fn candidates(env: &Environment) -> Vec<(PathBuf, bool)> {
     files
 }
 
-/// Reads the first section with that name; returns whether there is such a section.
-fn read(text: &str, path: &Path, service: &str, options: &mut Options) -> Result<bool, Error> {
+/// Sets the options of the first section with the name of the service; returns whether there is one.
+fn apply_section(
+    text: &str,
+    path: &Path,
+    service: &str,
+    options: &mut Options,
+) -> Result<bool, Error> {
     let mut in_section = false;
     for (number, line) in text.lines().enumerate() {
         let line = line.trim_matches(super::conninfo::is_whitespace);

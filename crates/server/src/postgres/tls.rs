@@ -7,7 +7,7 @@ use super::environment::Environment;
 use super::hosts::{HostKind, HostSpec};
 use super::identity::client_certificate;
 use super::options::Options;
-use super::values::choice;
+use super::values::parse_choice;
 use super::verify::Verifier;
 use crate::error::Error;
 use crate::target::{SslMode, Tls};
@@ -36,9 +36,9 @@ pub(crate) fn build(
     specs: &[HostSpec],
     warnings: &mut Vec<String>,
 ) -> Result<Tls, Error> {
-    let direct = is_direct(options)?;
+    let requires_direct = requires_direct_tls(options)?;
     let mode_name = options.get("sslmode").unwrap_or("prefer");
-    if direct && mode < SslMode::Require {
+    if requires_direct && mode < SslMode::Require {
         return Err(Error::tls(
             format!("weak sslmode \"{mode_name}\" may not be used with sslnegotiation=direct"),
             "use sslmode=require, verify-ca or verify-full",
@@ -52,9 +52,9 @@ pub(crate) fn build(
         ));
     }
     let versions = versions(options)?;
-    let unused =
+    let is_tls_unused =
         mode == SslMode::Disable || specs.iter().all(|s| matches!(s.kind, HostKind::Unix(_)));
-    if unused {
+    if is_tls_unused {
         return Ok(Tls { mode, config: None });
     }
     if mode == SslMode::VerifyFull
@@ -69,7 +69,7 @@ pub(crate) fn build(
     }
 
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = verifier(options, env, mode, &provider, warnings)?;
+    let verifier = build_verifier(options, env, mode, &provider, warnings)?;
     let builder = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&versions)
         .map_err(|e| Error::tls(e.to_string(), "check ssl_min_protocol_version"))?
@@ -90,7 +90,7 @@ pub(crate) fn build(
     };
     config.alpn_protocols = vec![ALPN.to_vec()];
     config.resumption = Resumption::disabled();
-    // rustls never sends an IP address as a server name.
+    // This concerns host names only: rustls never sends an IP address as a server name.
     config.enable_sni = options
         .get("sslsni")
         .is_none_or(|value| value.starts_with('1'));
@@ -100,19 +100,19 @@ pub(crate) fn build(
     })
 }
 
-/// `sslnegotiation=direct`.
+/// Whether `sslnegotiation=direct` is set.
 ///
 /// # Errors
 ///
 /// A value that does not exist.
-pub(crate) fn is_direct(options: &Options) -> Result<bool, Error> {
+pub(crate) fn requires_direct_tls(options: &Options) -> Result<bool, Error> {
     let negotiation = [("postgres", false), ("direct", true)];
-    choice(options, "sslnegotiation", false, &negotiation)
+    parse_choice(options, "sslnegotiation", false, &negotiation)
 }
 
 /// The TLS versions between the two limits.
 fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>, Error> {
-    let number = |option: &'static str, default: u8| -> Result<u8, Error> {
+    let version_limit = |option: &'static str, default: u8| -> Result<u8, Error> {
         let Some(value) = options.non_empty(option) else {
             return Ok(default);
         };
@@ -134,9 +134,9 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
                 hint: "use TLSv1.2 or TLSv1.3".into(),
             })
     };
-    let min = number("ssl_min_protocol_version", 12)?;
-    let max = number("ssl_max_protocol_version", 13)?;
-    // As libpq: an empty range is an error.
+    let min = version_limit("ssl_min_protocol_version", 12)?;
+    let max = version_limit("ssl_max_protocol_version", 13)?;
+    // As in libpq, an empty range is an error.
     if min > max && options.non_empty("ssl_min_protocol_version").is_some() {
         return Err(Error::tls(
             "invalid SSL protocol version range",
@@ -149,8 +149,8 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
             hint: "use TLSv1.2 or TLSv1.3".into(),
         });
     }
-    let all = [(12, &rustls::version::TLS12), (13, &rustls::version::TLS13)];
-    Ok(all
+    let supported = [(12, &rustls::version::TLS12), (13, &rustls::version::TLS13)];
+    Ok(supported
         .into_iter()
         .filter(|(n, _)| (min..=max).contains(n))
         .map(|(_, v)| v)
@@ -162,7 +162,7 @@ fn versions(options: &Options) -> Result<Vec<&'static SupportedProtocolVersion>,
 /// This differs from libpq in one case. With a root file and `allow` or `prefer`, libpq verifies
 /// and retries without TLS if that fails. Prony keeps such a connection on TLS, unverified, which
 /// is no less safe and saves a second connection attempt.
-pub(super) fn verifier(
+pub(super) fn build_verifier(
     options: &Options,
     env: &Environment,
     mode: SslMode,
@@ -180,7 +180,7 @@ pub(super) fn verifier(
             .map(PathBuf::from)
             .or_else(|| env.in_home(".postgresql/root.crt"));
         match path.filter(|path| path.exists()) {
-            Some(path) => certificates(&path, "root certificate file")?,
+            Some(path) => read_certificates(&path, "root certificate file")?,
             None if mode == SslMode::Require => {
                 if let Some(path) = explicit {
                     warnings.push(format!(
@@ -190,7 +190,7 @@ pub(super) fn verifier(
                 }
                 return Ok(Verifier::accept_any(provider));
             }
-            None => return Err(no_root_file(explicit, env)),
+            None => return Err(missing_root_file_error(explicit, env)),
         }
     };
     let mut store = RootCertStore::empty();
@@ -201,29 +201,31 @@ pub(super) fn verifier(
             "check sslrootcert",
         ));
     }
-    let crls = revocation_lists(options, env, warnings)?;
+    let crls = read_revocation_lists(options, env, warnings)?;
     let has_crls = !crls.is_empty();
-    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
-        .with_crls(crls)
-        .enforce_revocation_expiration()
-        .build()
-        .map_err(|e| Error::tls(e.to_string(), "check sslrootcert and sslcrl"))?;
-    // Certificates of the system's roots need no exceptions.
-    let pinned = if explicit == Some("system") || has_crls {
+    let chain_verifier =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
+            .with_crls(crls)
+            .enforce_revocation_expiration()
+            .build()
+            .map_err(|e| Error::tls(e.to_string(), "check sslrootcert and sslcrl"))?;
+    // The verifier's exceptions for unusual certificates are not needed for the system's roots. With
+    // revocation lists they are not allowed, because only rustls checks these lists.
+    let exception_roots = if explicit == Some("system") || has_crls {
         Vec::new()
     } else {
         roots
     };
     Ok(Verifier::new(
-        inner,
-        pinned,
+        chain_verifier,
+        exception_roots,
         mode == SslMode::VerifyFull,
         provider,
     ))
 }
 
 /// The error for a mode that verifies when there is no root certificate file.
-fn no_root_file(explicit: Option<&str>, env: &Environment) -> Error {
+fn missing_root_file_error(explicit: Option<&str>, env: &Environment) -> Error {
     let path = explicit
         .map(PathBuf::from)
         .or_else(|| env.in_home(".postgresql/root.crt"));
@@ -254,7 +256,7 @@ fn system_roots() -> Result<Vec<CertificateDer<'static>>, Error> {
 }
 
 /// Reads a file; `purpose` names it in the error.
-pub(crate) fn read(path: &Path, purpose: &'static str) -> Result<Vec<u8>, Error> {
+pub(crate) fn read_file(path: &Path, purpose: &'static str) -> Result<Vec<u8>, Error> {
     std::fs::read(path).map_err(|e| Error::File {
         purpose,
         path: path.to_owned(),
@@ -263,12 +265,12 @@ pub(crate) fn read(path: &Path, purpose: &'static str) -> Result<Vec<u8>, Error>
     })
 }
 
-/// The certificates of a PEM file; at least one.
-pub(crate) fn certificates(
+/// Reads the certificates of a PEM file; never empty.
+pub(crate) fn read_certificates(
     path: &Path,
     purpose: &'static str,
 ) -> Result<Vec<CertificateDer<'static>>, Error> {
-    let bytes = read(path, purpose)?;
+    let bytes = read_file(path, purpose)?;
     let parsed: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     let problem = match parsed {
         Ok(list) if !list.is_empty() => return Ok(list),
@@ -286,7 +288,7 @@ pub(crate) fn certificates(
 
 /// Reads `sslcrl`, `sslcrldir` or `~/.postgresql/root.crl`. As with libpq a missing file is not an
 /// error; it is a warning if the user named it.
-fn revocation_lists(
+fn read_revocation_lists(
     options: &Options,
     env: &Environment,
     warnings: &mut Vec<String>,
@@ -319,7 +321,7 @@ fn revocation_lists(
     let mut lists = Vec::new();
     for path in paths.iter().filter(|path| path.exists()) {
         let purpose = "certificate revocation list";
-        let bytes = read(path, purpose)?;
+        let bytes = read_file(path, purpose)?;
         for list in CertificateRevocationListDer::pem_slice_iter(&bytes) {
             lists.push(list.map_err(|e| Error::File {
                 purpose,

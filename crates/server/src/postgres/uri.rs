@@ -38,7 +38,7 @@ pub(crate) fn refuse_foreign_scheme(text: &str) -> Result<(), Error> {
 
 /// The parts of a URI, not yet decoded.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Parts<'a> {
+pub(crate) struct UriParts<'a> {
     pub user: Option<&'a str>,
     pub password: Option<&'a str>,
     /// Hosts and ports in pairs; either may be empty. Brackets are removed from hosts.
@@ -47,7 +47,7 @@ pub(crate) struct Parts<'a> {
     pub query: Option<&'a str>,
 }
 
-impl Parts<'_> {
+impl UriParts<'_> {
     /// Refuses an `@` in the hosts; `kind` names the text in messages.
     ///
     /// # Errors
@@ -70,8 +70,8 @@ impl Parts<'_> {
 /// # Errors
 ///
 /// Brackets that do not contain an address.
-pub(crate) fn split(rest: &str) -> Result<Parts<'_>, Error> {
-    let mut parts = Parts::default();
+pub(crate) fn split(rest: &str) -> Result<UriParts<'_>, Error> {
+    let mut parts = UriParts::default();
     let mut rest = rest;
     // There is a user part if an @ comes before the first slash.
     if let Some(at) = rest
@@ -87,7 +87,7 @@ pub(crate) fn split(rest: &str) -> Result<Parts<'_>, Error> {
         rest = &rest[at + 1..];
     }
     loop {
-        let (host, after) = host(rest)?;
+        let (host, after) = split_host(rest)?;
         let (port, after) = match after.strip_prefix(':') {
             Some(after) => after.split_at(after.find(['/', '?', ',']).unwrap_or(after.len())),
             None => ("", after),
@@ -95,7 +95,7 @@ pub(crate) fn split(rest: &str) -> Result<Parts<'_>, Error> {
         parts.hosts.push((host, port));
         rest = after;
         match rest.strip_prefix(',') {
-            Some(next) => rest = next,
+            Some(next_host) => rest = next_host,
             None => break,
         }
     }
@@ -109,7 +109,7 @@ pub(crate) fn split(rest: &str) -> Result<Parts<'_>, Error> {
 }
 
 /// A host name, or an IPv6 address in brackets, and what follows it.
-fn host(rest: &str) -> Result<(&str, &str), Error> {
+fn split_host(rest: &str) -> Result<(&str, &str), Error> {
     let Some(inner) = rest.strip_prefix('[') else {
         return Ok(rest.split_at(rest.find([':', '/', '?', ',']).unwrap_or(rest.len())));
     };
@@ -141,7 +141,7 @@ pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error
     let mut pairs = Vec::new();
     let mut push = |name: &str, raw: &str, part: &str| -> Result<(), Error> {
         if !raw.is_empty() {
-            pairs.push((options::known(name), decode(raw, part)?));
+            pairs.push((options::expect_keyword(name), decode(raw, part)?));
         }
         Ok(())
     };
@@ -160,13 +160,13 @@ pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error
     )?;
     push("dbname", parts.dbname, "the database name")?;
     if let Some(query) = parts.query {
-        parameters(query, &mut pairs)?;
+        parse_query(query, &mut pairs)?;
     }
     Ok(pairs)
 }
 
 /// Adds the options of a query, `key=value&key=value`.
-fn parameters(query: &str, pairs: &mut Vec<(&'static Keyword, String)>) -> Result<(), Error> {
+fn parse_query(query: &str, pairs: &mut Vec<(&'static Keyword, String)>) -> Result<(), Error> {
     let hint = "write key=value, joined by \"&\"; write %3D for \"=\" and %26 for \"&\" in a value";
     // As with libpq, one trailing "&" is allowed; an empty parameter elsewhere is not.
     if query.is_empty() {
@@ -190,24 +190,28 @@ fn parameters(query: &str, pairs: &mut Vec<(&'static Keyword, String)>) -> Resul
         let value = decode(value, &location)?;
         pairs.push(match options::find(&key) {
             Some(keyword) => (keyword, value),
-            // JDBC's spelling; libpq accepts exactly this one.
+            // `ssl=true` is JDBC's spelling, and the only one that libpq accepts.
             None if key == "ssl" && value == "true" => {
-                (options::known("sslmode"), "require".to_owned())
+                (options::expect_keyword("sslmode"), "require".to_owned())
             }
-            None => match options::obsolete(&key, &value) {
+            None => match options::translate_obsolete(&key, &value) {
                 Some(pair) => pair,
-                None => return Err(unknown(key, pairs.last(), location)),
+                None => return Err(unknown_key_error(key, pairs.last(), location)),
             },
         });
     }
     Ok(())
 }
 
-/// The error for a query key that is not an option. It shows the key unless that may be part of an
+/// The error for a query key that is not an option. It shows the key, unless the key may be part of an
 /// unescaped password that contains an `&`.
-fn unknown(key: String, last: Option<&(&'static Keyword, String)>, location: String) -> Error {
+fn unknown_key_error(
+    key: String,
+    previous: Option<&(&'static Keyword, String)>,
+    location: String,
+) -> Error {
     let is_plain = key.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    if is_plain && !last.is_some_and(|(keyword, _)| keyword.secret) {
+    if is_plain && !previous.is_some_and(|(keyword, _)| keyword.secret) {
         let hint = match key.as_str() {
             "ssl" => "write ssl=true, or better sslmode=require".to_owned(),
             _ => options::suggestion(&key),
@@ -243,10 +247,10 @@ pub(crate) fn decode(raw: &str, part: &str) -> Result<String, Error> {
     }
     let mut bytes = Vec::with_capacity(raw.len());
     let mut rest = raw.as_bytes();
-    while let [first, after @ ..] = rest {
+    while let [byte, after @ ..] = rest {
         rest = after;
-        if *first != b'%' {
-            bytes.push(*first);
+        if *byte != b'%' {
+            bytes.push(*byte);
             continue;
         }
         let digit = |index: usize| after.get(index).and_then(|b| char::from(*b).to_digit(16));

@@ -9,7 +9,7 @@ use crate::target::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, SslMo
 use std::time::Duration;
 
 /// The error for a value that its option does not accept.
-fn invalid(options: &Options, option: &'static str, hint: impl Into<String>) -> Error {
+fn invalid_value(options: &Options, option: &'static str, hint: impl Into<String>) -> Error {
     Error::Value {
         option,
         value: options.get(option).unwrap_or("").to_owned(),
@@ -19,7 +19,7 @@ fn invalid(options: &Options, option: &'static str, hint: impl Into<String>) -> 
 }
 
 /// The choice that the option's value names, or `default` if it is not set.
-pub(crate) fn choice<T: Copy>(
+pub(crate) fn parse_choice<T: Copy>(
     options: &Options,
     option: &'static str,
     default: T,
@@ -34,7 +34,7 @@ pub(crate) fn choice<T: Copy>(
         .map(|(_, choice)| *choice)
         .ok_or_else(|| {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-            invalid(options, option, format!("use one of {}", names.join(", ")))
+            invalid_value(options, option, format!("use one of {}", names.join(", ")))
         })
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn ssl_mode(options: &Options) -> Result<SslMode, Error> {
         ("verify-ca", SslMode::VerifyCa),
         ("verify-full", SslMode::VerifyFull),
     ];
-    choice(options, "sslmode", SslMode::Prefer, &modes)
+    parse_choice(options, "sslmode", SslMode::Prefer, &modes)
 }
 
 /// `channel_binding`.
@@ -58,7 +58,7 @@ pub(crate) fn channel_binding(options: &Options) -> Result<ChannelBinding, Error
         ("prefer", ChannelBinding::Prefer),
         ("require", ChannelBinding::Require),
     ];
-    choice(options, "channel_binding", ChannelBinding::Prefer, &choices)
+    parse_choice(options, "channel_binding", ChannelBinding::Prefer, &choices)
 }
 
 /// `target_session_attrs`.
@@ -71,12 +71,12 @@ pub(crate) fn session_attrs(options: &Options) -> Result<SessionAttrs, Error> {
         ("standby", SessionAttrs::Standby),
         ("prefer-standby", SessionAttrs::PreferStandby),
     ];
-    choice(options, "target_session_attrs", SessionAttrs::Any, &choices)
+    parse_choice(options, "target_session_attrs", SessionAttrs::Any, &choices)
 }
 
 /// `load_balance_hosts`: whether to shuffle the hosts.
 pub(crate) fn load_balance(options: &Options) -> Result<bool, Error> {
-    choice(
+    parse_choice(
         options,
         "load_balance_hosts",
         false,
@@ -91,7 +91,7 @@ fn integer(options: &Options, option: &'static str) -> Result<Option<i32>, Error
     };
     match value.trim().parse::<i32>() {
         Ok(number) => Ok(Some(number)),
-        Err(_) => Err(invalid(options, option, "give a whole number")),
+        Err(_) => Err(invalid_value(options, option, "give a whole number")),
     }
 }
 
@@ -165,14 +165,15 @@ pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
     })
 }
 
-/// Checks options that Prony does not use, and refuses values that require an unsupported feature.
+/// Refuses options that require a feature that Prony does not support, and invalid values of options that it
+/// otherwise ignores.
 ///
 /// # Errors
 ///
 /// GSS encryption, a check of the peer, SCRAM keys or protocol 3.2 are required.
-pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
+pub(crate) fn refuse_unsupported(options: &Options) -> Result<(), Error> {
     let gss = [("disable", false), ("prefer", false), ("require", true)];
-    if choice(options, "gssencmode", false, &gss)? {
+    if parse_choice(options, "gssencmode", false, &gss)? {
         return Err(Error::Unsupported {
             feature: format!(
                 "GSS encryption (gssencmode=require, {})",
@@ -182,10 +183,10 @@ pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
         });
     }
     let certificate = [("disable", ()), ("allow", ()), ("require", ())];
-    choice(options, "sslcertmode", (), &certificate)?;
+    parse_choice(options, "sslcertmode", (), &certificate)?;
     let versions = [("3.0", false), ("3.2", true), ("latest", true)];
-    choice(options, "max_protocol_version", false, &versions)?;
-    if choice(options, "min_protocol_version", false, &versions)? {
+    parse_choice(options, "max_protocol_version", false, &versions)?;
+    if parse_choice(options, "min_protocol_version", false, &versions)? {
         return Err(Error::Unsupported {
             feature: format!("protocol 3.2 ({})", options.origin("min_protocol_version")),
             hint: "Prony uses protocol 3.0, which every server supports: remove \
@@ -211,7 +212,7 @@ pub(crate) fn check_unused(options: &Options) -> Result<(), Error> {
 }
 
 /// Parameters of the startup message other than user and database, in libpq's order.
-pub(crate) fn parameters(
+pub(crate) fn startup_parameters(
     options: &Options,
     env: &Environment,
     application_name: &str,

@@ -70,7 +70,7 @@ impl Verifier {
     ///
     /// Used only for certificates that rustls cannot process: those of version 1, and a root that is
     /// itself the server's certificate.
-    fn signed_by_root(&self, der: &CertificateDer<'_>, now: UnixTime) -> bool {
+    fn is_signed_by_root(&self, der: &CertificateDer<'_>, now: UnixTime) -> bool {
         let Ok(leaf) = Certificate::from_der(der) else {
             return false;
         };
@@ -99,10 +99,10 @@ impl Verifier {
     /// Whether the key of `issuer` made the signature on `cert`.
     fn has_signed(&self, issuer: &Certificate, cert: &Certificate) -> bool {
         let key = issuer.tbs_certificate().subject_public_key_info();
-        let (Ok(message), Ok(signed_with), Ok(key_kind)) = (
+        let (Ok(message), Ok(signature_algorithm), Ok(key_algorithm)) = (
             cert.tbs_certificate().to_der(),
-            contents(cert.signature_algorithm()),
-            contents(&key.algorithm),
+            algorithm_id(cert.signature_algorithm()),
+            algorithm_id(&key.algorithm),
         ) else {
             return false;
         };
@@ -113,8 +113,8 @@ impl Verifier {
             return false;
         };
         self.algorithms.all.iter().any(|algorithm| {
-            algorithm.signature_alg_id().as_ref() == signed_with
-                && algorithm.public_key_alg_id().as_ref() == key_kind
+            algorithm.signature_alg_id().as_ref() == signature_algorithm
+                && algorithm.public_key_alg_id().as_ref() == key_algorithm
                 && algorithm.verify_signature(key, &message, signature).is_ok()
         })
     }
@@ -147,7 +147,7 @@ impl ServerCertVerifier for Verifier {
             )) => error,
             Err(Error::InvalidCertificate(
                 CertificateError::Other(_) | CertificateError::BadEncoding,
-            )) if self.signed_by_root(end_entity, now) => CertificateError::NotValidForName,
+            )) if self.is_signed_by_root(end_entity, now) => CertificateError::NotValidForName,
             Err(error) => return Err(error),
         };
         if !self.checks_name || names_host(end_entity, server_name) {
@@ -165,8 +165,8 @@ impl ServerCertVerifier for Verifier {
         let bad_signature = Error::InvalidCertificate(CertificateError::BadSignature);
         let parsed = parse(cert)?;
         let key = parsed.tbs_certificate().subject_public_key_info();
-        let kind = contents(&key.algorithm).map_err(|_| bad_signature.clone())?;
-        let bits = key
+        let key_algorithm = algorithm_id(&key.algorithm).map_err(|_| bad_signature.clone())?;
+        let key_bits = key
             .subject_public_key
             .as_bytes()
             .ok_or(bad_signature.clone())?;
@@ -176,10 +176,10 @@ impl ServerCertVerifier for Verifier {
             .iter()
             .filter(|(scheme, _)| *scheme == dss.scheme)
             .flat_map(|(_, algorithms)| algorithms.iter())
-            .filter(|algorithm| algorithm.public_key_alg_id().as_ref() == kind)
+            .filter(|algorithm| algorithm.public_key_alg_id().as_ref() == key_algorithm)
             .any(|algorithm| {
                 algorithm
-                    .verify_signature(bits, message, dss.signature())
+                    .verify_signature(key_bits, message, dss.signature())
                     .is_ok()
             });
         if is_valid {
@@ -195,12 +195,12 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let encoding = |_| Error::InvalidCertificate(CertificateError::BadEncoding);
+        let bad_encoding = |_| Error::InvalidCertificate(CertificateError::BadEncoding);
         let key = parse(cert)?
             .tbs_certificate()
             .subject_public_key_info()
             .to_der();
-        let key = SubjectPublicKeyInfoDer::from(key.map_err(encoding)?);
+        let key = SubjectPublicKeyInfoDer::from(key.map_err(bad_encoding)?);
         verify_tls13_signature_with_raw_key(message, &key, dss, &self.algorithms)
     }
 
@@ -214,7 +214,7 @@ fn parse(der: &CertificateDer<'_>) -> Result<Certificate, Error> {
 }
 
 /// An algorithm identifier without its outer tag and length, the form that webpki compares.
-fn contents(algorithm: &impl Encode) -> x509_cert::der::Result<Vec<u8>> {
+fn algorithm_id(algorithm: &impl Encode) -> x509_cert::der::Result<Vec<u8>> {
     let der = algorithm.to_der()?;
     let any = x509_cert::der::asn1::AnyRef::from_der(&der)?;
     Ok(any.value().to_vec())
@@ -267,17 +267,17 @@ fn names_host(der: &CertificateDer<'_>, host: &ServerName<'_>) -> bool {
     let Ok(alternatives) = cert.tbs_certificate().get_extension::<SubjectAltName>() else {
         return false;
     };
-    let mut has_same_kind = false;
+    let mut has_name_of_this_kind = false;
     for name in alternatives.iter().flat_map(|(_, names)| names.0.iter()) {
         match (name, host) {
             (GeneralName::DnsName(pattern), ServerName::DnsName(host)) => {
-                has_same_kind = true;
+                has_name_of_this_kind = true;
                 if matches_host(pattern.as_str(), host.as_ref()) {
                     return true;
                 }
             }
             (GeneralName::IpAddress(bytes), ServerName::IpAddress(ip)) => {
-                has_same_kind = true;
+                has_name_of_this_kind = true;
                 let ip = std::net::IpAddr::from(*ip);
                 let is_same = match ip {
                     std::net::IpAddr::V4(v4) => bytes.as_bytes() == v4.octets(),
@@ -290,7 +290,8 @@ fn names_host(der: &CertificateDer<'_>, host: &ServerName<'_>) -> bool {
             _ => {}
         }
     }
-    !has_same_kind && common_name(&cert).is_some_and(|name| matches_host(&name, &host.to_str()))
+    !has_name_of_this_kind
+        && common_name(&cert).is_some_and(|name| matches_host(&name, &host.to_str()))
 }
 
 /// Whether a host matches a name from a certificate, in which a first label `*` matches exactly one
@@ -300,8 +301,8 @@ fn matches_host(pattern: &str, host: &str) -> bool {
         return true;
     }
     match (pattern.strip_prefix("*."), host.split_once('.')) {
-        (Some(suffix), Some((first, domain))) => {
-            !first.is_empty() && suffix.contains('.') && suffix.eq_ignore_ascii_case(domain)
+        (Some(suffix), Some((first_label, domain))) => {
+            !first_label.is_empty() && suffix.contains('.') && suffix.eq_ignore_ascii_case(domain)
         }
         _ => false,
     }

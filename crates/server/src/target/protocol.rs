@@ -7,9 +7,9 @@ use std::fmt;
 /// The protocol that a server speaks, with the options that only it has.
 #[derive(Clone, Debug)]
 pub enum ProtocolOptions {
-    /// PostgreSQL's.
+    /// PostgreSQL's protocol.
     PostgreSql(PostgresOptions),
-    /// MySQL's and MariaDB's.
+    /// The protocol of MySQL and MariaDB.
     MySql(MysqlOptions),
 }
 
@@ -22,7 +22,7 @@ pub struct PostgresOptions {
     /// Whether SCRAM uses channel binding (`channel_binding`).
     pub channel_binding: ChannelBinding,
     /// The kind of session that an endpoint must offer (`target_session_attrs`).
-    pub session: SessionAttrs,
+    pub session_attrs: SessionAttrs,
     /// Which authentication methods the server may use (`require_auth`).
     pub require_auth: RequireAuth,
     /// `sslnegotiation=direct`: TLS from the first byte, without an SSLRequest.
@@ -36,7 +36,7 @@ pub struct MysqlOptions {
     pub attributes: Vec<(String, String)>,
     /// `enable-cleartext-plugin`: the password may be sent in clear text, over TLS or a unix
     /// socket.
-    pub cleartext: bool,
+    pub allow_cleartext: bool,
     /// `get-server-public-key`: the server's RSA key may be requested without TLS.
     pub get_server_public_key: bool,
     /// The key in `server-public-key-path`, PEM.
@@ -50,11 +50,11 @@ pub struct MysqlOptions {
 /// libpq's `channel_binding`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelBinding {
-    /// Never.
+    /// SCRAM never uses channel binding.
     Disable,
-    /// If the server offers it over TLS.
+    /// SCRAM uses channel binding if the server offers it over TLS.
     Prefer,
-    /// Always; otherwise the connection fails.
+    /// Without channel binding, the connection fails.
     Require,
 }
 
@@ -63,13 +63,13 @@ pub enum ChannelBinding {
 pub enum SessionAttrs {
     /// Any server.
     Any,
-    /// Accepts writes.
+    /// A session that accepts writes.
     ReadWrite,
-    /// Refuses writes.
+    /// A session that refuses writes.
     ReadOnly,
-    /// Not in recovery.
+    /// A server that is not in recovery.
     Primary,
-    /// In recovery.
+    /// A server in recovery.
     Standby,
     /// A server in recovery if there is one, else any.
     PreferStandby,
@@ -81,15 +81,15 @@ pub enum RequireAuth {
     /// Any method.
     #[default]
     Any,
-    /// These only.
+    /// Only these methods.
     OneOf(Vec<AuthMethod>),
-    /// All but these.
+    /// All methods but these.
     NoneOf(Vec<AuthMethod>),
 }
 
 impl RequireAuth {
-    /// Whether the server may use this method. Check before answering a request, and check
-    /// [`AuthMethod::None`] when the server accepts the client without one.
+    /// Whether the server may use this method. Call it before answering a request, and for
+    /// [`AuthMethod::None`] when the server accepts the client without a request.
     pub fn allows(&self, method: AuthMethod) -> bool {
         match self {
             RequireAuth::Any => true,
@@ -99,7 +99,7 @@ impl RequireAuth {
     }
 }
 
-/// As written in the option.
+/// The text of the option.
 impl fmt::Display for RequireAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mark, methods) = match self {
@@ -146,7 +146,7 @@ impl AuthMethod {
         AuthMethod::OAuth,
     ];
 
-    /// Its name in `require_auth`.
+    /// The method's name in `require_auth`.
     pub fn name(self) -> &'static str {
         match self {
             AuthMethod::None => "none",

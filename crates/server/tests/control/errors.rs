@@ -1,6 +1,6 @@
 //! Tests of cancelled statements, terminated sessions and crashing servers.
 
-use crate::support::{Server, text};
+use crate::support::{Server, connect_error};
 use prony_server::control::{Control, Error};
 use std::time::Duration;
 
@@ -40,11 +40,11 @@ fn a_session_that_the_server_terminates_is_lost() {
     let server = Server::shared();
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
     let mut session = Control::connect(&server.unix("postgres")).unwrap();
-    let end = format!(
+    let terminate_sql = format!(
         "SELECT pg_terminate_backend({}, 60000)",
         session.backend_pid()
     );
-    control.execute(&end).unwrap();
+    control.execute(&terminate_sql).unwrap();
     let error = session.execute("SELECT 1").unwrap_err();
     assert_eq!(error.sqlstate(), Some("57P01"), "{error}");
     assert!(error.is_lost());
@@ -52,12 +52,12 @@ fn a_session_that_the_server_terminates_is_lost() {
 
     let mut session = Control::connect(&server.unix("postgres")).unwrap();
     session.execute("CREATE TEMP TABLE t (n int)").unwrap();
-    let end = format!(
+    let terminate_sql = format!(
         "SELECT pg_terminate_backend({}, 60000)",
         session.backend_pid()
     );
     let mut copy = session.copy_in("COPY t FROM STDIN").unwrap();
-    control.execute(&end).unwrap();
+    control.execute(&terminate_sql).unwrap();
     let rows = b"3\n".repeat(100_000);
     let error = (0..1000)
         .find_map(|_| copy.write(&rows).err())
@@ -70,7 +70,7 @@ fn a_statement_fails_when_the_server_crashes() {
     let server = Server::start(&[]);
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
     let pid = control.backend_pid();
-    let waiting = std::thread::spawn(move || control.execute("SELECT pg_sleep(600)"));
+    let waiting_thread = std::thread::spawn(move || control.execute("SELECT pg_sleep(600)"));
     let mut observer = Control::connect(&server.unix("postgres")).unwrap();
     let sql =
         format!("SELECT 1 FROM pg_stat_activity WHERE pid = {pid} AND wait_event = 'PgSleep'");
@@ -78,8 +78,8 @@ fn a_statement_fails_when_the_server_crashes() {
         std::thread::sleep(Duration::from_millis(10));
     }
     server.embedded.kill();
-    let error = waiting.join().unwrap().unwrap_err();
+    let error = waiting_thread.join().unwrap().unwrap_err();
     assert!(error.is_lost(), "{error}");
-    let error = text(Control::connect(&server.unix("postgres")));
+    let error = connect_error(Control::connect(&server.unix("postgres")));
     assert!(error.contains("Is the server running locally"), "{error}");
 }

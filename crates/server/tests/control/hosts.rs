@@ -1,6 +1,6 @@
 //! Tests of selecting a server: unreachable addresses and target_session_attrs.
 
-use crate::support::{Server, postgres_options, text};
+use crate::support::{Server, connect_error, postgres_options};
 use prony_server::control::Control;
 use prony_server::{Address, SessionAttrs};
 
@@ -9,7 +9,7 @@ fn an_unknown_database_and_an_unreachable_server_are_reported() {
     let server = Server::shared();
     let mut target = server.unix("postgres");
     target.database = "nowhere".into();
-    let error = text(Control::connect(&target));
+    let error = connect_error(Control::connect(&target));
     assert!(
         error.contains("FATAL:  database \"nowhere\" does not exist\n\tCreate it"),
         "{error}"
@@ -22,7 +22,7 @@ fn an_unknown_database_and_an_unreachable_server_are_reported() {
         .unwrap();
     target.endpoints[0].address = Address::Tcp(unused);
     target.endpoints[0].port = unused.port();
-    let error = text(Control::connect(&target));
+    let error = connect_error(Control::connect(&target));
     let expected = format!(
         "connection to server at \"127.0.0.1\", port {} failed: Connection refused\n\tIs the \
          server running on that host and accepting TCP/IP connections?",
@@ -44,7 +44,7 @@ fn an_unknown_database_and_an_unreachable_server_are_reported() {
     let absent = std::env::temp_dir().join(format!("prony-absent-{}", std::process::id()));
     target.endpoints[0].address = Address::Unix(absent.clone());
     target.endpoints.truncate(1);
-    let error = text(Control::connect(&target));
+    let error = connect_error(Control::connect(&target));
     assert_eq!(
         error,
         format!(
@@ -59,26 +59,26 @@ fn an_unknown_database_and_an_unreachable_server_are_reported() {
 fn session_attributes_select_the_server() {
     let server = Server::shared();
     let mut target = server.unix("postgres");
-    for session in [
+    for session_attrs in [
         SessionAttrs::ReadWrite,
         SessionAttrs::Primary,
         SessionAttrs::PreferStandby,
     ] {
-        postgres_options(&mut target).session = session;
+        postgres_options(&mut target).session_attrs = session_attrs;
         Control::connect(&target).unwrap();
     }
-    postgres_options(&mut target).session = SessionAttrs::Standby;
-    let error = text(Control::connect(&target));
+    postgres_options(&mut target).session_attrs = SessionAttrs::Standby;
+    let error = connect_error(Control::connect(&target));
     assert!(
         error.contains("server is not in hot standby mode"),
         "{error}"
     );
-    postgres_options(&mut target).session = SessionAttrs::ReadOnly;
-    assert!(text(Control::connect(&target)).contains("session is not read-only"));
+    postgres_options(&mut target).session_attrs = SessionAttrs::ReadOnly;
+    assert!(connect_error(Control::connect(&target)).contains("session is not read-only"));
     postgres_options(&mut target)
         .parameters
         .push(("default_transaction_read_only".into(), "on".into()));
     Control::connect(&target).unwrap();
-    postgres_options(&mut target).session = SessionAttrs::ReadWrite;
-    assert!(text(Control::connect(&target)).contains("session is read-only"));
+    postgres_options(&mut target).session_attrs = SessionAttrs::ReadWrite;
+    assert!(connect_error(Control::connect(&target)).contains("session is read-only"));
 }

@@ -1,6 +1,6 @@
 //! Tests of logins with every method, over a unix socket, and with `require_auth`.
 
-use crate::support::{Server, target, text, with_password};
+use crate::support::{Server, connect_error, target, with_password};
 use prony_server::Address;
 use prony_server::control::Control;
 
@@ -30,7 +30,7 @@ fn login_with_every_password_method() {
         let current_user = control.query_value("SELECT current_user").unwrap();
         assert_eq!(current_user.as_deref(), Some(user));
 
-        let error = text(Control::connect(&with_password(target.clone(), "open")));
+        let error = connect_error(Control::connect(&with_password(target.clone(), "open")));
         let expected =
             format!("failed: FATAL:  password authentication failed for user \"{user}\"");
         assert!(
@@ -43,7 +43,7 @@ fn login_with_every_password_method() {
             .unwrap();
         assert_eq!(error.sqlstate(), Some("28P01"));
 
-        let error = text(Control::connect(&target));
+        let error = connect_error(Control::connect(&target));
         assert!(
             error.contains("fe_sendauth: no password supplied"),
             "{error}"
@@ -56,7 +56,7 @@ fn a_hint_is_shown_once() {
     let server = Server::shared();
     let target = with_password(server.tcp("scram_user", "localhost", "prefer"), "open");
     // The server refuses the password over TLS and then without TLS, as with libpq.
-    let error = text(Control::connect(&target));
+    let error = connect_error(Control::connect(&target));
     assert_eq!(
         error.matches("password authentication failed").count(),
         2,
@@ -96,7 +96,7 @@ fn require_auth_prevents_sending_the_password() {
             "server did not complete authentication",
         ),
     ] {
-        let error = text(connect(user, methods));
+        let error = connect_error(connect(user, methods));
         let expected = format!("authentication method requirement \"{methods}\" failed: {reason}");
         assert!(error.contains(&expected), "{error}");
     }
@@ -109,13 +109,13 @@ fn too_many_connections_are_an_error_with_a_hint() {
         ("superuser_reserved_connections", "1"),
     ]);
     let target = server.tcp("tls_only", "localhost", "require");
-    let mut open = Vec::new();
+    let mut connections = Vec::new();
     let error = loop {
         match Control::connect(&target) {
-            Ok(control) => open.push(control),
+            Ok(control) => connections.push(control),
             Err(error) => break error,
         }
-        assert!(open.len() < 10);
+        assert!(connections.len() < 10);
     };
     assert_eq!(error.sqlstate(), Some("53300"));
     assert!(error.to_string().contains("max_connections"), "{error}");

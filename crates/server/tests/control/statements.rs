@@ -11,8 +11,9 @@ fn statements_return_rows_or_errors() {
     control
         .execute("CREATE TEMP TABLE t (a int, b text)")
         .unwrap();
-    let many = "INSERT INTO t SELECT i, nullif(i, 2)::text FROM generate_series(1, 3) i";
-    assert_eq!(control.execute(many).unwrap(), 3);
+    let insert_three_rows =
+        "INSERT INTO t SELECT i, nullif(i, 2)::text FROM generate_series(1, 3) i";
+    assert_eq!(control.execute(insert_three_rows).unwrap(), 3);
     let rows = control.query("SELECT a, b FROM t ORDER BY a").unwrap();
     assert_eq!(rows[0], [Some("1".to_owned()), Some("1".to_owned())]);
     assert_eq!(rows[1], [Some("2".to_owned()), None]);
@@ -27,13 +28,16 @@ fn statements_return_rows_or_errors() {
     assert_eq!(control.query_value("SELECT 1 WHERE false").unwrap(), None);
     assert_eq!(control.execute("").unwrap(), 0);
 
-    let odd = "it's \\ \"odd\"";
+    let text_with_quotes = "it's \\ \"odd\"";
     let sql = format!(
         "SELECT {} AS {}",
-        Engine::PostgreSql.quote_literal(odd),
-        Engine::PostgreSql.quote_identifier(odd)
+        Engine::PostgreSql.quote_literal(text_with_quotes),
+        Engine::PostgreSql.quote_identifier(text_with_quotes)
     );
-    assert_eq!(control.query_value(&sql).unwrap().as_deref(), Some(odd));
+    assert_eq!(
+        control.query_value(&sql).unwrap().as_deref(),
+        Some(text_with_quotes)
+    );
     let long = control
         .query_value("SELECT repeat('x', 3000000)")
         .unwrap()
@@ -49,7 +53,7 @@ fn statements_return_rows_or_errors() {
     assert!(!error.is_lost());
     for copy in ["COPY t FROM STDIN", "SELECT 1; COPY t FROM STDIN; SELECT 2"] {
         let error = control.execute(copy).unwrap_err();
-        // The server's own error, 57014, would count as a timeout.
+        // This must not be the server's error, 57014, which would count as a timeout.
         assert!(matches!(error, Error::Usage(_)), "{copy}: {error}");
         assert!(
             error
@@ -93,10 +97,14 @@ fn statements_return_rows_or_errors() {
 fn parameters_are_sent_separately_from_the_statement() {
     let server = Server::shared();
     let mut control = Control::connect(&server.unix("postgres")).unwrap();
-    let odd = "it's \\ \"odd\"";
+    let text_with_quotes = "it's \\ \"odd\"";
     let sql = "SELECT $1::text, $2::int + 1, NULL";
-    let rows = control.query_with(sql, &[odd, "41"]).unwrap();
-    let expected = [Some(odd.to_owned()), Some("42".to_owned()), None];
+    let rows = control.query_with(sql, &[text_with_quotes, "41"]).unwrap();
+    let expected = [
+        Some(text_with_quotes.to_owned()),
+        Some("42".to_owned()),
+        None,
+    ];
     assert_eq!(rows, [expected]);
     assert_eq!(
         control

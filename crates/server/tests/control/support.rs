@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Weak};
 
 /// Roles are named after their login method; those with a password have `sesame`.
-const HBA: &str = "
+const HBA_LINES: &str = "
 local all clear_user password
 local all md5_user md5
 local all scram_user scram-sha-256
@@ -20,7 +20,7 @@ host all postgres all trust
 host all scram_user all scram-sha-256
 ";
 
-const ROLES: &str = "
+const CREATE_ROLES: &str = "
 SET password_encryption = 'md5';
 CREATE ROLE md5_user LOGIN PASSWORD 'sesame';
 SET password_encryption = 'scram-sha-256';
@@ -55,10 +55,10 @@ impl Server {
 
     /// A server with further settings.
     pub fn start(settings: &[(&str, &str)]) -> Server {
-        let (authority, certificate, key) = certify("Authority of the tests");
+        let (authority, certificate, key) = create_certificate("Authority of the tests");
         let mut options = EmbeddedOptions {
             shared_buffers_mib: 16,
-            hba: HBA.lines().map(str::to_owned).collect(),
+            hba_lines: HBA_LINES.lines().map(str::to_owned).collect(),
             files: vec![
                 ("server.crt".into(), certificate.into_bytes()),
                 ("server.key".into(), key.into_bytes()),
@@ -79,7 +79,7 @@ impl Server {
         };
         Control::connect(&server.unix("postgres"))
             .unwrap()
-            .execute(ROLES)
+            .execute(CREATE_ROLES)
             .unwrap();
         server
     }
@@ -132,7 +132,7 @@ pub fn with_password(mut target: Target, password: &str) -> Target {
 }
 
 /// Creates an authority with this name, and a certificate for `localhost` with its key, all in PEM.
-pub fn certify(name: &str) -> (String, String, String) {
+pub fn create_certificate(name: &str) -> (String, String, String) {
     let mut params = CertificateParams::new(Vec::<String>::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -143,8 +143,8 @@ pub fn certify(name: &str) -> (String, String, String) {
     (issuer.pem(), certificate.pem(), key.serialize_pem())
 }
 
-/// The error message of a failed attempt.
-pub fn text(result: Result<Control, Error>) -> String {
+/// The error message of a failed attempt to connect.
+pub fn connect_error(result: Result<Control, Error>) -> String {
     match result {
         Ok(_) => panic!("connected"),
         Err(error) => error.to_string(),

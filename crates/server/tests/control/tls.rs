@@ -1,6 +1,6 @@
 //! Tests of TLS: when it is used, which certificates are trusted, and fallbacks.
 
-use crate::support::{Server, certify, postgres_options, text, with_password};
+use crate::support::{Server, connect_error, create_certificate, postgres_options, with_password};
 use prony_server::control::Control;
 use prony_server::{ChannelBinding, SslMode};
 
@@ -27,11 +27,11 @@ fn login_with_scram_plus_over_tls_with_a_verified_name() {
         .collect();
     assert_eq!(control.tls().unwrap(), reported.join(" "));
 
-    let error = text(Control::connect(&with_password(target.clone(), "open")));
+    let error = connect_error(Control::connect(&with_password(target.clone(), "open")));
     assert!(error.contains("password authentication failed"), "{error}");
     target.tls.mode = SslMode::Disable;
     target.tls.config = None;
-    let error = text(Control::connect(&target));
+    let error = connect_error(Control::connect(&target));
     assert!(
         error.contains("channel binding is required, but SSL is not in use"),
         "{error}"
@@ -41,7 +41,7 @@ fn login_with_scram_plus_over_tls_with_a_verified_name() {
 #[test]
 fn wrong_name_and_unknown_authority_are_refused() {
     let server = Server::shared();
-    let error = text(Control::connect(&server.tcp(
+    let error = connect_error(Control::connect(&server.tcp(
         "postgres",
         "example.org",
         "verify-full",
@@ -56,9 +56,9 @@ fn wrong_name_and_unknown_authority_are_refused() {
     );
 
     let other_authority = server.embedded.directory().join("other.pem");
-    std::fs::write(&other_authority, certify("Somebody else").0).unwrap();
+    std::fs::write(&other_authority, create_certificate("Somebody else").0).unwrap();
     let mut target = server.tcp_trusting("postgres", "localhost", "verify-ca", &other_authority);
-    let error = text(Control::connect(&target));
+    let error = connect_error(Control::connect(&target));
     assert!(error.contains("sslrootcert=FILE"), "{error}");
     let any_name = server.tcp("postgres", "example.org", "verify-ca");
     assert!(Control::connect(&any_name).unwrap().tls().is_some());
@@ -82,7 +82,7 @@ fn allow_falls_back_to_tls_and_prefer_to_no_tls() {
     assert!(!tls("postgres", "allow"));
     assert!(tls("postgres", "prefer"));
     assert!(!tls("postgres", "disable"));
-    let error = text(Control::connect(&server.tcp(
+    let error = connect_error(Control::connect(&server.tcp(
         "tls_only",
         "localhost",
         "disable",
@@ -94,7 +94,7 @@ fn allow_falls_back_to_tls_and_prefer_to_no_tls() {
 fn a_server_without_tls_is_refused_by_require_and_accepted_by_prefer() {
     let server = Server::start(&[("ssl", "off")]);
     let target = server.tcp("postgres", "localhost", "require");
-    let error = text(Control::connect(&target));
+    let error = connect_error(Control::connect(&target));
     assert!(
         error.contains("server does not support SSL, but SSL was required"),
         "{error}"

@@ -54,7 +54,7 @@ fn statements_return_rows_and_counts() {
 fn an_error_leaves_the_connection_usable() {
     let mut control = database("control_errors");
     let error = control.query("SELECT * FROM nowhere").unwrap_err();
-    assert_eq!(error.server().map(|error| error.number), Some(1146));
+    assert_eq!(error.server_error().map(|error| error.number), Some(1146));
     assert_eq!(error.sqlstate(), Some("42S02"));
     assert_eq!(
         control.query_value("SELECT 7").unwrap().as_deref(),
@@ -154,7 +154,7 @@ fn procedures_return_several_results() {
     .iter()
     .enumerate()
     {
-        let error = error.server().expect("a server error");
+        let error = error.server_error().expect("a server error");
         assert_eq!((error.number, error.code()), (7777, "45000"), "{number}");
     }
     control
@@ -196,29 +196,37 @@ fn local_files_are_refused_unless_requested() {
 
 #[test]
 fn a_deadlock_has_its_number_and_state() {
-    let mut first = database("control_deadlock");
-    first
+    let mut first_session = database("control_deadlock");
+    first_session
         .execute("CREATE OR REPLACE TABLE t (n INT PRIMARY KEY, v INT)")
         .unwrap();
-    first
+    first_session
         .execute("INSERT INTO t VALUES (1, 0), (2, 0)")
         .unwrap();
-    let mut second = database("control_deadlock");
-    first.execute("BEGIN").unwrap();
-    second.execute("BEGIN").unwrap();
-    first.execute("UPDATE t SET v = 1 WHERE n = 1").unwrap();
-    second.execute("UPDATE t SET v = 2 WHERE n = 2").unwrap();
+    let mut second_session = database("control_deadlock");
+    first_session.execute("BEGIN").unwrap();
+    second_session.execute("BEGIN").unwrap();
+    first_session
+        .execute("UPDATE t SET v = 1 WHERE n = 1")
+        .unwrap();
+    second_session
+        .execute("UPDATE t SET v = 2 WHERE n = 2")
+        .unwrap();
     let thread = std::thread::spawn(move || {
-        let second_outcome = second.execute("UPDATE t SET v = 2 WHERE n = 1").map(drop);
-        let _ = second.execute("ROLLBACK");
+        let second_outcome = second_session
+            .execute("UPDATE t SET v = 2 WHERE n = 1")
+            .map(drop);
+        let _ = second_session.execute("ROLLBACK");
         second_outcome
     });
-    let first_outcome = first.execute("UPDATE t SET v = 1 WHERE n = 2").map(drop);
-    let _ = first.execute("ROLLBACK");
+    let first_outcome = first_session
+        .execute("UPDATE t SET v = 1 WHERE n = 2")
+        .map(drop);
+    let _ = first_session.execute("ROLLBACK");
     let outcomes = [first_outcome, thread.join().unwrap()];
     let failures: Vec<&Error> = outcomes.iter().filter_map(|o| o.as_ref().err()).collect();
     assert_eq!(failures.len(), 1, "{failures:?}");
-    let error = failures[0].server().unwrap();
+    let error = failures[0].server_error().unwrap();
     assert_eq!((error.number, error.code()), (1213, "40001"));
 }
 
@@ -246,7 +254,7 @@ fn a_statement_can_be_cancelled_and_a_connection_killed() {
     let (mut control, outcome) = sleeper.join().unwrap();
     if let Err(error) = outcome {
         assert_eq!(
-            error.server().map(|error| error.number),
+            error.server_error().map(|error| error.number),
             Some(1317),
             "{error}"
         );

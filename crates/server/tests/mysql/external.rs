@@ -13,7 +13,7 @@ const PLUGINS: [(&str, bool); 3] = [
     ("caching_sha2_password", true),
 ];
 
-fn servers() -> Vec<String> {
+fn server_urls() -> Vec<String> {
     let urls = std::env::var("PRONY_TEST_MYSQL").unwrap_or_default();
     if urls.is_empty() {
         eprintln!("skipped: PRONY_TEST_MYSQL names no server");
@@ -22,7 +22,7 @@ fn servers() -> Vec<String> {
 }
 
 /// Creates an account for each plugin of this server, named after it.
-fn accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
+fn create_accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
     let sql = "SELECT plugin_name FROM information_schema.plugins WHERE plugin_type = \
                'AUTHENTICATION' AND plugin_status = 'ACTIVE'";
     let active: Vec<_> = root
@@ -52,8 +52,9 @@ fn accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
         eprintln!("{name}: {error}");
         root.execute(&format!("CREATE USER {account}@'%' IDENTIFIED WITH {name}"))
             .unwrap();
-        let old = i32::from(*name == "sha256_password") * 2;
-        root.execute(&format!("SET old_passwords = {old}")).unwrap();
+        let old_passwords = i32::from(*name == "sha256_password") * 2;
+        root.execute(&format!("SET old_passwords = {old_passwords}"))
+            .unwrap();
         root.execute(&format!(
             "SET PASSWORD FOR {account}@'%' = PASSWORD('sesame')"
         ))
@@ -62,7 +63,7 @@ fn accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
     plugins
 }
 
-fn url_of(server: &str, account: &str, password: &str, options: &str) -> String {
+fn account_url(server: &str, account: &str, password: &str, options: &str) -> String {
     let host_part = server.split('@').nth(1).expect("an account in the URL");
     let host_part = host_part.split('?').next().unwrap_or(host_part);
     let separator = if host_part.contains('/') { "" } else { "/" };
@@ -71,15 +72,15 @@ fn url_of(server: &str, account: &str, password: &str, options: &str) -> String 
 
 #[test]
 fn plugins_statements_and_errors_on_external_servers() {
-    for server in servers() {
+    for server in server_urls() {
         let mut root = connect(&server).unwrap_or_else(|error| panic!("{server}: {error}"));
-        let tls = root.tls().is_some();
+        let has_tls = root.tls().is_some();
         let version = root.parameter("server_version").unwrap().to_owned();
-        let plugins = accounts(&mut root);
-        eprintln!("{version}, TLS {tls}: {plugins:?}");
+        let plugins = create_accounts(&mut root);
+        eprintln!("{version}, TLS {has_tls}: {plugins:?}");
         for (plugin, needs_secure_connection) in plugins {
             let account = &plugin[..6];
-            let url = |options: &str| url_of(&server, account, "sesame", options);
+            let url = |options: &str| account_url(&server, account, "sesame", options);
             let log_in = |options: &str| {
                 connect(&url(options)).map(|mut control| {
                     let name = control.query_value("SELECT CURRENT_USER()").unwrap();
@@ -111,27 +112,27 @@ fn plugins_statements_and_errors_on_external_servers() {
                 }
             }
             root.execute("FLUSH PRIVILEGES").unwrap();
-            if tls {
+            if has_tls {
                 log_in("ssl-mode=REQUIRED").unwrap();
                 log_in("ssl-mode=REQUIRED").unwrap();
             } else {
                 let error = log_in("ssl-mode=REQUIRED").unwrap_err().to_string();
                 assert!(error.contains("does not support SSL"), "{error}");
             }
-            let wrong_url = url_of(&server, account, "wrong", "get-server-public-key=1");
+            let wrong_url = account_url(&server, account, "wrong", "get-server-public-key=1");
             let error = connect(&wrong_url).err().expect("a refusal");
             assert_eq!(
-                error.server().map(|error| error.number),
+                error.server_error().map(|error| error.number),
                 Some(1045),
                 "{error}"
             );
         }
-        statements(&mut root);
+        check_statements(&mut root);
     }
 }
 
 /// Checks that do not depend on the account.
-fn statements(control: &mut Control) {
+fn check_statements(control: &mut Control) {
     control
         .execute("CREATE DATABASE IF NOT EXISTS prony_others")
         .unwrap();
@@ -156,7 +157,7 @@ fn statements(control: &mut Control) {
     let error = control.query_with("SELECT * FROM nowhere WHERE 1 = $1", &["1"]);
     let error = error.unwrap_err();
     assert_eq!(
-        error.server().map(|error| error.number),
+        error.server_error().map(|error| error.number),
         Some(1146),
         "{error}"
     );

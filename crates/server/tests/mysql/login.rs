@@ -1,9 +1,9 @@
 //! Logins with each plugin of MariaDB, with TLS and without.
 
-use crate::support::{accounts, connect};
+use crate::support::{connect, shared_accounts};
 use prony_server::control::Control;
 
-fn current_user(control: &mut Control) -> String {
+fn current_user_name(control: &mut Control) -> String {
     let name = control.query_value("SELECT CURRENT_USER()").unwrap();
     name.unwrap()
         .split('@')
@@ -14,12 +14,12 @@ fn current_user(control: &mut Control) -> String {
 
 #[test]
 fn every_plugin_works_over_every_transport() {
-    let accounts = accounts();
+    let accounts = shared_accounts();
     for account in ["native", "edward"] {
         for (mode, tls) in [("DISABLED", false), ("PREFERRED", true), ("REQUIRED", true)] {
             let url = accounts.url(account, &format!("ssl-mode={mode}"));
             let mut control = connect(&url).unwrap_or_else(|e| panic!("{account} {mode}: {e}"));
-            assert_eq!(current_user(&mut control), account);
+            assert_eq!(current_user_name(&mut control), account);
             assert_eq!(control.tls().is_some(), tls, "{account} {mode}");
             let cipher = control
                 .query("SHOW SESSION STATUS LIKE 'Ssl_version'")
@@ -27,18 +27,18 @@ fn every_plugin_works_over_every_transport() {
             assert_eq!(cipher[0][1].as_deref().unwrap_or_default().is_empty(), !tls);
         }
         let socket = accounts.server.url_for(&format!("{account}:sesame"), "");
-        assert_eq!(current_user(&mut connect(&socket).unwrap()), account);
+        assert_eq!(current_user_name(&mut connect(&socket).unwrap()), account);
         let over_tls = format!("{socket}&ssl-mode=REQUIRED");
         assert!(connect(&over_tls).unwrap().tls().is_some());
     }
     let port = accounts.server.port();
     let url = format!("mysql://empty@127.0.0.1:{port}/");
-    assert_eq!(current_user(&mut connect(&url).unwrap()), "empty");
+    assert_eq!(current_user_name(&mut connect(&url).unwrap()), "empty");
 }
 
 #[test]
 fn refusals_have_the_servers_message() {
-    let accounts = accounts();
+    let accounts = shared_accounts();
     let login_error = |url: &str| match connect(url) {
         Ok(_) => panic!("{url} logged in"),
         Err(error) => error,
@@ -47,7 +47,7 @@ fn refusals_have_the_servers_message() {
         let url = accounts.url(account, "").replace("sesame", "wrong");
         let error = login_error(&url);
         assert_eq!(
-            error.server().map(|error| error.number),
+            error.server_error().map(|error| error.number),
             Some(1045),
             "{error}"
         );
@@ -61,27 +61,27 @@ fn refusals_have_the_servers_message() {
         // A refusal is final: there is no second attempt without TLS.
         assert_eq!(text.matches("failed:").count(), 1, "{text}");
     }
-    let number = |url: &str| login_error(url).server().map(|error| error.number);
-    assert_eq!(number(&accounts.url("locked", "")), Some(4151));
+    let error_number = |url: &str| login_error(url).server_error().map(|error| error.number);
+    assert_eq!(error_number(&accounts.url("locked", "")), Some(4151));
     assert_eq!(
-        number(&accounts.url("safe", "ssl-mode=DISABLED")),
+        error_number(&accounts.url("safe", "ssl-mode=DISABLED")),
         Some(1045)
     );
     assert!(connect(&accounts.url("safe", "ssl-mode=REQUIRED")).is_ok());
     let unknown_database = accounts.url("native", "database=nowhere");
-    assert!(matches!(number(&unknown_database), Some(1044 | 1049)));
+    assert!(matches!(error_number(&unknown_database), Some(1044 | 1049)));
     // MariaDB accepts an expired account if the client cannot handle expired passwords, and refuses
     // its statements; with disconnect_on_expired_password it refuses the login.
     match connect(&accounts.url("expired", "")) {
-        Err(error) => assert_eq!(error.server().map(|error| error.number), Some(1862)),
+        Err(error) => assert_eq!(error.server_error().map(|error| error.number), Some(1862)),
         Ok(mut control) => {
             let error = control.execute("SELECT 1").unwrap_err();
             assert_eq!(
-                error.server().map(|error| error.number),
+                error.server_error().map(|error| error.number),
                 Some(1820),
                 "{error}"
             );
-            // The same hint as in the login's message.
+            // The hint is the same as for a refused login.
             let hint = error.hint().expect("a hint");
             assert!(hint.contains("ALTER USER"), "{hint}");
         }
@@ -90,7 +90,7 @@ fn refusals_have_the_servers_message() {
 
 #[test]
 fn certificates_are_verified_according_to_the_mode() {
-    let accounts = accounts();
+    let accounts = shared_accounts();
     let ca = accounts.authority.display();
     let url = |mode: &str| accounts.url("native", &format!("ssl-mode={mode}&ssl-ca={ca}"));
     assert!(connect(&url("VERIFY_CA")).unwrap().tls().is_some());
@@ -98,9 +98,9 @@ fn certificates_are_verified_according_to_the_mode() {
         .err()
         .expect("a name mismatch");
     assert!(error.to_string().contains("SSL error"), "{error}");
-    let other = rcgen::generate_simple_self_signed(vec!["db.test".to_owned()]).unwrap();
+    let other_authority = rcgen::generate_simple_self_signed(vec!["db.test".to_owned()]).unwrap();
     let path = std::env::temp_dir().join(format!("prony-my-other-{}.pem", std::process::id()));
-    std::fs::write(&path, other.cert.pem()).unwrap();
+    std::fs::write(&path, other_authority.cert.pem()).unwrap();
     let url = accounts.url("native", &format!("ssl-ca={}", path.display()));
     let error = connect(&url).err();
     std::fs::remove_file(&path).unwrap();

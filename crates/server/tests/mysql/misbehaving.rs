@@ -66,7 +66,7 @@ fn login_error(port: u16, options: &str) -> String {
         .to_string()
 }
 
-fn has_secret(bytes: &[u8]) -> bool {
+fn contains_password(bytes: &[u8]) -> bool {
     bytes.windows(6).any(|window| window == b"secret")
 }
 
@@ -121,7 +121,7 @@ fn a_password_is_not_sent_in_clear_text() {
         });
         let text = login_error(port, "");
         assert!(text.contains(expected), "{text}");
-        assert!(!has_secret(&thread.join().unwrap()), "{plugin}");
+        assert!(!contains_password(&thread.join().unwrap()), "{plugin}");
     }
     // Even if clear text is allowed, it is not sent without TLS.
     let (port, thread) = serve(|stream| {
@@ -131,7 +131,7 @@ fn a_password_is_not_sent_in_clear_text() {
     });
     let text = login_error(port, "enable-cleartext-plugin=1");
     assert!(text.contains("requires a secure connection"), "{text}");
-    assert!(!has_secret(&thread.join().unwrap()));
+    assert!(!contains_password(&thread.join().unwrap()));
     // A request for the old plugin of MySQL 4.0 has no name.
     let (port, _) = serve(|stream| {
         stream.write_all(&greeting()).unwrap();
@@ -169,7 +169,7 @@ fn the_last_message_of_a_server_that_disconnects_is_reported() {
         std::thread::sleep(std::time::Duration::from_millis(50));
         let error = control.query("SELECT 1").unwrap_err();
         assert_eq!(
-            error.server().map(|error| error.number),
+            error.server_error().map(|error| error.number),
             Some(1053),
             "{error}"
         );

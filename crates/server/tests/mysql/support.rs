@@ -34,7 +34,7 @@ pub struct Accounts {
     pub authority: PathBuf,
 }
 
-const STATEMENTS: [&str; 6] = [
+const CREATE_ACCOUNTS: [&str; 6] = [
     "CREATE USER IF NOT EXISTS native@'%' IDENTIFIED VIA mysql_native_password USING PASSWORD('sesame');",
     "CREATE USER IF NOT EXISTS edward@'%' IDENTIFIED VIA ed25519 USING PASSWORD('sesame');",
     "CREATE USER IF NOT EXISTS empty@'%';",
@@ -44,18 +44,18 @@ const STATEMENTS: [&str; 6] = [
 ];
 
 /// One server for all tests that run at the same time.
-pub fn accounts() -> Arc<Accounts> {
+pub fn shared_accounts() -> Arc<Accounts> {
     static SHARED: Mutex<Weak<Accounts>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(|poison| poison.into_inner());
     if let Some(accounts) = shared.upgrade() {
         return accounts;
     }
-    let accounts = Arc::new(start());
+    let accounts = Arc::new(start_with_accounts());
     *shared = Arc::downgrade(&accounts);
     accounts
 }
 
-fn start() -> Accounts {
+fn start_with_accounts() -> Accounts {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params
@@ -76,7 +76,7 @@ fn start() -> Accounts {
             ("ssl-key".to_owned(), key.serialize_pem().into_bytes()),
             ("ssl-ca".to_owned(), authority.pem().into_bytes()),
         ],
-        statements: STATEMENTS.map(str::to_owned).into(),
+        statements: CREATE_ACCOUNTS.map(str::to_owned).into(),
         ..MariaDbOptions::default()
     });
     Accounts {

@@ -28,21 +28,22 @@ fn eventually(condition: &str, mut holds: impl FnMut() -> bool) {
     panic!("not within 60 s: {condition}");
 }
 
-/// The process and thread that serve a connection; checks the server's root process.
-fn serving(control: &mut Control, root: Option<u32>) -> (u32, Option<u32>) {
+/// The process and thread that serve a connection. Asserts that the server was found, with this root
+/// process.
+fn serving_process(control: &mut Control, root_pid: Option<u32>) -> (u32, Option<u32>) {
     let colocation = find_colocation(control);
-    assert_eq!(colocation.shared, Some(true), "{colocation:?}");
+    assert_eq!(colocation.same_machine, Some(true), "{colocation:?}");
     let processes = colocation.processes.expect("the server's processes");
-    assert_eq!(Some(processes.root), root);
+    assert_eq!(Some(processes.root_pid), root_pid);
     assert!(processes.cpu_s().unwrap() > 0.0);
     colocation.serving.expect("the serving process and thread")
 }
 
 /// Checks the counters that all engines must report.
-fn check_common(counters: &Counters) {
-    let now = counters.clock_unix_s.expect("a clock");
+fn check_common_counters(counters: &Counters) {
+    let clock = counters.clock_unix_s.expect("a clock");
     let started = counters.started_unix_s.expect("a start time");
-    assert!(started <= now && now - started < 1e6, "{counters:?}");
+    assert!(started <= clock && clock - started < 1e6, "{counters:?}");
     assert!(counters.commits.is_some() && counters.rollbacks.is_some());
     assert!(counters.cache_hits.is_some() && counters.cache_reads.is_some());
     assert!(counters.log_bytes.is_some_and(|bytes| bytes > 0));

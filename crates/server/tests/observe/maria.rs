@@ -1,6 +1,6 @@
 //! Tests of observing MariaDB.
 
-use super::{check_common, connect, eventually, serving};
+use super::{check_common_counters, connect, eventually, serving_process};
 use prony_server::embedded::shared_mariadb;
 use prony_server::observe::counters::Checkpoint;
 use prony_server::observe::machine::task_cpu_s;
@@ -59,7 +59,7 @@ fn settings_tables_and_durability_are_read() {
     assert_eq!(durability.class, DurabilityClass::D0);
     assert!(
         durability
-            .because
+            .reasons
             .contains(&"tables without a log: lost (MEMORY)".to_owned())
     );
 }
@@ -67,7 +67,7 @@ fn settings_tables_and_durability_are_read() {
 #[test]
 fn an_unlisted_table_without_a_log_determines_the_durability_class() {
     let mut control = connect(&database("observe_small"));
-    // Only the largest tables are listed; an empty InnoDB table takes 16 KB.
+    // Only the largest 100 tables are listed: these empty InnoDB tables take 16 KB each, more than `z` below.
     for number in 0..100 {
         let sql = format!("CREATE TABLE t{number}(n INT)");
         control.execute(&sql).unwrap();
@@ -93,7 +93,7 @@ fn an_unlisted_table_without_a_log_determines_the_durability_class() {
         (DurabilityClass::D0, false)
     );
     assert_eq!(
-        durability.because,
+        durability.reasons,
         ["tables without a log: z (MyISAM)".to_owned()]
     );
 }
@@ -104,7 +104,7 @@ fn counters_grow_under_load() {
     let mut control = connect(&url);
     let mut reader = CounterReader::new(&mut control).unwrap();
     let before = reader.read(&mut control).unwrap();
-    check_common(&before);
+    check_common_counters(&before);
     assert_eq!(reader.take_missing(), []);
     assert!(before.history_length.is_some() && before.lock_waits.is_some());
     let mut worker = connect(&url);
@@ -117,10 +117,14 @@ fn counters_grow_under_load() {
     let after = reader.read(&mut control).unwrap();
     assert!(after.commits >= before.commits.map(|count| count + 20));
     assert!(after.log_bytes > before.log_bytes);
-    let Some(Checkpoint::Fuzzy { at, end }) = after.checkpoint else {
+    let Some(Checkpoint::Fuzzy {
+        checkpoint_lsn,
+        end_lsn,
+    }) = after.checkpoint
+    else {
         panic!("{after:?}");
     };
-    assert!(at <= end);
+    assert!(checkpoint_lsn <= end_lsn);
 }
 
 #[test]
@@ -163,16 +167,16 @@ fn a_recreated_table_has_a_new_id() {
             .unwrap();
         ids["t"].clone()
     };
-    let first = id_after("INSERT INTO t VALUES (1)");
+    let old_id = id_after("INSERT INTO t VALUES (1)");
     // Creation times are in whole seconds.
     std::thread::sleep(std::time::Duration::from_millis(1_100));
-    assert_eq!(id_after("UPDATE t SET n = 2"), first);
-    assert_eq!(id_after("ANALYZE TABLE t"), first);
+    assert_eq!(id_after("UPDATE t SET n = 2"), old_id);
+    assert_eq!(id_after("ANALYZE TABLE t"), old_id);
     // On MariaDB, truncating keeps the creation time; the checks of a run notice that the table
     // shrank.
     assert_ne!(
         id_after("CREATE OR REPLACE TABLE t(n INT PRIMARY KEY)"),
-        first
+        old_id
     );
 }
 
@@ -217,7 +221,7 @@ fn a_server_on_this_machine_is_found_by_its_process() {
         server.url(),
         server.tcp_url_with_password().reveal().to_owned(),
     ] {
-        let (process, thread) = serving(&mut connect(&url), server.pid());
+        let (process, thread) = serving_process(&mut connect(&url), server.pid());
         assert!(task_cpu_s(process, thread).is_some());
     }
 }

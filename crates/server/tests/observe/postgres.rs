@@ -1,12 +1,12 @@
 //! Tests of observing PostgreSQL.
 
-use super::{check_common, connect, eventually, serving};
+use super::{check_common_counters, connect, eventually, serving_process};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find, shared_postgres};
 use prony_server::observe::counters::{Activity, Checkpoint};
 use prony_server::observe::machine::task_cpu_s;
 use prony_server::observe::{
-    ActivityKind, CounterReader, DurabilityClass, Replication, Topic, read_server_facts,
-    read_server_state, round_trip,
+    ActivityKind, CounterReader, DurabilityClass, Replication, Topic, measure_round_trip,
+    read_server_facts, read_server_state,
 };
 use prony_server::{Control, resolve};
 
@@ -57,14 +57,14 @@ fn settings_tables_and_durability_are_read() {
     assert!(table("lost").unlogged && !table("other.t").unlogged);
     let durability = state.durability.unwrap();
     assert_eq!(durability.class, DurabilityClass::D0);
-    assert_eq!(durability.because, ["tables without a log: lost"]);
+    assert_eq!(durability.reasons, ["tables without a log: lost"]);
     control.execute("drop table lost").unwrap();
     let durability = read_server_state(&mut control, &facts)
         .unwrap()
         .durability
         .unwrap();
     assert_eq!(
-        (durability.class, durability.because.len()),
+        (durability.class, durability.reasons.len()),
         (DurabilityClass::D3, 0)
     );
 }
@@ -150,12 +150,12 @@ fn a_recreated_table_has_a_new_id() {
         let (table, file) = ids["t"].split_once('/').expect("two numbers");
         (table.to_owned(), file.to_owned())
     };
-    let first = id_after("insert into t values (1)");
-    assert_eq!(id_after("update t set n = 2"), first);
+    let old_id = id_after("insert into t values (1)");
+    assert_eq!(id_after("update t set n = 2"), old_id);
     let truncated = id_after("truncate t");
-    assert_eq!(truncated.0, first.0);
-    assert_ne!(truncated.1, first.1);
-    assert_ne!(id_after("drop table t; create table t(n int)").0, first.0);
+    assert_eq!(truncated.0, old_id.0);
+    assert_ne!(truncated.1, old_id.1);
+    assert_ne!(id_after("drop table t; create table t(n int)").0, old_id.0);
 }
 
 #[test]
@@ -189,10 +189,10 @@ fn counters_grow_under_load() {
     let mut control = database("observe_counters");
     let mut reader = CounterReader::new(&mut control).unwrap();
     let before = reader.read(&mut control).unwrap();
-    check_common(&before);
+    check_common_counters(&before);
     assert_eq!(reader.take_missing(), []);
-    assert_eq!(reader.queries(), 6);
-    assert!(reader.query_s() > 0.0);
+    assert_eq!(reader.statements_sent(), 6);
+    assert!(reader.statement_time_s() > 0.0);
     let mut worker = connect(&shared_postgres().url_for("observe_counters"));
     worker.execute("create table t(n int)").unwrap();
     for _ in 0..20 {
@@ -203,20 +203,23 @@ fn counters_grow_under_load() {
     worker.execute("checkpoint").unwrap();
     drop(worker);
     eventually("20 more commits", || {
-        let now = reader.read(&mut control).unwrap();
-        now.commits >= before.commits.map(|count| count + 20)
+        let counters = reader.read(&mut control).unwrap();
+        counters.commits >= before.commits.map(|count| count + 20)
     });
     let after = reader.read(&mut control).unwrap();
     assert!(after.log_bytes > before.log_bytes);
     assert!(after.cache_hits > before.cache_hits);
-    let redo = |counters: &prony_server::observe::Counters| match counters.checkpoint {
-        Some(Checkpoint::Complete { redo, began_unix_s }) => {
+    let redo_lsn = |counters: &prony_server::observe::Counters| match counters.checkpoint {
+        Some(Checkpoint::Complete {
+            redo_lsn,
+            began_unix_s,
+        }) => {
             assert!(began_unix_s > 1e9);
-            redo
+            redo_lsn
         }
         ref other => panic!("{other:?}"),
     };
-    assert!(redo(&after) > redo(&before));
+    assert!(redo_lsn(&after) > redo_lsn(&before));
 }
 
 #[test]
@@ -291,11 +294,11 @@ fn values_that_the_role_may_not_read_are_listed_as_missing() {
         missing[1].reason.contains("permission denied"),
         "{missing:?}"
     );
-    let before = reader.queries();
+    let before = reader.statements_sent();
     reader.read(&mut restricted).unwrap();
     assert_eq!(reader.take_missing(), []);
     assert_eq!(
-        reader.queries(),
+        reader.statements_sent(),
         before + 5,
         "a refused query is not repeated"
     );
@@ -326,7 +329,7 @@ fn unlogged_tables_are_read_without_statistics_or_reported_as_unknown() {
         (durability.class, durability.tables_unknown),
         (DurabilityClass::D0, false)
     );
-    assert_eq!(durability.because, ["tables without a log: lost"]);
+    assert_eq!(durability.reasons, ["tables without a log: lost"]);
     control
         .execute("revoke select on pg_class from public")
         .unwrap();
@@ -378,10 +381,10 @@ fn a_server_on_this_machine_is_found_by_its_process() {
         server.tcp_url_with_password().reveal().to_owned(),
     ] {
         let mut control = connect(&url);
-        let (process, thread) = serving(&mut control, server.pid());
+        let (process, thread) = serving_process(&mut control, server.pid());
         assert_eq!((process, thread), (control.backend_pid(), None));
         assert!(task_cpu_s(process, thread).unwrap() > 0.0);
-        let times = round_trip(&mut control).unwrap().unwrap();
+        let times = measure_round_trip(&mut control).unwrap().unwrap();
         assert!(
             times.samples > 0 && times.min_ns <= times.p50_ns,
             "{times:?}"

@@ -79,30 +79,30 @@ impl Conn {
         self.set_request(effect, count);
     }
 
-    /// Whether the last request committed something. It must have succeeded; `block` is the transaction
-    /// block after its reply.
-    pub(super) fn commits(&self, block: Block) -> bool {
-        block == Block::Idle && self.effect.get() != Effect::Reads
+    /// Whether the last request, which must have succeeded, committed something. `block` is the state of the
+    /// transaction block after its reply.
+    pub(super) fn has_request_committed(&self, block: BlockState) -> bool {
+        block == BlockState::Idle && self.effect.get() != Effect::Reads
     }
 
     /// Records that a request succeeded.
-    pub(crate) fn record_success(&self, block: Block) {
-        if self.commits(block) {
-            self.committed.set(true);
+    pub(crate) fn record_success(&self, block: BlockState) {
+        if self.has_request_committed(block) {
+            self.has_committed.set(true);
         }
     }
 
     pub(crate) fn set_committed(&self, committed: bool) {
-        self.committed.set(committed);
+        self.has_committed.set(committed);
     }
 
     /// Whether anything in the current transaction has been committed.
     pub(crate) fn has_committed(&self) -> bool {
-        self.committed.get()
+        self.has_committed.get()
     }
 
-    pub(crate) fn block(&self) -> Block {
-        self.exchange.borrow().block()
+    pub(crate) fn block_state(&self) -> BlockState {
+        self.exchange.borrow().block_state()
     }
 
     pub(crate) fn exchange(&self) -> Ref<'_, Exchange> {
@@ -117,7 +117,7 @@ impl Conn {
     /// Begins a transaction.
     pub(crate) fn start(&self, transaction: CurrentTransaction) {
         self.transaction.set(transaction);
-        self.committed.set(false);
+        self.has_committed.set(false);
         self.in_transaction.set(true);
     }
 

@@ -20,8 +20,8 @@ impl Db {
         self.batch(&[(statement, values)]).await
     }
 
-    /// Executes several statements in one round trip. The server runs them in order and, unless they are in
-    /// a block, as one transaction; after an error it skips the following ones. MySQL executes prepared
+    /// Executes several statements in one round trip. The server executes them in order and, unless they are
+    /// in a block, as one transaction; after an error it skips the remaining ones. MySQL executes prepared
     /// statements one by one, and each outside a block is a separate transaction.
     ///
     /// # Errors
@@ -30,9 +30,9 @@ impl Db {
         &mut self,
         batch: &[(&Statement, &[Value<'_>])],
     ) -> Result<DbReply<'_>, DbError> {
-        self.check()?;
+        self.check_usable()?;
         self.conn.request(batch.iter().copied());
-        self.reply().await
+        self.wait_for_reply().await
     }
 
     /// Adds an execution to the next request, which [`Db::sync`] sends: a batch whose values need not live
@@ -41,7 +41,7 @@ impl Db {
     /// # Errors
     /// [`DbError`] if the connection is not up; executions pushed earlier are then lost.
     pub fn push(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<(), DbError> {
-        self.check()?;
+        self.check_usable()?;
         if self.mode() == QueryMode::Simple {
             return Err(DbError::protocol(
                 "simple mode has no requests of several executions".to_owned(),
@@ -57,9 +57,9 @@ impl Db {
     /// # Errors
     /// [`DbError`]: the first error of the batch.
     pub async fn sync(&mut self) -> Result<DbReply<'_>, DbError> {
-        self.check()?;
+        self.check_usable()?;
         self.conn.sync();
-        self.reply().await
+        self.wait_for_reply().await
     }
 
     /// Prepares a statement that [`Db::is_prepared`] reports as not prepared, in a separate round trip.
@@ -68,9 +68,9 @@ impl Db {
     /// # Errors
     /// [`DbError`], as reported by the server. The statement counts as prepared anyway.
     pub async fn prepare(&mut self, statement: &Statement) -> Result<(), DbError> {
-        self.check()?;
+        self.check_usable()?;
         self.conn.prepare(statement);
-        self.reply().await.map(drop)
+        self.wait_for_reply().await.map(drop)
     }
 
     /// Whether a statement is already prepared on this connection.
@@ -78,8 +78,8 @@ impl Db {
         self.conn.exchange().is_prepared(statement)
     }
 
-    /// Closes a statement that is no longer used. The server is notified with a later request, so this
-    /// takes no time. Its number may be reused for another statement.
+    /// Closes a statement that is no longer used, without a round trip: the server is notified with a later
+    /// request. The statement's number may be reused for another statement.
     pub fn close(&mut self, statement: &Statement) {
         self.conn.close(statement);
     }
@@ -94,12 +94,12 @@ impl Db {
     /// # Errors
     /// [`DbError`], as [`Db::exec`].
     pub async fn query(&mut self, sql: &str) -> Result<DbReply<'_>, DbError> {
-        self.check()?;
+        self.check_usable()?;
         self.conn.query(sql.as_bytes());
-        self.reply().await
+        self.wait_for_reply().await
     }
 
-    pub(super) fn check(&self) -> Result<(), DbError> {
+    pub(super) fn check_usable(&self) -> Result<(), DbError> {
         match self.conn.phase() {
             UserPhase::Idle if self.conn.is_up() => Ok(()),
             UserPhase::Idle => Err(self.conn.failure()),
@@ -110,7 +110,7 @@ impl Db {
         }
     }
 
-    pub(super) async fn reply(&mut self) -> Result<DbReply<'_>, DbError> {
+    pub(super) async fn wait_for_reply(&mut self) -> Result<DbReply<'_>, DbError> {
         Wait { conn: &self.conn }.await;
         if !self.conn.is_up() {
             return Err(self.conn.failure());
@@ -119,7 +119,7 @@ impl Db {
         match exchange.error_summary().map(DbError::from) {
             Some(error) => Err(error),
             None => {
-                self.conn.record_success(exchange.block());
+                self.conn.record_success(exchange.block_state());
                 Ok(DbReply { exchange })
             }
         }
@@ -147,14 +147,14 @@ impl Db {
         self.conn.exchange().started_copy()
     }
 
-    /// Passes the notices and warnings of the last reply to `take`.
-    pub fn notices(&self, take: impl FnMut(ServerError)) {
-        self.conn.exchange().notices().for_each(take);
+    /// Passes the notices and warnings of the last reply to `receive`.
+    pub fn notices(&self, receive: impl FnMut(ServerError)) {
+        self.conn.exchange().notices().for_each(receive);
     }
 
     /// Number of results in the last reply, before the error if it ended with one.
-    pub fn results(&self) -> usize {
-        self.conn.exchange().results()
+    pub fn result_count(&self) -> usize {
+        self.conn.exchange().result_count()
     }
 }
 
@@ -180,35 +180,35 @@ impl DbReply<'_> {
         self.first()?.int(column)
     }
 
-    /// Passes the notices and warnings of this reply to `take`.
-    pub fn notices(&self, take: impl FnMut(ServerError)) {
-        self.exchange.notices().for_each(take);
+    /// Passes the notices and warnings of this reply to `receive`.
+    pub fn notices(&self, receive: impl FnMut(ServerError)) {
+        self.exchange.notices().for_each(receive);
     }
 
     /// The names of the columns of result `result` (from 0). In the extended protocol they are sent only if
     /// the statement asks for them ([`Statement::with_columns`]) or the connection always does.
-    pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
-        self.exchange.columns(result)
+    pub fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+        self.exchange.column_names(result)
     }
 
-    /// The number of columns of result `result` (from 0), under the same condition.
-    pub fn width(&self, result: usize) -> usize {
-        self.exchange.width(result)
+    /// The number of columns of result `result` (from 0), known under the same condition as the names.
+    pub fn column_count(&self, result: usize) -> usize {
+        self.exchange.column_count(result)
     }
 
     /// How many results the reply has, including those without rows.
-    pub fn results(&self) -> usize {
-        self.exchange.results()
+    pub fn result_count(&self) -> usize {
+        self.exchange.result_count()
     }
 
     /// Rows that the last command changed or returned.
-    pub fn affected(&self) -> u64 {
-        self.exchange.affected()
+    pub fn affected_rows(&self) -> u64 {
+        self.exchange.affected_rows()
     }
 
     /// Rows that the command of result `result` (from 0) changed or returned. For PostgreSQL, only the last
     /// result's number is known.
-    pub fn affected_by(&self, result: usize) -> u64 {
-        self.exchange.affected_by(result)
+    pub fn affected_rows_of(&self, result: usize) -> u64 {
+        self.exchange.affected_rows_of(result)
     }
 }

@@ -12,25 +12,26 @@ impl Db {
     /// Ends a successful transaction as [`Db::end`] does, but allows an open transaction block, which then
     /// belongs to the next transaction.
     pub fn end_with_open_block(&mut self, outcome: Outcome) {
-        self.done += u64::from(self.context.is_counted(self.conn.noticed_ns()));
+        self.done_transactions += u64::from(self.context.is_counted(self.conn.noticed_ns()));
         self.context.record(self.conn.end(outcome), None);
     }
 
-    /// Whether the user has waited for anything since its last start. Otherwise its time, [`Db::noticed_ns`], is still
-    /// that of the start.
+    /// Whether the user has waited for anything since its last start. Otherwise [`Db::noticed_ns`] is still
+    /// the time of that start.
     pub fn has_waited_since_start(&self) -> bool {
         self.last_start_ns != Some(self.conn.noticed_ns())
     }
 
-    /// Starts the next transaction, if that is possible without waiting. If not, it does nothing, and the caller
-    /// awaits [`Db::start`].
+    /// Starts the next transaction if that is possible without waiting, and returns whether it did. Otherwise
+    /// the caller awaits [`Db::start`].
     pub fn try_start(&mut self, kind: TxnKind) -> bool {
         let (rules, now_ns) = (self.context.rules(), self.conn.noticed_ns());
-        let waits = rules.paced || rules.connect_per_transaction || !self.has_waited_since_start();
-        if waits
+        let must_wait =
+            rules.is_paced || rules.connect_per_transaction || !self.has_waited_since_start();
+        if must_wait
             || self.is_done()
-            || self.context.is_over(now_ns)
-            || !self.context.may_start(now_ns)
+            || self.context.is_too_late_to_start(now_ns)
+            || !self.context.take_start(now_ns)
         {
             return false;
         }
@@ -52,15 +53,15 @@ impl Db {
         }
     }
 
-    /// Keeps the user alive for work after its last transaction, until [`Db::discard_transaction`] or the
+    /// Lets the user do work after its last transaction, until [`Db::discard_transaction`] or the
     /// end of the grace period.
-    pub fn keep_alive(&mut self) {
+    pub fn keep_running_after_last_transaction(&mut self) {
         self.conn.start(self.conn.transaction.get());
     }
 
     /// Waits for the common start of all users, if the program has a prologue; otherwise returns at once.
-    pub async fn gate(&mut self) {
-        self.wait(UserPhase::Gate).await;
+    pub async fn wait_for_common_start(&mut self) {
+        self.wait(UserPhase::CommonStart).await;
     }
 
     /// Opens a new connection in place of this one; tries once.
@@ -95,19 +96,19 @@ impl Db {
         self.wait(UserPhase::Close).await;
     }
 
-    /// Encodes a request of text, as [`Db::query`] sends it, in any encoding; [`Db::finish_request`], which must follow,
-    /// sends it.
+    /// Encodes a request of text in any encoding, as [`Db::query`] does. [`Db::finish_request`], which must
+    /// follow, sends the request.
     ///
     /// # Errors
     /// [`DbError`] if the connection is not up.
     pub fn begin_query(&mut self, sql: &[u8]) -> Result<(), DbError> {
-        self.check()?;
+        self.check_usable()?;
         self.conn.query(sql);
         Ok(())
     }
 
     /// Encodes a request of one statement at once, so that its values need not live until the reply;
-    /// [`Db::finish_request`], which must follow, sends it.
+    /// [`Db::finish_request`], which must follow, sends the request.
     ///
     /// # Errors
     /// [`DbError`] if the connection is not up.
@@ -116,7 +117,7 @@ impl Db {
         statement: &Statement,
         values: &[Value<'_>],
     ) -> Result<(), DbError> {
-        self.check()?;
+        self.check_usable()?;
         self.conn.request(std::iter::once((statement, values)));
         Ok(())
     }
@@ -126,10 +127,10 @@ impl Db {
     /// # Errors
     /// [`DbError`], as [`Db::exec`].
     pub fn finish_request(&mut self) -> impl Future<Output = Result<DbReply<'_>, DbError>> {
-        self.reply()
+        self.wait_for_reply()
     }
 
-    /// Counts another try of the transaction, after [`Db::recover_connection`].
+    /// Counts another attempt at the transaction, after [`Db::recover_connection`].
     pub fn count_retry(&mut self) {
         let mut transaction = self.conn.transaction.get();
         transaction.retries += 1;
@@ -141,7 +142,7 @@ impl Db {
         self.conn.is_in_transaction()
     }
 
-    /// Rolls back an open block and waits for a lost connection, outside of any try.
+    /// Rolls back an open block and waits for a lost connection, outside of any attempt.
     ///
     /// # Errors
     /// [`crate::UserExit`] when the run stops meanwhile, or lost connections are not reopened.

@@ -1,5 +1,5 @@
-//! Transactions from one start to the next: their tries, and what follows an error. Starts follow the pace
-//! and the worker's rules; samples go to the worker's context. Starts no transaction after the end
+//! Transactions from one start to the next: their attempts, and the recovery after an error. Starts follow
+//! the pace and the worker's rules; samples go to the worker's context. Starts no transaction after the end
 //! of the run.
 
 use super::Db;
@@ -7,7 +7,7 @@ use crate::conn::{CurrentTransaction, UserPhase};
 use crate::error::DbError;
 use crate::program::UserExit;
 use prony_measure::{ErrorClass, Outcome, TxnKind};
-use prony_wire::Block;
+use prony_wire::BlockState;
 use std::time::Duration;
 
 impl Db {
@@ -20,8 +20,8 @@ impl Db {
     }
 
     /// Like [`Db::start`], for a transaction that was due at `due_ns` of the run's clock while the
-    /// connection was busy with another one of this user: its response time counts from then. With a rate,
-    /// the pace alone decides when a transaction is due.
+    /// connection was busy with another one of this user: its response time counts from `due_ns`. With a
+    /// rate, the pace alone decides when a transaction is due.
     ///
     /// # Errors
     /// See [`Db::start`].
@@ -32,7 +32,8 @@ impl Db {
     /// Lets this user start this many transactions without requests before other users run: for
     /// transactions of only a few instructions, for which switching users would take longer.
     pub fn allow_consecutive_starts(&mut self, transactions: u32) {
-        self.consecutive_starts = (transactions, transactions);
+        self.max_consecutive_starts = transactions;
+        self.remaining_consecutive_starts = transactions;
     }
 
     async fn begin(&mut self, kind: TxnKind, due_ns: Option<u64>) -> Result<(), UserExit> {
@@ -41,32 +42,34 @@ impl Db {
                 return Err(UserExit::Finished);
             }
             let ready_ns = self.conn.noticed_ns();
-            if !self.context.may_start(ready_ns) {
+            if !self.context.take_start(ready_ns) {
                 return Err(UserExit::Finished);
             }
-            if self.context.rules().paced && !self.context.is_over(ready_ns) {
+            if self.context.rules().is_paced && !self.context.is_too_late_to_start(ready_ns) {
                 self.wait(UserPhase::Start).await;
             } else if self.last_start_ns == Some(ready_ns) {
-                // It has made no request since its last start. A program that never does, such as a script
-                // without SQL, would block the loop forever.
-                let (limit, remaining) = self.consecutive_starts;
-                self.consecutive_starts.1 = remaining.checked_sub(1).unwrap_or(limit);
+                // The user has made no request since its last start. A program that never makes one, such as
+                // a script without SQL, would block the loop forever.
+                let remaining = self.remaining_consecutive_starts;
+                self.remaining_consecutive_starts = remaining
+                    .checked_sub(1)
+                    .unwrap_or(self.max_consecutive_starts);
                 if remaining == 0 {
                     self.sleep(Duration::from_nanos(1)).await;
                 }
             }
             let started_ns = self.conn.noticed_ns();
-            if self.context.is_over(started_ns) {
+            if self.context.is_too_late_to_start(started_ns) {
                 return Err(UserExit::Stopped);
             }
-            let scheduled_ns = if self.context.rules().paced {
+            let scheduled_ns = if self.context.rules().is_paced {
                 self.conn.scheduled_ns()
             } else {
                 due_ns.map_or(started_ns, |due_ns| due_ns.min(started_ns))
             };
             self.last_start_ns = Some(started_ns);
             // Lateness is judged by when the user became ready, not by when the loop got to it.
-            if self.context.rules().skips(scheduled_ns, ready_ns) {
+            if self.context.rules().must_skip(scheduled_ns, ready_ns) {
                 self.skip(kind, scheduled_ns, started_ns);
                 continue;
             }
@@ -96,9 +99,9 @@ impl Db {
     fn record_connect(&mut self) {
         let (mut transaction, at_ns) = (self.conn.transaction.get(), self.conn.noticed_ns());
         transaction.connect_ns = at_ns - transaction.started_ns;
-        if !self.context.rules().connect_counts {
+        if !self.context.rules().includes_connect_time {
             transaction.started_ns = at_ns;
-            if !self.context.rules().paced {
+            if !self.context.rules().is_paced {
                 transaction.scheduled_ns = at_ns;
             }
         }
@@ -113,7 +116,7 @@ impl Db {
             started_ns: now_ns,
             ..CurrentTransaction::default()
         });
-        self.done += u64::from(self.context.is_counted(now_ns));
+        self.done_transactions += u64::from(self.context.is_counted(now_ns));
         self.context.record(self.conn.end(Outcome::Skipped), None);
     }
 
@@ -125,11 +128,11 @@ impl Db {
     pub async fn end(&mut self, result: Result<Outcome, DbError>) -> Result<(), UserExit> {
         // A transaction is counted by its end, as in the figures: one in progress at the end of the warm-up
         // is measured.
-        self.done += u64::from(self.context.is_counted(self.conn.noticed_ns()));
+        self.done_transactions += u64::from(self.context.is_counted(self.conn.noticed_ns()));
         match result {
             Ok(outcome) => {
                 self.context.record(self.conn.end(outcome), None);
-                if self.conn.block() != Block::Idle {
+                if self.conn.block_state() != BlockState::Idle {
                     let text = "the transaction ended with its block still open";
                     return Err(UserExit::Failed(text.to_owned()));
                 }
@@ -145,14 +148,15 @@ impl Db {
                 self.recover().await?;
             }
         }
-        // Close its connection now: until the next start, the server may have other clients to serve.
+        // Close the transaction's connection now, so that the server can serve other clients until the next
+        // start.
         if self.context.rules().connect_per_transaction && self.conn.is_up() {
             self.wait(UserPhase::Close).await;
         }
         Ok(())
     }
 
-    /// Begins another try of the transaction, from its first statement.
+    /// Begins another attempt at the transaction, from its first statement.
     ///
     /// # Errors
     /// [`UserExit`] when the run stops meanwhile.
@@ -170,14 +174,14 @@ impl Db {
             if self.context.is_stopped() {
                 return Err(UserExit::Stopped);
             }
-            if !self.conn.is_up() || self.conn.phase() == UserPhase::Dead {
+            if !self.conn.is_up() || self.conn.phase() == UserPhase::Unusable {
                 if !self.context.rules().reconnect {
                     return Err(UserExit::Failed(self.conn.failure_message()));
                 }
                 // With a connection per transaction, the next start opens one anyway; this only waits until
                 // the server accepts connections again.
                 self.wait(UserPhase::Reconnect).await;
-            } else if self.conn.block() == Block::Idle || self.roll_back().await {
+            } else if self.conn.block_state() == BlockState::Idle || self.roll_back().await {
                 return Ok(());
             } else if self.conn.is_up() {
                 // A session that cannot be rolled back is unusable.
@@ -186,8 +190,8 @@ impl Db {
         }
     }
 
-    /// Rolls back an open block and returns whether that worked. The reply leaves no block open, yet it
-    /// commits nothing.
+    /// Rolls back an open block and returns whether the rollback succeeded. Keeps the record of what was
+    /// committed: the reply leaves no block open, like that of a commit.
     async fn roll_back(&mut self) -> bool {
         let committed = self.conn.has_committed();
         let succeeded = self.query("ROLLBACK").await.is_ok();
@@ -203,12 +207,12 @@ impl Db {
 
     /// Whether this user has done all its transactions.
     pub fn is_done(&self) -> bool {
-        let count = self.context.rules().transactions;
-        count > 0 && self.done >= count
+        let count = self.context.rules().max_transactions;
+        count > 0 && self.done_transactions >= count
     }
 
-    /// Whether no further transaction starts.
-    pub fn is_over(&self) -> bool {
-        self.context.is_over(self.noticed_ns())
+    /// Whether the load is over: no further transaction starts.
+    pub fn is_load_over(&self) -> bool {
+        self.context.is_too_late_to_start(self.noticed_ns())
     }
 }

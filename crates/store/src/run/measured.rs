@@ -75,7 +75,7 @@ pub struct KindFigures {
     pub rolled_back: u64,
     /// Failed.
     pub failed: u64,
-    /// Skipped.
+    /// Skipped, because the start was later than the latency limit.
     pub skipped: u64,
     /// Extra tries.
     pub retries: u64,
@@ -103,7 +103,7 @@ pub struct KindFigures {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag: Option<Latency>,
     /// Parts of the service time, without connecting: their means add up to the mean service time, less
-    /// connecting with `connect_per_transaction`. Absent if no stamps were available.
+    /// connecting with `connect_per_transaction`. Absent if no timestamps were available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split: Option<Split>,
     /// Time spent on connecting inside transactions (`connect_per_transaction`).
@@ -202,7 +202,7 @@ pub struct Second {
     pub rolling: Option<RollingPercentiles>,
     /// Largest response time, nanoseconds.
     pub max_ns: u64,
-    /// Mean server time, if stamps are available.
+    /// Mean server time, nanoseconds; absent without timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_mean_ns: Option<f64>,
     /// CPU time of the client's threads, seconds; absent if the kernel does not report it.
@@ -240,7 +240,7 @@ pub struct ErrorCount {
     #[serde(with = "error_class")]
     #[schemars(with = "String")]
     pub class: ErrorClass,
-    /// SQLSTATE.
+    /// SQLSTATE, or the error number of a server that has none.
     pub code: String,
     /// Number of transactions.
     pub count: u64,

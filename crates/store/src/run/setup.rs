@@ -63,7 +63,7 @@ pub struct Server {
     pub address: Option<ServerAddress>,
     /// Database name.
     pub database: String,
-    /// Role.
+    /// Role or user that the clients log in as.
     pub user: String,
     /// TLS version and cipher, or absent.
     pub tls: Option<String>,
@@ -76,7 +76,7 @@ pub struct Server {
 /// The workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// Name.
+    /// Its name, such as `tpcc`.
     pub name: String,
     /// A one-line description.
     pub title: String,
@@ -150,7 +150,8 @@ pub struct Description {
     pub table_names: Vec<String>,
     /// Rows for which clients wait on each other's locks.
     pub contention: Option<Contention>,
-    /// Each transaction makes exactly one commit on PostgreSQL, and nothing else commits.
+    /// Whether each transaction makes exactly one commit on PostgreSQL, and nothing else commits; then the
+    /// server's count of commits can be compared with the number of transactions.
     #[serde(default)]
     pub commits_once: bool,
     /// The minimum measurement time that its specification requires.
@@ -177,7 +178,7 @@ pub struct ScaledTable {
     pub name: String,
     /// Rows per unit of scale after a load.
     pub rows_per_scale: u64,
-    /// Rows added by transactions after which the data counts as grown, per unit of scale.
+    /// Number of rows per unit of scale that transactions have to add before the data counts as grown.
     pub grows_per_scale: Option<u64>,
 }
 
@@ -196,7 +197,7 @@ pub struct MinimumDuration {
     /// The duration, seconds.
     #[serde(alias = "seconds")]
     pub duration_s: f64,
-    /// Its source, as the end of "less than the N minutes".
+    /// Its source, which completes the sentence "less than the N minutes".
     pub source: String,
 }
 
@@ -214,16 +215,16 @@ pub struct Remark {
 /// How the load was driven.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drive {
-    /// Clients.
+    /// Number of clients.
     pub clients: u32,
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
     /// Whether transactions start by a schedule, at a rate; otherwise in a closed loop.
     pub open_loop: bool,
     /// The scheduled rate, transactions per second; absent in a closed loop, or if an imported tool does not
     /// print it.
     pub rate_tps: Option<f64>,
-    /// Gaps between scheduled starts.
+    /// Distribution of the gaps between scheduled starts.
     pub arrival: Option<Arrival>,
     /// The planned end; absent if unknown.
     pub stop: Option<PlannedEnd>,
@@ -281,11 +282,13 @@ pub struct ClientHealth {
 #[serde(default)]
 #[schemars(rename = "Batch")]
 pub struct BatchScheduling {
-    /// Workers that ran under it to the end.
-    pub under: u32,
+    /// Workers that ran under `SCHED_BATCH` to the end.
+    #[serde(rename = "under")]
+    pub active: u32,
     /// Workers that returned to the default policy during the run, because other programs made them wait.
-    pub left: u32,
-    /// Workers to which the system refused it.
+    #[serde(rename = "left")]
+    pub reverted: u32,
+    /// Workers to which the system refused `SCHED_BATCH`.
     pub refused: u32,
 }
 
@@ -294,20 +297,24 @@ pub struct BatchScheduling {
 pub struct Timing {
     /// The source of the parts of the service time.
     pub split: SplitSource,
-    /// Replies with a usable stamp.
-    pub stamped: u64,
-    /// Replies without a usable stamp.
-    pub unstamped: u64,
-    /// Stamps earlier than their request or later than the moment the reply was noticed; discarded.
+    /// Replies with a usable timestamp.
+    #[serde(rename = "stamped")]
+    pub with_timestamp: u64,
+    /// Replies without a usable timestamp.
+    #[serde(rename = "unstamped")]
+    pub without_timestamp: u64,
+    /// Timestamps that are earlier than the request or later than the moment at which the reply was noticed;
+    /// discarded.
     pub impossible: u64,
-    /// Stamps taken between two readings of the clock offset between which the offset moved.
+    /// Timestamps of a period in which the offset between the clocks moved; used nevertheless.
     pub doubtful: u64,
     /// How often the offset between the clocks moved by more than a microsecond.
     pub clock_steps: u64,
-    /// Time for one send of a batch, nanoseconds, as calibrated by transmit stamps.
+    /// Time for one send of a batch, nanoseconds, as calibrated by transmit timestamps.
     pub send_cost_ns: f64,
-    /// Transmit stamps used for that calibration.
-    pub transmit_stamps: u64,
+    /// Transmit timestamps used for that calibration.
+    #[serde(rename = "transmit_stamps")]
+    pub transmit_timestamps: u64,
 }
 
 /// One check of `judge`.

@@ -256,9 +256,11 @@ pub enum PlannedEnd {
 #[serde(rename_all = "snake_case")]
 pub enum SplitSource {
     /// Kernel timestamps of all clients.
-    KernelStamps,
+    #[serde(rename = "kernel_stamps")]
+    KernelTimestamps,
     /// Kernel timestamps of some clients.
-    SampledStamps {
+    #[serde(rename = "sampled_stamps")]
+    SampledTimestamps {
         /// Clients with timestamps.
         clients: u32,
         /// All clients.
@@ -274,8 +276,8 @@ pub enum SplitSource {
 impl fmt::Display for SplitSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SplitSource::KernelStamps => f.write_str("kernel stamps"),
-            SplitSource::SampledStamps {
+            SplitSource::KernelTimestamps => f.write_str("kernel stamps"),
+            SplitSource::SampledTimestamps {
                 clients,
                 of_clients,
             } => write!(f, "kernel stamps on {clients} of {of_clients} clients"),

@@ -16,10 +16,12 @@ fn writer_with_full_disk(name: &str) -> (PathBuf, (RunWriter, File), StoreError)
     let folder = std::env::temp_dir().join(format!("prony-full-{name}-{}", std::process::id()));
     let store = RunStore::open(Some(&folder)).unwrap();
     let mut writer = store.begin(&mut Run::default()).unwrap();
-    writer.event(&event("before")).unwrap();
+    writer.write_event(&event("before")).unwrap();
     let lock = writer.journal.fill_disk();
-    let error = writer.event(&event("after")).unwrap_err();
-    writer.event(&event("later")).expect("it is reported once");
+    let error = writer.write_event(&event("after")).unwrap_err();
+    writer
+        .write_event(&event("later"))
+        .expect("it is reported once");
     (folder, (writer, lock), error)
 }
 
@@ -93,7 +95,7 @@ fn files_that_the_journal_could_not_name_are_found_in_the_temporary_folder() {
         let mut writer = store.begin(&mut Run::default()).unwrap();
         writer.journal.refuse_overwrites();
         let lock = writer.journal.fill_disk();
-        writer.event(&event("after")).unwrap_err();
+        writer.write_event(&event("after")).unwrap_err();
         let journal = writer.journal.diverted_path().unwrap().to_owned();
         (writer, lock, journal)
     };
@@ -114,11 +116,16 @@ fn files_that_the_journal_could_not_name_are_found_in_the_temporary_folder() {
     run.workload.name = "complete".into();
     let error = writer.finish(&run).unwrap_err();
     drop(lock);
-    let StoreError::StoredElsewhere { path, is_noted, .. } = &error else {
+    let StoreError::StoredElsewhere {
+        path,
+        is_path_in_journal,
+        ..
+    } = &error
+    else {
         panic!("{error:?}");
     };
     assert!(
-        !is_noted && error.to_string().contains("keep that file"),
+        !is_path_in_journal && error.to_string().contains("keep that file"),
         "{error}"
     );
     assert!(journal.exists(), "the journal may name it");
@@ -134,19 +141,23 @@ fn dropped_lines_are_counted() {
     let store = RunStore::open(Some(&folder)).unwrap();
     let mut writer = store.begin(&mut Run::default()).unwrap();
     let id = writer.id.clone();
-    let line = writer.bytes(&JournalLine::Event(event("1"))).unwrap().len() + 1;
+    let line = writer
+        .serialize(&JournalLine::Event(event("1")))
+        .unwrap()
+        .len()
+        + 1;
     writer.journal.limit_memory(2 * line);
     let blocked = fallback_path(&id, "jsonl");
     fs::create_dir(&blocked).unwrap();
     let file = writer.journal.fill_disk();
-    writer.event(&event("1")).unwrap_err();
+    writer.write_event(&event("1")).unwrap_err();
     for name in ["2", "3", "4", "5"] {
-        writer.event(&event(name)).unwrap();
+        writer.write_event(&event(name)).unwrap();
     }
     writer.journal.free_disk(file);
     // The buffer is still full at the first of these events.
-    writer.event(&event("6")).unwrap();
-    writer.event(&event("7")).unwrap();
+    writer.write_event(&event("6")).unwrap();
+    writer.write_event(&event("7")).unwrap();
     drop(writer);
     let run = store.load(&id).unwrap();
     let names: Vec<&str> = run
@@ -219,7 +230,7 @@ fn journal_of_a_failure(name: &str, kinds: &[&str]) -> (PathBuf, Run) {
         worker_cpu_ns: vec![None],
         process: ProcessHealth::default(),
     };
-    writer.second(&row, 0).unwrap();
+    writer.write_second(&row, 0).unwrap();
     let live = store.load(&writer.id).unwrap();
     (folder, live)
 }
@@ -234,7 +245,7 @@ fn a_second_with_an_error_code_that_is_not_utf_8_is_read() {
 }
 
 #[test]
-fn a_second_with_other_kinds_than_its_run_is_not_read() {
+fn a_second_whose_kinds_differ_from_those_of_its_run_is_not_read() {
     let (folder, run) = journal_of_a_failure("kinds", &["transfer", "read"]);
     assert_eq!(run.series.len(), 0);
     fs::remove_dir_all(folder).unwrap();

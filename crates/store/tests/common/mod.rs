@@ -69,7 +69,7 @@ pub fn run() -> Run {
             ..Drive::default()
         },
         timing: Timing {
-            split: SplitSource::KernelStamps,
+            split: SplitSource::KernelTimestamps,
             ..Timing::default()
         },
         ..Run::default()
@@ -80,8 +80,8 @@ pub fn shape() -> Shape {
     Shape {
         kinds: 2,
         open_loop: true,
-        parts: true,
-        connect: true,
+        has_parts: true,
+        has_connect: true,
         ..Shape::closed(2)
     }
 }
@@ -128,7 +128,7 @@ pub fn load(schedule: RunSchedule) -> (Vec<IntervalRow>, CollectedFigures) {
             recorder.record(&sample(number));
             recorder.record_iteration(1_000 + number, 1);
             recorder.timestamps().usable += 1;
-            while let Some(interval) = recorder.take() {
+            while let Some(interval) = recorder.take_finished() {
                 collector.add(worker as usize, interval);
             }
         }
@@ -136,7 +136,7 @@ pub fn load(schedule: RunSchedule) -> (Vec<IntervalRow>, CollectedFigures) {
             schedule.window_end_ns() + S / 4,
             ExcludedTransactions::default(),
         );
-        while let Some(interval) = recorder.take() {
+        while let Some(interval) = recorder.take_finished() {
             collector.add(worker as usize, interval);
         }
     }
@@ -163,7 +163,10 @@ pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
             health: client_health(&collected.measured),
             ..ClientMachine::default()
         }],
-        timing: timing(&collected.measured.timestamps, SplitSource::KernelStamps),
+        timing: timing(
+            &collected.measured.timestamps,
+            SplitSource::KernelTimestamps,
+        ),
         ..run
     }
 }

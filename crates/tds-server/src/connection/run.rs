@@ -1,34 +1,43 @@
-//! Runs requests: transactions, prepared statements, and what the handler answers.
+//! Runs requests: transactions, prepared statements, and the handler's outcomes.
 
 use super::*;
 
 impl Connection {
-    pub(super) fn has_descriptor(&self, descriptor: u64, reply: &mut ReplyWriter) -> bool {
-        let is_right = descriptor == self.transaction;
-        if !is_right {
+    /// Returns whether a request has the descriptor of the open transaction; if not, writes the server's
+    /// error.
+    pub(super) fn check_descriptor(&self, descriptor: u64, reply: &mut ReplyWriter) -> bool {
+        let is_current = descriptor == self.transaction_descriptor;
+        if !is_current {
             let text = "New request is not allowed to start because it should come with valid \
                         transaction descriptor.";
             reply.error((3989, 1, 16), text);
             reply.done(DONE, ERROR, 0, 0);
         }
-        is_right
+        is_current
     }
 
-    fn begin(&mut self, reply: &mut ReplyWriter) {
-        self.transactions += 1;
-        self.transaction = 0x2a_0000_0000 + self.transactions;
-        reply.env_bytes(8, &self.transaction.to_le_bytes(), &[]);
+    fn begin_transaction(&mut self, reply: &mut ReplyWriter) {
+        self.transactions_begun += 1;
+        self.transaction_descriptor = 0x2a_0000_0000 + self.transactions_begun;
+        reply.env_bytes(8, &self.transaction_descriptor.to_le_bytes(), &[]);
     }
 
-    fn end(&mut self, commits: bool, reply: &mut ReplyWriter) {
+    fn end_transaction(&mut self, commits: bool, reply: &mut ReplyWriter) {
         let kind = if commits { 9 } else { 10 };
-        reply.env_bytes(kind, &[], &self.transaction.to_le_bytes());
-        self.transaction = 0;
+        reply.env_bytes(kind, &[], &self.transaction_descriptor.to_le_bytes());
+        self.transaction_descriptor = 0;
     }
 
-    pub(super) fn manage(&mut self, kind: u16, begins: bool, reply: &mut ReplyWriter) {
-        match (kind, self.transaction) {
-            (5, _) => self.begin(reply),
+    /// Runs request `kind` to the transaction manager: 5 begins, 7 commits, 8 rolls back. `begins_next`:
+    /// begin the next transaction after the end of this one.
+    pub(super) fn manage_transaction(
+        &mut self,
+        kind: u16,
+        begins_next: bool,
+        reply: &mut ReplyWriter,
+    ) {
+        match (kind, self.transaction_descriptor) {
+            (5, _) => self.begin_transaction(reply),
             (7 | 8, 0) => {
                 reply.error(
                     (3902, 1, 16),
@@ -37,9 +46,9 @@ impl Connection {
                 return reply.done(DONE, ERROR, 0, 0);
             }
             (7 | 8, _) => {
-                self.end(kind == 7, reply);
-                if begins {
-                    self.begin(reply);
+                self.end_transaction(kind == 7, reply);
+                if begins_next {
+                    self.begin_transaction(reply);
                 }
             }
             _ => {}
@@ -47,29 +56,30 @@ impl Connection {
         reply.done(DONE, 0, 0, 0);
     }
 
-    /// Runs a text; false: it does not end by itself.
-    pub(super) fn batch(&mut self, text: &str, reply: &mut ReplyWriter) -> bool {
-        let statements: Vec<&str> = split(text);
+    /// Runs a batch; returns false if the batch hangs until an attention.
+    pub(super) fn run_batch(&mut self, text: &str, reply: &mut ReplyWriter) -> bool {
+        let statements: Vec<&str> = split_statements(text);
         for (index, statement) in statements.iter().enumerate() {
-            let more = if index + 1 < statements.len() {
+            let more_flag = if index + 1 < statements.len() {
                 MORE
             } else {
                 0
             };
-            match self.statement(statement, &[], DONE, more, reply) {
-                Ended::Next => {}
-                Ended::Aborted => return true,
-                Ended::Hanging => return false,
+            match self.run_statement(statement, &[], DONE, more_flag, reply) {
+                StatementEnd::Next => {}
+                StatementEnd::Aborted => return true,
+                StatementEnd::Hanging => return false,
             }
         }
         true
     }
 
-    pub(super) fn call(&mut self, call: &Rpc, more: u16, reply: &mut ReplyWriter) -> bool {
+    /// Runs an RPC; returns false if the call hangs until an attention.
+    pub(super) fn run_rpc(&mut self, call: &Rpc, more_flag: u16, reply: &mut ReplyWriter) -> bool {
         let number = match &call.procedure {
             Procedure::Id(number) => *number,
             Procedure::Name(name) => {
-                return self.routine(&name.clone(), &call.parameters, None, more, reply);
+                return self.run_in_rpc(&name.clone(), &call.parameters, None, more_flag, reply);
             }
         };
         let parameters = &call.parameters;
@@ -82,19 +92,21 @@ impl Connection {
                 let values = parameters.get(2..).unwrap_or_default();
                 let declared = parameters.get(1).map(|_| text(1)).unwrap_or_default();
                 assert_eq!(declared.matches('@').count(), values.len(), "declarations");
-                self.routine(&text(0), values, None, more, reply)
+                self.run_in_rpc(&text(0), values, None, more_flag, reply)
             }
             11 | 13 => {
-                assert!(parameters[0].output, "the handle is returned");
+                assert!(parameters[0].is_output, "the handle is returned");
                 let handle = self.next_handle;
                 self.next_handle += 1;
-                self.handles.insert(handle, text(2));
+                self.prepared_texts.insert(handle, text(2));
                 match number {
-                    13 => self.routine(&text(2), &parameters[3..], Some(handle), more, reply),
+                    13 => {
+                        self.run_in_rpc(&text(2), &parameters[3..], Some(handle), more_flag, reply)
+                    }
                     _ => {
                         reply.return_status(0);
                         reply.return_int("", handle);
-                        reply.done(DONE_PROC, more, 0xe0, 0);
+                        reply.done(DONE_PROC, more_flag, 0xe0, 0);
                         true
                     }
                 }
@@ -103,149 +115,158 @@ impl Connection {
                 let Datum::Int(handle) = parameters[0].value else {
                     panic!("a handle is a number");
                 };
-                let known = match number {
-                    12 => self.handles.get(&(handle as i32)).cloned(),
-                    _ => self.handles.remove(&(handle as i32)),
+                let prepared = match number {
+                    12 => self.prepared_texts.get(&(handle as i32)).cloned(),
+                    _ => self.prepared_texts.remove(&(handle as i32)),
                 };
-                let Some(known) = known else {
+                let Some(prepared) = prepared else {
                     let text = format!("Could not find prepared statement with handle {handle}.");
                     reply.error((8179, 4, 16), &text);
-                    reply.done(DONE_PROC, ERROR | more, 0xe0, 0);
+                    reply.done(DONE_PROC, ERROR | more_flag, 0xe0, 0);
                     return true;
                 };
                 if number == 15 {
                     reply.return_status(0);
-                    reply.done(DONE_PROC, more, 0xe0, 0);
+                    reply.done(DONE_PROC, more_flag, 0xe0, 0);
                     return true;
                 }
-                self.routine(&known, &parameters[1..], None, more, reply)
+                self.run_in_rpc(&prepared, &parameters[1..], None, more_flag, reply)
             }
             number => panic!("procedure {number}"),
         }
     }
 
-    /// Runs a text inside an RPC; false: it does not end by itself.
-    fn routine(
+    /// Runs a text inside an RPC, and returns `handle` if given. Returns false if the text hangs until an
+    /// attention.
+    fn run_in_rpc(
         &mut self,
         text: &str,
         values: &[Parameter],
         handle: Option<i32>,
-        more: u16,
+        more_flag: u16,
         reply: &mut ReplyWriter,
     ) -> bool {
-        let before = self.transaction;
-        let mut failed = 0;
-        for statement in split(text) {
-            match self.statement(statement, values, DONE_IN_PROC, MORE, reply) {
-                Ended::Next => {}
-                Ended::Aborted => {
-                    failed = ERROR;
+        let descriptor_before = self.transaction_descriptor;
+        let mut error_flag = 0;
+        for statement in split_statements(text) {
+            match self.run_statement(statement, values, DONE_IN_PROC, MORE, reply) {
+                StatementEnd::Next => {}
+                StatementEnd::Aborted => {
+                    error_flag = ERROR;
                     break;
                 }
-                Ended::Hanging => return false,
+                StatementEnd::Hanging => return false,
             }
         }
-        if failed == 0 && (before == 0) != (self.transaction == 0) {
+        if error_flag == 0 && (descriptor_before == 0) != (self.transaction_descriptor == 0) {
             let text = "Transaction count after EXECUTE indicates a mismatching number of BEGIN and \
                         COMMIT statements. Previous count = 0, current count = 1.";
             reply.error((266, 2, 16), text);
-            failed = ERROR;
+            error_flag = ERROR;
         }
         reply.return_status(0);
         if let Some(handle) = handle {
             reply.return_int("", handle);
         }
-        reply.done(DONE_PROC, failed | more, 0xe0, 0);
+        reply.done(DONE_PROC, error_flag | more_flag, 0xe0, 0);
         true
     }
 
-    fn statement(
+    fn run_statement(
         &mut self,
         statement: &str,
         values: &[Parameter],
         done: u8,
-        more: u16,
+        more_flag: u16,
         reply: &mut ReplyWriter,
-    ) -> Ended {
-        let words = statement.rsplit("*/").next().unwrap_or_default();
-        let words = words.trim().to_ascii_lowercase();
-        if words.starts_with("begin tran") {
-            self.begin(reply);
-        } else if words.starts_with("commit") || words.starts_with("rollback") {
-            if self.transaction == 0 {
+    ) -> StatementEnd {
+        let sql = statement.rsplit("*/").next().unwrap_or_default();
+        let sql = sql.trim().to_ascii_lowercase();
+        if sql.starts_with("begin tran") {
+            self.begin_transaction(reply);
+        } else if sql.starts_with("commit") || sql.starts_with("rollback") {
+            if self.transaction_descriptor == 0 {
                 reply.error(
                     (3902, 1, 16),
                     "The request has no corresponding BEGIN TRANSACTION.",
                 );
-                reply.done(done, ERROR | more, 0, 0);
-                return Ended::Next;
+                reply.done(done, ERROR | more_flag, 0, 0);
+                return StatementEnd::Next;
             }
-            self.end(words.starts_with("commit"), reply);
-        } else if words.starts_with("insert bulk") {
-            self.bulk = Some(statement.trim().to_owned());
+            self.end_transaction(sql.starts_with("commit"), reply);
+        } else if sql.starts_with("insert bulk") {
+            self.announced_bulk = Some(statement.trim().to_owned());
         } else {
             let config = self.config.clone();
             for outcome in (config.handler)(statement, values) {
-                match self.outcome(outcome, done, more, reply) {
-                    Ended::Next => {}
-                    ended => return ended,
+                match self.write_outcome(outcome, done, more_flag, reply) {
+                    StatementEnd::Next => {}
+                    end => return end,
                 }
             }
-            return Ended::Next;
+            return StatementEnd::Next;
         }
-        reply.done(done, more, 0xd4, 0);
-        Ended::Next
+        reply.done(done, more_flag, 0xd4, 0);
+        StatementEnd::Next
     }
 
-    fn outcome(&mut self, outcome: Outcome, done: u8, more: u16, reply: &mut ReplyWriter) -> Ended {
+    fn write_outcome(
+        &mut self,
+        outcome: Outcome,
+        done: u8,
+        more_flag: u16,
+        reply: &mut ReplyWriter,
+    ) -> StatementEnd {
         match outcome {
             Outcome::Rows(columns, rows) => {
                 reply.columns(&columns);
                 rows.iter().for_each(|row| reply.row(&columns, row));
-                reply.done(done, COUNT | more, 0xc1, rows.len() as u64);
+                reply.done(done, COUNT | more_flag, 0xc1, rows.len() as u64);
             }
             Outcome::CompressedRows(columns, rows) => {
                 reply.columns(&columns);
                 rows.iter()
                     .for_each(|row| reply.compressed_row(&columns, row));
-                reply.done(done, COUNT | more, 0xc1, rows.len() as u64);
+                reply.done(done, COUNT | more_flag, 0xc1, rows.len() as u64);
             }
-            Outcome::Count(count) => reply.done(done, COUNT | more, 0xc5, count),
-            Outcome::Done => reply.done(done, more, 0xc0, 0),
+            Outcome::Count(count) => reply.done(done, COUNT | more_flag, 0xc5, count),
+            Outcome::Done => reply.done(done, more_flag, 0xc0, 0),
             Outcome::Info(number, text) => reply.info(number, 0, &text),
             Outcome::Raw(bytes) => reply.raw(&bytes),
-            Outcome::Hang => return Ended::Hanging,
+            Outcome::Hang => return StatementEnd::Hanging,
             Outcome::Error(number, state, level, text) => {
-                let aborts = ROLLS_BACK.contains(&number);
-                if aborts && self.transaction != 0 {
-                    self.end(false, reply);
+                let aborts = ERRORS_THAT_ROLL_BACK.contains(&number);
+                if aborts && self.transaction_descriptor != 0 {
+                    self.end_transaction(false, reply);
                 }
                 reply.error((number, state, level), &text);
-                let more = if aborts && done == DONE { 0 } else { more };
-                reply.done(done, ERROR | more, 0, 0);
+                let more_flag = if aborts && done == DONE { 0 } else { more_flag };
+                reply.done(done, ERROR | more_flag, 0, 0);
                 if aborts {
-                    return Ended::Aborted;
+                    return StatementEnd::Aborted;
                 }
             }
         }
-        Ended::Next
+        StatementEnd::Next
     }
 }
 
 /// How a statement ended.
-enum Ended {
+enum StatementEnd {
+    /// The next statement runs.
     Next,
-    /// The batch ends with it.
+    /// The statement failed and ended its batch.
     Aborted,
+    /// The statement hangs until an attention.
     Hanging,
 }
 
-/// Statements between semicolons outside of quotes.
-fn split(text: &str) -> Vec<&str> {
-    let mut quoted = false;
+/// Splits a text into statements at semicolons outside of quotes.
+fn split_statements(text: &str) -> Vec<&str> {
+    let mut in_quotes = false;
     let parts = text.split(|character| {
-        quoted ^= character == '\'';
-        character == ';' && !quoted
+        in_quotes ^= character == '\'';
+        character == ';' && !in_quotes
     });
     parts.filter(|part| !part.trim().is_empty()).collect()
 }

@@ -62,20 +62,20 @@ impl Exchange {
     }
 
     /// State of the session's transaction block after the last reply.
-    pub fn block(&self) -> Block {
+    pub fn block_state(&self) -> BlockState {
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.block(),
-            ProtocolState::Mysql(mysql) => mysql.reply.block(),
-            ProtocolState::Tds(tds) => tds.reply.block(),
+            ProtocolState::Postgres { reply, .. } => reply.block_state(),
+            ProtocolState::Mysql(mysql) => mysql.reply.block_state(),
+            ProtocolState::Tds(tds) => tds.reply.block_state(),
         }
     }
 
     /// Whether bytes arrived after the reply.
-    pub fn has_surplus(&self) -> bool {
+    pub fn has_surplus_bytes(&self) -> bool {
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.has_surplus(),
-            ProtocolState::Mysql(mysql) => mysql.reply.has_surplus(),
-            ProtocolState::Tds(tds) => tds.reply.has_surplus(),
+            ProtocolState::Postgres { reply, .. } => reply.has_surplus_bytes(),
+            ProtocolState::Mysql(mysql) => mysql.reply.has_surplus_bytes(),
+            ProtocolState::Tds(tds) => tds.reply.has_surplus_bytes(),
         }
     }
 
@@ -83,56 +83,60 @@ impl Exchange {
     pub fn shares_round_trip(&self, executions: u32) -> bool {
         match &self.state {
             ProtocolState::Postgres { .. } => executions > 1,
-            ProtocolState::Mysql(mysql) => mysql.codec.executions() < executions as usize,
-            ProtocolState::Tds(tds) => tds.codec.messages() < executions as usize,
+            ProtocolState::Mysql(mysql) => {
+                mysql.codec.execution_round_trips() < executions as usize
+            }
+            ProtocolState::Tds(tds) => tds.codec.message_count() < executions as usize,
         }
     }
 
     /// Rows that the last command changed or returned.
-    pub fn affected(&self) -> u64 {
+    pub fn affected_rows(&self) -> u64 {
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.affected(),
-            ProtocolState::Mysql(mysql) => mysql.reply.affected(),
-            ProtocolState::Tds(tds) => tds.reply.affected(),
+            ProtocolState::Postgres { reply, .. } => reply.affected_rows(),
+            ProtocolState::Mysql(mysql) => mysql.reply.affected_rows(),
+            ProtocolState::Tds(tds) => tds.reply.affected_rows(),
         }
     }
 
-    /// Rows that the command of result `result` (from 0) changed or returned. For PostgreSQL, only the
-    /// last one's are known.
-    pub fn affected_by(&self, result: usize) -> u64 {
+    /// Rows that the command of result `result` (from 0) changed or returned. On PostgreSQL, always those
+    /// of the last command: only its count is stored.
+    pub fn affected_rows_of(&self, result: usize) -> u64 {
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.affected(),
-            ProtocolState::Mysql(mysql) => mysql.reply.affected_by(result),
-            ProtocolState::Tds(tds) => tds.reply.affected_by(result),
+            ProtocolState::Postgres { reply, .. } => reply.affected_rows(),
+            ProtocolState::Mysql(mysql) => mysql.reply.affected_rows_of(result),
+            ProtocolState::Tds(tds) => tds.reply.affected_rows_of(result),
         }
     }
 
     /// The names of the columns of result `result` (from 0); none if the server described none.
-    pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+    pub fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
         let (postgres, mysql, tds) = self.replies();
         let postgres = postgres.into_iter();
-        let postgres = postgres.flat_map(move |reply| reply.columns(result));
+        let postgres = postgres.flat_map(move |reply| reply.column_names(result));
         let mysql = mysql.into_iter();
-        let mysql = mysql.flat_map(move |reply| reply.columns(result));
-        let tds = tds.into_iter().flat_map(move |reply| reply.columns(result));
+        let mysql = mysql.flat_map(move |reply| reply.column_names(result));
+        let tds = tds
+            .into_iter()
+            .flat_map(move |reply| reply.column_names(result));
         postgres.chain(mysql).chain(tds)
     }
 
     /// Number of columns of result `result` (from 0); 0 if the server described none.
-    pub fn width(&self, result: usize) -> usize {
+    pub fn column_count(&self, result: usize) -> usize {
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.width(result),
-            ProtocolState::Mysql(mysql) => mysql.reply.width(result),
-            ProtocolState::Tds(tds) => tds.reply.width(result),
+            ProtocolState::Postgres { reply, .. } => reply.column_count(result),
+            ProtocolState::Mysql(mysql) => mysql.reply.column_count(result),
+            ProtocolState::Tds(tds) => tds.reply.column_count(result),
         }
     }
 
     /// Number of results in the reply, including those without rows.
-    pub fn results(&self) -> usize {
+    pub fn result_count(&self) -> usize {
         match &self.state {
-            ProtocolState::Postgres { reply, .. } => reply.results(),
-            ProtocolState::Mysql(mysql) => mysql.reply.results(),
-            ProtocolState::Tds(tds) => tds.reply.results(),
+            ProtocolState::Postgres { reply, .. } => reply.result_count(),
+            ProtocolState::Mysql(mysql) => mysql.reply.result_count(),
+            ProtocolState::Tds(tds) => tds.reply.result_count(),
         }
     }
 

@@ -1,23 +1,23 @@
-//! Requests that only SQL Server's protocol has. On another protocol they build nothing.
+//! Requests that only SQL Server's protocol has. On another protocol these methods build nothing.
 
 use super::*;
 use crate::tds::{BulkLoad, Procedure, SqlType, TransactionRequest};
 
 impl Exchange {
-    /// Builds a request to the server's transaction manager: it needs no SQL, and can begin the next
-    /// transaction in the round trip that ends one. False if the protocol has none.
+    /// Builds a request to the server's transaction manager, which needs no SQL and can begin the next
+    /// transaction in the round trip that ends one. Returns false if the protocol has no transaction manager.
     pub fn transaction(&mut self, request: TransactionRequest<'_>) -> bool {
         self.with_tds(|tds| tds.transaction(request))
     }
 
-    /// Builds a request that calls a procedure with parameters by position. False if the protocol has no
-    /// such request.
+    /// Builds a request that calls a procedure with parameters by position. Returns false if the protocol has
+    /// no such request.
     pub fn call(&mut self, procedure: Procedure<'_>, parameters: &[(SqlType, Value<'_>)]) -> bool {
         self.with_tds(|tds| tds.call(procedure, parameters))
     }
 
-    /// Builds a request from a bulk load that is finished: its statement, and its rows if the server accepts
-    /// that. False if the protocol has no bulk load.
+    /// Builds a request from a bulk load that is finished. The rows are sent after the server has accepted
+    /// the statement. Returns false if the protocol has no bulk load.
     pub fn bulk_load(&mut self, load: &BulkLoad) -> bool {
         self.with_tds(|tds| tds.bulk_load(load))
     }

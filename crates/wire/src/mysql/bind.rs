@@ -34,21 +34,20 @@ pub(super) fn put_statement_text(
     trim_end(out, start);
 }
 
-/// A value in the text of a statement.
+/// Appends a value as a literal.
 fn put_literal(value: Value<'_>, no_backslash_escapes: bool, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Int(n) if n < 0 => {
-            // Otherwise `a --1` would start a comment if a space follows.
+            // Parentheses, because `a -` and `-1` together would start a comment.
             out.push(b'(');
             out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
             out.push(b')');
         }
         Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
-        // With an exponent it is a floating-point number, not a decimal. Writing into memory cannot
-        // fail.
+        // Only a literal with an exponent is a floating-point number. Writing into memory cannot fail.
         Value::Float(x) if x.is_finite() => drop(write!(out, "({x:e})")),
-        // SQL has no such value: the server reports the error.
+        // SQL has no literal for infinity or NaN: send a text, which the server rejects.
         Value::Float(x) => drop(write!(out, "'{x}'")),
         Value::Decimal { unscaled, scale } => put_decimal_literal(unscaled, scale, out),
         Value::Text(text) => put_quoted(text.as_bytes(), no_backslash_escapes, out),
@@ -69,7 +68,7 @@ fn put_quoted(text: &[u8], no_backslash_escapes: bool, out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-/// Removes spaces and semicolons from the end of the bytes after `start`.
+/// Removes spaces and semicolons from the end of `out`, but not before `start`.
 pub(super) fn trim_end(out: &mut Vec<u8>, start: usize) {
     while out.len() > start && matches!(out.last(), Some(b';' | b' ' | b'\t' | b'\r' | b'\n')) {
         out.pop();
@@ -77,12 +76,12 @@ pub(super) fn trim_end(out: &mut Vec<u8>, start: usize) {
 }
 
 /// Writes the types of the values into `types`; returns whether they differ from those that the server
-/// knows. A NULL gets the declared type of its parameter, or else the known type, so that later values need
-/// no new type.
+/// knows (`last_types`). A NULL gets the declared type of its parameter, or else the last type, so that later
+/// values need no new type.
 pub(super) fn update_types(
     statement: &Statement,
     values: &[Value<'_>],
-    known: &[u8],
+    last_types: &[u8],
     types: &mut Vec<u8>,
 ) -> bool {
     types.clear();
@@ -94,11 +93,11 @@ pub(super) fn update_types(
             Some(Value::Text(_) | Value::Bytes(_)) => TYPE_VAR_STRING,
             Some(Value::Null) | None => match statement.types().get(value_index) {
                 Some(Some(declared)) => type_of_values(*declared),
-                _ => known.get(position).copied().unwrap_or(TYPE_NULL),
+                _ => last_types.get(position).copied().unwrap_or(TYPE_NULL),
             },
         });
     }
-    types != known
+    types != last_types
 }
 
 /// The type of the values that are sent for a parameter of this type.
@@ -146,6 +145,6 @@ pub(super) fn put_values(
 /// Whether a statement may leave a transaction open even if it fails: a procedure can begin one, and
 /// so can a text of several statements.
 pub(super) fn may_leave_transaction_open(sql: &[u8]) -> bool {
-    let word = sql.trim_ascii_start().get(..4);
-    word.is_some_and(|word| word.eq_ignore_ascii_case(b"call"))
+    let first_word = sql.trim_ascii_start().get(..4);
+    first_word.is_some_and(|word| word.eq_ignore_ascii_case(b"call"))
 }

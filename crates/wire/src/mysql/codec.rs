@@ -24,14 +24,14 @@ const COM_STMT_CLOSE: u8 = 0x19;
 /// Ends the session.
 pub(crate) const QUIT: &[u8] = b"\x01\0\0\0\x01";
 
-/// Offset of a statement's number in COM_STMT_EXECUTE: after header and command.
-const NUMBER_AT: usize = HEADER + 1;
+/// Offset of a statement's number in a COM_STMT_EXECUTE packet: after header and command.
+const STATEMENT_NUMBER_OFFSET: usize = HEADER + 1;
 
-/// A statement on a connection.
+/// What a connection knows about one statement.
 #[derive(Clone, Debug, Default)]
 struct StatementSlot {
     state: PrepareState,
-    /// Types of the values last sent with it.
+    /// Types of the values last sent with the statement.
     types: Vec<u8>,
 }
 
@@ -41,11 +41,11 @@ enum PrepareState {
     /// Not prepared yet.
     #[default]
     Unprepared,
-    /// The server refused to prepare it.
+    /// The server refused to prepare the statement.
     Refused,
-    /// It cannot be prepared, and is sent as text.
+    /// The server cannot prepare the statement, so it is sent as text.
     SentAsText,
-    /// The server's number for it.
+    /// Prepared, with the server's number.
     Prepared(u32),
 }
 
@@ -53,7 +53,7 @@ enum PrepareState {
 #[derive(Clone, Debug)]
 struct Command {
     kind: CommandKind,
-    /// Range of its packets in the queue's bytes.
+    /// Range of the command's packets in `Codec::bytes`.
     bytes: Range<usize>,
     /// Sequence number of the server's next packet.
     sequence: u8,
@@ -61,9 +61,10 @@ struct Command {
     statement: u16,
     /// Number of placeholders of the statement.
     placeholders: usize,
-    /// Whether it may open a transaction even if it fails.
+    /// Whether the command may open a transaction even if it fails.
     may_open_transaction: bool,
-    /// The command as text, for a statement that the server cannot prepare.
+    /// The same execution as COM_QUERY, in case the server cannot prepare the statement: its range in
+    /// `Codec::bytes`, and the next sequence number.
     text: Option<(Range<usize>, u8)>,
 }
 
@@ -74,7 +75,7 @@ enum CommandKind {
     /// Text to which more statements can be added.
     Joined,
     Prepare,
-    /// True if the statement's number is not known yet.
+    /// Executes a prepared statement; true if the statement's number is not known yet.
     Execute(bool),
     /// The file content that the previous command requests.
     Data,
@@ -98,11 +99,11 @@ pub struct Codec {
     bytes: Vec<u8>,
     commands: Vec<Command>,
     /// Index of the command in flight.
-    at: usize,
-    /// Statements to close on the server before the next request.
-    closing: Vec<u32>,
-    /// Buffer for the types of an execution, reused to avoid allocations.
-    types: Vec<u8>,
+    in_flight: usize,
+    /// Numbers of statements to close on the server with the next request.
+    numbers_to_close: Vec<u32>,
+    /// Buffer for the types of one execution's values, reused to avoid allocations.
+    type_buffer: Vec<u8>,
     no_backslash_escapes: bool,
 }
 
@@ -114,9 +115,9 @@ impl Codec {
             slots: Vec::new(),
             bytes: Vec::new(),
             commands: Vec::new(),
-            at: 0,
-            closing: Vec::new(),
-            types: Vec::new(),
+            in_flight: 0,
+            numbers_to_close: Vec::new(),
+            type_buffer: Vec::new(),
             no_backslash_escapes: false,
         }
     }
@@ -129,22 +130,22 @@ impl Codec {
     /// Forgets the statements prepared on the old connection.
     pub(crate) fn reset(&mut self) {
         self.slots.clear();
-        self.closing.clear();
+        self.numbers_to_close.clear();
         self.clear();
     }
 
     fn clear(&mut self) {
         self.bytes.clear();
         self.commands.clear();
-        self.at = 0;
+        self.in_flight = 0;
     }
 
-    /// Begins a request: drops commands that were queued and not sent.
+    /// Begins a request: discards the commands of the previous one, also those that were never sent.
     pub(crate) fn begin(&mut self, reply: &Reply) {
         self.clear();
         self.no_backslash_escapes = reply.no_backslash_escapes();
-        for number in self.closing.drain(..) {
-            // It has no reply, so it is sent together with the next command.
+        for number in self.numbers_to_close.drain(..) {
+            // COM_STMT_CLOSE has no reply, so it is sent together with the next command.
             frame(&mut self.bytes, 0, |out| {
                 out.push(COM_STMT_CLOSE);
                 out.extend_from_slice(&number.to_le_bytes());
@@ -158,10 +159,10 @@ impl Codec {
         if statement.is_joined() {
             return self.join(statement, values);
         }
-        let state = self.slot(statement).state;
+        let state = self.slot_mut(statement).state;
         match (self.mode, state) {
             (QueryMode::Simple, _) | (_, PrepareState::SentAsText) => {
-                self.text(std::iter::once((statement, values)));
+                self.queue_text(std::iter::once((statement, values)));
             }
             (QueryMode::Prepared, PrepareState::Prepared(number)) => {
                 self.queue_execute(statement, values, Some(number));
@@ -205,7 +206,7 @@ impl Codec {
     }
 
     /// Queues several executions as one text; the server stops at an error.
-    pub(crate) fn text<'a>(
+    pub(crate) fn queue_text<'a>(
         &mut self,
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
     ) {
@@ -229,7 +230,7 @@ impl Codec {
     /// Queues the content of the file that the previous command requests.
     pub(crate) fn data(&mut self, data: &[u8]) {
         let start = self.bytes.len();
-        // Follows the command and the server's request.
+        // The data follows the command (packet 0) and the server's request (packet 1).
         let mut sequence = 2;
         for chunk in data.chunks(MAX_PAYLOAD - 1) {
             sequence = frame(&mut self.bytes, sequence, |out| {
@@ -242,7 +243,7 @@ impl Codec {
 
     /// Queues the preparation of a statement.
     pub(crate) fn prepare(&mut self, statement: &Statement) {
-        self.slot(statement);
+        self.slot_mut(statement);
         let (bytes, sequence) = self.frame(|_, out| {
             out.push(COM_STMT_PREPARE);
             let start = out.len();
@@ -259,15 +260,16 @@ impl Codec {
         command.placeholders = statement.value_indexes().count();
     }
 
-    /// Marks a statement as no longer used: the server closes it, and another may reuse its number.
+    /// Marks a statement as no longer used: the next request closes it on the server, and another
+    /// statement may reuse its number.
     pub(crate) fn close(&mut self, statement: &Statement) {
-        let slot = std::mem::take(self.slot(statement));
+        let slot = std::mem::take(self.slot_mut(statement));
         if let PrepareState::Prepared(number) = slot.state {
-            self.closing.push(number);
+            self.numbers_to_close.push(number);
         }
     }
 
-    /// Whether a statement needs no (further) preparation on this connection: the server prepared or
+    /// Whether a statement needs no preparation, or no further attempt at one: the server prepared or
     /// refused it, or the mode does not prepare.
     pub(crate) fn is_prepared(&self, statement: &Statement) -> bool {
         self.mode != QueryMode::Prepared
@@ -279,8 +281,8 @@ impl Codec {
 
     /// The bytes of the command in flight.
     pub(crate) fn outgoing(&self) -> &[u8] {
-        match (self.at, self.commands.get(self.at)) {
-            // Including the bytes that precede it.
+        match (self.in_flight, self.commands.get(self.in_flight)) {
+            // Include the COM_STMT_CLOSE commands before it.
             (0, Some(command)) => &self.bytes[..command.bytes.end],
             (_, Some(command)) => &self.bytes[command.bytes.clone()],
             (_, None) => &self.bytes,
@@ -290,20 +292,20 @@ impl Codec {
     /// Like [`Codec::outgoing`], without the preceding bytes; after the last reply, the bytes of the
     /// last command.
     pub(crate) fn command(&self) -> &[u8] {
-        let command = self.commands.get(self.at).or(self.commands.last());
+        let command = self.commands.get(self.in_flight).or(self.commands.last());
         command.map_or(&[], |command| &self.bytes[command.bytes.clone()])
     }
 
-    /// Round trips of the request in which a statement is executed.
-    pub(crate) fn executions(&self) -> usize {
-        let executes =
+    /// Number of the request's round trips in which a statement is executed.
+    pub(crate) fn execution_round_trips(&self) -> usize {
+        let is_execution =
             |command: &&Command| !matches!(command.kind, CommandKind::Prepare | CommandKind::Data);
-        self.commands.iter().filter(executes).count()
+        self.commands.iter().filter(is_execution).count()
     }
 
     /// Expects the reply to the command in flight. Returns true if it has arrived already.
     pub(crate) fn expect(&self, reply: &mut Reply) -> bool {
-        let Some(command) = self.commands.get(self.at) else {
+        let Some(command) = self.commands.get(self.in_flight) else {
             return true;
         };
         let format = match command.kind {
@@ -319,10 +321,10 @@ impl Codec {
     /// # Errors
     /// The reply does not match the command.
     pub(crate) fn record_reply(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
-        let Some(command) = self.commands.get(self.at).cloned() else {
+        let Some(command) = self.commands.get(self.in_flight).cloned() else {
             return Ok(AfterReply::Done);
         };
-        if reply.data_wanted().is_some() {
+        if reply.requested_data_sequence().is_some() {
             return self.send_data(reply);
         }
         let number = reply.error_number();
@@ -341,18 +343,18 @@ impl Codec {
             _ => {}
         }
         if self.mode == QueryMode::Extended && command.kind == CommandKind::Execute(false) {
-            let number = &self.bytes[command.bytes.start + NUMBER_AT..];
-            self.closing
+            let number = &self.bytes[command.bytes.start + STATEMENT_NUMBER_OFFSET..];
+            self.numbers_to_close
                 .extend(number.first_chunk().copied().map(u32::from_le_bytes));
         }
-        self.at += 1;
+        self.in_flight += 1;
         let is_data = |command: &&Command| command.kind == CommandKind::Data;
-        if self.commands.get(self.at).filter(is_data).is_some() {
-            // The server did not request it.
-            self.at += 1;
+        if self.commands.get(self.in_flight).filter(is_data).is_some() {
+            // The server did not request the data: skip it.
+            self.in_flight += 1;
         }
         Ok(
-            match reply.error_number() == 0 && self.at < self.commands.len() {
+            match reply.error_number() == 0 && self.in_flight < self.commands.len() {
                 true => AfterReply::Send,
                 false => AfterReply::Done,
             },

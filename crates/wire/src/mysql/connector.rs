@@ -1,4 +1,4 @@
-//! Opens a connection: greeting, TLS, authentication.
+//! Logs in on a connection that is open: greeting, TLS, authentication.
 //!
 //! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
 //! never: do I/O or read a clock; if TLS is used, send anything but the TLS request in the clear.
@@ -16,7 +16,7 @@ use rustls::ClientConnection;
 use std::sync::Arc;
 
 /// Maximum number of packets of a login; a normal one takes fewer than ten.
-const LOG_IN_PACKETS_MAX: u32 = 100;
+const LOGIN_PACKETS_MAX: u32 = 100;
 
 /// Longest packet of a login that is accepted, in bytes.
 const PACKET_MAX: usize = 64 * 1024;
@@ -35,7 +35,7 @@ enum Phase {
     Authentication,
 }
 
-/// A connection that is being opened.
+/// A connection on which the client logs in.
 pub struct Connector {
     login: Arc<Login>,
     tls_use: TlsUse,
@@ -74,7 +74,7 @@ impl Connector {
         }
     }
 
-    /// Whether the connection uses TLS, or tried to.
+    /// Whether the connection uses TLS, or has begun to set it up.
     pub fn over_tls(&self) -> bool {
         !self.channel.is_plain()
     }
@@ -113,7 +113,7 @@ impl Connector {
             }
             self.put_login(&mut reply)?;
         }
-        while let Some(payload) = self.packet()? {
+        while let Some(payload) = self.take_packet()? {
             if self.phase == Phase::Greeting {
                 self.handle_greeting(&payload, &mut reply)?;
                 if self.phase == Phase::Tls {
@@ -124,7 +124,7 @@ impl Connector {
             } else if let Some(status) = self.authenticate(&payload, &mut reply)? {
                 self.channel.send(&reply, to_socket);
                 return Ok(LoginProgress::Done(
-                    Box::new(self.session(status)),
+                    Box::new(self.take_session(status)),
                     std::mem::take(&mut self.channel),
                 ));
             }
@@ -133,7 +133,7 @@ impl Connector {
         Ok(LoginProgress::More)
     }
 
-    fn session(&mut self, status: u16) -> Session {
+    fn take_session(&mut self, status: u16) -> Session {
         let mut parameters = Parameters::default();
         parameters.set("server_version", &self.greeting.version);
         Session {
@@ -152,8 +152,8 @@ impl Connector {
         }
     }
 
-    /// The next packet, once it is complete.
-    fn packet(&mut self) -> Result<Option<Vec<u8>>, ConnectError> {
+    /// Takes the next packet's payload, once it is complete.
+    fn take_packet(&mut self) -> Result<Option<Vec<u8>>, ConnectError> {
         let Some((length, sequence)) = header(&self.inbox, 0) else {
             return Ok(None);
         };
@@ -169,7 +169,7 @@ impl Connector {
             return Err(not_mysql("its packets are out of order"));
         }
         self.packets += 1;
-        if self.packets > LOG_IN_PACKETS_MAX {
+        if self.packets > LOGIN_PACKETS_MAX {
             return Err(not_mysql("its login does not end"));
         }
         self.sequence = sequence.wrapping_add(1);
@@ -252,7 +252,8 @@ impl Connector {
     /// Appends the login: user, authentication, database.
     fn put_login(&mut self, out: &mut Vec<u8>) -> Result<(), ConnectError> {
         self.phase = Phase::Authentication;
-        // If the server's default plugin is unknown here, wait for the account's.
+        // If the server's default plugin is not supported, the account may still use another plugin, to
+        // which the server then switches.
         self.plugin = match Plugin::from_name(&self.greeting.plugin) {
             None | Some(Plugin::Clear | Plugin::Ed25519) => Plugin::Native,
             Some(plugin) => plugin,
@@ -267,25 +268,25 @@ impl Connector {
             }
             answer => answer?,
         };
-        let has = |flag| self.capabilities & flag != 0;
+        let has_capability = |flag| self.capabilities & flag != 0;
         let sequence = self.sequence;
         self.sequence = frame(out, sequence, |out| {
             self.put_header(out);
             put_text(out, &login.user);
-            if has(flags::PLUGIN_AUTH_LENENC) {
+            if has_capability(flags::PLUGIN_AUTH_LENENC) {
                 put_bytes(out, &answer);
             } else {
                 // Without that capability no answer is longer than 64 bytes.
                 out.push(answer.len() as u8);
                 out.extend_from_slice(&answer);
             }
-            if has(flags::CONNECT_WITH_DB) {
+            if has_capability(flags::CONNECT_WITH_DB) {
                 put_text(out, &login.database);
             }
-            if has(flags::PLUGIN_AUTH) {
+            if has_capability(flags::PLUGIN_AUTH) {
                 put_text(out, self.plugin.name());
             }
-            if has(flags::CONNECT_ATTRS) {
+            if has_capability(flags::CONNECT_ATTRS) {
                 let mut attributes = Vec::new();
                 for (name, value) in &login.attributes {
                     put_bytes(&mut attributes, name.as_bytes());
@@ -315,8 +316,8 @@ impl Connector {
             }
             [0xff, ..] => return Err(error::parse(payload).into()),
             [0xfe] => {
-                let old = "mysql_old_password".to_owned();
-                return Err(ConnectError::PluginUnsupported(old));
+                let plugin = "mysql_old_password".to_owned();
+                return Err(ConnectError::PluginUnsupported(plugin));
             }
             [0xfe, rest @ ..] => self.switch_plugin(rest, out)?,
             [1, data @ ..] => {
@@ -367,6 +368,6 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-fn not_mysql(problem: &str) -> ConnectError {
-    ConnectError::NotMysql(problem.to_owned())
+fn not_mysql(reason: &str) -> ConnectError {
+    ConnectError::NotMysql(reason.to_owned())
 }

@@ -18,7 +18,7 @@ pub(crate) const DEADLOCK: u32 = 1213;
 
 /// Errors after which the server closes the connection: shutdown, killed (MariaDB, MySQL), client idle
 /// for too long.
-const ENDS_SESSION: [u32; 4] = [1053, 1927, 3169, 4031];
+const ERRORS_THAT_END_SESSION: [u32; 4] = [1053, 1927, 3169, 4031];
 
 /// The number in an ERR packet's payload; 0 if it has none.
 pub(crate) fn number(payload: &[u8]) -> u32 {
@@ -35,7 +35,7 @@ pub(crate) fn summary(payload: &[u8]) -> ErrorSummary<'_> {
         Some((parse_sqlstate(code)?, message))
     });
     let (code, message) = with_sqlstate.unwrap_or((*b"HY000", text_bytes));
-    // 0 is reserved for errors without a number; if a server sends 0, use 1.
+    // Prony uses 0 where there is no error number; if a server sends 0, use 1.
     let number = number(payload).max(1);
     let message = text(message);
     ErrorSummary {
@@ -50,7 +50,7 @@ pub(crate) fn summary(payload: &[u8]) -> ErrorSummary<'_> {
 /// Like [`summary`], as an owned error.
 pub(crate) fn parse(payload: &[u8]) -> ServerError {
     let summary = summary(payload);
-    let severity = match ENDS_SESSION.contains(&summary.number) {
+    let severity = match ERRORS_THAT_END_SESSION.contains(&summary.number) {
         true => "FATAL",
         false => "ERROR",
     };

@@ -34,7 +34,7 @@ impl Exchange {
         self.reply.reset();
     }
 
-    /// Sets the flags that the login determined.
+    /// Sets the flags that were negotiated at login.
     pub(crate) fn set_session_flags(&mut self, flags: SessionFlags) {
         self.reply
             .set_session_flags(flags.deprecate_eof, flags.status);
@@ -60,25 +60,25 @@ impl Exchange {
     ) {
         self.begin();
         match self.codec.mode() {
-            QueryMode::Simple => self.codec.text(batch),
+            QueryMode::Simple => self.codec.queue_text(batch),
             _ => batch.for_each(|(statement, values)| self.codec.execute(statement, values)),
         }
         self.send();
     }
 
     /// Adds an execution to a request.
-    pub(crate) fn push(&mut self, first: bool, statement: &Statement, values: &[Value<'_>]) {
-        if first {
+    pub(crate) fn push(&mut self, is_first: bool, statement: &Statement, values: &[Value<'_>]) {
+        if is_first {
             self.begin();
         }
         self.codec.execute(statement, values);
     }
 
-    /// Completes a request of the pushed executions; `empty`: it has none.
-    pub(crate) fn sync(&mut self, empty: bool) {
-        if empty {
+    /// Completes a request of the pushed executions; `is_empty`: there are none.
+    pub(crate) fn sync(&mut self, is_empty: bool) {
+        if is_empty {
             self.begin();
-            // The shortest statement that has a reply and changes nothing.
+            // The caller expects a reply: send the shortest statement that changes nothing.
             self.codec.query(b"DO 0");
         }
         self.send();
@@ -96,7 +96,7 @@ impl Exchange {
         self.send();
     }
 
-    /// Builds a request from a `LOAD DATA LOCAL` and the content of the file that it will request.
+    /// Builds a request from a `LOAD DATA LOCAL` and the content of the file that the server will request.
     pub(crate) fn load(&mut self, sql: &str, data: &[u8]) {
         self.begin();
         self.codec.query(sql.as_bytes());

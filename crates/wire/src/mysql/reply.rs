@@ -9,7 +9,7 @@ use super::error::{DEADLOCK, ERR, number};
 use super::flags;
 use super::packet::{HEADER, MAX_PAYLOAD, Reader, header};
 use super::row::TextRows;
-use crate::exchange::Block;
+use crate::exchange::BlockState;
 use crate::violation::Violation;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -20,7 +20,7 @@ mod scan;
 /// Longest payload that is accepted, in bytes: the server's own limit of `max_allowed_packet`.
 const PAYLOAD_MAX: usize = 1 << 30;
 
-/// A buffer that grew beyond this is freed after the reply.
+/// A buffer with a larger capacity, in bytes, is freed before the next reply.
 const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
 
 /// The form of a command's reply.
@@ -43,26 +43,26 @@ enum ExpectedPacket {
     Nothing,
     /// The first packet of a result.
     ResultHeader,
-    /// This many column descriptions.
+    /// A column description, the first of this many.
     Columns(u64),
-    /// The EOF packet after them.
+    /// The EOF packet after the column descriptions.
     ColumnsEnd,
-    /// Rows, or their end.
+    /// A row, or the end of the rows.
     Rows,
-    /// This many descriptions, with EOF packets among them, of a prepared statement.
+    /// A description of a prepared statement's parameters or columns, or an EOF packet; this many remain.
     Descriptions(u32),
     /// The server requested a file, and the request continues with it.
     Data,
 }
 
-/// The position of one result.
+/// Where one result lies in the reply.
 #[derive(Clone, Copy, Debug, Default)]
 struct ResultPosition {
     /// Number of columns; 0 for an OK packet instead of rows.
     columns: u64,
     /// Offset of the first column description.
-    columns_at: usize,
-    rows_at: usize,
+    columns_offset: usize,
+    rows_offset: usize,
     rows: u64,
     affected: u64,
     binary: bool,
@@ -79,6 +79,7 @@ pub(crate) struct PreparedId {
 #[derive(Debug, Default)]
 pub(crate) struct Reply {
     bytes: Vec<u8>,
+    /// Length of the part of `bytes` that is parsed.
     scanned: usize,
     expected: ExpectedPacket,
     format: ReplyFormat,
@@ -89,9 +90,9 @@ pub(crate) struct Reply {
     results: Vec<ResultPosition>,
     error: Option<Range<usize>>,
     prepared_id: PreparedId,
-    /// End of the reply; bytes after it arrived with it.
+    /// Offset of the reply's end; bytes after this offset do not belong to the reply.
     end: Option<usize>,
-    block: Block,
+    block: BlockState,
     /// Whether the command may have opened a transaction even if it failed.
     may_open_transaction: bool,
     no_backslash_escapes: bool,
@@ -114,7 +115,7 @@ impl Reply {
         self.bytes.clear();
     }
 
-    /// Sets the flags that the login determined.
+    /// Sets the flags that were negotiated at login.
     pub(crate) fn set_session_flags(&mut self, deprecate_eof: bool, status: u16) {
         self.deprecate_eof = deprecate_eof;
         self.set_status(status);
@@ -164,7 +165,7 @@ impl Reply {
     /// Feeds bytes that arrived. Returns true if the reply to the command is now complete, or waits for data.
     ///
     /// # Errors
-    /// If the server violates the protocol; the connection can no longer be used then.
+    /// The server violates the protocol; the connection can no longer be used.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
         self.bytes.extend_from_slice(bytes);
         self.scan()
@@ -172,7 +173,7 @@ impl Reply {
 
     /// The sequence number of the first data packet, if the server waits for the data of a `LOAD DATA
     /// LOCAL`.
-    pub(crate) fn data_wanted(&self) -> Option<u8> {
+    pub(crate) fn requested_data_sequence(&self) -> Option<u8> {
         (self.expected == ExpectedPacket::Data).then_some(self.sequence)
     }
 

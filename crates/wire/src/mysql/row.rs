@@ -8,23 +8,23 @@ use super::packet::{Reader, put_bytes};
 use super::reply::Reply;
 use super::value::{BinaryValue, Column};
 
-/// Marks NULL in place of a value as text.
-const NULL: u8 = 0xfb;
+/// Stands for NULL in place of the length of a text.
+const NULL_MARK: u8 = 0xfb;
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
     body: &'a [u8],
-    binary: Option<Binary<'a>>,
+    binary: Option<BinaryRow<'a>>,
 }
 
 /// The context for decoding a binary row.
 #[derive(Clone, Copy, Debug)]
-struct Binary<'a> {
+struct BinaryRow<'a> {
     reply: &'a Reply,
-    /// Number of its result.
+    /// Number of the row's result, from 0.
     result: usize,
-    /// Its index among all rows of the reply.
+    /// Index of the row among all rows of the reply.
     ordinal: u64,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Row<'a> {
     }
 
     pub(super) fn binary(body: &'a [u8], reply: &'a Reply, result: usize, ordinal: u64) -> Row<'a> {
-        let binary = Some(Binary {
+        let binary = Some(BinaryRow {
             reply,
             result,
             ordinal,
@@ -46,7 +46,7 @@ impl<'a> Row<'a> {
     pub(crate) fn values(self) -> Values<'a> {
         Values(Reader(match self.binary {
             None => self.body,
-            Some(binary) => binary.reply.text_rows().get(binary.ordinal),
+            Some(binary) => binary.reply.text_rows().row_bytes(binary.ordinal),
         }))
     }
 
@@ -83,20 +83,20 @@ impl<'a> Row<'a> {
             let described = binary.reply.described_columns(binary.result);
             described.map_while(Column::read)
         });
-        let width = |binary: Binary<'_>| binary.reply.width(binary.result);
-        let count = self.binary.map_or(0, width);
+        let column_count = |binary: BinaryRow<'_>| binary.reply.column_count(binary.result);
+        let count = self.binary.map_or(0, column_count);
         let mut reader = Reader(self.body);
         // A zero, then a bit for each column that is NULL, after two unused bits.
-        let nulls = reader
+        let null_bitmap = reader
             .take(1)
             .and_then(|_| reader.take((count + 2).div_ceil(8)));
         let columns = columns.into_iter().flatten().enumerate();
         columns.map_while(move |(index, column)| {
             let bit = index + 2;
-            let is_null = nulls?.get(bit / 8)? & (1 << (bit % 8)) != 0;
+            let is_null = null_bitmap?.get(bit / 8)? & (1 << (bit % 8)) != 0;
             let binary_value = match is_null {
                 true => BinaryValue::Null,
-                false => column.value(&mut reader)?,
+                false => column.read_value(&mut reader)?,
             };
             Some((column, binary_value))
         })
@@ -111,7 +111,7 @@ impl<'a> Iterator for Values<'a> {
     type Item = Option<&'a [u8]>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.0.0.first() == Some(&NULL) {
+        if self.0.0.first() == Some(&NULL_MARK) {
             self.0.byte();
             return Some(None);
         }
@@ -135,7 +135,7 @@ impl TextRows {
         for row in rows {
             for (column, binary_value) in row.binary_values() {
                 if let BinaryValue::Null = binary_value {
-                    text_rows.bytes.push(NULL);
+                    text_rows.bytes.push(NULL_MARK);
                     continue;
                 }
                 text.clear();
@@ -147,7 +147,7 @@ impl TextRows {
         text_rows
     }
 
-    fn get(&self, ordinal: u64) -> &[u8] {
+    fn row_bytes(&self, ordinal: u64) -> &[u8] {
         let index = ordinal as usize;
         let start = match index {
             0 => 0,

@@ -16,21 +16,25 @@ use x509_cert::der::{Decode, Reader, SliceReader};
 use x509_cert::spki::SubjectPublicKeyInfoRef;
 
 /// Length of a SHA-1 hash, in bytes.
-const HASH: usize = 20;
+const HASH_BYTES: usize = 20;
 
 /// Encrypts `message` for the holder of the key.
 ///
 /// # Errors
 /// A description of the problem: the key cannot be used, or the message is too long for it.
 pub(super) fn encrypt(pem: &[u8], message: &[u8]) -> Result<Vec<u8>, &'static str> {
-    let mut seed = [0; HASH];
+    let mut seed = [0; HASH_BYTES];
     SystemRandom::new()
         .fill(&mut seed)
         .map_err(|_| "the system provided no random bytes")?;
     encrypt_with(pem, message, seed)
 }
 
-fn encrypt_with(pem: &[u8], message: &[u8], seed: [u8; HASH]) -> Result<Vec<u8>, &'static str> {
+fn encrypt_with(
+    pem: &[u8],
+    message: &[u8],
+    seed: [u8; HASH_BYTES],
+) -> Result<Vec<u8>, &'static str> {
     let unreadable = "the server's RSA key cannot be read";
     let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).map_err(|_| unreadable)?;
     let (modulus, exponent) = public_key(&der).ok_or(unreadable)?;
@@ -39,14 +43,14 @@ fn encrypt_with(pem: &[u8], message: &[u8], seed: [u8; HASH]) -> Result<Vec<u8>,
     if !(128..=2048).contains(&length) || exponent.bits() > 64 {
         return Err("the server's RSA key has an unsupported size");
     }
-    if message.len() + 2 * HASH + 2 > length {
+    if message.len() + 2 * HASH_BYTES + 2 > length {
         return Err("the password is too long for the server's RSA key");
     }
     let mut block = vec![0; length];
-    let (head, data) = block.split_at_mut(1 + HASH);
+    let (head, data) = block.split_at_mut(1 + HASH_BYTES);
     head[1..].copy_from_slice(&seed);
     let empty = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, b"");
-    data[..HASH].copy_from_slice(empty.as_ref());
+    data[..HASH_BYTES].copy_from_slice(empty.as_ref());
     let start = data.len() - message.len();
     data[start - 1] = 1;
     data[start..].copy_from_slice(message);
@@ -74,7 +78,7 @@ fn public_key(der: &[u8]) -> Option<(BigUint, BigUint)> {
 
 /// Applies the mask that MGF1 generates from `seed`.
 fn mask(data: &mut [u8], seed: &[u8]) {
-    for (number, part) in data.chunks_mut(HASH).enumerate() {
+    for (number, part) in data.chunks_mut(HASH_BYTES).enumerate() {
         let mut context = digest::Context::new(&digest::SHA1_FOR_LEGACY_USE_ONLY);
         context.update(seed);
         context.update(&(number as u32).to_be_bytes());
@@ -101,7 +105,7 @@ x58d+hUfW/is4+KNgQIDAQAB\n\
 
     #[test]
     fn the_ciphertext_matches_an_independent_implementation() {
-        let seed: [u8; HASH] = std::array::from_fn(|index| index as u8);
+        let seed: [u8; HASH_BYTES] = std::array::from_fn(|index| index as u8);
         let encrypted = encrypt_with(KEY.as_bytes(), b"secret\0", seed).unwrap();
         assert_eq!(encrypted.len(), 128);
         // Computed with Python's integers and hashlib; OpenSSL decrypts it with the private key.
@@ -116,7 +120,7 @@ x58d+hUfW/is4+KNgQIDAQAB\n\
     }
 
     #[test]
-    fn bad_keys_and_long_passwords_are_refused() {
+    fn invalid_keys_and_long_passwords_are_refused() {
         let refused = |pem: &[u8], length| encrypt(pem, &vec![b'x'; length]).unwrap_err();
         assert!(refused(b"", 1).contains("cannot be read"));
         assert!(

@@ -7,8 +7,8 @@
 use super::packet::Reader;
 use std::io::Write;
 
-/// Types of columns whose values are not plain bytes with their length in front.
-mod kind {
+/// Types of columns whose values are not plain bytes after their length.
+mod column_type {
     pub const TINY: u8 = 1;
     pub const SHORT: u8 = 2;
     pub const LONG: u8 = 3;
@@ -24,14 +24,14 @@ mod kind {
     pub const YEAR: u8 = 13;
 }
 
-/// The column's numbers are unsigned.
+/// Flag of a column: its numbers are unsigned.
 const UNSIGNED: u16 = 32;
 
 /// The attributes of a column that are needed to read its values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Column {
-    kind: u8,
-    unsigned: bool,
+    column_type: u8,
+    is_unsigned: bool,
     /// Fractional digits of a time.
     decimals: u8,
 }
@@ -47,7 +47,7 @@ pub(super) enum BinaryValue<'a> {
     Bytes(&'a [u8]),
     /// Year, month, day, then hour, minute, second and microsecond.
     Date([u32; 7]),
-    /// Whether negative; hours, minutes, seconds, microseconds.
+    /// Whether the time is negative; then hours, minutes, seconds and microseconds.
     Time(bool, [u32; 4]),
 }
 
@@ -61,62 +61,62 @@ impl Column {
         }
         // Length of what follows, character set, length.
         reader.take(1 + 2 + 4)?;
-        let kind = reader.byte()?;
+        let column_type = reader.byte()?;
         let flags = reader.u16()?;
         let decimals = reader.byte()?;
         Some(Column {
-            kind,
-            unsigned: flags & UNSIGNED != 0,
+            column_type,
+            is_unsigned: flags & UNSIGNED != 0,
             decimals,
         })
     }
 
     /// Reads one value that is not NULL.
-    pub(super) fn value<'a>(self, reader: &mut Reader<'a>) -> Option<BinaryValue<'a>> {
-        let int = |signed: i64, unsigned: u64| match self.unsigned {
+    pub(super) fn read_value<'a>(self, reader: &mut Reader<'a>) -> Option<BinaryValue<'a>> {
+        let int = |signed: i64, unsigned: u64| match self.is_unsigned {
             true => BinaryValue::Unsigned(unsigned),
             false => BinaryValue::Int(signed),
         };
-        Some(match self.kind {
-            kind::NULL => BinaryValue::Null,
-            kind::TINY => {
+        Some(match self.column_type {
+            column_type::NULL => BinaryValue::Null,
+            column_type::TINY => {
                 let byte = reader.byte()?;
                 int(i64::from(byte as i8), u64::from(byte))
             }
-            kind::YEAR => BinaryValue::Unsigned(u64::from(reader.u16()?)),
-            kind::SHORT => {
+            column_type::YEAR => BinaryValue::Unsigned(u64::from(reader.u16()?)),
+            column_type::SHORT => {
                 let number = reader.u16()?;
                 int(i64::from(number as i16), u64::from(number))
             }
-            kind::LONG | kind::INT24 => {
+            column_type::LONG | column_type::INT24 => {
                 let number = reader.u32()?;
                 int(i64::from(number as i32), u64::from(number))
             }
-            kind::LONGLONG => {
+            column_type::LONGLONG => {
                 let number = reader.u64()?;
                 int(number as i64, number)
             }
-            kind::FLOAT => BinaryValue::Float(f32::from_bits(reader.u32()?)),
-            kind::DOUBLE => BinaryValue::Double(f64::from_bits(reader.u64()?)),
-            kind::DATE | kind::DATETIME | kind::TIMESTAMP => {
-                BinaryValue::Date(date(reader.sized()?)?)
+            column_type::FLOAT => BinaryValue::Float(f32::from_bits(reader.u32()?)),
+            column_type::DOUBLE => BinaryValue::Double(f64::from_bits(reader.u64()?)),
+            column_type::DATE | column_type::DATETIME | column_type::TIMESTAMP => {
+                BinaryValue::Date(read_date(reader.take_with_length()?)?)
             }
-            kind::TIME => time(reader.sized()?)?,
+            column_type::TIME => read_time(reader.take_with_length()?)?,
             _ => BinaryValue::Bytes(reader.bytes()?),
         })
     }
 }
 
 impl<'a> Reader<'a> {
-    /// Bytes with a one-byte length in front.
-    fn sized(&mut self) -> Option<Reader<'a>> {
+    /// Takes bytes after their length in one byte.
+    fn take_with_length(&mut self) -> Option<Reader<'a>> {
         let length = self.byte()?;
         self.take(usize::from(length)).map(Reader)
     }
 }
 
-/// 0, 4, 7 or 11 bytes; omitted parts are zero.
-fn date(mut reader: Reader<'_>) -> Option<[u32; 7]> {
+/// Reads a date, and perhaps a time, of 0, 4, 7 or 11 bytes; omitted parts are zero.
+fn read_date(mut reader: Reader<'_>) -> Option<[u32; 7]> {
     let mut parts = [0; 7];
     if reader.0.is_empty() {
         return Some(parts);
@@ -137,8 +137,8 @@ fn date(mut reader: Reader<'_>) -> Option<[u32; 7]> {
     Some(parts)
 }
 
-/// 0, 8 or 12 bytes.
-fn time(mut reader: Reader<'_>) -> Option<BinaryValue<'static>> {
+/// Reads a time of 0, 8 or 12 bytes.
+fn read_time(mut reader: Reader<'_>) -> Option<BinaryValue<'static>> {
     if reader.0.is_empty() {
         return Some(BinaryValue::Time(false, [0; 4]));
     }
@@ -164,7 +164,7 @@ impl BinaryValue<'_> {
         let _ = match self {
             BinaryValue::Null => Ok(()),
             BinaryValue::Int(number) => write!(out, "{number}"),
-            BinaryValue::Unsigned(number) if column.kind == kind::YEAR => {
+            BinaryValue::Unsigned(number) if column.column_type == column_type::YEAR => {
                 write!(out, "{number:04}")
             }
             BinaryValue::Unsigned(number) => write!(out, "{number}"),
@@ -173,16 +173,16 @@ impl BinaryValue<'_> {
             BinaryValue::Bytes(bytes) => out.write_all(bytes),
             BinaryValue::Date([year, month, day, hour, minute, second, micros]) => {
                 let _ = write!(out, "{year:04}-{month:02}-{day:02}");
-                if column.kind != kind::DATE {
+                if column.column_type != column_type::DATE {
                     let _ = write!(out, " {hour:02}:{minute:02}:{second:02}");
-                    fraction(out, micros, column.decimals);
+                    put_fraction(out, micros, column.decimals);
                 }
                 Ok(())
             }
             BinaryValue::Time(negative, [hours, minutes, seconds, micros]) => {
                 let sign = if negative { "-" } else { "" };
                 let _ = write!(out, "{sign}{hours:02}:{minutes:02}:{seconds:02}");
-                fraction(out, micros, column.decimals);
+                put_fraction(out, micros, column.decimals);
                 Ok(())
             }
         };
@@ -190,7 +190,7 @@ impl BinaryValue<'_> {
 }
 
 /// Appends as many fractional digits as the column has.
-fn fraction(out: &mut Vec<u8>, micros: u32, decimals: u8) {
+fn put_fraction(out: &mut Vec<u8>, micros: u32, decimals: u8) {
     if let digits @ 1..=6 = decimals {
         let text = format!("{micros:06}");
         out.push(b'.');
@@ -202,54 +202,92 @@ fn fraction(out: &mut Vec<u8>, micros: u32, decimals: u8) {
 mod tests {
     use super::*;
 
-    fn text(kind: u8, unsigned: bool, decimals: u8, bytes: &[u8]) -> Option<String> {
+    fn text(column_type: u8, is_unsigned: bool, decimals: u8, bytes: &[u8]) -> Option<String> {
         let column = Column {
-            kind,
-            unsigned,
+            column_type,
+            is_unsigned,
             decimals,
         };
         let mut out = Vec::new();
-        column.value(&mut Reader(bytes))?.write(column, &mut out);
+        column
+            .read_value(&mut Reader(bytes))?
+            .write(column, &mut out);
         Some(String::from_utf8(out).unwrap())
     }
 
     #[test]
     fn values_are_written_as_the_server_writes_them() {
-        for (kind, unsigned, decimals, bytes, expected) in [
-            (kind::TINY, false, 0, &b"\xff"[..], "-1"),
-            (kind::TINY, true, 0, b"\xff", "255"),
-            (kind::SHORT, false, 0, b"\0\x80", "-32768"),
-            (kind::LONG, true, 0, b"\xff\xff\xff\xff", "4294967295"),
-            (kind::INT24, false, 0, b"\xff\xff\xff\xff", "-1"),
-            (kind::LONGLONG, true, 0, &[0xff; 8], "18446744073709551615"),
-            (kind::LONGLONG, false, 0, &[0xff; 8], "-1"),
-            (kind::YEAR, true, 0, b"\xea\x07", "2026"),
-            (kind::DOUBLE, false, 31, &0.5_f64.to_le_bytes(), "0.5"),
-            (kind::FLOAT, false, 31, &1.25_f32.to_le_bytes(), "1.25"),
-            (kind::DATE, false, 0, b"\x04\xea\x07\x0b\x15", "2026-11-21"),
-            (kind::DATE, false, 0, b"\0", "0000-00-00"),
-            (kind::DATETIME, false, 0, b"\0", "0000-00-00 00:00:00"),
+        for (column_type, unsigned, decimals, bytes, expected) in [
+            (column_type::TINY, false, 0, &b"\xff"[..], "-1"),
+            (column_type::TINY, true, 0, b"\xff", "255"),
+            (column_type::SHORT, false, 0, b"\0\x80", "-32768"),
             (
-                kind::DATETIME,
+                column_type::LONG,
+                true,
+                0,
+                b"\xff\xff\xff\xff",
+                "4294967295",
+            ),
+            (column_type::INT24, false, 0, b"\xff\xff\xff\xff", "-1"),
+            (
+                column_type::LONGLONG,
+                true,
+                0,
+                &[0xff; 8],
+                "18446744073709551615",
+            ),
+            (column_type::LONGLONG, false, 0, &[0xff; 8], "-1"),
+            (column_type::YEAR, true, 0, b"\xea\x07", "2026"),
+            (
+                column_type::DOUBLE,
+                false,
+                31,
+                &0.5_f64.to_le_bytes(),
+                "0.5",
+            ),
+            (
+                column_type::FLOAT,
+                false,
+                31,
+                &1.25_f32.to_le_bytes(),
+                "1.25",
+            ),
+            (
+                column_type::DATE,
+                false,
+                0,
+                b"\x04\xea\x07\x0b\x15",
+                "2026-11-21",
+            ),
+            (column_type::DATE, false, 0, b"\0", "0000-00-00"),
+            (
+                column_type::DATETIME,
+                false,
+                0,
+                b"\0",
+                "0000-00-00 00:00:00",
+            ),
+            (
+                column_type::DATETIME,
                 false,
                 3,
                 b"\x0b\xea\x07\x0b\x15\x01\x02\x03\x40\xe2\x01\0",
                 "2026-11-21 01:02:03.123",
             ),
             (
-                kind::TIME,
+                column_type::TIME,
                 false,
                 6,
                 b"\x0c\x01\x01\0\0\0\x02\x03\x04\x01\0\0\0",
                 "-26:03:04.000001",
             ),
-            (kind::TIME, false, 0, b"\0", "00:00:00"),
+            (column_type::TIME, false, 0, b"\0", "00:00:00"),
             (246, false, 2, b"\x0412.5", "12.5"),
         ] {
-            let written = text(kind, unsigned, decimals, bytes);
-            assert_eq!(written.as_deref(), Some(expected), "type {kind}");
+            let written = text(column_type, unsigned, decimals, bytes);
+            assert_eq!(written.as_deref(), Some(expected), "type {column_type}");
             for end in 0..bytes.len() {
-                let _ = text(kind, unsigned, decimals, &bytes[..end]);
+                let _ = text(column_type, unsigned, decimals, &bytes[..end]);
             }
         }
     }

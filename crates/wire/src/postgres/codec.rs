@@ -41,9 +41,10 @@ pub fn put_copy_fail(reason: &str, out: &mut Vec<u8>) {
 pub struct Codec {
     mode: QueryMode,
     describe: bool,
+    /// Whether each statement, by its number, is prepared on the server.
     prepared: Vec<bool>,
     /// Statements whose Parse is in the request that is not yet answered, in order.
-    parsing: Vec<u16>,
+    unanswered_parses: Vec<u16>,
     /// Boxed, because few programs close statements, and there are many connections.
     pending_closes: Option<Box<PendingCloses>>,
 }
@@ -64,7 +65,7 @@ impl Codec {
             mode,
             describe,
             prepared: Vec::new(),
-            parsing: Vec::new(),
+            unanswered_parses: Vec::new(),
             pending_closes: None,
         }
     }
@@ -72,7 +73,7 @@ impl Codec {
     /// Forgets the statements prepared on the old connection.
     pub fn reset(&mut self) {
         self.prepared.clear();
-        self.parsing.clear();
+        self.unanswered_parses.clear();
         self.pending_closes = None;
     }
 
@@ -88,7 +89,7 @@ impl Codec {
             return message(out, b'Q', |out| {
                 for (index, (statement, values)) in batch.enumerate() {
                     if index > 0 {
-                        // On a separate line: the text before may end in a comment.
+                        // The text before may end in a comment, so begin a new line.
                         out.extend_from_slice(b"\n;");
                     }
                     put_statement_text(statement, values, out);
@@ -114,15 +115,16 @@ impl Codec {
         out.extend_from_slice(SYNC);
     }
 
-    /// Discards a request that was begun but not sent.
+    /// Begins a request: discards one that was begun and not sent.
     pub fn begin(&mut self) {
-        self.parsing.clear();
+        self.unanswered_parses.clear();
         if let Some(pending_closes) = &mut self.pending_closes {
             pending_closes.sent = 0;
         }
     }
 
-    /// Marks a statement as no longer used: the server closes it, and another may reuse its number.
+    /// Marks a statement as no longer used: a later request closes it on the server, and another statement
+    /// may reuse its number.
     pub fn close(&mut self, statement: &Statement) {
         let id = statement.id();
         if self.is_prepared(statement) {
@@ -140,7 +142,7 @@ impl Codec {
         for id in &pending_closes.ids {
             message(out, b'C', |out| {
                 out.push(b'S');
-                name(Some(*id), out);
+                put_name(Some(*id), out);
             });
         }
         pending_closes.sent = pending_closes.ids.len();
@@ -150,13 +152,13 @@ impl Codec {
     pub fn execute(&mut self, statement: &Statement, values: &[Value], out: &mut Vec<u8>) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
         let name = (self.mode == QueryMode::Prepared).then(|| statement.id());
-        let known =
-            name.is_some_and(|id| self.is_prepared(statement) || self.parsing.contains(&id));
-        if !known {
-            parse(out, name, statement);
-            self.parsing.extend(name);
+        let is_parsed = name
+            .is_some_and(|id| self.is_prepared(statement) || self.unanswered_parses.contains(&id));
+        if !is_parsed {
+            put_parse(out, name, statement);
+            self.unanswered_parses.extend(name);
         }
-        self.bind(
+        self.put_bind(
             name,
             values,
             self.describe || statement.wants_columns(),
@@ -169,7 +171,7 @@ impl Codec {
     pub fn prepare(&mut self, statement: &Statement, out: &mut Vec<u8>) {
         self.begin();
         self.put_closes(out);
-        parse(out, Some(statement.id()), statement);
+        put_parse(out, Some(statement.id()), statement);
         self.sync(out);
         self.mark_prepared(statement.id());
     }
@@ -198,20 +200,20 @@ impl Codec {
 
     /// Records that a request was answered, and that `parsed` of its Parse messages succeeded.
     pub fn record_reply(&mut self, parsed: u32) {
-        for index in 0..self.parsing.len().min(parsed as usize) {
-            self.mark_prepared(self.parsing[index]);
+        for index in 0..self.unanswered_parses.len().min(parsed as usize) {
+            self.mark_prepared(self.unanswered_parses[index]);
         }
-        self.parsing.clear();
+        self.unanswered_parses.clear();
         if let Some(pending_closes) = &mut self.pending_closes {
             pending_closes.ids.drain(..pending_closes.sent);
             pending_closes.sent = 0;
         }
     }
 
-    fn bind(&self, id: Option<u16>, values: &[Value], describe: bool, out: &mut Vec<u8>) {
+    fn put_bind(&self, id: Option<u16>, values: &[Value], describe: bool, out: &mut Vec<u8>) {
         message(out, b'B', |out| {
             out.push(0); // the unnamed portal
-            name(id, out);
+            put_name(id, out);
             out.extend_from_slice(&[0, 0]); // all values as text
             out.extend_from_slice(&(values.len() as u16).to_be_bytes());
             for value in values {
@@ -237,21 +239,21 @@ fn put_statement_text(statement: &Statement, values: &[Value], out: &mut Vec<u8>
     }
 }
 
-fn parse(out: &mut Vec<u8>, id: Option<u16>, statement: &Statement) {
+fn put_parse(out: &mut Vec<u8>, id: Option<u16>, statement: &Statement) {
     let types = statement.types();
     message(out, b'P', |out| {
-        name(id, out);
+        put_name(id, out);
         out.extend_from_slice(statement.bytes());
         out.push(0);
         out.extend_from_slice(&(types.len() as u16).to_be_bytes());
         for declared in types {
-            out.extend_from_slice(&declared.map_or(INFERRED, type_oid).to_be_bytes());
+            out.extend_from_slice(&declared.map_or(INFERRED_OID, type_oid).to_be_bytes());
         }
     });
 }
 
-/// In place of a type's OID: the server infers the type.
-const INFERRED: u32 = 0;
+/// Stands for a type whose OID the client does not declare: the server infers the type.
+const INFERRED_OID: u32 = 0;
 
 /// The OID of a type, which is the same in every database (`pg_type.dat`).
 fn type_oid(declared: ParameterType) -> u32 {
@@ -267,7 +269,7 @@ fn type_oid(declared: ParameterType) -> u32 {
 }
 
 /// Appends the name of a prepared statement: `P_` and its number, empty for the unnamed one.
-fn name(id: Option<u16>, out: &mut Vec<u8>) {
+fn put_name(id: Option<u16>, out: &mut Vec<u8>) {
     if let Some(id) = id {
         out.extend_from_slice(b"P_");
         out.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());
@@ -285,14 +287,14 @@ pub(crate) fn message(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// A value of a Bind message: its length and its text.
+/// Appends a value of a Bind message: its length and its text.
 fn put_bind_value(value: Value, out: &mut Vec<u8>) {
     let at = out.len();
     out.extend_from_slice(&(-1i32).to_be_bytes());
     match value {
         Value::Null => return,
         Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
-        Value::Float(x) => out.extend_from_slice(float(x).as_bytes()),
+        Value::Float(x) => out.extend_from_slice(float_text(x).as_bytes()),
         Value::Decimal { unscaled, scale } => put_decimal(unscaled, scale, out),
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
@@ -314,7 +316,7 @@ fn put_literal(value: Value, out: &mut Vec<u8>) {
         Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
         Value::Float(x) => {
             out.extend_from_slice(b"'");
-            out.extend_from_slice(float(x).as_bytes());
+            out.extend_from_slice(float_text(x).as_bytes());
             out.extend_from_slice(b"'");
         }
         Value::Decimal { unscaled, scale } => put_decimal_literal(unscaled, scale, out),
@@ -338,7 +340,7 @@ fn put_quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-fn float(x: f64) -> String {
+fn float_text(x: f64) -> String {
     if x.is_nan() {
         "NaN".to_owned()
     } else if x.is_infinite() {

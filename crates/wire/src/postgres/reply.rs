@@ -4,14 +4,14 @@
 //! and error on demand. Must never: copy a row, or allocate once its buffer has grown to what the
 //! workload's replies need.
 
-use crate::exchange::Block;
+use crate::exchange::BlockState;
 use crate::violation::Violation;
 use std::ops::Range;
 
 /// Longest message that is accepted, in bytes; a longer one means a broken or hostile server.
 const MESSAGE_MAX: usize = 1 << 30;
 
-/// A buffer that grew beyond this is freed after the reply.
+/// A buffer with a larger capacity, in bytes, is freed before the next reply.
 const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
 
 /// The reply to one request.
@@ -20,27 +20,27 @@ pub struct Reply {
     bytes: Vec<u8>,
     /// Number of bytes parsed: whole messages.
     scanned: usize,
-    /// End of the reply; bytes after it arrived with it.
+    /// Offset of the reply's end; bytes after this offset do not belong to the reply.
     end: Option<usize>,
     /// ReadyForQuery messages that are still expected.
     pending_ready: u32,
     /// Parse messages that the server accepted.
-    parsed: u32,
+    parses_accepted: u32,
     /// Number of results so far, including those without rows.
-    results: u32,
+    result_count: u32,
     /// The last RowDescription: the number of its result, and its number of columns.
     described: Option<(u32, u16)>,
     /// Body of the first error.
     error: Option<Range<usize>>,
-    /// Body of the last CommandComplete.
-    complete: Option<Range<usize>>,
-    block: Block,
+    /// Body of the last CommandComplete, which is the command's tag.
+    command_tag: Option<Range<usize>>,
+    block: BlockState,
     /// Set while a COPY is in progress; true if the server waits for its data.
     copy: Option<bool>,
     /// Whether a COPY is allowed; otherwise it is a protocol violation.
     allows_copy: bool,
-    /// Notices that came with it.
-    notices: u32,
+    /// Number of notices that came with the reply.
+    notice_count: u32,
     /// Body of an error that arrived without a request: the session is ending.
     unsolicited_error: Option<Box<[u8]>>,
 }
@@ -76,12 +76,12 @@ impl Reply {
         self.scanned = 0;
         self.end = None;
         self.pending_ready = ready;
-        self.parsed = 0;
-        self.results = 0;
+        self.parses_accepted = 0;
+        self.result_count = 0;
         self.described = None;
-        self.notices = 0;
+        self.notice_count = 0;
         self.error = None;
-        self.complete = None;
+        self.command_tag = None;
         if has_unread {
             // If the server has sent a final error, that is the reply to this request. A violation
             // stays unread, and the next bytes reveal it.
@@ -92,7 +92,7 @@ impl Reply {
     /// Feeds bytes that arrived. Returns true when the reply is now complete.
     ///
     /// # Errors
-    /// If the server violates the protocol; the connection can no longer be used then.
+    /// The server violates the protocol; the connection can no longer be used.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<bool, Violation> {
         self.bytes.extend_from_slice(bytes);
         let was_waiting = self.pending_ready > 0;
@@ -109,7 +109,7 @@ impl Reply {
                 break;
             }
             let end = body.end;
-            self.take(kind, body)?;
+            self.handle_message(kind, body)?;
             self.scanned = end;
             if kind == b'Z' && self.pending_ready == 0 {
                 self.end = Some(end);
@@ -118,26 +118,26 @@ impl Reply {
         Ok(())
     }
 
-    fn take(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
+    fn handle_message(&mut self, kind: u8, body: Range<usize>) -> Result<(), Violation> {
         match kind {
             // Rows and their descriptions are read later, from the bytes.
             b'D' | b'2' | b'n' | b't' | b's' | b'3' => {}
             b'T' => {
                 let columns = self.bytes[body].first_chunk::<2>();
                 let columns = columns.map_or(0, |columns| u16::from_be_bytes(*columns));
-                self.described = Some((self.results, columns));
+                self.described = Some((self.result_count, columns));
             }
-            b'1' => self.parsed += 1,
-            b'I' => self.results += 1,
+            b'1' => self.parses_accepted += 1,
+            b'I' => self.result_count += 1,
             b'C' => {
-                self.results += 1;
-                self.complete = Some(body);
+                self.result_count += 1;
+                self.command_tag = Some(body);
             }
             b'Z' => {
                 self.block = match self.bytes[body].first() {
-                    Some(b'T') => Block::Open,
-                    Some(b'E') => Block::Failed,
-                    _ => Block::Idle,
+                    Some(b'T') => BlockState::Open,
+                    Some(b'E') => BlockState::Failed,
+                    _ => BlockState::Idle,
                 };
                 self.copy = None;
                 self.pending_ready = match self.pending_ready.checked_sub(1) {
@@ -155,7 +155,7 @@ impl Reply {
             b'E' => {}
             // A notice, a changed setting or a notification may come at any time.
             b'N' => {
-                self.notices += 1;
+                self.notice_count += 1;
                 return Ok(());
             }
             b'S' | b'A' => return Ok(()),
@@ -187,26 +187,26 @@ impl Reply {
         }
     }
 
-    /// Bodies of the ParameterStatus messages that came with it.
+    /// Bodies of the ParameterStatus messages that came with the reply.
     pub fn settings(&self) -> impl Iterator<Item = &[u8]> {
         let settings = self.messages().filter(|(kind, _)| *kind == b'S');
         settings.map(|(_, body)| &self.bytes[body])
     }
 
     /// How many Parse messages the server accepted.
-    pub fn parsed(&self) -> u32 {
-        self.parsed
+    pub fn parses_accepted(&self) -> u32 {
+        self.parses_accepted
     }
 
-    /// Bodies of the NoticeResponses that came with it.
+    /// Bodies of the NoticeResponses that came with the reply.
     pub fn notices(&self) -> impl Iterator<Item = &[u8]> {
-        let messages = (self.notices > 0).then(|| self.messages());
+        let messages = (self.notice_count > 0).then(|| self.messages());
         let notices = messages.into_iter().flatten();
         notices.filter_map(|(kind, body)| (kind == b'N').then(|| &self.bytes[body]))
     }
 
     /// State of the session's transaction block.
-    pub fn block(&self) -> Block {
+    pub fn block_state(&self) -> BlockState {
         self.block
     }
 
@@ -218,20 +218,22 @@ impl Reply {
     /// Body of the ErrorResponse with which the server ended the session, if any: one that arrived
     /// without a request, or without a ReadyForQuery after it.
     pub fn final_error(&self) -> Option<&[u8]> {
-        let unfinished = self.error().filter(|_| self.end.is_none());
-        self.unsolicited_error.as_deref().or(unfinished)
+        let error_of_unfinished_reply = self.error().filter(|_| self.end.is_none());
+        self.unsolicited_error
+            .as_deref()
+            .or(error_of_unfinished_reply)
     }
 
-    /// Whether bytes arrived after this reply: it may have arrived earlier than the last byte.
-    pub fn has_surplus(&self) -> bool {
+    /// Whether bytes arrived after this reply; if so, the reply may have arrived earlier than the last byte.
+    pub fn has_surplus_bytes(&self) -> bool {
         self.end.is_some_and(|end| end < self.bytes.len())
     }
 
     /// Rows that the last command changed or returned, from its tag: `INSERT 0 5` is 5.
-    pub fn affected(&self) -> u64 {
-        let tag = self.complete.clone().map_or(&[][..], |r| &self.bytes[r]);
-        // From the end, because this is read for each statement of a script: a search for the last word and `parse`
-        // take ten times as many instructions.
+    pub fn affected_rows(&self) -> u64 {
+        let tag = self.command_tag.clone().map_or(&[][..], |r| &self.bytes[r]);
+        // From the end, because this is read for each statement of a script: a search for the last word
+        // and `parse` take ten times as many instructions.
         let (mut rows, mut unit) = (0u64, 1u64);
         for byte in tag.iter().rev().skip_while(|byte| **byte == 0) {
             match byte {
@@ -261,23 +263,23 @@ impl Reply {
     }
 
     /// Number of results, including those without rows.
-    pub fn results(&self) -> usize {
-        self.results as usize
+    pub fn result_count(&self) -> usize {
+        self.result_count as usize
     }
 
     /// Number of columns of result `result` (from 0); 0 if the server described none.
-    pub fn width(&self, result: usize) -> usize {
+    pub fn column_count(&self, result: usize) -> usize {
         match self.described {
             Some((last, columns)) if last as usize == result => usize::from(columns),
             // A result before the last one that has columns.
-            Some((last, _)) if last as usize > result => self.columns(result).count(),
+            Some((last, _)) if last as usize > result => self.column_names(result).count(),
             _ => 0,
         }
     }
 
     /// The names of the columns of result `result` (from 0), as far as they are well-formed; none if
     /// the server described none.
-    pub fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+    pub fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
         let mut number = 0;
         let mut unread: &[u8] = &[];
         for (kind, body) in self.messages() {
@@ -311,7 +313,7 @@ impl Reply {
     }
 }
 
-/// Whether this is CommandComplete or EmptyQueryResponse.
+/// Whether a message of this type ends a result: CommandComplete or EmptyQueryResponse.
 fn ends_result(kind: u8) -> bool {
     matches!(kind, b'C' | b'I')
 }

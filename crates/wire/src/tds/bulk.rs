@@ -1,87 +1,87 @@
-//! Bulk load: `INSERT BULK`, and rows in the form in which the server returns rows.
+//! Bulk load: the statement `INSERT BULK`, then rows in the encoding of a query's result.
 //!
 //! In: a table, typed columns, rows of values. Out: the statement, and the payload of the message that
-//! follows it. Must never: write a row that the server would take apart differently.
+//! follows it. Must never: write a row that the server would parse differently.
 //! Source: MS-TDS 2.2.6.1 (BulkLoadBCP); the statement is what Microsoft's clients send.
 
 use super::encode::{fits, put_value, text_bytes};
 use super::sql_type::SqlType;
-use super::token::{done, kind};
+use super::token::{done_status, token_type};
 use super::utf16::put_utf16;
 use crate::value::Value;
 use std::fmt::Write;
 
-/// A column's value may be changed; whether it may depends on the table.
-const MAY_BE_WRITABLE: u16 = 0x08;
-/// A column may be NULL.
+/// Flag of a column: the client does not know whether its values may be changed.
+const UPDATABILITY_UNKNOWN: u16 = 0x08;
+/// Flag of a column: its values may be NULL.
 const NULLABLE: u16 = 0x01;
 
 /// A column of a bulk load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BulkColumn {
-    /// Its name, not quoted.
+    /// Name of the column, not quoted.
     pub name: String,
-    /// Its type; must be the table's.
-    pub kind: SqlType,
-    /// Whether it may be NULL.
+    /// Type of the column, as the table declares it.
+    pub sql_type: SqlType,
+    /// Whether values of the column may be NULL.
     pub nullable: bool,
 }
 
-/// How the server loads.
+/// Hints of `INSERT BULK`: how the server loads the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BulkOptions {
-    /// Lock the table. With it, an empty table is loaded with minimal logging.
+    /// Locks the table; an empty table is then loaded with minimal logging.
     pub table_lock: bool,
-    /// NULLs stay, instead of the columns' defaults.
+    /// Stores NULLs as NULL; otherwise the server stores the columns' defaults instead.
     pub keep_nulls: bool,
-    /// Constraints are checked; otherwise they are not trusted afterwards.
+    /// Checks constraints; otherwise the server no longer trusts them after the load.
     pub check_constraints: bool,
     /// Expected number of rows; 0: unknown.
-    pub rows: u64,
-    /// Columns by which the rows are sorted, which must be those of the clustered index.
-    pub order: Vec<String>,
+    pub expected_rows: u64,
+    /// Names of the columns by which the rows are sorted; useful if they are those of the clustered index.
+    pub sort_columns: Vec<String>,
 }
 
 /// A row that cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BulkError {
-    /// Its number of values is not that of the columns.
-    #[error("a row of {found} values for {wanted} columns")]
-    Width {
-        /// Values of the row.
-        found: usize,
-        /// Columns of the load.
-        wanted: usize,
+    /// The row has more or fewer values than the load has columns.
+    #[error("a row of {value_count} values for {column_count} columns")]
+    ValueCount {
+        /// Number of values of the row.
+        value_count: usize,
+        /// Number of columns of the load.
+        column_count: usize,
     },
     /// A value does not fit its column.
-    #[error("a value does not fit column {name}, which is {kind}")]
+    #[error("a value does not fit column {name}, which is {sql_type}")]
     Value {
         /// Name of the column.
         name: String,
         /// Type of the column.
-        kind: SqlType,
+        sql_type: SqlType,
     },
-    /// A column is NULL that must not be.
+    /// A value is NULL, and the column must not be NULL.
     #[error("column {0} must not be NULL")]
     Null(String),
 }
 
-/// A bulk load into one table. Its rows are one message; the server commits each message by itself, or
-/// they join the open transaction.
+/// A bulk load into one table, sent as one message. The server commits the rows of each message by
+/// themselves, or adds them to the open transaction.
 #[derive(Clone, Debug)]
 pub struct BulkLoad {
     statement: String,
     columns: Vec<BulkColumn>,
     collation: [u8; 5],
-    /// Columns, rows, and, once it is finished, the end.
+    /// COLMETADATA, a ROW for each row and, after [`BulkLoad::finish`], DONE.
     payload: Vec<u8>,
-    /// Length of the columns in the payload.
-    head: usize,
+    /// Length of COLMETADATA in the payload, in bytes.
+    columns_length: usize,
     rows: u64,
 }
 
 impl BulkLoad {
-    /// A load without rows. `table` is quoted by the caller; `collation` is the session's
+    /// Begins a load without rows. `table` must already be quoted; `collation` is the session's
     /// ([`crate::Exchange::collation`]).
     pub fn new(
         table: &str,
@@ -89,25 +89,25 @@ impl BulkLoad {
         options: &BulkOptions,
         collation: [u8; 5],
     ) -> BulkLoad {
-        let statement = statement(table, &columns, options);
-        let mut payload = vec![kind::COLUMNS];
+        let statement = insert_bulk_statement(table, &columns, options);
+        let mut payload = vec![token_type::COLUMNS];
         payload.extend_from_slice(&(columns.len() as u16).to_le_bytes());
         for column in &columns {
             let nullable = if column.nullable { NULLABLE } else { 0 };
             payload.extend_from_slice(&[0; 4]);
-            payload.extend_from_slice(&(MAY_BE_WRITABLE | nullable).to_le_bytes());
-            column.kind.put(0, collation, &mut payload);
+            payload.extend_from_slice(&(UPDATABILITY_UNKNOWN | nullable).to_le_bytes());
+            column.sql_type.put_type_info(0, collation, &mut payload);
             let at = payload.len();
             payload.push(0);
             put_utf16(&column.name, &mut payload);
-            // Names have 128 characters at most.
+            // The length fits in one byte: names have 128 characters at most.
             payload[at] = ((payload.len() - at) / 2) as u8;
         }
         BulkLoad {
             statement,
             columns,
             collation,
-            head: payload.len(),
+            columns_length: payload.len(),
             payload,
             rows: 0,
         }
@@ -116,23 +116,23 @@ impl BulkLoad {
     /// Adds a row.
     ///
     /// # Errors
-    /// It does not fit the columns; the load is unchanged.
+    /// The row does not fit the columns; the load is unchanged.
     pub fn push(&mut self, row: &[Value<'_>]) -> Result<(), BulkError> {
         if row.len() != self.columns.len() {
-            return Err(BulkError::Width {
-                found: row.len(),
-                wanted: self.columns.len(),
+            return Err(BulkError::ValueCount {
+                value_count: row.len(),
+                column_count: self.columns.len(),
             });
         }
         let start = self.payload.len();
-        self.payload.push(kind::ROW);
+        self.payload.push(token_type::ROW);
         for (column, value) in self.columns.iter().zip(row) {
             let error = if *value == Value::Null && !column.nullable {
                 Some(BulkError::Null(column.name.clone()))
-            } else if !self.holds(column.kind, *value) {
+            } else if !self.fits_column(column.sql_type, *value) {
                 Some(BulkError::Value {
                     name: column.name.clone(),
-                    kind: column.kind,
+                    sql_type: column.sql_type,
                 })
             } else {
                 None
@@ -141,32 +141,33 @@ impl BulkLoad {
                 self.payload.truncate(start);
                 return Err(error);
             }
-            put_value(column.kind, *value, self.collation, &mut self.payload);
+            put_value(column.sql_type, *value, self.collation, &mut self.payload);
         }
         self.rows += 1;
         Ok(())
     }
 
-    fn holds(&self, kind: SqlType, value: Value<'_>) -> bool {
-        let longest = match kind {
+    fn fits_column(&self, sql_type: SqlType, value: Value<'_>) -> bool {
+        let max_bytes = match sql_type {
             SqlType::Char(n) | SqlType::VarChar(Some(n)) | SqlType::VarBinary(Some(n)) => n.into(),
             SqlType::NChar(n) | SqlType::NVarChar(Some(n)) => 2 * usize::from(n),
             _ => usize::MAX,
         };
-        fits(kind, value) && text_bytes(kind, value, self.collation) <= longest
+        fits(sql_type, value) && text_bytes(sql_type, value, self.collation) <= max_bytes
     }
 
-    /// Ends the message; call it before the load is sent.
+    /// Completes the message; call this before sending the load.
     pub fn finish(&mut self) {
-        self.payload.push(kind::DONE);
-        self.payload.extend_from_slice(&done::COUNT.to_le_bytes());
+        self.payload.push(token_type::DONE);
+        self.payload
+            .extend_from_slice(&done_status::COUNT.to_le_bytes());
         self.payload.extend_from_slice(&[0; 2]);
         self.payload.extend_from_slice(&self.rows.to_le_bytes());
     }
 
     /// Drops the rows, so that the next message can be built in the same memory.
     pub fn clear(&mut self) {
-        self.payload.truncate(self.head);
+        self.payload.truncate(self.columns_length);
         self.rows = 0;
     }
 
@@ -176,27 +177,27 @@ impl BulkLoad {
     }
 
     /// Length of the message so far, in bytes.
-    pub fn bytes(&self) -> usize {
+    pub fn message_bytes(&self) -> usize {
         self.payload.len()
     }
 
-    /// The statement that announces the rows.
+    /// The `INSERT BULK` statement, which is sent before the rows.
     pub fn statement(&self) -> &str {
         &self.statement
     }
 
-    pub(super) fn message(&self) -> &[u8] {
+    pub(super) fn payload(&self) -> &[u8] {
         &self.payload
     }
 }
 
-fn statement(table: &str, columns: &[BulkColumn], options: &BulkOptions) -> String {
+fn insert_bulk_statement(table: &str, columns: &[BulkColumn], options: &BulkOptions) -> String {
     let quoted = |name: &str| format!("[{}]", name.replace(']', "]]"));
     let mut text = format!("INSERT BULK {table} (");
     for (index, column) in columns.iter().enumerate() {
         let comma = if index > 0 { ", " } else { "" };
         // Writing into memory cannot fail.
-        let _ = write!(text, "{comma}{} {}", quoted(&column.name), column.kind);
+        let _ = write!(text, "{comma}{} {}", quoted(&column.name), column.sql_type);
     }
     text.push(')');
     let mut hints: Vec<String> = Vec::new();
@@ -207,12 +208,12 @@ fn statement(table: &str, columns: &[BulkColumn], options: &BulkOptions) -> Stri
     ] {
         hints.extend(is_set.then(|| hint.to_owned()));
     }
-    if options.rows > 0 {
-        hints.push(format!("ROWS_PER_BATCH = {}", options.rows));
+    if options.expected_rows > 0 {
+        hints.push(format!("ROWS_PER_BATCH = {}", options.expected_rows));
     }
-    if !options.order.is_empty() {
+    if !options.sort_columns.is_empty() {
         let order: Vec<_> = options
-            .order
+            .sort_columns
             .iter()
             .map(|name| quoted(name) + " ASC")
             .collect();

@@ -1,7 +1,7 @@
 //! Dates and times as text.
 //!
-//! In: days since 0001-01-01 and fractions of a day, or text. Out: the other. Must never: panic on a date
-//! that does not exist.
+//! Converts days since 0001-01-01 and fractions of a day to text, and back. Must never panic on a date that
+//! does not exist.
 
 use std::io::Write;
 
@@ -15,9 +15,10 @@ pub(super) struct Moment {
 /// Units of a [`Moment`] in one second.
 pub(super) const TICKS_PER_SECOND: u64 = 10_000_000;
 
-/// Year, month and day of a day, after Howard Hinnant's "chrono-compatible low-level date algorithms".
-pub(super) fn civil(days: i64) -> (i64, u32, u32) {
-    // From 0000-03-01 on.
+/// Year, month and day from days since 0001-01-01, after Howard Hinnant's "chrono-compatible low-level
+/// date algorithms".
+pub(super) fn date_from_days(days: i64) -> (i64, u32, u32) {
+    // Count from 0000-03-01, so that a leap day is the last day of its year.
     let days = days + 306;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
@@ -34,8 +35,8 @@ pub(super) fn civil(days: i64) -> (i64, u32, u32) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// The reverse of [`civil`].
-fn days_of(year: i64, month: u32, day: u32) -> i64 {
+/// Days since 0001-01-01; the reverse of [`date_from_days`].
+fn days_from_date(year: i64, month: u32, day: u32) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -45,7 +46,7 @@ fn days_of(year: i64, month: u32, day: u32) -> i64 {
     era * 146_097 + day_of_era - 306
 }
 
-/// Reads `2026-11-23`, and optionally `T` or a space with `18:30`, `18:30:15` or `18:30:15.1234567`.
+/// Parses `2026-11-23`, and optionally `T` or a space with `18:30`, `18:30:15` or `18:30:15.1234567`.
 pub(super) fn parse(text: &str) -> Option<Moment> {
     let text = text.trim();
     let (date, time) = match text.split_once(['T', ' ']) {
@@ -55,10 +56,10 @@ pub(super) fn parse(text: &str) -> Option<Moment> {
     let mut parts = date.splitn(3, '-');
     let mut number = || parts.next()?.parse::<u32>().ok();
     let (year, month, day) = (i64::from(number()?), number()?, number()?);
-    let days = days_of(year, month, day.min(31));
+    let days = days_from_date(year, month, day.min(31));
     if !(1..=9999).contains(&year)
         || !(1..=12).contains(&month)
-        || civil(days) != (year, month, day)
+        || date_from_days(days) != (year, month, day)
     {
         return None;
     }
@@ -66,6 +67,7 @@ pub(super) fn parse(text: &str) -> Option<Moment> {
     Some(Moment { days, ticks })
 }
 
+/// Parses a time of day; returns units of 100 ns since midnight.
 fn parse_time(text: &str) -> Option<u64> {
     let (time, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = time.splitn(3, ':').map(str::parse::<u64>);
@@ -74,20 +76,20 @@ fn parse_time(text: &str) -> Option<u64> {
     if hour > 23 || minute > 59 || second > 59 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    // The first seven digits count.
+    // Digits after the seventh are below 100 ns: ignore them.
     let fraction = (fraction.bytes().chain(std::iter::repeat(b'0')).take(7))
         .fold(0, |ticks, digit| ticks * 10 + u64::from(digit - b'0'));
     Some(((hour * 60 + minute) * 60 + second) * TICKS_PER_SECOND + fraction)
 }
 
-/// Appends a date such as `2026-11-23`.
+/// Appends the date of `days` since 0001-01-01, such as `2026-11-23`.
 pub(super) fn put_date(days: i64, out: &mut Vec<u8>) {
-    let (year, month, day) = civil(days);
+    let (year, month, day) = date_from_days(days);
     // Writing into memory cannot fail.
     let _ = write!(out, "{year:04}-{month:02}-{day:02}");
 }
 
-/// Appends a time such as `18:30:15.123`, `units` of 10^-`scale` seconds since midnight.
+/// Appends a time such as `18:30:15.123`. `units` are 10^-`scale` seconds since midnight.
 pub(super) fn put_time(units: u64, scale: u8, out: &mut Vec<u8>) {
     let scale = scale.min(7);
     let per_second = 10_u64.pow(scale.into());
@@ -109,12 +111,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_survive_both_ways() {
-        assert_eq!(days_of(1, 1, 1), 0);
-        assert_eq!(days_of(1900, 1, 1), 693_595);
+    fn dates_round_trip() {
+        assert_eq!(days_from_date(1, 1, 1), 0);
+        assert_eq!(days_from_date(1900, 1, 1), 693_595);
         for days in (0..3_652_059).step_by(97).chain([3_652_058]) {
-            let (year, month, day) = civil(days);
-            assert_eq!(days_of(year, month, day), days);
+            let (year, month, day) = date_from_days(days);
+            assert_eq!(days_from_date(year, month, day), days);
             let mut text = Vec::new();
             put_date(days, &mut text);
             let parsed = parse(std::str::from_utf8(&text).unwrap()).unwrap();
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_and_written() {
+    fn times_round_trip_and_invalid_texts_are_rejected() {
         let moment = parse("2026-11-23 18:30:15.1234567").unwrap();
         let mut text = Vec::new();
         put_date(moment.days, &mut text);
@@ -131,7 +133,7 @@ mod tests {
         put_time(moment.ticks, 7, &mut text);
         assert_eq!(text, b"2026-11-23 18:30:15.1234567");
         assert_eq!(parse("2026-11-23T18:30").unwrap().ticks, 666_000_000_000);
-        for wrong in [
+        for invalid in [
             "",
             "2026",
             "2026-02-29",
@@ -144,9 +146,9 @@ mod tests {
             "2026-11-23 1:0:0.x",
             "2026-11-23 x",
         ] {
-            assert_eq!(parse(wrong), None, "{wrong}");
+            assert_eq!(parse(invalid), None, "{invalid}");
         }
-        let mut text = Vec::new();
-        put_time(u64::MAX, 9, &mut text);
+        // Must not panic.
+        put_time(u64::MAX, 9, &mut Vec::new());
     }
 }

@@ -1,18 +1,18 @@
 //! Encodes statements as messages, for a connection that is logged in.
 //!
-//! In: statements and values. Out: a queue of messages, sent one at a time. Must never: put a statement
-//! into a message in which it would run although one before it failed (reads excepted, which change
-//! nothing), begin or end a transaction inside a procedure call (error 266), or allocate once its buffers
-//! have grown to the size the workload needs.
+//! In: statements and values. Out: a queue of messages, sent one at a time. Must never: add a
+//! procedure call that writes to a message with an earlier call, because the server would run it even if the
+//! earlier one failed; begin or end a transaction inside a procedure call (error 266); allocate once its
+//! buffers have grown to the size the workload needs.
 //! Source: MS-TDS 2.2.6.6 and 2.2.6.7; sp_executesql, sp_prepexec.
 
 use super::encode::fits;
-use super::error::UNKNOWN_HANDLE;
-use super::packet::{HEADER, PACKET_SIZE_INITIAL, frame, kind};
+use super::error::UNKNOWN_HANDLE_ERROR;
+use super::packet::{HEADER_BYTES, PACKET_SIZE_INITIAL, frame, packet_type};
 use super::reply::Reply;
 use super::rpc::{
-    DESCRIPTOR_AT, Procedure, TransactionRequest, is_commit, put_call, put_handle, put_headers,
-    put_transaction, put_value, put_wide_text,
+    DESCRIPTOR_OFFSET, Procedure, TransactionRequest, is_commit, put_call, put_headers,
+    put_int_parameter, put_nvarchar_parameter, put_positional_parameter, put_transaction,
 };
 use super::sql_type::SqlType;
 use super::utf16::{put_utf16, put_utf16_lossy};
@@ -23,13 +23,13 @@ use std::ops::Range;
 mod queue;
 mod text;
 
-use text::{must_be_text, put_declarations, put_numbered, put_statement_text};
+use text::{must_be_sent_as_text, put_declarations, put_numbered_text, put_statement_text};
 
-/// A statement on a connection.
+/// What a connection knows about one statement.
 #[derive(Clone, Debug, Default)]
 struct StatementSlot {
     state: PrepareState,
-    /// Types of its parameters, as last declared.
+    /// Types of the statement's parameters, as last declared to the server.
     types: Vec<SqlType>,
 }
 
@@ -38,37 +38,37 @@ struct StatementSlot {
 enum PrepareState {
     #[default]
     Unprepared,
-    /// A message in the queue prepares it.
+    /// A message in the queue prepares the statement.
     Queued,
-    /// The server refused to prepare it.
+    /// The server did not return a handle.
     Refused,
-    /// The server's handle for it.
+    /// Prepared, with the server's handle.
     Prepared(i32),
 }
 
 /// One message of a request.
 #[derive(Clone, Debug)]
 struct Message {
-    /// Range of its packets in the queue's bytes.
+    /// Range of the message's packets in `Codec::bytes`.
     bytes: Range<usize>,
-    /// Its procedure calls in the queue.
+    /// Range of the message's procedure calls in `Codec::calls`.
     calls: Range<usize>,
-    kind: u8,
-    /// Whether statements can be added to it.
-    open: bool,
+    packet_type: u8,
+    /// Whether statements can still be added to the message.
+    is_open: bool,
 }
 
-/// One procedure call.
+/// One procedure call of a message; statements are given by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
     /// Drops a statement that is no longer used.
     Unprepare,
-    /// Prepares the statement with this number; true: and executes it.
-    Prepare(u16, bool),
+    /// Prepares a statement, or prepares and executes it.
+    Prepare(u16),
     /// Executes a prepared statement.
     Execute(u16),
-    /// Executes a text.
-    Text,
+    /// Executes the text of a statement, or calls another procedure.
+    Other,
 }
 
 /// The statements prepared on a connection, and its current request.
@@ -82,11 +82,11 @@ pub(crate) struct Codec {
     messages: Vec<Message>,
     calls: Vec<Call>,
     /// Index of the message in flight.
-    at: usize,
-    /// Handles to drop on the server.
-    closing: Vec<i32>,
-    /// Buffer for the types of an execution, reused to avoid allocations.
-    types: Vec<SqlType>,
+    in_flight: usize,
+    /// Handles of statements that are no longer used; the next message with calls drops them.
+    handles_to_drop: Vec<i32>,
+    /// Buffer for the parameter types of one execution, reused to avoid allocations.
+    type_buffer: Vec<SqlType>,
 }
 
 impl Codec {
@@ -100,9 +100,9 @@ impl Codec {
             bytes: Vec::new(),
             messages: Vec::new(),
             calls: Vec::new(),
-            at: 0,
-            closing: Vec::new(),
-            types: Vec::new(),
+            in_flight: 0,
+            handles_to_drop: Vec::new(),
+            type_buffer: Vec::new(),
         }
     }
 
@@ -110,7 +110,7 @@ impl Codec {
         self.mode
     }
 
-    /// Sets what the login determined.
+    /// Sets the packet size (0: unknown) and the collation that the server chose at login.
     pub(crate) fn set_session(&mut self, packet_size: u16, collation: [u8; 5]) {
         self.packet_size = match packet_size {
             0 => PACKET_SIZE_INITIAL,
@@ -119,7 +119,7 @@ impl Codec {
         self.collation = collation;
     }
 
-    /// The collation of texts in one-byte encodings.
+    /// The session's collation, which determines the encoding of `varchar`.
     pub(crate) fn collation(&self) -> [u8; 5] {
         self.collation
     }
@@ -127,11 +127,11 @@ impl Codec {
     /// Forgets the statements prepared on the old connection.
     pub(crate) fn reset(&mut self) {
         self.slots.clear();
-        self.closing.clear();
+        self.handles_to_drop.clear();
         self.begin();
     }
 
-    /// Begins a request: drops messages that were queued and not sent.
+    /// Begins a request: discards messages of the previous one, also those that were never sent.
     pub(crate) fn begin(&mut self) {
         for slot in &mut self.slots {
             if slot.state == PrepareState::Queued {
@@ -141,159 +141,164 @@ impl Codec {
         self.bytes.clear();
         self.messages.clear();
         self.calls.clear();
-        self.at = 0;
+        self.in_flight = 0;
     }
 
     /// Queues one execution.
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
-        if self.mode == QueryMode::Simple || statement.is_joined() || must_be_text(statement) {
+        if self.mode == QueryMode::Simple
+            || statement.is_joined()
+            || must_be_sent_as_text(statement)
+        {
             let joins = self.mode == QueryMode::Simple || statement.is_joined();
-            return self.text(statement, values, joins);
+            return self.queue_text(statement, values, joins);
         }
-        let mut types = std::mem::take(&mut self.types);
+        let mut types = std::mem::take(&mut self.type_buffer);
         self.set_types(statement, values, &mut types);
-        let (first, call) = self.begin_call(statement, &types);
+        let (is_first, call) = self.begin_call(statement, &types);
         let (procedure, handle) = match call {
-            Call::Execute(_) => (Procedure::Execute, self.handle(statement)),
+            Call::Execute(_) => (Procedure::Execute, self.prepared_handle(statement)),
             Call::Prepare(..) => (Procedure::PrepareAndExecute, None),
-            Call::Text | Call::Unprepare => (Procedure::ExecuteSql, None),
+            Call::Other | Call::Unprepare => (Procedure::ExecuteSql, None),
         };
-        put_call(procedure, first, &mut self.bytes);
+        put_call(procedure, is_first, &mut self.bytes);
         match call {
-            Call::Execute(_) => put_handle(handle, &mut self.bytes),
+            Call::Execute(_) => put_int_parameter(handle, &mut self.bytes),
             Call::Prepare(..) => {
-                put_handle(None, &mut self.bytes);
+                put_int_parameter(None, &mut self.bytes);
                 self.put_declarations(&types);
                 self.put_sql(statement);
             }
-            Call::Text | Call::Unprepare => {
+            Call::Other | Call::Unprepare => {
                 self.put_sql(statement);
                 if !types.is_empty() {
                     self.put_declarations(&types);
                 }
             }
         }
-        for (kind, value) in types.iter().zip(values) {
-            put_value(*kind, *value, self.collation, &mut self.bytes);
+        for (sql_type, value) in types.iter().zip(values) {
+            put_positional_parameter(*sql_type, *value, self.collation, &mut self.bytes);
         }
         self.calls.push(call);
-        self.types = types;
+        self.type_buffer = types;
     }
 
-    /// Decides how a statement is executed, in an open message; true: it is the first call there.
+    /// Decides how a statement is executed, and opens a message if necessary. Returns whether the call is the
+    /// first of its message, and the call.
     fn begin_call(&mut self, statement: &Statement, types: &[SqlType]) -> (bool, Call) {
-        // A call runs even if one before it in the message failed.
-        if !(self.is_open(kind::RPC) && statement.effect() == Effect::Reads) {
-            self.open(kind::RPC);
+        // The server runs a call even if an earlier one in its message failed, so only reads are added.
+        if !(self.has_open_message(packet_type::RPC) && statement.effect() == Effect::Reads) {
+            self.open_message(packet_type::RPC);
             put_headers(&mut self.bytes);
         }
         let id = statement.id();
-        let mut call = Call::Text;
+        let mut call = Call::Other;
         if self.mode == QueryMode::Prepared {
-            let slot = self.slot(statement);
-            let declared_again = slot.types != types;
-            if declared_again {
+            let slot = self.slot_mut(statement);
+            let types_changed = slot.types != types;
+            if types_changed {
                 slot.types.clear();
                 slot.types.extend_from_slice(types);
             }
-            call = match (slot.state, declared_again) {
+            call = match (slot.state, types_changed) {
                 (PrepareState::Prepared(_), false) => Call::Execute(id),
-                // The handle is not known yet.
-                (PrepareState::Queued, _) => Call::Text,
+                // The reply with the handle has not arrived yet, so send the text.
+                (PrepareState::Queued, _) => Call::Other,
                 (state, _) => {
                     slot.state = PrepareState::Queued;
                     if let PrepareState::Prepared(handle) = state {
-                        self.closing.push(handle);
+                        self.handles_to_drop.push(handle);
                     }
-                    Call::Prepare(id, true)
+                    Call::Prepare(id)
                 }
             };
         }
-        let first = self
+        let is_first = self
             .messages
             .last()
             .is_none_or(|last| last.calls.start == self.calls.len());
-        let first = self.put_unprepares(first);
-        (first, call)
+        let is_first = self.put_unprepares(is_first);
+        (is_first, call)
     }
 
-    /// Adds calls that drop handles to the start of a message; returns whether it is still empty.
-    fn put_unprepares(&mut self, first: bool) -> bool {
-        if !first || self.closing.is_empty() {
-            return first;
+    /// Adds calls that drop handles, if the message is empty; returns whether it is still empty.
+    fn put_unprepares(&mut self, is_empty: bool) -> bool {
+        if !is_empty || self.handles_to_drop.is_empty() {
+            return is_empty;
         }
-        for (index, handle) in self.closing.drain(..).enumerate() {
+        for (index, handle) in self.handles_to_drop.drain(..).enumerate() {
             put_call(Procedure::Unprepare, index == 0, &mut self.bytes);
-            put_handle(Some(handle), &mut self.bytes);
+            put_int_parameter(Some(handle), &mut self.bytes);
             self.calls.push(Call::Unprepare);
         }
         false
     }
 
-    /// Queues the preparation of a statement.
+    /// Queues a request that prepares a statement without executing it.
     pub(crate) fn prepare(&mut self, statement: &Statement) {
-        let mut types = std::mem::take(&mut self.types);
+        let mut types = std::mem::take(&mut self.type_buffer);
         self.set_types(statement, &[], &mut types);
-        self.open(kind::RPC);
+        self.open_message(packet_type::RPC);
         put_headers(&mut self.bytes);
-        let first = self.put_unprepares(true);
-        put_call(Procedure::Prepare, first, &mut self.bytes);
-        put_handle(None, &mut self.bytes);
+        let is_first = self.put_unprepares(true);
+        put_call(Procedure::Prepare, is_first, &mut self.bytes);
+        put_int_parameter(None, &mut self.bytes);
         self.put_declarations(&types);
         self.put_sql(statement);
-        // Options: none are needed, but the parameter is.
-        put_handle(Some(1), &mut self.bytes);
-        self.calls.push(Call::Prepare(statement.id(), false));
-        let slot = self.slot(statement);
+        // `options` of sp_prepare, which is mandatory: 1 returns the columns.
+        put_int_parameter(Some(1), &mut self.bytes);
+        self.calls.push(Call::Prepare(statement.id()));
+        let slot = self.slot_mut(statement);
         slot.state = PrepareState::Queued;
         slot.types.clone_from(&types);
-        self.types = types;
+        self.type_buffer = types;
     }
 
-    /// Sets `types` to those of a statement's parameters: the declared ones, else those of the values.
+    /// Sets `types` to the types of a statement's parameters: the declared type, else the one used last if it
+    /// suits the value, else one for the value.
     fn set_types(&mut self, statement: &Statement, values: &[Value<'_>], types: &mut Vec<SqlType>) {
         types.clear();
-        let known = self.slots.get(usize::from(statement.id()));
+        let slot = self.slots.get(usize::from(statement.id()));
         for index in 0..statement.parameters() {
             let declared = statement.types().get(index).copied().flatten();
-            let known = known.and_then(|slot| slot.types.get(index)).copied();
+            let last_type = slot.and_then(|slot| slot.types.get(index)).copied();
             let value = values.get(index).copied().unwrap_or(Value::Null);
             types.push(match declared {
                 Some(declared) => declared.into(),
-                None => match known {
-                    Some(known) if fits(known, value) && is_as_wide(known, value) => known,
-                    known => SqlType::of_value(value, known),
+                None => match last_type {
+                    Some(last) if fits(last, value) && can_reuse_type(last, value) => last,
+                    last => SqlType::of_value(value, last),
                 },
             });
         }
     }
 
     fn put_sql(&mut self, statement: &Statement) {
-        put_wide_text(self.collation, &mut self.bytes, |out| {
-            put_numbered(statement, out)
+        put_nvarchar_parameter(self.collation, &mut self.bytes, |out| {
+            put_numbered_text(statement, out)
         });
     }
 
     fn put_declarations(&mut self, types: &[SqlType]) {
         if types.is_empty() {
-            // NULL: an nvarchar without a length.
+            // No declarations: NULL as nvarchar(4000).
             self.bytes.extend_from_slice(&[0, 0, 0xe7, 0x40, 0x1f]);
             self.bytes.extend_from_slice(&self.collation);
             return self.bytes.extend_from_slice(&[0xff; 2]);
         }
-        put_wide_text(self.collation, &mut self.bytes, |out| {
+        put_nvarchar_parameter(self.collation, &mut self.bytes, |out| {
             put_declarations(types, out)
         });
     }
 
-    /// Queues a statement as text; `joins`: with the texts before and after it.
-    fn text(&mut self, statement: &Statement, values: &[Value<'_>], joins: bool) {
-        match joins && self.is_open(kind::BATCH) {
-            // On a line of its own: the text before may end in a comment.
+    /// Queues a statement as text. `joins`: the texts before and after it may be in the same message.
+    fn queue_text(&mut self, statement: &Statement, values: &[Value<'_>], joins: bool) {
+        match joins && self.has_open_message(packet_type::BATCH) {
+            // The text before may end in a comment, so begin a new line.
             true => put_utf16("\n;", &mut self.bytes),
             false => {
-                self.open(kind::BATCH);
+                self.open_message(packet_type::BATCH);
                 put_headers(&mut self.bytes);
             }
         }
@@ -303,9 +308,9 @@ impl Codec {
         }
     }
 
-    /// Queues text unchanged.
+    /// Queues a message of SQL text, unchanged.
     pub(crate) fn query(&mut self, sql: &[u8]) {
-        self.open(kind::BATCH);
+        self.open_message(packet_type::BATCH);
         put_headers(&mut self.bytes);
         put_utf16_lossy(sql, &mut self.bytes);
         self.close_message();
@@ -313,54 +318,56 @@ impl Codec {
 
     /// Queues a call of a procedure with parameters by position.
     pub(crate) fn call(&mut self, procedure: Procedure<'_>, parameters: &[(SqlType, Value<'_>)]) {
-        self.open(kind::RPC);
+        self.open_message(packet_type::RPC);
         put_headers(&mut self.bytes);
         put_call(procedure, true, &mut self.bytes);
-        for (kind, value) in parameters {
-            put_value(*kind, *value, self.collation, &mut self.bytes);
+        for (sql_type, value) in parameters {
+            put_positional_parameter(*sql_type, *value, self.collation, &mut self.bytes);
         }
-        self.calls.push(Call::Text);
+        self.calls.push(Call::Other);
     }
 
     /// Queues a request to the transaction manager.
     pub(crate) fn transaction(&mut self, request: TransactionRequest<'_>) {
-        self.open(kind::TRANSACTION);
+        self.open_message(packet_type::TRANSACTION);
         put_transaction(request, &mut self.bytes);
         self.close_message();
     }
 
-    /// Queues the rows of a bulk load.
-    pub(crate) fn bulk(&mut self, rows: &[u8]) {
-        self.open(kind::BULK);
-        self.bytes.extend_from_slice(rows);
+    /// Queues the message with the rows of a bulk load.
+    pub(crate) fn bulk_rows(&mut self, payload: &[u8]) {
+        self.open_message(packet_type::BULK);
+        self.bytes.extend_from_slice(payload);
         self.close_message();
     }
 
-    /// Marks a statement as no longer used: the server drops it, and another may reuse its number.
+    /// Marks a statement as no longer used: the next message with calls drops its handle, and another
+    /// statement may reuse its number.
     pub(crate) fn close(&mut self, statement: &Statement) {
-        let slot = std::mem::take(self.slot(statement));
+        let slot = std::mem::take(self.slot_mut(statement));
         if let PrepareState::Prepared(handle) = slot.state {
-            self.closing.push(handle);
+            self.handles_to_drop.push(handle);
         }
     }
 
-    /// Whether a statement needs no (further) preparation on this connection.
+    /// Whether a statement needs no preparation, or no further attempt at one, on this connection.
     pub(crate) fn is_prepared(&self, statement: &Statement) -> bool {
         let slot = self.slots.get(usize::from(statement.id()));
         let state = slot.map_or(PrepareState::Unprepared, |slot| slot.state);
-        let is_text =
-            self.mode != QueryMode::Prepared || statement.is_joined() || must_be_text(statement);
+        let is_text = self.mode != QueryMode::Prepared
+            || statement.is_joined()
+            || must_be_sent_as_text(statement);
         is_text || matches!(state, PrepareState::Prepared(_) | PrepareState::Refused)
     }
 }
 
-/// Whether the type of a parameter so far suits a value too: whole numbers and texts of any length do not
-/// need another plan.
-fn is_as_wide(known: SqlType, value: Value<'_>) -> bool {
-    match (known, value) {
+/// Whether a parameter can keep the type it last had, so that the server needs no new plan: a `max` type
+/// suits texts of any length, other types only values that would get the same type.
+fn can_reuse_type(last: SqlType, value: Value<'_>) -> bool {
+    match (last, value) {
         (SqlType::NVarChar(None), Value::Text(_)) | (SqlType::VarChar(None), Value::Bytes(_)) => {
             true
         }
-        (known, value) => known == SqlType::of_value(value, Some(known)),
+        (last, value) => last == SqlType::of_value(value, Some(last)),
     }
 }

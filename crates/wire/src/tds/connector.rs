@@ -1,12 +1,12 @@
-//! Opens a connection: PRELOGIN, TLS, LOGIN7.
+//! Logs in on a connection that is open: PRELOGIN, TLS, LOGIN7.
 //!
 //! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
-//! never: do I/O or read a clock; send a password in the clear unless the caller chose no TLS or the
-//! server has none and the caller allows that.
+//! never: do I/O or read a clock; send a password without TLS, unless the caller chose [`TlsUse::No`], or
+//! [`TlsUse::IfOffered`] with a server that has no TLS.
 //! Source: MS-TDS 3.2.5 (client details), 2.2.6.5 (encryption).
 
 use super::login7::put_login;
-use super::packet::{PACKET_SIZE_INITIAL, Unframer, kind, put_message};
+use super::packet::{PACKET_SIZE_INITIAL, Unframer, packet_type, put_message};
 use super::prelogin::{self, Encryption};
 use super::session::{Authentication, Login, Route};
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
@@ -16,36 +16,37 @@ use std::sync::Arc;
 
 mod answer;
 
-/// Most bytes that a server may send during the login, in messages or a TLS handshake.
+/// Maximum number of bytes that a server may send during the login, TLS handshake included.
 const LOGIN_BYTES_MAX: usize = 1024 * 1024;
-/// How often a login may be routed to another server. Once is usual.
-const HOPS_MAX: u8 = 5;
-/// The protocol in ALPN when TLS comes first.
-const ALPN: &[u8] = b"tds/8.0";
-/// Largest packet under TLS, as Microsoft's clients limit it: a TLS record holds 16 KB.
+/// How often a login may be routed to another server; usual is once.
+const ROUTES_MAX: u8 = 5;
+/// The protocol's name in ALPN, which is used when TLS comes first (TDS 8.0).
+const ALPN_NAME: &[u8] = b"tds/8.0";
+/// Largest packet size to request under TLS, in bytes; Microsoft's clients have the same limit, because a TLS
+/// record holds 16 KB.
 const TLS_PACKET_SIZE_MAX: u16 = 16_383;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// TLS comes first and is being set up.
+    /// The TLS handshake that comes before everything else (TDS 8.0).
     StrictTls,
-    /// PRELOGIN is sent.
+    /// PRELOGIN was sent; the server's PRELOGIN comes next.
     Prelogin,
-    /// TLS is being set up inside packets.
+    /// The TLS handshake inside PRELOGIN packets.
     TlsInPackets,
-    /// LOGIN7 is sent.
+    /// LOGIN7 was sent; the reply to it comes next.
     Login,
-    /// The login has ended, well or not.
+    /// The login has succeeded or failed.
     Ended,
 }
 
-/// One connection being opened.
+/// One connection on which the client logs in.
 ///
-/// [`TlsUse`] selects what drivers call `encrypt`: `No` offers none, and sends the password readable;
-/// `IfOffered` is `optional`: TLS for the login if the server has it, for everything if the server
-/// requires it; `Must` is `mandatory`; `Direct` is `strict`, TDS 8.0. For `IfOffered` and `Must` give a
-/// TLS configuration limited to TLS 1.2, the newest that can be set up inside packets; for `Direct` one
-/// with the ALPN protocol `tds/8.0`.
+/// [`TlsUse`] is the option that drivers call `encrypt`: `No` uses no TLS and sends the password readable;
+/// `IfOffered` is `optional`: TLS for the login if the server has TLS, for everything if the server
+/// requires that; `Must` is `mandatory`; `Direct` is `strict`, TDS 8.0. For `IfOffered` and `Must` the TLS
+/// configuration must be limited to TLS 1.2, the newest version whose handshake fits into packets; for
+/// `Direct` it must offer the ALPN protocol `tds/8.0`.
 pub struct Connector {
     login: Arc<Login>,
     tls_use: TlsUse,
@@ -55,9 +56,10 @@ pub struct Connector {
     unframer: Unframer,
     /// Payload of the current message.
     message: Vec<u8>,
-    /// TLS is only for the login.
-    login_only: bool,
-    hops: u8,
+    /// Whether TLS ends after the login.
+    tls_for_login_only: bool,
+    /// How often the login has been routed.
+    routes_followed: u8,
     received_bytes: usize,
 }
 
@@ -72,28 +74,29 @@ impl Connector {
             phase: Phase::Prelogin,
             unframer: Unframer::default(),
             message: Vec::new(),
-            login_only: false,
-            hops: 0,
+            tls_for_login_only: false,
+            routes_followed: 0,
             received_bytes: 0,
         }
     }
 
-    /// Continues a login that another server routed here, so that servers cannot route it in a circle.
+    /// Continues a login that another server routed here; the number of routes is limited, so that servers
+    /// cannot route a login in a circle.
     #[must_use]
     pub fn after_route(mut self, route: &Route) -> Connector {
-        self.hops = route.hops;
+        self.routes_followed = route.hops;
         self
     }
 
-    /// Whether the connection uses TLS, or tried to.
+    /// Whether the connection uses TLS, or used it for the login.
     pub fn over_tls(&self) -> bool {
-        !self.channel.is_plain() || self.login_only
+        !self.channel.is_plain() || self.tls_for_login_only
     }
 
     /// Appends the first bytes; call it once, when the socket is connected.
     ///
     /// # Errors
-    /// The login cannot be expressed in the protocol, or its kind is not supported.
+    /// A name is too long for the protocol, or the kind of account is not supported.
     pub fn start(&mut self, to_socket: &mut Vec<u8>) -> Result<LoginProgress, ConnectError> {
         match self.login.authentication {
             Authentication::Sql => {}
@@ -102,7 +105,7 @@ impl Connector {
                 return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
             }
         }
-        // Names that are too long are found before anything is sent.
+        // Encode the login once now, so that a name that is too long is reported before anything is sent.
         put_login(&self.login, false, &mut Vec::new())?;
         if self.tls_use == TlsUse::Direct {
             self.start_tls(to_socket)?;
@@ -115,12 +118,12 @@ impl Connector {
 
     fn put_prelogin(&mut self, out: &mut Vec<u8>) {
         let encryption = match self.tls_use {
-            // In strict mode the server ignores it; drivers send this.
+            // With TDS 8.0 the server ignores the value; Microsoft's drivers send this one.
             TlsUse::No | TlsUse::Direct => Encryption::NotSupported,
             TlsUse::IfOffered => Encryption::Off,
             TlsUse::Must => Encryption::On,
         };
-        put_message(out, kind::PRELOGIN, PACKET_SIZE_INITIAL, |out| {
+        put_message(out, packet_type::PRELOGIN, PACKET_SIZE_INITIAL, |out| {
             prelogin::put_request(encryption, out);
         });
     }
@@ -132,7 +135,7 @@ impl Connector {
         Ok(())
     }
 
-    /// Feeds bytes from the socket, split anywhere.
+    /// Feeds bytes from the socket, split anywhere; appends bytes to send.
     ///
     /// # Errors
     /// The connection can no longer be used. `to_socket` may hold a last message for the server (a TLS
@@ -157,7 +160,7 @@ impl Connector {
             if self.channel.is_handshaking() {
                 return Ok(LoginProgress::More);
             }
-            if self.channel.alpn().is_some_and(|name| name != ALPN) {
+            if self.channel.alpn().is_some_and(|name| name != ALPN_NAME) {
                 return Err(ConnectError::AlpnMissing);
             }
             let mut request = Vec::new();
@@ -168,8 +171,8 @@ impl Connector {
         let mut input = &plain[..];
         while let Some(piece) = self
             .unframer
-            .next(&mut input, &[kind::REPLY])
-            .map_err(bad)?
+            .next(&mut input, &[packet_type::REPLY])
+            .map_err(not_tds_because_of)?
         {
             self.message.extend_from_slice(piece.payload);
             if !piece.ends_message {
@@ -200,14 +203,25 @@ impl Connector {
         to_socket: &mut Vec<u8>,
     ) -> Result<LoginProgress, ConnectError> {
         let mut input = from_socket;
-        let kinds = [kind::PRELOGIN, kind::REPLY];
-        while let Some(piece) = self.unframer.next(&mut input, &kinds).map_err(bad)? {
-            let (mut plain, mut answer) = (Vec::new(), Vec::new());
-            let received = self.channel.receive(piece.payload, &mut plain, &mut answer);
-            if !answer.is_empty() {
-                put_message(to_socket, kind::PRELOGIN, PACKET_SIZE_INITIAL, |out| {
-                    out.append(&mut answer);
-                });
+        let packet_types = [packet_type::PRELOGIN, packet_type::REPLY];
+        while let Some(piece) = self
+            .unframer
+            .next(&mut input, &packet_types)
+            .map_err(not_tds_because_of)?
+        {
+            let (mut plain, mut response) = (Vec::new(), Vec::new());
+            let received = self
+                .channel
+                .receive(piece.payload, &mut plain, &mut response);
+            if !response.is_empty() {
+                put_message(
+                    to_socket,
+                    packet_type::PRELOGIN,
+                    PACKET_SIZE_INITIAL,
+                    |out| {
+                        out.append(&mut response);
+                    },
+                );
             }
             received.map_err(ConnectError::Tls)?;
             if self.channel.is_handshaking() {
@@ -225,99 +239,113 @@ impl Connector {
         Ok(LoginProgress::More)
     }
 
-    /// Handles the server's PRELOGIN: sets up TLS, or logs in.
+    /// Handles the server's PRELOGIN: starts TLS, or sends the login.
     fn handle_prelogin(
         &mut self,
         message: &[u8],
         to_socket: &mut Vec<u8>,
     ) -> Result<(), ConnectError> {
-        let answer = prelogin::parse(message).ok_or_else(|| not_tds("invalid PRELOGIN"))?;
-        if answer.mars {
+        let server = prelogin::parse(message).ok_or_else(|| not_tds("invalid PRELOGIN"))?;
+        if server.mars {
             return Err(not_tds("it enables MARS, which was not requested"));
         }
-        if answer.federated {
+        if server.requires_entra {
             return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
         }
         use Encryption::{NotSupported, Off, On, Required};
-        match (self.tls_use, answer.encryption) {
+        match (self.tls_use, server.encryption) {
             (TlsUse::Direct, _) => return self.send_login(to_socket),
             (TlsUse::No, On | Required) => return Err(ConnectError::TlsRequired),
-            // Off: the server has TLS, and would use it if the client had it.
+            // `Off` means that the server has TLS, but does not require it.
             (TlsUse::No, Off | NotSupported) | (TlsUse::IfOffered, NotSupported) => {
                 return self.send_login(to_socket);
             }
             (TlsUse::Must, Off | NotSupported) => return Err(ConnectError::TlsUnsupported),
-            (TlsUse::IfOffered, Off) => self.login_only = true,
+            (TlsUse::IfOffered, Off) => self.tls_for_login_only = true,
             (TlsUse::IfOffered | TlsUse::Must, On | Required) => {}
         }
         let mut hello = Vec::new();
         self.start_tls(&mut hello)?;
-        put_message(to_socket, kind::PRELOGIN, PACKET_SIZE_INITIAL, |out| {
-            out.append(&mut hello);
-        });
+        put_message(
+            to_socket,
+            packet_type::PRELOGIN,
+            PACKET_SIZE_INITIAL,
+            |out| {
+                out.append(&mut hello);
+            },
+        );
         self.phase = Phase::TlsInPackets;
         Ok(())
     }
 
     fn send_login(&mut self, to_socket: &mut Vec<u8>) -> Result<(), ConnectError> {
         let mut login = (*self.login).clone();
-        if !self.channel.is_plain() && !self.login_only {
+        if !self.channel.is_plain() && !self.tls_for_login_only {
             login.packet_size = login.packet_size.min(TLS_PACKET_SIZE_MAX);
         }
         let mut request = Vec::new();
-        let mut put = Ok(());
-        put_message(&mut request, kind::LOGIN7, PACKET_SIZE_INITIAL, |out| {
-            put = put_login(&login, self.tls_use == TlsUse::Direct, out);
-        });
-        put?;
+        let mut encoded = Ok(());
+        put_message(
+            &mut request,
+            packet_type::LOGIN7,
+            PACKET_SIZE_INITIAL,
+            |out| {
+                encoded = put_login(&login, self.tls_use == TlsUse::Direct, out);
+            },
+        );
+        encoded?;
         self.channel.send(&request, to_socket);
-        if self.login_only {
-            // The reply comes without TLS, and so does everything after it.
+        if self.tls_for_login_only {
+            // The server sends the reply to LOGIN7, and everything after it, without TLS.
             self.channel = Channel::Plain;
         }
         self.phase = Phase::Login;
         Ok(())
     }
 
-    /// Handles the reply to LOGIN7; `rest` arrived after it.
-    fn handle_login(&mut self, message: &[u8], rest: &[u8]) -> Result<LoginProgress, ConnectError> {
+    /// Handles the reply to LOGIN7; `trailing` are the bytes that arrived after it.
+    fn handle_login(
+        &mut self,
+        message: &[u8],
+        trailing: &[u8],
+    ) -> Result<LoginProgress, ConnectError> {
         self.phase = Phase::Ended;
-        let answer = answer::parse(message)?;
-        if let Some((host, port)) = answer.route {
-            if self.hops >= HOPS_MAX {
-                return Err(ConnectError::RoutedTooOften(HOPS_MAX));
+        let reply = answer::parse(message)?;
+        if let Some((host, port)) = reply.route {
+            if self.routes_followed >= ROUTES_MAX {
+                return Err(ConnectError::RoutedTooOften(ROUTES_MAX));
             }
-            let hops = self.hops + 1;
+            let hops = self.routes_followed + 1;
             return Err(ConnectError::Routed(Box::new(Route { host, port, hops })));
         }
-        let is_plain = self.channel.is_plain() && !self.login_only;
+        let is_plain = self.channel.is_plain() && !self.tls_for_login_only;
         let session = Session {
             cancel: crate::CancelKey {
                 backend_pid: self.unframer.spid().into(),
                 secret: Box::default(),
             },
-            parameters: answer.parameters,
-            notices: answer.notices,
+            parameters: reply.parameters,
+            notices: reply.notices,
             password_in_clear: is_plain,
             flags: SessionFlags {
-                packet_size: answer.packet_size,
-                collation: answer.collation,
+                packet_size: reply.packet_size,
+                collation: reply.collation,
                 ..SessionFlags::default()
             },
-            trailing_bytes: rest.to_vec(),
+            trailing_bytes: trailing.to_vec(),
         };
         let channel = std::mem::take(&mut self.channel);
         Ok(LoginProgress::Done(Box::new(session), channel))
     }
 }
 
-fn not_tds(why: &str) -> ConnectError {
-    ConnectError::NotTds(why.to_owned())
+fn not_tds(reason: &str) -> ConnectError {
+    ConnectError::NotTds(reason.to_owned())
 }
 
-fn bad(violation: Violation) -> ConnectError {
+fn not_tds_because_of(violation: Violation) -> ConnectError {
     ConnectError::NotTds(match violation {
-        Violation::Unexpected(kind) => format!("its first byte is {kind:#04x}"),
-        other => other.to_string(),
+        Violation::Unexpected(byte) => format!("its first byte is {byte:#04x}"),
+        violation => violation.to_string(),
     })
 }

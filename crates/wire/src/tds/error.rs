@@ -10,18 +10,18 @@ use crate::{Classification, ErrorClass, Protocol};
 use std::borrow::Cow;
 
 /// "Could not find prepared statement with handle".
-pub(crate) const UNKNOWN_HANDLE: u32 = 8179;
-/// Severity from which on the server closes the connection.
-const FATAL_LEVEL: u8 = 20;
-/// Severity up to which a message is not an error.
-const INFO_LEVEL: u8 = 10;
+pub(crate) const UNKNOWN_HANDLE_ERROR: u32 = 8179;
+/// Lowest severity with which the server closes the connection.
+const FATAL_LEVEL_MIN: u8 = 20;
+/// Highest severity of a message that is not an error.
+const INFO_LEVEL_MAX: u8 = 10;
 
-/// The SQLSTATE of an error that the client itself produced by an attention: "Operation canceled".
-const CANCELED: [u8; 5] = *b"HY008";
+/// The SQLSTATE of a request that the client canceled with an attention: "Operation canceled".
+const CANCELED_SQLSTATE: [u8; 5] = *b"HY008";
 
-/// The fields of a token. Texts are UTF-16.
+/// The fields of an ERROR or INFO token. Texts are UTF-16.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Message<'a> {
+pub(crate) struct ErrorFields<'a> {
     pub number: u32,
     pub state: u8,
     /// Severity, 0 to 25.
@@ -31,109 +31,105 @@ pub(crate) struct Message<'a> {
     pub line: u32,
 }
 
-/// Reads a token's content. What is missing at its end stays empty: a partly read error is better than
-/// none.
-pub(crate) fn message(body: &[u8]) -> Message<'_> {
-    let mut message = Message::default();
+/// Reads a token's content. Fields that are cut off at the end stay empty: an incomplete error is better
+/// than none.
+pub(crate) fn read_fields(body: &[u8]) -> ErrorFields<'_> {
+    let mut fields = ErrorFields::default();
     let mut reader = Reader(body);
     let _ = (|| {
-        // 0 is reserved for errors without a number; if a server sends 0, use 1.
-        message.number = reader.u32()?.max(1);
-        message.state = reader.byte()?;
-        message.level = reader.byte()?;
-        message.text = reader.text()?;
+        // Prony uses 0 where there is no error number; if a server sends 0, use 1.
+        fields.number = reader.u32()?.max(1);
+        fields.state = reader.byte()?;
+        fields.level = reader.byte()?;
+        fields.text = reader.text()?;
         let _server = reader.short_text()?;
-        message.procedure = reader.short_text()?;
-        message.line = reader.u32()?;
+        fields.procedure = reader.short_text()?;
+        fields.line = reader.u32()?;
         Some(())
     })();
-    message.number = message.number.max(1);
-    message
+    fields.number = fields.number.max(1);
+    fields
 }
 
 /// The fields that identify an error.
 pub(crate) fn summary(body: &[u8]) -> ErrorSummary<'_> {
-    let message = message(body);
-    let text = utf16::text(message.text);
+    let fields = read_fields(body);
+    let text = utf16::display_text(fields.text);
     ErrorSummary {
         protocol: Protocol::Tds,
-        classification: classify(message.number, message.level, &text),
-        code: sqlstate(message.number),
-        number: message.number,
+        classification: classify(fields.number, fields.level, &text),
+        code: sqlstate(fields.number),
+        number: fields.number,
         message: Cow::Owned(text),
     }
 }
 
-/// Reads a token's content as an owned error.
+/// Parses a token's content into an owned error.
 pub(crate) fn parse(body: &[u8]) -> ServerError {
-    let message = message(body);
-    let text = utf16::text(message.text);
-    let severity = match message.level {
-        FATAL_LEVEL.. => "FATAL",
-        ..=INFO_LEVEL => "INFO",
+    let fields = read_fields(body);
+    let text = utf16::display_text(fields.text);
+    let severity = match fields.level {
+        FATAL_LEVEL_MIN.. => "FATAL",
+        ..=INFO_LEVEL_MAX => "INFO",
         _ => "ERROR",
     };
-    let procedure = utf16::text(message.procedure);
-    let place = match (procedure.as_str(), message.line) {
+    let procedure = utf16::display_text(fields.procedure);
+    let location = match (procedure.as_str(), fields.line) {
         ("", 0) => None,
         ("", line) => Some(format!("Line {line}")),
         (procedure, line) => Some(format!("Procedure {procedure}, Line {line}")),
     };
     ServerError {
-        classification: classify(message.number, message.level, &text),
+        classification: classify(fields.number, fields.level, &text),
         severity: severity.to_owned(),
-        level: message.level,
-        state: message.state,
-        where_: place,
-        ..ServerError::new(
-            Protocol::Tds,
-            message.number,
-            sqlstate(message.number),
-            text,
-        )
+        level: fields.level,
+        state: fields.state,
+        where_: location,
+        ..ServerError::new(Protocol::Tds, fields.number, sqlstate(fields.number), text)
     }
 }
 
-/// The error of a request that the client cancelled.
+/// The error of a request that the client canceled.
 pub(crate) fn canceled() -> ErrorSummary<'static> {
     ErrorSummary {
         protocol: Protocol::Tds,
         classification: ErrorClass::Timeout.into(),
-        code: CANCELED,
+        code: CANCELED_SQLSTATE,
         number: 0,
         message: Cow::Borrowed("the request was canceled"),
     }
 }
 
-/// What an error means. Source: Microsoft's "Database Engine errors", and its lists of transient errors
-/// for Azure SQL Database and for memory-optimized tables. `level`: severity, 0 if unknown.
+/// The class of an error, and whether a retry may succeed. Source: Microsoft's "Database Engine errors",
+/// and its lists of transient errors for Azure SQL Database and for memory-optimized tables. `level`:
+/// severity, 0 if unknown.
 pub(crate) fn classify(number: u32, level: u8, message: &str) -> Classification {
     let class = match number {
         1205 => ErrorClass::Deadlock,
         // Snapshot conflicts; conflicts of memory-optimized tables: dependency, update, repeatable
         // read, serializable, too many dependencies.
         3960 | 3961 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorClass::Serialization,
-        // A lock was not granted in time: the transaction is still open.
+        // A lock was not granted in time. The transaction stays open, so this is no conflict to retry.
         1222 => ErrorClass::Timeout,
-        // No pipe at the other end, network errors.
+        // The other end closed the connection; network errors.
         64 | 233 | 10053 | 10054 | 10060
-        // Azure SQL Database moves or is not available.
+        // Azure SQL Database moves the database, or the database is not available.
         | 4221 | 40143 | 40197 | 40540 | 40613
         // The database fails over in an availability group.
         | 976 | 978 | 983
         // Shutdown; the session was killed.
         | 6005 | 596 => ErrorClass::LostConnection,
-        // Memory, locks, memory grants; the database, its log or a file group is full; limits of Azure
-        // SQL Database and its throttling; memory-optimized tables; too many connections.
+        // Out of memory, locks or memory grants; the database, its log or a file group is full; limits of
+        // Azure SQL Database and its throttling; memory-optimized tables; too many connections.
         701 | 802 | 1204 | 8645 | 8651 | 1101 | 1105 | 9002 | 10928 | 10929 | 40501 | 40544
         | 49918..=49920 | 41805 | 41823 | 17809 => ErrorClass::Resources,
-        _ if level >= FATAL_LEVEL => ErrorClass::LostConnection,
+        _ if level >= FATAL_LEVEL_MIN => ErrorClass::LostConnection,
         _ => ErrorClass::Other,
     };
     Classification::from(class).by_message(message)
 }
 
-/// The SQLSTATE of an error, as ODBC assigns it; the generic `HY000` for most. The server sends none.
+/// The SQLSTATE that ODBC assigns to an error, the generic `HY000` for most: the server sends none.
 pub(crate) fn sqlstate(number: u32) -> [u8; 5] {
     *match number {
         1205 => b"40001",
@@ -151,22 +147,22 @@ pub(crate) fn sqlstate(number: u32) -> [u8; 5] {
     }
 }
 
-/// The code under which an error is counted: its number in place of a generic SQLSTATE. Numbers of more
-/// than five digits keep the SQLSTATE.
+/// The code under which an error is counted: the SQLSTATE, or the number in place of a generic SQLSTATE if it
+/// has at most five digits.
 pub(crate) fn counted_as(number: u32, code: [u8; 5]) -> [u8; 5] {
     if &code != b"HY000" || number == 0 || number > 99_999 {
         return code;
     }
     let mut digits = code;
-    let mut rest = number;
+    let mut remaining = number;
     for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
+        *digit = b'0' + (remaining % 10) as u8;
+        remaining /= 10;
     }
     digits
 }
 
-/// Whether the server (17809) or the database in Azure (10928, 10929) has no free connection.
+/// Whether the server (17809) or a database in Azure (10928, 10929) has reached its limit of connections.
 pub(crate) fn is_out_of_connections(number: u32) -> bool {
     matches!(number, 17809 | 10928 | 10929)
 }
@@ -189,8 +185,8 @@ mod tests {
 
     #[test]
     fn every_field_is_read_and_shown_as_sqlcmd_does() {
-        let whole = body(1205, 51, 13, "Transaction was deadlocked", "neword", 7);
-        let error = parse(&whole);
+        let token = body(1205, 51, 13, "Transaction was deadlocked", "neword", 7);
+        let error = parse(&token);
         assert_eq!((error.number, error.code()), (1205, "40001"));
         assert_eq!((error.level, error.state), (13, 51));
         assert!(error.classification.retryable && !error.is_fatal());
@@ -198,9 +194,9 @@ mod tests {
             error.to_string(),
             "Msg 1205, Level 13, State 51, Procedure neword, Line 7\nTransaction was deadlocked"
         );
-        assert_eq!(summary(&whole).classification, error.classification);
-        for end in 0..whole.len() {
-            assert!(parse(&whole[..end]).number > 0);
+        assert_eq!(summary(&token).classification, error.classification);
+        for end in 0..token.len() {
+            assert!(parse(&token[..end]).number > 0);
         }
         assert!(parse(&body(596, 1, 21, "killed", "", 1)).is_fatal());
         assert_eq!(parse(&body(5701, 2, 0, "Changed", "", 1)).severity, "INFO");

@@ -1,6 +1,6 @@
 //! Requests and replies of one connection to SQL Server.
 //!
-//! In: statements, bytes from the server. Out: one message at a time, and its result. Must never: send a
+//! In: statements, bytes from the server. Out: one message at a time, and the reply to it. Must never: send a
 //! message before the reply to the previous one is complete, except an attention.
 
 use super::bulk::BulkLoad;
@@ -36,7 +36,7 @@ impl Exchange {
         self.reply.reset();
     }
 
-    /// Sets what the login determined.
+    /// Sets the packet size and the collation that the server chose at login.
     pub(crate) fn set_session_flags(&mut self, flags: SessionFlags) {
         self.codec.set_session(flags.packet_size, flags.collation);
     }
@@ -50,8 +50,8 @@ impl Exchange {
         self.codec.send(&mut self.reply);
     }
 
-    /// Builds one request from these executions. Texts share a round trip, and so do reads; others are
-    /// sent after the reply to the previous one.
+    /// Builds one request from these executions. Texts share a message, and so do statements that only
+    /// read; any other statement is sent after the reply to the previous message.
     pub(crate) fn request<'a>(
         &mut self,
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
@@ -61,19 +61,19 @@ impl Exchange {
         self.send();
     }
 
-    /// Adds an execution to a request.
-    pub(crate) fn push(&mut self, first: bool, statement: &Statement, values: &[Value<'_>]) {
-        if first {
+    /// Adds an execution to a request; `is_first`: the execution begins the request.
+    pub(crate) fn push(&mut self, is_first: bool, statement: &Statement, values: &[Value<'_>]) {
+        if is_first {
             self.begin();
         }
         self.codec.execute(statement, values);
     }
 
-    /// Completes a request of the pushed executions; `empty`: it has none.
-    pub(crate) fn sync(&mut self, empty: bool) {
-        if empty {
+    /// Completes a request of the pushed executions; `is_empty`: there are none.
+    pub(crate) fn sync(&mut self, is_empty: bool) {
+        if is_empty {
             self.begin();
-            // A statement that has a reply and changes nothing.
+            // The caller expects a reply: send a statement that changes nothing.
             self.codec.query(b"SET NOEXEC OFF");
         }
         self.send();
@@ -105,16 +105,17 @@ impl Exchange {
         self.send();
     }
 
-    /// Builds a request from the statement of a bulk load and its rows, which follow if the server accepts
-    /// the statement.
+    /// Builds a request from the statement and the rows of a bulk load. The rows are sent after the server
+    /// has accepted the statement.
     pub(crate) fn bulk_load(&mut self, load: &BulkLoad) {
         self.begin();
         self.codec.query(load.statement().as_bytes());
-        self.codec.bulk(load.message());
+        self.codec.bulk_rows(load.payload());
         self.send();
     }
 
-    /// The message that cancels the request in flight; `None`: there is none, or it is canceled already.
+    /// The message that cancels the request in flight; `None`: no request is in flight, or it is already
+    /// canceled.
     pub(crate) fn attention(&mut self) -> Option<&'static [u8]> {
         self.reply.expect_attention().then_some(ATTENTION)
     }

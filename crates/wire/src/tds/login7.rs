@@ -1,6 +1,6 @@
-//! LOGIN7: the message with the account.
+//! LOGIN7: the message that logs in.
 //!
-//! In: a [`Login`]. Out: the message. Must never: show a password, or cut a name.
+//! In: a [`Login`]. Out: the message. Must never: show a password, or truncate a name.
 //! Source: MS-TDS 2.2.6.4.
 
 use super::session::Login;
@@ -9,30 +9,31 @@ use crate::ConnectError;
 
 /// TDS 7.4, of SQL Server 2012 and later.
 pub(super) const VERSION_7_4: u32 = 0x7400_0004;
-/// TDS 8.0, of SQL Server 2022 and later, when TLS comes first.
+/// TDS 8.0, of SQL Server 2022 and later; used when TLS comes first.
 pub(super) const VERSION_8_0: u32 = 0x0800_0000;
 
-/// Longest text of a field, in UTF-16 units. With it the message fits into one packet, which matters:
-/// when only the login is encrypted, only its first packet is.
+/// Longest text of a field, in UTF-16 units. With this limit the message fits into one packet. It has to:
+/// if TLS is only for the login, only the first packet of the message is encrypted.
 const FIELD_UNITS_MAX: usize = 128;
 /// Length of the part before the texts, in bytes.
-const FIXED: usize = 94;
-/// Offset of the table of fields: each a u16 offset and a u16 length.
-const FIELDS_AT: usize = 36;
+const FIXED_BYTES: usize = 94;
+/// Offset of the table of fields, whose entries are an offset and a length, each a u16.
+const FIELDS_OFFSET: usize = 36;
 
-/// The database must exist (0x20, 0x40), and the server reports the language (0x80).
+/// OptionFlags1: report the change of database (0x20), refuse the login if the database is missing (0x40),
+/// report the change of language (0x80).
 const FLAGS_1: u8 = 0xe0;
-/// The language must exist (1); ANSI settings as ODBC has them (2).
+/// OptionFlags2: the language must exist (1); ANSI settings as for ODBC (2).
 const FLAGS_2: u8 = 0x03;
-/// The session only reads.
+/// Bit of TypeFlags: the session only reads.
 const READ_ONLY: u8 = 0x20;
-/// Extensions follow.
+/// OptionFlags3: the message has a list of extensions.
 const FLAGS_3: u8 = 0x10;
-/// Extension: the client understands collations of UTF-8. No data.
+/// Extension without data: the client understands UTF-8 collations.
 const UTF8_SUPPORT: u8 = 0x0a;
 const EXTENSIONS_END: u8 = 0xff;
 
-/// Appends the message. `strict`: in TDS 8.0.
+/// Appends the message. `strict`: as TDS 8.0, otherwise as TDS 7.4.
 ///
 /// # Errors
 /// A name is too long.
@@ -42,9 +43,9 @@ pub(super) fn put_login(
     out: &mut Vec<u8>,
 ) -> Result<(), ConnectError> {
     let start = out.len();
-    out.resize(start + FIXED, 0);
+    out.resize(start + FIXED_BYTES, 0);
     let version = if strict { VERSION_8_0 } else { VERSION_7_4 };
-    let words = [
+    let header_words = [
         0,
         version,
         u32::from(login.packet_size),
@@ -52,7 +53,7 @@ pub(super) fn put_login(
         login.client_pid,
         0,
     ];
-    for (index, word) in words.into_iter().enumerate() {
+    for (index, word) in header_words.into_iter().enumerate() {
         let at = start + index * 4;
         out[at..at + 4].copy_from_slice(&word.to_le_bytes());
     }
@@ -76,35 +77,37 @@ pub(super) fn put_login(
             return Err(ConnectError::NameTooLong(name));
         }
         if field == 2 {
-            hide_password(&mut out[at..]);
+            obfuscate_password(&mut out[at..]);
         }
         put_field(out, start, field, at, units);
     }
-    // The field of the extensions points to an offset, which points to the extensions.
+    // The field for extensions points to an offset, which points to the list of extensions.
     let at = out.len();
     put_field(out, start, 5, at, 4);
-    let list = (at - start + 4) as u32;
-    out.extend_from_slice(&list.to_le_bytes());
+    let list_offset = (at - start + 4) as u32;
+    out.extend_from_slice(&list_offset.to_le_bytes());
     out.extend_from_slice(&[UTF8_SUPPORT, 0, 0, 0, 0, EXTENSIONS_END]);
-    // No data of Windows logins, no file to attach, no new password: after the six bytes of the client.
+    // Empty fields after the six bytes of ClientID: data of Windows logins, file to attach, new password.
     let end = out.len();
-    for at in [78, 82, 86] {
+    for field_at in [78, 82, 86] {
         let offset = ((end - start) as u16).to_le_bytes();
-        out[start + at..start + at + 2].copy_from_slice(&offset);
+        out[start + field_at..start + field_at + 2].copy_from_slice(&offset);
     }
     let length = ((end - start) as u32).to_le_bytes();
     out[start..start + 4].copy_from_slice(&length);
     Ok(())
 }
 
+/// Writes the entry of one field: the offset of its text or data `at`, and its length.
 fn put_field(out: &mut [u8], start: usize, field: usize, at: usize, length: usize) {
-    let entry = start + FIELDS_AT + field * 4;
+    let entry = start + FIELDS_OFFSET + field * 4;
     out[entry..entry + 2].copy_from_slice(&((at - start) as u16).to_le_bytes());
     out[entry + 2..entry + 4].copy_from_slice(&(length as u16).to_le_bytes());
 }
 
-/// Swaps the halves of each byte and inverts every second bit: not encryption, but required.
-fn hide_password(bytes: &mut [u8]) {
+/// Swaps the halves of each byte and inverts every second bit, as the protocol requires; this is no
+/// encryption.
+fn obfuscate_password(bytes: &mut [u8]) {
     for byte in bytes {
         *byte = byte.rotate_left(4) ^ 0xa5;
     }

@@ -1,45 +1,45 @@
-//! PRELOGIN: the first message in each direction, which decides about encryption.
+//! PRELOGIN: the first message in each direction, by which client and server agree on encryption.
 //!
-//! In: what the client wants; the server's answer. Out: the message; what the server said. Must never:
-//! trust an offset.
+//! In: the client's encryption option; the server's message. Out: the client's message; the server's
+//! options. Must never: trust an offset of the server.
 //! Source: MS-TDS 2.2.6.5.
 
 use super::packet::Reader;
 
-/// Version of the network library: that of SQL Server 2005, which FreeTDS sends too.
+/// Version of the client's network library: that of SQL Server 2005, which FreeTDS sends too.
 const VERSION: [u8; 6] = [9, 0, 0, 0, 0, 0];
 
-/// Names of options.
+/// Types of PRELOGIN options.
 mod option {
     pub const VERSION: u8 = 0;
     pub const ENCRYPTION: u8 = 1;
     pub const MARS: u8 = 4;
-    pub const FEDERATED: u8 = 6;
+    pub const FEDERATED_LOGIN: u8 = 6;
     pub const END: u8 = 0xff;
 }
 
-/// What one side says about encryption.
+/// The ENCRYPTION option: what one side offers or requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Encryption {
-    /// Possible, but only for the login.
+    /// TLS is available, and is used only for the login.
     Off = 0,
-    /// For everything.
+    /// TLS for everything.
     On = 1,
-    /// Not possible.
+    /// TLS is not available.
     NotSupported = 2,
-    /// Only sent by servers: for everything, or no connection.
+    /// Sent only by servers: TLS for everything, or no connection.
     Required = 3,
 }
 
-/// What the server answered.
+/// The options of the server's PRELOGIN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct ServerPrelogin {
     pub encryption: Encryption,
-    /// Whether it wants several active results on the connection.
+    /// Whether the server enables MARS, several active results on the connection.
     pub mars: bool,
-    /// Whether it only accepts accounts of Microsoft Entra.
-    pub federated: bool,
+    /// Whether the server only accepts accounts of Microsoft Entra.
+    pub requires_entra: bool,
 }
 
 /// Appends the client's message.
@@ -63,12 +63,13 @@ pub(super) fn put_request(encryption: Encryption, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the server's message; `None` if it is malformed. An answer without encryption has none.
-pub(super) fn parse(message: &[u8]) -> Option<Answer> {
-    let mut answer = Answer {
+/// Parses the server's message; `None` if it is malformed. Without an ENCRYPTION option, TLS is not
+/// supported.
+pub(super) fn parse(message: &[u8]) -> Option<ServerPrelogin> {
+    let mut prelogin = ServerPrelogin {
         encryption: Encryption::NotSupported,
         mars: false,
-        federated: false,
+        requires_entra: false,
     };
     let mut reader = Reader(message);
     if message.first() != Some(&option::VERSION) {
@@ -77,14 +78,14 @@ pub(super) fn parse(message: &[u8]) -> Option<Answer> {
     loop {
         let name = reader.byte()?;
         if name == option::END {
-            return Some(answer);
+            return Some(prelogin);
         }
         let offset = usize::from(u16::from_be_bytes(reader.array()?));
         let length = usize::from(u16::from_be_bytes(reader.array()?));
         let data = message.get(offset..offset + length)?;
         match name {
             option::ENCRYPTION => {
-                answer.encryption = match data.first()? {
+                prelogin.encryption = match data.first()? {
                     0 => Encryption::Off,
                     1 => Encryption::On,
                     2 => Encryption::NotSupported,
@@ -92,8 +93,8 @@ pub(super) fn parse(message: &[u8]) -> Option<Answer> {
                     _ => return None,
                 }
             }
-            option::MARS => answer.mars = data.first() == Some(&1),
-            option::FEDERATED => answer.federated = data.first() == Some(&1),
+            option::MARS => prelogin.mars = data.first() == Some(&1),
+            option::FEDERATED_LOGIN => prelogin.requires_entra = data.first() == Some(&1),
             _ => {}
         }
     }

@@ -1,13 +1,13 @@
-//! The reply to one request: its bytes, and how far they are parsed.
+//! The replies to the messages of one request: their bytes, and how far they are parsed.
 //!
 //! In: bytes as they arrive, split anywhere. Out: whether the reply to a message is complete; rows, row
-//! count and error on demand. Must never: copy a row more than once, out of its packets, or allocate once
-//! its buffers have grown to what the workload's replies need.
+//! count and error on demand. Must never: copy a row except once, out of its packets, or allocate once the
+//! buffers have grown to the size the workload needs.
 //! Source: MS-TDS 2.2.7, 3.2.5.
 
 use super::error;
-use super::packet::{Unframer, kind as packet_kind};
-use super::row::Texts;
+use super::packet::{Unframer, packet_type};
+use super::row::TextRows;
 use super::type_info::Column;
 use crate::violation::Violation;
 use std::cell::{OnceCell, RefCell};
@@ -16,38 +16,41 @@ use std::ops::Range;
 mod results;
 mod scan;
 
-/// A buffer that grew beyond this is freed after the reply.
-const MAX_KEPT_CAPACITY: usize = 64 * 1024;
-/// Most bytes that a server may send without a request.
-const UNSOLICITED_MAX: usize = 64 * 1024;
+/// A buffer with a larger capacity (in elements) is freed when the next request begins.
+const KEPT_CAPACITY_MAX: usize = 64 * 1024;
+/// Maximum number of bytes that a server may send without a request.
+const UNSOLICITED_BYTES_MAX: usize = 64 * 1024;
 
-/// The position of one result.
+/// Where one result lies in the reply.
 #[derive(Clone, Debug, Default)]
 struct ResultPosition {
-    /// Its columns among those of the reply; none: it has no rows.
+    /// The result's columns in `Reply::columns`; empty if the result cannot have rows.
     columns: Range<usize>,
-    /// Its rows among those of the reply.
+    /// The result's rows in `Reply::row_offsets`.
     rows: Range<usize>,
-    affected: u64,
+    /// Number of rows that the statement changed or returned, as the server reports it.
+    affected_rows: u64,
 }
 
-/// How far a row has been read.
+/// How far an incomplete row has been read.
 #[derive(Clone, Copy, Debug)]
 struct RowCursor {
     /// Offset of the row.
     start: usize,
+    /// Index of the column to read next.
     column: usize,
-    /// Where that column, or its next chunk, begins.
-    at: usize,
-    in_chunks: bool,
+    /// Offset of that column's value, or of its next chunk.
+    offset: usize,
+    /// Whether the first chunks of that column's value have been read.
+    is_in_chunks: bool,
 }
 
-/// An integer that a procedure returned.
+/// An integer that a procedure call returned, such as a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReturnedInt {
-    /// Number of the procedure call in the message, from 0.
+    /// Index of the procedure call in the message.
     pub call: usize,
-    pub number: i32,
+    pub value: i32,
 }
 
 /// The replies to the messages of one request.
@@ -56,55 +59,60 @@ pub(crate) struct Reply {
     unframer: Unframer,
     /// Payloads, without packet headers.
     bytes: Vec<u8>,
-    scanned: usize,
-    /// A message is sent, and its reply is not complete.
-    waiting: bool,
-    /// An attention is sent and not acknowledged.
-    attention: bool,
-    /// An attention was acknowledged, so the request is incomplete.
+    /// Length of the part of `bytes` that is parsed.
+    scanned_length: usize,
+    /// A message was sent, and the reply to it is not complete.
+    is_waiting: bool,
+    /// An attention was sent and is not acknowledged.
+    attention_pending: bool,
+    /// The request was canceled: an attention was acknowledged before the reply was complete.
     canceled: bool,
     columns: Vec<Column>,
-    /// Columns of the result whose rows come.
-    current: Option<Range<usize>>,
+    /// Columns of the result whose rows arrive now, as a range of `columns`.
+    current_columns: Option<Range<usize>>,
     cursor: Option<RowCursor>,
-    /// Offset of each row.
-    rows: Vec<usize>,
-    /// First row of the result that has begun.
+    /// Offset of each row in `bytes`.
+    row_offsets: Vec<usize>,
+    /// Index of the first row of the result whose rows arrive now.
     first_row: usize,
     results: Vec<ResultPosition>,
-    /// Procedure calls of the message that have ended.
-    calls: usize,
-    /// Calls at the start of the message whose results are ignored.
+    /// How many procedure calls of the message have ended.
+    calls_ended: usize,
+    /// How many calls at the start of the message have results and errors to ignore.
     ignored_calls: usize,
-    /// Results before the current call.
-    results_before: usize,
-    returned: Vec<ReturnedInt>,
-    error: Option<Range<usize>>,
-    notices: Vec<Range<usize>>,
-    /// Bytes arrived after the reply.
-    surplus: bool,
+    /// How many results the reply had when the current call began.
+    results_before_call: usize,
+    returned_ints: Vec<ReturnedInt>,
+    /// Where the content of the reply's error lies in `bytes`.
+    error_range: Option<Range<usize>>,
+    /// Where the contents of notices lie in `bytes`.
+    notice_ranges: Vec<Range<usize>>,
+    /// Whether bytes arrived after the reply.
+    has_surplus: bool,
     /// Descriptor of the open transaction; 0: none.
-    transaction: u64,
-    /// Payload that arrives without a request, and the error in it: the session is ending.
+    transaction_descriptor: u64,
+    /// Payload of a message that arrives without a request.
     unsolicited: Vec<u8>,
+    /// Content of an error that arrived without a request: the server is ending the session.
     unsolicited_error: Option<Box<[u8]>>,
-    /// A violation in bytes after a complete reply: the next bytes reveal it.
+    /// A violation in bytes after a complete reply, which is valid: the next call of `feed` returns the
+    /// violation.
     violation: Option<Violation>,
-    /// The last DONE announced more results.
-    more: bool,
-    /// The whole reply arrived before the attention was acknowledged.
-    ended: bool,
+    /// Whether the last DONE token said that more results follow.
+    more_results_follow: bool,
+    /// Whether the reply is complete, apart from the acknowledgement of an attention.
+    is_reply_ended: bool,
     /// Names of the columns of each result, created on demand.
-    names: OnceCell<Texts>,
+    column_names: OnceCell<TextRows>,
     /// All rows as text, created on demand.
-    texts: OnceCell<Texts>,
-    /// Its buffer between two replies.
-    spare: RefCell<Texts>,
+    row_texts: OnceCell<TextRows>,
+    /// The buffer of `row_texts` while it is not in use.
+    spare_texts: RefCell<TextRows>,
 }
 
 /// Methods for the codec.
 impl Reply {
-    /// Drops all state, for a new connection.
+    /// Drops all state except the buffer, for a new connection.
     pub(crate) fn reset(&mut self) {
         *self = Reply {
             bytes: std::mem::take(&mut self.bytes),
@@ -113,69 +121,68 @@ impl Reply {
         self.bytes.clear();
     }
 
-    /// Expects the replies to a new request, beginning with its first message.
+    /// Drops the reply to the previous request, before a new one is sent.
     pub(crate) fn begin(&mut self) {
         self.bytes.clear();
-        if self.bytes.capacity() > MAX_KEPT_CAPACITY {
+        if self.bytes.capacity() > KEPT_CAPACITY_MAX {
             self.bytes = Vec::new();
         }
-        if self.rows.capacity() > MAX_KEPT_CAPACITY {
-            self.rows = Vec::new();
+        if self.row_offsets.capacity() > KEPT_CAPACITY_MAX {
+            self.row_offsets = Vec::new();
         }
-        if let Some(mut texts) = self.texts.take() {
-            texts.shrink(MAX_KEPT_CAPACITY);
-            self.spare.replace(texts);
+        if let Some(mut texts) = self.row_texts.take() {
+            texts.free_if_larger(KEPT_CAPACITY_MAX);
+            self.spare_texts.replace(texts);
         }
-        self.names.take();
-        self.scanned = 0;
+        self.column_names.take();
+        self.scanned_length = 0;
         self.columns.clear();
-        self.rows.clear();
+        self.row_offsets.clear();
         self.first_row = 0;
         self.results.clear();
-        self.notices.clear();
-        self.error = None;
+        self.notice_ranges.clear();
+        self.error_range = None;
         self.canceled = false;
-        self.surplus = false;
+        self.has_surplus = false;
     }
 
-    /// Expects the reply to a message, in which the results of the first `ignored_calls` procedure calls
-    /// do not count.
+    /// Expects the reply to a message. The results of its first `ignored_calls` procedure calls are ignored.
     pub(crate) fn expect(&mut self, ignored_calls: usize) {
-        self.waiting = true;
-        self.attention = false;
-        (self.more, self.ended) = (true, false);
-        self.current = None;
+        self.is_waiting = true;
+        self.attention_pending = false;
+        (self.more_results_follow, self.is_reply_ended) = (true, false);
+        self.current_columns = None;
         self.cursor = None;
-        self.calls = 0;
+        self.calls_ended = 0;
         self.ignored_calls = ignored_calls;
-        self.results_before = self.results.len();
-        self.returned.clear();
+        self.results_before_call = self.results.len();
+        self.returned_ints.clear();
     }
 
-    /// Expects the acknowledgement of an attention, which may follow the rest of the reply. False: no
-    /// request is in flight.
+    /// Expects the acknowledgement of an attention, which may follow the rest of the reply. Returns
+    /// whether to send the attention: false if no request is in flight, or an attention was already sent.
     pub(crate) fn expect_attention(&mut self) -> bool {
-        let is_first = self.waiting && !self.attention;
-        self.attention |= self.waiting;
-        is_first
+        let should_send = self.is_waiting && !self.attention_pending;
+        self.attention_pending |= self.is_waiting;
+        should_send
     }
 
-    /// Feeds bytes that arrived. True: the reply to the message is now complete.
+    /// Feeds bytes that arrived. Returns whether the reply to the message is now complete.
     ///
     /// # Errors
-    /// If the server violates the protocol; the connection can no longer be used then.
+    /// The server violates the protocol; the connection can no longer be used.
     pub(crate) fn feed(&mut self, mut input: &[u8]) -> Result<bool, Violation> {
         if let Some(violation) = self.violation.take() {
             return Err(violation);
         }
-        let mut complete = false;
-        while let Some(piece) = self.unframer.next(&mut input, &[packet_kind::REPLY])? {
-            if !self.waiting {
-                // After a complete reply, which remains valid.
-                self.surplus = true;
-                match self.take_unsolicited(piece.payload, piece.ends_message) {
-                    Err(violation) if complete => self.violation = Some(violation),
-                    taken => taken?,
+        let mut is_complete = false;
+        while let Some(piece) = self.unframer.next(&mut input, &[packet_type::REPLY])? {
+            if !self.is_waiting {
+                // The reply before these bytes is complete and remains valid.
+                self.has_surplus = true;
+                match self.handle_unsolicited(piece.payload, piece.ends_message) {
+                    Err(violation) if is_complete => self.violation = Some(violation),
+                    result => result?,
                 }
                 continue;
             }
@@ -184,42 +191,42 @@ impl Reply {
                 continue;
             }
             self.scan()?;
-            if self.scanned < self.bytes.len() {
+            if self.scanned_length < self.bytes.len() {
                 return Err(Violation::Malformed("a message ends inside of a token"));
             }
-            self.ended |= !self.more;
-            if !self.attention {
-                self.waiting = false;
-                complete = true;
+            self.is_reply_ended |= !self.more_results_follow;
+            if !self.attention_pending {
+                self.is_waiting = false;
+                is_complete = true;
             }
         }
-        if self.waiting {
+        if self.is_waiting {
             self.scan()?;
         }
-        Ok(complete)
+        Ok(is_complete)
     }
 
     /// Descriptor of the open transaction; 0: none.
     pub(crate) fn transaction(&self) -> u64 {
-        self.transaction
+        self.transaction_descriptor
     }
 
-    /// The integer that a procedure call of the message returned.
-    pub(super) fn returned_by(&self, call: usize) -> Option<i32> {
-        let found = self.returned.iter().find(|returned| returned.call == call);
-        found.map(|returned| returned.number)
+    /// The integer that the procedure call with this index in the message returned.
+    pub(super) fn int_returned_by(&self, call: usize) -> Option<i32> {
+        let returned = self.returned_ints.iter().find(|int| int.call == call);
+        returned.map(|int| int.value)
     }
 
     /// Number of the reply's error; 0: none.
     pub(crate) fn error_number(&self) -> u32 {
         match self.error() {
-            Some(body) => error::message(body).number,
+            Some(body) => error::read_fields(body).number,
             None => 0,
         }
     }
 
-    /// Whether the request failed or was canceled: nothing of it may follow.
+    /// Whether the request failed or was canceled: no further message of the request may be sent.
     pub(crate) fn is_failed(&self) -> bool {
-        self.error.is_some() || self.canceled
+        self.error_range.is_some() || self.canceled
     }
 }

@@ -1,27 +1,27 @@
 //! One row of a result.
 //!
-//! In: the offset of a row in a reply, and the columns of its result. Out: its values. Must never: allocate
-//! for a value requested in the form in which it arrived, or more than once for all texts of a reply.
+//! In: the bytes of a row in a reply, and the columns of its result. Out: the row's values. Must never:
+//! allocate for a value that is its own text, or more than once for the texts of all other values of a reply.
 //! Source: MS-TDS 2.2.7.19 (ROW), 2.2.7.14 (NBCROW).
 
 use super::packet::Reader;
 use super::reply::Reply;
-use super::token::kind;
-use super::type_info::{Column, Raw};
-use super::utf16::put_utf8;
+use super::token::token_type;
+use super::type_info::{Column, RawValue};
+use super::utf16::put_utf8_from_utf16;
 use super::value::decode;
 
-/// In place of a length: the value is NULL.
-const NULL: u32 = u32::MAX;
+/// Stands for NULL in place of a length.
+const NULL_LENGTH: u32 = u32::MAX;
 
 /// One row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
     reply: &'a Reply,
     columns: &'a [Column],
-    /// From its type on.
+    /// The reply's bytes, from the type of the row's token on.
     bytes: &'a [u8],
-    /// Its index among all rows of the reply.
+    /// Index of the row among all rows of the reply.
     ordinal: usize,
 }
 
@@ -41,18 +41,18 @@ impl<'a> Row<'a> {
     }
 
     /// The values as they arrived, with their columns. Ends early if the row is malformed.
-    fn raw_values(self) -> impl Iterator<Item = (Column, Raw<'a>)> {
+    fn raw_values(self) -> impl Iterator<Item = (Column, RawValue<'a>)> {
         let mut reader = Reader(self.bytes);
-        let nulls = match reader.byte() {
-            Some(kind::NBC_ROW) => reader.take(self.columns.len().div_ceil(8)),
+        let null_bitmap = match reader.byte() {
+            Some(token_type::NBC_ROW) => reader.take(self.columns.len().div_ceil(8)),
             _ => None,
         };
         let columns = self.columns.iter().enumerate();
         columns.map_while(move |(index, column)| {
-            let is_null = nulls.is_some_and(|nulls| nulls[index / 8] & (1 << (index % 8)) != 0);
+            let is_null = null_bitmap.is_some_and(|bits| bits[index / 8] & (1 << (index % 8)) != 0);
             let raw = match is_null {
-                true => Raw::Null,
-                false => column.kind.value(&mut reader).ok()?,
+                true => RawValue::Null,
+                false => column.type_info.read_value(&mut reader).ok()?,
             };
             Some((*column, raw))
         })
@@ -66,10 +66,10 @@ impl<'a> Row<'a> {
     /// A value as text; `None` if it is NULL.
     pub(crate) fn bytes(self, index: usize) -> Option<&'a [u8]> {
         let (column, raw) = self.raw_values().nth(index)?;
-        if raw == Raw::Null {
+        if raw == RawValue::Null {
             return None;
         }
-        match decode(column.kind, raw)?.in_place() {
+        match decode(column.type_info, raw)?.text_in_place() {
             Some(bytes) => Some(bytes),
             None => self.values().nth(index)?,
         }
@@ -78,14 +78,14 @@ impl<'a> Row<'a> {
     /// A value as an integer, if it is one.
     pub(crate) fn int(self, index: usize) -> Option<i64> {
         let (column, raw) = self.raw_values().nth(index)?;
-        if raw == Raw::Null {
+        if raw == RawValue::Null {
             return None;
         }
-        decode(column.kind, raw)?.int()
+        decode(column.type_info, raw)?.as_int()
     }
 }
 
-/// Values as text.
+/// The values of a row of [`TextRows`].
 #[derive(Clone, Debug)]
 pub(crate) struct Values<'a>(Reader<'a>);
 
@@ -94,36 +94,36 @@ impl<'a> Iterator for Values<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         match self.0.u32()? {
-            NULL => Some(None),
+            NULL_LENGTH => Some(None),
             length => self.0.take(length as usize).map(Some),
         }
     }
 }
 
-/// All rows of a reply as text: of each value its length in four bytes, and the text.
+/// Rows as text: each value is its length in four bytes, then its text in UTF-8.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
+pub(crate) struct TextRows {
     bytes: Vec<u8>,
     /// End offset of each row.
     ends: Vec<usize>,
 }
 
-impl Texts {
-    /// Replaces the content by these rows.
+impl TextRows {
+    /// Replaces the content with these rows.
     pub(super) fn fill<'a>(&mut self, rows: impl Iterator<Item = Row<'a>>) {
         self.bytes.clear();
         self.ends.clear();
         for row in rows {
             for (column, raw) in row.raw_values() {
                 let at = self.bytes.len();
-                self.bytes.extend_from_slice(&NULL.to_le_bytes());
-                // Bytes that do not fit their type are no value.
+                self.bytes.extend_from_slice(&NULL_LENGTH.to_le_bytes());
+                // A value whose bytes do not fit its type becomes NULL.
                 let decoded = match raw {
-                    Raw::Null => None,
-                    raw => decode(column.kind, raw),
+                    RawValue::Null => None,
+                    raw => decode(column.type_info, raw),
                 };
                 if let Some(decoded) = decoded {
-                    decoded.put(&mut self.bytes);
+                    decoded.put_text(&mut self.bytes);
                     let length = (self.bytes.len() - at - 4) as u32;
                     self.bytes[at..at + 4].copy_from_slice(&length.to_le_bytes());
                 }
@@ -132,34 +132,35 @@ impl Texts {
         }
     }
 
-    /// Appends the names of columns as a row; `bytes`: of the reply.
-    pub(super) fn push_names(&mut self, columns: &[Column], bytes: &[u8]) {
+    /// Appends the names of columns as a row.
+    pub(super) fn push_names(&mut self, columns: &[Column], reply_bytes: &[u8]) {
         for column in columns {
-            let (at, length) = column.name;
+            let (offset, length) = column.name;
             let start = self.bytes.len();
             self.bytes.extend_from_slice(&[0; 4]);
-            put_utf8(std::iter::once(&bytes[at..at + length]), &mut self.bytes);
+            let name = &reply_bytes[offset..offset + length];
+            put_utf8_from_utf16(std::iter::once(name), &mut self.bytes);
             let length = (self.bytes.len() - start - 4) as u32;
             self.bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
         }
         self.ends.push(self.bytes.len());
     }
 
-    /// The values of a row.
+    /// The values of the row with this index.
     pub(super) fn values(&self, ordinal: usize) -> Values<'_> {
-        Values(Reader(self.get(ordinal)))
+        Values(Reader(self.row_bytes(ordinal)))
     }
 
-    fn get(&self, ordinal: usize) -> &[u8] {
+    fn row_bytes(&self, ordinal: usize) -> &[u8] {
         let end = |ordinal: usize| self.ends.get(ordinal).copied();
         let start = ordinal.checked_sub(1).and_then(end).unwrap_or(0);
         &self.bytes[start..end(ordinal).unwrap_or(start)]
     }
 
-    /// Frees a buffer that grew beyond this many bytes.
-    pub(super) fn shrink(&mut self, bytes: usize) {
-        if self.bytes.capacity() > bytes {
-            *self = Texts::default();
+    /// Frees the memory if it is more than this many bytes.
+    pub(super) fn free_if_larger(&mut self, max_bytes: usize) {
+        if self.bytes.capacity() > max_bytes {
+            *self = TextRows::default();
         }
     }
 }

@@ -1,19 +1,19 @@
-//! Procedure calls (RPC) and the other bodies of requests.
+//! Encodes procedure calls (RPC), the headers of requests, and requests to the transaction manager.
 //!
-//! In: a procedure, parameters. Out: bytes, appended. Must never: put a declared length at the mercy of a
-//! value's.
+//! In: a procedure and parameters, or a request. Out: bytes, appended. Must never: let the length of a value
+//! change the type that is declared for it, because the server makes a plan for each declaration.
 //! Source: MS-TDS 2.2.5.3 (ALL_HEADERS), 2.2.6.6 (RPC), 2.2.6.9 (transaction manager).
 
-use super::encode::put_parameter;
-use super::packet::HEADER;
-use super::sql_type::{SqlType, UNITS_MAX};
+use super::encode::put_parameter_body;
+use super::packet::HEADER_BYTES;
+use super::sql_type::{NVARCHAR_UNITS_MAX, SqlType};
 use super::utf16::put_utf16;
 use crate::value::Value;
 
 /// A procedure of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Procedure<'a> {
-    /// By its name, such as `dbo.neword`.
+    /// A procedure by its name, such as `dbo.neword`.
     Name(&'a str),
     /// `sp_executesql`.
     ExecuteSql,
@@ -28,6 +28,7 @@ pub enum Procedure<'a> {
 }
 
 impl Procedure<'_> {
+    /// The number by which a call names a system procedure (ProcID).
     fn id(self) -> Option<u16> {
         match self {
             Procedure::Name(_) => None,
@@ -40,29 +41,29 @@ impl Procedure<'_> {
     }
 }
 
-/// The server returns the parameter's value.
+/// Flag of an output parameter: the server returns its value.
 const BY_REFERENCE: u8 = 1;
-/// Between two calls of a message.
-const NEXT_CALL: u8 = 0xff;
-/// Length of the headers of a request in bytes.
-pub(super) const HEADERS: usize = 22;
+/// Separates two calls in a message.
+const CALL_SEPARATOR: u8 = 0xff;
+/// Length of the headers of a request (ALL_HEADERS), in bytes.
+pub(super) const ALL_HEADERS_BYTES: usize = 22;
 /// Offset of the transaction's descriptor in the headers of a request.
-pub(super) const DESCRIPTOR_AT: usize = 10;
+pub(super) const DESCRIPTOR_OFFSET: usize = 10;
 
 /// Appends the headers of a request: their length, and one with the transaction's descriptor (filled in
 /// when the request is sent) and the number of requests in flight.
 pub(super) fn put_headers(out: &mut Vec<u8>) {
-    out.extend_from_slice(&(HEADERS as u32).to_le_bytes());
+    out.extend_from_slice(&(ALL_HEADERS_BYTES as u32).to_le_bytes());
     out.extend_from_slice(&18_u32.to_le_bytes());
     out.extend_from_slice(&2_u16.to_le_bytes());
     out.extend_from_slice(&0_u64.to_le_bytes());
     out.extend_from_slice(&1_u32.to_le_bytes());
 }
 
-/// Appends a call without its parameters; `first`: of the message.
-pub(super) fn put_call(procedure: Procedure<'_>, first: bool, out: &mut Vec<u8>) {
-    if !first {
-        out.push(NEXT_CALL);
+/// Appends a call without its parameters; `is_first`: it is the first call of its message.
+pub(super) fn put_call(procedure: Procedure<'_>, is_first: bool, out: &mut Vec<u8>) {
+    if !is_first {
+        out.push(CALL_SEPARATOR);
     }
     match (procedure, procedure.id()) {
         (_, Some(id)) => {
@@ -78,43 +79,54 @@ pub(super) fn put_call(procedure: Procedure<'_>, first: bool, out: &mut Vec<u8>)
         }
         _ => {}
     }
-    // No options.
+    // Option flags: none.
     out.extend_from_slice(&[0; 2]);
 }
 
 /// Appends a parameter by position.
-pub(super) fn put_value(kind: SqlType, value: Value<'_>, collation: [u8; 5], out: &mut Vec<u8>) {
+pub(super) fn put_positional_parameter(
+    sql_type: SqlType,
+    value: Value<'_>,
+    collation: [u8; 5],
+    out: &mut Vec<u8>,
+) {
     out.push(0);
-    put_parameter(kind, value, 0, collation, out);
+    put_parameter_body(sql_type, value, 0, collation, out);
 }
 
-/// Appends a number that the server needs or returns, such as the handle of a prepared statement.
-pub(super) fn put_handle(handle: Option<i32>, out: &mut Vec<u8>) {
-    match handle {
-        Some(handle) => {
+/// Appends an `int` parameter, such as the handle of a prepared statement; `None`: an output parameter, which
+/// the server fills in.
+pub(super) fn put_int_parameter(value: Option<i32>, out: &mut Vec<u8>) {
+    match value {
+        Some(value) => {
             out.extend_from_slice(&[0, 0, 0x26, 4, 4]);
-            out.extend_from_slice(&handle.to_le_bytes());
+            out.extend_from_slice(&value.to_le_bytes());
         }
         None => out.extend_from_slice(&[0, BY_REFERENCE, 0x26, 4, 0]),
     }
 }
 
-/// Appends a text parameter whose UTF-16 is appended by `put`; `nvarchar(4000)`, or `max` if it is longer.
-pub(super) fn put_wide_text(collation: [u8; 5], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
-    // Without name and flags: type, length of the longest text, collation.
+/// Appends a text parameter, whose UTF-16 `put` appends: `nvarchar(4000)`, or `nvarchar(max)` if it is
+/// longer.
+pub(super) fn put_nvarchar_parameter(
+    collation: [u8; 5],
+    out: &mut Vec<u8>,
+    put: impl FnOnce(&mut Vec<u8>),
+) {
+    // No name, no flags; then type, maximum length and collation.
     out.extend_from_slice(&[0, 0, 0xe7, 0, 0]);
     out.extend_from_slice(&collation);
     let at = out.len();
     out.extend_from_slice(&[0; 2]);
     put(out);
     let bytes = out.len() - at - 2;
-    if bytes <= 2 * UNITS_MAX {
-        let size = (2 * UNITS_MAX) as u16;
+    if bytes <= 2 * NVARCHAR_UNITS_MAX {
+        let size = (2 * NVARCHAR_UNITS_MAX) as u16;
         out[at - 7..at - 5].copy_from_slice(&size.to_le_bytes());
         out[at..at + 2].copy_from_slice(&(bytes as u16).to_le_bytes());
         return;
     }
-    // In one chunk: in place of two bytes for the length, twelve, and four at the end.
+    // Longer: change to one chunk (PLP). The two bytes of the length become twelve, and four follow the text.
     out.resize(out.len() + 14, 0);
     out.copy_within(at + 2..at + 2 + bytes, at + 12);
     let end = out.len();
@@ -124,10 +136,10 @@ pub(super) fn put_wide_text(collation: [u8; 5], out: &mut Vec<u8>, put: impl FnO
     out[at + 8..at + 12].copy_from_slice(&(bytes as u32).to_le_bytes());
 }
 
-/// Isolation of a transaction.
+/// Isolation level of a transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// As the session has it.
+    /// The session's current level.
     #[default]
     Unchanged,
     /// READ UNCOMMITTED.
@@ -147,31 +159,31 @@ pub enum Isolation {
 pub enum TransactionRequest<'a> {
     /// Begin a transaction.
     Begin(Isolation),
-    /// Commit it, and begin the next one at once if an isolation is given: that saves a round trip.
+    /// Commit the transaction; if a level is given, begin the next one too, which saves a round trip.
     Commit(Option<Isolation>),
-    /// Roll it back, and begin the next one at once if an isolation is given.
+    /// Roll the transaction back; if a level is given, begin the next one too.
     Rollback(Option<Isolation>),
     /// Set a savepoint of this name.
     Save(&'a str),
 }
 
-/// Request to the transaction manager: commit.
+/// Type of a request to the transaction manager: TM_COMMIT_XACT.
 const COMMIT: u16 = 7;
 
-/// Whether a message with a request to the transaction manager commits.
+/// Whether a message to the transaction manager is a commit.
 pub(super) fn is_commit(message: &[u8]) -> bool {
     message
-        .get(HEADER + HEADERS..)
+        .get(HEADER_BYTES + ALL_HEADERS_BYTES..)
         .is_some_and(|body| body.starts_with(&COMMIT.to_le_bytes()))
 }
 
 /// Appends a request to the transaction manager.
 pub(super) fn put_transaction(request: TransactionRequest<'_>, out: &mut Vec<u8>) {
     put_headers(out);
-    let (kind, next) = match request {
+    let (request_type, next) = match request {
         TransactionRequest::Begin(isolation) => {
             out.extend_from_slice(&5_u16.to_le_bytes());
-            // No name.
+            // Isolation level, and an empty name.
             return out.extend_from_slice(&[isolation as u8, 0]);
         }
         TransactionRequest::Save(name) => {
@@ -179,7 +191,7 @@ pub(super) fn put_transaction(request: TransactionRequest<'_>, out: &mut Vec<u8>
             let at = out.len();
             out.push(0);
             put_utf16(name, out);
-            // The server has names of 32 characters at most; a cut one is still even.
+            // The server reads at most 32 UTF-16 units of the name, which are 64 bytes.
             out.truncate(at + 1 + 64);
             out[at] = (out.len() - at - 1) as u8;
             return;
@@ -187,7 +199,7 @@ pub(super) fn put_transaction(request: TransactionRequest<'_>, out: &mut Vec<u8>
         TransactionRequest::Commit(next) => (COMMIT, next),
         TransactionRequest::Rollback(next) => (8_u16, next),
     };
-    out.extend_from_slice(&kind.to_le_bytes());
+    out.extend_from_slice(&request_type.to_le_bytes());
     out.push(0);
     match next {
         None => out.push(0),

@@ -1,11 +1,11 @@
-//! The login to SQL Server. Must never: show a password.
+//! Settings of a login to SQL Server. Must never: show a password.
 
 use crate::Secret;
 
-/// How the account proves who it is.
+/// The kind of account, which determines how it authenticates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authentication {
-    /// A name and a password that SQL Server itself keeps.
+    /// An account of SQL Server itself, with a password.
     #[default]
     Sql,
     /// A Windows account; not supported.
@@ -14,10 +14,10 @@ pub enum Authentication {
     Entra,
 }
 
-/// The credentials of a login, and its settings. All connections to one endpoint share one.
+/// The credentials and settings of a login, shared by all connections to one endpoint.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// Account; must be SQL Server's own.
+    /// Name of the account.
     pub user: String,
     /// Password.
     pub password: Secret,
@@ -25,17 +25,19 @@ pub struct Login {
     pub authentication: Authentication,
     /// Initial database; empty: the account's default.
     pub database: String,
-    /// Name of the server, as the user gave it.
+    /// Name of the server, as the user wrote it.
     pub server: String,
-    /// Name of this machine, which the server shows in its list of sessions.
+    /// Name of the client's machine, which the server lists with the session.
     pub host: String,
-    /// Name of the program, likewise.
+    /// Name of the program, which the server lists with the session.
     pub application: String,
-    /// Process id of the client, likewise.
+    /// Process id of the client, which the server lists with the session.
     pub client_pid: u32,
-    /// Requested packet size in bytes, 512 to 32,767; the server chooses. Under TLS at most 16,383.
+    /// Requested packet size in bytes, 512 to 32,767 (under TLS at most 16,383 are requested); the server may
+    /// choose another one.
     pub packet_size: u16,
-    /// The session only reads: a listener of an availability group may then route it to a secondary.
+    /// Whether the session only reads; the listener of an availability group may then route it to a
+    /// secondary.
     pub read_only: bool,
 }
 
@@ -50,7 +52,7 @@ impl Default for Login {
             host: String::new(),
             application: "prony".to_owned(),
             client_pid: 0,
-            // As ADO.NET and JDBC request it.
+            // The default of ADO.NET and JDBC.
             packet_size: 8000,
             read_only: false,
         }
@@ -58,7 +60,7 @@ impl Default for Login {
 }
 
 impl Login {
-    /// A login with a password.
+    /// A login with a SQL Server account.
     pub fn new(user: impl Into<String>, password: Secret, database: impl Into<String>) -> Login {
         Login {
             user: user.into(),
@@ -69,14 +71,14 @@ impl Login {
     }
 }
 
-/// Where a server routes a login: connect there, and log in again with a
-/// [`Connector`](super::Connector) that continues this route.
+/// Another server to which a server routes a login: connect to it, and log in with a new
+/// [`Connector`](super::Connector) that was given the route by `after_route`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// Name of the other server; it may have an instance after a backslash.
+    /// Host of the other server, perhaps with the name of an instance after a backslash.
     pub host: String,
-    /// Its TCP port.
+    /// TCP port of the other server.
     pub port: u16,
-    /// How often the login has been routed, this time included.
+    /// How often the login has been routed, including this route.
     pub hops: u8,
 }

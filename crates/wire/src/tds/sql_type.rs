@@ -1,8 +1,8 @@
 //! Types of parameters and of bulk columns.
 //!
 //! In: a declared [`ParameterType`], or a value without one. Out: the type in SQL and on the wire. Must
-//! never: declare a type by the length of a value where the declaration decides, because each declaration
-//! has its own plan on the server.
+//! never: let the length of a value change a declared type, because the server makes a plan for each
+//! declaration.
 //! Source: MS-TDS 2.2.5.4 and 2.2.5.6.
 
 use crate::parameter_type::ParameterType;
@@ -10,11 +10,11 @@ use crate::value::Value;
 use std::fmt;
 
 /// The longest `varchar(n)`, in bytes.
-pub(super) const BYTES_MAX: usize = 8000;
+pub(super) const VARCHAR_BYTES_MAX: usize = 8000;
 /// The longest `nvarchar(n)`, in UTF-16 units.
-pub(super) const UNITS_MAX: usize = 4000;
-/// In place of a length: the value comes in chunks.
-const CHUNKS: u16 = 0xffff;
+pub(super) const NVARCHAR_UNITS_MAX: usize = 4000;
+/// Stands for a maximum length in TYPE_INFO: the value is sent in chunks (PLP).
+const LENGTH_IF_CHUNKED: u16 = 0xffff;
 /// Days between 0001-01-01 and 1900-01-01.
 pub(super) const DAYS_TO_1900: i64 = 693_595;
 
@@ -33,22 +33,22 @@ pub enum SqlType {
     Bit,
     /// A floating-point number of eight bytes.
     Float,
-    /// An exact number.
+    /// A decimal number.
     Decimal {
         /// Maximum number of digits, 1 to 38.
         precision: u8,
-        /// How many of them are after the decimal point.
+        /// Digits after the decimal point.
         scale: u8,
     },
-    /// Four digits after the point, in eight bytes.
+    /// Four digits after the decimal point, in eight bytes.
     Money,
-    /// Four digits after the point, in four bytes.
+    /// Four digits after the decimal point, in four bytes.
     SmallMoney,
     /// A day.
     Date,
-    /// Date and time in steps of 1/300 s, from 1753.
+    /// Date and time in units of 1/300 s, from the year 1753.
     DateTime,
-    /// Date and time with this many digits after the second, 0 to 7.
+    /// Date and time with this many digits for the fraction of a second, 0 to 7.
     DateTime2(u8),
     /// Text of this many bytes, 1 to 8000, padded with spaces.
     Char(u16),
@@ -64,52 +64,55 @@ pub enum SqlType {
 
 impl From<ParameterType> for SqlType {
     fn from(declared: ParameterType) -> SqlType {
-        let limited = |length: u16| (usize::from(length) <= BYTES_MAX).then_some(length.max(1));
+        let length_if_allowed =
+            |length: u16| (usize::from(length) <= VARCHAR_BYTES_MAX).then_some(length.max(1));
         match declared {
             ParameterType::SmallInt => SqlType::SmallInt,
             ParameterType::Int => SqlType::Int,
             ParameterType::BigInt => SqlType::BigInt,
             ParameterType::Decimal { precision, scale } => SqlType::Decimal { precision, scale },
-            ParameterType::Char(length) => match limited(length) {
+            ParameterType::Char(length) => match length_if_allowed(length) {
                 Some(length) => SqlType::Char(length),
                 None => SqlType::VarChar(None),
             },
-            // Compared with a `varchar` column, `nvarchar` would convert the column: no index then.
-            ParameterType::VarChar(length) => SqlType::VarChar(limited(length)),
-            // It has to hold any text.
+            // Not `nvarchar`: to compare it, the server would convert a `varchar` column, and not use its
+            // index.
+            ParameterType::VarChar(length) => SqlType::VarChar(length_if_allowed(length)),
+            // Only `nvarchar` can hold every character.
             ParameterType::Text => SqlType::NVarChar(None),
         }
     }
 }
 
 impl SqlType {
-    /// The type for a value without a declared one; `known`: the type of its parameter so far, which
-    /// NULL adopts. Text has few lengths, so that it has few plans.
-    pub(super) fn of_value(value: Value<'_>, known: Option<SqlType>) -> SqlType {
+    /// The type for a value of a parameter without a declared type. NULL gets `last_type`, the parameter's
+    /// type in the previous execution. Texts get one of two lengths, so that a statement has few plans.
+    pub(super) fn of_value(value: Value<'_>, last_type: Option<SqlType>) -> SqlType {
         match value {
-            Value::Null => known.unwrap_or(SqlType::NVarChar(Some(UNITS_MAX as u16))),
+            Value::Null => last_type.unwrap_or(SqlType::NVarChar(Some(NVARCHAR_UNITS_MAX as u16))),
             Value::Int(_) => SqlType::BigInt,
             Value::Float(_) => SqlType::Float,
-            // The server has no more digits than 38.
+            // `decimal` has at most 38 digits.
             Value::Decimal { scale: 39.., .. } => SqlType::Float,
             Value::Decimal { scale, .. } => SqlType::Decimal {
                 precision: scale.max(19),
                 scale,
             },
             Value::Text(text) => {
-                let fits = text.len() <= UNITS_MAX || text.encode_utf16().count() <= UNITS_MAX;
-                SqlType::NVarChar(fits.then_some(UNITS_MAX as u16))
+                let fits = text.len() <= NVARCHAR_UNITS_MAX
+                    || text.encode_utf16().count() <= NVARCHAR_UNITS_MAX;
+                SqlType::NVarChar(fits.then_some(NVARCHAR_UNITS_MAX as u16))
             }
-            Value::Bytes(bytes) => {
-                SqlType::VarChar((bytes.len() <= BYTES_MAX).then_some(BYTES_MAX as u16))
-            }
+            Value::Bytes(bytes) => SqlType::VarChar(
+                (bytes.len() <= VARCHAR_BYTES_MAX).then_some(VARCHAR_BYTES_MAX as u16),
+            ),
         }
     }
 
-    /// Appends TYPE_INFO. `length`: of the value in bytes, if it is longer than declared; the server then
-    /// cuts it as an assignment would.
-    pub(super) fn put(self, length: usize, collation: [u8; 5], out: &mut Vec<u8>) {
-        let longest = |declared: usize| declared.max(length).min(BYTES_MAX) as u16;
+    /// Appends TYPE_INFO. `length` is the value's in bytes; if it exceeds the declared one, it becomes the
+    /// maximum length, and the server truncates the value as an assignment would.
+    pub(super) fn put_type_info(self, length: usize, collation: [u8; 5], out: &mut Vec<u8>) {
+        let max_length = |declared: usize| declared.max(length).min(VARCHAR_BYTES_MAX) as u16;
         match self {
             SqlType::TinyInt => out.extend_from_slice(&[0x26, 1]),
             SqlType::SmallInt => out.extend_from_slice(&[0x26, 2]),
@@ -126,31 +129,35 @@ impl SqlType {
             SqlType::Date => out.push(0x28),
             SqlType::DateTime => out.extend_from_slice(&[0x6f, 8]),
             SqlType::DateTime2(scale) => out.extend_from_slice(&[0x2a, scale]),
-            SqlType::Char(n) => put_long(0xaf, longest(n.into()), Some(collation), out),
-            SqlType::NChar(n) => put_long(0xef, longest(2 * usize::from(n)), Some(collation), out),
+            SqlType::Char(n) => {
+                put_type_with_length(0xaf, max_length(n.into()), Some(collation), out)
+            }
+            SqlType::NChar(n) => {
+                put_type_with_length(0xef, max_length(2 * usize::from(n)), Some(collation), out)
+            }
             SqlType::VarChar(n) => {
-                let size = n.map_or(CHUNKS, |n| longest(n.into()));
-                put_long(0xa7, size, Some(collation), out);
+                let size = n.map_or(LENGTH_IF_CHUNKED, |n| max_length(n.into()));
+                put_type_with_length(0xa7, size, Some(collation), out);
             }
             SqlType::NVarChar(n) => {
-                let size = n.map_or(CHUNKS, |n| longest(2 * usize::from(n)));
-                put_long(0xe7, size, Some(collation), out);
+                let size = n.map_or(LENGTH_IF_CHUNKED, |n| max_length(2 * usize::from(n)));
+                put_type_with_length(0xe7, size, Some(collation), out);
             }
             SqlType::VarBinary(n) => {
-                let size = n.map_or(CHUNKS, |n| longest(n.into()));
-                put_long(0xa5, size, None, out);
+                let size = n.map_or(LENGTH_IF_CHUNKED, |n| max_length(n.into()));
+                put_type_with_length(0xa5, size, None, out);
             }
         }
     }
 }
 
-fn put_long(kind: u8, size: u16, collation: Option<[u8; 5]>, out: &mut Vec<u8>) {
-    out.push(kind);
+fn put_type_with_length(data_type: u8, size: u16, collation: Option<[u8; 5]>, out: &mut Vec<u8>) {
+    out.push(data_type);
     out.extend_from_slice(&size.to_le_bytes());
     out.extend_from_slice(collation.as_ref().map_or(&[], |collation| &collation[..]));
 }
 
-/// Bytes of the digits of a decimal number with this precision.
+/// Number of bytes of a decimal's digits, by its precision.
 pub(super) fn decimal_bytes(precision: u8) -> usize {
     match precision {
         0..=9 => 4,
@@ -160,13 +167,14 @@ pub(super) fn decimal_bytes(precision: u8) -> usize {
     }
 }
 
-/// As in SQL, such as `varchar(24)` or `decimal(6,2)`.
+/// Formats the type as in SQL, such as `varchar(24)` or `decimal(6,2)`.
 impl fmt::Display for SqlType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let of_length = |f: &mut fmt::Formatter<'_>, name: &str, length: Option<u16>| match length {
-            Some(length) => write!(f, "{name}({length})"),
-            None => write!(f, "{name}(max)"),
-        };
+        let write_with_length =
+            |f: &mut fmt::Formatter<'_>, name: &str, length: Option<u16>| match length {
+                Some(length) => write!(f, "{name}({length})"),
+                None => write!(f, "{name}(max)"),
+            };
         match *self {
             SqlType::TinyInt => f.write_str("tinyint"),
             SqlType::SmallInt => f.write_str("smallint"),
@@ -180,11 +188,11 @@ impl fmt::Display for SqlType {
             SqlType::Date => f.write_str("date"),
             SqlType::DateTime => f.write_str("datetime"),
             SqlType::DateTime2(scale) => write!(f, "datetime2({scale})"),
-            SqlType::Char(length) => of_length(f, "char", Some(length)),
-            SqlType::VarChar(length) => of_length(f, "varchar", length),
-            SqlType::NChar(length) => of_length(f, "nchar", Some(length)),
-            SqlType::NVarChar(length) => of_length(f, "nvarchar", length),
-            SqlType::VarBinary(length) => of_length(f, "varbinary", length),
+            SqlType::Char(length) => write_with_length(f, "char", Some(length)),
+            SqlType::VarChar(length) => write_with_length(f, "varchar", length),
+            SqlType::NChar(length) => write_with_length(f, "nchar", Some(length)),
+            SqlType::NVarChar(length) => write_with_length(f, "nvarchar", length),
+            SqlType::VarBinary(length) => write_with_length(f, "varbinary", length),
         }
     }
 }

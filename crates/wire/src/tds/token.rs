@@ -1,16 +1,16 @@
 //! Tokens: the parts of a server's message.
 //!
-//! In: bytes from the type of a token on. Out: where it ends, and what an ENVCHANGE says. Must never:
-//! read beyond the bytes, or trust a length before its bytes have arrived.
+//! In: bytes from the type of a token on. Out: the token's content, and the meaning of an ENVCHANGE. Must
+//! never: read past the end of the bytes, or trust a length before that many bytes have arrived.
 //! Source: MS-TDS 2.2.7.
 
 use super::packet::Reader;
 
-/// Types of tokens.
-pub(crate) mod kind {
+/// Types of tokens. ALTMETADATA and ALTROW are not supported: they are the rows of COMPUTE BY, which SQL
+/// Server 2012 and later do not have.
+pub(crate) mod token_type {
     pub(crate) const RETURN_STATUS: u8 = 0x79;
     pub(crate) const COLUMNS: u8 = 0x81;
-    /// ALTMETADATA and ALTROW: rows of COMPUTE BY, which no server since 2012 sends.
     pub(crate) const TABLE_NAME: u8 = 0xa4;
     pub(crate) const COLUMN_INFO: u8 = 0xa5;
     pub(crate) const ORDER: u8 = 0xa9;
@@ -31,22 +31,22 @@ pub(crate) mod kind {
 }
 
 /// Flags of a DONE token.
-pub(crate) mod done {
+pub(crate) mod done_status {
     /// More results follow.
     pub(crate) const MORE: u16 = 0x01;
     /// The statement failed.
     pub(crate) const ERROR: u16 = 0x02;
     /// The number of rows is valid.
     pub(crate) const COUNT: u16 = 0x10;
-    /// It answers an attention.
+    /// The token acknowledges an attention.
     pub(crate) const ATTENTION: u16 = 0x20;
 }
 
-/// The content of a token whose type alone tells its length, or that has its length in front; `None`: it
-/// has not arrived. Tokens whose length depends on columns are not among them.
-pub(crate) fn body<'a>(kind: u8, reader: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
-    use kind::*;
-    Some(match kind {
+/// The content of a token after its type; `Some(None)`: the token is incomplete. `None`: the type is
+/// unknown, or the length depends on types of columns, as in COLMETADATA, ROW, NBCROW and RETURNVALUE.
+pub(crate) fn body<'a>(token_type: u8, reader: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
+    use token_type::*;
+    Some(match token_type {
         RETURN_STATUS => reader.take(4),
         DONE | DONE_PROC | DONE_IN_PROC => reader.take(12),
         SESSION_STATE | FEDERATED_INFO => {
@@ -55,19 +55,20 @@ pub(crate) fn body<'a>(kind: u8, reader: &mut Reader<'a>) -> Option<Option<&'a [
         TABLE_NAME | COLUMN_INFO | ORDER | ERROR | INFO | LOGIN_ACK | ENV_CHANGE | SSPI => reader
             .u16()
             .and_then(|length| reader.take(usize::from(length))),
-        FEATURE_ACK => features(reader),
+        FEATURE_ACK => take_extensions(reader),
         _ => return None,
     })
 }
 
-/// Extensions that the server accepted: each a type, a length and data, and an end.
-fn features<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
-    let whole = reader.0;
+/// The list of extensions that the server accepted: each has a type, a length and data; a type of 0xff
+/// ends the list.
+fn take_extensions<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
+    let start = reader.0;
     while reader.byte()? != 0xff {
         let length = reader.u32()?;
         reader.take(length as usize)?;
     }
-    Some(&whole[..whole.len() - reader.0.len()])
+    Some(&start[..start.len() - reader.0.len()])
 }
 
 /// A change of the session that the server reports.
@@ -79,17 +80,17 @@ pub(crate) enum EnvChange<'a> {
     PacketSize(&'a [u8]),
     /// The collation of the server.
     Collation([u8; 5]),
-    /// A transaction began, and has this descriptor.
-    Begun(u64),
+    /// A transaction with this descriptor began.
+    TransactionBegun(u64),
     /// The transaction ended.
-    Ended,
-    /// The login continues at this port of this host (UTF-16).
+    TransactionEnded,
+    /// The client must log in to another server: its port, and its host in UTF-16.
     Routing(u16, &'a [u8]),
-    /// Anything else.
+    /// A change that does not matter to the client.
     Other,
 }
 
-/// Reads the content of an ENVCHANGE; `None` if it is malformed.
+/// Parses the content of an ENVCHANGE; `None` if it is malformed.
 pub(crate) fn env_change(body: &[u8]) -> Option<EnvChange<'_>> {
     let mut reader = Reader(body);
     Some(match reader.byte()? {
@@ -99,13 +100,15 @@ pub(crate) fn env_change(body: &[u8]) -> Option<EnvChange<'_>> {
             Some(collation) => EnvChange::Collation(*collation),
             None => EnvChange::Other,
         },
-        8 | 11 => EnvChange::Begun(u64::from_le_bytes(*reader.short_bytes()?.first_chunk()?)),
-        // Commit, rollback, left a distributed transaction, ended while idle.
-        9 | 10 | 12 | 17 => EnvChange::Ended,
+        8 | 11 => {
+            EnvChange::TransactionBegun(u64::from_le_bytes(*reader.short_bytes()?.first_chunk()?))
+        }
+        // Committed, rolled back, left a distributed transaction, ended without a request.
+        9 | 10 | 12 | 17 => EnvChange::TransactionEnded,
         20 => {
             reader.u16()?;
             if reader.byte()? != 0 {
-                // A protocol other than TCP.
+                // The other server's protocol is not TCP.
                 return None;
             }
             let port = reader.u16()?;

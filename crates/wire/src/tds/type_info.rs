@@ -1,14 +1,15 @@
 //! Types of columns, and where their values end.
 //!
 //! In: bytes of COLMETADATA, ROW, NBCROW and RETURNVALUE. Out: types, and ranges of values. Must never:
-//! read beyond the bytes, or take a length for granted before its bytes have arrived.
+//! read past the end of the buffer, or trust a length before that many bytes have arrived.
 //! Source: MS-TDS 2.2.5.4 to 2.2.5.6, 2.2.7.4.
 
 use super::packet::Reader;
 use crate::violation::Violation;
 
-/// Types on the wire.
-pub(super) mod kind {
+/// The byte that identifies a type on the wire. `_N` types can be NULL; `OLD_` types are from before SQL
+/// Server 7.0.
+pub(super) mod data_type {
     pub const NULL: u8 = 0x1f;
     pub const IMAGE: u8 = 0x22;
     pub const TEXT: u8 = 0x23;
@@ -51,129 +52,133 @@ pub(super) mod kind {
     pub const XML: u8 = 0xf1;
 }
 
-/// How the length of a value is told.
+/// How the length of a value is encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// Always this many bytes.
+pub(super) enum LengthEncoding {
+    /// Not at all: every value has this many bytes; 0 means that every value is NULL.
     Fixed(u8),
-    /// In one byte; 0: NULL.
+    /// A length of one byte; 0 means NULL.
     #[default]
-    Byte,
-    /// In two bytes; 0xffff: NULL.
-    Short,
-    /// In chunks (PLP).
+    OneByte,
+    /// A length of two bytes; 0xffff means NULL.
+    TwoBytes,
+    /// Chunks, each with a length of four bytes (PLP).
     Chunks,
-    /// In four bytes after a pointer and a time stamp; no pointer: NULL.
-    Pointer,
-    /// In four bytes; 0: NULL.
-    Long,
+    /// A text pointer, a timestamp and a length of four bytes; an empty pointer means NULL.
+    TextPointer,
+    /// A length of four bytes; 0 means NULL.
+    FourBytes,
 }
 
-/// A type on the wire.
+/// A type, as TYPE_INFO describes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TypeInfo {
-    pub kind: u8,
-    /// Digits after the point, or of the second.
+    /// One of [`data_type`].
+    pub data_type: u8,
+    /// Digits after the decimal point, or of the fraction of a second.
     pub scale: u8,
-    /// Texts in one-byte encodings are UTF-8.
+    /// Whether `char` and `varchar` values are UTF-8, by their collation.
     pub is_utf8: bool,
-    pub(super) layout: Layout,
+    pub(super) length_encoding: LengthEncoding,
 }
 
 /// A column of a result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Column {
-    pub(super) kind: TypeInfo,
-    /// Offset of its name and length in bytes.
+    pub(super) type_info: TypeInfo,
+    /// Offset in the reply, and length in bytes, of the column's name in UTF-16.
     pub(super) name: (usize, usize),
 }
 
-/// Why bytes could not be read: they have not arrived, or they never can be.
-pub(super) enum Stop {
+/// Why bytes could not be read.
+pub(super) enum ReadError {
+    /// More bytes have to arrive.
     Incomplete,
-    Broken(Violation),
+    /// The bytes violate the protocol.
+    Malformed(Violation),
 }
 
-pub(super) fn broken(what: &'static str) -> Stop {
-    Stop::Broken(Violation::Malformed(what))
+pub(super) fn malformed(reason: &'static str) -> ReadError {
+    ReadError::Malformed(Violation::Malformed(reason))
 }
 
-fn need<T>(read: Option<T>) -> Result<T, Stop> {
-    read.ok_or(Stop::Incomplete)
+fn or_incomplete<T>(value: Option<T>) -> Result<T, ReadError> {
+    value.ok_or(ReadError::Incomplete)
 }
 
 impl TypeInfo {
     /// Reads TYPE_INFO.
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<TypeInfo, Stop> {
-        use kind::*;
-        let kind = need(reader.byte())?;
+    pub(super) fn read(reader: &mut Reader<'_>) -> Result<TypeInfo, ReadError> {
+        use data_type::*;
+        let data_type = or_incomplete(reader.byte())?;
         let mut info = TypeInfo {
-            kind,
+            data_type,
             ..TypeInfo::default()
         };
-        info.layout = match kind {
-            NULL => Layout::Fixed(0),
-            INT1 | BIT => Layout::Fixed(1),
-            INT2 => Layout::Fixed(2),
-            INT4 | REAL | SMALLDATETIME | SMALLMONEY => Layout::Fixed(4),
-            INT8 | FLOAT | MONEY | DATETIME => Layout::Fixed(8),
-            DATE => Layout::Byte,
+        info.length_encoding = match data_type {
+            NULL => LengthEncoding::Fixed(0),
+            INT1 | BIT => LengthEncoding::Fixed(1),
+            INT2 => LengthEncoding::Fixed(2),
+            INT4 | REAL | SMALLDATETIME | SMALLMONEY => LengthEncoding::Fixed(4),
+            INT8 | FLOAT | MONEY | DATETIME => LengthEncoding::Fixed(8),
+            DATE => LengthEncoding::OneByte,
             GUID | INT_N | BIT_N | FLOAT_N | MONEY_N | DATETIME_N | OLD_BINARY | OLD_CHAR
             | OLD_VARBINARY | OLD_VARCHAR => {
-                need(reader.byte())?;
-                Layout::Byte
+                or_incomplete(reader.byte())?;
+                LengthEncoding::OneByte
             }
             DECIMAL | NUMERIC => {
-                let [_, _, scale] = need(reader.array())?;
+                let [_, _, scale] = or_incomplete(reader.array())?;
                 info.scale = scale;
-                Layout::Byte
+                LengthEncoding::OneByte
             }
             TIME | DATETIME2 | DATETIMEOFFSET => {
-                info.scale = need(reader.byte())?;
-                Layout::Byte
+                info.scale = or_incomplete(reader.byte())?;
+                LengthEncoding::OneByte
             }
             VARBINARY | BINARY | VARCHAR | CHAR | NVARCHAR | NCHAR => {
-                let size = need(reader.u16())?;
-                if !matches!(kind, VARBINARY | BINARY) {
-                    info.set_collation(need(reader.array())?);
+                let size = or_incomplete(reader.u16())?;
+                if !matches!(data_type, VARBINARY | BINARY) {
+                    info.set_collation(or_incomplete(reader.array())?);
                 }
                 match size {
-                    0xffff => Layout::Chunks,
-                    _ => Layout::Short,
+                    0xffff => LengthEncoding::Chunks,
+                    _ => LengthEncoding::TwoBytes,
                 }
             }
             TEXT | NTEXT | IMAGE => {
-                need(reader.u32())?;
-                if kind != IMAGE {
-                    info.set_collation(need(reader.array())?);
+                or_incomplete(reader.u32())?;
+                if data_type != IMAGE {
+                    info.set_collation(or_incomplete(reader.array())?);
                 }
-                Layout::Pointer
+                LengthEncoding::TextPointer
             }
             VARIANT => {
-                need(reader.u32())?;
-                Layout::Long
+                or_incomplete(reader.u32())?;
+                LengthEncoding::FourBytes
             }
             XML => {
-                if need(reader.byte())? != 0 {
-                    need(reader.short_text())?;
-                    need(reader.short_text())?;
-                    need(reader.text())?;
+                if or_incomplete(reader.byte())? != 0 {
+                    or_incomplete(reader.short_text())?;
+                    or_incomplete(reader.short_text())?;
+                    or_incomplete(reader.text())?;
                 }
-                Layout::Chunks
+                LengthEncoding::Chunks
             }
             UDT => {
-                need(reader.u16())?;
+                or_incomplete(reader.u16())?;
                 for _ in 0..3 {
-                    need(reader.short_text())?;
+                    or_incomplete(reader.short_text())?;
                 }
-                need(reader.text())?;
-                Layout::Chunks
+                or_incomplete(reader.text())?;
+                LengthEncoding::Chunks
             }
-            _ => return Err(broken("a column of an unknown type")),
+            _ => return Err(malformed("a column of an unknown type")),
         };
-        if info.scale > 38 || (info.scale > 7 && matches!(kind, TIME | DATETIME2 | DATETIMEOFFSET))
+        if info.scale > 38
+            || (info.scale > 7 && matches!(data_type, TIME | DATETIME2 | DATETIMEOFFSET))
         {
-            return Err(broken("a type with an impossible scale"));
+            return Err(malformed("a type with an impossible scale"));
         }
         Ok(info)
     }
@@ -182,51 +187,51 @@ impl TypeInfo {
         self.is_utf8 = super::encode::is_utf8(collation);
     }
 
-    /// Reads a value up to its end.
-    pub(super) fn value<'a>(self, reader: &mut Reader<'a>) -> Result<Raw<'a>, Stop> {
-        let bytes = |taken: Option<&'a [u8]>| need(taken).map(Raw::Bytes);
-        match self.layout {
-            Layout::Fixed(0) => Ok(Raw::Null),
-            Layout::Fixed(size) => bytes(reader.take(size.into())),
-            Layout::Byte => match need(reader.byte())? {
-                0 => Ok(Raw::Null),
-                length => bytes(reader.take(length.into())),
+    /// Reads a complete value.
+    pub(super) fn read_value<'a>(self, reader: &mut Reader<'a>) -> Result<RawValue<'a>, ReadError> {
+        let raw_bytes = |bytes: Option<&'a [u8]>| or_incomplete(bytes).map(RawValue::Bytes);
+        match self.length_encoding {
+            LengthEncoding::Fixed(0) => Ok(RawValue::Null),
+            LengthEncoding::Fixed(size) => raw_bytes(reader.take(size.into())),
+            LengthEncoding::OneByte => match or_incomplete(reader.byte())? {
+                0 => Ok(RawValue::Null),
+                length => raw_bytes(reader.take(length.into())),
             },
-            Layout::Short => match need(reader.u16())? {
-                0xffff => Ok(Raw::Null),
-                length => bytes(reader.take(length.into())),
+            LengthEncoding::TwoBytes => match or_incomplete(reader.u16())? {
+                0xffff => Ok(RawValue::Null),
+                length => raw_bytes(reader.take(length.into())),
             },
-            Layout::Long => match need(reader.u32())? {
-                0 => Ok(Raw::Null),
-                length => bytes(reader.take(length as usize)),
+            LengthEncoding::FourBytes => match or_incomplete(reader.u32())? {
+                0 => Ok(RawValue::Null),
+                length => raw_bytes(reader.take(length as usize)),
             },
-            Layout::Pointer => match need(reader.byte())? {
-                0 => Ok(Raw::Null),
+            LengthEncoding::TextPointer => match or_incomplete(reader.byte())? {
+                0 => Ok(RawValue::Null),
                 length => {
-                    need(reader.take(usize::from(length) + 8))?;
-                    let length = need(reader.u32())?;
-                    bytes(reader.take(length as usize))
+                    or_incomplete(reader.take(usize::from(length) + 8))?;
+                    let length = or_incomplete(reader.u32())?;
+                    raw_bytes(reader.take(length as usize))
                 }
             },
-            Layout::Chunks => {
-                if need(reader.u64())? == u64::MAX {
-                    return Ok(Raw::Null);
+            LengthEncoding::Chunks => {
+                if or_incomplete(reader.u64())? == u64::MAX {
+                    return Ok(RawValue::Null);
                 }
                 let chunks = reader.0;
-                while need(skip_chunk(reader))? {}
+                while or_incomplete(skip_chunk(reader))? {}
                 let length = chunks.len() - reader.0.len();
-                Ok(Raw::Chunks(&chunks[..length]))
+                Ok(RawValue::Chunks(&chunks[..length]))
             }
         }
     }
 
-    /// Whether a value comes in chunks.
+    /// Whether values of the type are sent in chunks.
     pub(super) fn is_chunked(self) -> bool {
-        self.layout == Layout::Chunks
+        self.length_encoding == LengthEncoding::Chunks
     }
 }
 
-/// Skips a chunk; false: it was the empty one at the end.
+/// Skips a chunk; `Some(false)`: it was the empty chunk at the end. `None`: the chunk is incomplete.
 pub(super) fn skip_chunk(reader: &mut Reader<'_>) -> Option<bool> {
     let length = reader.u32()?;
     reader.take(length as usize)?;
@@ -235,63 +240,64 @@ pub(super) fn skip_chunk(reader: &mut Reader<'_>) -> Option<bool> {
 
 /// A value before it is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Raw<'a> {
+pub(super) enum RawValue<'a> {
     Null,
     Bytes(&'a [u8]),
-    /// Chunks, each with its length, and an empty one at the end.
+    /// Chunks, each after its length, and an empty chunk at the end.
     Chunks(&'a [u8]),
 }
 
-impl<'a> Raw<'a> {
-    /// The parts of a value that is not NULL.
+impl<'a> RawValue<'a> {
+    /// The pieces of a value; none for NULL.
     pub(super) fn pieces(self) -> impl Iterator<Item = &'a [u8]> {
-        let (whole, mut chunks) = match self {
-            Raw::Null => (None, Reader(&[])),
-            Raw::Bytes(bytes) => (Some(bytes), Reader(&[])),
-            Raw::Chunks(chunks) => (None, Reader(chunks)),
+        let (bytes, mut chunks) = match self {
+            RawValue::Null => (None, Reader(&[])),
+            RawValue::Bytes(bytes) => (Some(bytes), Reader(&[])),
+            RawValue::Chunks(chunks) => (None, Reader(chunks)),
         };
         let chunks = std::iter::from_fn(move || {
             let length = chunks.u32().filter(|length| *length > 0)?;
             chunks.take(length as usize)
         });
-        whole.into_iter().chain(chunks)
+        bytes.into_iter().chain(chunks)
     }
 
-    /// The value, if it is in one part.
-    pub(super) fn whole(self) -> Option<&'a [u8]> {
+    /// The value, if it is in one piece.
+    pub(super) fn as_one_piece(self) -> Option<&'a [u8]> {
         let mut pieces = self.pieces();
         let first = pieces.next().unwrap_or_default();
         pieces.next().is_none().then_some(first)
     }
 }
 
-/// Appends the columns of a COLMETADATA after its type; `offset`: of `reader` in the reply. False: it
-/// describes nothing, because the columns are those of the result before.
+/// Reads a COLMETADATA token after its type, and appends its columns. `offset` is the position of `reader`
+/// in the reply. Returns false if the token has no columns, which means that those of the previous result
+/// apply.
 pub(super) fn read_columns(
     reader: &mut Reader<'_>,
     offset: usize,
     columns: &mut Vec<Column>,
-) -> Result<bool, Stop> {
+) -> Result<bool, ReadError> {
     let start = reader.0.len();
-    let count = need(reader.u16())?;
+    let count = or_incomplete(reader.u16())?;
     if count == 0xffff {
         return Ok(false);
     }
     for _ in 0..count {
         // UserType and Flags.
-        need(reader.take(6))?;
-        let kind = TypeInfo::read(reader)?;
-        if kind.layout == Layout::Pointer {
-            let parts = need(reader.byte())?;
-            for _ in 0..parts {
-                need(reader.text())?;
+        or_incomplete(reader.take(6))?;
+        let type_info = TypeInfo::read(reader)?;
+        if type_info.length_encoding == LengthEncoding::TextPointer {
+            let table_name_parts = or_incomplete(reader.byte())?;
+            for _ in 0..table_name_parts {
+                or_incomplete(reader.text())?;
             }
         }
-        let length = usize::from(need(reader.byte())?) * 2;
+        let length = usize::from(or_incomplete(reader.byte())?) * 2;
         let at = offset + start - reader.0.len();
-        need(reader.take(length))?;
+        or_incomplete(reader.take(length))?;
         columns.push(Column {
-            kind,
+            type_info,
             name: (at, length),
         });
     }

@@ -1,11 +1,11 @@
-//! Text on the wire: UTF-16, and the one-byte encoding of `varchar`.
+//! Converts text to and from UTF-16 and code page 1252, the encodings of `nvarchar` and `varchar`.
 //!
-//! In: UTF-8, or bytes of a server. Out: the other one, appended. Must never: fail on hostile bytes;
-//! what cannot be converted is replaced.
+//! In: UTF-8, or bytes of a server. Out: the converted text, appended. Must never: fail on hostile bytes;
+//! characters that cannot be converted are replaced.
 
 use crate::server_error::MAX_FIELD_BYTES;
 
-/// The characters of code page 1252 from 0x80 to 0x9f; 0: none.
+/// The characters of code page 1252 from 0x80 to 0x9f; 0: not assigned.
 const CP1252_HIGH: [u16; 32] = [
     0x20ac, 0, 0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160, 0x2039,
     0x0152, 0, 0x017d, 0, 0, 0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014, 0x02dc,
@@ -19,7 +19,7 @@ pub(crate) fn put_utf16(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Like [`put_utf16`], for bytes that should be UTF-8.
+/// Appends bytes that should be UTF-8 as UTF-16; invalid ones become U+FFFD.
 pub(crate) fn put_utf16_lossy(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         put_utf16(chunk.valid(), out);
@@ -29,52 +29,53 @@ pub(crate) fn put_utf16_lossy(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn chars(utf16: impl Iterator<Item = [u8; 2]>) -> impl Iterator<Item = char> {
+/// Decodes UTF-16; unpaired surrogates become U+FFFD.
+fn decode_chars(utf16: impl Iterator<Item = [u8; 2]>) -> impl Iterator<Item = char> {
     char::decode_utf16(utf16.map(u16::from_le_bytes))
         .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
-/// Appends UTF-16, which may be in several pieces, as UTF-8. A byte without its other half is dropped.
-pub(crate) fn put_utf8<'a>(pieces: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
-    let mut half = None;
-    let units = pieces.flatten().filter_map(|byte| match half.take() {
+/// Appends UTF-16, which may be in several pieces, as UTF-8. An odd byte at the end is dropped.
+pub(crate) fn put_utf8_from_utf16<'a>(pieces: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
+    let mut low_byte = None;
+    let units = pieces.flatten().filter_map(|byte| match low_byte.take() {
         Some(low) => Some([low, *byte]),
         None => {
-            half = Some(*byte);
+            low_byte = Some(*byte);
             None
         }
     });
-    for character in chars(units) {
+    for character in decode_chars(units) {
         out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
     }
 }
 
-/// UTF-16 as text for display, no longer than [`MAX_FIELD_BYTES`]. One allocation.
-pub(crate) fn text(utf16: &[u8]) -> String {
-    let mut shown = String::with_capacity((utf16.len() / 2 * 3).min(MAX_FIELD_BYTES));
-    for character in chars(utf16.as_chunks().0.iter().copied()) {
-        if shown.len() + character.len_utf8() > MAX_FIELD_BYTES {
+/// UTF-16 as text for display, truncated to [`MAX_FIELD_BYTES`]. Allocates once.
+pub(crate) fn display_text(utf16: &[u8]) -> String {
+    let mut text = String::with_capacity((utf16.len() / 2 * 3).min(MAX_FIELD_BYTES));
+    for character in decode_chars(utf16.as_chunks().0.iter().copied()) {
+        if text.len() + character.len_utf8() > MAX_FIELD_BYTES {
             break;
         }
-        shown.push(character);
+        text.push(character);
     }
-    shown
+    text
 }
 
-/// Appends text in code page 1252, in which `?` replaces what it lacks.
+/// Appends text in code page 1252; characters that the code page lacks become `?`.
 pub(crate) fn put_cp1252(text: &str, out: &mut Vec<u8>) {
     out.extend(text.chars().map(|character| {
         match u32::from(character) {
             code @ (0..0x80 | 0xa0..0x100) => code as u8,
             code => (CP1252_HIGH
                 .iter()
-                .position(|known| u32::from(*known) == code))
+                .position(|assigned| u32::from(*assigned) == code))
             .map_or(b'?', |index| 0x80 + index as u8),
         }
     }));
 }
 
-/// Appends text of code page 1252 as UTF-8.
+/// Appends text in code page 1252, which may be in several pieces, as UTF-8.
 pub(crate) fn put_utf8_from_cp1252<'a>(pieces: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
     for byte in pieces.flatten() {
         let character = match byte {
@@ -93,21 +94,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_survives_both_ways() {
+    fn utf16_round_trips_at_every_split() {
         let original = "a€ß😀";
         let mut utf16 = Vec::new();
         put_utf16(original, &mut utf16);
-        assert_eq!(text(&utf16), original);
+        assert_eq!(display_text(&utf16), original);
         for cut in 0..=utf16.len() {
             let (first, second) = utf16.split_at(cut);
             let mut utf8 = Vec::new();
-            put_utf8([first, second].into_iter(), &mut utf8);
+            put_utf8_from_utf16([first, second].into_iter(), &mut utf8);
             assert_eq!(utf8, original.as_bytes());
         }
-        assert_eq!(text(&[0, 0xd8]), "\u{fffd}");
+        assert_eq!(display_text(&[0, 0xd8]), "\u{fffd}");
         let mut lossy = Vec::new();
         put_utf16_lossy(b"a\xff", &mut lossy);
-        assert_eq!(text(&lossy), "a\u{fffd}");
+        assert_eq!(display_text(&lossy), "a\u{fffd}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Values of columns.
+//! Decodes values of columns.
 //!
-//! In: a type and bytes. Out: the value, or its text as SQL Server converts it to `varchar`. Must never:
+//! In: a type and bytes. Out: the value, or the text to which SQL Server would convert it. Must never:
 //! panic on hostile bytes.
 //! Source: MS-TDS 2.2.5.5.
 
@@ -8,216 +8,229 @@ use super::calendar::{put_date, put_time};
 use super::encode::time_bytes;
 use super::packet::Reader;
 use super::sql_type::DAYS_TO_1900;
-use super::type_info::{Raw, TypeInfo, kind};
-use super::utf16::{put_utf8, put_utf8_from_cp1252};
+use super::type_info::{RawValue, TypeInfo, data_type};
+use super::utf16::{put_utf8_from_cp1252, put_utf8_from_utf16};
 use std::io::Write;
 
-/// A value that is not NULL.
+/// A decoded value that is not NULL.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum WireValue<'a> {
+pub(super) enum DecodedValue<'a> {
     Int(i64),
     Real(f32),
     Float(f64),
-    /// Whether negative, digits, scale.
+    /// Whether the number is negative, its digits, and how many of them follow the decimal point.
     Decimal(bool, u128, u8),
     /// Ten-thousandths.
     Money(i64),
     /// Days since 0001-01-01.
     Date(i64),
-    /// Time in units of 10^-scale seconds, scale.
+    /// Time of day in units of 10^-scale seconds, and the scale.
     Time(u64, u8),
-    /// Days, time, scale.
+    /// Days since 0001-01-01, time of day in units of 10^-scale seconds, and the scale.
     DateTime(i64, u64, u8),
-    /// As `DateTime` in UTC, and minutes that the zone is ahead.
+    /// As `DateTime` in UTC, and the zone's offset from UTC in minutes.
     DateTimeOffset(i64, u64, u8, i16),
     Guid([u8; 16]),
-    /// UTF-16.
-    Wide(Raw<'a>),
-    /// One byte for each character, or UTF-8.
-    Narrow(Raw<'a>, bool),
-    Bytes(Raw<'a>),
+    /// Text in UTF-16.
+    Utf16(RawValue<'a>),
+    /// `char` or `varchar` text, and whether it is UTF-8; otherwise it is in code page 1252.
+    Varchar(RawValue<'a>, bool),
+    Bytes(RawValue<'a>),
 }
 
 /// Decodes a value that is not NULL; `None` if its bytes do not fit its type.
-pub(super) fn decode<'a>(info: TypeInfo, raw: Raw<'a>) -> Option<WireValue<'a>> {
-    use kind::*;
-    Some(match info.kind {
-        NVARCHAR | NCHAR | NTEXT | XML => WireValue::Wide(raw),
-        VARCHAR | CHAR | TEXT | OLD_CHAR | OLD_VARCHAR => WireValue::Narrow(raw, info.is_utf8),
-        VARBINARY | BINARY | IMAGE | UDT | OLD_BINARY | OLD_VARBINARY => WireValue::Bytes(raw),
+pub(super) fn decode<'a>(type_info: TypeInfo, raw: RawValue<'a>) -> Option<DecodedValue<'a>> {
+    use data_type::*;
+    Some(match type_info.data_type {
+        NVARCHAR | NCHAR | NTEXT | XML => DecodedValue::Utf16(raw),
+        VARCHAR | CHAR | TEXT | OLD_CHAR | OLD_VARCHAR => {
+            DecodedValue::Varchar(raw, type_info.is_utf8)
+        }
+        VARBINARY | BINARY | IMAGE | UDT | OLD_BINARY | OLD_VARBINARY => DecodedValue::Bytes(raw),
         _ => {
-            let Raw::Bytes(bytes) = raw else {
+            let RawValue::Bytes(bytes) = raw else {
                 return None;
             };
-            match info.kind {
-                VARIANT => return variant(bytes),
-                _ => number(info, bytes)?,
+            match type_info.data_type {
+                VARIANT => return decode_variant(bytes),
+                _ => decode_fixed(type_info, bytes)?,
             }
         }
     })
 }
 
-/// Decodes a value that is not text.
-fn number<'a>(info: TypeInfo, bytes: &'a [u8]) -> Option<WireValue<'a>> {
-    use kind::*;
+/// Decodes a value of a type other than text and bytes.
+fn decode_fixed<'a>(type_info: TypeInfo, bytes: &'a [u8]) -> Option<DecodedValue<'a>> {
+    use data_type::*;
     let mut reader = Reader(bytes);
-    Some(match (info.kind, bytes.len()) {
+    Some(match (type_info.data_type, bytes.len()) {
         // TINYINT has no sign.
-        (INT_N | INT1 | BIT | BIT_N, 1) => WireValue::Int(reader.byte()?.into()),
-        (INT_N | INT2, 2) => WireValue::Int((reader.u16()? as i16).into()),
-        (INT_N | INT4, 4) => WireValue::Int((reader.u32()? as i32).into()),
-        (INT_N | INT8, 8) => WireValue::Int(reader.u64()? as i64),
-        (FLOAT_N | REAL, 4) => WireValue::Real(f32::from_bits(reader.u32()?)),
-        (FLOAT_N | FLOAT, 8) => WireValue::Float(f64::from_bits(reader.u64()?)),
-        (MONEY_N | SMALLMONEY, 4) => WireValue::Money((reader.u32()? as i32).into()),
+        (INT_N | INT1 | BIT | BIT_N, 1) => DecodedValue::Int(reader.byte()?.into()),
+        (INT_N | INT2, 2) => DecodedValue::Int((reader.u16()? as i16).into()),
+        (INT_N | INT4, 4) => DecodedValue::Int((reader.u32()? as i32).into()),
+        (INT_N | INT8, 8) => DecodedValue::Int(reader.u64()? as i64),
+        (FLOAT_N | REAL, 4) => DecodedValue::Real(f32::from_bits(reader.u32()?)),
+        (FLOAT_N | FLOAT, 8) => DecodedValue::Float(f64::from_bits(reader.u64()?)),
+        (MONEY_N | SMALLMONEY, 4) => DecodedValue::Money((reader.u32()? as i32).into()),
         (MONEY_N | MONEY, 8) => {
             let high = i64::from(reader.u32()?);
-            WireValue::Money((high << 32) | i64::from(reader.u32()?))
+            DecodedValue::Money((high << 32) | i64::from(reader.u32()?))
         }
         (DECIMAL | NUMERIC, 2..=17) => {
             let negative = reader.byte()? == 0;
             let mut digits = [0; 16];
             digits[..reader.0.len()].copy_from_slice(reader.0);
-            WireValue::Decimal(negative, u128::from_le_bytes(digits), info.scale)
+            DecodedValue::Decimal(negative, u128::from_le_bytes(digits), type_info.scale)
         }
         (DATETIME_N | DATETIME, 8) => {
             let days = i64::from(reader.u32()? as i32) + DAYS_TO_1900;
-            // To milliseconds, as the server rounds them.
-            let parts = u64::from(reader.u32()?);
-            WireValue::DateTime(days, (parts * 10 + 1) / 3, 3)
+            // Round units of 1/300 s to milliseconds, as the server does.
+            let units = u64::from(reader.u32()?);
+            DecodedValue::DateTime(days, (units * 10 + 1) / 3, 3)
         }
         (DATETIME_N | SMALLDATETIME, 4) => {
             let days = i64::from(reader.u16()?) + DAYS_TO_1900;
-            WireValue::DateTime(days, u64::from(reader.u16()?) * 60, 0)
+            DecodedValue::DateTime(days, u64::from(reader.u16()?) * 60, 0)
         }
-        (DATE, 3) => WireValue::Date(days(&mut reader)?),
-        (TIME, _) => WireValue::Time(units(&mut reader, info.scale)?, info.scale),
+        (DATE, 3) => DecodedValue::Date(read_days(&mut reader)?),
+        (TIME, _) => DecodedValue::Time(
+            read_time_units(&mut reader, type_info.scale)?,
+            type_info.scale,
+        ),
         (DATETIME2, _) => {
-            let units = units(&mut reader, info.scale)?;
-            WireValue::DateTime(days(&mut reader)?, units, info.scale)
+            let units = read_time_units(&mut reader, type_info.scale)?;
+            DecodedValue::DateTime(read_days(&mut reader)?, units, type_info.scale)
         }
         (DATETIMEOFFSET, _) => {
-            let units = units(&mut reader, info.scale)?;
-            let days = days(&mut reader)?;
-            WireValue::DateTimeOffset(days, units, info.scale, reader.u16()? as i16)
+            let units = read_time_units(&mut reader, type_info.scale)?;
+            let days = read_days(&mut reader)?;
+            DecodedValue::DateTimeOffset(days, units, type_info.scale, reader.u16()? as i16)
         }
-        (GUID, 16) => WireValue::Guid(reader.array()?),
+        (GUID, 16) => DecodedValue::Guid(reader.array()?),
         _ => return None,
     })
 }
 
-/// Days since 0001-01-01.
-fn days(reader: &mut Reader<'_>) -> Option<i64> {
-    let [a, b, c] = reader.array()?;
-    Some(u32::from_le_bytes([a, b, c, 0]).into())
+/// Reads days since 0001-01-01.
+fn read_days(reader: &mut Reader<'_>) -> Option<i64> {
+    let [low, middle, high] = reader.array()?;
+    Some(u32::from_le_bytes([low, middle, high, 0]).into())
 }
 
-fn units(reader: &mut Reader<'_>, scale: u8) -> Option<u64> {
+/// Reads a time of day in units of 10^-`scale` seconds.
+fn read_time_units(reader: &mut Reader<'_>, scale: u8) -> Option<u64> {
     let mut units = [0; 8];
     let bytes = reader.take(time_bytes(scale))?;
     units[..bytes.len()].copy_from_slice(bytes);
     Some(u64::from_le_bytes(units))
 }
 
-/// A value with its own type: the type, a number of bytes of properties, these, the value.
-fn variant(bytes: &[u8]) -> Option<WireValue<'_>> {
+/// Decodes a `sql_variant`: the value's type, the number of bytes of its properties, the properties, the
+/// value.
+fn decode_variant(bytes: &[u8]) -> Option<DecodedValue<'_>> {
     let mut reader = Reader(bytes);
-    let base = reader.byte()?;
+    let base_type = reader.byte()?;
     let properties = reader.short_bytes()?;
-    let mut info = TypeInfo {
-        kind: base,
+    let mut type_info = TypeInfo {
+        data_type: base_type,
         ..TypeInfo::default()
     };
-    match (base, properties) {
-        (kind::VARIANT, _) => return None,
-        (kind::DECIMAL | kind::NUMERIC, [_, scale]) => info.scale = (*scale).min(38),
-        (kind::TIME | kind::DATETIME2 | kind::DATETIMEOFFSET, [scale]) => {
-            info.scale = (*scale).min(7);
+    match (base_type, properties) {
+        (data_type::VARIANT, _) => return None,
+        (data_type::DECIMAL | data_type::NUMERIC, [_, scale]) => type_info.scale = (*scale).min(38),
+        (data_type::TIME | data_type::DATETIME2 | data_type::DATETIMEOFFSET, [scale]) => {
+            type_info.scale = (*scale).min(7);
         }
-        // A collation and the length.
-        (_, [_, _, _, flags, _, _, _]) => info.is_utf8 = flags & 0x04 != 0,
+        // A text's collation and maximum length.
+        (_, [_, _, _, flags, _, _, _]) => type_info.is_utf8 = flags & 0x04 != 0,
         _ => {}
     }
-    decode(info, Raw::Bytes(reader.0))
+    decode(type_info, RawValue::Bytes(reader.0))
 }
 
-impl<'a> WireValue<'a> {
-    /// The value as an integer, if it is one.
-    pub(super) fn int(self) -> Option<i64> {
+impl<'a> DecodedValue<'a> {
+    /// The value as an integer, if it is one: also a decimal without fraction, or a text of digits.
+    pub(super) fn as_int(self) -> Option<i64> {
         match self {
-            WireValue::Int(number) => Some(number),
-            WireValue::Decimal(negative, digits, 0) => {
+            DecodedValue::Int(number) => Some(number),
+            DecodedValue::Decimal(negative, digits, 0) => {
                 let number = i128::try_from(digits).ok()?;
                 i64::try_from(if negative { -number } else { number }).ok()
             }
-            WireValue::Narrow(raw, _) => {
-                let mut digits = [0; DIGITS_MAX];
-                std::str::from_utf8(gather(raw, &mut digits)?)
+            DecodedValue::Varchar(raw, _) => {
+                let mut digits = [0; INT_CHARS_MAX];
+                std::str::from_utf8(copy_pieces(raw, &mut digits)?)
                     .ok()?
                     .parse()
                     .ok()
             }
-            WireValue::Wide(raw) => wide_int(gather(raw, &mut [0; 2 * DIGITS_MAX])?),
-            _ => None,
-        }
-    }
-
-    /// The bytes of the value, if they are its text as they are.
-    pub(super) fn in_place(self) -> Option<&'a [u8]> {
-        match self {
-            WireValue::Narrow(raw, is_utf8) => {
-                raw.whole().filter(|bytes| is_utf8 || bytes.is_ascii())
+            DecodedValue::Utf16(raw) => {
+                parse_utf16_int(copy_pieces(raw, &mut [0; 2 * INT_CHARS_MAX])?)
             }
-            WireValue::Bytes(raw) => raw.whole(),
             _ => None,
         }
     }
 
-    /// Appends the text of the value.
-    pub(super) fn put(self, out: &mut Vec<u8>) {
+    /// The bytes of the value, if they are the value's text without conversion and in one piece.
+    pub(super) fn text_in_place(self) -> Option<&'a [u8]> {
+        match self {
+            DecodedValue::Varchar(raw, is_utf8) => raw
+                .as_one_piece()
+                .filter(|bytes| is_utf8 || bytes.is_ascii()),
+            DecodedValue::Bytes(raw) => raw.as_one_piece(),
+            _ => None,
+        }
+    }
+
+    /// Appends the text of the value, in UTF-8.
+    pub(super) fn put_text(self, out: &mut Vec<u8>) {
         // Writing into memory cannot fail.
         let _ = match self {
-            WireValue::Int(number) => {
+            DecodedValue::Int(number) => {
                 out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
                 Ok(())
             }
-            WireValue::Real(number) if readable(number.into()) => write!(out, "{number}"),
-            WireValue::Real(number) => write!(out, "{number:e}"),
-            WireValue::Float(number) if readable(number) => write!(out, "{number}"),
-            WireValue::Float(number) => write!(out, "{number:e}"),
-            WireValue::Decimal(negative, digits, scale) => {
+            DecodedValue::Real(number) if is_short_without_exponent(number.into()) => {
+                write!(out, "{number}")
+            }
+            DecodedValue::Real(number) => write!(out, "{number:e}"),
+            DecodedValue::Float(number) if is_short_without_exponent(number) => {
+                write!(out, "{number}")
+            }
+            DecodedValue::Float(number) => write!(out, "{number:e}"),
+            DecodedValue::Decimal(negative, digits, scale) => {
                 put_decimal(negative, digits, scale, out)
             }
-            WireValue::Money(number) => {
+            DecodedValue::Money(number) => {
                 put_decimal(number < 0, number.unsigned_abs().into(), 4, out)
             }
-            WireValue::Date(days) => {
+            DecodedValue::Date(days) => {
                 put_date(days, out);
                 Ok(())
             }
-            WireValue::Time(units, scale) => {
+            DecodedValue::Time(units, scale) => {
                 put_time(units, scale, out);
                 Ok(())
             }
-            WireValue::DateTime(days, units, scale) => {
+            DecodedValue::DateTime(days, units, scale) => {
                 put_date(days, out);
                 out.push(b' ');
                 put_time(units, scale, out);
                 Ok(())
             }
-            WireValue::DateTimeOffset(days, units, scale, zone) => {
-                put_offset(days, units, scale, zone, out)
+            DecodedValue::DateTimeOffset(days, units, scale, zone) => {
+                put_date_time_offset(days, units, scale, zone, out)
             }
-            WireValue::Guid(bytes) => put_guid(bytes, out),
-            WireValue::Wide(raw) => {
-                put_utf8(raw.pieces(), out);
+            DecodedValue::Guid(bytes) => put_guid(bytes, out),
+            DecodedValue::Utf16(raw) => {
+                put_utf8_from_utf16(raw.pieces(), out);
                 Ok(())
             }
-            WireValue::Narrow(raw, false) => {
+            DecodedValue::Varchar(raw, false) => {
                 put_utf8_from_cp1252(raw.pieces(), out);
                 Ok(())
             }
-            WireValue::Narrow(raw, true) | WireValue::Bytes(raw) => {
+            DecodedValue::Varchar(raw, true) | DecodedValue::Bytes(raw) => {
                 raw.pieces().for_each(|piece| out.extend_from_slice(piece));
                 Ok(())
             }
@@ -225,11 +238,11 @@ impl<'a> WireValue<'a> {
     }
 }
 
-/// Most characters of an integer: a sign and 19 digits.
-const DIGITS_MAX: usize = 20;
+/// Maximum number of characters of an integer: a sign and 19 digits.
+const INT_CHARS_MAX: usize = 20;
 
-/// The bytes of a value, if the buffer can hold them.
-fn gather<'a>(raw: Raw<'_>, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+/// Copies the pieces of a value into the buffer; `None` if it is too small.
+fn copy_pieces<'a>(raw: RawValue<'_>, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     let mut length = 0;
     for piece in raw.pieces() {
         buffer
@@ -240,9 +253,9 @@ fn gather<'a>(raw: Raw<'_>, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     Some(&buffer[..length])
 }
 
-/// Digits in UTF-16 as a number.
-fn wide_int(bytes: &[u8]) -> Option<i64> {
-    let mut digits = [0; DIGITS_MAX];
+/// Parses an integer in UTF-16.
+fn parse_utf16_int(bytes: &[u8]) -> Option<i64> {
+    let mut digits = [0; INT_CHARS_MAX];
     let text = digits.get_mut(..bytes.len() / 2)?;
     for (digit, unit) in text.iter_mut().zip(bytes.as_chunks().0) {
         let &[low, 0] = unit else {
@@ -253,8 +266,8 @@ fn wide_int(bytes: &[u8]) -> Option<i64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Whether a floating-point number is short without an exponent.
-fn readable(number: f64) -> bool {
+/// Whether to write a floating-point number without an exponent.
+fn is_short_without_exponent(number: f64) -> bool {
     number == 0.0 || (1e-5..1e17).contains(&number.abs()) || !number.is_finite()
 }
 
@@ -273,28 +286,33 @@ fn put_decimal(negative: bool, digits: u128, scale: u8, out: &mut Vec<u8>) -> st
     }
 }
 
-fn put_offset(
+fn put_date_time_offset(
     days: i64,
     units: u64,
     scale: u8,
-    zone: i16,
+    zone_minutes: i16,
     out: &mut Vec<u8>,
 ) -> std::io::Result<()> {
-    let per_minute = 60 * 10_i64.pow(scale.min(7).into());
-    let per_day = 1440 * per_minute;
-    let local = (units as i64).saturating_add(i64::from(zone) * per_minute);
-    put_date(days + local.div_euclid(per_day), out);
+    let units_per_minute = 60 * 10_i64.pow(scale.min(7).into());
+    let units_per_day = 1440 * units_per_minute;
+    let local = (units as i64).saturating_add(i64::from(zone_minutes) * units_per_minute);
+    put_date(days + local.div_euclid(units_per_day), out);
     out.push(b' ');
-    put_time(local.rem_euclid(per_day) as u64, scale, out);
-    let sign = if zone < 0 { '-' } else { '+' };
-    let zone = zone.unsigned_abs();
-    write!(out, " {sign}{:02}:{:02}", zone / 60, zone % 60)
+    put_time(local.rem_euclid(units_per_day) as u64, scale, out);
+    let sign = if zone_minutes < 0 { '-' } else { '+' };
+    let zone_minutes = zone_minutes.unsigned_abs();
+    write!(
+        out,
+        " {sign}{:02}:{:02}",
+        zone_minutes / 60,
+        zone_minutes % 60
+    )
 }
 
-/// The first three groups are numbers in little-endian order, the others bytes.
+/// Appends a GUID. Its first three groups are sent as little-endian numbers, the others byte by byte.
 fn put_guid(bytes: [u8; 16], out: &mut Vec<u8>) -> std::io::Result<()> {
-    const ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
-    for (index, from) in ORDER.into_iter().enumerate() {
+    const BYTE_ORDER: [usize; 16] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+    for (index, from) in BYTE_ORDER.into_iter().enumerate() {
         if matches!(index, 4 | 6 | 8 | 10) {
             out.push(b'-');
         }

@@ -12,10 +12,10 @@ fn call_all_accessors(exchange: &Exchange) {
     let _ = (
         exchange.error(),
         exchange.final_error(),
-        exchange.affected(),
+        exchange.affected_rows(),
     );
-    for result in 0..exchange.results().min(50) {
-        exchange.columns(result).take(50).for_each(drop);
+    for result in 0..exchange.result_count().min(50) {
+        exchange.column_names(result).take(50).for_each(drop);
     }
     for (_, row) in exchange.rows().take(50) {
         row.values().take(50).for_each(drop);

@@ -70,7 +70,7 @@ fn a_recorded_rsa_login_succeeds_at_every_split() {
 fn a_recorded_refusal_is_reported_at_every_split() {
     for pieces in cuts(REFUSED) {
         let error = replay(login("native"), &pieces).1.unwrap_err();
-        let error = error.server().expect("the server's");
+        let error = error.server_error().expect("the server's");
         assert_eq!((error.number, error.code()), (1045, "28000"));
         assert!(error.message.starts_with("Access denied"));
     }

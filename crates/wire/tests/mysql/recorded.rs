@@ -2,7 +2,7 @@
 
 use crate::common::cuts;
 use crate::support::*;
-use prony_wire::{Block, FeedStatus, QueryMode, SessionFlags, Statements, Value};
+use prony_wire::{BlockState, FeedStatus, QueryMode, SessionFlags, Statements, Value};
 
 #[test]
 fn recorded_text_results_are_parsed_at_every_split() {
@@ -16,7 +16,7 @@ fn recorded_text_results_are_parsed_at_every_split() {
             let mut exchange = exchange(QueryMode::Simple, flags);
             exchange.query("three statements");
             assert_eq!(feed(&mut exchange, &pieces), FeedStatus::Complete);
-            assert_eq!(exchange.results(), 3);
+            assert_eq!(exchange.result_count(), 3);
             let long = "y".repeat(300);
             let expected = [["1", "NULL", "x"], ["-2", "3", &long]];
             let expected = expected.map(|row| (0, row.map(str::to_owned).to_vec()));
@@ -26,10 +26,13 @@ fn recorded_text_results_are_parsed_at_every_split() {
                 (first.int(0), first.int(1), first.text(2)),
                 (Some(1), None, Some("x"))
             );
-            let names: Vec<_> = exchange.columns(2).collect();
+            let names: Vec<_> = exchange.column_names(2).collect();
             assert_eq!(names, [b"d"]);
-            assert_eq!((exchange.affected(), exchange.block()), (0, Block::Idle));
-            assert!(!exchange.has_surplus() && exchange.error().is_none());
+            assert_eq!(
+                (exchange.affected_rows(), exchange.block_state()),
+                (0, BlockState::Idle)
+            );
+            assert!(!exchange.has_surplus_bytes() && exchange.error().is_none());
         }
     }
 }
@@ -104,7 +107,7 @@ fn recorded_procedures_blocks_and_errors_are_parsed_at_every_split() {
         exchange.query("call p()");
         assert_eq!(feed(&mut exchange, &pieces), FeedStatus::Complete);
         // Two results with rows, and the end of the procedure.
-        assert_eq!(exchange.results(), 3);
+        assert_eq!(exchange.result_count(), 3);
         let counts: Vec<_> = rows(&exchange)
             .iter()
             .map(|(n, row)| (*n, row.len()))
@@ -119,12 +122,12 @@ fn recorded_procedures_blocks_and_errors_are_parsed_at_every_split() {
             exchange.feed(recorded!("begin_mariadb")).unwrap(),
             FeedStatus::Complete
         );
-        assert_eq!(exchange.block(), Block::Open);
+        assert_eq!(exchange.block_state(), BlockState::Open);
         exchange.request(std::iter::once((&statement, &[][..])));
         assert_eq!(feed(&mut exchange, &pieces), FeedStatus::Complete);
         let error = exchange.error().unwrap();
         assert_eq!((error.number, error.code()), (1146, "42S02"));
         // The transaction is still open.
-        assert_eq!(exchange.block(), Block::Open);
+        assert_eq!(exchange.block_state(), BlockState::Open);
     }
 }

@@ -35,7 +35,7 @@ fn the_error_that_ends_a_session_is_available() {
         busy.feed(&[OK, &killed].concat()).unwrap(),
         FeedStatus::Complete
     );
-    assert!(busy.error().is_none() && busy.has_surplus());
+    assert!(busy.error().is_none() && busy.has_surplus_bytes());
     busy.query("next");
     assert_eq!(busy.final_error().unwrap().number, 1927);
     busy.reset();

@@ -129,7 +129,7 @@ fn statements_that_cannot_be_prepared_are_sent_as_text() {
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Send);
     assert_eq!(sent(&exchange), b"\x03begin");
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
-    assert_eq!((exchange.results(), exchange.error()), (3, None));
+    assert_eq!((exchange.result_count(), exchange.error()), (3, None));
     assert!(exchange.is_prepared(&begin) && exchange.is_prepared(&add));
     exchange.request(execution(&begin, &[]));
     assert_eq!(sent(&exchange), b"\x03begin");
@@ -168,7 +168,7 @@ fn a_batch_prepares_each_statement_once() {
             [0x17, if prepares_again { 6 } else { 4 }, 0, 0, 0]
         );
         assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
-        assert_eq!(exchange.results(), 3);
+        assert_eq!(exchange.result_count(), 3);
     }
 }
 
@@ -281,7 +281,7 @@ fn adjacent_joined_statements_are_sent_as_one_text() {
             exchange.feed(&refusal(1213, "40001")).unwrap(),
             FeedStatus::Complete
         );
-        assert_eq!(exchange.results(), 5);
+        assert_eq!(exchange.result_count(), 5);
     }
 }
 

@@ -51,13 +51,13 @@ fn call_all_accessors(exchange: &Exchange) {
         exchange.error(),
         exchange.error_summary().map(|error| error.counted_as()),
         exchange.final_error().map(|error| error.to_string()),
-        exchange.affected(),
-        exchange.block(),
+        exchange.affected_rows(),
+        exchange.block_state(),
         exchange.is_commit_text(),
     );
     exchange.notices().for_each(drop);
-    for result in 0..exchange.results().min(50) {
-        exchange.columns(result).take(50).for_each(drop);
+    for result in 0..exchange.result_count().min(50) {
+        exchange.column_names(result).take(50).for_each(drop);
     }
     for (_, row) in exchange.rows().take(50) {
         row.values().take(50).for_each(drop);

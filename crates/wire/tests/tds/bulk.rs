@@ -5,10 +5,10 @@ use prony_tds_server::{Datum, Outcome, Type};
 use prony_wire::tds::{BulkColumn, BulkError, BulkLoad, BulkOptions, SqlType};
 use prony_wire::{QueryMode, Value};
 
-fn column(name: &str, kind: SqlType, nullable: bool) -> BulkColumn {
+fn column(name: &str, sql_type: SqlType, nullable: bool) -> BulkColumn {
     BulkColumn {
         name: name.to_owned(),
-        kind,
+        sql_type,
         nullable,
     }
 }
@@ -54,8 +54,8 @@ fn every_row_arrives() {
         table_lock: true,
         keep_nulls: true,
         check_constraints: false,
-        rows: 5_000,
-        order: vec!["id".to_owned()],
+        expected_rows: 5_000,
+        sort_columns: vec!["id".to_owned()],
     };
     let collation = talk.exchange.collation();
     assert_eq!(collation, [0x09, 0x04, 0xd0, 0x00, 0x34]);
@@ -64,7 +64,7 @@ fn every_row_arrives() {
                      [at] datetime, [cash] smallmoney, [note] nvarchar(max)) WITH (TABLOCK, \
                      KEEP_NULLS, ROWS_PER_BATCH = 5000, ORDER ([id] ASC))";
     assert_eq!(load.statement(), statement);
-    // The mock takes names without brackets in them apart, so the load itself has none.
+    // The test server parses only names without brackets, so rename the column for the load.
     let mut plain = columns();
     plain[1].name = "ab".to_owned();
     load = BulkLoad::new("t", plain, &options, collation);
@@ -79,7 +79,7 @@ fn every_row_arrives() {
         assert!(talk.exchange.bulk_load(&load));
         talk.run().unwrap();
         assert_eq!((talk.error(), talk.round_trips), (None, 2));
-        assert_eq!(talk.exchange.affected(), 1_000);
+        assert_eq!(talk.exchange.affected_rows(), 1_000);
     }
     let received = talk.received.lock().unwrap();
     let kinds: Vec<_> = received.bulk[0]
@@ -120,7 +120,7 @@ fn every_row_arrives() {
 }
 
 #[test]
-fn rows_that_do_not_fit_are_refused_and_leave_no_trace() {
+fn rows_that_do_not_fit_are_refused_and_leave_the_load_unchanged() {
     let talk = Talk::with(QueryMode::Simple, |_, _| vec![Outcome::Done]);
     let mut load = BulkLoad::new(
         "t",
@@ -129,12 +129,12 @@ fn rows_that_do_not_fit_are_refused_and_leave_no_trace() {
         talk.exchange.collation(),
     );
     load.push(&row(1, "fits")).unwrap();
-    let before = load.bytes();
+    let before = load.message_bytes();
     let refused = |load: &mut BulkLoad, index: usize, value| {
         let mut values = row(1, "fits");
         values[index] = value;
         let error = load.push(&values).unwrap_err();
-        assert_eq!((load.bytes(), load.rows()), (before, 1));
+        assert_eq!((load.message_bytes(), load.rows()), (before, 1));
         error
     };
     assert_eq!(

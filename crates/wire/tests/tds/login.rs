@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 const STEPS: [usize; 6] = [1, 2, 7, 64, 1000, 100_000];
 
-/// What a login with this use of TLS comes to: whether the login and what follows are encrypted.
+/// Logs in with this use of TLS; returns whether the login, and whether everything after it, was encrypted.
 fn outcome(tls_use: TlsUse, encryption: Encryption, step: usize) -> Result<(bool, bool), String> {
     let config = config(encryption);
     let received = received(&config);
@@ -22,7 +22,7 @@ fn outcome(tls_use: TlsUse, encryption: Encryption, step: usize) -> Result<(bool
 }
 
 #[test]
-fn every_mode_of_encryption_at_every_split() {
+fn every_mode_of_encryption_works_at_every_split() {
     use Encryption::{Available, NotSupported, Required};
     let none = Err("server does not support SSL, but SSL was required".to_owned());
     let required = Err("the server requires TLS, which is turned off".to_owned());
@@ -121,7 +121,7 @@ fn a_wrong_password_is_the_servers_error() {
             ..account()
         };
         let error = log_in(config(encryption), login, tls_use, 3).err().unwrap();
-        let server = error.server().unwrap();
+        let server = error.server_error().unwrap();
         assert_eq!((server.number, server.code()), (18456, "28000"));
         assert_eq!((server.level, server.state), (14, 1));
         assert_eq!(server.classification.class, ErrorClass::Other);
@@ -130,7 +130,7 @@ fn a_wrong_password_is_the_servers_error() {
 }
 
 #[test]
-fn a_route_is_reported_and_routes_have_an_end() {
+fn a_route_is_reported_and_the_number_of_routes_is_limited() {
     let mut route = None::<Route>;
     for hops in 1..=6 {
         let config = Config {
@@ -156,7 +156,7 @@ fn a_route_is_reported_and_routes_have_an_end() {
 }
 
 #[test]
-fn windows_and_entra_logins_are_refused_in_words() {
+fn windows_and_entra_logins_are_refused_with_advice() {
     let text = |authentication| {
         let login = Login {
             authentication,
@@ -171,11 +171,13 @@ fn windows_and_entra_logins_are_refused_in_words() {
         text(Authentication::Entra),
         format!("Microsoft Entra {refused}")
     );
-    let federated = Config {
-        federated: true,
+    let entra_only = Config {
+        requires_entra: true,
         ..config(Encryption::Available)
     };
-    let error = log_in(federated, account(), TlsUse::Must, 1).err().unwrap();
+    let error = log_in(entra_only, account(), TlsUse::Must, 1)
+        .err()
+        .unwrap();
     assert_eq!(error.to_string(), format!("Microsoft Entra {refused}"));
 }
 
@@ -217,14 +219,14 @@ fn names_that_are_too_long_are_refused_before_anything_is_sent() {
 
 #[test]
 fn an_untrusted_certificate_and_tls_1_3_inside_packets_are_refused() {
-    let stranger = TestCertificate::new(HOST);
+    let untrusted = TestCertificate::new(HOST);
     let name = || ServerName::try_from(HOST).unwrap();
     for (trusted, versions, wanted) in [
-        (&stranger, &TLS12, "certificate verify failed"),
+        (&untrusted, &TLS12, "certificate verify failed"),
         (&*CERTIFICATE, &TLS13, "TLS 1.3 needs TDS 8.0"),
     ] {
         let config = Config {
-            tls: Some(CERTIFICATE.server(&[&TLS12, &TLS13], false)),
+            tls: Some(CERTIFICATE.server_config(&[&TLS12, &TLS13], false)),
             ..config(Encryption::Available)
         };
         let received = received(&config);
@@ -254,7 +256,7 @@ fn refusal(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn servers_of_other_protocols_are_named() {
+fn a_server_of_another_protocol_is_reported() {
     let refused = "the server at this address does not speak the TDS protocol: ";
     for (bytes, wanted) in [
         (&b"HTTP/1.1 400"[..], "its first byte is 0x48"),

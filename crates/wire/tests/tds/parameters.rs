@@ -79,7 +79,7 @@ fn parameters_have_their_declared_types() {
 }
 
 #[test]
-fn parameters_without_declared_types_take_few() {
+fn parameters_without_declared_types_use_few_types() {
     let mut talk = Talk::with(QueryMode::Prepared, |_, _| vec![Outcome::Done]);
     let statement = Statements::new().add("select $1");
     let decimal = Value::Decimal {
@@ -138,7 +138,7 @@ fn procedures_are_called_by_name() {
             Value::Text("2026-11-23 00:00:00.005"),
         ),
         (tds::SqlType::Date, Value::Text("0001-01-02")),
-        // It does not fit: the server decides.
+        // The value does not fit the type: it is sent as bigint, and the server converts or rejects it.
         (tds::SqlType::TinyInt, Value::Int(256)),
     ];
     assert!(

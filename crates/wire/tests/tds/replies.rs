@@ -1,4 +1,4 @@
-//! Replies: several results, errors among them, procedures, and servers that lie.
+//! Replies: several results, errors among them, procedures, and servers that violate the protocol.
 
 use crate::support::*;
 use prony_tds_server::{Column, Datum, Outcome, ReplyWriter, Type, message};
@@ -16,15 +16,15 @@ fn each_statement_of_a_text_has_a_result() {
         });
         talk.step = step;
         talk.query("select;update;set;none;print;select");
-        assert_eq!(talk.exchange.results(), 6);
-        let affected: Vec<_> = (0..7).map(|n| talk.exchange.affected_by(n)).collect();
+        assert_eq!(talk.exchange.result_count(), 6);
+        let affected: Vec<_> = (0..7).map(|n| talk.exchange.affected_rows_of(n)).collect();
         assert_eq!(affected, [3, 7, 0, 0, 0, 3, 0]);
         let results: Vec<_> = talk.rows().iter().map(|(result, _)| *result).collect();
         assert_eq!(results, [0, 0, 0, 5, 5, 5]);
-        assert_eq!(talk.exchange.columns(3).next(), Some(&b"n"[..]));
-        assert_eq!(talk.exchange.columns(1).next(), None);
+        assert_eq!(talk.exchange.column_names(3).next(), Some(&b"n"[..]));
+        assert_eq!(talk.exchange.column_names(1).next(), None);
         assert_eq!(talk.exchange.notices().count(), 1);
-        assert!(!talk.exchange.has_surplus());
+        assert!(!talk.exchange.has_surplus_bytes());
     }
 }
 
@@ -38,12 +38,12 @@ fn each_call_has_a_result_even_if_the_server_counts_nothing() {
     let mut set = Statements::new();
     let (quiet, rows) = (set.add("select quiet"), set.add("select rows"));
     talk.batch(&[(&quiet, &[]), (&rows, &[]), (&quiet, &[])]);
-    assert_eq!((talk.round_trips, talk.exchange.results()), (1, 3));
+    assert_eq!((talk.round_trips, talk.exchange.result_count()), (1, 3));
     assert_eq!(talk.rows(), [(1, vec!["5".to_owned()])]);
 }
 
 #[test]
-fn a_text_goes_on_after_an_error_and_the_first_one_counts() {
+fn a_text_continues_after_an_error_and_its_first_error_is_reported() {
     let mut talk = Talk::with(QueryMode::Simple, |text, _| match text {
         "bad" => vec![Outcome::Error(8134, 1, 16, "Divide by zero".to_owned())],
         "worse" => vec![Outcome::Error(547, 0, 16, "conflicted".to_owned())],
@@ -60,7 +60,7 @@ fn a_text_goes_on_after_an_error_and_the_first_one_counts() {
         "Msg 8134, Level 16, State 1, Line 1\nDivide by zero"
     );
     assert_eq!(talk.rows().len(), 1);
-    assert_eq!(talk.exchange.results(), 3);
+    assert_eq!(talk.exchange.result_count(), 3);
     talk.query("select");
     assert_eq!(talk.error(), None);
 }
@@ -94,18 +94,18 @@ fn the_error_that_ends_a_session_is_kept() {
         busy.feed(&[&done[..], &killed].concat()),
         Ok(FeedStatus::Complete)
     );
-    assert!(busy.error().is_none() && busy.has_surplus());
+    assert!(busy.error().is_none() && busy.has_surplus_bytes());
     assert_eq!(busy.final_error().unwrap().number, 596);
     busy.reset();
     assert!(busy.final_error().is_none());
-    // As the reply.
+    // The error is the reply.
     let mut busy = waiting();
     assert_eq!(busy.feed(&killed), Ok(FeedStatus::Complete));
     assert!(busy.final_error().unwrap().is_fatal());
 }
 
 #[test]
-fn a_server_that_lies_is_found_out() {
+fn protocol_violations_are_errors() {
     let row = |reply: &mut ReplyWriter| {
         reply.row(&[Column::new("n", Type::Int(4))], &[Datum::Int(1)]);
     };
@@ -150,7 +150,7 @@ fn a_server_that_lies_is_found_out() {
         Ok(FeedStatus::Complete)
     );
     assert_eq!(busy.feed(b""), Err(Violation::Unsolicited));
-    // A notice without a request is none of our business; without an end it is.
+    // A notice may arrive without a request; an endless message may not.
     let notice = reply(|reply| reply.info(1, 0, "soon"));
     let mut idle = Exchange::tds(QueryMode::Simple);
     assert_eq!(idle.feed(&notice), Ok(FeedStatus::More));
@@ -158,7 +158,7 @@ fn a_server_that_lies_is_found_out() {
     endless[1] = 0;
     let fed = (0..20).try_for_each(|_| idle.feed(&endless).map(drop));
     assert_eq!(fed, Err(Violation::Unsolicited));
-    // It acknowledges an attention that nobody sent.
+    // The server acknowledges an attention that was not sent.
     let mut busy = waiting();
     let acknowledged = reply(|reply| reply.done(0xfd, 0x20, 0, 0));
     assert_eq!(busy.feed(&acknowledged), Ok(FeedStatus::Complete));
@@ -167,7 +167,7 @@ fn a_server_that_lies_is_found_out() {
 
 #[test]
 fn a_long_value_is_not_read_again_from_its_start() {
-    // Forty million reads of chunks, if each piece began anew.
+    // Reading the value from its start for each piece would take too many steps for this test to end in time.
     let mut value = u64::to_le_bytes(u64::MAX - 1).to_vec();
     for _ in 0..100_000 {
         value.extend_from_slice(&[2, 0, 0, 0, b'x', 0]);
@@ -198,7 +198,7 @@ fn a_prepared_statement_without_a_handle_is_not_prepared() {
     exchange.request(std::iter::once((&statement, &[Value::Int(1)][..])));
     let done = reply(|reply| reply.done(0xfe, 0, 0, 0));
     assert_eq!(exchange.feed(&done), Ok(FeedStatus::Complete));
-    // It will be prepared again; to wait for that would be in vain.
+    // No further attempt to prepare the statement in advance; its next execution prepares it again.
     assert!(exchange.is_prepared(&statement));
     exchange.request(std::iter::once((&statement, &[Value::Int(1)][..])));
     let outgoing = exchange.outgoing();

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use prony_tds_server::{Datum, Outcome, Procedure, Request, Rpc};
-use prony_wire::{Block, ParameterType, QueryMode, Statement, Statements, Value};
+use prony_wire::{BlockState, ParameterType, QueryMode, Statement, Statements, Value};
 
 pub fn call(rpcs: &Request) -> &[Rpc] {
     match rpcs {
@@ -38,7 +38,7 @@ pub fn echo(mode: QueryMode) -> Talk {
 }
 
 #[test]
-fn texts_hold_their_values() {
+fn texts_contain_their_values_as_literals() {
     let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![Outcome::Count(1)]);
     let mut set = Statements::new();
     let statement = set.add("insert t values ($1, $2, $3, $4, $5, $6, $7, $8); ");
@@ -61,8 +61,8 @@ fn texts_hold_their_values() {
     let wanted = "insert t values ((-7), CAST(3000000000 AS bigint), (5e-1), (-0.005), 'it''s', \
                   N'é中''', 0xff00, NULL)\n;update u set a = 1 -- why";
     assert_eq!(text(&talk.requests()[0]), wanted);
-    assert_eq!((talk.round_trips, talk.exchange.results()), (1, 2));
-    assert_eq!(talk.exchange.affected_by(0), 1);
+    assert_eq!((talk.round_trips, talk.exchange.result_count()), (1, 2));
+    assert_eq!(talk.exchange.affected_rows_of(0), 1);
     let declared = (set.add("select $1")).with_types([ParameterType::VarChar(9)]);
     talk.exec(&declared, &[Value::Text("é")]);
     assert_eq!(text(&talk.requests()[0]), "select 'é'");
@@ -90,11 +90,11 @@ fn a_prepared_statement_is_prepared_once_with_its_first_execution() {
         talk.exec(&statement, &[Value::Int(step as i64)]);
         assert!(talk.exchange.is_prepared(&statement));
         assert_eq!(talk.rows(), [(0, vec![step.to_string()])]);
-        assert_eq!((talk.round_trips, talk.exchange.results()), (1, 1));
+        assert_eq!((talk.round_trips, talk.exchange.result_count()), (1, 1));
         let wanted = if was_prepared { 12 } else { 13 };
         assert_eq!(ids(&talk.requests()[0]), [wanted]);
     }
-    // In a round trip of its own.
+    // Prepare a statement in a separate round trip.
     let other = set.add("select $1, 2").with_types([ParameterType::Int]);
     assert!(!talk.exchange.is_prepared(&other));
     talk.exchange.prepare(&other);
@@ -103,19 +103,19 @@ fn a_prepared_statement_is_prepared_once_with_its_first_execution() {
     talk.exec(&other, &[Value::Int(9)]);
     let requests = talk.requests();
     assert_eq!((ids(&requests[0]), ids(&requests[1])), (vec![11], vec![12]));
-    // Dropped with the next call, whose result is the only one.
+    // The next call drops the handle; only the result of the call itself is reported.
     talk.exchange.close(&statement);
     talk.exec(&other, &[Value::Int(10)]);
     assert_eq!(ids(&talk.requests()[0]), [15, 12]);
     assert_eq!(talk.rows(), [(0, vec!["10".to_owned()])]);
-    assert_eq!(talk.exchange.results(), 1);
-    // A new connection knows nothing.
+    assert_eq!(talk.exchange.result_count(), 1);
+    // On a new connection nothing is prepared.
     talk.exchange.reset();
     assert!(!talk.exchange.is_prepared(&other));
 }
 
 #[test]
-fn a_handle_that_the_server_forgot_is_prepared_again() {
+fn a_statement_whose_handle_the_server_forgot_is_prepared_again() {
     let mut talk = echo(QueryMode::Prepared);
     let statement = Statements::new()
         .add("select $1")
@@ -126,7 +126,7 @@ fn a_handle_that_the_server_forgot_is_prepared_again() {
     talk.exec(&statement, &[Value::Int(1)]);
     assert_eq!(talk.error(), Some(8179));
     talk.exec(&statement, &[Value::Int(1)]);
-    assert_eq!((talk.error(), talk.exchange.affected()), (None, 1));
+    assert_eq!((talk.error(), talk.exchange.affected_rows()), (None, 1));
 }
 
 /// Statements that read, write, write and read.
@@ -166,7 +166,7 @@ fn only_reads_share_a_message_with_what_precedes_them() {
             assert_eq!(found[..2], wanted[..2]);
             assert_eq!(found[2][0], id);
             assert_eq!((found.len(), found[2].len()), (3, 3));
-            assert_eq!(talk.exchange.results(), 6);
+            assert_eq!(talk.exchange.result_count(), 6);
             assert!(talk.exchange.shares_round_trip(6));
             let results: Vec<_> = talk.rows().iter().map(|(result, _)| *result).collect();
             assert_eq!(results, [0, 1, 2, 3, 4, 5]);
@@ -194,7 +194,7 @@ fn nothing_follows_a_statement_that_failed() {
     assert_eq!(talk.requests().len(), 2);
     let error = talk.exchange.error().unwrap();
     assert_eq!((error.code(), error.level), ("23000", 14));
-    // What was queued and not sent is not taken for prepared.
+    // A statement whose preparation was queued and not sent is not prepared.
     assert!(!talk.exchange.is_prepared(&other));
     talk.exec(&other, &value);
     assert_eq!(ids(&talk.requests()[0]), [13]);
@@ -211,21 +211,30 @@ fn transactions_begin_and_end_in_texts_in_every_mode() {
             .with_types([ParameterType::Int]);
         assert!(mode == QueryMode::Simple || talk.exchange.is_prepared(&begin));
         talk.exec(&begin, &[]);
-        assert_eq!(talk.exchange.block(), Block::Open);
+        assert_eq!(talk.exchange.block_state(), BlockState::Open);
         talk.exec(&write, &[Value::Int(1)]);
-        assert_eq!((talk.error(), talk.exchange.block()), (None, Block::Open));
+        assert_eq!(
+            (talk.error(), talk.exchange.block_state()),
+            (None, BlockState::Open)
+        );
         talk.exec(&end, &[]);
         assert!(talk.exchange.is_commit_text());
-        assert_eq!((talk.error(), talk.exchange.block()), (None, Block::Idle));
+        assert_eq!(
+            (talk.error(), talk.exchange.block_state()),
+            (None, BlockState::Idle)
+        );
         // In one request the descriptor is that of the message before.
         let value = [Value::Int(1)];
         talk.batch(&[(&begin, &[]), (&write, &value), (&end, &[])]);
-        assert_eq!((talk.error(), talk.exchange.block()), (None, Block::Idle));
+        assert_eq!(
+            (talk.error(), talk.exchange.block_state()),
+            (None, BlockState::Idle)
+        );
         assert_eq!(
             talk.round_trips,
             if mode == QueryMode::Simple { 1 } else { 3 }
         );
-        assert_eq!(talk.exchange.results(), 3);
+        assert_eq!(talk.exchange.result_count(), 3);
     }
 }
 
@@ -237,7 +246,7 @@ fn joined_statements_share_a_text_in_every_mode() {
     let two = set.add("delete c").joined();
     talk.batch(&[(&one, &[Value::Int(4)]), (&two, &[])]);
     assert_eq!(text(&talk.requests()[0]), "update a set b = 4\n;delete c");
-    assert_eq!((talk.round_trips, talk.exchange.results()), (1, 2));
+    assert_eq!((talk.round_trips, talk.exchange.result_count()), (1, 2));
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub fn config(encryption: Encryption) -> Config {
     let versions: &[_] = if strict { &[&TLS12, &TLS13] } else { &[&TLS12] };
     Config {
         encryption,
-        tls: Some(CERTIFICATE.server(versions, strict)),
+        tls: Some(CERTIFICATE.server_config(versions, strict)),
         ..Config::new(|_, _| vec![Outcome::Done])
     }
 }
@@ -110,7 +110,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// With packets of 512 bytes, so that everything is split.
+    /// Logs in with packets of 512 bytes, so that most messages are split.
     pub fn new(mode: QueryMode, config: Config) -> Talk {
         let received = received(&config);
         let login = Login {
@@ -130,7 +130,7 @@ impl Talk {
         }
     }
 
-    /// With a server without TLS whose statements answer this.
+    /// Logs in to a server without TLS that replies to statements by `handler`.
     pub fn with(
         mode: QueryMode,
         handler: impl Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync + 'static,
@@ -152,7 +152,7 @@ impl Talk {
         }
     }
 
-    /// Takes bytes of the server.
+    /// Feeds bytes of the server.
     pub fn take(&mut self, bytes: &[u8]) -> Result<FeedStatus, Violation> {
         let mut status = FeedStatus::More;
         for piece in bytes.chunks(self.step) {

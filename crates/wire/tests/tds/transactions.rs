@@ -3,7 +3,7 @@
 use crate::support::*;
 use prony_tds_server::{Outcome, Request};
 use prony_wire::tds::{Isolation, TransactionRequest};
-use prony_wire::{Block, ErrorClass, FeedStatus, QueryMode, Statements, Value};
+use prony_wire::{BlockState, ErrorClass, FeedStatus, QueryMode, Statements, Value};
 
 #[test]
 fn the_transaction_manager_needs_no_sql() {
@@ -29,10 +29,10 @@ fn the_transaction_manager_needs_no_sql() {
         kind: 5,
         isolation: 5,
         name: String::new(),
-        begins: false,
+        begins_next: false,
     };
     assert_eq!(manager, begin);
-    assert!(first != 0 && talk.exchange.block() == Block::Open);
+    assert!(first != 0 && talk.exchange.block_state() == BlockState::Open);
     let (_, same) = manage(&mut talk, TransactionRequest::Save("half"));
     assert_eq!(same, first);
     let next = Some(Isolation::ReadCommitted);
@@ -42,13 +42,13 @@ fn the_transaction_manager_needs_no_sql() {
         Request::Transaction {
             kind: 7,
             isolation: 2,
-            begins: true,
+            begins_next: true,
             ..
         }
     ));
     assert!(second != 0 && second != first);
     let (_, after) = manage(&mut talk, TransactionRequest::Rollback(None));
-    assert_eq!((after, talk.exchange.block()), (0, Block::Idle));
+    assert_eq!((after, talk.exchange.block_state()), (0, BlockState::Idle));
     talk.exchange.transaction(TransactionRequest::Commit(None));
     talk.run().unwrap();
     assert_eq!(talk.error(), Some(3902));
@@ -60,14 +60,20 @@ fn a_transaction_inside_a_call_is_error_266() {
     let mut talk = Talk::with(QueryMode::Extended, |_, _| vec![Outcome::Done]);
     let statement = Statements::new().add("/* not hidden */ begin tran");
     talk.exec(&statement, &[]);
-    assert_eq!((talk.error(), talk.exchange.block()), (None, Block::Open));
+    assert_eq!(
+        (talk.error(), talk.exchange.block_state()),
+        (None, BlockState::Open)
+    );
     talk.query("ROLLBACK");
     let statement = Statements::new().add("exec p ; begin tran");
     talk.exec(&statement, &[]);
     assert_eq!(talk.error(), Some(266));
-    assert_eq!(talk.exchange.block(), Block::Open);
+    assert_eq!(talk.exchange.block_state(), BlockState::Open);
     talk.query("ROLLBACK");
-    assert_eq!((talk.error(), talk.exchange.block()), (None, Block::Idle));
+    assert_eq!(
+        (talk.error(), talk.exchange.block_state()),
+        (None, BlockState::Idle)
+    );
 }
 
 #[test]
@@ -95,9 +101,9 @@ fn a_deadlock_rolls_back_and_can_be_retried() {
             (&error.counted_as(), &*error.message),
             (b"40001", "deadlock victim")
         );
-        // Neither sent in the transaction that is gone, nor outside of it.
+        // The last insert is not sent: its transaction was rolled back.
         assert_eq!(talk.requests().len(), 3);
-        assert_eq!(talk.exchange.block(), Block::Idle);
+        assert_eq!(talk.exchange.block_state(), BlockState::Idle);
         talk.exec(&insert, &value);
         assert_eq!(talk.error(), None);
     }
@@ -117,11 +123,11 @@ fn a_lock_timeout_leaves_the_transaction_open() {
     let error = talk.exchange.error_summary().unwrap();
     assert_eq!(error.classification.class, ErrorClass::Timeout);
     assert!(!error.classification.retryable);
-    assert_eq!(talk.exchange.block(), Block::Open);
+    assert_eq!(talk.exchange.block_state(), BlockState::Open);
 }
 
 #[test]
-fn a_conflict_counts_more_than_an_error_before_it() {
+fn a_conflict_is_reported_instead_of_an_earlier_error() {
     let mut talk = Talk::with(QueryMode::Simple, |_, _| {
         vec![
             Outcome::Error(547, 1, 16, "constraint".to_owned()),
@@ -163,7 +169,7 @@ fn an_attention_that_is_late_changes_nothing() {
     let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![ints(&[1])]);
     talk.exchange.query("select 1");
     let reply = talk.server.receive(talk.exchange.outgoing());
-    // It crosses the reply on its way.
+    // The attention is sent while the reply is on its way.
     let attention = talk.exchange.attention().unwrap();
     assert_eq!(
         talk.take(&reply),
@@ -181,7 +187,7 @@ fn an_attention_that_is_late_changes_nothing() {
 }
 
 #[test]
-fn what_is_queued_is_not_sent_after_an_attention() {
+fn queued_messages_are_not_sent_after_an_attention() {
     let mut talk = Talk::with(QueryMode::Extended, |_, _| vec![Outcome::Hang]);
     let mut set = Statements::new();
     let (one, two) = (set.add("update a set b = 1"), set.add("update a set b = 2"));

@@ -167,11 +167,11 @@ fn check(exchange: &Exchange) {
         }
     }
     let names: Vec<_> = exchange
-        .columns(0)
+        .column_names(0)
         .map(|name| String::from_utf8(name.to_vec()))
         .collect();
     assert_eq!(names[1], Ok("c1 é".to_owned()));
-    assert_eq!((names.len(), exchange.affected()), (values.len(), 4));
+    assert_eq!((names.len(), exchange.affected_rows()), (values.len(), 4));
     assert_eq!(exchange.notices().next().unwrap().message, "printed");
 }
 

@@ -196,7 +196,7 @@ pub fn existing<T: Tables>(
     is_same: impl Fn(&LoadNote) -> bool,
 ) -> Result<ExistingTables, Error> {
     let tables = catalog::find::<T>(control)?;
-    catalog::refuse_foreign(&tables)?;
+    catalog::reject_foreign_tables(&tables)?;
     let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
     let note = notes.find(|note| note.is_unfinished() && is_same(note));
     let names = tables

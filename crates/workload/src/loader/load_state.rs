@@ -76,7 +76,7 @@ impl LoadState {
             cause: Box::new(error),
             left_behind,
             remedy: Box::new(match first_step {
-                Some(advice) => Remedy::First(advice, Box::new(remedy)),
+                Some(advice) => Remedy::AdviceThen(advice, Box::new(remedy)),
                 None => remedy,
             }),
         }

@@ -52,7 +52,7 @@ impl Loader<'_> {
     pub fn connect(&self, target: &Target) -> Result<Control, Error> {
         let connected = Control::connect(target);
         let mut control = connected.map_err(|source| sql::server_error("connecting", source))?;
-        self.watcher.add(&control);
+        self.watcher.register(&control);
         let session = match control.engine() {
             Engine::PostgreSql => POSTGRES_SESSION,
             Engine::MySql | Engine::MariaDb => MYSQL_SESSION,

@@ -83,7 +83,7 @@ impl BulkStatement {
             if !self.is_load_data {
                 bytes.extend_from_slice(begin.as_bytes());
             }
-            let count = rows.fill(&mut bytes, self.bytes);
+            let count = rows.append_rows(&mut bytes, self.bytes);
             let stored = match self.is_load_data {
                 true => control.load_data(&begin, &bytes),
                 false => {

@@ -68,8 +68,8 @@ pub fn load<D: Dataset>(
     Ok(LoadReport {
         scale: subject.scale,
         jobs: request.jobs,
-        rows: meter.rows(),
-        bytes_sent: meter.bytes(),
+        rows: meter.rows_sent(),
+        bytes_sent: meter.bytes_sent(),
         phases,
         seconds,
         tables,
@@ -171,7 +171,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         let obsolete: Vec<&str> = existing.obsolete.iter().map(String::as_str).collect();
         let drops = obsolete
             .chunks(STATEMENTS_PER_BATCH)
-            .map(catalog::drop_tables);
+            .map(catalog::drop_statement);
         let tables = 0..self.data.table_count();
         let missing = tables.filter(|table| !existing.unfinished.contains(&self.data.name(*table)));
         drops
@@ -235,7 +235,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         self.finish(control)?;
         Ok(format!(
             "{continued}{}, {method}",
-            self.request.connections()
+            self.request.connections_text()
         ))
     }
 
@@ -252,7 +252,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         let jobs = self.request.jobs.min(missing.len() as u32);
         parallel::run_concurrently(loader.watcher, (0..jobs).collect(), |_| {
             let mut control = loader.connect(target)?;
-            while let Some(part) = queue.next() {
+            while let Some(part) = queue.take_next() {
                 sql::execute(&mut control, "beginning", "begin")?;
                 for table in part.tables.clone() {
                     // With several loaders there is no single current table to show.
@@ -333,7 +333,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     /// Builds the missing indexes.
     fn build_indexes(&self, control: &mut Control, target: &Target) -> Result<(), Error> {
         self.loader.meter.enter_phase(LoadPhase::Keys, "");
-        let existing = catalog::indexes(control)?;
+        let existing = catalog::read_indexes(control)?;
         let mut missing = self.data.indexes();
         missing.retain(|index| !existing.contains_key(&(index.table.clone(), index.name.clone())));
         let missing: Vec<String> = missing
@@ -345,7 +345,7 @@ impl<D: Dataset> LoadRun<'_, D> {
 
     /// Attaches the primary keys, and records in the note that the load has finished.
     fn finish(&self, control: &mut Control) -> Result<(), Error> {
-        let existing = catalog::indexes(control)?;
+        let existing = catalog::read_indexes(control)?;
         let mut keys = self.data.indexes();
         keys.retain(|index| {
             existing.get(&(index.table.clone(), index.name.clone())) != Some(&true)
@@ -389,7 +389,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         let sessions = (0..self.request.jobs.min(statements.len() as u32)).collect();
         parallel::run_concurrently(self.loader.watcher, sessions, |_| {
             let mut control = self.loader.connect(target)?;
-            while let Some(statement) = queue.next() {
+            while let Some(statement) = queue.take_next() {
                 self.loader.execute(&mut control, activity, statement)?;
             }
             Ok(())

@@ -7,12 +7,13 @@ pub enum Answer {
     /// The request is done; it has no result.
     Done,
     Flag(bool),
-    /// The numbers of rows and of columns of a reply; without columns, the number of changed rows and 0.
+    /// The numbers of rows and of columns of a reply. For a statement that returns no rows, the number of rows that it
+    /// changed, and 0.
     Reply(u64, usize),
     Number(usize),
-    /// A prepared statement: its number, and its number of parameters.
+    /// The id of a prepared statement, and its number of parameters.
     Prepared(usize, usize),
-    /// All rows of a result, outside of the load.
+    /// All rows of a result; only outside of the load.
     Rows(Table),
     Failed(FailedAnswer),
 }
@@ -21,13 +22,13 @@ pub enum Answer {
 #[derive(Clone, Debug)]
 pub struct FailedAnswer {
     /// MySQL's error number; 0 on PostgreSQL.
-    pub number: u32,
-    /// SQLSTATE.
-    pub state: String,
+    pub error_number: u32,
+    /// The SQLSTATE.
+    pub sqlstate: String,
     /// The server's message.
     pub message: String,
-    /// Whether the error is ignored, which restarts the event.
-    pub ignorable: bool,
+    /// Whether the error is ignored, so that the event is restarted.
+    pub is_ignored: bool,
 }
 
 impl IntoLuaMulti for Answer {
@@ -35,16 +36,16 @@ impl IntoLuaMulti for Answer {
         match self {
             Answer::Done => Ok(MultiValue::new()),
             Answer::Flag(flag) => flag.into_lua_multi(lua),
-            Answer::Reply(rows, fields) => (rows, fields).into_lua_multi(lua),
+            Answer::Reply(rows, columns) => (rows, columns).into_lua_multi(lua),
             Answer::Number(number) => number.into_lua_multi(lua),
             Answer::Prepared(id, count) => (id, count).into_lua_multi(lua),
             Answer::Rows(rows) => rows.into_lua_multi(lua),
             Answer::Failed(failure) => (
                 Value::Nil,
-                failure.number,
-                failure.state,
+                failure.error_number,
+                failure.sqlstate,
                 failure.message,
-                failure.ignorable,
+                failure.is_ignored,
             )
                 .into_lua_multi(lua),
         }
@@ -52,13 +53,13 @@ impl IntoLuaMulti for Answer {
 }
 
 impl FailedAnswer {
-    /// A failure that no server reported.
+    /// An error that Prony reports, not the server.
     pub fn internal(message: &str) -> FailedAnswer {
         FailedAnswer {
-            number: 0,
-            state: "00000".to_owned(),
+            error_number: 0,
+            sqlstate: "00000".to_owned(),
             message: message.to_owned(),
-            ignorable: false,
+            is_ignored: false,
         }
     }
 }

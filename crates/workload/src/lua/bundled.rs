@@ -1,7 +1,7 @@
 //! The bundled scripts. They are written from scratch and contain no code of sysbench.
 
-/// Texts by module name.
-const FILES: [(&str, &str); 15] = [
+/// The module names and texts of the scripts.
+const SCRIPTS: [(&str, &str); 15] = [
     ("oltp_common", include_str!("bundled/oltp_common.lua")),
     (
         "oltp_read_write",
@@ -45,6 +45,6 @@ const FILES: [(&str, &str); 15] = [
 
 /// Returns the text of a bundled script.
 pub fn text(name: &str) -> Option<&'static str> {
-    let script = FILES.iter().find(|(file, _)| *file == name);
+    let script = SCRIPTS.iter().find(|(module, _)| *module == name);
     script.map(|(_, text)| *text)
 }

@@ -1,6 +1,6 @@
 //! The commands of a script, and the errors of reading or running it. Messages never contain a password.
 
-/// The meaning of the second word of a command line.
+/// What the second word of a command line stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Run the load.
@@ -9,11 +9,11 @@ pub enum Command {
     Once,
     /// Run a command of the script in every thread.
     Parallel,
-    /// Print the script's help, on the calling thread.
+    /// Print the script's help.
     Help,
-    /// sysbench knows the command, but the script does not define it.
+    /// A command that sysbench knows, but the script does not define.
     Missing,
-    /// Unknown to sysbench and to the script.
+    /// A command that neither sysbench nor the script knows.
     Unknown,
 }
 

@@ -5,7 +5,7 @@ use mlua::{Function, Lua, Result};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytecode by chunk name.
+/// The bytecode of chunks, by chunk name.
 #[derive(Default)]
 pub struct ChunkCache {
     chunks: Mutex<HashMap<String, Arc<[u8]>>>,
@@ -26,7 +26,7 @@ impl ChunkCache {
             return chunk.set_mode(ChunkMode::Binary).into_function();
         }
         let function = lua.load(text).set_name(name).into_function()?;
-        // Keep debug information, because messages contain names and lines.
+        // `false` keeps debug information, because messages contain names and lines.
         let code = function.dump(false);
         let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
         chunks.insert(name.to_owned(), code.into());

@@ -5,12 +5,12 @@ use super::sql_errors::DeferredError;
 use super::statements::PreparedStatements;
 use prony_session::{Db, DbError, DbReply, UserExit};
 
-/// One connection.
+/// A connection, its prepared statements and its deferred error.
 pub struct Connection {
     pub db: Db,
     pub prepared: PreparedStatements,
-    /// The error of a later statement of the last text, which the script has not reached yet.
-    pub deferred: Option<DeferredError>,
+    /// The error of a later statement of the last query text, which the script has not reached yet.
+    pub deferred_error: Option<DeferredError>,
 }
 
 impl Connection {
@@ -18,52 +18,52 @@ impl Connection {
         Connection {
             db,
             prepared: PreparedStatements::default(),
-            deferred: None,
+            deferred_error: None,
         }
     }
 
-    /// The number of results of the last reply, including an error in place of one.
-    pub fn results(&self) -> usize {
-        self.db.last_reply().results() + usize::from(self.deferred.is_some())
+    /// The number of results of the last reply; an error that the server sent instead of a result counts as one.
+    pub fn result_count(&self) -> usize {
+        self.db.last_reply().result_count() + usize::from(self.deferred_error.is_some())
     }
 }
 
-/// The connections of one thread, by number. The first is the user's handle, which is also used for sleeps and
-/// transactions; it exists before it is connected.
+/// The connections of one thread, by number. The first is the user's handle, which exists before it is connected,
+/// because sleeps and transactions use it too.
 pub struct Connections {
-    all: Vec<Connection>,
+    connections: Vec<Connection>,
     current: usize,
     /// Numbers of closed connections.
-    free: Vec<usize>,
-    /// Whether a script first sees the first of several results, and requests the others; otherwise it sees
-    /// only the last.
-    sees_first_result: bool,
+    free_numbers: Vec<usize>,
+    /// Whether a query returns the first of several results, and the script requests the others; otherwise it returns
+    /// the last.
+    returns_first_result: bool,
 }
 
 impl Connections {
     /// Creates the connections of a user; none is open.
-    pub fn new(user_db: Db, sees_first_result: bool) -> Connections {
+    pub fn new(user_db: Db, returns_first_result: bool) -> Connections {
         Connections {
-            all: vec![Connection::new(user_db)],
+            connections: vec![Connection::new(user_db)],
             current: 0,
-            free: vec![0],
-            sees_first_result,
+            free_numbers: vec![0],
+            returns_first_result,
         }
     }
 
     /// The user's handle.
     pub fn user_db(&mut self) -> &mut Db {
-        &mut self.all[0].db
+        &mut self.connections[0].db
     }
 
     /// The connection that the script currently uses.
     pub fn current(&mut self) -> &mut Connection {
-        &mut self.all[self.current]
+        &mut self.connections[self.current]
     }
 
-    /// Makes this connection the current one.
+    /// Makes the connection with this number the current one, if it exists.
     pub fn switch_to(&mut self, number: usize) {
-        if number < self.all.len() {
+        if number < self.connections.len() {
             self.current = number;
         }
     }
@@ -73,30 +73,30 @@ impl Connections {
     /// # Errors
     /// The server refused, or could not be reached.
     pub async fn connect(&mut self) -> Result<usize, DbError> {
-        let number = match self.free.pop() {
+        let number = match self.free_numbers.pop() {
             Some(number) => number,
             None => {
                 let db = self.user_db().add_connection().await?;
-                self.all.push(Connection::new(db));
-                self.all.len() - 1
+                self.connections.push(Connection::new(db));
+                self.connections.len() - 1
             }
         };
-        let connection = &mut self.all[number];
+        let connection = &mut self.connections[number];
         connection.prepared = PreparedStatements::default();
-        connection.deferred = None;
+        connection.deferred_error = None;
         let result = connection.db.renew().await;
         match result {
             Ok(()) => self.current = number,
-            Err(_) => self.free.push(number),
+            Err(_) => self.free_numbers.push(number),
         }
         result.map(|()| number)
     }
 
     /// Closes a connection.
     pub async fn disconnect(&mut self, number: usize) {
-        if number < self.all.len() && !self.free.contains(&number) {
-            self.all[number].db.close_connection().await;
-            self.free.push(number);
+        if number < self.connections.len() && !self.free_numbers.contains(&number) {
+            self.connections[number].db.close_connection().await;
+            self.free_numbers.push(number);
         }
     }
 
@@ -108,7 +108,7 @@ impl Connections {
         }
     }
 
-    /// Recovers from an error, so that the current event, if any, can be restarted.
+    /// Makes the current connection usable again after an error, and counts a retry of the current event, if any.
     ///
     /// # Errors
     /// The run is over, or lost connections are not reopened.
@@ -120,26 +120,29 @@ impl Connections {
         Ok(())
     }
 
-    /// Whether a script first sees the first of several results, instead of the last.
-    pub fn sees_first_result(&self) -> bool {
-        self.sees_first_result
+    /// Whether a query returns the first of several results, instead of the last.
+    pub fn returns_first_result(&self) -> bool {
+        self.returns_first_result
     }
 }
 
-/// Returns the index of the result that a script sees first, given the number of results.
-pub fn visible_result(sees_first_result: bool, results: usize) -> usize {
-    match sees_first_result {
+/// Returns the index of the result that a query returns, of `result_count` results.
+pub fn returned_result_index(returns_first_result: bool, result_count: usize) -> usize {
+    match returns_first_result {
         true => 0,
-        false => results.saturating_sub(1),
+        false => result_count.saturating_sub(1),
     }
 }
 
-/// Returns the number of rows that a result returned or changed, and its number of columns.
+/// Returns the number of rows that a result contains, or that its statement changed, and its number of columns.
 pub fn rows_and_columns(reply: &DbReply<'_>, result: usize) -> (u64, usize) {
-    (reply.affected_by(result), reply.width(result))
+    (reply.affected_rows_of(result), reply.column_count(result))
 }
 
-/// Returns the number of rows and columns of the result that a script sees first.
-pub fn visible_reply(sees_first_result: bool, reply: &DbReply<'_>) -> (u64, usize) {
-    rows_and_columns(reply, visible_result(sees_first_result, reply.results()))
+/// Returns the numbers of rows and columns of the result that a query returns.
+pub fn returned_rows_and_columns(returns_first_result: bool, reply: &DbReply<'_>) -> (u64, usize) {
+    rows_and_columns(
+        reply,
+        returned_result_index(returns_first_result, reply.result_count()),
+    )
 }

@@ -1,8 +1,8 @@
-//! The coroutine in which a script runs, through Lua's C API. Takes answers; provides the values of the request that
-//! the script makes next, which stay on the coroutine's stack until it is resumed. Outside of protected code, it must
-//! never call a function of the API that can raise an error.
+//! The coroutine in which a script runs, through Lua's C API. Takes an answer; provides the values of the script's next
+//! request, which stay on the coroutine's stack until the next resume. Outside of protected code, this module must never
+//! call a function of the API that can raise an error.
 //!
-//! `mlua::Thread::resume` converts each value by way of a handle of its own, and checks the stack at each step: a
+//! `mlua::Thread::resume` is not used, because it creates a handle for each value and checks the stack at each step: a
 //! request took about 1,000 instructions more with it (`examples/lua_cost.rs`).
 
 use super::answer::Answer;
@@ -12,8 +12,8 @@ use prony_wire::Value;
 use std::ffi::c_int;
 use std::ptr;
 
-/// From 2^63 on, doubles do not fit into 64-bit integers.
-const INTEGERS_END: f64 = 9_223_372_036_854_775_808.0;
+/// 2^63, the smallest positive double that does not fit into a 64-bit integer.
+const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// The coroutine of one thread.
 pub struct Coroutine {
@@ -34,7 +34,8 @@ impl Coroutine {
         })
     }
 
-    /// Runs the coroutine of this state until it makes its next request or ends. Drops the values of the last request.
+    /// Resumes the coroutine, which belongs to `lua`, until it makes its next request or ends. Drops the values of the
+    /// last request.
     ///
     /// # Errors
     /// The error that the coroutine raised; it cannot be resumed again.
@@ -92,17 +93,17 @@ impl Coroutine {
     }
 }
 
-/// A number of Lua as a value of a statement: as an integer if it has no fraction.
+/// Converts a number of Lua to a statement's value: an integer if the number has no fraction and fits.
 #[inline]
 pub fn number_value(number: f64) -> Value<'static> {
     let integer = number as i64;
-    match integer as f64 == number && number < INTEGERS_END {
+    match integer as f64 == number && number < TWO_POW_63 {
         true => Value::Int(integer),
         false => Value::Float(number),
     }
 }
 
-/// Pushes an answer that needs memory, and returns its number of values.
+/// Pushes the values of an answer that may need memory, and returns their number.
 #[cold]
 fn push_in_protected_code(lua: &Lua, state: *mut lua_State, answer: Answer) -> Result<c_int> {
     let values = answer.into_lua_multi(lua)?;
@@ -113,16 +114,16 @@ fn push_in_protected_code(lua: &Lua, state: *mut lua_State, answer: Answer) -> R
         if ffi::lua_checkstack(state, count) == 0 {
             return Err(Error::StackError);
         }
-        lua.exec_raw::<()>(values, |from| ffi::lua_xmove(from, state, count))?;
+        lua.exec_raw::<()>(values, |source| ffi::lua_xmove(source, state, count))?;
     }
     Ok(count)
 }
 
-/// The error that ended the coroutine.
+/// Removes the error that ended the coroutine from its stack, and converts it.
 #[cold]
 fn take_error(lua: &Lua, state: *mut lua_State) -> Error {
     // SAFETY: the coroutine has ended with its error on top of its stack, and belongs to the same state.
-    let value = unsafe { lua.exec_raw::<LuaValue>((), |to| ffi::lua_xmove(state, to, 1)) };
+    let value = unsafe { lua.exec_raw::<LuaValue>((), |target| ffi::lua_xmove(state, target, 1)) };
     match value {
         Ok(LuaValue::Error(error)) => *error,
         Ok(LuaValue::String(text)) => Error::RuntimeError(text.to_string_lossy()),
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_answers_are_passed_on() {
+    fn request_values_and_answers_pass_unchanged() {
         let lua = Lua::new();
         let mut coroutine = coroutine(
             &lua,
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_coroutine_and_of_memory_are_returned() {
+    fn script_errors_and_out_of_memory_errors_are_returned() {
         let lua = Lua::new();
         let mut failing = coroutine(&lua, "error('a problem', 0)");
         let error = failing.resume(&lua, Answer::Done).expect_err("an error");

@@ -24,9 +24,9 @@ pub struct SqlFailure<'a> {
     pub operation: SqlOperation,
     /// The server's error.
     pub error: &'a DbError,
-    /// The number that sysbench's driver reports; 0 on PostgreSQL.
+    /// The error number that sysbench's driver reports; 0 on PostgreSQL.
     pub number: u32,
-    /// The server's message, as its own client shows it.
+    /// The server's message, in the format of its client library.
     pub message: &'a str,
     /// The statement.
     pub sql: &'a str,
@@ -43,13 +43,13 @@ pub trait Listener: Send + Sync {
     fn alert(&self, text: &str);
     /// A warning.
     fn warning(&self, text: &str);
-    /// A script needs a driver or a connection, but there is none; `lines` are the log lines from
-    /// [`ScriptSettings`](super::ScriptSettings) for this case.
-    fn unreachable(&self, lines: &str);
+    /// A script needs a driver or a connection, but there is none. `lines` are the log lines to print: `no_driver_lines`
+    /// or `no_server_lines` of [`ScriptSettings`](super::ScriptSettings).
+    fn server_unavailable(&self, lines: &str);
     /// A connection that a script opened outside of threads was refused.
     fn connection_refused(&self, error: &prony_server::control::Error);
     /// A script has blocked its OS thread, without making a request, while other users of the thread waited.
-    /// Called once.
+    /// Called at most once in a run.
     fn thread_blocked(&self);
     /// A statement failed.
     fn sql_failed(&self, failure: &SqlFailure<'_>);
@@ -58,6 +58,6 @@ pub trait Listener: Send + Sync {
     fn function_failed(&self, function: &str, reason: &str);
     /// A thread's `thread_done` failed. Its events have ended, so the run continues to its report.
     fn thread_done_failed(&self, reason: &str);
-    /// A script has run too long without making a request, and cannot be interrupted: the process must exit.
-    fn stuck(&self, reason: &str);
+    /// A script has run too long without making a request, and cannot be interrupted, so the process must exit.
+    fn script_stuck(&self, reason: &str);
 }

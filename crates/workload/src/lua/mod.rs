@@ -6,8 +6,9 @@
 //!
 //! A sysbench thread is a virtual user with a separate Lua state, in which the script is read again, and one
 //! coroutine. The script makes blocking calls (`con:query()`); the coroutine yields a request, and [`user`]
-//! resumes it with the answer of the event loop. What needs no waiting, C functions do at once ([`thread_functions`]). The API for scripts is written in Lua (`prelude/`), so that
-//! LuaJIT can compile across its calls.
+//! resumes it with the answer of the event loop. C functions serve requests that need no waiting, without a yield
+//! ([`thread_functions`]). The API for scripts is written in Lua (`prelude/`), so that LuaJIT can compile across its
+//! calls.
 
 mod answer;
 mod bundled;

@@ -1,13 +1,14 @@
-//! Serves the Lua states that run outside of the load: `init()`, `done()`, commands that are not parallel,
-//! and the script's top level. Without an event loop, requests use blocking connections and are answered
-//! immediately. Must never be used in a load.
+//! Answers the requests of Lua states that run outside of the load: `init()`, `done()`, commands that are not parallel,
+//! and the script's top level. These states have no event loop, so their requests block the thread. Must never be used
+//! in a load.
 
 use super::answer::{Answer, FailedAnswer};
-use super::connections::visible_result;
+use super::connections::returned_result_index;
 use super::listener::SqlOperation;
-use super::request::{FIRST_VALUE, Request, text};
+use super::request::{FIRST_PARAMETER, Request, sql_text};
 use super::sql_errors::{
-    DeferredError, error_answer, lossy, no_server, report_failure, sent_statement, statement_text,
+    DeferredError, error_answer, lossy_text, no_server_answer, report_failure, sent_statement,
+    statement_text,
 };
 use super::state::{ScriptContext, ScriptState};
 use super::statements::PreparedStatements;
@@ -18,7 +19,7 @@ use crate::sysbench::{Driver, is_lost};
 use mlua::{IntoLuaMulti, Lua, Result, Value as LuaValue, Variadic};
 use prony_server::control::{BlockingConnection, Error};
 use prony_session::DbError;
-use prony_wire::{Block, Exchange, Value};
+use prony_wire::{BlockState, Exchange, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,32 +27,32 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Pause between two attempts to reconnect.
-const RETRY_PAUSE: Duration = Duration::from_millis(10);
-/// sysbench's counters of errors and of reconnects.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(10);
+/// The numbers of sysbench's counters of errors and of reconnects.
 const ERROR_COUNTER: i64 = 4;
 const RECONNECT_COUNTER: i64 = 5;
 
-/// The connections of one Lua state, by number.
+/// The connections of one Lua state outside of the load, by number.
 struct OutsideConnections {
     context: Arc<ScriptContext>,
-    all: Vec<OutsideConnection>,
+    connections: Vec<OutsideConnection>,
     current: usize,
-    /// Numbers that are not in use. A connection that could not be reopened is closed, but its number is in use.
-    free: Vec<usize>,
-    /// Whether a script first sees the first of several results, and requests the others.
-    sees_first_result: bool,
+    /// Numbers that are not in use. The number of a connection that could not be reopened remains in use.
+    free_numbers: Vec<usize>,
+    /// As in [`Connections`](super::connections::Connections).
+    returns_first_result: bool,
 }
 
 #[derive(Default)]
 struct OutsideConnection {
     blocking: Option<BlockingConnection>,
     prepared: PreparedStatements,
-    /// The error of a later statement of the last text, which the script has not reached yet.
-    deferred: Option<DeferredError>,
+    /// The error of a later statement of the last query text, which the script has not reached yet.
+    deferred_error: Option<DeferredError>,
 }
 
 /// Installs the function that answers a state's requests, and informs the watchdog while it waits for the server.
-pub(super) fn install_answer(
+pub(super) fn install_answer_function(
     state: &ScriptState,
     context: &Arc<ScriptContext>,
     heartbeat: &Arc<Heartbeat>,
@@ -59,20 +60,20 @@ pub(super) fn install_answer(
     let settings = &context.settings;
     let connections = RefCell::new(OutsideConnections {
         context: Arc::clone(context),
-        all: Vec::new(),
+        connections: Vec::new(),
         current: 0,
-        free: Vec::new(),
-        sees_first_result: settings.is_v1_1 && settings.driver == Driver::Mysql,
+        free_numbers: Vec::new(),
+        returns_first_result: settings.is_v1_1 && settings.driver == Driver::Mysql,
     });
-    let (connections, heartbeat, end) = (
+    let (connections, heartbeat, scripts_must_end) = (
         Rc::new(connections),
         Arc::clone(heartbeat),
-        Arc::clone(&settings.end),
+        Arc::clone(&settings.scripts_must_end),
     );
-    let answer = state
+    let answer_function = state
         .lua
         .create_function(move |lua, request: Variadic<LuaValue>| {
-            if end.load(Ordering::Relaxed) {
+            if scripts_must_end.load(Ordering::Relaxed) {
                 return Err(mlua::Error::RuntimeError("interrupted".to_owned()));
             }
             heartbeat.set_waiting(true);
@@ -82,12 +83,12 @@ pub(super) fn install_answer(
             heartbeat.set_waiting(false);
             answer?.into_lua_multi(lua)
         })?;
-    state.core.raw_set("answer", answer)
+    state.core.raw_set("answer", answer_function)
 }
 
 impl OutsideConnections {
     fn answer(&mut self, lua: &Lua, request: Request, values: &RequestValues) -> Result<Answer> {
-        let text = || text(|index| values.get(index));
+        let sql = || sql_text(|index| values.get(index));
         Ok(match request {
             Request::Connect => self.connect(),
             Request::Disconnect(number) => {
@@ -98,24 +99,24 @@ impl OutsideConnections {
                 self.current = number;
                 Answer::Done
             }
-            Request::Query => self.query(text()?),
-            Request::Prepare => self.prepare(text()?),
-            Request::Execute(id) => self.execute(id, |index| values.get(FIRST_VALUE + index)),
-            Request::Close(id) => {
-                if let Some(connection) = self.all.get_mut(self.current) {
-                    connection.close(id);
+            Request::Query => self.query(sql()?),
+            Request::Prepare => self.prepare(sql()?),
+            Request::Execute(id) => self.execute(id, |index| values.get(FIRST_PARAMETER + index)),
+            Request::CloseStatement(id) => {
+                if let Some(connection) = self.connections.get_mut(self.current) {
+                    connection.close_statement(id);
                 }
                 Answer::Done
             }
             Request::Rows(result) => self.rows(lua, result)?,
-            Request::Results => {
-                let connection = self.all.get(self.current);
-                Answer::Number(connection.map_or(0, OutsideConnection::results))
+            Request::ResultCount => {
+                let connection = self.connections.get(self.current);
+                Answer::Number(connection.map_or(0, OutsideConnection::result_count))
             }
-            Request::Result(result) => self.result(result),
+            Request::SelectResult(result) => self.select_result(result),
             Request::WaitForEvent => Answer::Flag(false),
             Request::Reconnect => self.reconnect(self.current),
-            Request::Count(counter) => {
+            Request::IncrementCounter(counter) => {
                 self.context.outside_counters.increment(counter);
                 Answer::Done
             }
@@ -128,26 +129,26 @@ impl OutsideConnections {
     }
 
     fn connect(&mut self) -> Answer {
-        let number = self.free.pop().unwrap_or_else(|| {
-            self.all.push(OutsideConnection::default());
-            self.all.len() - 1
+        let number = self.free_numbers.pop().unwrap_or_else(|| {
+            self.connections.push(OutsideConnection::default());
+            self.connections.len() - 1
         });
         match self.reconnect(number) {
             Answer::Flag(_) => {
                 self.current = number;
                 Answer::Number(number)
             }
-            failure => {
-                self.free.push(number);
-                failure
+            failed_answer => {
+                self.free_numbers.push(number);
+                failed_answer
             }
         }
     }
 
     fn disconnect(&mut self, number: usize) {
-        if number < self.all.len() && !self.free.contains(&number) {
-            self.all[number] = OutsideConnection::default();
-            self.free.push(number);
+        if number < self.connections.len() && !self.free_numbers.contains(&number) {
+            self.connections[number] = OutsideConnection::default();
+            self.free_numbers.push(number);
         }
     }
 
@@ -156,65 +157,66 @@ impl OutsideConnections {
             Some(Ok(())) => Answer::Flag(true),
             Some(Err(error)) => {
                 self.context.settings.listener.connection_refused(&error);
-                refused_answer(&self.context, &error)
+                connection_refused_answer(&self.context, &error)
             }
-            None => no_server(),
+            None => no_server_answer(),
         }
     }
 
     /// Opens the connection with this number; `None` if there is no such number, or no server.
     fn open(&mut self, number: usize) -> Option<std::result::Result<(), Error>> {
         let settings = &self.context.settings;
-        let (target, connection) = (settings.server.as_ref()?, self.all.get_mut(number)?);
+        let (target, connection) = (settings.server.as_ref()?, self.connections.get_mut(number)?);
         // Close the old connection before the new one opens.
         connection.blocking = None;
-        connection.deferred = None;
-        let result = BlockingConnection::connect(target, settings.mode);
+        connection.deferred_error = None;
+        let result = BlockingConnection::connect(target, settings.query_mode);
         Some(result.map(|blocking| connection.blocking = Some(blocking)))
     }
 
     fn query(&mut self, sql: &[u8]) -> Answer {
-        self.execute_request(SqlOperation::Query, &lossy(sql), |exchange| {
+        self.execute_request(SqlOperation::Query, &lossy_text(sql), |exchange| {
             exchange.query(sql)
         })
     }
 
     fn prepare(&mut self, sql: &[u8]) -> Answer {
-        let Some((prepared, blocking)) = open_connection(&mut self.all, self.current) else {
-            return no_server();
+        let Some((prepared, blocking)) = open_connection(&mut self.connections, self.current)
+        else {
+            return no_server_answer();
         };
         let Some((id, statement)) = prepared.open(sql) else {
-            let text = "a connection has at most 65,535 prepared statements open: close some";
-            return Answer::Failed(FailedAnswer::internal(text));
+            let message = "a connection has at most 65,535 prepared statements open: close some";
+            return Answer::Failed(FailedAnswer::internal(message));
         };
         if !blocking.exchange().is_prepared(&statement)
             && let Err(error) = blocking.request(|exchange| exchange.prepare(&statement))
         {
             let settings = &self.context.settings;
-            let text = statement_text(settings, sql, &statement);
+            let statement_text = statement_text(settings, sql, &statement);
             let answer = report_failure(
                 settings,
                 SqlOperation::Prepare,
-                &text,
+                &statement_text,
                 &to_db_error(&error),
-                error.server(),
+                error.server_error(),
             );
             // Drop the statement, so that a later attempt prepares it again.
-            self.all[self.current].close(id);
+            self.connections[self.current].close_statement(id);
             return answer;
         }
         Answer::Prepared(id, statement.parameters())
     }
 
-    fn execute<'a>(&mut self, id: usize, value: impl Fn(usize) -> Value<'a>) -> Answer {
-        let Some(connection) = self.all.get(self.current) else {
-            return no_server();
+    fn execute<'a>(&mut self, id: usize, parameter: impl Fn(usize) -> Value<'a>) -> Answer {
+        let Some(connection) = self.connections.get(self.current) else {
+            return no_server_answer();
         };
         let Some(statement) = connection.prepared.get(id) else {
             return Answer::Failed(FailedAnswer::internal("no such statement"));
         };
         let text = connection.prepared.text(id).unwrap_or_default();
-        let params: Vec<Value<'_>> = (0..statement.parameters()).map(value).collect();
+        let params: Vec<Value<'_>> = (0..statement.parameters()).map(parameter).collect();
         let (operation, sql) = sent_statement(&self.context.settings, text, &statement, &params);
         self.execute_request(operation, &sql, |exchange| {
             exchange.request(std::iter::once((&*statement, &params[..])));
@@ -228,34 +230,34 @@ impl OutsideConnections {
         sql: &str,
         request: impl FnOnce(&mut Exchange),
     ) -> Answer {
-        let sees_first_result = self.sees_first_result;
-        let Some(connection) = self.all.get_mut(self.current) else {
-            return no_server();
+        let returns_first_result = self.returns_first_result;
+        let Some(connection) = self.connections.get_mut(self.current) else {
+            return no_server_answer();
         };
-        if let Some(deferred) = connection.deferred.take() {
+        if let Some(deferred) = connection.deferred_error.take() {
             return self.handle_error(deferred.operation, &deferred.sql, &deferred.error);
         }
         let Some(blocking) = &mut connection.blocking else {
-            return no_server();
+            return no_server_answer();
         };
         match blocking.request(request) {
             Ok(()) => {
                 let exchange = blocking.exchange();
-                let result = visible_result(sees_first_result, exchange.results());
+                let result = returned_result_index(returns_first_result, exchange.result_count());
                 self.context
                     .outside_counters
                     .count_reply(rows_and_columns(exchange, result))
             }
             Err(error) => {
-                let (from_server, error) = (error.server().is_some(), to_db_error(&error));
-                if sees_first_result
+                let (from_server, error) = (error.server_error().is_some(), to_db_error(&error));
+                if returns_first_result
                     && from_server
                     && !is_lost(&error)
-                    && blocking.exchange().results() > 0
+                    && blocking.exchange().result_count() > 0
                 {
-                    let first = rows_and_columns(blocking.exchange(), 0);
-                    connection.deferred = Some(DeferredError::new(operation, sql, error));
-                    return self.context.outside_counters.count_reply(first);
+                    let first_result = rows_and_columns(blocking.exchange(), 0);
+                    connection.deferred_error = Some(DeferredError::new(operation, sql, error));
+                    return self.context.outside_counters.count_reply(first_result);
                 }
                 self.handle_error(operation, sql, &error)
             }
@@ -263,15 +265,15 @@ impl OutsideConnections {
     }
 
     /// Answers with a result of the last reply, or with the error that the server sent instead.
-    fn result(&mut self, result: usize) -> Answer {
-        let Some(connection) = self.all.get_mut(self.current) else {
-            return no_server();
+    fn select_result(&mut self, result: usize) -> Answer {
+        let Some(connection) = self.connections.get_mut(self.current) else {
+            return no_server_answer();
         };
         let Some(blocking) = &connection.blocking else {
-            return no_server();
+            return no_server_answer();
         };
-        if result >= blocking.exchange().results()
-            && let Some(deferred) = connection.deferred.take()
+        if result >= blocking.exchange().result_count()
+            && let Some(deferred) = connection.deferred_error.take()
         {
             return self.handle_error(deferred.operation, &deferred.sql, &deferred.error);
         }
@@ -280,22 +282,25 @@ impl OutsideConnections {
             .count_reply(rows_and_columns(blocking.exchange(), result))
     }
 
-    /// Handles the error of a statement: recovers if it is ignored, otherwise reports it.
+    /// Handles the error of a statement: if it is ignored, makes the connection usable again, otherwise reports it.
     #[cold]
     fn handle_error(&mut self, operation: SqlOperation, sql: &str, error: &DbError) -> Answer {
         let context = Arc::clone(&self.context);
         let settings = &context.settings;
         context.outside_counters.increment(ERROR_COUNTER);
-        if !settings.ignored.restarts_event(settings.driver, error) {
+        if !settings
+            .ignored_errors
+            .restarts_event(settings.driver, error)
+        {
             return report_failure(settings, operation, sql, error, None);
         }
         if is_lost(error) {
-            if !self.retry_reconnect() {
+            if !self.reconnect_with_retries() {
                 return report_failure(settings, operation, sql, error, None);
             }
             context.outside_counters.increment(RECONNECT_COUNTER);
-        } else if let Some((_, blocking)) = open_connection(&mut self.all, self.current)
-            && blocking.exchange().block() != Block::Idle
+        } else if let Some((_, blocking)) = open_connection(&mut self.connections, self.current)
+            && blocking.exchange().block_state() != BlockState::Idle
         {
             // If the ROLLBACK fails, the next statement shows it.
             let _ = blocking.request(|exchange| exchange.query("ROLLBACK"));
@@ -303,17 +308,17 @@ impl OutsideConnections {
         error_answer(settings, error, true)
     }
 
-    /// Tries to reconnect the current connection for up to `max_query_gap_s`. Outside of a run, nothing else
-    /// would end the attempts.
-    fn retry_reconnect(&mut self) -> bool {
+    /// Tries to reopen the current connection for up to `max_query_gap_s`, because outside of a run nothing else would
+    /// end the attempts. Returns whether it succeeded.
+    fn reconnect_with_retries(&mut self) -> bool {
         let context = Arc::clone(&self.context);
         let settings = &context.settings;
         let deadline = Instant::now() + Duration::from_secs(settings.max_query_gap_s);
         loop {
             match self.open(self.current) {
                 Some(Ok(())) => return true,
-                Some(Err(_)) if !settings.is_over() && Instant::now() < deadline => {
-                    std::thread::sleep(RETRY_PAUSE);
+                Some(Err(_)) if !settings.must_scripts_end() && Instant::now() < deadline => {
+                    std::thread::sleep(RECONNECT_PAUSE);
                 }
                 _ => return false,
             }
@@ -321,13 +326,14 @@ impl OutsideConnections {
     }
 
     fn rows(&self, lua: &Lua, result: Option<usize>) -> Result<Answer> {
-        let connection = self.all.get(self.current);
+        let connection = self.connections.get(self.current);
         let Some(blocking) = connection.and_then(|connection| connection.blocking.as_ref()) else {
             return Ok(Answer::Rows(lua.create_table()?));
         };
         let exchange = blocking.exchange();
-        let result =
-            result.unwrap_or_else(|| visible_result(self.sees_first_result, exchange.results()));
+        let result = result.unwrap_or_else(|| {
+            returned_result_index(self.returns_first_result, exchange.result_count())
+        });
         // SAFETY: `exec_raw` runs the closure in protected code, and passes an empty stack.
         let rows = unsafe {
             lua.exec_raw((), |state| {
@@ -339,35 +345,38 @@ impl OutsideConnections {
 }
 
 impl OutsideConnection {
-    /// The number of results of the last reply, including an error in place of one.
-    fn results(&self) -> usize {
-        let results = self
+    /// The number of results of the last reply; an error that the server sent instead of a result counts as one.
+    fn result_count(&self) -> usize {
+        let successful_results = self
             .blocking
             .as_ref()
-            .map_or(0, |blocking| blocking.exchange().results());
-        results + usize::from(self.deferred.is_some())
+            .map_or(0, |blocking| blocking.exchange().result_count());
+        successful_results + usize::from(self.deferred_error.is_some())
     }
 
-    fn close(&mut self, id: usize) {
+    fn close_statement(&mut self, id: usize) {
         if let Some(statement) = self.prepared.close(id)
             && let Some(blocking) = &mut self.blocking
         {
-            blocking.close(&statement);
+            blocking.close_statement(&statement);
         }
     }
 }
 
-/// An open connection, with its prepared statements.
+/// The connection with this number and its prepared statements; `None` if it is not open.
 fn open_connection(
-    all: &mut [OutsideConnection],
+    connections: &mut [OutsideConnection],
     number: usize,
 ) -> Option<(&mut PreparedStatements, &mut BlockingConnection)> {
-    let connection = all.get_mut(number)?;
+    let connection = connections.get_mut(number)?;
     Some((&mut connection.prepared, connection.blocking.as_mut()?))
 }
 
 fn rows_and_columns(exchange: &Exchange, result: usize) -> (u64, usize) {
-    (exchange.affected_by(result), exchange.width(result))
+    (
+        exchange.affected_rows_of(result),
+        exchange.column_count(result),
+    )
 }
 
 /// Converts the error of a blocking connection to the error type of the event loop.
@@ -379,19 +388,19 @@ fn to_db_error(error: &Error) -> DbError {
     }
 }
 
-/// The answer for a refused connection.
-fn refused_answer(context: &ScriptContext, error: &Error) -> Answer {
-    let server_error = error.server();
+/// Returns the answer for a refused connection.
+fn connection_refused_answer(context: &ScriptContext, error: &Error) -> Answer {
+    let server_error = error.server_error();
     let number = server_error.map_or(0, |error| error.number);
     Answer::Failed(FailedAnswer {
-        number: match context.settings.driver {
+        error_number: match context.settings.driver {
             Driver::Mysql => number,
             Driver::Pgsql => 0,
         },
-        state: server_error
+        sqlstate: server_error
             .map_or("00000", |error| error.code())
             .to_owned(),
         message: server_error.map_or_else(|| error.to_string(), |error| error.message.clone()),
-        ignorable: false,
+        is_ignored: false,
     })
 }

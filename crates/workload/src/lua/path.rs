@@ -1,9 +1,10 @@
 //! The search path for Lua modules. Never reads the environment.
 
-/// Where distributions install sysbench's scripts.
-const SYSBENCH_SCRIPTS: &str = "/usr/share/sysbench";
+/// The directory in which distributions install sysbench's scripts.
+const SYSBENCH_SCRIPT_DIR: &str = "/usr/share/sysbench";
 
-/// Returns the search path for modules and test names: `LUA_PATH` with `;;` replaced by the default, or the default.
+/// Returns the search path for modules and test names: the default, or `lua_path` (`LUA_PATH`) with `;;` replaced by the
+/// default. `home` is the user's home directory.
 pub fn search_path(home: Option<&str>, lua_path: Option<&str>) -> String {
     let mut templates = vec![
         "./?.lua".to_owned(),
@@ -19,7 +20,7 @@ pub fn search_path(home: Option<&str>, lua_path: Option<&str>) -> String {
     for folder in [
         "/usr/local/share/lua/5.1",
         "/usr/share/lua/5.1",
-        SYSBENCH_SCRIPTS,
+        SYSBENCH_SCRIPT_DIR,
     ] {
         templates.push(format!("{folder}/?.lua"));
     }

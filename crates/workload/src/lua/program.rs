@@ -1,4 +1,4 @@
-//! The program of a script's threads. Users never share a Lua state.
+//! The program of a script's threads, each of which is a virtual user. Users never share a Lua state.
 
 use super::state::{ScriptContext, StateOwner};
 use super::user::ScriptUser;
@@ -23,9 +23,10 @@ pub enum Task {
 pub struct LuaProgram {
     context: Arc<ScriptContext>,
     task: Task,
+    /// Whether the script declares no options, like scripts for sysbench 0.5.
     is_legacy: bool,
     watchdog: Arc<Watchdog>,
-    /// One per worker.
+    /// The heartbeats by worker number.
     heartbeats: Mutex<HashMap<u32, Arc<Heartbeat>>>,
 }
 
@@ -51,14 +52,14 @@ impl LuaProgram {
         has_connected.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    fn heartbeat(&self, worker: u32) -> Arc<Heartbeat> {
+    fn heartbeat_of(&self, worker: u32) -> Arc<Heartbeat> {
         let mut heartbeats = self
             .heartbeats
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let heartbeat = heartbeats
             .entry(worker)
-            .or_insert_with(|| self.watchdog.heartbeat());
+            .or_insert_with(|| self.watchdog.register_thread());
         Arc::clone(heartbeat)
     }
 }
@@ -82,7 +83,12 @@ impl Program for LuaProgram {
             is_legacy: Some(self.is_legacy),
             is_outside_load: false,
         };
-        let user = ScriptUser::new(&self.context, &self.task, &owner, self.heartbeat(id.worker));
+        let user = ScriptUser::new(
+            &self.context,
+            &self.task,
+            &owner,
+            self.heartbeat_of(id.worker),
+        );
         let context = Arc::clone(&self.context);
         Box::pin(async move {
             match user {

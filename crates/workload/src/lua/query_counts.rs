@@ -1,34 +1,34 @@
-//! Counts queries for sysbench's report. Queries of threads are counted by the worker, and queries made outside
-//! of threads separately. Never counts events.
+//! Counts queries for sysbench's report: those of threads in their worker's counters, those made outside of threads in
+//! [`OutsideCounters`]. Never counts events.
 
 use super::answer::Answer;
 use prony_session::{Db, QueryKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Returns the kind of a query by sysbench's rule, from the number of rows and columns of its reply.
-fn classify((rows, fields): (u64, usize)) -> QueryKind {
-    match (fields, rows) {
+fn classify((rows, columns): (u64, usize)) -> QueryKind {
+    match (columns, rows) {
         (0, 0) => QueryKind::Other,
         (0, _) => QueryKind::Write,
         _ => QueryKind::Read,
     }
 }
 
-/// Counts a reply as sysbench does, and returns the answer for the script.
-pub fn count_reply(db: &Db, (rows, fields): (u64, usize)) -> Answer {
-    db.count(classify((rows, fields)));
-    Answer::Reply(rows, fields)
+/// Counts the query of a reply as sysbench does, and returns the answer for the script.
+pub fn count_reply(db: &Db, (rows, columns): (u64, usize)) -> Answer {
+    db.count_query(classify((rows, columns)));
+    Answer::Reply(rows, columns)
 }
 
 /// Increments one of sysbench's counters, given its number.
-pub fn increment(db: &Db, counter: i64) {
+pub fn increment_counter(db: &Db, counter: i64) {
     match counter {
-        0 => db.count(QueryKind::Other),
-        1 => db.count(QueryKind::Read),
-        2 => db.count(QueryKind::Write),
-        4 => db.count_ignored(),
+        0 => db.count_query(QueryKind::Other),
+        1 => db.count_query(QueryKind::Read),
+        2 => db.count_query(QueryKind::Write),
+        4 => db.count_error(),
         5 => db.count_reconnect(),
-        // Transactions are counted where events end.
+        // Counter 3 counts transactions, which are counted where events end.
         _ => {}
     }
 }
@@ -55,14 +55,14 @@ pub struct OutsideQueries {
 pub struct OutsideCounters([AtomicU64; 6]);
 
 impl OutsideCounters {
-    /// Counts a reply, and returns the answer for the script.
-    pub fn count_reply(&self, (rows, fields): (u64, usize)) -> Answer {
-        self.increment(match classify((rows, fields)) {
+    /// Counts the query of a reply, and returns the answer for the script.
+    pub fn count_reply(&self, (rows, columns): (u64, usize)) -> Answer {
+        self.increment(match classify((rows, columns)) {
             QueryKind::Other => 0,
             QueryKind::Read => 1,
             QueryKind::Write => 2,
         });
-        Answer::Reply(rows, fields)
+        Answer::Reply(rows, columns)
     }
 
     /// Increments one of sysbench's counters; ignores an unknown number.
@@ -73,7 +73,7 @@ impl OutsideCounters {
         }
     }
 
-    /// Returns the counts since the last call.
+    /// Returns the counts since the last call, and resets them.
     pub fn take(&self) -> OutsideQueries {
         let take = |index: usize| self.0[index].swap(0, Ordering::Relaxed);
         OutsideQueries {

@@ -1,5 +1,5 @@
-//! Reports that a script prints: its hooks get the figures of an interval or of the whole run, and write to
-//! the listener. Never called from a worker.
+//! Reports that a script prints: its hooks get the figures of an interval or of the whole run, and write to the
+//! listener. Must never run on a worker, because a hook blocks the thread.
 
 use super::command::LuaScriptError;
 use super::script::{OutsideState, script_error};
@@ -7,14 +7,14 @@ use super::script::{OutsideState, script_error};
 /// The figures that a report hook gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReportFigures {
-    /// Running threads.
+    /// Number of running threads.
     pub threads_running: u32,
     /// Length of the interval, in seconds.
     pub time_interval_s: f64,
     /// Time since the start, in seconds.
     pub time_total_s: f64,
     /// The requested percentile of the latency, in seconds.
-    pub latency_pct_s: f64,
+    pub latency_percentile_s: f64,
     /// Events that have ended.
     pub events: u64,
     /// Queries that returned rows.
@@ -22,21 +22,21 @@ pub struct ReportFigures {
     /// Queries that changed rows.
     pub writes: u64,
     /// All other queries.
-    pub other: u64,
-    /// Ignored errors.
+    pub others: u64,
+    /// Errors of statements, ignored or not.
     pub errors: u64,
     /// Reopened connections.
     pub reconnects: u64,
     /// Waiting and running events, in the report of an interval; 0 without a rate.
-    pub queue: Option<(u64, u64)>,
+    pub waiting_and_running: Option<(u64, u64)>,
     /// Minimum, maximum, mean and sum of the latency in seconds, in the report of the whole run.
-    pub latency_s: Option<[f64; 4]>,
+    pub latency_min_max_mean_sum_s: Option<[f64; 4]>,
 }
 
 /// The hook for intermediate reports.
-const INTERMEDIATE: &str = "report_intermediate";
+const INTERMEDIATE_HOOK: &str = "report_intermediate";
 /// The hook for the final report and for checkpoints.
-pub(super) const CUMULATIVE: &str = "report_cumulative";
+pub(super) const CUMULATIVE_HOOK: &str = "report_cumulative";
 
 /// A Lua state that runs a script's reports.
 pub struct Reporter {
@@ -52,56 +52,56 @@ impl Reporter {
     ///
     /// # Errors
     /// The script's state is no longer usable.
-    pub fn has_intermediate(&self) -> Result<bool, LuaScriptError> {
-        has(&self.state, INTERMEDIATE)
+    pub fn has_intermediate_report(&self) -> Result<bool, LuaScriptError> {
+        has_hook(&self.state, INTERMEDIATE_HOOK)
     }
 
     /// Whether the script prints the checkpoint reports.
     ///
     /// # Errors
     /// The script's state is no longer usable.
-    pub fn has_cumulative(&self) -> Result<bool, LuaScriptError> {
-        has(&self.state, CUMULATIVE)
+    pub fn has_checkpoint_report(&self) -> Result<bool, LuaScriptError> {
+        has_hook(&self.state, CUMULATIVE_HOOK)
     }
 
     /// Prints the report of an interval.
     ///
     /// # Errors
     /// The script's function failed.
-    pub fn intermediate(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
-        report(&self.state, INTERMEDIATE, figures)
+    pub fn print_intermediate_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
+        call_hook(&self.state, INTERMEDIATE_HOOK, figures)
     }
 
     /// Prints the report of a checkpoint.
     ///
     /// # Errors
     /// The script's function failed.
-    pub fn cumulative(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
-        report(&self.state, CUMULATIVE, figures)
+    pub fn print_checkpoint_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
+        call_hook(&self.state, CUMULATIVE_HOOK, figures)
     }
 
     /// Closes the connections that the reports have opened. Call it after the last report.
     ///
     /// # Errors
     /// The script's state is no longer usable.
-    pub fn end(&self) -> Result<(), LuaScriptError> {
-        end(&self.state)
+    pub fn close_connections(&self) -> Result<(), LuaScriptError> {
+        close_connections(&self.state)
     }
 }
 
-/// Whether the script has this hook.
-pub(super) fn has(state: &OutsideState, name: &str) -> Result<bool, LuaScriptError> {
+/// Whether the script defines the hook with this name.
+pub(super) fn has_hook(state: &OutsideState, name: &str) -> Result<bool, LuaScriptError> {
     let values = state.call("has_hook", name)?;
     Ok(values.front().and_then(mlua::Value::as_boolean) == Some(true))
 }
 
 /// Closes the connections that the reports have opened.
-pub(super) fn end(state: &OutsideState) -> Result<(), LuaScriptError> {
+pub(super) fn close_connections(state: &OutsideState) -> Result<(), LuaScriptError> {
     state.call("reports_end", mlua::Nil).map(drop)
 }
 
-/// Calls a hook with the figures.
-pub(super) fn report(
+/// Calls the hook with this name with the figures.
+pub(super) fn call_hook(
     state: &OutsideState,
     name: &str,
     figures: &ReportFigures,
@@ -112,18 +112,18 @@ pub(super) fn report(
         stat.raw_set("threads_running", figures.threads_running)?;
         stat.raw_set("time_interval", figures.time_interval_s)?;
         stat.raw_set("time_total", figures.time_total_s)?;
-        stat.raw_set("latency_pct", figures.latency_pct_s)?;
+        stat.raw_set("latency_pct", figures.latency_percentile_s)?;
         stat.raw_set("events", figures.events)?;
         stat.raw_set("reads", figures.reads)?;
         stat.raw_set("writes", figures.writes)?;
-        stat.raw_set("other", figures.other)?;
+        stat.raw_set("other", figures.others)?;
         stat.raw_set("errors", figures.errors)?;
         stat.raw_set("reconnects", figures.reconnects)?;
-        if let Some((length, concurrency)) = figures.queue {
+        if let Some((length, concurrency)) = figures.waiting_and_running {
             stat.raw_set("queue_length", length)?;
             stat.raw_set("concurrency", concurrency)?;
         }
-        if let Some([min, max, mean, sum]) = figures.latency_s {
+        if let Some([min, max, mean, sum]) = figures.latency_min_max_mean_sum_s {
             stat.raw_set("latency_min", min)?;
             stat.raw_set("latency_max", max)?;
             stat.raw_set("latency_avg", mean)?;

@@ -1,14 +1,14 @@
-//! The requests that a script's coroutine yields. All values are checked, because a script can call
-//! `coroutine.yield` directly.
+//! The requests that a script's coroutine yields. Their values are checked, because a script can yield any values by
+//! calling `coroutine.yield` directly.
 
 use mlua::Error;
 use prony_wire::Value;
 
-/// The codes of the requests in the prelude start at `BASE + 1`.
-const BASE: i64 = 9_007_199_254_740_000;
+/// The prelude's request codes start at `CODE_BASE + 1`.
+const CODE_BASE: i64 = 9_007_199_254_740_000;
 
-/// A request to the event loop; `prelude/core.lua` has the same codes. Texts and values of statements stay where the
-/// request's values are: see [`text`], and [`FIRST_VALUE`] for those of an execution.
+/// A request to the event loop; `prelude/core.lua` has the same codes. Excludes the text of a query, which [`sql_text`]
+/// returns, and the parameters of an execution, which begin at [`FIRST_PARAMETER`] of the request's values.
 #[derive(Debug, PartialEq)]
 pub enum Request {
     /// The coroutine has ended.
@@ -24,27 +24,27 @@ pub enum Request {
     /// Wait until the next event is due; return false if there is none.
     WaitForEvent,
     /// Begin an event, unless one has begun.
-    Start,
-    /// End the event.
-    Stop,
-    /// Drop the event from the counts.
-    Forget,
+    BeginEvent,
+    /// End the current event.
+    EndEvent,
+    /// End the current event without counting it.
+    DiscardEvent,
     /// Sleep for this many seconds.
     Sleep(f64),
     /// Open a new connection in place of the current one.
     Reconnect,
     /// Increment one of sysbench's counters.
-    Count(i64),
-    /// A function failed: its name and the reason.
-    Fail(String, String),
-    /// Keep the thread alive: its events have ended, but it has not.
-    KeepAlive,
-    /// The thread is ready for its events.
-    Ready,
-    /// End the event and wait until the next one is due; return false if there is none.
+    IncrementCounter(i64),
+    /// End the user, because a function failed: its name and the reason.
+    FunctionFailed(String, String),
+    /// Let the thread run on after its last event, for `thread_done`.
+    KeepRunning,
+    /// Wait for the common start of all threads: this one is ready for its events.
+    WaitForCommonStart,
+    /// End the current event and wait until the next one is due; return false if there is none.
     NextEvent,
     /// Close a prepared statement.
-    Close(usize),
+    CloseStatement(usize),
     /// Open an additional connection.
     Connect,
     /// Close a connection.
@@ -52,19 +52,19 @@ pub enum Request {
     /// Use this connection from now on.
     UseConnection(usize),
     /// Return the number of results of the last reply.
-    Results,
-    /// Return this result of the last reply.
-    Result(usize),
+    ResultCount,
+    /// Return the numbers of rows and columns of this result of the last reply.
+    SelectResult(usize),
 }
 
-/// The index of the first value of an execution among the values of its request.
-pub const FIRST_VALUE: usize = 2;
+/// The index of an execution's first statement parameter among the values of its request.
+pub const FIRST_PARAMETER: usize = 2;
 
-fn unknown() -> Error {
+fn unknown_request() -> Error {
     Error::RuntimeError("coroutine.yield() was called outside of a coroutine".to_owned())
 }
 
-fn number(value: Value<'_>) -> Option<f64> {
+fn as_number(value: Value<'_>) -> Option<f64> {
     match value {
         Value::Int(number) => Some(number as f64),
         Value::Float(number) => Some(number),
@@ -72,21 +72,21 @@ fn number(value: Value<'_>) -> Option<f64> {
     }
 }
 
-fn index(value: Value<'_>) -> mlua::Result<usize> {
+fn as_index(value: Value<'_>) -> mlua::Result<usize> {
     match value {
-        Value::Int(number) => usize::try_from(number).map_err(|_| unknown()),
-        _ => Err(unknown()),
+        Value::Int(number) => usize::try_from(number).map_err(|_| unknown_request()),
+        _ => Err(unknown_request()),
     }
 }
 
-/// The text of a query or of a statement to prepare, given the values of the request.
+/// The text of a query or of a statement to prepare; `value` returns a value of the request by its index.
 ///
 /// # Errors
 /// The values do not come from the prelude.
-pub fn text<'a>(value: impl Fn(usize) -> Value<'a>) -> mlua::Result<&'a [u8]> {
+pub fn sql_text<'a>(value: impl Fn(usize) -> Value<'a>) -> mlua::Result<&'a [u8]> {
     match value(1) {
         Value::Bytes(text) => Ok(text),
-        _ => Err(unknown()),
+        _ => Err(unknown_request()),
     }
 }
 
@@ -98,7 +98,7 @@ fn lossy_text(value: Value<'_>) -> String {
 }
 
 impl Request {
-    /// Decodes a request from its values; a missing value is `Null`.
+    /// Decodes a request; `value` returns one of its values by index, or `Null` if there is none.
     ///
     /// # Errors
     /// The values do not come from the prelude.
@@ -106,39 +106,42 @@ impl Request {
     pub fn decode<'a>(value: impl Fn(usize) -> Value<'a>) -> mlua::Result<Self> {
         let code = match value(0) {
             Value::Null => return Ok(Request::Finished),
-            Value::Int(code) => code - BASE,
-            _ => return Err(unknown()),
+            Value::Int(code) => code - CODE_BASE,
+            _ => return Err(unknown_request()),
         };
         Ok(match code {
             1 => Request::Query,
-            2 => Request::Execute(index(value(1))?),
+            2 => Request::Execute(as_index(value(1))?),
             15 => Request::NextEvent,
-            _ => return Request::decode_rare(code, value),
+            _ => return Request::decode_rare_request(code, value),
         })
     }
 
     #[inline(never)]
-    fn decode_rare<'a>(code: i64, value: impl Fn(usize) -> Value<'a>) -> mlua::Result<Self> {
+    fn decode_rare_request<'a>(
+        code: i64,
+        value: impl Fn(usize) -> Value<'a>,
+    ) -> mlua::Result<Self> {
         Ok(match code {
             3 => Request::Prepare,
-            4 => Request::Rows(index(value(1)).ok()),
+            4 => Request::Rows(as_index(value(1)).ok()),
             5 => Request::WaitForEvent,
-            6 => Request::Start,
-            7 => Request::Stop,
-            8 => Request::Forget,
-            9 => Request::Sleep(number(value(1)).unwrap_or_default()),
+            6 => Request::BeginEvent,
+            7 => Request::EndEvent,
+            8 => Request::DiscardEvent,
+            9 => Request::Sleep(as_number(value(1)).unwrap_or_default()),
             10 => Request::Reconnect,
-            11 => Request::Count(number(value(1)).unwrap_or_default() as i64),
-            12 => Request::Fail(lossy_text(value(1)), lossy_text(value(2))),
-            13 => Request::KeepAlive,
-            14 => Request::Ready,
-            16 => Request::Close(index(value(1))?),
+            11 => Request::IncrementCounter(as_number(value(1)).unwrap_or_default() as i64),
+            12 => Request::FunctionFailed(lossy_text(value(1)), lossy_text(value(2))),
+            13 => Request::KeepRunning,
+            14 => Request::WaitForCommonStart,
+            16 => Request::CloseStatement(as_index(value(1))?),
             17 => Request::Connect,
-            18 => Request::Disconnect(index(value(1))?),
-            19 => Request::UseConnection(index(value(1))?),
-            20 => Request::Results,
-            21 => Request::Result(index(value(1))?),
-            _ => return Err(unknown()),
+            18 => Request::Disconnect(as_index(value(1))?),
+            19 => Request::UseConnection(as_index(value(1))?),
+            20 => Request::ResultCount,
+            21 => Request::SelectResult(as_index(value(1))?),
+            _ => return Err(unknown_request()),
         })
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct OutsideState {
 }
 
 impl OutsideState {
-    /// Creates a state and reads the script in it.
+    /// Creates a state and reads the script in it. `tid` is the thread number that the script sees.
     pub fn read(
         context: Arc<ScriptContext>,
         is_legacy: Option<bool>,
@@ -54,9 +54,10 @@ impl OutsideState {
         let to_script_error = |error: mlua::Error| load_error(&error, &context.settings);
         let state = ScriptState::new(&context, &owner).map_err(to_script_error)?;
         let watchdog = Watchdog::start(&context);
-        let heartbeat = watchdog.heartbeat();
-        super::outside::install_answer(&state, &context, &heartbeat).map_err(to_script_error)?;
-        let chunk = state.chunk(&context).map_err(to_script_error)?;
+        let heartbeat = watchdog.register_thread();
+        super::outside::install_answer_function(&state, &context, &heartbeat)
+            .map_err(to_script_error)?;
+        let chunk = state.compile_script(&context).map_err(to_script_error)?;
         let outside_state = OutsideState {
             heartbeat,
             _watchdog: watchdog,
@@ -67,7 +68,7 @@ impl OutsideState {
         Ok(outside_state)
     }
 
-    /// Calls one of Prony's Lua functions and returns its results.
+    /// Calls one of Prony's Lua functions in protected mode and returns its results.
     pub fn call(&self, name: &str, argument: impl IntoLua) -> Result<MultiValue, LuaScriptError> {
         let lua = &self.state.lua;
         let settings = &self.context.settings;
@@ -92,13 +93,13 @@ impl OutsideState {
             let text = value.as_ref().and_then(mlua::Value::as_string);
             text.map(|text| text.to_string_lossy()).unwrap_or_default()
         };
-        let (kind, message) = (text(), text());
+        let (failed_function, message) = (text(), text());
         let message = explain_memory_limit(&message, settings);
-        Err(match kind.as_str() {
+        Err(match failed_function.as_str() {
             "" => LuaScriptError::Fatal(message),
             "usage" => LuaScriptError::Usage(message),
             _ => LuaScriptError::Function {
-                function: kind,
+                function: failed_function,
                 reason: message,
             },
         })
@@ -131,11 +132,11 @@ impl Script {
         })
     }
 
-    /// Returns the meaning of a command word.
+    /// Returns what a command word of the command line stands for.
     ///
     /// # Errors
     /// The script's command tables are malformed.
-    pub fn command(&self, word: &str) -> Result<Command, LuaScriptError> {
+    pub fn classify_command(&self, word: &str) -> Result<Command, LuaScriptError> {
         let values = self.main_state.call("meaning", word)?;
         let meaning = values.front().and_then(mlua::Value::as_string);
         let meaning = meaning
@@ -155,7 +156,7 @@ impl Script {
     ///
     /// # Errors
     /// The script's `help()` failed.
-    pub fn help(&self) -> Result<(), LuaScriptError> {
+    pub fn print_help(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("help", mlua::Nil).map(drop)
     }
 
@@ -163,7 +164,7 @@ impl Script {
     ///
     /// # Errors
     /// The function failed.
-    pub fn init(&self) -> Result<(), LuaScriptError> {
+    pub fn run_init(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("call", "init").map(drop)
     }
 
@@ -171,21 +172,21 @@ impl Script {
     ///
     /// # Errors
     /// The function failed.
-    pub fn done(&self) -> Result<(), LuaScriptError> {
+    pub fn run_done(&self) -> Result<(), LuaScriptError> {
         self.main_state.call("call", "done").map(drop)
     }
 
-    /// Runs a command that is not parallel in the state that read the script, as sysbench does. Returns
-    /// whether it succeeded.
+    /// Runs a command that is not parallel in the state in which `init()` runs, as sysbench does. Returns whether the
+    /// command succeeded.
     ///
     /// # Errors
     /// The command's function failed.
-    pub fn once(&self, word: &str) -> Result<bool, LuaScriptError> {
+    pub fn run_command_once(&self, word: &str) -> Result<bool, LuaScriptError> {
         let result = self.main_state.call("once", word)?;
         Ok(result.front().and_then(mlua::Value::as_boolean) != Some(false))
     }
 
-    /// Whether the script may block its OS thread, by starting processes or loading C code.
+    /// Whether the script's text uses functions that may block its OS thread, by starting processes or loading C code.
     ///
     /// # Errors
     /// The script's state is no longer usable.
@@ -197,7 +198,7 @@ impl Script {
         Ok(result.front().and_then(mlua::Value::as_boolean) == Some(true))
     }
 
-    /// The program of the script's threads.
+    /// Creates the program of the script's threads.
     ///
     /// # Errors
     /// The task is a run, and the script has no `event()`.
@@ -219,12 +220,11 @@ impl Script {
         Ok(values.front().and_then(mlua::Value::as_boolean) == Some(true))
     }
 
-    /// A separate state for the script's reports: sysbench has one thread for intermediate reports and one
-    /// for checkpoints.
+    /// Creates a separate state for the script's intermediate reports or its checkpoints, as sysbench does.
     ///
     /// # Errors
     /// The script cannot be read again.
-    pub fn reporter(&self) -> Result<Reporter, LuaScriptError> {
+    pub fn create_reporter(&self) -> Result<Reporter, LuaScriptError> {
         let context = Arc::clone(&self.main_state.context);
         let tid = context.settings.threads;
         Ok(Reporter::new(OutsideState::read(
@@ -238,16 +238,16 @@ impl Script {
     ///
     /// # Errors
     /// The script's state is no longer usable.
-    pub fn has_cumulative(&self) -> Result<bool, LuaScriptError> {
-        report::has(&self.main_state, report::CUMULATIVE)
+    pub fn has_final_report(&self) -> Result<bool, LuaScriptError> {
+        report::has_hook(&self.main_state, report::CUMULATIVE_HOOK)
     }
 
-    /// Prints the final report, in the state that read the script.
+    /// Prints the final report, in the state in which `init()` runs.
     ///
     /// # Errors
     /// The script's function failed.
-    pub fn cumulative(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
-        report::report(&self.main_state, report::CUMULATIVE, figures)
+    pub fn print_final_report(&self, figures: &ReportFigures) -> Result<(), LuaScriptError> {
+        report::call_hook(&self.main_state, report::CUMULATIVE_HOOK, figures)
     }
 
     /// Closes the connections that the reports have opened. Call it after the last report.
@@ -255,7 +255,7 @@ impl Script {
     /// # Errors
     /// The script's state is no longer usable.
     pub fn end_reports(&self) -> Result<(), LuaScriptError> {
-        report::end(&self.main_state)
+        report::close_connections(&self.main_state)
     }
 
     /// Returns the queries made outside of threads since the last call.
@@ -270,7 +270,7 @@ impl Script {
     }
 }
 
-/// Converts a Lua error.
+/// Converts a Lua error to an error of the script.
 pub(super) fn script_error(error: &mlua::Error) -> LuaScriptError {
     LuaScriptError::Fatal(error_message(error))
 }

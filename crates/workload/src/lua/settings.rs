@@ -34,22 +34,22 @@ pub struct ScriptOption {
     pub name: String,
     /// `None` if the option has no `=`.
     pub value: Option<String>,
-    /// The option as written, for messages; without a value that may be a password.
-    pub shown: String,
-    /// Whether it comes from a configuration file, where an unknown option is only a warning.
-    pub from_file: bool,
+    /// The option as written, for messages; omits a value that may be a password.
+    pub display_text: String,
+    /// Whether the option comes from a configuration file; then only a warning is printed if it is unknown.
+    pub is_from_file: bool,
 }
 
 /// Settings of the random functions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RandomSettings {
     /// The distribution of `sysbench.rand.default`.
-    pub default: Distribution,
+    pub default_distribution: Distribution,
     /// Number of uniform numbers averaged for `gaussian` and `special`, at least 1.
     pub iterations: u32,
     /// Size of the middle part of `special`, as a percentage of the range.
     pub part_pct: u32,
-    /// Percentage of draws from that part.
+    /// Percentage of draws from the middle part of `special`.
     pub share_pct: u32,
     /// Parameter of `pareto`, above 0 and below 1.
     pub pareto_h: f64,
@@ -77,7 +77,7 @@ pub struct ScriptSettings {
     /// The second word of the command line.
     pub command: Option<String>,
     /// The general options, by name with `_` instead of `-`.
-    pub general: Vec<(String, ScriptOptionValue)>,
+    pub general_options: Vec<(String, ScriptOptionValue)>,
     /// All other options of the command line.
     pub script_options: Vec<ScriptOption>,
     /// Threads, at least 1.
@@ -86,14 +86,14 @@ pub struct ScriptSettings {
     pub driver: Driver,
     /// The server for queries made outside of threads, as in `init()` and `done()`; `None` forbids them.
     pub server: Option<Target>,
-    /// The protocol mode of those queries; threads use the plan's.
-    pub mode: QueryMode,
+    /// The protocol mode of queries; the plan of the threads has the same mode.
+    pub query_mode: QueryMode,
     /// Log lines that explain why there is no driver.
-    pub no_driver: Option<String>,
+    pub no_driver_lines: Option<String>,
     /// Log lines that explain why there is no server.
-    pub no_server: Option<String>,
+    pub no_server_lines: Option<String>,
     /// Errors after which an event is restarted.
-    pub ignored: IgnoredErrors,
+    pub ignored_errors: IgnoredErrors,
     /// Settings of the random functions.
     pub random: RandomSettings,
     /// Where `require` looks, in the form of Lua's `package.path`; see [`super::search_path`].
@@ -105,17 +105,17 @@ pub struct ScriptSettings {
     /// Maximum time between two requests of a script, and maximum time to reconnect outside of threads, in
     /// seconds.
     pub max_query_gap_s: u64,
-    /// Set by the caller when all scripts must end: after a signal, or because a function failed. No script is
-    /// resumed then, and a running script is interrupted soon.
-    pub end: Arc<AtomicBool>,
+    /// Set by the caller when all scripts must end: after a signal, or because a function failed. From then on no
+    /// script is resumed, and the watchdog interrupts a running one.
+    pub scripts_must_end: Arc<AtomicBool>,
     /// Receives the scripts' output and errors.
     pub listener: Arc<dyn Listener>,
 }
 
 impl ScriptSettings {
-    /// Whether all scripts must end.
-    pub(super) fn is_over(&self) -> bool {
-        self.end.load(Ordering::Relaxed)
+    /// Whether all scripts must end now.
+    pub(super) fn must_scripts_end(&self) -> bool {
+        self.scripts_must_end.load(Ordering::Relaxed)
     }
 
     /// The default memory limit, in bytes.

@@ -10,9 +10,9 @@ use prony_session::DbError;
 use prony_wire::{ServerError, Statement, Value};
 use std::borrow::Cow;
 
-/// Maximum bytes of a statement in messages: a bulk insert has half a million. sysbench truncates its messages to
-/// 4 KiB.
-const MESSAGE_BYTES_MAX: usize = 3_900;
+/// Maximum bytes of a statement in messages, because a bulk insert has half a million. sysbench truncates its messages
+/// to 4 KiB.
+const STATEMENT_BYTES_MAX: usize = 3_900;
 
 /// The error of a statement after the first in a text. A script that requests results one at a time gets the error when
 /// it reaches that statement.
@@ -26,10 +26,10 @@ pub struct DeferredError {
 }
 
 impl DeferredError {
-    /// The error of a later statement; `first` is the operation that sent the text.
-    pub fn new(first: SqlOperation, sql: &str, error: DbError) -> DeferredError {
+    /// The error of a later statement; `first_operation` is the operation that sent the text.
+    pub fn new(first_operation: SqlOperation, sql: &str, error: DbError) -> DeferredError {
         DeferredError {
-            operation: match first {
+            operation: match first_operation {
                 SqlOperation::Execute | SqlOperation::NextExecutedResult => {
                     SqlOperation::NextExecutedResult
                 }
@@ -42,7 +42,7 @@ impl DeferredError {
 }
 
 /// Converts a script's bytes to text.
-pub fn lossy(text: &[u8]) -> Cow<'_, str> {
+pub fn lossy_text(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(text)
 }
 
@@ -53,7 +53,7 @@ pub fn statement_text<'a>(
     statement: &'a Statement,
 ) -> Cow<'a, str> {
     match settings.driver {
-        Driver::Mysql => lossy(text),
+        Driver::Mysql => lossy_text(text),
         Driver::Pgsql => Cow::Borrowed(statement.sql()),
     }
 }
@@ -66,28 +66,28 @@ pub fn sent_statement(
     statement: &Statement,
     values: &[Value<'_>],
 ) -> (SqlOperation, String) {
-    if settings.mode != QueryMode::Simple {
+    if settings.query_mode != QueryMode::Simple {
         return (
             SqlOperation::Execute,
             statement_text(settings, text, statement).into_owned(),
         );
     }
-    let mut sent = Vec::with_capacity(text.len());
+    let mut sql = Vec::with_capacity(text.len());
     for (part, value) in statement.parts() {
-        sent.extend_from_slice(part);
+        sql.extend_from_slice(part);
         match value.and_then(|index| values.get(index)) {
-            Some(Value::Int(number)) => sent.extend_from_slice(number.to_string().as_bytes()),
-            Some(Value::Float(number)) => sent.extend_from_slice(number.to_string().as_bytes()),
+            Some(Value::Int(number)) => sql.extend_from_slice(number.to_string().as_bytes()),
+            Some(Value::Float(number)) => sql.extend_from_slice(number.to_string().as_bytes()),
             Some(Value::Bytes(bytes)) => {
-                sent.push(b'\'');
-                sent.extend_from_slice(bytes);
-                sent.push(b'\'');
+                sql.push(b'\'');
+                sql.extend_from_slice(bytes);
+                sql.push(b'\'');
             }
-            Some(Value::Null) => sent.extend_from_slice(b"NULL"),
+            Some(Value::Null) => sql.extend_from_slice(b"NULL"),
             _ => {}
         }
     }
-    (SqlOperation::Query, lossy(&sent).into_owned())
+    (SqlOperation::Query, lossy_text(&sql).into_owned())
 }
 
 /// Reports an error that is not ignored to the listener, and returns the answer for the script. `server_error`
@@ -100,7 +100,7 @@ pub fn report_failure(
     error: &DbError,
     server_error: Option<&ServerError>,
 ) -> Answer {
-    let reported = settings.driver.report(error);
+    let reported = settings.driver.describe_error(error);
     let message = match settings.driver {
         Driver::Pgsql => match (operation, server_error) {
             // In psql's format.
@@ -121,25 +121,25 @@ pub fn report_failure(
 
 /// Returns the part of a statement that messages show.
 fn truncated(sql: &str) -> &str {
-    let mut end = sql.len().min(MESSAGE_BYTES_MAX);
+    let mut end = sql.len().min(STATEMENT_BYTES_MAX);
     while !sql.is_char_boundary(end) {
         end -= 1;
     }
     &sql[..end]
 }
 
-/// Returns a script's answer for an error.
-pub fn error_answer(settings: &ScriptSettings, error: &DbError, ignorable: bool) -> Answer {
-    let reported = settings.driver.report(error);
+/// Returns the answer for a script whose statement failed.
+pub fn error_answer(settings: &ScriptSettings, error: &DbError, is_ignored: bool) -> Answer {
+    let reported = settings.driver.describe_error(error);
     Answer::Failed(FailedAnswer {
-        number: reported.number,
-        state: reported.state,
+        error_number: reported.number,
+        sqlstate: reported.sqlstate,
         message: reported.message,
-        ignorable,
+        is_ignored,
     })
 }
 
-/// Returns a script's answer for a request where there is no server.
-pub fn no_server() -> Answer {
+/// Returns the answer for a script that makes a request without a server.
+pub fn no_server_answer() -> Answer {
     Answer::Failed(FailedAnswer::internal("there is no server to query here"))
 }

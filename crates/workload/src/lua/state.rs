@@ -6,14 +6,14 @@ use super::compiled::ChunkCache;
 use super::query_counts::OutsideCounters;
 use super::settings::{ScriptOptionValue, ScriptSettings};
 use super::thread_functions::{self, LentConnections};
-use super::user_random::{UserRandom, functions};
+use super::user_random::{UserRandom, function_addresses};
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The parts of the API; each uses the previous ones.
+/// The parts of the API that are written in Lua; each uses the previous ones.
 const PRELUDE: [(&str, &str); 9] = [
     ("core", include_str!("prelude/core.lua")),
     ("blocking", include_str!("prelude/blocking.lua")),
@@ -50,14 +50,14 @@ pub struct ScriptState {
     pub lua: Lua,
     /// The Lua table of Prony's functions.
     pub core: Table,
-    /// What its C functions use: connections, and the generator of its random functions. Declared last, so that they
-    /// are dropped after the state.
+    /// The connections that the state's C functions use. Declared after `lua`, so that it is dropped after the state.
     lent: Pinned<LentConnections>,
+    /// The generator of the state's random functions, which is dropped after the state too.
     _random: Pinned<UserRandom>,
 }
 
-/// A value on the heap; a Lua state holds its address. It is a raw pointer, because moving a `Box` would assert unique
-/// access and invalidate that address.
+/// A value on the heap whose address a Lua state holds. This is a raw pointer, because moving a `Box` would assert
+/// unique access and invalidate the state's pointer.
 struct Pinned<T>(*mut T);
 
 impl<T> Pinned<T> {
@@ -80,21 +80,21 @@ impl ScriptState {
     /// # Errors
     /// The memory limit is too small for the API.
     pub fn new(context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<ScriptState> {
-        // Declared before the state, so that they outlive the state if a later step fails.
+        // Both are declared before the state, so that they outlive it if a later step fails.
         let random = Pinned::new(UserRandom::new(owner.id, context.settings.random));
         let lent = Pinned::new(LentConnections::default());
-        // SAFETY: sysbench's scripts may use `ffi` and `debug`; a user who runs a script trusts it like any
-        // other program. Prony's own code does not break Lua's rules with them.
+        // SAFETY: sysbench's scripts may use `ffi` and `debug`, with which a script can break memory safety; a user who
+        // runs a script trusts it like any other program. Prony's own Lua code does not break memory safety.
         let lua = unsafe { Lua::unsafe_new() };
-        // The garbage collector keeps LuaJIT's settings, which sysbench has too: it takes 0 to 6 % of the client's
+        // The garbage collector runs with LuaJIT's default settings, as in sysbench: it takes 0 to 6 % of the client's
         // instructions (`examples/lua_cost.rs`). A pause of 400 instead of 200 would save 2 % and double the memory.
         lua.set_memory_limit(context.settings.memory_limit_bytes)?;
         let core = lua.create_table()?;
-        let host = host(&lua, context, owner)?;
+        let host = create_host_table(&lua, context, owner)?;
         host.set("context", LightUserData(random.0.cast::<c_void>()))?;
         if !owner.is_outside_load {
-            // SAFETY: they are dropped after the state.
-            for (name, function) in unsafe { thread_functions::create(&lua, lent.0)? } {
+            // SAFETY: `lent` is dropped after the state.
+            for (name, function) in unsafe { thread_functions::create_functions(&lua, lent.0)? } {
                 host.set(name, function)?;
             }
         }
@@ -124,7 +124,7 @@ impl ScriptState {
     ///
     /// # Errors
     /// The script is not valid Lua.
-    pub fn chunk(&self, context: &ScriptContext) -> Result<Function> {
+    pub fn compile_script(&self, context: &ScriptContext) -> Result<Function> {
         let settings = &context.settings;
         let text = &settings.text;
         // Skip a `#!` line, which is not Lua, but keep its newline to preserve line numbers.
@@ -183,16 +183,16 @@ pub fn load_error(error: &mlua::Error, settings: &ScriptSettings) -> LuaScriptEr
     LuaScriptError::Fatal(explain_memory_limit(&error_message(error), settings))
 }
 
-/// The table through which the API reaches Rust.
-fn host(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<Table> {
+/// Creates the table through which the API's Lua code reaches Rust.
+fn create_host_table(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<Table> {
     let settings = &context.settings;
     let host = lua.create_table()?;
     host.set("tid", owner.id.client)?;
     host.set("threads", settings.threads)?;
     host.set("driver", settings.driver.name())?;
     host.set("is_v1_1", settings.is_v1_1)?;
-    host.set("no_driver", settings.no_driver.as_deref())?;
-    host.set("no_server", settings.no_server.as_deref())?;
+    host.set("no_driver", settings.no_driver_lines.as_deref())?;
+    host.set("no_server", settings.no_server_lines.as_deref())?;
     host.set("version", settings.version.as_str())?;
     host.set("version_string", settings.version_string.as_str())?;
     host.set("command", settings.command.as_deref())?;
@@ -207,10 +207,10 @@ fn host(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<T
         argv.raw_set(index, argument.as_str())?;
     }
     host.set("argv", argv)?;
-    host.set("general", general(lua, settings)?)?;
+    host.set("general", general_options(lua, settings)?)?;
     host.set("given", script_options(lua, settings)?)?;
     let addresses = lua.create_table()?;
-    for (name, address) in functions() {
+    for (name, address) in function_addresses() {
         addresses.set(name, LightUserData(address))?;
     }
     host.set("functions", addresses)?;
@@ -218,18 +218,18 @@ fn host(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<T
     Ok(host)
 }
 
-fn general(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
-    let general = lua.create_table()?;
-    for (name, value) in &settings.general {
+fn general_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
+    let table = lua.create_table()?;
+    for (name, value) in &settings.general_options {
         let name = name.as_str();
         match value {
-            ScriptOptionValue::Switch(on) => general.raw_set(name, *on)?,
-            ScriptOptionValue::Number(number) => general.raw_set(name, *number)?,
-            ScriptOptionValue::Text(text) => general.raw_set(name, text.as_str())?,
-            ScriptOptionValue::List(texts) => general.raw_set(name, texts.as_slice())?,
+            ScriptOptionValue::Switch(is_on) => table.raw_set(name, *is_on)?,
+            ScriptOptionValue::Number(number) => table.raw_set(name, *number)?,
+            ScriptOptionValue::Text(text) => table.raw_set(name, text.as_str())?,
+            ScriptOptionValue::List(texts) => table.raw_set(name, texts.as_slice())?,
         }
     }
-    Ok(general)
+    Ok(table)
 }
 
 fn script_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
@@ -238,8 +238,8 @@ fn script_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
         let table = lua.create_table()?;
         table.raw_set("name", option.name.as_str())?;
         table.raw_set("value", option.value.as_deref())?;
-        table.raw_set("shown", option.shown.as_str())?;
-        table.raw_set("from_file", option.from_file)?;
+        table.raw_set("shown", option.display_text.as_str())?;
+        table.raw_set("from_file", option.is_from_file)?;
         options.raw_push(table)?;
     }
     Ok(options)
@@ -256,13 +256,13 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
         host.set(name, function)
     };
     let output_context = Arc::clone(context);
-    let show = lua.create_function(move |_, text: LuaString| {
+    let print = lua.create_function(move |_, text: LuaString| {
         output_context.settings.listener.output(&text.as_bytes());
         Ok(())
     })?;
-    host.set("show", show)?;
+    host.set("show", print)?;
     add("unreachable", |context, lines| {
-        context.settings.listener.unreachable(lines);
+        context.settings.listener.server_unavailable(lines);
     })?;
     add("fatal", |context, text| {
         context.settings.listener.fatal(text)
@@ -274,15 +274,15 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
         context.settings.listener.warning(text)
     })?;
     let connected_context = Arc::clone(context);
-    let has_connected = lua.create_function(move |_, ()| {
+    let mark_connected = lua.create_function(move |_, ()| {
         connected_context
             .has_connected
             .store(true, Ordering::Relaxed);
         Ok(())
     })?;
-    host.set("has_connected", has_connected)?;
+    host.set("has_connected", mark_connected)?;
     let bundled_context = Arc::clone(context);
-    let bundled = move |lua: &Lua, name: LuaString| {
+    let load_bundled = move |lua: &Lua, name: LuaString| {
         let name = name.to_string_lossy();
         let load = |text: &str| {
             bundled_context
@@ -291,5 +291,5 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
         };
         bundled::text(&name).map(load).transpose()
     };
-    host.set("bundled", lua.create_function(bundled)?)
+    host.set("bundled", lua.create_function(load_bundled)?)
 }

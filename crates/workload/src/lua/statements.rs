@@ -1,12 +1,12 @@
-//! The prepared statements of one connection, from texts with `?`. Limits the number of open statements to what
-//! a connection can hold, and counts how often each is open.
+//! The prepared statements of one connection, from texts with `?`. Limits the number of open statements to what a
+//! connection supports, and closes a statement when the script has closed it as often as it opened it.
 
 use prony_wire::{Statement, Statements};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Maximum number of open statements: they are numbered with 16 bits.
-const STATEMENTS_MAX: usize = u16::MAX as usize;
+/// Maximum number of open statements, because 16 bits number them.
+const OPEN_STATEMENTS_MAX: usize = u16::MAX as usize;
 
 /// An open statement.
 struct OpenStatement {
@@ -19,60 +19,60 @@ struct OpenStatement {
 #[derive(Default)]
 pub struct PreparedStatements {
     set: Statements,
-    by_text: HashMap<Vec<u8>, usize>,
-    /// By number.
-    all: Vec<Option<OpenStatement>>,
+    numbers_by_text: HashMap<Vec<u8>, usize>,
+    /// The open statements, by number.
+    by_number: Vec<Option<OpenStatement>>,
 }
 
 impl PreparedStatements {
     /// Opens a statement and returns its number; `None` if too many are open.
     pub fn open(&mut self, text: &[u8]) -> Option<(usize, Rc<Statement>)> {
-        if let Some(number) = self.by_text.get(text)
-            && let Some(slot) = &mut self.all[*number]
+        if let Some(number) = self.numbers_by_text.get(text)
+            && let Some(slot) = &mut self.by_number[*number]
         {
             slot.open_count += 1;
             return Some((*number, Rc::clone(&slot.statement)));
         }
-        if self.by_text.len() >= STATEMENTS_MAX {
+        if self.numbers_by_text.len() >= OPEN_STATEMENTS_MAX {
             return None;
         }
-        // The reply's column count decides whether the query counts as a read.
+        // Request the columns too: their number decides whether the query counts as a read.
         let statement = Rc::new(self.set.add_with_question_marks(text).with_columns());
         let number = usize::from(statement.id());
-        if self.all.len() <= number {
-            self.all.resize_with(number + 1, || None);
+        if self.by_number.len() <= number {
+            self.by_number.resize_with(number + 1, || None);
         }
-        self.all[number] = Some(OpenStatement {
+        self.by_number[number] = Some(OpenStatement {
             statement: Rc::clone(&statement),
             text: text.to_owned(),
             open_count: 1,
         });
-        self.by_text.insert(text.to_owned(), number);
+        self.numbers_by_text.insert(text.to_owned(), number);
         Some((number, statement))
     }
 
     /// The statement with this number.
     pub fn get(&self, number: usize) -> Option<Rc<Statement>> {
-        let slot = self.all.get(number)?.as_ref()?;
+        let slot = self.by_number.get(number)?.as_ref()?;
         Some(Rc::clone(&slot.statement))
     }
 
     /// The text of the statement with this number, as the script wrote it.
     pub fn text(&self, number: usize) -> Option<&[u8]> {
-        Some(&self.all.get(number)?.as_ref()?.text)
+        Some(&self.by_number.get(number)?.as_ref()?.text)
     }
 
-    /// Closes a statement once. Returns the statement if it is no longer open: the connection must then close it
-    /// before a new statement reuses its number.
+    /// Closes a statement once. Returns the statement if it is no longer open; then the connection must close it before a
+    /// new statement reuses its number.
     pub fn close(&mut self, number: usize) -> Option<Rc<Statement>> {
-        let slot = self.all.get_mut(number)?;
+        let slot = self.by_number.get_mut(number)?;
         let statement = slot.as_mut()?;
         statement.open_count -= 1;
         if statement.open_count > 0 {
             return None;
         }
         let closed = slot.take()?;
-        self.by_text.remove(&closed.text);
+        self.numbers_by_text.remove(&closed.text);
         self.set.remove(&closed.statement);
         Some(closed.statement)
     }
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn number_of_open_statements_is_limited() {
         let mut prepared = PreparedStatements::default();
-        for number in 0..STATEMENTS_MAX {
+        for number in 0..OPEN_STATEMENTS_MAX {
             assert!(prepared.open(number.to_string().as_bytes()).is_some());
         }
         assert!(prepared.open(b"more").is_none());

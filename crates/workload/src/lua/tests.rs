@@ -22,7 +22,7 @@ impl Listener for Recorder {
     fn output(&self, text: &[u8]) {
         self.record(&String::from_utf8_lossy(text));
     }
-    fn unreachable(&self, lines: &str) {
+    fn server_unavailable(&self, lines: &str) {
         self.record(lines);
     }
     fn connection_refused(&self, error: &prony_server::control::Error) {
@@ -47,7 +47,7 @@ impl Listener for Recorder {
     fn thread_done_failed(&self, reason: &str) {
         self.record(reason);
     }
-    fn stuck(&self, reason: &str) {
+    fn script_stuck(&self, reason: &str) {
         self.record(reason);
     }
 }
@@ -56,8 +56,8 @@ fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> S
     let script_options = options.iter().map(|(name, value)| ScriptOption {
         name: (*name).to_owned(),
         value: Some((*value).to_owned()),
-        shown: format!("--{name}={value}"),
-        from_file: false,
+        display_text: format!("--{name}={value}"),
+        is_from_file: false,
     });
     ScriptSettings {
         text: text.as_bytes().to_vec(),
@@ -68,17 +68,17 @@ fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> S
         version_string: "sysbench 1.0.20".to_owned(),
         argv: vec!["sysbench".to_owned(), "./unit.lua".to_owned()],
         command: Some("run".to_owned()),
-        general: vec![("threads".to_owned(), ScriptOptionValue::Number(1.0))],
+        general_options: vec![("threads".to_owned(), ScriptOptionValue::Number(1.0))],
         script_options: script_options.collect(),
         threads: 1,
         driver: Driver::Mysql,
         server: None,
-        mode: prony_plan::QueryMode::Prepared,
-        no_driver: None,
-        no_server: None,
-        ignored: IgnoredErrors::Codes(Vec::new()),
+        query_mode: prony_plan::QueryMode::Prepared,
+        no_driver_lines: None,
+        no_server_lines: None,
+        ignored_errors: IgnoredErrors::Codes(Vec::new()),
         random: RandomSettings {
-            default: Distribution::Uniform,
+            default_distribution: Distribution::Uniform,
             iterations: 12,
             part_pct: 1,
             share_pct: 75,
@@ -89,7 +89,7 @@ fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> S
         c_search_path: None,
         memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
         max_query_gap_s: ScriptSettings::MAX_QUERY_GAP_S,
-        end: Arc::default(),
+        scripts_must_end: Arc::default(),
         listener: Arc::clone(recorder) as Arc<dyn Listener>,
     }
 }
@@ -128,7 +128,7 @@ fn options_are_converted_to_their_type() {
         let script = Script::open(settings(declared, options, &recorder));
         script
             .expect("a valid script")
-            .init()
+            .run_init()
             .expect("a valid script");
         recorder.0.lock().expect("one thread").clone()
     };
@@ -156,7 +156,7 @@ fn command_words_are_classified() {
         &[],
     );
     let script = script.expect("a valid script");
-    for (word, meaning) in [
+    for (word, command) in [
         // A command that the script declares takes precedence over the built-in one.
         ("run", Command::Once),
         ("all", Command::Parallel),
@@ -165,7 +165,7 @@ fn command_words_are_classified() {
         ("help", Command::Help),
         ("nosuch", Command::Unknown),
     ] {
-        assert_eq!(script.command(word), Ok(meaning), "{word}");
+        assert_eq!(script.classify_command(word), Ok(command), "{word}");
     }
 }
 
@@ -274,12 +274,12 @@ fn all_bundled_scripts_can_be_read() {
         let text = bundled::text(name).expect(name);
         let (script, output) = open_script(text, &[]);
         let script = script.unwrap_or_else(|error| panic!("{name}: {error} {output}"));
-        assert_eq!(script.command("run"), Ok(Command::Run), "{name}");
-        assert!(script.init().is_ok(), "{name}");
+        assert_eq!(script.classify_command("run"), Ok(Command::Run), "{name}");
+        assert!(script.run_init().is_ok(), "{name}");
     }
     // oltp_common is a library and cannot be run by itself.
     let (script, _) = open_script("require('oltp_common')", &[]);
-    let error = script.expect("a valid script").init();
+    let error = script.expect("a valid script").run_init();
     assert!(
         matches!(&error, Err(LuaScriptError::Function { function, reason }) if function == "init"
             && reason.contains("oltp_common is a library")),

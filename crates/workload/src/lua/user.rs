@@ -1,6 +1,6 @@
 //! One sysbench thread: a Lua state, its coroutine, and its connections. Forwards the coroutine's requests to the
-//! event loop, and resumes it with the replies. Threads never share a Lua state, and an error that the script may
-//! catch never ends the run.
+//! event loop, and resumes it with the replies. Threads never share a Lua state. An error that the script can catch
+//! never ends the run by itself.
 //!
 //! Longer than 400 lines: a thread's requests, replies and errors change one state.
 
@@ -8,15 +8,15 @@ mod stopped;
 
 use super::answer::{Answer, FailedAnswer};
 use super::command::LuaScriptError;
-use super::connections::{Connection, Connections, rows_and_columns, visible_reply};
+use super::connections::{Connection, Connections, returned_rows_and_columns, rows_and_columns};
 use super::coroutine::Coroutine;
 use super::listener::SqlOperation;
 use super::program::Task;
-use super::query_counts::{count_reply, increment};
-use super::request::{FIRST_VALUE, Request, text};
+use super::query_counts::{count_reply, increment_counter};
+use super::request::{FIRST_PARAMETER, Request, sql_text};
 use super::settings::ScriptSettings;
 use super::sql_errors::{
-    DeferredError, error_answer, lossy, report_failure, sent_statement, statement_text,
+    DeferredError, error_answer, lossy_text, report_failure, sent_statement, statement_text,
 };
 use super::state::{
     ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit, load_error,
@@ -33,8 +33,8 @@ use std::time::Duration;
 /// The hook that a thread calls last.
 const THREAD_DONE: &str = "thread_done";
 
-/// Maximum number of values that an execution passes without allocating.
-const INLINE_VALUES_MAX: usize = 8;
+/// Maximum number of parameters of a statement that is executed without allocating.
+const INLINE_PARAMETERS_MAX: usize = 8;
 
 thread_local! {
     /// The Lua states of this worker's users. Closing a state takes longer than an event, so states are closed
@@ -48,9 +48,9 @@ pub struct ScriptUser {
     coroutine: Coroutine,
     state: Rc<ScriptState>,
     heartbeat: Arc<Heartbeat>,
-    /// Whether its worker also runs other users.
-    has_others: bool,
-    /// Whether it waits for its next event, and can be resumed with "no more events".
+    /// Whether the user's OS thread also runs other users.
+    shares_thread: bool,
+    /// Whether the user waits for its next event: then it can be resumed with the answer that there is none.
     is_waiting: bool,
 }
 
@@ -74,7 +74,7 @@ impl ScriptUser {
         let to_script_error = |error: mlua::Error| load_error(&error, &context.settings);
         let state = ScriptState::new(context, owner).map_err(to_script_error)?;
         let create_coroutine = || {
-            let chunk = state.chunk(context)?;
+            let chunk = state.compile_script(context)?;
             let (main_function, word) = match task {
                 Task::Run => ("thread", None),
                 Task::Command { word } => ("command", Some(word.as_str())),
@@ -91,7 +91,7 @@ impl ScriptUser {
             coroutine,
             state,
             heartbeat,
-            has_others: owner.id.clients > owner.id.workers,
+            shares_thread: owner.id.clients > owner.id.workers,
             is_waiting: false,
         })
     }
@@ -100,7 +100,7 @@ impl ScriptUser {
         &self.context.settings
     }
 
-    /// Runs the script until its next request. It can read the replies of `connections`.
+    /// Runs the script until its next request; meanwhile its C functions can read the replies of `connections`.
     fn resume(&mut self, answer: Answer, connections: Option<&mut Connections>) -> ResumeResult {
         let (state, coroutine) = (&self.state, &mut self.coroutine);
         self.heartbeat.enter(state.lua.state());
@@ -109,13 +109,13 @@ impl ScriptUser {
         self.heartbeat.leave();
         result
             .and_then(|()| Request::decode(|index| self.coroutine.value(index)))
-            .map_err(|error| self.fail("thread_run", &error_message(&error)))
+            .map_err(|error| self.report_function_failure("thread_run", &error_message(&error)))
     }
 
-    /// Reports that a function of the script failed; returns the end of the user.
+    /// Reports that a function of the script failed; returns the reason why the user ends.
     #[cold]
-    fn fail(&self, function: &str, reason: &str) -> UserExit {
-        if self.settings().is_over() {
+    fn report_function_failure(&self, function: &str, reason: &str) -> UserExit {
+        if self.settings().must_scripts_end() {
             // The function failed because the run ended.
             return UserExit::Stopped;
         }
@@ -129,8 +129,8 @@ impl ScriptUser {
 
     /// Reports that `thread_done` failed. The thread's events have already ended.
     #[cold]
-    fn thread_done_failed(&self, reason: &str) {
-        if self.settings().is_over() {
+    fn report_thread_done_failure(&self, reason: &str) {
+        if self.settings().must_scripts_end() {
             return;
         }
         let reason = explain_memory_limit(reason, self.settings());
@@ -140,18 +140,20 @@ impl ScriptUser {
     /// Runs the user from start to end.
     pub async fn run(mut self, db: Db) -> UserExit {
         let settings = self.settings();
-        let sees_first_result = settings.is_v1_1 && settings.driver == Driver::Mysql;
-        let mut connections = Connections::new(db, sees_first_result);
+        // sysbench 1.1 on MySQL gives a script the first of several results; otherwise it gives the last.
+        let returns_first_result = settings.is_v1_1 && settings.driver == Driver::Mysql;
+        let mut connections = Connections::new(db, returns_first_result);
         let mut answer = Answer::Done;
         loop {
-            if self.settings().is_over() {
+            if self.settings().must_scripts_end() {
                 return UserExit::Stopped;
             }
             let request = match self.resume(answer, Some(&mut connections)) {
                 Ok(request) => request,
                 Err(exit) => return exit,
             };
-            // Statements are not handled in `handle_request`: one future less to pass for each reply.
+            // Statements are the most frequent requests. Handle them here, because in `handle_request` each reply would
+            // have to pass one more future.
             let result = match request {
                 Request::Query => self.execute(None, &mut connections).await,
                 Request::Execute(id) => self.execute(Some(id), &mut connections).await,
@@ -175,22 +177,22 @@ impl ScriptUser {
                 self.wait_for_event(connections.user_db()).await?
             }
             Request::Prepare => self.prepare(connections).await?,
-            Request::Close(id) => {
+            Request::CloseStatement(id) => {
                 connections.close_statement(id);
                 Answer::Done
             }
             Request::WaitForEvent => self.wait_for_event(connections.user_db()).await?,
-            Request::Start => {
+            Request::BeginEvent => {
                 if !connections.user_db().is_in_transaction() {
                     self.wait_for_event(connections.user_db()).await?;
                 }
                 Answer::Done
             }
-            Request::Stop => {
+            Request::EndEvent => {
                 self.end_event(connections.user_db()).await;
                 Answer::Done
             }
-            Request::Forget => {
+            Request::DiscardEvent => {
                 connections.user_db().discard_transaction();
                 Answer::Done
             }
@@ -202,27 +204,29 @@ impl ScriptUser {
                 }
                 Answer::Done
             }
-            Request::Count(counter) => {
-                increment(connections.user_db(), counter);
+            Request::IncrementCounter(counter) => {
+                increment_counter(connections.user_db(), counter);
                 Answer::Done
             }
-            Request::Ready => {
-                connections.user_db().gate().await;
-                if self.has_others {
-                    self.heartbeat.set_has_others();
+            Request::WaitForCommonStart => {
+                connections.user_db().wait_for_common_start().await;
+                if self.shares_thread {
+                    self.heartbeat.set_other_users_wait();
                 }
                 Answer::Done
             }
-            Request::KeepAlive => {
-                connections.user_db().keep_alive();
+            Request::KeepRunning => {
+                connections.user_db().keep_running_after_last_transaction();
                 Answer::Done
             }
-            Request::Fail(function, reason) if function == THREAD_DONE => {
-                self.thread_done_failed(&reason);
+            Request::FunctionFailed(function, reason) if function == THREAD_DONE => {
+                self.report_thread_done_failure(&reason);
                 connections.user_db().discard_transaction();
                 return Err(UserExit::Finished);
             }
-            Request::Fail(function, reason) => return Err(self.fail(&function, &reason)),
+            Request::FunctionFailed(function, reason) => {
+                return Err(self.report_function_failure(&function, &reason));
+            }
             Request::Finished => {
                 connections.user_db().discard_transaction();
                 return Err(UserExit::Finished);
@@ -252,35 +256,35 @@ impl ScriptUser {
             }
             Request::Reconnect => {
                 let connection = connections.current();
-                connection.deferred = None;
+                connection.deferred_error = None;
                 match connection.db.renew().await {
                     Ok(()) => Answer::Flag(true),
                     Err(error) => error_answer(self.settings(), &error, false),
                 }
             }
-            Request::Results => Answer::Number(connections.current().results()),
-            Request::Result(result) => self.result(result, connections).await?,
+            Request::ResultCount => Answer::Number(connections.current().result_count()),
+            Request::SelectResult(result) => self.select_result(result, connections).await?,
             _ => Answer::Done,
         })
     }
 
     /// Answers with a result of the last reply, or with the error that the server sent instead.
-    async fn result(&self, result: usize, connections: &mut Connections) -> AnswerResult {
+    async fn select_result(&self, result: usize, connections: &mut Connections) -> AnswerResult {
         let connection = connections.current();
-        if result >= connection.db.last_reply().results()
-            && let Some(deferred) = connection.deferred.take()
+        if result >= connection.db.last_reply().result_count()
+            && let Some(deferred) = connection.deferred_error.take()
         {
-            return self.handle_deferred(deferred, connections).await;
+            return self.handle_deferred_error(deferred, connections).await;
         }
         let reply = rows_and_columns(&connection.db.last_reply(), result);
         Ok(count_reply(&connection.db, reply))
     }
 
-    /// Ends the event.
+    /// Ends the current event, if any.
     async fn end_event(&mut self, db: &mut Db) {
         if db.is_in_transaction() {
             if !db.has_waited_since_start() {
-                // The event made no request, so nothing has read the clock since it began: read it now.
+                // The event made no request, so nothing has read the clock since it began. Waiting reads it.
                 db.sleep(Duration::from_nanos(1)).await;
             }
             db.end_with_open_block(Outcome::Committed);
@@ -294,33 +298,35 @@ impl ScriptUser {
         self.is_waiting = false;
         match result {
             Ok(()) => Ok(Answer::Flag(true)),
-            Err(UserExit::Failed(reason)) => Err(self.fail("thread_run", &reason)),
+            Err(UserExit::Failed(reason)) => {
+                Err(self.report_function_failure("thread_run", &reason))
+            }
             Err(UserExit::Stopped | UserExit::Finished) => Ok(Answer::Flag(false)),
         }
     }
 
-    /// The text of the current request.
-    fn request_text(&self) -> Result<&[u8], UserExit> {
-        text(|index| self.coroutine.value(index))
-            .map_err(|error| self.fail("thread_run", &error_message(&error)))
+    /// The SQL text of the current request.
+    fn request_sql(&self) -> Result<&[u8], UserExit> {
+        sql_text(|index| self.coroutine.value(index))
+            .map_err(|error| self.report_function_failure("thread_run", &error_message(&error)))
     }
 
     async fn prepare(&self, connections: &mut Connections) -> AnswerResult {
-        let sql = self.request_text()?;
+        let sql = self.request_sql()?;
         let connection = connections.current();
         let Some((id, statement)) = connection.prepared.open(sql) else {
-            let text = "a connection has at most 65,535 prepared statements open: close some";
-            return Ok(Answer::Failed(FailedAnswer::internal(text)));
+            let message = "a connection has at most 65,535 prepared statements open: close some";
+            return Ok(Answer::Failed(FailedAnswer::internal(message)));
         };
         if !connection.db.is_prepared(&statement)
             && let Err(error) = connection.db.prepare(&statement).await
         {
-            let text = statement_text(self.settings(), sql, &statement);
+            let statement_text = statement_text(self.settings(), sql, &statement);
             let server_error = connection.db.server_error();
             let answer = report_failure(
                 self.settings(),
                 SqlOperation::Prepare,
-                &text,
+                &statement_text,
                 &error,
                 server_error.as_ref(),
             );
@@ -333,14 +339,14 @@ impl ScriptUser {
 
     /// Executes the current request: a text, or the prepared statement with this number.
     async fn execute(&self, id: Option<usize>, connections: &mut Connections) -> AnswerResult {
-        let sees_first_result = connections.sees_first_result();
+        let returns_first_result = connections.returns_first_result();
         let connection = connections.current();
-        if let Some(deferred) = connection.deferred.take() {
-            return self.handle_deferred(deferred, connections).await;
+        if let Some(deferred) = connection.deferred_error.take() {
+            return self.handle_deferred_error(deferred, connections).await;
         }
         let db = &mut connection.db;
-        let begun = match id {
-            None => db.begin_query(self.request_text()?),
+        let encoded = match id {
+            None => db.begin_query(self.request_sql()?),
             Some(id) => match connection.prepared.get(id) {
                 Some(statement) => self.begin_execution(&statement, db),
                 None => {
@@ -348,14 +354,14 @@ impl ScriptUser {
                 }
             },
         };
-        let result = match begun {
+        let result = match encoded {
             Ok(()) => db.finish_request().await,
             Err(error) => Err(error),
         };
-        match result.map(|reply| visible_reply(sees_first_result, &reply)) {
+        match result.map(|reply| returned_rows_and_columns(returns_first_result, &reply)) {
             Ok(reply) => Ok(count_reply(db, reply)),
             Err(error) => {
-                let (operation, sql) = self.failed_statement(id, connection)?;
+                let (operation, sql) = self.statement_for_message(id, connection)?;
                 self.handle_statement_error(operation, &sql, error, connections)
                     .await
             }
@@ -364,42 +370,42 @@ impl ScriptUser {
 
     /// The operation and the text of the current request, for messages.
     #[cold]
-    fn failed_statement(
+    fn statement_for_message(
         &self,
         id: Option<usize>,
         connection: &Connection,
     ) -> Result<(SqlOperation, String), UserExit> {
         let prepared = &connection.prepared;
         let Some((id, statement)) = id.and_then(|id| Some((id, prepared.get(id)?))) else {
-            let sql = lossy(self.request_text()?);
+            let sql = lossy_text(self.request_sql()?);
             return Ok((SqlOperation::Query, sql.into_owned()));
         };
-        let values: Vec<Value<'_>> = self.values(statement.parameters()).collect();
+        let values: Vec<Value<'_>> = self.parameter_values(statement.parameters()).collect();
         let text = prepared.text(id).unwrap_or_default();
         Ok(sent_statement(self.settings(), text, &statement, &values))
     }
 
-    /// The values of the current request, an execution.
-    fn values(&self, count: usize) -> impl Iterator<Item = Value<'_>> {
-        (0..count).map(|index| self.coroutine.value(FIRST_VALUE + index))
+    /// The parameter values of the current request, which executes a prepared statement.
+    fn parameter_values(&self, count: usize) -> impl Iterator<Item = Value<'_>> {
+        (0..count).map(|index| self.coroutine.value(FIRST_PARAMETER + index))
     }
 
-    /// Encodes the current request, an execution of this statement.
+    /// Encodes the current request, which executes this statement.
     fn begin_execution(&self, statement: &Statement, db: &mut Db) -> Result<(), DbError> {
         let count = statement.parameters();
-        if count > INLINE_VALUES_MAX {
-            let values: Vec<Value<'_>> = self.values(count).collect();
+        if count > INLINE_PARAMETERS_MAX {
+            let values: Vec<Value<'_>> = self.parameter_values(count).collect();
             return db.begin_request(statement, &values);
         }
-        let mut inline = [Value::Null; INLINE_VALUES_MAX];
-        for (slot, value) in inline.iter_mut().zip(self.values(count)) {
+        let mut inline = [Value::Null; INLINE_PARAMETERS_MAX];
+        for (slot, value) in inline.iter_mut().zip(self.parameter_values(count)) {
             *slot = value;
         }
         db.begin_request(statement, &inline[..count])
     }
 
-    /// Answers with a deferred error, after the script has reached its statement.
-    async fn handle_deferred(
+    /// Handles a deferred error when the script has reached its statement.
+    async fn handle_deferred_error(
         &self,
         deferred: DeferredError,
         connections: &mut Connections,
@@ -409,7 +415,8 @@ impl ScriptUser {
             .await
     }
 
-    /// Handles a failed statement. If it is not the first of a text, the script gets the result of the first.
+    /// Handles a failed statement. If an earlier statement of the same query text succeeded and scripts get the first
+    /// result, returns that result now and defers the error.
     #[cold]
     async fn handle_statement_error(
         &self,
@@ -418,16 +425,16 @@ impl ScriptUser {
         error: DbError,
         connections: &mut Connections,
     ) -> AnswerResult {
-        let sees_first_result = connections.sees_first_result();
+        let returns_first_result = connections.returns_first_result();
         let connection = connections.current();
-        let is_deferred =
-            connection.db.server_error().is_some() && connection.db.last_reply().results() > 0;
-        if !sees_first_result || !is_deferred || is_lost(&error) {
+        let has_earlier_result =
+            connection.db.server_error().is_some() && connection.db.last_reply().result_count() > 0;
+        if !returns_first_result || !has_earlier_result || is_lost(&error) {
             return self.handle_error(operation, sql, error, connections).await;
         }
-        let first = rows_and_columns(&connection.db.last_reply(), 0);
-        connection.deferred = Some(DeferredError::new(operation, sql, error));
-        Ok(count_reply(&connection.db, first))
+        let first_result = rows_and_columns(&connection.db.last_reply(), 0);
+        connection.deferred_error = Some(DeferredError::new(operation, sql, error));
+        Ok(count_reply(&connection.db, first_result))
     }
 
     /// Handles the error of a statement. After an ignored error, the connection recovers and the event is restarted.
@@ -440,9 +447,12 @@ impl ScriptUser {
         connections: &mut Connections,
     ) -> AnswerResult {
         let settings = self.settings();
-        let is_ignored = settings.ignored.restarts_event(settings.driver, &error);
-        // A script may catch other errors; an uncaught one ends the run without figures.
-        connections.user_db().count_ignored();
+        let is_ignored = settings
+            .ignored_errors
+            .restarts_event(settings.driver, &error);
+        // Count every error, also one that is not ignored: the script may catch it, and then the run continues. If it
+        // does not, the run ends without figures.
+        connections.user_db().count_error();
         if !is_ignored {
             return Ok(report_failure(settings, operation, sql, &error, None));
         }
@@ -450,9 +460,11 @@ impl ScriptUser {
         let db = connections.user_db();
         match recovery {
             Ok(()) => {}
-            Err(UserExit::Failed(reason)) => return Err(self.fail("thread_run", &reason)),
+            Err(UserExit::Failed(reason)) => {
+                return Err(self.report_function_failure("thread_run", &reason));
+            }
             Err(exit) => {
-                // The run is over: this was the last try.
+                // The run is over, so this was the event's last try: count it as failed.
                 if db.is_in_transaction() {
                     let _ = db.end(Err(error)).await;
                 }

@@ -1,5 +1,5 @@
-//! Random numbers for scripts: C functions on a user's generator, which LuaJIT calls from compiled code. They must
-//! not panic; the generator outlives the Lua state that holds its address.
+//! Random numbers for scripts: C functions that LuaJIT calls from compiled code, with the address of the user's
+//! generator. They must not panic. The generator must outlive the Lua state that holds its address.
 
 use super::settings::RandomSettings;
 use crate::oltp::distribution::{Distribution, RangeSampler};
@@ -13,8 +13,8 @@ pub struct UserRandom {
     random: Random,
     settings: RandomSettings,
     /// Samplers for recently used ranges; most scripts use one or two.
-    recent: [Option<(Distribution, i64, i64, RangeSampler)>; 4],
-    next_recent: usize,
+    recent_samplers: [Option<(Distribution, i64, i64, RangeSampler)>; 4],
+    next_slot: usize,
     unique: UniqueNumbers,
     unique_in_range: UniqueInRange,
 }
@@ -25,8 +25,8 @@ impl UserRandom {
         UserRandom {
             random: Random::of_client(id.seed, id.client),
             settings,
-            recent: [None; 4],
-            next_recent: 0,
+            recent_samplers: [None; 4],
+            next_slot: 0,
             unique: UniqueNumbers::new(id),
             unique_in_range: UniqueInRange::new(id),
         }
@@ -42,25 +42,25 @@ impl UserRandom {
             (entry.0, entry.1, entry.2) == (distribution, low, high)
         };
         let cached = self
-            .recent
+            .recent_samplers
             .iter()
             .flatten()
             .find(is_same)
             .map(|entry| entry.3);
         let sampler = cached.unwrap_or_else(|| {
             let sampler = RangeSampler::new(distribution, low, high);
-            self.recent[self.next_recent] = Some((distribution, low, high, sampler));
-            self.next_recent = (self.next_recent + 1) % self.recent.len();
+            self.recent_samplers[self.next_slot] = Some((distribution, low, high, sampler));
+            self.next_slot = (self.next_slot + 1) % self.recent_samplers.len();
             sampler
         });
         sampler.sample(&mut self.random) as f64
     }
 
     /// Fills a template: `#` becomes a digit, `@` a lower-case letter; all other bytes stay.
-    fn fill(&mut self, format: &[u8], out: &mut [u8]) {
-        let (mut bits, mut remaining) = (0u64, 0);
+    fn fill_template(&mut self, format: &[u8], out: &mut [u8]) {
+        let (mut bits, mut chunks_left) = (0u64, 0);
         for (byte, target) in format.iter().zip(out) {
-            let (first, count) = match byte {
+            let (first_character, count) = match byte {
                 b'#' => (b'0', 10),
                 b'@' => (b'a', 26),
                 other => {
@@ -68,19 +68,19 @@ impl UserRandom {
                     continue;
                 }
             };
-            if remaining == 0 {
-                (bits, remaining) = (self.random.next_u64(), 4);
+            if chunks_left == 0 {
+                (bits, chunks_left) = (self.random.next_u64(), 4);
             }
             // 16 bits per character: the probability of each letter is off by less than 1 in 2,500.
             let index = ((bits & 0xffff) * count) >> 16;
-            (bits, remaining) = (bits >> 16, remaining - 1);
-            *target = first + index as u8;
+            (bits, chunks_left) = (bits >> 16, chunks_left - 1);
+            *target = first_character + index as u8;
         }
     }
 }
 
-/// The names of the functions, with their addresses.
-pub fn functions() -> [(&'static str, *mut c_void); 11] {
+/// The addresses of the C functions, by the names that the prelude uses.
+pub fn function_addresses() -> [(&'static str, *mut c_void); 11] {
     [
         ("default", default as *mut c_void),
         ("uniform", uniform as *mut c_void),
@@ -118,7 +118,7 @@ macro_rules! draws {
 }
 
 draws! {
-    default: |settings| settings.default;
+    default: |settings| settings.default_distribution;
     uniform: |_settings| Distribution::Uniform;
     gaussian: |settings| Distribution::Gaussian { iterations: settings.iterations };
     special: |settings| Distribution::Special {
@@ -167,5 +167,5 @@ unsafe extern "C" fn fill(
             std::slice::from_raw_parts_mut(out.cast::<u8>(), length),
         )
     };
-    user_random.fill(format, out);
+    user_random.fill_template(format, out);
 }

@@ -5,43 +5,45 @@ use mlua::Value as LuaValue;
 use prony_wire::Value;
 use std::ops::Range;
 
-enum Slot {
+/// A copied value.
+enum CopiedValue {
     Scalar(Value<'static>),
+    /// The range of a string in `texts`.
     Text(Range<usize>),
 }
 
 /// The values of one request.
 pub struct RequestValues {
     texts: Vec<u8>,
-    slots: Vec<Slot>,
+    values: Vec<CopiedValue>,
 }
 
 impl RequestValues {
     /// Copies the values of a request.
     pub fn new(values: &[LuaValue]) -> RequestValues {
         let mut texts = Vec::new();
-        let slots = values.iter().map(|value| match value {
-            LuaValue::Integer(number) => Slot::Scalar(Value::Int(*number)),
-            LuaValue::Number(number) => Slot::Scalar(number_value(*number)),
-            LuaValue::Boolean(flag) => Slot::Scalar(Value::Int(i64::from(*flag))),
+        let copied = values.iter().map(|value| match value {
+            LuaValue::Integer(number) => CopiedValue::Scalar(Value::Int(*number)),
+            LuaValue::Number(number) => CopiedValue::Scalar(number_value(*number)),
+            LuaValue::Boolean(flag) => CopiedValue::Scalar(Value::Int(i64::from(*flag))),
             LuaValue::String(text) => {
                 let start = texts.len();
                 texts.extend_from_slice(&text.as_bytes());
-                Slot::Text(start..texts.len())
+                CopiedValue::Text(start..texts.len())
             }
-            _ => Slot::Scalar(Value::Null),
+            _ => CopiedValue::Scalar(Value::Null),
         });
         RequestValues {
-            slots: slots.collect(),
+            values: copied.collect(),
             texts,
         }
     }
 
     /// The value with this index; `Null` if there is none.
     pub fn get(&self, index: usize) -> Value<'_> {
-        match self.slots.get(index) {
-            Some(Slot::Scalar(value)) => *value,
-            Some(Slot::Text(range)) => Value::Bytes(&self.texts[range.clone()]),
+        match self.values.get(index) {
+            Some(CopiedValue::Scalar(value)) => *value,
+            Some(CopiedValue::Text(range)) => Value::Bytes(&self.texts[range.clone()]),
             None => Value::Null,
         }
     }

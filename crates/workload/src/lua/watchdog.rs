@@ -1,6 +1,7 @@
 //! Interrupts scripts that run too long without making a request. Threads record when a Lua state starts and stops
-//! running; the watchdog raises an error at the script's current line, or notifies the listener if it cannot. Must
-//! never touch a state that is not running, or cost a script more than one atomic read-modify-write per resume.
+//! running. The watchdog raises an error at the script's current line; if the script still runs then, it notifies the
+//! listener. Must never touch a state that is not running, or cost a script more than one atomic read-modify-write
+//! operation per resume.
 
 use super::state::ScriptContext;
 use mlua::ffi::{self, lua_Debug, lua_State};
@@ -11,17 +12,17 @@ use std::time::Duration;
 
 /// Time between two polls of the watchdog.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Polls between two attempts to stop a script; each attempt is stronger.
+/// Number of polls between two attempts to stop a script; each attempt is stronger than the one before.
 const POLLS_BETWEEN_ATTEMPTS: u64 = 50;
-/// Polls before the first attempt, and between attempts, once the run must end.
-const POLLS_AT_END: u64 = 10;
+/// Number of polls before the first attempt, and between attempts, once all scripts must end.
+const POLLS_BETWEEN_ATTEMPTS_AT_END: u64 = 10;
 /// The message for a script that cannot be interrupted.
 const STUCK_MESSAGE: &str = "a script has run too long without making a request, and cannot be interrupted; the limit is \
                              PRONY_LUA_PATIENCE, in seconds";
 /// The message for a script that still waits for the server when the run must end.
 const WAITING_MESSAGE: &str =
     "a script is still waiting for the server at the end of the run, and cannot be interrupted";
-/// Set in `epoch` while the watchdog uses the state.
+/// The bit of `epoch` that is set while the watchdog uses the state.
 const HELD_BIT: u64 = 1 << 63;
 
 /// The activity of the Lua states that one OS thread runs, one at a time.
@@ -30,26 +31,26 @@ pub struct Heartbeat {
     /// Counts starts and stops of states; odd while a state runs.
     epoch: AtomicU64,
     state: AtomicPtr<lua_State>,
-    /// Whether the run has begun and the thread runs several states: a state that does not yield blocks the
+    /// Whether the run has begun and the thread runs several states, so that a state that does not yield blocks the
     /// others.
-    has_others: AtomicBool,
+    other_users_wait: AtomicBool,
     /// Whether the running state waits for the server.
     is_waiting: AtomicBool,
 }
 
 impl Heartbeat {
-    /// Marks that a state that does not yield blocks other states of the same thread.
-    pub fn set_has_others(&self) {
-        self.has_others.store(true, Ordering::Relaxed);
+    /// Records that other users of the thread wait while a state does not yield.
+    pub fn set_other_users_wait(&self) {
+        self.other_users_wait.store(true, Ordering::Relaxed);
     }
 
-    /// Marks whether the running state waits for the server without yielding. Such a wait is not limited until
+    /// Records whether the running state waits for the server without yielding. Such a wait is not limited until
     /// the run must end.
     pub fn set_waiting(&self, is_waiting: bool) {
         self.is_waiting.store(is_waiting, Ordering::Relaxed);
     }
 
-    /// Marks that a state begins to run.
+    /// Records that a state begins to run.
     pub fn enter(&self, state: *mut lua_State) {
         self.state.store(state, Ordering::Relaxed);
         // While no state runs, only this thread changes the epoch, so this need not be an atomic addition, which would
@@ -58,10 +59,10 @@ impl Heartbeat {
         self.epoch.store(epoch + 1, Ordering::Release);
     }
 
-    /// Marks that the state no longer runs.
+    /// Records that the state no longer runs.
     pub fn leave(&self) {
         if self.epoch.fetch_add(1, Ordering::AcqRel) & HELD_BIT != 0 {
-            // Wait until the watchdog has interrupted the state, which must not be closed before.
+            // Wait until the watchdog has interrupted the state: the state must not be closed while the watchdog uses it.
             while self.epoch.load(Ordering::Acquire) & HELD_BIT != 0 {
                 std::hint::spin_loop();
             }
@@ -73,26 +74,27 @@ impl Heartbeat {
 #[derive(Clone, Copy, Default)]
 struct ThreadObservation {
     epoch: u64,
+    /// Number of polls at which the state was still running.
     polls: u64,
-    /// Number of attempts to stop it.
+    /// Number of attempts to stop the script.
     attempts: u32,
-    /// Poll of the last attempt.
-    last_attempt: u64,
+    /// The value of `polls` at the last attempt.
+    last_attempt_poll: u64,
 }
 
 impl ThreadObservation {
-    /// Records a poll at which the script is still running. Returns the number of the attempt that is due, if any:
-    /// the first after `limit` polls, the others every `pause` polls.
-    fn poll(&mut self, limit: u64, pause: u64) -> Option<u32> {
+    /// Records a poll at which the script is still running. Returns the number of the attempt that is due, if any: the
+    /// first after `limit_polls` polls, the others every `pause_polls` polls.
+    fn count_poll(&mut self, limit_polls: u64, pause_polls: u64) -> Option<u32> {
         self.polls += 1;
-        let due = match self.attempts {
-            0 => limit,
-            _ => self.last_attempt + pause,
+        let due_poll = match self.attempts {
+            0 => limit_polls,
+            _ => self.last_attempt_poll + pause_polls,
         };
-        if self.polls < due {
+        if self.polls < due_poll {
             return None;
         }
-        self.last_attempt = self.polls;
+        self.last_attempt_poll = self.polls;
         self.attempts += 1;
         Some(self.attempts)
     }
@@ -117,14 +119,14 @@ impl Watchdog {
         watchdog
     }
 
-    /// Registers a thread that runs scripts.
-    pub fn heartbeat(&self) -> Arc<Heartbeat> {
+    /// Registers a thread that runs scripts, and returns its heartbeat.
+    pub fn register_thread(&self) -> Arc<Heartbeat> {
         let heartbeat = Arc::new(Heartbeat::default());
         let mut heartbeats = self
             .heartbeats
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        heartbeats.retain(|(known, _)| Arc::strong_count(known) > 1);
+        heartbeats.retain(|(registered, _)| Arc::strong_count(registered) > 1);
         heartbeats.push((Arc::clone(&heartbeat), ThreadObservation::default()));
         heartbeat
     }
@@ -132,16 +134,19 @@ impl Watchdog {
 
 fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
     let settings = &context.settings;
-    let limit = settings.max_query_gap_s * 1000 / POLL_INTERVAL.as_millis() as u64;
+    let run_limit_polls = settings.max_query_gap_s * 1000 / POLL_INTERVAL.as_millis() as u64;
     let mut blocked_polls = 0;
     loop {
         std::thread::sleep(POLL_INTERVAL);
         let Some(watchdog) = watchdog.upgrade() else {
             return;
         };
-        let (limit, pause) = match settings.is_over() {
-            true => (limit.min(POLLS_AT_END), POLLS_AT_END),
-            false => (limit, POLLS_BETWEEN_ATTEMPTS),
+        let (limit_polls, pause_polls) = match settings.must_scripts_end() {
+            true => (
+                run_limit_polls.min(POLLS_BETWEEN_ATTEMPTS_AT_END),
+                POLLS_BETWEEN_ATTEMPTS_AT_END,
+            ),
+            false => (run_limit_polls, POLLS_BETWEEN_ATTEMPTS),
         };
         let mut heartbeats = watchdog
             .heartbeats
@@ -149,7 +154,8 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
             .unwrap_or_else(PoisonError::into_inner);
         for (heartbeat, observation) in heartbeats.iter_mut() {
             let epoch = heartbeat.epoch.load(Ordering::Acquire);
-            let is_waiting = heartbeat.is_waiting.load(Ordering::Relaxed) && !settings.is_over();
+            let is_waiting =
+                heartbeat.is_waiting.load(Ordering::Relaxed) && !settings.must_scripts_end();
             if epoch % 2 == 0 || epoch != observation.epoch || is_waiting {
                 *observation = ThreadObservation {
                     epoch,
@@ -157,21 +163,21 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
                 };
                 continue;
             }
-            // The state has run since the previous poll. A single such poll may be caused by a busy machine.
-            if heartbeat.has_others.load(Ordering::Relaxed) && !settings.is_over() {
+            // The state has run since the previous poll. Ignore a single such poll, which a busy machine may cause.
+            if heartbeat.other_users_wait.load(Ordering::Relaxed) && !settings.must_scripts_end() {
                 blocked_polls += 1;
                 if blocked_polls == 2 {
                     settings.listener.thread_blocked();
                 }
             }
-            match observation.poll(limit, pause) {
-                // LuaJIT calls no hook while the state waits for the server.
+            match observation.count_poll(limit_polls, pause_polls) {
+                // A hook would have no effect, because LuaJIT calls none while the state waits for the server.
                 Some(_) if heartbeat.is_waiting.load(Ordering::Relaxed) => {
-                    settings.listener.stuck(WAITING_MESSAGE)
+                    settings.listener.script_stuck(WAITING_MESSAGE)
                 }
-                Some(1) => interrupt(heartbeat, epoch, raise_once),
-                Some(2) => interrupt(heartbeat, epoch, raise_always),
-                Some(3) => settings.listener.stuck(STUCK_MESSAGE),
+                Some(1) => interrupt(heartbeat, epoch, raise_error_once),
+                Some(2) => interrupt(heartbeat, epoch, raise_error_always),
+                Some(3) => settings.listener.script_stuck(STUCK_MESSAGE),
                 _ => {}
             }
         }
@@ -199,22 +205,22 @@ fn interrupt(heartbeat: &Heartbeat, epoch: u64, hook: Hook) {
 }
 
 /// A hook that raises an error once, at the script's current line.
-unsafe extern "C-unwind" fn raise_once(state: *mut lua_State, record: *mut lua_Debug) {
+unsafe extern "C-unwind" fn raise_error_once(state: *mut lua_State, record: *mut lua_Debug) {
     // SAFETY: Lua calls this with a running state and its debug record.
     unsafe {
-        if is_script(state, record) {
+        if is_script_code_running(state, record) {
             ffi::lua_sethook(state, None, 0, 0);
-            raise(state);
+            raise_too_long_error(state);
         }
     }
 }
 
 /// A hook that raises an error at every line.
-unsafe extern "C-unwind" fn raise_always(state: *mut lua_State, record: *mut lua_Debug) {
+unsafe extern "C-unwind" fn raise_error_always(state: *mut lua_State, record: *mut lua_Debug) {
     // SAFETY: Lua calls this with a running state and its debug record.
     unsafe {
-        if is_script(state, record) {
-            raise(state);
+        if is_script_code_running(state, record) {
+            raise_too_long_error(state);
         }
     }
 }
@@ -223,7 +229,7 @@ unsafe extern "C-unwind" fn raise_always(state: *mut lua_State, record: *mut lua
 ///
 /// # Safety
 /// Call it inside a hook, with the hook's own arguments.
-unsafe fn is_script(state: *mut lua_State, record: *mut lua_Debug) -> bool {
+unsafe fn is_script_code_running(state: *mut lua_State, record: *mut lua_Debug) -> bool {
     // SAFETY: as the caller promises; the source is a string that lives as long as its function.
     unsafe {
         if ffi::lua_getinfo(state, c"S".as_ptr(), record) == 0 || (*record).source.is_null() {
@@ -234,11 +240,11 @@ unsafe fn is_script(state: *mut lua_State, record: *mut lua_Debug) -> bool {
     }
 }
 
-/// Raises the error.
+/// Raises the error that the script has run too long.
 ///
 /// # Safety
 /// Call it inside a hook. It does not return, so its local values must not need to be dropped.
-unsafe fn raise(state: *mut lua_State) {
+unsafe fn raise_too_long_error(state: *mut lua_State) {
     const TEXT: &[u8] =
         b"the script has run too long without making a request; is this an infinite loop? The limit is \
           PRONY_LUA_PATIENCE, in seconds";
@@ -253,7 +259,7 @@ unsafe fn raise(state: *mut lua_State) {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        // The states may be closed from now on.
+        // The states may be closed from now on, so no pointer to them must remain.
         let heartbeats = self
             .heartbeats
             .get_mut()
@@ -277,7 +283,7 @@ mod tests {
                 .enumerate()
                 .filter_map(|(index, (limit, pause))| {
                     observation
-                        .poll(*limit, *pause)
+                        .count_poll(*limit, *pause)
                         .map(|attempt| (index, attempt))
                 });
             attempts.collect::<Vec<_>>()

@@ -36,7 +36,7 @@ impl Workload for LuaWorkload {
         None
     }
 
-    fn loaded_by(&self, _: &WorkloadPlan) -> Option<&'static str> {
+    fn workload_to_load(&self, _: &WorkloadPlan) -> Option<&'static str> {
         None
     }
 
@@ -46,23 +46,23 @@ impl Workload for LuaWorkload {
         _: &dyn Progress,
         _: &AtomicBool,
     ) -> Result<LoadReport, Error> {
-        Err(unsupported())
+        Err(unsupported_error())
     }
 
     fn check(&self, _: &mut Control) -> Result<CheckReport, Error> {
-        Err(unsupported())
+        Err(unsupported_error())
     }
 
     fn clean(&self, _: &mut Control) -> Result<Vec<String>, Error> {
-        Err(unsupported())
+        Err(unsupported_error())
     }
 
     fn program(&self, _: &mut Control, _: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
-        Err(unsupported())
+        Err(unsupported_error())
     }
 }
 
-fn unsupported() -> Error {
+fn unsupported_error() -> Error {
     Error::InvalidRequest {
         problem: "Lua scripts have their own commands".to_owned(),
         hint: "prony sysbench SCRIPT COMMAND".to_owned(),

@@ -104,7 +104,7 @@ fn check_numbers(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
 fn unfinished_load(own_tables: &[SbtestTable], workload: &Oltp) -> Option<Finding> {
     let mut notes = own_tables.iter().filter_map(|table| table.note.as_ref());
     let note = notes.find(|note| note.is_unfinished())?;
-    Some(note.finding(workload.load_of(tables::load_options(note))))
+    Some(note.unfinished_finding(workload.load_of(tables::load_options(note))))
 }
 
 fn read_table(
@@ -226,8 +226,8 @@ fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
         names.join(", ")
     };
     let mut findings = Vec::new();
-    let without_index = names(&|table| !table.indexed[0]);
-    let without_key = names(&|table| !table.has_primary_key && table.indexed[0]);
+    let without_index = names(&|table| !table.has_index[0]);
+    let without_key = names(&|table| !table.has_primary_key && table.has_index[0]);
     if !without_index.is_empty() {
         let text = format!("{without_index}: no index on id; the load did not finish");
         findings.push(finding(FindingState::Wrong, "key", text));
@@ -238,7 +238,7 @@ fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
         let text = "all tables have their primary key (id)".to_owned();
         findings.push(finding(FindingState::Ok, "key", text));
     }
-    let without_secondary = names(&|table| !table.indexed[1]);
+    let without_secondary = names(&|table| !table.has_index[1]);
     if !workload.is_bulk() && !without_secondary.is_empty() {
         let text = format!("{without_secondary}: no index on k (create_secondary off)");
         findings.push(finding(FindingState::Note, "index", text));

@@ -127,7 +127,7 @@ impl SbtestTables<'_> {
 impl Dataset for SbtestTables<'_> {
     fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
         let tables = tables::find(control)?;
-        tables::refuse_foreign(&tables, self.workload.columns(), self.tables)?;
+        tables::reject_foreign_tables(&tables, self.workload.columns(), self.tables)?;
         let description = self.description_in_parts(self.part_rows);
         let is_unfinished = |table: &SbtestTable| {
             let mut note = table.note.iter().filter(|note| note.is_unfinished());

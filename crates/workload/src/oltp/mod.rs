@@ -46,11 +46,11 @@ const DEFAULT_SIZE: u32 = 10_000;
 const HOT_SIZE: u32 = 100;
 static TABLES: [TableSpec; 1] = [TableSpec {
     name: "sbtest1",
-    rows: TableRows::Option("table_size"),
-    changes: TableGrowth::Varies,
+    rows: TableRows::ValueOfOption("table_size"),
+    growth: TableGrowth::Varies,
 }];
 static HOT_TABLES: [TableSpec; 1] = [TableSpec {
-    changes: TableGrowth::Constant,
+    growth: TableGrowth::Constant,
     ..TABLES[0]
 }];
 static BULK_TABLES: [TableSpec; 1] = [TableSpec {
@@ -225,8 +225,8 @@ impl Workload for Oltp {
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
         Some(ScaleUnit {
-            one: "table",
-            many: "tables",
+            singular: "table",
+            plural: "tables",
         })
     }
 

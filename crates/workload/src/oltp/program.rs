@@ -84,7 +84,7 @@ pub fn statements(workload: &Oltp, options: &OltpOptions, dialect: SqlDialect) -
     }
     texts
         .into_iter()
-        .map(|text| dialect.as_sent(text))
+        .map(|text| dialect.with_sent_placeholders(text))
         .collect()
 }
 
@@ -279,8 +279,8 @@ impl SharedState {
                             ErrorAction::EndUser(reason) => return Err(UserExit::Failed(reason)),
                         }
                         user_counts.counts.ignored += 1;
-                        db.count_ignored();
-                        if db.is_over() {
+                        db.count_error();
+                        if db.is_load_over() {
                             break Err(error);
                         }
                         let was_lost = !db.is_up();
@@ -313,13 +313,13 @@ impl SharedState {
                 if packet.push_row() {
                     return Ok(());
                 }
-                let inserted = db.query(packet.text()).await?.affected();
+                let inserted = db.query(packet.text()).await?.affected_rows();
                 count(db, queries, write_kind(inserted));
                 packet.clear();
                 packet.push_row();
                 return Ok(());
             }
-            let inserted = db.query(packet.fill()).await?.affected();
+            let inserted = db.query(packet.fill()).await?.affected_rows();
             count(db, queries, write_kind(inserted));
             return Ok(());
         }
@@ -367,7 +367,7 @@ impl SharedState {
                 let id = user.row_id.sample(&mut user.random);
                 user.current = CurrentStatement::Kind(StatementKind::Delete, table);
                 let delete = &self.statements[StatementKind::Delete as usize][table];
-                let deleted = db.exec(delete, &[Value::Int(id)]).await?.affected();
+                let deleted = db.exec(delete, &[Value::Int(id)]).await?.affected_rows();
                 count(db, queries, write_kind(deleted));
                 let k = user.row_id.sample(&mut user.random);
                 user.generate_texts();
@@ -375,14 +375,14 @@ impl SharedState {
                 let insert = &self.statements[StatementKind::Insert as usize][table];
                 let (c, pad) = (Value::Text(&user.c), Value::Text(&user.pad));
                 let values = [Value::Int(id), Value::Int(k), c, pad];
-                let inserted = db.exec(insert, &values).await?.affected();
+                let inserted = db.exec(insert, &values).await?.affected_rows();
                 count(db, queries, write_kind(inserted));
                 Ok(())
             }
             EventPart::TextInsert => {
                 self.write_insert(table as u32 + 1, user);
                 user.current = CurrentStatement::Text;
-                let inserted = db.query(&user.text).await?.affected();
+                let inserted = db.query(&user.text).await?.affected_rows();
                 count(db, queries, write_kind(inserted));
                 Ok(())
             }
@@ -434,7 +434,7 @@ impl SharedState {
         };
         let query = match kind.is_read() {
             true => QueryKind::Read,
-            false => write_kind(rows.affected()),
+            false => write_kind(rows.affected_rows()),
         };
         drop(rows);
         count(db, queries, query);
@@ -446,5 +446,5 @@ impl SharedState {
 #[inline]
 fn count(db: &Db, queries: &mut Queries, query: QueryKind) {
     queries.count(query);
-    db.count(query);
+    db.count_query(query);
 }

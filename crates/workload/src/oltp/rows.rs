@@ -113,9 +113,9 @@ impl<F: RowFormat> RowSource for SbtestRows<F> {
         self.rows.is_empty()
     }
 
-    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+    fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64 {
         let first = self.rows.start;
-        while out.len() < full
+        while out.len() < full_bytes
             && let Some(row) = self.rows.next()
         {
             let mut random = self.content.random(self.table, row);
@@ -132,11 +132,11 @@ impl<F: RowFormat> RowSource for SbtestRows<F> {
         self.rows.start - first
     }
 
-    fn begin(&self, out: &mut Vec<u8>) {
+    fn write_header(&self, out: &mut Vec<u8>) {
         F::header(out);
     }
 
-    fn end(&self, out: &mut Vec<u8>) {
+    fn write_trailer(&self, out: &mut Vec<u8>) {
         F::trailer(out);
     }
 }

@@ -45,7 +45,7 @@ impl SqlDialect {
                 format!("alter table {name} modify {K_COLUMN} comment '{text}'")
             }
             (SqlDialect::MySql, false) | (SqlDialect::PostgreSql, _) => {
-                self.comment(&table_name(number), text)
+                self.set_comment(&table_name(number), text)
             }
         }
     }
@@ -327,12 +327,18 @@ mod tests {
         let sql =
             SqlDialect::MySql.event_statement(StatementKind::Insert, 1, &OltpOptions::default());
         assert!(sql.ends_with("VALUES ($1, $2, $3, $4)"), "{sql}");
-        assert_eq!(SqlDialect::PostgreSql.as_sent(sql.clone()), sql);
-        let shown = SqlDialect::MySql.as_sent(sql);
-        assert!(shown.ends_with("VALUES (?, ?, ?, ?)"), "{shown}");
-        assert_eq!(SqlDialect::MySql.as_sent(BEGIN.to_owned()), BEGIN);
         assert_eq!(
-            SqlDialect::MySql.comment("sbtest2", "it's"),
+            SqlDialect::PostgreSql.with_sent_placeholders(sql.clone()),
+            sql
+        );
+        let shown = SqlDialect::MySql.with_sent_placeholders(sql);
+        assert!(shown.ends_with("VALUES (?, ?, ?, ?)"), "{shown}");
+        assert_eq!(
+            SqlDialect::MySql.with_sent_placeholders(BEGIN.to_owned()),
+            BEGIN
+        );
+        assert_eq!(
+            SqlDialect::MySql.set_comment("sbtest2", "it's"),
             "alter table sbtest2 comment = 'it''s'"
         );
     }

@@ -52,13 +52,13 @@ pub fn check_tables(
             )));
         }
     }
-    tables::refuse_foreign(&tables, workload.columns(), requested)?;
+    tables::reject_foreign_tables(&tables, workload.columns(), requested)?;
     let run_tables = &tables[..requested.max(1) as usize];
     let notes = run_tables.iter().filter_map(|table| table.note.as_ref());
     if let Some(note) = notes.clone().find(|note| note.is_unfinished()) {
         return Err(note.unfinished_error(workload.load_of(tables::load_options(note))));
     }
-    if let Some(table) = run_tables.iter().find(|table| !table.indexed[0]) {
+    if let Some(table) = run_tables.iter().find(|table| !table.has_index[0]) {
         return Err(load_error(format!(
             "{} has no index on id: a load did not finish",
             table.facts.name

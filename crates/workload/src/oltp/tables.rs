@@ -26,7 +26,7 @@ pub struct SbtestTable {
     /// Whether it has a primary key on `id`.
     pub has_primary_key: bool,
     /// Whether an index begins with `id`, and one with `k`.
-    pub indexed: [bool; 2],
+    pub has_index: [bool; 2],
     /// The note of a load, if there is one.
     pub note: Option<LoadNote>,
     /// Sizes and statistics.
@@ -77,13 +77,13 @@ pub fn load_options(note: &LoadNote) -> Vec<LoadOption> {
 /// The connection has no database, or the server refuses.
 pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
     const PREFIX: &str = "sbtest";
-    let entries = catalog::read(control, &RelationNames::Numbered(PREFIX))?.into_iter();
+    let entries = catalog::read_entries(control, &RelationNames::Numbered(PREFIX))?.into_iter();
     let tables = entries.filter(|entry| entry.is_table).filter_map(|entry| {
-        let has_index = |column| entry.indexed.split(',').any(|indexed| indexed == column);
+        let has_index = |column| entry.indexed_columns.split(',').any(|name| name == column);
         Some(SbtestTable {
             number: entry.facts.name.strip_prefix(PREFIX)?.parse().ok()?,
             has_primary_key: entry.key == "id",
-            indexed: [has_index("id"), has_index("k")],
+            has_index: [has_index("id"), has_index("k")],
             columns: entry.columns,
             note: entry.note,
             facts: entry.facts,
@@ -96,7 +96,11 @@ pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
 ///
 /// # Errors
 /// There is a foreign table; the error names the first.
-pub fn refuse_foreign(tables: &[SbtestTable], columns: &str, up_to: u32) -> Result<(), Error> {
+pub fn reject_foreign_tables(
+    tables: &[SbtestTable],
+    columns: &str,
+    up_to: u32,
+) -> Result<(), Error> {
     let mut tables = tables.iter().filter(|table| table.number <= up_to);
     let Some(foreign) = tables.find(|table| table.columns != columns) else {
         return Ok(());
@@ -127,13 +131,17 @@ pub fn refuse_foreign(tables: &[SbtestTable], columns: &str, up_to: u32) -> Resu
 /// One of the tables is foreign (then none is dropped), or the server refuses.
 pub fn clean(control: &mut Control, columns: &str) -> Result<Vec<String>, Error> {
     let tables = find(control)?;
-    refuse_foreign(&tables, columns, u32::MAX)?;
+    reject_foreign_tables(&tables, columns, u32::MAX)?;
     let names: Vec<&str> = tables
         .iter()
         .map(|table| table.facts.name.as_str())
         .collect();
     for batch in names.chunks(TABLES_PER_DROP) {
-        sql::execute(control, "dropping the tables", &catalog::drop_tables(batch))?;
+        sql::execute(
+            control,
+            "dropping the tables",
+            &catalog::drop_statement(batch),
+        )?;
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }
@@ -175,7 +183,7 @@ mod tests {
             description: describe_data(&options, 10, 0, 25_000, 7),
             stage: TableStage::Filled,
         };
-        let statement = SqlDialect::PostgreSql.comment("sbtest3", &note.text());
+        let statement = SqlDialect::PostgreSql.set_comment("sbtest3", &note.text());
         let text = statement
             .strip_prefix("comment on table sbtest3 is '")
             .expect("the statement");

@@ -54,9 +54,12 @@ impl SharedState {
         };
         if self.policy.event_is_row && !packet.is_empty() && db.is_up() {
             // An error is ignored: the last event has already ended.
-            let result = db.query(packet.text()).await.map(|rows| rows.affected());
+            let result = db
+                .query(packet.text())
+                .await
+                .map(|rows| rows.affected_rows());
             if let Ok(inserted) = result {
-                db.count(write_kind(inserted));
+                db.count_query(write_kind(inserted));
             }
         }
     }
@@ -77,7 +80,7 @@ impl SharedState {
                 let text = self
                     .dialect
                     .event_statement(kind, table as u32 + 1, &self.options);
-                self.dialect.as_sent(text)
+                self.dialect.with_sent_placeholders(text)
             }
             CurrentStatement::Text => user.text.clone(),
             CurrentStatement::Packet => user.packet.as_ref().map_or("", Packet::text).to_owned(),

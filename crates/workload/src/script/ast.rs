@@ -9,7 +9,7 @@ use std::ops::Range;
 pub struct Script {
     /// The name of its file, or `<builtin: ...>`.
     pub name: String,
-    /// Its commands, at least one. Jumps count from 0.
+    /// Its commands, at least one. Jumps hold indexes of this list.
     pub commands: Vec<Command>,
     /// The weight with which it is chosen among the scripts of the run.
     pub weight: u32,
@@ -65,21 +65,21 @@ pub enum CommandKind {
         condition: Expr,
         /// The number of the command to continue at if the condition does not hold: an `\elif`, which is
         /// evaluated, or an `\else` or `\endif`, which is skipped.
-        otherwise: usize,
+        else_target: usize,
     },
-    /// `\elif`: execution that reaches it from the branch above continues after `end`.
+    /// `\elif`: execution that reaches it from the branch above continues after `endif_target`.
     Elif {
         /// The condition, evaluated if none before it holds.
         condition: Expr,
-        /// As in `If`.
-        otherwise: usize,
+        /// As in [`CommandKind::If`].
+        else_target: usize,
         /// The number of the `\endif`.
-        end: usize,
+        endif_target: usize,
     },
-    /// `\else`: execution that reaches it from the branch above continues after `end`.
+    /// `\else`: execution that reaches it from the branch above continues after `endif_target`.
     Else {
         /// The number of the `\endif`.
-        end: usize,
+        endif_target: usize,
     },
     /// `\endif`.
     EndIf,
@@ -106,14 +106,14 @@ pub struct SqlCommand {
     /// Its text as written, from its first word to its semicolon.
     pub text: String,
     /// Its text with `$1`, `$2`, ... for the variables.
-    pub numbered: String,
-    /// How its results are stored, if they are.
-    pub results: Option<StoreColumns>,
+    pub numbered_text: String,
+    /// The `\gset` or `\aset` that stores its results in variables, if any.
+    pub store_columns: Option<StoreColumns>,
     pub(super) pieces: Vec<Piece>,
     pub(super) parameters: Vec<VariableId>,
 }
 
-/// Plain text of a statement and the variable after it.
+/// A part of a statement: plain text and the variable after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     /// Range of the plain text before the variable.
@@ -125,9 +125,9 @@ pub(super) struct Piece {
 /// `\gset` and `\aset`: store columns in variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreColumns {
-    /// True for `\aset`, which stores the last row, if any, of each joined statement; false for `\gset`,
-    /// which stores the only row of the last statement.
-    pub all: bool,
+    /// True for `\aset`, which stores the last row, if any, of each joined statement; false for `\gset`, which
+    /// stores the only row of the last statement.
+    pub stores_all_results: bool,
     /// Prefix of the variables' names, before the column name.
     pub prefix: String,
 }
@@ -135,7 +135,11 @@ pub struct StoreColumns {
 impl StoreColumns {
     /// The name of the command.
     pub fn name(&self) -> &'static str {
-        if self.all { "aset" } else { "gset" }
+        if self.stores_all_results {
+            "aset"
+        } else {
+            "gset"
+        }
     }
 }
 
@@ -149,7 +153,7 @@ pub struct ShellCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShellWord {
     Plain(String),
-    /// A variable, `None` if its name is invalid, and the word as written.
+    /// A variable (`None` if its name is invalid), and the word as written.
     Variable(Option<VariableId>, String),
 }
 
@@ -164,6 +168,6 @@ pub struct SleepTime {
 /// A number or a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Amount {
-    Fixed(i64),
+    Constant(i64),
     Variable(Option<VariableId>, String),
 }

@@ -75,8 +75,12 @@ pub static BUILTINS: [Builtin; 3] = [
 
 impl Builtin {
     /// Parses the script.
-    pub fn parse(&self, names: &mut VariableNames, level: u32) -> Result<Script, ScriptError> {
-        Script::parse(names, self.description, self.text, level)
+    pub fn parse(
+        &self,
+        names: &mut VariableNames,
+        pgbench_version: u32,
+    ) -> Result<Script, ScriptError> {
+        Script::parse(names, self.description, self.text, pgbench_version)
     }
 }
 

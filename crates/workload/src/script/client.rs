@@ -1,5 +1,5 @@
-//! What a client computes for its commands besides expressions: branches, assignments, sleep times and shell
-//! command lines. Never waits, and never runs a shell command.
+//! A client's branches, assignments, sleep times and shell command lines. Computes them, but never sleeps or runs a
+//! shell command.
 
 use super::ast::{
     Amount, AssignmentTarget, CommandKind, Script, ShellCommand, ShellWord, SleepTime, StoreColumns,
@@ -11,15 +11,15 @@ use super::value::Value;
 use super::variables::{VariableId, is_valid_name};
 use std::borrow::Cow;
 
-/// A shell command line must be shorter than this, in bytes.
-const SHELL_COMMAND_MAX: usize = 255;
+/// A shell command line must be shorter than this number of bytes.
+const SHELL_LINE_BYTES_LIMIT: usize = 255;
 
 impl Script {
-    /// Evaluates the condition of the `\if` with this number, and those of its `\elif`s as needed; returns
-    /// the number of the command to continue with.
+    /// Evaluates the condition of the `\if` with this number, and those of its `\elif`s until one holds; returns the
+    /// number of the command to continue with. If the command is not an `\if`, that is the next one.
     ///
-    /// Skips a command that is not an `\if`. `script` is this script's number in the run.
-    pub fn branch(
+    /// `script` is this script's number in the run.
+    pub fn next_after_condition(
         &self,
         number: usize,
         client: &mut Evaluator,
@@ -31,11 +31,11 @@ impl Script {
                 Some(
                     CommandKind::If {
                         condition,
-                        otherwise,
+                        else_target,
                     }
                     | CommandKind::Elif {
                         condition,
-                        otherwise,
+                        else_target,
                         ..
                     },
                 ) => {
@@ -46,7 +46,7 @@ impl Script {
                     {
                         return Ok(current + 1);
                     }
-                    current = *otherwise;
+                    current = *else_target;
                 }
                 _ => return Ok(current + 1),
             }
@@ -81,16 +81,16 @@ impl Evaluator {
         }
     }
 
-    /// Sets a variable to a text, by name; `context` (`option`, `startup`) is for the error message. A name
-    /// that no script uses is only validated.
-    pub fn define(
+    /// Sets the variable of this name to a text. If no script uses the name, only validates it. `context` (`option`,
+    /// `startup`) is for the error message.
+    pub fn set_by_name(
         &mut self,
         context: &str,
         name: &str,
         text: &str,
-        level: u32,
+        pgbench_version: u32,
     ) -> Result<(), EvalError> {
-        if !is_valid_name(name, level) {
+        if !is_valid_name(name, pgbench_version) {
             return Err(invalid_name(context, name));
         }
         if let Some(id) = self.names().find(name) {
@@ -99,20 +99,19 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The variable that `\gset` or `\aset` stores a column in; `None` if no script uses it. It is the same
-    /// for all clients and rows, so the result can be cached.
+    /// The variable in which `\gset` or `\aset` stores a column; `None` if no script uses the variable.
     pub fn column_variable(
         &self,
-        results: &StoreColumns,
+        store_columns: &StoreColumns,
         column: &str,
-        level: u32,
+        pgbench_version: u32,
     ) -> Result<Option<VariableId>, EvalError> {
-        let name: Cow<'_, str> = match results.prefix.as_str() {
+        let name: Cow<'_, str> = match store_columns.prefix.as_str() {
             "" => column.into(),
             prefix => format!("{prefix}{column}").into(),
         };
-        if !is_valid_name(&name, level) {
-            return Err(invalid_name(results.name(), &name));
+        if !is_valid_name(&name, pgbench_version) {
+            return Err(invalid_name(store_columns.name(), &name));
         }
         Ok(self.names().find(&name))
     }
@@ -120,7 +119,7 @@ impl Evaluator {
     /// The time to sleep, in microseconds; zero or less for none. `word` is the command's name.
     pub fn sleep_us(&self, sleep: &SleepTime, word: &str) -> Result<i64, EvalError> {
         let amount = match &sleep.amount {
-            Amount::Fixed(amount) => *amount,
+            Amount::Constant(amount) => *amount,
             Amount::Variable(id, name) => {
                 let mut text = String::new();
                 if !id.is_some_and(|id| self.variables.append_text(id, &mut text)) {
@@ -141,7 +140,11 @@ impl Evaluator {
     }
 
     /// Writes the shell's command line to `out`, replacing its content.
-    pub fn shell_line(&self, shell: &ShellCommand, out: &mut String) -> Result<(), EvalError> {
+    pub fn write_shell_line(
+        &self,
+        shell: &ShellCommand,
+        out: &mut String,
+    ) -> Result<(), EvalError> {
         out.clear();
         let name = shell.first_word();
         for (number, word) in shell.words.iter().enumerate() {
@@ -158,7 +161,7 @@ impl Evaluator {
                     }
                 }
             }
-            if out.len() >= SHELL_COMMAND_MAX {
+            if out.len() >= SHELL_LINE_BYTES_LIMIT {
                 return Err(EvalError::new(format!("{name}: shell command is too long")));
             }
         }

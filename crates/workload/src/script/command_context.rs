@@ -121,7 +121,7 @@ impl CommandContext<'_> {
     pub fn server_message(&self, text: &str, error: &DbError, db: &Db) -> String {
         let sql = match (&self.command.kind, db.mode()) {
             (CommandKind::Sql(_), QueryMode::Simple) => text,
-            (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered.as_str(),
+            (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered_text.as_str(),
             // libpq does not know the text of a prepared statement.
             _ => "",
         };
@@ -146,7 +146,7 @@ impl CommandContext<'_> {
             // pgbench counts results within a statement; it reads those of a pipeline one by one.
             let query = match self.command.kind {
                 CommandKind::SyncPipeline | CommandKind::EndPipeline => 0,
-                _ => db.results(),
+                _ => db.result_count(),
             };
             let message = self.server_message(text, error, db);
             self.policy.error(&format!(

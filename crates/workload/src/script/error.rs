@@ -82,8 +82,12 @@ impl SyntaxError {
 impl ScriptError {
     /// The complete standard error output of this major version of pgbench, newline included; `program` is
     /// the name under which it was called.
-    pub fn as_pgbench(&self, program: &str, level: u32) -> String {
-        let word = if level >= 15 { "error" } else { "fatal" };
+    pub fn as_pgbench(&self, program: &str, pgbench_version: u32) -> String {
+        let word = if pgbench_version >= 15 {
+            "error"
+        } else {
+            "fatal"
+        };
         // Every version reports this message as an error.
         let word = match self {
             ScriptError::TooManyArguments { .. } => "error",

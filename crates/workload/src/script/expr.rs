@@ -103,7 +103,9 @@ fn precedence_of(binary: BinaryOperator) -> u8 {
 
 /// The position of the command whose expression is parsed, for messages.
 pub(super) struct CommandLocation<'a> {
+    /// The command's name as written.
     pub command: &'a str,
+    /// Offset of its backslash in the script.
     pub start: usize,
     pub line: usize,
 }
@@ -123,7 +125,7 @@ pub(super) fn parse(
         depth: 0,
     };
     parser.advance()?;
-    parser.expression(precedence::ANY)?;
+    parser.parse_expression(precedence::ANY)?;
     if parser.token != Token::End {
         return Err(parser.syntax_error());
     }
@@ -144,13 +146,13 @@ struct Parser<'a, 's, 'p> {
 
 impl<'a> Parser<'a, '_, '_> {
     fn advance(&mut self) -> Result<(), ScriptError> {
-        match self.source.token() {
+        match self.source.next_token() {
             Ok(token) => {
                 self.token = token;
                 Ok(())
             }
             Err(TokenError { message, detail }) => {
-                // Continue after an invalid token with the remaining line.
+                // Any token but `End`, so that `error` reads the remaining line.
                 self.token = Token::Comma;
                 Err(self.error(message, Some(detail)))
             }
@@ -174,14 +176,14 @@ impl<'a> Parser<'a, '_, '_> {
     #[cold]
     fn error(&mut self, message: &str, detail: Option<&str>) -> ScriptError {
         let (mut message, mut detail) = (message, detail);
-        let mut end = self.source.position;
+        let mut error_end = self.source.position;
         while self.token != Token::End {
-            match self.source.token() {
+            match self.source.next_token() {
                 Ok(token) => self.token = token,
-                Err(later) => {
-                    message = later.message;
-                    detail = Some(later.detail);
-                    end = self.source.position;
+                Err(later_error) => {
+                    message = later_error.message;
+                    detail = Some(later_error.detail);
+                    error_end = self.source.position;
                 }
             }
         }
@@ -192,12 +194,12 @@ impl<'a> Parser<'a, '_, '_> {
             detail: detail.map(str::to_owned),
             command: Some(self.location.command.to_owned()),
             text: Some(self.source.text_from(self.location.start).to_owned()),
-            column: Some(end - 1 - self.location.start),
+            column: Some(error_end - 1 - self.location.start),
         }))
     }
 
-    /// Parses operators that bind at least as strongly as `minimum`, with their operands.
-    fn expression(&mut self, minimum: u8) -> Result<(), ScriptError> {
+    /// Parses operators that bind at least as strongly as `min_precedence`, with their operands.
+    fn parse_expression(&mut self, min_precedence: u8) -> Result<(), ScriptError> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
             let message =
@@ -205,15 +207,15 @@ impl<'a> Parser<'a, '_, '_> {
             return Err(self.error(&message, None));
         }
         let start = self.instructions.len();
-        self.operand()?;
+        self.parse_operand()?;
         loop {
             match self.token {
-                Token::Is | Token::IsNull | Token::NotNull if minimum <= precedence::IS => {
-                    self.is()?;
+                Token::Is | Token::IsNull | Token::NotNull if min_precedence <= precedence::IS => {
+                    self.parse_is()?;
                 }
-                Token::Binary(binary) if minimum <= precedence_of(binary) => {
+                Token::Binary(binary) if min_precedence <= precedence_of(binary) => {
                     self.advance()?;
-                    self.binary(binary, start)?;
+                    self.parse_right_operand(binary, start)?;
                 }
                 _ => break,
             }
@@ -223,7 +225,7 @@ impl<'a> Parser<'a, '_, '_> {
     }
 
     /// Parses the operator in `x IS [NOT] NULL|TRUE|FALSE`, `x ISNULL`, `x NOTNULL`.
-    fn is(&mut self) -> Result<(), ScriptError> {
+    fn parse_is(&mut self) -> Result<(), ScriptError> {
         let mut negated = self.token == Token::NotNull;
         let mut constant = Instruction::Null;
         if self.token == Token::Is {
@@ -246,21 +248,25 @@ impl<'a> Parser<'a, '_, '_> {
     }
 
     /// Parses the right operand of an operator; the instructions of the left operand begin at `start`.
-    fn binary(&mut self, binary: BinaryOperator, start: usize) -> Result<(), ScriptError> {
+    fn parse_right_operand(
+        &mut self,
+        binary: BinaryOperator,
+        start: usize,
+    ) -> Result<(), ScriptError> {
         let right_precedence = precedence_of(binary) + 1;
         let right_start = self.instructions.len();
         if let BinaryOperator::And | BinaryOperator::Or = binary {
             self.instructions.push(Instruction::Jump(0));
-            self.expression(right_precedence)?;
+            self.parse_expression(right_precedence)?;
             self.instructions.push(Instruction::RequireBool);
-            let skip = self.distance(right_start);
+            let skip = self.instructions_after(right_start);
             self.instructions[right_start] = match binary {
                 BinaryOperator::And => Instruction::And(skip),
                 _ => Instruction::Or(skip),
             };
             return Ok(());
         }
-        self.expression(right_precedence)?;
+        self.parse_expression(right_precedence)?;
         let operator = match binary {
             BinaryOperator::Plus => Operator::Add,
             BinaryOperator::Minus => Operator::Subtract,
@@ -294,39 +300,39 @@ impl<'a> Parser<'a, '_, '_> {
         }
     }
 
-    /// Number of instructions between the jump at `from` and the end.
-    fn distance(&self, from: usize) -> u32 {
+    /// Number of instructions after the jump with this index.
+    fn instructions_after(&self, jump: usize) -> u32 {
         // Each instruction needs at least one byte of script, and scripts are smaller than 4 GiB.
-        (self.instructions.len() - from - 1) as u32
+        (self.instructions.len() - jump - 1) as u32
     }
 
     /// Parses an operand and the prefix operators before it.
-    fn operand(&mut self) -> Result<(), ScriptError> {
+    fn parse_operand(&mut self) -> Result<(), ScriptError> {
         let instruction = match self.token {
             Token::Null => Instruction::Null,
             Token::Bool(value) => Instruction::Bool(value),
             Token::Int(value) => Instruction::Int(value),
             Token::Double(value) => Instruction::Double(value),
             Token::Variable(name) => Instruction::Variable(self.names.intern(name)),
-            Token::Open => {
+            Token::OpenParenthesis => {
                 self.advance()?;
-                self.expression(precedence::ANY)?;
-                return self.expect(Token::Close);
+                self.parse_expression(precedence::ANY)?;
+                return self.expect(Token::CloseParenthesis);
             }
-            Token::Word(name) => return self.call(name),
-            Token::Case => return self.case(),
-            _ => return self.prefix(),
+            Token::Word(name) => return self.parse_call(name),
+            Token::Case => return self.parse_case(),
+            _ => return self.parse_prefix_operator(),
         };
         self.instructions.push(instruction);
         self.advance()
     }
 
-    fn prefix(&mut self) -> Result<(), ScriptError> {
+    fn parse_prefix_operator(&mut self) -> Result<(), ScriptError> {
         let token = self.token;
         match token {
             Token::Binary(BinaryOperator::Plus) => {
                 self.advance()?;
-                self.expression(precedence::SIGN)
+                self.parse_expression(precedence::SIGN)
             }
             Token::Binary(BinaryOperator::Minus) => {
                 self.advance()?;
@@ -334,20 +340,20 @@ impl<'a> Parser<'a, '_, '_> {
                     self.instructions.push(Instruction::Int(i64::MIN));
                     return self.advance();
                 }
-                self.minus()
+                self.parse_negation()
             }
             Token::Tilde => {
                 self.advance()?;
                 self.instructions.push(Instruction::Int(-1));
                 // Sums and products bind more strongly: ~1+2 is ~(1+2).
-                self.expression(precedence::BITS + 1)?;
+                self.parse_expression(precedence::BITS + 1)?;
                 self.instructions
                     .push(Instruction::Operator(Operator::BitXor));
                 Ok(())
             }
             Token::Not => {
                 self.advance()?;
-                self.expression(precedence::IS)?;
+                self.parse_expression(precedence::IS)?;
                 self.instructions.push(Instruction::Not);
                 Ok(())
             }
@@ -356,10 +362,10 @@ impl<'a> Parser<'a, '_, '_> {
     }
 
     /// Parses the operand of a minus as 0 - operand; a literal is negated at once.
-    fn minus(&mut self) -> Result<(), ScriptError> {
+    fn parse_negation(&mut self) -> Result<(), ScriptError> {
         let start = self.instructions.len();
         self.instructions.push(Instruction::Int(0));
-        self.expression(precedence::SIGN)?;
+        self.parse_expression(precedence::SIGN)?;
         if let [Instruction::Int(0), Instruction::Int(value)] = self.instructions[start..]
             && let Some(negative) = value.checked_neg()
         {
@@ -372,14 +378,16 @@ impl<'a> Parser<'a, '_, '_> {
         Ok(())
     }
 
-    fn call(&mut self, word: &'a str) -> Result<(), ScriptError> {
-        let Some((name, function, arity)) = functions::find(word, self.source.level) else {
+    fn parse_call(&mut self, word: &'a str) -> Result<(), ScriptError> {
+        let Some((name, function, arity)) =
+            functions::find_function(word, self.source.pgbench_version)
+        else {
             return Err(self.error("unexpected function name", Some(word)));
         };
         self.advance()?;
-        self.expect(Token::Open)?;
-        let count = self.arguments()?;
-        // The source is positioned after the closing parenthesis, to which messages point.
+        self.expect(Token::OpenParenthesis)?;
+        let count = self.parse_arguments()?;
+        // The source is positioned after the closing parenthesis, so messages about the arguments point to it.
         let mut argument_count = count;
         match arity {
             Arity::Exactly(expected) if count == expected => {}
@@ -406,54 +414,54 @@ impl<'a> Parser<'a, '_, '_> {
     /// Parses the arguments of a call up to its closing parenthesis, and returns how many there are.
     ///
     /// As in pgbench, the first argument may be missing before a comma: `least(, 1)` has one argument.
-    fn arguments(&mut self) -> Result<usize, ScriptError> {
+    fn parse_arguments(&mut self) -> Result<usize, ScriptError> {
         let mut count = 0;
-        if !matches!(self.token, Token::Close | Token::Comma) {
-            self.expression(precedence::ANY)?;
+        if !matches!(self.token, Token::CloseParenthesis | Token::Comma) {
+            self.parse_expression(precedence::ANY)?;
             count += 1;
         }
         while self.token == Token::Comma {
             self.advance()?;
             let start = self.instructions.len();
-            self.expression(precedence::ANY)?;
+            self.parse_expression(precedence::ANY)?;
             count += 1;
             if count > ARGUMENTS_MAX {
-                // This is an error at run time, after the first arguments have been evaluated.
+                // Drop the argument: the call fails at run time, after the first arguments have been evaluated.
                 self.instructions.truncate(start);
             }
         }
-        if self.token != Token::Close {
+        if self.token != Token::CloseParenthesis {
             return Err(self.syntax_error());
         }
         Ok(count)
     }
 
-    fn case(&mut self) -> Result<(), ScriptError> {
+    fn parse_case(&mut self) -> Result<(), ScriptError> {
         self.advance()?;
         if self.token != Token::When {
             return Err(self.syntax_error());
         }
-        let mut branch_ends = Vec::new();
+        let mut branch_end_jumps = Vec::new();
         while self.token == Token::When {
             self.advance()?;
-            self.expression(precedence::ANY)?;
-            let condition_end = self.instructions.len();
+            self.parse_expression(precedence::ANY)?;
+            let condition_jump = self.instructions.len();
             self.instructions.push(Instruction::JumpUnless(0));
             self.expect(Token::Then)?;
-            self.expression(precedence::ANY)?;
-            branch_ends.push(self.instructions.len());
+            self.parse_expression(precedence::ANY)?;
+            branch_end_jumps.push(self.instructions.len());
             self.instructions.push(Instruction::Jump(0));
-            self.instructions[condition_end] =
-                Instruction::JumpUnless(self.distance(condition_end));
+            self.instructions[condition_jump] =
+                Instruction::JumpUnless(self.instructions_after(condition_jump));
         }
         if self.token == Token::Else {
             self.advance()?;
-            self.expression(precedence::ANY)?;
+            self.parse_expression(precedence::ANY)?;
         } else {
             self.instructions.push(Instruction::Null);
         }
-        for end in branch_ends {
-            self.instructions[end] = Instruction::Jump(self.distance(end));
+        for jump in branch_end_jumps {
+            self.instructions[jump] = Instruction::Jump(self.instructions_after(jump));
         }
         self.expect(Token::EndCase)
     }

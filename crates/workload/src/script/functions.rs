@@ -11,7 +11,7 @@ use crate::random::Random;
 pub enum Function {
     /// Absolute value.
     Abs,
-    /// Returns its argument, and prints it.
+    /// Prints its argument and returns it.
     Debug,
     /// Its argument as a double.
     Double,
@@ -49,14 +49,14 @@ pub enum Function {
     Sqrt,
 }
 
-/// How many arguments a function takes.
+/// The number of arguments that a function takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arity {
     /// Exactly this many.
     Exactly(usize),
     /// One or more.
     AtLeastOne,
-    /// This many, or one fewer; the run's default seed is then added.
+    /// This many, or one fewer; then the run's default seed is the last argument.
     WithSeed(usize),
 }
 
@@ -96,12 +96,16 @@ const FUNCTIONS: [(&str, Function, Arity); 21] = [
     ("sqrt", Function::Sqrt, Arity::Exactly(1)),
 ];
 
-/// Finds the function of this name at this language level, with its canonical spelling.
-pub(super) fn find(name: &str, level: u32) -> Option<(&'static str, Function, Arity)> {
+/// Finds the function of this name in the language of this major version of pgbench, with its canonical spelling.
+pub(super) fn find_function(
+    name: &str,
+    pgbench_version: u32,
+) -> Option<(&'static str, Function, Arity)> {
     FUNCTIONS
         .iter()
         .find(|(spelling, function, _)| {
-            spelling.eq_ignore_ascii_case(name) && (level >= 14 || *function != Function::Permute)
+            spelling.eq_ignore_ascii_case(name)
+                && (pgbench_version >= 14 || *function != Function::Permute)
         })
         .copied()
 }
@@ -148,19 +152,19 @@ pub(super) fn call(
             Ok(Value::Double(base.to_double()?.powf(power.to_double()?)))
         }
         (Function::Mod, [left, right]) => super::eval::modulo(*left, *right),
-        (_, [value]) => unary(function, *value),
-        // The parser has checked the number of arguments.
+        (_, [value]) => call_with_one_argument(function, *value),
+        // Unreachable, because the parser has checked the number of arguments.
         _ => Ok(Value::Null),
     }
 }
 
-fn unary(function: Function, value: Value) -> Result<Value, EvalError> {
+fn call_with_one_argument(function: Function, value: Value) -> Result<Value, EvalError> {
     Ok(match (function, value) {
         // As in C, the absolute value of the smallest integer is that integer.
         (Function::Abs, Value::Int(number)) => Value::Int(number.wrapping_abs()),
         (Function::Abs, _) => {
             let number = value.to_double()?;
-            // Not abs(): minus zero stays minus zero.
+            // `f64::abs` is wrong here, because it changes the sign of minus zero.
             Value::Double(if number < 0.0 { -number } else { number })
         }
         (Function::Int, _) => Value::Int(value.to_int()?),
@@ -172,7 +176,7 @@ fn unary(function: Function, value: Value) -> Result<Value, EvalError> {
     })
 }
 
-/// The bounds of a range, which must hold at least one number and span at most 63 bits.
+/// The bounds of a range, which must contain at least one number, and fewer than 2^63.
 #[inline]
 fn random_range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
     let (low, high) = (low.to_int()?, high.to_int()?);
@@ -198,7 +202,7 @@ fn random_with_shape(
         let text = fixed(shape, 6);
         Err(EvalError::new(format!("{message} (not {text})")))
     };
-    // NaN is refused. pgbench accepts it, and then loops forever or converts it to a number.
+    // Reject NaN. pgbench accepts it, and then loops forever or converts it to a number.
     match function {
         Function::RandomGaussian if shape < 2.0 || shape.is_nan() => {
             invalid("gaussian parameter must be at least 2.000000")
@@ -215,14 +219,18 @@ fn random_with_shape(
     }
 }
 
-/// The largest or smallest argument; a double if any of them is one.
-fn extremum(largest: bool, arguments: &[Value]) -> Result<Value, EvalError> {
+/// The largest or smallest argument; a double if any argument is a double.
+fn extremum(is_greatest: bool, arguments: &[Value]) -> Result<Value, EvalError> {
     if arguments.iter().any(|v| matches!(v, Value::Double(_))) {
         let mut best = arguments[0].to_double()?;
         for argument in &arguments[1..] {
             let next = argument.to_double()?;
-            // This form of the comparison lets the value after a NaN replace it, as in pgbench.
-            let keeps_best = if largest { best > next } else { best < next };
+            // As in pgbench, the comparison is false for a NaN, so the value after a NaN replaces it.
+            let keeps_best = if is_greatest {
+                best > next
+            } else {
+                best < next
+            };
             best = if keeps_best { best } else { next };
         }
         return Ok(Value::Double(best));
@@ -230,7 +238,7 @@ fn extremum(largest: bool, arguments: &[Value]) -> Result<Value, EvalError> {
     let mut best = arguments[0].to_int()?;
     for argument in &arguments[1..] {
         let next = argument.to_int()?;
-        best = if largest {
+        best = if is_greatest {
             best.max(next)
         } else {
             best.min(next)

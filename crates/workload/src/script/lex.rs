@@ -27,18 +27,18 @@ pub(super) struct RawStatement {
 /// The state that decides whether a semicolon ends a statement. Backslash commands do not change it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SqlLexer {
-    parentheses: usize,
+    open_parentheses: usize,
     /// Open BEGIN and CASE blocks in a function body.
     open_blocks: usize,
-    /// First letters of the statement's first words, for words that can begin a function definition; 0 for
-    /// others.
-    words: [u8; 4],
+    /// First letters of the statement's first words, if they are words that can begin a function definition; 0 for other
+    /// words.
+    definition_letters: [u8; 4],
     word_count: usize,
 }
 
 impl SqlLexer {
     /// Reads up to the end of a statement.
-    pub fn statement(&mut self, source: &mut Source<'_>) -> (RawStatement, StatementEnd) {
+    pub fn next_statement(&mut self, source: &mut Source<'_>) -> (RawStatement, StatementEnd) {
         let mut raw = RawStatement::default();
         loop {
             let start = source.position;
@@ -53,7 +53,7 @@ impl SqlLexer {
                     }
                     // Keep the character without its backslash.
                     source.position += 1;
-                    push(&mut raw, source, 1);
+                    append(&mut raw, source, 1);
                     continue;
                 }
                 (b'\\', _) => {
@@ -61,20 +61,21 @@ impl SqlLexer {
                     return (raw, StatementEnd::Backslash);
                 }
                 (c, second)
-                    if is_blank(c, source.level) || (c == b'-' && second == Some(&b'-')) =>
+                    if is_blank(c, source.pgbench_version)
+                        || (c == b'-' && second == Some(&b'-')) =>
                 {
-                    let comment = c == b'-';
-                    let length = if comment { comment_length(input) } else { 1 };
+                    let is_comment = c == b'-';
+                    let length = if is_comment { comment_length(input) } else { 1 };
                     // Since version 15, comments inside a statement are sent to the server.
-                    if raw.text.is_empty() || (comment && source.level < 15) {
+                    if raw.text.is_empty() || (is_comment && source.pgbench_version < 15) {
                         source.position += length;
                         continue;
                     }
                     length
                 }
                 (b';', _) => {
-                    push(&mut raw, source, 1);
-                    if self.parentheses == 0 && self.open_blocks == 0 {
+                    append(&mut raw, source, 1);
+                    if self.open_parentheses == 0 && self.open_blocks == 0 {
                         self.word_count = 0;
                         return (raw, StatementEnd::Semicolon);
                     }
@@ -83,29 +84,31 @@ impl SqlLexer {
                 _ => self.token_length(input),
             };
             source.position = start;
-            push(&mut raw, source, length);
+            append(&mut raw, source, length);
         }
     }
 
     /// Length of the token at the start of `input`: a quoted text, a comment, a word, a number, or one byte.
     fn token_length(&mut self, input: &[u8]) -> usize {
         match (input[0], input.get(1), input.get(2)) {
-            (b'(', ..) => self.parentheses += 1,
-            (b')', ..) => self.parentheses = self.parentheses.saturating_sub(1),
-            (b'\'', ..) => return quoted(input, 1, false),
-            (b'e' | b'E', Some(b'\''), _) => return quoted(input, 2, true),
-            (b'b' | b'B' | b'x' | b'X', Some(b'\''), _) => return quoted(input, 2, false),
+            (b'(', ..) => self.open_parentheses += 1,
+            (b')', ..) => self.open_parentheses = self.open_parentheses.saturating_sub(1),
+            (b'\'', ..) => return quoted_length(input, 1, false),
+            (b'e' | b'E', Some(b'\''), _) => return quoted_length(input, 2, true),
+            (b'b' | b'B' | b'x' | b'X', Some(b'\''), _) => return quoted_length(input, 2, false),
             // Only the letter; the quoted text is the next token.
             (b'n' | b'N', Some(b'\''), _) => {}
-            (b'u' | b'U', Some(b'&'), Some(b'\'')) => return quoted(input, 3, false),
-            (b'u' | b'U', Some(b'&'), Some(b'"')) => return 2 + quoted_identifier(&input[2..]),
-            (b'"', ..) => return quoted_identifier(input),
-            (b'/', Some(b'*'), _) => return nested_comment(input),
-            (b'$', ..) => return dollar_quoted(input),
-            (b':', ..) => return variable(input),
-            (b'0'..=b'9', ..) => return number(input),
-            (b'.', Some(b'0'..=b'9'), _) => return number(input),
-            (c, ..) if is_word_start(c) => return self.word(input),
+            (b'u' | b'U', Some(b'&'), Some(b'\'')) => return quoted_length(input, 3, false),
+            (b'u' | b'U', Some(b'&'), Some(b'"')) => {
+                return 2 + quoted_identifier_length(&input[2..]);
+            }
+            (b'"', ..) => return quoted_identifier_length(input),
+            (b'/', Some(b'*'), _) => return nested_comment_length(input),
+            (b'$', ..) => return dollar_quoted_length(input),
+            (b':', ..) => return variable_length(input),
+            (b'0'..=b'9', ..) => return number_length(input),
+            (b'.', Some(b'0'..=b'9'), _) => return number_length(input),
+            (c, ..) if is_word_start(c) => return self.word_token_length(input),
             _ => {}
         }
         1
@@ -113,16 +116,16 @@ impl SqlLexer {
 
     /// Length of a word outside quotes. In `CREATE [OR REPLACE] FUNCTION|PROCEDURE`, also counts the words
     /// that open and close the blocks of an SQL body.
-    fn word(&mut self, input: &[u8]) -> usize {
-        let length = count(input, |c| {
+    fn word_token_length(&mut self, input: &[u8]) -> usize {
+        let length = count_leading(input, |c| {
             is_word_start(c) || c.is_ascii_digit() || c == b'$'
         });
         let word = &input[..length];
         let is = |keyword: &str| word.eq_ignore_ascii_case(keyword.as_bytes());
         if self.word_count == 0 {
-            self.words = [0; 4];
+            self.definition_letters = [0; 4];
         }
-        if let Some(slot) = self.words.get_mut(self.word_count)
+        if let Some(slot) = self.definition_letters.get_mut(self.word_count)
             && ["create", "function", "procedure", "or", "replace"]
                 .into_iter()
                 .any(is)
@@ -131,10 +134,10 @@ impl SqlLexer {
         }
         self.word_count += 1;
         let defines_function = matches!(
-            self.words,
+            self.definition_letters,
             [b'c', b'f' | b'p', ..] | [b'c', b'o', b'r', b'f' | b'p']
         );
-        if defines_function && self.parentheses == 0 {
+        if defines_function && self.open_parentheses == 0 {
             if is("begin") || (is("case") && self.open_blocks > 0) {
                 self.open_blocks += 1;
             } else if is("end") {
@@ -146,7 +149,7 @@ impl SqlLexer {
 }
 
 /// Appends the next `length` bytes of the script to the statement.
-fn push(raw: &mut RawStatement, source: &mut Source<'_>, length: usize) {
+fn append(raw: &mut RawStatement, source: &mut Source<'_>, length: usize) {
     let start = source.position;
     let mut end = (start + length).min(source.text.len());
     // Tokens end at ASCII bytes, so the loop never runs; it only guarantees that no input causes a panic.
@@ -161,13 +164,13 @@ fn push(raw: &mut RawStatement, source: &mut Source<'_>, length: usize) {
 }
 
 /// The number of leading bytes that match.
-fn count(bytes: &[u8], matches: impl Fn(u8) -> bool) -> usize {
+fn count_leading(bytes: &[u8], matches: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|c| matches(**c)).count()
 }
 
-fn is_blank(c: u8, level: u32) -> bool {
+fn is_blank(c: u8, pgbench_version: u32) -> bool {
     // Since version 16, the vertical tab is a blank.
-    matches!(c, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c') || (c == b'\x0b' && level >= 16)
+    matches!(c, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c') || (c == b'\x0b' && pgbench_version >= 16)
 }
 
 fn is_word_start(c: u8) -> bool {
@@ -179,19 +182,19 @@ fn is_line_end(c: u8) -> bool {
 }
 
 fn comment_length(input: &[u8]) -> usize {
-    count(input, |c| !is_line_end(c))
+    count_leading(input, |c| !is_line_end(c))
 }
 
 /// Length of a single-quoted text with its continuations on further lines; `start` is the offset after the
 /// opening quote. All of `input` if the text does not end.
-fn quoted(input: &[u8], start: usize, escapes: bool) -> usize {
+fn quoted_length(input: &[u8], start: usize, has_escapes: bool) -> usize {
     let mut offset = start;
     loop {
         match input.get(offset) {
             None => return input.len(),
-            Some(b'\\') if escapes => offset += 2,
+            Some(b'\\') if has_escapes => offset += 2,
             Some(b'\'') if input.get(offset + 1) == Some(&b'\'') => offset += 2,
-            Some(b'\'') => match continuation(&input[offset + 1..]) {
+            Some(b'\'') => match continuation_length(&input[offset + 1..]) {
                 Some(length) => offset += 1 + length,
                 None => return offset + 1,
             },
@@ -203,18 +206,18 @@ fn quoted(input: &[u8], start: usize, escapes: bool) -> usize {
 
 /// Length up to and including the quote that continues a text, after comments and blanks with at least one
 /// newline.
-fn continuation(input: &[u8]) -> Option<usize> {
+fn continuation_length(input: &[u8]) -> Option<usize> {
     let mut offset = 0;
-    let mut newline = false;
+    let mut has_newline = false;
     loop {
         match (input.get(offset)?, input.get(offset + 1)) {
             (b'\n' | b'\r', _) => {
-                newline = true;
+                has_newline = true;
                 offset += 1;
             }
             (b' ' | b'\t' | b'\x0c', _) => offset += 1,
             (b'-', Some(b'-')) => offset += comment_length(&input[offset..]),
-            (b'\'', _) if newline => return Some(offset + 1),
+            (b'\'', _) if has_newline => return Some(offset + 1),
             _ => return None,
         }
     }
@@ -222,12 +225,12 @@ fn continuation(input: &[u8]) -> Option<usize> {
 
 /// Length of a double-quoted name at the start of `input`. A doubled quote inside is treated as the end of
 /// one name and the start of the next, with the same total length.
-fn quoted_identifier(input: &[u8]) -> usize {
-    1 + count(&input[1..], |c| c != b'"') + 1
+fn quoted_identifier_length(input: &[u8]) -> usize {
+    1 + count_leading(&input[1..], |c| c != b'"') + 1
 }
 
 /// Length of a comment between `/*` and `*/`, with nested ones.
-fn nested_comment(input: &[u8]) -> usize {
+fn nested_comment_length(input: &[u8]) -> usize {
     let mut depth = 0_usize;
     let mut offset = 0;
     while offset < input.len() {
@@ -250,12 +253,12 @@ fn nested_comment(input: &[u8]) -> usize {
 }
 
 /// Length of a text between `$tag$` and `$tag$`, of a parameter `$1`, or of a lone dollar.
-fn dollar_quoted(input: &[u8]) -> usize {
-    let digits = count(&input[1..], |c| c.is_ascii_digit());
+fn dollar_quoted_length(input: &[u8]) -> usize {
+    let digits = count_leading(&input[1..], |c| c.is_ascii_digit());
     if digits > 0 {
         return 1 + digits + word_length(&input[1 + digits..]);
     }
-    let tag = count(&input[1..], |c| is_word_start(c) || c.is_ascii_digit());
+    let tag = count_leading(&input[1..], |c| is_word_start(c) || c.is_ascii_digit());
     if input.get(1 + tag) != Some(&b'$') {
         return 1;
     }
@@ -273,18 +276,18 @@ fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
 
 /// Length of a variable, or of a cast's colons. A variable's name never opens a block, and contains no dollar
 /// sign.
-fn variable(input: &[u8]) -> usize {
+fn variable_length(input: &[u8]) -> usize {
     if input.get(1) == Some(&b':') {
         return 2;
     }
-    1 + count(&input[1..], |c| is_word_start(c) || c.is_ascii_digit())
+    1 + count_leading(&input[1..], |c| is_word_start(c) || c.is_ascii_digit())
 }
 
 /// Length of a number and of a word that directly follows it, so that the word's last letter does not begin a
 /// quoted text such as `e'...'`.
-fn number(input: &[u8]) -> usize {
+fn number_length(input: &[u8]) -> usize {
     let digits = |from: usize| {
-        count(input.get(from..).unwrap_or_default(), |c| {
+        count_leading(input.get(from..).unwrap_or_default(), |c| {
             c.is_ascii_digit()
         })
     };
@@ -311,7 +314,7 @@ fn word_length(input: &[u8]) -> usize {
     if !input.first().is_some_and(|c| is_word_start(*c)) {
         return 0;
     }
-    count(input, |c| {
+    count_leading(input, |c| {
         is_word_start(c) || c.is_ascii_digit() || c == b'$'
     })
 }

@@ -3,6 +3,7 @@
 
 use super::ast::{
     Amount, AssignmentTarget, Command, CommandKind, ShellCommand, ShellWord, SleepTime,
+    StoreColumns,
 };
 use super::error::{ScriptError, SyntaxError};
 use super::expr::{self, CommandLocation};
@@ -18,15 +19,10 @@ pub(super) enum MetaCommand {
     /// A separate command.
     Command(Command),
     /// `\gset` or `\aset`, which belongs to the statement before it.
-    StoreColumns {
-        /// `\aset`.
-        all: bool,
-        /// Prefix of the variables' names, before the column name.
-        prefix: String,
-    },
+    StoreColumns(StoreColumns),
 }
 
-/// The kinds of backslash commands.
+/// The names of backslash commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommandName {
     Set,
@@ -44,7 +40,7 @@ enum CommandName {
     EndPipeline,
 }
 
-/// Name, kind, and the first major version with the command (13 means 13 or earlier).
+/// The text of each name, and the first major version of pgbench with the command (13 means 13 or earlier).
 const COMMAND_NAMES: [(&str, CommandName, u32); 13] = [
     ("set", CommandName::Set, 13),
     ("setshell", CommandName::SetShell, 13),
@@ -61,14 +57,16 @@ const COMMAND_NAMES: [(&str, CommandName, u32); 13] = [
     ("endpipeline", CommandName::EndPipeline, 14),
 ];
 
-fn find(word: &str, level: u32) -> Option<CommandName> {
+fn find_command_name(word: &str, pgbench_version: u32) -> Option<CommandName> {
     COMMAND_NAMES
         .iter()
-        .find(|(name, _, since)| name.eq_ignore_ascii_case(word) && level >= *since)
-        .map(|(_, kind, _)| *kind)
+        .find(|(name, _, first_version)| {
+            name.eq_ignore_ascii_case(word) && pgbench_version >= *first_version
+        })
+        .map(|(_, name, _)| *name)
 }
 
-/// The words of a command, with their positions.
+/// The words of a command, with their offsets in the script.
 struct CommandWords<'a> {
     words: Vec<(&'a str, usize)>,
     start: usize,
@@ -82,48 +80,52 @@ pub(super) fn parse(
     names: &mut VariableNames,
 ) -> Result<Option<MetaCommand>, ScriptError> {
     let start = source.position - 1;
-    let Some(first) = source.word() else {
+    let Some(first_word) = source.next_word() else {
         return Ok(None);
     };
-    let word = find(first.0, source.level);
+    let name = find_command_name(first_word.0, source.pgbench_version);
     let mut words = CommandWords {
-        words: vec![first],
+        words: vec![first_word],
         start,
         line,
     };
-    if let Some(word @ (CommandName::Set | CommandName::If | CommandName::Elif)) = word {
-        return parse_with_expression(word, words, source, names).map(Some);
+    if let Some(name @ (CommandName::Set | CommandName::If | CommandName::Elif)) = name {
+        return parse_with_expression(name, words, source, names).map(Some);
     }
-    while let Some(next) = source.word() {
+    while let Some(next) = source.next_word() {
         if words.words.len() > ARGUMENTS_MAX {
             return Err(words.error(source, false, "too many arguments", None));
         }
         words.words.push(next);
     }
-    let kind = match word {
+    let kind = match name {
         Some(CommandName::Sleep) => CommandKind::Sleep(words.sleep(source, names)?),
         Some(CommandName::SetShell) => {
-            words.at_least(2, "missing argument", source)?;
+            words.require_at_least(2, "missing argument", source)?;
             CommandKind::SetShell {
-                target: target(words.words[1].0, names, source.level),
-                command: shell(&words.words[2..], names, source.level),
+                target: assignment_target(words.words[1].0, names, source.pgbench_version),
+                command: shell_command(&words.words[2..], names, source.pgbench_version),
             }
         }
         Some(CommandName::Shell) => {
-            words.at_least(1, "missing command", source)?;
-            CommandKind::Shell(shell(&words.words[1..], names, source.level))
+            words.require_at_least(1, "missing command", source)?;
+            CommandKind::Shell(shell_command(
+                &words.words[1..],
+                names,
+                source.pgbench_version,
+            ))
         }
         Some(CommandName::Gset | CommandName::Aset) => {
-            words.at_most(1, "too many arguments", source)?;
-            return Ok(Some(MetaCommand::StoreColumns {
-                all: word == Some(CommandName::Aset),
+            words.require_at_most(1, "too many arguments", source)?;
+            return Ok(Some(MetaCommand::StoreColumns(StoreColumns {
+                stores_all_results: name == Some(CommandName::Aset),
                 prefix: words.words.get(1).map_or("", |(word, _)| word).to_owned(),
-            }));
+            })));
         }
         Some(name) => {
-            words.at_most(0, "unexpected argument", source)?;
+            words.require_at_most(0, "unexpected argument", source)?;
             match name {
-                CommandName::Else => CommandKind::Else { end: 0 },
+                CommandName::Else => CommandKind::Else { endif_target: 0 },
                 CommandName::StartPipeline => CommandKind::StartPipeline,
                 CommandName::SyncPipeline => CommandKind::SyncPipeline,
                 CommandName::EndPipeline => CommandKind::EndPipeline,
@@ -136,16 +138,16 @@ pub(super) fn parse(
 }
 
 fn parse_with_expression<'a>(
-    word: CommandName,
+    name: CommandName,
     mut words: CommandWords<'a>,
     source: &mut Source<'a>,
     names: &mut VariableNames,
 ) -> Result<MetaCommand, ScriptError> {
-    if word == CommandName::Set {
-        let Some(name) = source.word() else {
+    if name == CommandName::Set {
+        let Some(variable) = source.next_word() else {
             return Err(words.error(source, false, "missing argument", None));
         };
-        words.words.push(name);
+        words.words.push(variable);
     }
     let location = CommandLocation {
         command: words.words[0].0,
@@ -153,19 +155,19 @@ fn parse_with_expression<'a>(
         line: words.line,
     };
     let value = expr::parse(source, &location, names)?;
-    let kind = match word {
+    let kind = match name {
         CommandName::Set => CommandKind::Set {
-            target: target(words.words[1].0, names, source.level),
+            target: assignment_target(words.words[1].0, names, source.pgbench_version),
             value,
         },
         CommandName::If => CommandKind::If {
             condition: value,
-            otherwise: 0,
+            else_target: 0,
         },
         _ => CommandKind::Elif {
             condition: value,
-            otherwise: 0,
-            end: 0,
+            else_target: 0,
+            endif_target: 0,
         },
     };
     Ok(MetaCommand::Command(words.command(source, kind)))
@@ -185,13 +187,13 @@ impl CommandWords<'_> {
         }
     }
 
-    /// An error of the command. `show_command` includes the command's text; `position` is the number of the
-    /// word to point at, and whether to print it.
+    /// An error of the command. `shows_command`: the message includes the command's text. `position`: the number of the
+    /// word at which the message points, and whether it prints the word.
     #[cold]
     fn error(
         &self,
         source: &Source<'_>,
-        show_command: bool,
+        shows_command: bool,
         message: &str,
         position: Option<(usize, bool)>,
     ) -> ScriptError {
@@ -205,12 +207,12 @@ impl CommandWords<'_> {
                 .filter(|_| show_word)
                 .map(|(word, _)| (*word).to_owned()),
             command: Some(self.words[0].0.to_owned()),
-            text: show_command.then(|| source.text_from(self.start).to_owned()),
+            text: shows_command.then(|| source.text_from(self.start).to_owned()),
             column: word.map(|(_, offset)| offset - self.start),
         }))
     }
 
-    fn at_least(
+    fn require_at_least(
         &self,
         count: usize,
         message: &str,
@@ -222,7 +224,12 @@ impl CommandWords<'_> {
         Err(self.error(source, true, message, None))
     }
 
-    fn at_most(&self, count: usize, message: &str, source: &Source<'_>) -> Result<(), ScriptError> {
+    fn require_at_most(
+        &self,
+        count: usize,
+        message: &str,
+        source: &Source<'_>,
+    ) -> Result<(), ScriptError> {
         if self.words.len() <= count + 1 {
             return Ok(());
         }
@@ -235,13 +242,16 @@ impl CommandWords<'_> {
         source: &Source<'_>,
         names: &mut VariableNames,
     ) -> Result<SleepTime, ScriptError> {
-        self.at_least(1, "missing argument", source)?;
+        self.require_at_least(1, "missing argument", source)?;
         if self.words.len() > 3 {
             return Err(self.error(source, true, "too many arguments", Some((3, false))));
         }
         let (number, offset) = self.words[1];
         let amount = if let Some(name) = number.strip_prefix(':') {
-            Amount::Variable(intern_if_valid(name, names, source.level), name.to_owned())
+            Amount::Variable(
+                intern_if_valid(name, names, source.pgbench_version),
+                name.to_owned(),
+            )
         } else {
             let unsigned = number.strip_prefix(['+', '-']).unwrap_or(number);
             let unit = unsigned.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -252,7 +262,7 @@ impl CommandWords<'_> {
                 }
                 self.words.push((unit, offset + number.len() - unit.len()));
             }
-            Amount::Fixed(leading_int(number))
+            Amount::Constant(leading_int(number))
         };
         let unit = self.words.get(2).map_or("s", |(unit, _)| unit);
         let units = [("us", 1), ("ms", 1_000), ("s", 1_000_000)];
@@ -272,26 +282,39 @@ impl CommandWords<'_> {
     }
 }
 
-fn intern_if_valid(name: &str, names: &mut VariableNames, level: u32) -> Option<VariableId> {
-    is_valid_name(name, level).then(|| names.intern(name))
+fn intern_if_valid(
+    name: &str,
+    names: &mut VariableNames,
+    pgbench_version: u32,
+) -> Option<VariableId> {
+    is_valid_name(name, pgbench_version).then(|| names.intern(name))
 }
 
-fn target(name: &str, names: &mut VariableNames, level: u32) -> AssignmentTarget {
+fn assignment_target(
+    name: &str,
+    names: &mut VariableNames,
+    pgbench_version: u32,
+) -> AssignmentTarget {
     AssignmentTarget {
         name: name.to_owned(),
-        id: intern_if_valid(name, names, level),
+        id: intern_if_valid(name, names, pgbench_version),
     }
 }
 
-fn shell(words: &[(&str, usize)], names: &mut VariableNames, level: u32) -> ShellCommand {
+fn shell_command(
+    words: &[(&str, usize)],
+    names: &mut VariableNames,
+    pgbench_version: u32,
+) -> ShellCommand {
     let words = words
         .iter()
         .map(|(word, _)| match word.strip_prefix(':') {
             // A doubled colon is a literal colon.
             Some(literal) if literal.starts_with(':') => ShellWord::Plain(literal.to_owned()),
-            Some(name) => {
-                ShellWord::Variable(intern_if_valid(name, names, level), (*word).to_owned())
-            }
+            Some(name) => ShellWord::Variable(
+                intern_if_valid(name, names, pgbench_version),
+                (*word).to_owned(),
+            ),
             None => ShellWord::Plain((*word).to_owned()),
         })
         .collect();

@@ -12,7 +12,7 @@ use prony_plan::WorkloadPlan;
 use std::collections::BTreeMap;
 
 /// The major version of pgbench whose language scripts use.
-pub(super) const LEVEL: u32 = 18;
+pub(super) const NATIVE_PGBENCH_VERSION: u32 = 18;
 
 /// The specifications of the options, sorted by name.
 pub(super) const OPTIONS: &[OptionSpec] = &[
@@ -80,7 +80,7 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     for spec in &builtins {
         collect(parse_weighted(spec, |name| {
             builtin(name)
-                .and_then(|builtin| builtin.parse(&mut names, LEVEL))
+                .and_then(|builtin| builtin.parse(&mut names, NATIVE_PGBENCH_VERSION))
                 .map_err(|error| script_error(&error))
         }));
     }
@@ -238,7 +238,10 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
             pairs
         }
     };
-    match pairs.iter().find(|(name, _)| !is_valid_name(name, LEVEL)) {
+    match pairs
+        .iter()
+        .find(|(name, _)| !is_valid_name(name, NATIVE_PGBENCH_VERSION))
+    {
         None => Ok(pairs),
         Some((name, _)) => Err(option_error(
             &format!("option: invalid variable name: \"{name}\""),
@@ -290,7 +293,7 @@ fn read_file(names: &mut VariableNames, name: &str) -> Result<Script, Error> {
     }
     let bytes = std::fs::read(name).map_err(|error| open_error(&error))?;
     let text = String::from_utf8(bytes).map_err(|_| open_error(&"it is not text in UTF-8"))?;
-    Script::parse(names, name, &text, LEVEL).map_err(|error| script_error(&error))
+    Script::parse(names, name, &text, NATIVE_PGBENCH_VERSION).map_err(|error| script_error(&error))
 }
 
 /// Converts a script's error, with a hint that shows the position.

@@ -8,10 +8,10 @@ use super::meta::{self, MetaCommand};
 use super::tokens::Source;
 use super::variables::VariableNames;
 
-/// Maximum number of bytes of a statement's first line that are stored.
-const FIRST_LINE_MAX: usize = 127;
+/// Maximum length of the stored first line of a statement, in bytes.
+const FIRST_LINE_BYTES_MAX: usize = 127;
 
-/// Counts lines while parsing proceeds, so that lines are not counted from the start for each command.
+/// Counts the lines up to an offset, starting from the previous offset instead of the start of the script.
 struct LineCounter {
     offset: usize,
     line: usize,
@@ -20,16 +20,19 @@ struct LineCounter {
 impl LineCounter {
     /// The line, from 1, of the byte at `offset`, which must not decrease from call to call.
     fn line_at(&mut self, source: &Source<'_>, offset: usize) -> usize {
-        let passed = source.text.as_bytes().get(self.offset..offset);
-        let ends = passed.unwrap_or_default().iter().filter(|c| **c == b'\n');
-        self.line += ends.count();
+        let passed_text = source.text.as_bytes().get(self.offset..offset);
+        let newlines = passed_text
+            .unwrap_or_default()
+            .iter()
+            .filter(|c| **c == b'\n');
+        self.line += newlines.count();
         self.offset = self.offset.max(offset);
         self.line
     }
 }
 
 impl Script {
-    /// Parses a script of weight 1 in the language of pgbench's major version `level`.
+    /// Parses a script of weight 1 in the language of pgbench's major version `pgbench_version`.
     ///
     /// Adds the names of its variables to `names`, which all scripts of a run share. Ignores the text after
     /// the first NUL.
@@ -37,16 +40,16 @@ impl Script {
         names: &mut VariableNames,
         name: &str,
         text: &str,
-        level: u32,
+        pgbench_version: u32,
     ) -> Result<Script, ScriptError> {
         let text = text.split('\0').next().unwrap_or_default();
         let mut source = Source {
             name,
             text,
             position: 0,
-            level,
+            pgbench_version,
         };
-        let commands = read(&mut source, names)?;
+        let commands = parse_commands(&mut source, names)?;
         if commands.is_empty() {
             return Err(ScriptError::Empty {
                 script: name.to_owned(),
@@ -57,7 +60,7 @@ impl Script {
             commands,
             weight: 1,
         };
-        script.resolve()?;
+        script.resolve_jumps()?;
         Ok(script)
     }
 
@@ -72,24 +75,24 @@ impl Script {
     }
 
     /// Links each condition to its branches and its `\endif`.
-    fn resolve(&mut self) -> Result<(), ScriptError> {
+    fn resolve_jumps(&mut self) -> Result<(), ScriptError> {
         let condition_error = |command: usize, problem| ScriptError::Condition {
             script: self.name.clone(),
             command: command + 1,
             problem,
         };
-        // For each open \if, the commands of its branches so far, and whether the last is an \else.
-        let mut open: Vec<(Vec<usize>, bool)> = Vec::new();
-        let mut closed: Vec<(Vec<usize>, usize)> = Vec::new();
+        // For each open \if, the numbers of its branches' commands so far, and whether the last is an \else.
+        let mut open_conditions: Vec<(Vec<usize>, bool)> = Vec::new();
+        let mut closed_conditions: Vec<(Vec<usize>, usize)> = Vec::new();
         for (number, command) in self.commands.iter().enumerate() {
             match &command.kind {
-                CommandKind::If { .. } => open.push((vec![number], false)),
-                CommandKind::Elif { .. } => match open.last_mut() {
+                CommandKind::If { .. } => open_conditions.push((vec![number], false)),
+                CommandKind::Elif { .. } => match open_conditions.last_mut() {
                     None => return Err(condition_error(number, "\\elif without matching \\if")),
                     Some((_, true)) => return Err(condition_error(number, "\\elif after \\else")),
                     Some((branches, _)) => branches.push(number),
                 },
-                CommandKind::Else { .. } => match open.last_mut() {
+                CommandKind::Else { .. } => match open_conditions.last_mut() {
                     None => return Err(condition_error(number, "\\else without matching \\if")),
                     Some((_, true)) => return Err(condition_error(number, "\\else after \\else")),
                     Some((branches, has_else)) => {
@@ -97,57 +100,68 @@ impl Script {
                         *has_else = true;
                     }
                 },
-                CommandKind::EndIf => match open.pop() {
+                CommandKind::EndIf => match open_conditions.pop() {
                     None => return Err(condition_error(number, "\\endif without matching \\if")),
-                    Some((branches, _)) => closed.push((branches, number)),
+                    Some((branches, _)) => closed_conditions.push((branches, number)),
                 },
                 _ => {}
             }
         }
-        if !open.is_empty() {
+        if !open_conditions.is_empty() {
             let problem = "\\if without matching \\endif";
             return Err(condition_error(self.commands.len(), problem));
         }
-        for (branches, end) in closed {
-            self.link_branches(&branches, end);
+        for (branches, endif) in closed_conditions {
+            self.link_branches(&branches, endif);
         }
         Ok(())
     }
 
-    /// Sets the jumps of one condition, from each branch to the next and to its `\endif`.
+    /// Sets the jumps of one condition, from each of its branches to the next and to the `\endif`.
     fn link_branches(&mut self, branches: &[usize], endif: usize) {
         let targets = branches.iter().skip(1).chain([&endif]);
         for (branch, target) in branches.iter().zip(targets) {
             match &mut self.commands[*branch].kind {
-                CommandKind::If { otherwise, .. } => *otherwise = *target,
-                CommandKind::Elif { otherwise, end, .. } => (*otherwise, *end) = (*target, endif),
-                CommandKind::Else { end } => *end = endif,
+                CommandKind::If { else_target, .. } => *else_target = *target,
+                CommandKind::Elif {
+                    else_target,
+                    endif_target,
+                    ..
+                } => (*else_target, *endif_target) = (*target, endif),
+                CommandKind::Else { endif_target } => *endif_target = endif,
                 _ => {}
             }
         }
     }
 }
 
-fn read(source: &mut Source<'_>, names: &mut VariableNames) -> Result<Vec<Command>, ScriptError> {
+fn parse_commands(
+    source: &mut Source<'_>,
+    names: &mut VariableNames,
+) -> Result<Vec<Command>, ScriptError> {
     let mut commands: Vec<Command> = Vec::new();
     let mut lexer = SqlLexer::default();
     let mut lines = LineCounter { offset: 0, line: 1 };
     let mut previous_position = source.text.len();
     loop {
-        let (raw, end) = lexer.statement(source);
+        let (raw, end) = lexer.next_statement(source);
         let statement_line = lines.line_at(source, raw.start);
-        commands.extend(statement(raw, statement_line, names, source.level));
+        commands.extend(statement_command(
+            raw,
+            statement_line,
+            names,
+            source.pgbench_version,
+        ));
         if end == StatementEnd::Backslash {
             let line = lines.line_at(source, source.position - 1);
             match meta::parse(source, line, names)? {
                 Some(MetaCommand::Command(command)) => commands.push(command),
-                Some(MetaCommand::StoreColumns { all, prefix }) => {
-                    let results = StoreColumns { all, prefix };
-                    let line = match source.level {
-                        ..18 => line_before(source, previous_position),
+                Some(MetaCommand::StoreColumns(store_columns)) => {
+                    let line = match source.pgbench_version {
+                        ..18 => line_of_statement_search(source, previous_position),
                         _ => line,
                     };
-                    attach_results(commands.last_mut(), results, source, line)?;
+                    attach_store_columns(commands.last_mut(), store_columns, source, line)?;
                 }
                 None => {}
             }
@@ -162,23 +176,23 @@ fn read(source: &mut Source<'_>, names: &mut VariableNames) -> Result<Vec<Comman
 /// The line that pgbench up to version 17 reports for a `\gset` without a statement: the line at which it
 /// began to look for the statement. At the start of the script, it counts the lines of the whole script
 /// except its last byte.
-fn line_before(source: &Source<'_>, previous_position: usize) -> usize {
-    let counted = previous_position.min(source.text.len().saturating_sub(1));
-    let passed = &source.text.as_bytes()[..counted];
-    1 + passed.iter().filter(|c| **c == b'\n').count()
+fn line_of_statement_search(source: &Source<'_>, previous_position: usize) -> usize {
+    let counted_bytes = previous_position.min(source.text.len().saturating_sub(1));
+    let counted_text = &source.text.as_bytes()[..counted_bytes];
+    1 + counted_text.iter().filter(|c| **c == b'\n').count()
 }
 
 /// Attaches `\gset` or `\aset` to its statement.
-fn attach_results(
+fn attach_store_columns(
     command: Option<&mut Command>,
-    results: StoreColumns,
+    store_columns: StoreColumns,
     source: &Source<'_>,
     line: usize,
 ) -> Result<(), ScriptError> {
     let detail = match command {
         Some(command) => match &mut command.kind {
-            CommandKind::Sql(sql) if sql.results.is_none() => {
-                sql.results = Some(results);
+            CommandKind::Sql(sql) if sql.store_columns.is_none() => {
+                sql.store_columns = Some(store_columns);
                 return Ok(());
             }
             CommandKind::Sql(_) => None,
@@ -195,22 +209,22 @@ fn attach_results(
     })))
 }
 
-/// A statement, unless it consists only of blanks and comments.
-fn statement(
+/// Creates the command of a statement; `None` if the statement consists only of blanks and comments.
+fn statement_command(
     raw: RawStatement,
     line: usize,
     names: &mut VariableNames,
-    level: u32,
+    pgbench_version: u32,
 ) -> Option<Command> {
     let text = trim_leading_comments(&raw.text)?;
-    let first = text.split(['\n', '\r']).next().unwrap_or_default();
-    // pgbench may cut inside a character; this does not.
-    let first_line = &first[..first.floor_char_boundary(FIRST_LINE_MAX)];
+    let first_full_line = text.split(['\n', '\r']).next().unwrap_or_default();
+    // Cut between characters; pgbench may cut inside one.
+    let first_line = &first_full_line[..first_full_line.floor_char_boundary(FIRST_LINE_BYTES_MAX)];
     Some(Command {
         line,
         first_line: first_line.to_owned(),
         words: Vec::new(),
-        kind: CommandKind::Sql(SqlCommand::new(text.to_owned(), names, level)),
+        kind: CommandKind::Sql(SqlCommand::new(text.to_owned(), names, pgbench_version)),
     })
 }
 

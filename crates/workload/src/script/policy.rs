@@ -1,6 +1,6 @@
-//! The settings in which native runs and pgbench differ, and the listener for messages.
+//! The settings of scripts in which native runs differ from pgbench, and the listener for messages.
 
-use super::options::LEVEL;
+use super::options::NATIVE_PGBENCH_VERSION;
 use prony_session::DbError;
 use prony_wire::postgres::ServerError;
 use std::sync::Arc;
@@ -35,15 +35,15 @@ pub trait MessageListener: Send + Sync {
 #[derive(Clone)]
 pub struct ScriptPolicy {
     /// The major version of pgbench whose rules apply.
-    pub level: u32,
+    pub pgbench_version: u32,
     /// What happens to a client whose statement fails.
     pub on_error: OnError,
     /// Maximum tries of a transaction after serialization failures or deadlocks; 0 means no limit.
     pub max_tries: u32,
-    /// Do not retry once this time has passed since the scheduled start, in nanoseconds.
+    /// Time since the scheduled start of a transaction after which it is not retried, in nanoseconds.
     pub latency_limit_ns: Option<u64>,
-    /// Run `\shell` and `\setshell`, which block all clients of their worker.
-    pub shell: bool,
+    /// Whether to run `\shell` and `\setshell`, which block all clients of their worker.
+    pub allows_shell: bool,
     /// Report an invalid command of a script only when it is executed, and do not count failures after the
     /// end of the run.
     pub emulate_pgbench: bool,
@@ -51,9 +51,9 @@ pub struct ScriptPolicy {
     /// before it begins, and send another Sync after a failed pipeline.
     pub emulate_libpq: bool,
     /// Record times and failures of each command.
-    pub per_command: bool,
+    pub records_command_stats: bool,
     /// Report each error that causes a retry or a failure.
-    pub verbose: bool,
+    pub verbose_errors: bool,
     /// Report everything that clients do.
     pub debug: bool,
     /// The listener to notify, if any.
@@ -64,15 +64,15 @@ impl Default for ScriptPolicy {
     /// The behaviour of native runs.
     fn default() -> Self {
         ScriptPolicy {
-            level: LEVEL,
+            pgbench_version: NATIVE_PGBENCH_VERSION,
             on_error: OnError::Fail,
             max_tries: 1,
             latency_limit_ns: None,
-            shell: false,
+            allows_shell: false,
             emulate_pgbench: false,
             emulate_libpq: false,
-            per_command: false,
-            verbose: false,
+            records_command_stats: false,
+            verbose_errors: false,
             debug: false,
             listener: None,
         }
@@ -80,12 +80,12 @@ impl Default for ScriptPolicy {
 }
 
 impl ScriptPolicy {
-    /// Whether a client continues after this error; `up` is whether its connection is up.
-    pub(super) fn client_continues(&self, error: &DbError, up: bool) -> bool {
+    /// Whether a client continues after this error.
+    pub(super) fn client_continues(&self, error: &DbError, is_connection_up: bool) -> bool {
         match self.on_error {
             OnError::Fail => true,
-            OnError::FailUnlessLost => up,
-            OnError::AbortUnlessTransient => up && error.retryable,
+            OnError::FailUnlessLost => is_connection_up,
+            OnError::AbortUnlessTransient => is_connection_up && error.retryable,
             OnError::Abort => false,
         }
     }
@@ -120,7 +120,7 @@ impl ScriptPolicy {
         }
     }
 
-    /// Reports the result of `text` if debug output is on.
+    /// Reports the message that `text` returns, if debug output is on.
     #[inline]
     pub(super) fn debug(&self, text: impl FnOnce() -> String) {
         if self.debug {

@@ -53,8 +53,8 @@ impl Scripts {
         let mut numbered_statements = Statements::new();
         let mut add = |sql: &SqlCommand| {
             let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-            let statement = numbered_statements.add_raw(&sql.numbered, count);
-            match sql.results {
+            let statement = numbered_statements.add_raw(&sql.numbered_text, count);
+            match sql.store_columns {
                 Some(_) => statement.with_columns(),
                 None => statement,
             }
@@ -101,7 +101,11 @@ impl Scripts {
 
 /// Empty sums; without commands if the policy does not record them.
 fn empty_stats(scripts: &[Script], policy: &ScriptPolicy) -> StatsByCommand {
-    let recorded = if policy.per_command { scripts } else { &[] };
+    let recorded = if policy.records_command_stats {
+        scripts
+    } else {
+        &[]
+    };
     StatsByCommand::new(recorded.iter().map(|script| script.commands.len()))
 }
 
@@ -173,7 +177,7 @@ impl ScriptRun {
         }
         for (name, text) in &self.defines {
             // The names were checked when the plan was read.
-            let _ = evaluator.define("option", name, text, self.policy.level);
+            let _ = evaluator.set_by_name("option", name, text, self.policy.pgbench_version);
         }
         let stats = empty_stats(&self.scripts, &self.policy);
         let client_stats = ClientStats::new(stats, Arc::clone(self));
@@ -188,7 +192,9 @@ impl ScriptRun {
             // Overwritten if the plan defines one.
             default_seed: seeds.default_seed.unwrap_or_default(),
             clients: seeds.clients,
-            choices: threads.map(|thread| Mutex::new(thread.choice)).collect(),
+            choices: threads
+                .map(|thread| Mutex::new(thread.script_choice))
+                .collect(),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Runs the transactions of a virtual user. Never blocks its thread, except for a shell command that the
-//! [`ScriptPolicy`] allows; once warm, never allocates for a statement with up to [`VALUES_MAX`] variables.
+//! [`ScriptPolicy`] allows; once warm, never allocates for a statement with up to [`INLINE_PARAMETERS_MAX`] variables.
 //!
 //! Longer than 400 lines: one function for each command of the language, over one user's state.
 
@@ -18,11 +18,11 @@ use prony_wire::{QueryMode, Statement, Value as WireValue, WireRow};
 use std::convert::Infallible;
 use std::time::Duration;
 
-/// The message for a value that cannot be stored in a variable.
-const NOT_TEXT: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
+/// The message for a value that cannot be stored in a variable because it is not text.
+const VALUE_NOT_TEXT: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
 
 /// A statement with up to this many variables is sent without an allocation.
-const VALUES_MAX: usize = 16;
+const INLINE_PARAMETERS_MAX: usize = 16;
 
 /// A user's state from one transaction to the next.
 pub(super) struct ScriptClient {
@@ -103,7 +103,7 @@ impl ScriptClient {
         }
     }
 
-    /// Runs a script until it succeeds or may not be retried.
+    /// Runs a script until it succeeds or must not be retried.
     async fn run_with_retries(
         &mut self,
         shared: &ScriptRun,
@@ -137,29 +137,29 @@ impl ScriptClient {
                     context.statement_failed(&self.text, &error, db),
                 ));
             }
-            if policy.verbose {
+            if policy.verbose_errors {
                 let message = context.server_message(&self.text, &error, db);
                 policy.info(&format!(
                     "client {} got an error in command {command} (SQL) of script {number}; {message}",
                     self.number
                 ));
             }
-            let in_pipeline = matches!(
+            let has_failed_at_sync = matches!(
                 context.command.kind,
                 CommandKind::SyncPipeline | CommandKind::EndPipeline
             );
-            if in_pipeline && policy.emulate_libpq {
+            if has_failed_at_sync && policy.emulate_libpq {
                 // If the connection is broken, the next request fails as well.
                 let _ = db.sync().await;
             }
-            if policy.emulate_pgbench && db.is_over() {
+            if policy.emulate_pgbench && db.is_load_over() {
                 return Err(UserExit::Stopped);
             }
-            let retries = policy.should_retry(&error, tries, db.response_ns());
-            if policy.verbose {
-                policy.info(&context.retry_message(retries, tries, db.response_ns()));
+            let will_retry = policy.should_retry(&error, tries, db.response_ns());
+            if policy.verbose_errors {
+                policy.info(&context.retry_message(will_retry, tries, db.response_ns()));
             }
-            if !retries {
+            if !will_retry {
                 self.stats.record_failure(number, command);
                 return Ok(Err(error));
             }
@@ -198,27 +198,33 @@ impl ScriptClient {
             match &command.kind {
                 CommandKind::Sql(sql) => {
                     let statement = shared.statements[number][context.number()].as_ref();
-                    self.sql(context, sql, statement, in_pipeline, db).await?;
+                    self.run_sql(context, sql, statement, in_pipeline, db)
+                        .await?;
                 }
                 CommandKind::Set { target, value } => {
                     context.log_command();
-                    self.set(context, target, value)?;
+                    self.run_set(context, target, value)?;
                 }
                 CommandKind::Sleep(sleep) => {
                     context.log_command();
-                    let time = self.evaluator.sleep_us(sleep, command.name());
-                    let time = time.map_err(|error| context.execution_failed(&error, "sleep"))?;
-                    pause(time, db).await;
+                    let time_us = self.evaluator.sleep_us(sleep, command.name());
+                    let time_us =
+                        time_us.map_err(|error| context.execution_failed(&error, "sleep"))?;
+                    sleep_us(time_us, db).await;
                 }
                 CommandKind::If { .. } => {
                     context.log_command();
-                    let branch = script.branch(context.number(), &mut self.evaluator, index.script);
+                    let next_command = script.next_after_condition(
+                        context.number(),
+                        &mut self.evaluator,
+                        index.script,
+                    );
                     self.forward_debug(policy);
-                    *next = branch.map_err(|error| context.evaluation_failed(&error))?;
+                    *next = next_command.map_err(|error| context.evaluation_failed(&error))?;
                 }
-                CommandKind::Elif { end, .. } | CommandKind::Else { end } => {
+                CommandKind::Elif { endif_target, .. } | CommandKind::Else { endif_target } => {
                     context.log_command();
-                    *next = end + 1;
+                    *next = endif_target + 1;
                 }
                 CommandKind::EndIf => context.log_command(),
                 CommandKind::StartPipeline => {
@@ -233,7 +239,7 @@ impl ScriptClient {
                 }
                 CommandKind::Shell(_) | CommandKind::SetShell { .. } => {
                     context.log_command();
-                    self.shell(context)?;
+                    self.run_shell(context)?;
                 }
             }
             self.stats
@@ -249,7 +255,7 @@ impl ScriptClient {
 
     /// Sets a variable to the value of an expression.
     #[inline]
-    fn set(
+    fn run_set(
         &mut self,
         context: CommandContext<'_>,
         target: &AssignmentTarget,
@@ -273,8 +279,8 @@ impl ScriptClient {
         }
     }
 
-    /// Prepares a statement in a separate round trip. A server error is only reported, because the execution
-    /// then fails.
+    /// Prepares a statement in a separate round trip. Only reports an error of the server, because the execution of the
+    /// statement fails too.
     pub(super) async fn prepare(
         &mut self,
         context: CommandContext<'_>,
@@ -302,25 +308,25 @@ impl ScriptClient {
     }
 
     /// Runs a shell command and waits for it.
-    fn shell(&mut self, context: CommandContext<'_>) -> Result<(), Halt> {
+    fn run_shell(&mut self, context: CommandContext<'_>) -> Result<(), Halt> {
         let evaluator = &mut self.evaluator;
         let (command, target, word) = match &context.command.kind {
             CommandKind::SetShell { target, command } => (command, Some(target), "setshell"),
             CommandKind::Shell(command) => (command, None, "shell"),
             _ => return Ok(()),
         };
-        if !context.policy.shell {
-            // The check of the plan has already refused such a script.
+        if !context.policy.allows_shell {
+            // Unreachable in native runs, because the check of the plan rejects such a script.
             let problem = EvalError::new("shell commands are not available here");
             return Err(context.execution_failed(&problem, word));
         }
-        let first = command.first_word();
+        let first_word = command.first_word();
         let result = evaluator
-            .shell_line(command, &mut self.text)
+            .write_shell_line(command, &mut self.text)
             .and_then(|()| match target {
-                None => shell::run(&self.text, first),
+                None => shell::run(&self.text, first_word),
                 Some(target) => {
-                    let number = shell::number(&self.text, first)?;
+                    let number = shell::run_for_number(&self.text, first_word)?;
                     evaluator.assign(target, word, super::Value::Int(number))
                 }
             });
@@ -328,7 +334,7 @@ impl ScriptClient {
     }
 
     /// Sends a statement and, outside a pipeline, awaits its reply.
-    async fn sql(
+    async fn run_sql(
         &mut self,
         context: CommandContext<'_>,
         sql: &SqlCommand,
@@ -337,10 +343,10 @@ impl ScriptClient {
         db: &mut Db,
     ) -> Result<(), Halt> {
         let (policy, client) = (context.policy, self.number);
-        let rows = match statement {
+        let reply = match statement {
             Some(statement) if db.mode() != QueryMode::Simple => {
-                if let (true, Some(results)) = (in_pipeline, &sql.results) {
-                    let word = results.name();
+                if let (true, Some(store_columns)) = (in_pipeline, &sql.store_columns) {
+                    let word = store_columns.name();
                     let reason = format!("\\{word} is not allowed in pipeline mode");
                     return Err(context.abort("", word, &reason));
                 }
@@ -349,9 +355,10 @@ impl ScriptClient {
                 }
                 policy.debug(|| match db.mode() {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
-                    _ => format!("client {client} sending {}", sql.numbered),
+                    _ => format!("client {client} sending {}", sql.numbered_text),
                 });
-                self.push(sql, statement, db).map_err(Halt::Failed)?;
+                self.push_statement(sql, statement, db)
+                    .map_err(Halt::Failed)?;
                 if in_pipeline {
                     return Ok(());
                 }
@@ -365,16 +372,16 @@ impl ScriptClient {
             }
         };
         policy.debug(|| format!("client {client} receiving"));
-        let rows = rows.map_err(Halt::Failed)?;
-        rows.notices(|notice| policy.notice(&notice));
-        match &sql.results {
+        let reply = reply.map_err(Halt::Failed)?;
+        reply.notices(|notice| policy.notice(&notice));
+        match &sql.store_columns {
             None => Ok(()),
-            Some(results) => self.store_columns(context, results, &rows),
+            Some(store_columns) => self.store_columns(context, store_columns, &reply),
         }
     }
 
     /// Adds a statement, with the values of its variables, to the next request.
-    fn push(
+    fn push_statement(
         &mut self,
         sql: &SqlCommand,
         statement: &Statement,
@@ -383,11 +390,11 @@ impl ScriptClient {
         let ids = sql.parameters();
         self.evaluator.variables.prepare_parameters(ids);
         let variables = &self.evaluator.variables;
-        if ids.len() > VALUES_MAX {
+        if ids.len() > INLINE_PARAMETERS_MAX {
             let values: Vec<_> = ids.iter().map(|id| variables.parameter(*id)).collect();
             return db.push(statement, &values);
         }
-        let mut values = [WireValue::Null; VALUES_MAX];
+        let mut values = [WireValue::Null; INLINE_PARAMETERS_MAX];
         for (value, id) in values.iter_mut().zip(ids) {
             *value = variables.parameter(*id);
         }
@@ -398,28 +405,31 @@ impl ScriptClient {
     fn store_columns(
         &mut self,
         context: CommandContext<'_>,
-        results: &StoreColumns,
-        rows: &DbReply<'_>,
+        store_columns: &StoreColumns,
+        reply: &DbReply<'_>,
     ) -> Result<(), Halt> {
-        let last = rows.results().saturating_sub(1);
-        let mut pending: Option<(usize, WireRow<'_>)> = None;
-        let mut count = 0;
-        for (result, row) in rows.iter() {
-            if results.all {
-                if let Some((previous, row)) = pending.filter(|(previous, _)| *previous != result) {
-                    self.store_row(context, results, rows, previous, row)?;
+        let last_result = reply.result_count().saturating_sub(1);
+        // Not stored yet, because a later row of the same result replaces it.
+        let mut candidate: Option<(usize, WireRow<'_>)> = None;
+        let mut rows_of_last_result = 0;
+        for (result, row) in reply.iter() {
+            if store_columns.stores_all_results {
+                if let Some((previous, row)) = candidate.filter(|(previous, _)| *previous != result)
+                {
+                    self.store_row(context, store_columns, reply, previous, row)?;
                 }
-                pending = Some((result, row));
-            } else if result == last {
-                count += 1;
-                pending = Some((result, row));
+                candidate = Some((result, row));
+            } else if result == last_result {
+                rows_of_last_result += 1;
+                candidate = Some((result, row));
             }
         }
-        if !results.all && count != 1 {
-            return Err(context.unusable_result(last, &format!("expected one row, got {count}")));
+        if !store_columns.stores_all_results && rows_of_last_result != 1 {
+            let problem = format!("expected one row, got {rows_of_last_result}");
+            return Err(context.unusable_result(last_result, &problem));
         }
-        match pending {
-            Some((result, row)) => self.store_row(context, results, rows, result, row),
+        match candidate {
+            Some((result, row)) => self.store_row(context, store_columns, reply, result, row),
             None => Ok(()),
         }
     }
@@ -427,19 +437,21 @@ impl ScriptClient {
     fn store_row(
         &mut self,
         context: CommandContext<'_>,
-        results: &StoreColumns,
-        rows: &DbReply<'_>,
+        store_columns: &StoreColumns,
+        reply: &DbReply<'_>,
         result: usize,
         row: WireRow<'_>,
     ) -> Result<(), Halt> {
-        for (name, value) in rows.columns(result).zip(row.values()) {
+        for (name, value) in reply.column_names(result).zip(row.values()) {
             let name = String::from_utf8_lossy(name);
-            let id = self
-                .evaluator
-                .column_variable(results, &name, context.policy.level);
+            let id = self.evaluator.column_variable(
+                store_columns,
+                &name,
+                context.policy.pgbench_version,
+            );
             let id = id.map_err(|error| {
                 context.policy.error(&error.to_string());
-                let prefix = &results.prefix;
+                let prefix = &store_columns.prefix;
                 context.unusable_result(
                     result,
                     &format!("error storing into variable {prefix}{name}"),
@@ -448,7 +460,7 @@ impl ScriptClient {
             if let Some(id) = id {
                 // NULL becomes an empty text, as in libpq.
                 let text = std::str::from_utf8(value.unwrap_or_default());
-                let text = text.map_err(|_| context.unusable_result(result, NOT_TEXT))?;
+                let text = text.map_err(|_| context.unusable_result(result, VALUE_NOT_TEXT))?;
                 self.evaluator.variables.set_text(id, text);
             }
         }
@@ -457,7 +469,7 @@ impl ScriptClient {
 }
 
 /// Sleeps, if the time is positive.
-async fn pause(time_us: i64, db: &mut Db) {
+async fn sleep_us(time_us: i64, db: &mut Db) {
     if let Ok(time_us @ 1..) = u64::try_from(time_us) {
         // Limited to what the clock can represent in nanoseconds.
         let time = Duration::from_micros(time_us.min(u64::MAX / 1000));

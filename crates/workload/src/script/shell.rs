@@ -6,14 +6,14 @@ use super::number::leading_int;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
-/// Maximum length of the first output line, in bytes.
-const LINE_MAX: u64 = 255;
+/// Maximum number of bytes that are read of the first output line.
+const LINE_BYTES_MAX: u64 = 255;
 
 fn shell_error(word: &str, action: &str) -> EvalError {
     EvalError::new(format!("{word}: could not {action} shell command"))
 }
 
-fn sh(line: &str) -> Command {
+fn shell_process(line: &str) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", line]);
     command
@@ -21,19 +21,19 @@ fn sh(line: &str) -> Command {
 
 /// Runs a command; `word` is its first word, for messages.
 pub(super) fn run(line: &str, word: &str) -> Result<(), EvalError> {
-    match sh(line).status() {
+    match shell_process(line).status() {
         Ok(status) if status.success() => Ok(()),
         _ => Err(shell_error(word, "launch")),
     }
 }
 
 /// Runs a command and returns the number on the first line of its output.
-pub(super) fn number(line: &str, word: &str) -> Result<i64, EvalError> {
-    let child = sh(line).stdout(Stdio::piped()).spawn();
+pub(super) fn run_for_number(line: &str, word: &str) -> Result<i64, EvalError> {
+    let child = shell_process(line).stdout(Stdio::piped()).spawn();
     let mut child: Child = child.map_err(|_| shell_error(word, "launch"))?;
     let mut output = Vec::new();
     if let Some(stdout) = child.stdout.take() {
-        let _ = BufReader::new(stdout.take(LINE_MAX)).read_until(b'\n', &mut output);
+        let _ = BufReader::new(stdout.take(LINE_BYTES_MAX)).read_until(b'\n', &mut output);
     }
     let status = child.wait();
     if output.is_empty() {
@@ -53,7 +53,7 @@ fn parse_c_int(text: &str) -> Option<i64> {
     let digits = text.trim();
     let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(digits);
     let is_number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
-    // Truncated, as when C converts a long to an int.
+    // Truncate as C does when it converts a long to an int.
     is_number.then(|| i64::from(leading_int(digits) as i32))
 }
 
@@ -74,12 +74,12 @@ mod tests {
         assert!(run("true", "true").is_ok());
         let error = run("exit 3", "exit").unwrap_err().to_string();
         assert_eq!(error, "exit: could not launch shell command");
-        assert_eq!(number("echo 42; echo more", "echo").unwrap(), 42);
-        let error = number("echo no", "echo").unwrap_err().to_string();
+        assert_eq!(run_for_number("echo 42; echo more", "echo").unwrap(), 42);
+        let error = run_for_number("echo no", "echo").unwrap_err().to_string();
         assert_eq!(
             error,
             "echo: shell command must return an integer (not \"no\n\")"
         );
-        assert!(number("true", "true").is_err());
+        assert!(run_for_number("true", "true").is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! Replaces the variables in a statement by their values, or by `$n`. Ignores quotes and comments, because
-//! pgbench replaces variables there too.
+//! Replaces the variables in a statement by their values, or by `$n`. Replaces them in quotes and comments too, as
+//! pgbench does.
 
 use super::ast::{Piece, SqlCommand, StoreColumns};
 use super::error::ScriptError;
@@ -10,38 +10,43 @@ use std::fmt::Write as _;
 pub const PARAMETERS_MAX: usize = 255;
 
 impl SqlCommand {
-    /// Finds the variables of a statement.
-    pub(super) fn new(text: String, names: &mut VariableNames, level: u32) -> Self {
+    /// Creates the command of a statement, with its variables found.
+    pub(super) fn new(text: String, names: &mut VariableNames, pgbench_version: u32) -> Self {
         let mut pieces = Vec::new();
         let mut parameters = Vec::new();
-        let mut numbered = String::with_capacity(text.len());
-        let mut plain = 0;
-        for (start, end) in variable_positions(&text, level) {
+        let mut numbered_text = String::with_capacity(text.len());
+        let mut plain_start = 0;
+        for (start, end) in variable_positions(&text, pgbench_version) {
             let id = names.intern(&text[start + 1..end]);
             parameters.push(id);
             // Writing to a String cannot fail.
-            let _ = write!(numbered, "{}${}", &text[plain..start], parameters.len());
+            let _ = write!(
+                numbered_text,
+                "{}${}",
+                &text[plain_start..start],
+                parameters.len()
+            );
             pieces.push(Piece {
-                plain: plain..start,
+                plain: plain_start..start,
                 variable: Some((id, start..end)),
             });
-            plain = end;
+            plain_start = end;
         }
-        numbered.push_str(&text[plain..]);
+        numbered_text.push_str(&text[plain_start..]);
         pieces.push(Piece {
-            plain: plain..text.len(),
+            plain: plain_start..text.len(),
             variable: None,
         });
         SqlCommand {
             text,
-            numbered,
-            results: None::<StoreColumns>,
+            numbered_text,
+            store_columns: None::<StoreColumns>,
             pieces,
             parameters,
         }
     }
 
-    /// The variables of `numbered`, in the order of its parameters. An undefined one is sent as NULL.
+    /// The variables of `numbered_text`, in the order of its parameters. An undefined one is sent as NULL.
     pub fn parameters(&self) -> &[VariableId] {
         &self.parameters
     }
@@ -70,9 +75,9 @@ impl SqlCommand {
     }
 }
 
-/// The positions of the variables, from the colon to the end of the name. Two or more
-/// consecutive colons do not begin a variable.
-fn variable_positions(text: &str, level: u32) -> Vec<(usize, usize)> {
+/// The start and end of each variable, from the colon to the end of the name. Two or more consecutive colons do not
+/// begin a variable.
+fn variable_positions(text: &str, pgbench_version: u32) -> Vec<(usize, usize)> {
     let bytes = text.as_bytes();
     let mut positions = Vec::new();
     let mut offset = 0;
@@ -81,7 +86,8 @@ fn variable_positions(text: &str, level: u32) -> Vec<(usize, usize)> {
         let name = &bytes[start + 1..];
         let length = name.iter().take_while(|c| is_name_byte(**c)).count();
         // Up to version 13, a name may begin with a digit: 12:34 contains a variable.
-        let is_valid_start = level < 14 || name.first().is_some_and(|c| !c.is_ascii_digit());
+        let is_valid_start =
+            pgbench_version < 14 || name.first().is_some_and(|c| !c.is_ascii_digit());
         if length > 0 && is_valid_start {
             offset = start + 1 + length;
             positions.push((start, offset));

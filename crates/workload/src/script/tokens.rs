@@ -13,7 +13,7 @@ pub(super) struct Source<'a> {
     /// Offset of the first unread byte.
     pub position: usize,
     /// The major version of pgbench whose language is used.
-    pub level: u32,
+    pub pgbench_version: u32,
 }
 
 /// A token of an expression.
@@ -31,8 +31,8 @@ pub(super) enum Token<'a> {
     Variable(&'a str),
     /// A word, perhaps a function's name.
     Word(&'a str),
-    Open,
-    Close,
+    OpenParenthesis,
+    CloseParenthesis,
     Comma,
     Tilde,
     Not,
@@ -92,8 +92,9 @@ impl<'a> Source<'a> {
         self.text[start..self.position].trim_end_matches(['\n', '\r'])
     }
 
-    /// Length of a backslash-newline at the start of `input`; 0 if there is none.
-    fn continuation(input: &[u8]) -> usize {
+    /// Length of a backslash and newline at the start of `input`, which continue the command on the next line; 0 if
+    /// there are none.
+    fn line_continuation_length(input: &[u8]) -> usize {
         match input {
             [b'\\', b'\n', ..] => 2,
             [b'\\', b'\r', b'\n', ..] => 3,
@@ -113,7 +114,7 @@ impl<'a> Source<'a> {
                     return true;
                 }
                 Some(c) if is_space(*c) => self.position += 1,
-                Some(_) => match Self::continuation(input) {
+                Some(_) => match Self::line_continuation_length(input) {
                     0 => return false,
                     length => self.position += length,
                 },
@@ -123,8 +124,9 @@ impl<'a> Source<'a> {
 
     /// The next word of the command and its position; `None` at the end of the command.
     ///
-    /// The position is the one that pgbench prints, which includes a continued line end after the word.
-    pub fn word(&mut self) -> Option<(&'a str, usize)> {
+    /// The position is the one that pgbench prints in errors: if the line is continued after the word, it is larger by
+    /// the length of the continuation.
+    pub fn next_word(&mut self) -> Option<(&'a str, usize)> {
         if self.skip_to_word() {
             return None;
         }
@@ -138,33 +140,34 @@ impl<'a> Source<'a> {
         self.position = end;
         let mut word = &self.text[start..end];
         if let Some(without_backslash) = word.strip_suffix('\\') {
-            let continuation = Self::continuation(&self.text.as_bytes()[end - 1..]);
-            if continuation > 0 {
+            let continuation_length =
+                Self::line_continuation_length(&self.text.as_bytes()[end - 1..]);
+            if continuation_length > 0 {
                 word = without_backslash;
-                self.position = end - 1 + continuation;
+                self.position = end - 1 + continuation_length;
             }
         }
         Some((word, self.position - word.len()))
     }
 
     /// The next token of an expression.
-    pub fn token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
+    pub fn next_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         if self.skip_to_word() {
             return Ok(Token::End);
         }
         let input = self.remaining();
         let (length, token) = match input[0] {
-            b'(' => (1, Token::Open),
-            b')' => (1, Token::Close),
+            b'(' => (1, Token::OpenParenthesis),
+            b')' => (1, Token::CloseParenthesis),
             b',' => (1, Token::Comma),
             b'~' => (1, Token::Tilde),
-            b':' => return self.variable(),
-            b'0'..=b'9' => return self.number(),
-            b'.' if input.get(1).is_some_and(u8::is_ascii_digit) => return self.number(),
-            c if is_name_byte(c) => return Ok(self.name()),
-            _ => match operator(input) {
+            b':' => return self.variable_token(),
+            b'0'..=b'9' => return self.number_token(),
+            b'.' if input.get(1).is_some_and(u8::is_ascii_digit) => return self.number_token(),
+            c if is_name_byte(c) => return Ok(self.name_token()),
+            _ => match operator_at_start(input) {
                 Some((length, binary)) => (length, Token::Binary(binary)),
-                None => return Err(self.unexpected()),
+                None => return Err(self.unexpected_character()),
             },
         };
         self.position += length;
@@ -172,31 +175,31 @@ impl<'a> Source<'a> {
     }
 
     /// Consumes `length` bytes, which must end at a character boundary.
-    fn take(&mut self, length: usize) -> &'a str {
+    fn consume(&mut self, length: usize) -> &'a str {
         let start = self.position;
         self.position += length;
         &self.text[start..self.position]
     }
 
-    fn unexpected(&mut self) -> TokenError<'a> {
+    fn unexpected_character(&mut self) -> TokenError<'a> {
         // The byte is ASCII, because non-ASCII bytes are part of names.
         TokenError {
             message: "unexpected character",
-            detail: self.take(1),
+            detail: self.consume(1),
         }
     }
 
-    fn variable(&mut self) -> Result<Token<'a>, TokenError<'a>> {
+    fn variable_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         let name = &self.remaining()[1..];
         match name.iter().take_while(|c| is_name_byte(**c)).count() {
-            0 => Err(self.unexpected()),
-            length => Ok(Token::Variable(&self.take(1 + length)[1..])),
+            0 => Err(self.unexpected_character()),
+            length => Ok(Token::Variable(&self.consume(1 + length)[1..])),
         }
     }
 
-    fn number(&mut self) -> Result<Token<'a>, TokenError<'a>> {
+    fn number_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         let (length, is_integer) = number_length(self.remaining());
-        let text = self.take(length);
+        let text = self.consume(length);
         if text == "9223372036854775808" {
             return Ok(Token::MinIntMagnitude);
         }
@@ -217,14 +220,14 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn name(&mut self) -> Token<'a> {
+    fn name_token(&mut self) -> Token<'a> {
         let length = self
             .remaining()
             .iter()
             .take_while(|c| is_name_byte(**c))
             .count();
-        let word = self.take(length);
-        keyword(word).unwrap_or(Token::Word(word))
+        let word = self.consume(length);
+        keyword_token(word).unwrap_or(Token::Word(word))
     }
 }
 
@@ -241,8 +244,8 @@ fn number_length(input: &[u8]) -> (usize, bool) {
         is_integer = false;
     }
     if let Some(b'e' | b'E') = input.get(length) {
-        let signed = matches!(input.get(length + 1), Some(b'+' | b'-'));
-        let start = length + 1 + usize::from(signed);
+        let has_sign = matches!(input.get(length + 1), Some(b'+' | b'-'));
+        let start = length + 1 + usize::from(has_sign);
         // Without digits, the letter begins a word.
         if digits(start) > 0 {
             length = start + digits(start);
@@ -252,8 +255,8 @@ fn number_length(input: &[u8]) -> (usize, bool) {
     (length, is_integer)
 }
 
-/// The longest operator at the start of `input`.
-fn operator(input: &[u8]) -> Option<(usize, BinaryOperator)> {
+/// The longest operator at the start of `input`, and its length.
+fn operator_at_start(input: &[u8]) -> Option<(usize, BinaryOperator)> {
     Some(match input {
         [b'<', b'>', ..] | [b'!', b'=', ..] => (2, BinaryOperator::NotEqual),
         [b'<', b'=', ..] => (2, BinaryOperator::LessEqual),
@@ -275,7 +278,7 @@ fn operator(input: &[u8]) -> Option<(usize, BinaryOperator)> {
     })
 }
 
-fn keyword(word: &str) -> Option<Token<'static>> {
+fn keyword_token(word: &str) -> Option<Token<'static>> {
     const KEYWORDS: [(&str, Token<'static>); 14] = [
         ("and", Token::Binary(BinaryOperator::And)),
         ("or", Token::Binary(BinaryOperator::Or)),

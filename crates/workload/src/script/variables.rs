@@ -80,9 +80,9 @@ impl VariableNames {
 }
 
 /// Whether a variable may have this name.
-pub fn is_valid_name(name: &str, level: u32) -> bool {
+pub fn is_valid_name(name: &str, pgbench_version: u32) -> bool {
     // Up to version 13, a name may begin with a digit.
-    let may_be_first = |c: u8| is_name_byte(c) && (level < 14 || !c.is_ascii_digit());
+    let may_be_first = |c: u8| is_name_byte(c) && (pgbench_version < 14 || !c.is_ascii_digit());
     let bytes = name.as_bytes();
     bytes.first().is_some_and(|c| may_be_first(*c)) && bytes.iter().all(|c| is_name_byte(*c))
 }

@@ -47,7 +47,7 @@ impl Workload for ScriptWorkload {
         None
     }
 
-    fn loaded_by(&self, plan: &WorkloadPlan) -> Option<&'static str> {
+    fn workload_to_load(&self, plan: &WorkloadPlan) -> Option<&'static str> {
         options::has_builtin(plan).then(|| crate::tpcb::TPCB.name())
     }
 

@@ -93,7 +93,7 @@ pub fn run_user<R: AsRef<[u8]>>(
 ) {
     let conn = Rc::new(Conn::new(exchange));
     let worker = Rc::new(WorkerContext::new(StartRules {
-        transactions,
+        max_transactions: transactions,
         ..StartRules::default()
     }));
     conn.mark_opened();
@@ -108,7 +108,7 @@ pub fn run_user<R: AsRef<[u8]>>(
     let mut context = Context::from_waker(Waker::noop());
     let mut clock_ns = 0;
     while !poll(&mut || user.as_mut().poll(&mut context).is_ready(), &worker) {
-        if conn.phase() == UserPhase::Gate {
+        if conn.phase() == UserPhase::CommonStart {
             // There are no other users to wait for.
             conn.mark_ready(clock_ns);
             continue;

@@ -44,10 +44,10 @@ pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
 
 fn examine(control: &mut Control) -> Result<CheckReport, Error> {
     let mut tables = catalog::find::<Table>(control)?;
-    let mut findings = findings::tables(&tables, Some("tpcb"));
+    let mut findings = findings::table_findings(&tables, Some("tpcb"));
     let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
     if let Some(note) = notes.find(|note| note.is_unfinished()) {
-        findings.push(note.finding(load_from_note("tpcb", note)));
+        findings.push(note.unfinished_finding(load_from_note("tpcb", note)));
     }
     let mut contents = Vec::new();
     for table in tables.iter_mut().filter(|table| table.is_own) {
@@ -69,10 +69,10 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
         tables
             .iter()
             .filter(|table| table.is_own)
-            .filter_map(findings::key),
+            .filter_map(findings::key_finding),
     );
     findings.extend(balances(&tables, &contents));
-    findings.extend(tables.iter().filter_map(findings::statistics));
+    findings.extend(tables.iter().filter_map(findings::statistics_finding));
     Ok(CheckReport {
         scale,
         findings,
@@ -191,7 +191,7 @@ fn balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<F
     }
     let was_emptied = tables
         .iter()
-        .any(|table| table.table == Table::History && table.rewritten);
+        .any(|table| table.table == Table::History && table.is_rewritten);
     if let (Some(accounts), Some(history)) = (sum(Table::Accounts), sum(Table::History)) {
         findings.push(compare_accounts_with_history(
             accounts,
@@ -269,7 +269,7 @@ pub fn scale_for_run(
     crate::engines::require_postgres(control)?;
     let expected = requested.map_or("N".to_owned(), |scale| scale.to_string());
     let load = load_of(name, expected);
-    catalog::loaded::<Table>(control, &load, |note| load_from_note(name, note))?;
+    catalog::find_loaded::<Table>(control, &load, |note| load_from_note(name, note))?;
     let counts = sql::query_row(
         control,
         "reading the scale",

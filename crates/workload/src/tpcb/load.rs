@@ -102,7 +102,7 @@ impl Dataset for TpcbDataset {
                 let note = self.note(stage).text();
                 format!(
                     "{create}; {}",
-                    SqlDialect::PostgreSql.comment(table.name(), &note)
+                    SqlDialect::PostgreSql.set_comment(table.name(), &note)
                 )
             }
             _ => create,

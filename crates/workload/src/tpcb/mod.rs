@@ -22,11 +22,11 @@ pub use schema::{TELLERS_PER_BRANCH, Table};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-const fn table(name: &'static str, rows: u64, changes: TableGrowth) -> TableSpec {
+const fn table(name: &'static str, rows: u64, growth: TableGrowth) -> TableSpec {
     TableSpec {
         name,
         rows: TableRows::PerScale(rows),
-        changes,
+        growth,
     }
 }
 
@@ -86,8 +86,8 @@ impl Workload for AccountWorkload {
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
         Some(ScaleUnit {
-            one: "branch",
-            many: "branches",
+            singular: "branch",
+            plural: "branches",
         })
     }
 
@@ -103,12 +103,12 @@ impl Workload for AccountWorkload {
     fn contention(&self, _plan: &WorkloadPlan) -> Option<Contention> {
         (self.variant == TpcbVariant::Tpcb).then_some(Contention {
             clients_per_scale: 1,
-            because: "each transaction locks the row of its branch, so waiting for these locks \
+            reason: "each transaction locks the row of its branch, so waiting for these locks \
                       dominates the results",
         })
     }
 
-    fn commits_once(&self) -> bool {
+    fn has_one_commit_per_transaction(&self) -> bool {
         true
     }
 
@@ -135,7 +135,7 @@ impl Workload for AccountWorkload {
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
         engines::require_postgres(control)?;
-        catalog::clean::<Table>(control)
+        catalog::drop_existing::<Table>(control)
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {

@@ -53,9 +53,9 @@ impl RowSource for AccountRows {
         self.next == self.end
     }
 
-    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+    fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64 {
         let first = self.next;
-        while self.next < self.end && out.len() < full {
+        while self.next < self.end && out.len() < full_bytes {
             out.extend_from_slice(self.row.bytes());
             self.row.increment();
             self.next += 1;
@@ -73,7 +73,7 @@ mod tests {
 
     fn all_rows(table: Table, first: u64, end: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        AccountRows::new(table, first, end).fill(&mut out, usize::MAX);
+        AccountRows::new(table, first, end).append_rows(&mut out, usize::MAX);
         out
     }
 
@@ -139,7 +139,7 @@ mod tests {
         let mut rows = AccountRows::new(Table::Accounts, 0, 100_000);
         let (mut joined, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
         while !rows.is_done() {
-            let filled = rows.fill(&mut buffer, 1000);
+            let filled = rows.append_rows(&mut buffer, 1000);
             assert!(filled > 0 && buffer.len() < 1000 + 64);
             count += filled;
             joined.append(&mut buffer);

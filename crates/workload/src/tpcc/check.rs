@@ -101,7 +101,7 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
     let load_again = unfinished_load.is_none().then_some("tpcc");
     report
         .findings
-        .extend(findings::tables(&tables, load_again));
+        .extend(findings::table_findings(&tables, load_again));
     if tables.iter().filter(|table| table.is_own).count() == Table::ALL.len() {
         let counts = count_rows(control, unfinished_load.as_ref())?;
         for (table, count) in tables.iter_mut().zip(&counts) {
@@ -116,7 +116,7 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
         report.findings.extend(rows);
         if unfinished_load.is_none() {
             report.scale = warehouses;
-            let keys = tables.iter().filter_map(findings::key);
+            let keys = tables.iter().filter_map(findings::key_finding);
             report.findings.extend(keys);
             report
                 .findings
@@ -126,7 +126,7 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
         report.findings.extend(consistency(control)?);
         match SqlDialect::of(control) {
             SqlDialect::PostgreSql => {
-                let statistics = tables.iter().filter_map(findings::statistics);
+                let statistics = tables.iter().filter_map(findings::statistics_finding);
                 report.findings.extend(statistics);
             }
             // MySQL does not report when a table was last analyzed.

@@ -1,6 +1,6 @@
 //! Customers by last name: the names to search for, and the choice among customers with the same name.
 
-use super::execution::{int, missing};
+use super::execution::{int_value, missing_row};
 use super::input::CustomerKey;
 use super::profile::Profile;
 use super::random::LastNames;
@@ -27,46 +27,47 @@ impl SearchNames {
     }
 
     /// The name to send for a number of [`LastNames`].
-    pub fn get(&self, name: u32) -> &str {
+    pub fn search_text(&self, name: u32) -> &str {
         match self.finds_names {
             true => self.names.get(name),
             false => UNKNOWN_NAME,
         }
     }
 
-    /// The number and the name as a function takes them; NULL for the one that is not used.
-    pub fn values(&self, customer: CustomerKey) -> [Value<'_>; 2] {
+    /// The parameters of a routine for the customer: the number and the name, one of which is NULL.
+    pub fn routine_values(&self, customer: CustomerKey) -> [Value<'_>; 2] {
         match customer {
-            CustomerKey::Number(c_id) => [int(c_id), Value::Null],
+            CustomerKey::Number(c_id) => [int_value(c_id), Value::Null],
             CustomerKey::Name { name, fallback } => [
-                fallback.map_or(Value::Null, int),
-                Value::Text(self.get(name)),
+                fallback.map_or(Value::Null, int_value),
+                Value::Text(self.search_text(name)),
             ],
         }
     }
 
-    /// Whether to search by name (1 or 0), the number, and the name, as HammerDB's functions take them.
-    pub fn as_hammerdb(&self, customer: CustomerKey) -> [Value<'_>; 3] {
+    /// The parameters of a routine of HammerDB for the customer: whether to search by name (1 or 0), the number, and the
+    /// name.
+    pub fn hammerdb_routine_values(&self, customer: CustomerKey) -> [Value<'_>; 3] {
         match customer {
-            CustomerKey::Number(c_id) => [int(0), int(c_id), Value::Text("")],
+            CustomerKey::Number(c_id) => [int_value(0), int_value(c_id), Value::Text("")],
             CustomerKey::Name { name, fallback } => [
-                int(1),
-                int(fallback.unwrap_or(0)),
-                Value::Text(self.get(name)),
+                int_value(1),
+                int_value(fallback.unwrap_or(0)),
+                Value::Text(self.search_text(name)),
             ],
         }
     }
 }
 
-/// The middle one, rounded up, of the customers with the same last name, ordered by first name [2.5.2.2].
-/// Their numbers are in column 0 of result `result`.
+/// The number of the customer in the middle, rounded up, of those with the same last name, ordered by first name
+/// [2.5.2.2]. Column 0 of result `result` has their numbers.
 pub fn middle_customer(rows: &DbReply<'_>, result: usize) -> Result<i64, DbError> {
     let matching = || rows.iter().filter(|(number, _)| *number == result);
     let c_id = middle_index(matching().count()).and_then(|index| matching().nth(index)?.1.int(0));
-    c_id.ok_or_else(|| missing("a customer of that last name"))
+    c_id.ok_or_else(|| missing_row("a customer of that last name"))
 }
 
-/// The index, from 0, of the middle one of `count` customers.
+/// The index, from 0, of the customer in the middle of `count` customers.
 fn middle_index(count: usize) -> Option<usize> {
     count.checked_sub(1).map(|last| last / 2)
 }

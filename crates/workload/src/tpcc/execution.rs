@@ -33,26 +33,26 @@ impl Mode {
     }
 }
 
-/// The statements that execute a transaction in its mode.
+/// The statements that execute a transaction in the mode of the run.
 #[derive(Debug)]
 pub enum Execution {
-    /// The call of its routine.
+    /// The call of a routine of the profile.
     Call(Statement),
     /// The call of a routine with HammerDB's signature.
     HammerdbCall(Statement),
-    /// Its steps.
+    /// The steps of the transaction.
     Steps(Box<[TransactionStep]>),
 }
 
-/// Receives the rows of steps.
-pub trait ReadRow {
-    /// Takes a row from the result of the step with this label.
-    fn row(&mut self, label: usize, row: WireRow<'_>);
+/// Receives the rows of a transaction's steps.
+pub trait RowReader {
+    /// Reads a row from the result of the step with this label.
+    fn read_row(&mut self, label: usize, row: WireRow<'_>);
 }
 
-/// Stores the integer in the first column, by label.
-impl<const N: usize> ReadRow for [Option<i64>; N] {
-    fn row(&mut self, label: usize, row: WireRow<'_>) {
+/// Stores the integer in the first column of each row, by label.
+impl<const N: usize> RowReader for [Option<i64>; N] {
+    fn read_row(&mut self, label: usize, row: WireRow<'_>) {
         self[label] = row.int(0);
     }
 }
@@ -60,17 +60,17 @@ impl<const N: usize> ReadRow for [Option<i64>; N] {
 /// Maximum number of results of one request: a delivery has six for each of ten districts.
 const RESULTS_MAX: usize = 64;
 
-/// The label of a result that is not read.
-const UNREAD: u8 = u8::MAX;
+/// The label of a result whose rows are discarded.
+const DISCARDED: u8 = u8::MAX;
 
 /// Executes the steps of one transaction: each immediately or, if pipelined, queued until
-/// [`StepRunner::finish`] sends them in one request.
+/// [`StepRunner::run_queued`] sends them in one request.
 pub struct StepRunner<'a> {
     db: &'a mut Db,
     pipelined: bool,
-    /// Labels of the results of the queued steps.
+    /// Labels of the results of the queued statements.
     labels: [u8; RESULTS_MAX],
-    queued: usize,
+    queued_statements: usize,
 }
 
 impl<'a> StepRunner<'a> {
@@ -79,12 +79,12 @@ impl<'a> StepRunner<'a> {
         StepRunner {
             db,
             pipelined,
-            labels: [UNREAD; RESULTS_MAX],
-            queued: 0,
+            labels: [DISCARDED; RESULTS_MAX],
+            queued_statements: 0,
         }
     }
 
-    /// Whether steps are queued until [`StepRunner::finish`].
+    /// Whether steps are queued until [`StepRunner::run_queued`].
     pub fn is_pipelined(&self) -> bool {
         self.pipelined
     }
@@ -96,30 +96,30 @@ impl<'a> StepRunner<'a> {
         values: &[Value<'_>],
     ) -> Result<(), DbError> {
         match self.pipelined {
-            true => self.push(step, values, UNREAD),
+            true => self.queue(step, values, DISCARDED),
             false => execute(self.db, step, values).await.map(drop),
         }
     }
 
-    /// Executes a step. `reader` receives its rows now or, if pipelined, in the next `finish`.
+    /// Executes a step. `reader` receives its rows now or, if pipelined, in the next [`StepRunner::run_queued`].
     pub async fn read(
         &mut self,
         step: &TransactionStep,
         values: &[Value<'_>],
         label: usize,
-        reader: &mut impl ReadRow,
+        reader: &mut impl RowReader,
     ) -> Result<(), DbError> {
         if self.pipelined {
-            return self.push(step, values, label as u8);
+            return self.queue(step, values, label as u8);
         }
         let rows = execute(self.db, step, values).await?;
-        rows.iter().for_each(|(_, row)| reader.row(label, row));
+        rows.iter().for_each(|(_, row)| reader.read_row(label, row));
         Ok(())
     }
 
-    /// Executes a step after all queued ones, in one request; returns the rows of all, and the index of the
-    /// step's result.
-    pub async fn rows(
+    /// Executes the queued steps and then this one, in one request. Returns the reply, and the index of this step's
+    /// result in it.
+    pub async fn run_for_rows(
         &mut self,
         step: &TransactionStep,
         values: &[Value<'_>],
@@ -127,27 +127,27 @@ impl<'a> StepRunner<'a> {
         if !self.pipelined {
             return Ok((execute(self.db, step, values).await?, 0));
         }
-        self.push(step, values, UNREAD)?;
-        let last = std::mem::take(&mut self.queued) - 1;
-        Ok((self.db.sync().await?, last))
+        self.queue(step, values, DISCARDED)?;
+        let last_result = std::mem::take(&mut self.queued_statements) - 1;
+        Ok((self.db.sync().await?, last_result))
     }
 
     /// Executes the queued steps.
-    pub async fn finish(&mut self, reader: &mut impl ReadRow) -> Result<(), DbError> {
-        let queued = std::mem::take(&mut self.queued);
-        if queued == 0 {
+    pub async fn run_queued(&mut self, reader: &mut impl RowReader) -> Result<(), DbError> {
+        let statement_count = std::mem::take(&mut self.queued_statements);
+        if statement_count == 0 {
             return Ok(());
         }
         for (result, row) in self.db.sync().await?.iter() {
-            match self.labels[..queued].get(result) {
-                Some(&label) if label != UNREAD => reader.row(label.into(), row),
+            match self.labels[..statement_count].get(result) {
+                Some(&label) if label != DISCARDED => reader.read_row(label.into(), row),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn push(
+    fn queue(
         &mut self,
         step: &TransactionStep,
         values: &[Value<'_>],
@@ -155,10 +155,10 @@ impl<'a> StepRunner<'a> {
     ) -> Result<(), DbError> {
         for statement in step {
             self.db.push(statement, &values[..statement.parameters()])?;
-            self.labels[self.queued] = UNREAD;
-            self.queued += 1;
+            self.labels[self.queued_statements] = DISCARDED;
+            self.queued_statements += 1;
         }
-        self.labels[self.queued - 1] = label;
+        self.labels[self.queued_statements - 1] = label;
         Ok(())
     }
 }
@@ -176,24 +176,24 @@ async fn execute<'a>(
     Ok(db.last_reply())
 }
 
-/// Calls a routine; returns the integer in the first column. If there is none, the error names `subject`.
-pub async fn call(
+/// Calls a routine; returns the integer in the first column. If there is none, the error says that `subject` is missing.
+pub async fn call_for_int(
     db: &mut Db,
     call: &Statement,
     values: &[Value<'_>],
     subject: &str,
 ) -> Result<i64, DbError> {
     let rows = db.exec(call, values).await?;
-    rows.int(0).ok_or_else(|| missing(subject))
+    rows.int(0).ok_or_else(|| missing_row(subject))
 }
 
-/// An integer as a value.
-pub fn int(number: impl Into<i64>) -> Value<'static> {
+/// Converts an integer to a parameter value.
+pub fn int_value(number: impl Into<i64>) -> Value<'static> {
     Value::Int(number.into())
 }
 
-/// An amount of money as a value.
-pub fn money(cents: i64) -> Value<'static> {
+/// Converts an amount of money to a parameter value.
+pub fn money_value(cents: i64) -> Value<'static> {
     Value::Decimal {
         unscaled: cents,
         scale: 2,
@@ -201,7 +201,7 @@ pub fn money(cents: i64) -> Value<'static> {
 }
 
 /// The error for a required row that is missing: the data is incomplete. SQLSTATE `P0002`, no data found.
-pub fn missing(subject: &str) -> DbError {
+pub fn missing_row(subject: &str) -> DbError {
     DbError::workload(
         *b"P0002",
         format!("{subject} is missing: prony check tpcc reports what is wrong with the data"),

@@ -224,7 +224,7 @@ impl TpccDataset {
     /// The statement that sets the note.
     fn note(&self, stage: TableStage) -> String {
         let note = self.layout.note(self.start_s, stage).text();
-        self.dialect.comment(Table::OrderLine.name(), &note)
+        self.dialect.set_comment(Table::OrderLine.name(), &note)
     }
 }
 

@@ -54,24 +54,26 @@ use schema::Table;
 pub use sequences::next_orders;
 use std::sync::atomic::AtomicBool;
 
-static RATES: [RateMetric; 2] = [
+static RATE_METRICS: [RateMetric; 2] = [
     RateMetric {
         name: "NOPM",
         title: "new orders committed per minute",
-        source: MetricSource::Kind(TpccTransaction::NAMES[TpccTransaction::NewOrder as usize]),
+        source: MetricSource::TransactionKind(
+            TpccTransaction::NAMES[TpccTransaction::NewOrder as usize],
+        ),
         // With keying and think times, a warehouse cannot yield more [4.1, note 3], except by
         // chance.
         ceiling_per_scale: Some(RateCeiling {
             value: 12.86,
-            above: "unpaced",
-            unless: ("pacing", "spec"),
+            label_above: "unpaced",
+            enforcing_setting: ("pacing", "spec"),
         }),
     },
     RateMetric {
         name: "TPM",
         title: "transactions per minute by the server's own count: commits and rollbacks of all its \
                 databases",
-        source: MetricSource::Server,
+        source: MetricSource::ServerCounters,
         ceiling_per_scale: None,
     },
 ];
@@ -79,12 +81,8 @@ static RATES: [RateMetric; 2] = [
 /// Terminals per warehouse [4.2.2].
 const TERMINALS_PER_WAREHOUSE: u32 = 10;
 
-const fn table(name: &'static str, rows: TableRows, changes: TableGrowth) -> TableSpec {
-    TableSpec {
-        name,
-        rows,
-        changes,
-    }
+const fn table(name: &'static str, rows: TableRows, growth: TableGrowth) -> TableSpec {
+    TableSpec { name, rows, growth }
 }
 
 /// Row counts after a load [1.2.1]. The size of the data counts as changed once a table has doubled.
@@ -154,8 +152,8 @@ impl Workload for OrderEntry {
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
         Some(ScaleUnit {
-            one: "warehouse",
-            many: "warehouses",
+            singular: "warehouse",
+            plural: "warehouses",
         })
     }
 
@@ -175,12 +173,12 @@ impl Workload for OrderEntry {
         Some(match is_paced(plan) {
             true => Contention {
                 clients_per_scale: TERMINALS_PER_WAREHOUSE,
-                because: "each payment locks the row of its warehouse, and the specification has ten \
+                reason: "each payment locks the row of its warehouse, and the specification has ten \
                           terminals per warehouse",
             },
             false => Contention {
                 clients_per_scale: 1,
-                because: "each payment locks the row of its warehouse, so waiting for these locks \
+                reason: "each payment locks the row of its warehouse, so waiting for these locks \
                           dominates the results",
             },
         })
@@ -193,8 +191,8 @@ impl Workload for OrderEntry {
         })
     }
 
-    fn rates(&self) -> &'static [RateMetric] {
-        &RATES
+    fn rate_metrics(&self) -> &'static [RateMetric] {
+        &RATE_METRICS
     }
 
     fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
@@ -219,7 +217,7 @@ impl Workload for OrderEntry {
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
-        let cleaned = catalog::clean::<Table>(control)?;
+        let cleaned = catalog::drop_existing::<Table>(control)?;
         routines::remove(control)?;
         let remove = unfinished_load::drop_legacy_table();
         sql::execute(

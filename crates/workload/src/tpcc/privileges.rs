@@ -110,7 +110,7 @@ fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
                 Ok(_) => {}
                 Err(error)
                     if error
-                        .server()
+                        .server_error()
                         .is_some_and(|error| DENIED.contains(&error.number)) =>
                 {
                     privileges.push(*privilege);

@@ -160,7 +160,7 @@ impl Program for OrderEntryProgram {
     fn settings(&self) -> Vec<(&'static str, String)> {
         let mut settings = self.options().as_settings().to_vec();
         settings.extend(self.load_settings.iter().cloned());
-        if self.shared.transactions.server_draws() {
+        if self.shared.transactions.server_draws_order_lines() {
             settings.push(("routines", "the statements of HammerDB 4.6".to_owned()));
         }
         if self.options().defers_deliveries() {
@@ -195,7 +195,7 @@ impl Program for OrderEntryProgram {
             self.options().profile,
             self.shared.warehouses,
         );
-        if self.shared.transactions.server_draws() {
+        if self.shared.transactions.server_draws_order_lines() {
             // The server chose the supplying warehouses, so the client has no count of them.
             shares.retain(|share| share.base != ORDER_LINES);
         }
@@ -346,7 +346,7 @@ impl OrderEntryRun {
     /// Counts the work of a transaction that did not fail.
     fn count_output(&self, input: &Input, output: Output, sums: &mut TpccCounts) {
         match (input, output) {
-            (Input::NewOrder(_), _) if self.transactions.server_draws() => {}
+            (Input::NewOrder(_), _) if self.transactions.server_draws_order_lines() => {}
             (Input::NewOrder(input), Output::NewOrder(result)) => sums.new_order(input, result),
             (Input::Payment(input), _) => sums.payment(input),
             (Input::OrderStatus(input), Output::Count(lines)) => {

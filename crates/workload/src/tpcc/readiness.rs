@@ -33,7 +33,7 @@ pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u3
             return Err(data_error(format!("table {} is missing", table.name())));
         }
     }
-    catalog::refuse_foreign(&tables)?;
+    catalog::reject_foreign_tables(&tables)?;
     privileges::check(control)?;
     let incomplete = |problem: String| {
         data_error(format!(

@@ -202,12 +202,14 @@ fn run(control: &mut Control, text: &str) -> Result<(), Error> {
 }
 
 fn installation_error(error: ControlError) -> Error {
-    let denied = error.server().is_some_and(|error| match error.protocol {
-        Protocol::PostgreSql => &error.code == b"42501",
-        // Access denied: to a database, for lack of a privilege, to a routine.
-        Protocol::MySql => matches!(error.number, 1044 | 1227 | 1370),
-        Protocol::Tds => false,
-    });
+    let denied = error
+        .server_error()
+        .is_some_and(|error| match error.protocol {
+            Protocol::PostgreSql => &error.code == b"42501",
+            // Access denied: to a database, for lack of a privilege, to a routine.
+            Protocol::MySql => matches!(error.number, 1044 | 1227 | 1370),
+            Protocol::Tds => false,
+        });
     if denied {
         return Error::Data {
             problem: format!("{INSTALLING}: {error}"),

@@ -87,11 +87,11 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
     fn fill_units(
         &mut self,
         out: &mut Vec<u8>,
-        full: usize,
+        full_bytes: usize,
         write: impl Fn(&Self, &mut Vec<u8>, &mut RandomStream) -> u64,
     ) -> u64 {
         let mut count = 0;
-        while self.next < self.end && out.len() < full {
+        while self.next < self.end && out.len() < full_bytes {
             let mut stream = RandomStream::new(self.content.seed, self.table, self.next);
             count += write(self, out, &mut stream);
             self.next += 1;
@@ -295,25 +295,25 @@ impl<F: RowFormat> RowSource for TpccRows<'_, F> {
         self.next == self.end
     }
 
-    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+    fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64 {
         match self.table {
-            Table::Item => self.fill_units(out, full, Self::item),
-            Table::Warehouse => self.fill_units(out, full, Self::warehouse),
-            Table::District => self.fill_units(out, full, Self::district),
-            Table::Stock => self.fill_units(out, full, Self::stock),
-            Table::Customer => self.fill_units(out, full, Self::customer),
-            Table::History => self.fill_units(out, full, Self::history),
-            Table::Orders => self.fill_units(out, full, Self::order),
-            Table::NewOrder => self.fill_units(out, full, Self::new_order),
-            Table::OrderLine => self.fill_units(out, full, Self::order_lines),
+            Table::Item => self.fill_units(out, full_bytes, Self::item),
+            Table::Warehouse => self.fill_units(out, full_bytes, Self::warehouse),
+            Table::District => self.fill_units(out, full_bytes, Self::district),
+            Table::Stock => self.fill_units(out, full_bytes, Self::stock),
+            Table::Customer => self.fill_units(out, full_bytes, Self::customer),
+            Table::History => self.fill_units(out, full_bytes, Self::history),
+            Table::Orders => self.fill_units(out, full_bytes, Self::order),
+            Table::NewOrder => self.fill_units(out, full_bytes, Self::new_order),
+            Table::OrderLine => self.fill_units(out, full_bytes, Self::order_lines),
         }
     }
 
-    fn begin(&self, out: &mut Vec<u8>) {
+    fn write_header(&self, out: &mut Vec<u8>) {
         F::header(out);
     }
 
-    fn end(&self, out: &mut Vec<u8>) {
+    fn write_trailer(&self, out: &mut Vec<u8>) {
         F::trailer(out);
     }
 }

@@ -40,14 +40,14 @@ pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
 
 fn examine(control: &mut Control) -> Result<CheckReport, Error> {
     let mut tables = catalog::find::<UserTable>(control)?;
-    let mut findings = findings::tables(&tables, Some(NAME));
+    let mut findings = findings::table_findings(&tables, Some(NAME));
     let mut report = CheckReport::default();
     if let Some(table) = tables.iter_mut().find(|table| table.is_own) {
         let note = table.note.as_ref();
         let layout = note.and_then(Layout::from_note);
         let is_complete = note.is_none_or(|note| note.stage == TableStage::Loaded);
         if let Some(note) = note.filter(|_| !is_complete) {
-            findings.push(note.finding(Layout::load_from_note(note)));
+            findings.push(note.unfinished_finding(Layout::load_from_note(note)));
         }
         let fields = table::fields(&table.columns).unwrap_or_default();
         let contents = read_table(control, fields, layout)?;
@@ -62,8 +62,8 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
             }
             None => findings.push(unknown_count(&contents)),
         }
-        findings.extend(findings::key(table));
-        findings.extend(findings::statistics(table));
+        findings.extend(findings::key_finding(table));
+        findings.extend(findings::statistics_finding(table));
         report.scale = layout.map(|layout| layout.scale());
     }
     report.findings = findings;

@@ -61,7 +61,7 @@ pub fn create(engine: SqlDialect, fields: u32, note: &str) -> String {
         SqlDialect::PostgreSql => {
             format!(
                 "create table {NAME} ({columns}); {}",
-                engine.comment(NAME, note)
+                engine.set_comment(NAME, note)
             )
         }
         SqlDialect::MySql => format!(

@@ -75,7 +75,7 @@ impl Dataset for YcsbDataset {
 
     fn finish_statements(&self) -> Vec<String> {
         let note = self.layout.note(TableStage::Loaded).text();
-        vec![self.dialect.comment(NAME, &note)]
+        vec![self.dialect.set_comment(NAME, &note)]
     }
 
     fn parts(&self) -> Vec<LoadPart> {

@@ -45,7 +45,7 @@ const NAME: &str = "ycsb";
 static TABLES: [TableSpec; 1] = [TableSpec {
     name: table::NAME,
     rows: TableRows::PerScale(RECORDS_PER_SCALE),
-    changes: TableGrowth::Grows(RECORDS_PER_SCALE),
+    growth: TableGrowth::Grows(RECORDS_PER_SCALE),
 }];
 
 /// The workloads A to F, chosen by the option `workload`.
@@ -75,8 +75,8 @@ impl Workload for Ycsb {
 
     fn scale_unit(&self) -> Option<ScaleUnit> {
         Some(ScaleUnit {
-            one: "thousand records",
-            many: "thousands of records",
+            singular: "thousand records",
+            plural: "thousands of records",
         })
     }
 
@@ -107,7 +107,7 @@ impl Workload for Ycsb {
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
-        catalog::clean::<UserTable>(control)
+        catalog::drop_existing::<UserTable>(control)
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {

@@ -73,7 +73,9 @@ pub fn statements(options: &YcsbOptions, fields: u32, engine: SqlDialect) -> Vec
             Operation::ReadModifyWrite => vec![read(), update()],
         }
     });
-    texts.map(|text| engine.as_sent(text)).collect()
+    texts
+        .map(|text| engine.with_sent_placeholders(text))
+        .collect()
 }
 
 impl YcsbProgram {
@@ -206,7 +208,7 @@ impl YcsbRun {
             let existing = self.existing_records(user.requests.series(), &mut db).await;
             let existing = existing.map_err(|error| UserExit::Failed(error.to_string()))?;
             user.requests.set_inserted(existing);
-            db.gate().await;
+            db.wait_for_common_start().await;
         }
         let mut counts = UserCounts::new(&self.counts);
         loop {

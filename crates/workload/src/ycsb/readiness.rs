@@ -26,7 +26,7 @@ pub fn loaded_layout(
         remedy: Remedy::Load(load.clone()),
     };
     let loaded_table =
-        catalog::loaded::<UserTable>(control, &load, Layout::load_from_note)?.swap_remove(0);
+        catalog::find_loaded::<UserTable>(control, &load, Layout::load_from_note)?.swap_remove(0);
     let fields = table::fields(&loaded_table.columns).unwrap_or_default();
     let layout = match loaded_table.note.as_ref().and_then(Layout::from_note) {
         Some(layout) => layout,

@@ -88,9 +88,9 @@ impl<F: RowFormat> RowSource for Records<F> {
         self.numbers.is_empty()
     }
 
-    fn fill(&mut self, out: &mut Vec<u8>, full: usize) -> u64 {
+    fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64 {
         let first = self.numbers.start;
-        while out.len() < full
+        while out.len() < full_bytes
             && let Some(number) = self.numbers.next()
         {
             self.content.record::<F>(number, out);
@@ -98,11 +98,11 @@ impl<F: RowFormat> RowSource for Records<F> {
         self.numbers.start - first
     }
 
-    fn begin(&self, out: &mut Vec<u8>) {
+    fn write_header(&self, out: &mut Vec<u8>) {
         F::header(out);
     }
 
-    fn end(&self, out: &mut Vec<u8>) {
+    fn write_trailer(&self, out: &mut Vec<u8>) {
         F::trailer(out);
     }
 }

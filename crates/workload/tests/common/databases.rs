@@ -129,7 +129,7 @@ struct SilentObserver;
 
 impl Observer for SilentObserver {
     fn started(&mut self, _: &LoadStart) {}
-    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
+    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
 /// Runs a workload with this number of clients, and of transactions per client.
@@ -176,7 +176,7 @@ pub fn run_workload(
 }
 
 /// Returns the message of the error.
-pub fn problem<T>(result: Result<T, Error>) -> String {
+pub fn expect_error<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
 }
 

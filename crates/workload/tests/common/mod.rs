@@ -100,7 +100,7 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) {
 }
 
 /// Returns the message of the error.
-pub fn problem<T>(result: Result<T, Error>) -> String {
+pub fn expect_error<T>(result: Result<T, Error>) -> String {
     result.err().expect("a problem").to_string()
 }
 

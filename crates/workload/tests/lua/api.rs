@@ -6,7 +6,7 @@ use prony_workload::sysbench::IgnoredErrors;
 
 #[test]
 fn statements_results_and_parameters_work() {
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         let script = include_str!("scripts/statements.lua");
         let result = run_default(&database, script);
         assert!(result.failures.is_empty(), "{result:?}");
@@ -60,7 +60,7 @@ fn statements_results_and_parameters_work() {
 
 #[test]
 fn closed_statements_are_closed_on_the_server() {
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         let result = run_default(&database, include_str!("scripts/closed.lua"));
         assert!(result.failures.is_empty(), "{result:?}");
         let lines = result.text.lines().filter(|line| line.starts_with("held"));
@@ -75,7 +75,7 @@ fn closed_statements_are_closed_on_the_server() {
 
 #[test]
 fn threads_can_open_several_connections() {
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let options = RunOptions {
                 threads: 3,
@@ -115,12 +115,13 @@ fn threads_can_open_several_connections() {
                 "{}",
                 result.text
             );
-            // One read per event and connection; in each `thread_init`, 12 reads and its checks.
-            let checks = result
+            // Each of the 60 events reads once on each of 3 connections. Each `thread_init` makes 12 reads, and as many
+            // checks as it prints.
+            let check_counts = result
                 .text
                 .lines()
                 .filter_map(|line| line.strip_prefix("looks\t"));
-            let checks: u64 = checks
+            let checks: u64 = check_counts
                 .map(|count| count.parse::<u64>().expect("a count"))
                 .sum();
             let reads = 180 + 3 * 12 + checks;
@@ -209,10 +210,10 @@ fn version_1_1_returns_further_results_one_by_one() {
 fn later_statements_of_a_text_fail_when_the_script_reaches_them() {
     let database = TestDatabase::maria();
     let script = include_str!("scripts/later.lua");
-    let run_with = |is_v1_1, ignored: Vec<u32>| {
+    let run_with = |is_v1_1, ignored_codes: Vec<u32>| {
         let options = RunOptions {
             is_v1_1,
-            ignored: IgnoredErrors::Codes(ignored),
+            ignored: IgnoredErrors::Codes(ignored_codes),
             ..RunOptions::default()
         };
         run_script(&database, script, "run", &options)
@@ -227,7 +228,7 @@ fn later_statements_of_a_text_fail_when_the_script_reaches_them() {
         "call\t1\ttrue",
         "FATAL: NextExecutedResult 1146: ",
         "next\tfalse\tSQL error, errno = 1146",
-        // The error was not fetched: the next statement on that connection returns it.
+        // The script did not fetch the error, so the next statement on that connection returns it.
         "first\t1",
         "FATAL: NextResult 1146: ",
         "late\tfalse\tSQL error, errno = 1146",
@@ -298,15 +299,15 @@ fn options_commands_and_help_work() {
         ..RunOptions::default()
     };
     let run_command = |command: &str| run_script(&database, script, command, &options);
-    let mine = run_command("mine");
-    assert!(mine.failures.is_empty(), "{mine:?}");
-    let mut lines: Vec<&str> = mine.text.lines().collect();
+    let parallel = run_command("mine");
+    assert!(parallel.failures.is_empty(), "{parallel:?}");
+    let mut lines: Vec<&str> = parallel.text.lines().collect();
     lines.sort_unstable();
     let line = |tid| format!("mine\t{tid}\t8\ttrue\t3\ttrue\t5\t2048\tb");
     assert_eq!(lines, [line(0), line(1), line(2)]);
     assert_eq!(run_command("one").text, line(0) + "\n");
     assert_eq!(run_command("prepare").text, "made\n");
-    assert_eq!(database.number("select count(*) from p"), 0);
+    assert_eq!(database.query_number("select count(*) from p"), 0);
     assert_eq!(run_command("cleanup").text, "missing\n");
     assert_eq!(run_command("nosuch").text, "unknown\n");
     assert_eq!(run_command("no").text, "failed\n");

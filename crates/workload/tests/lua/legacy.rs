@@ -9,7 +9,7 @@ fn both_variants_of_the_hot_row_script_run() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let path = folder.join("hot.lua");
     std::fs::write(&path, script).expect("a file");
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         let options = RunOptions {
             path: path.to_str().expect("text").to_owned(),
             script_options: vec![("oltp_tables_count", "1"), ("oltp_table_size", "100")],
@@ -19,8 +19,8 @@ fn both_variants_of_the_hot_row_script_run() {
         };
         let prepared = run_script(&database, script, "prepare", &options);
         assert!(prepared.failures.is_empty(), "{prepared:?}");
-        assert_eq!(database.number("select count(*) from sbtest1"), 100);
-        let before = database.number("select k from sbtest1 where id = 100");
+        assert_eq!(database.query_number("select count(*) from sbtest1"), 100);
+        let before = database.query_number("select k from sbtest1 where id = 100");
         for pattern in [r#""(.*/)""#, r#""(.*)""#] {
             let script = script.replace(r#""(.*/)""#, pattern);
             let result = run_script(&database, &script, "run", &options);
@@ -36,7 +36,7 @@ fn both_variants_of_the_hot_row_script_run() {
             );
         }
         assert_eq!(
-            database.number("select k from sbtest1 where id = 100"),
+            database.query_number("select k from sbtest1 where id = 100"),
             before + 40
         );
         run_script(&database, script, "cleanup", &options);
@@ -46,7 +46,7 @@ fn both_variants_of_the_hot_row_script_run() {
 
 #[test]
 fn legacy_api_works() {
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         let script = include_str!("scripts/legacy.lua");
         let options = RunOptions {
             script_options: vec![("my_option", "7")],
@@ -64,6 +64,9 @@ fn legacy_api_works() {
             result.text
         );
         assert_eq!(result.events, 3);
-        assert_eq!(database.number("select count(*) from old where b = 'y'"), 3);
+        assert_eq!(
+            database.query_number("select count(*) from old where b = 'y'"),
+            3
+        );
     }
 }

@@ -5,7 +5,7 @@ use prony_plan::QueryMode;
 
 #[test]
 fn bundled_scripts_make_the_queries_of_sysbench() {
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         let options = RunOptions {
             script_options: vec![("tables", "2"), ("table_size", "1000")],
             threads: 2,
@@ -26,7 +26,7 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
             assert!(prepared.text.contains(line), "{}", prepared.text);
         }
         assert_eq!(
-            database.number("select count(*) from sbtest2 where k between 1 and 1000"),
+            database.query_number("select count(*) from sbtest2 where k between 1 and 1000"),
             1000
         );
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
@@ -80,7 +80,7 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
         run_bundled("bulk_insert", "prepare", &options);
         let bulk = run_bundled("bulk_insert", "run", &options);
         assert_eq!((bulk.events, bulk.queries.writes), (40, 2));
-        assert_eq!(database.number("select count(*) from sbtest2"), 20);
+        assert_eq!(database.query_number("select count(*) from sbtest2"), 20);
         run_bundled("bulk_insert", "cleanup", &options);
     }
     let maria = TestDatabase::maria();

@@ -7,23 +7,26 @@ use prony_workload::lua::OutsideQueries;
 use prony_workload::sysbench::IgnoredErrors;
 use std::time::Duration;
 
-/// The start of a script whose account rejects new connections between `shut()` and `open()`.
-const ACCOUNT: &str = "local drv = sysbench.sql.driver()\nlocal one = drv:connect()\n\
+/// The start of an `init()` in which the account rejects new connections between `shut()` and `open()`.
+const SHUT_AND_OPEN_FUNCTIONS: &str = "local drv = sysbench.sql.driver()\nlocal one = drv:connect()\n\
                        local me = 'select connection_id()'\n\
                        local function shut() one:query(\"set password = password('x')\") end\n\
                        local function open() one:query(\"set password = ''\") end\n";
 
+/// Returns the output of a script whose `init()` runs these statements as this account of MariaDB.
 fn output_of_init(account: &str, init: &str) -> String {
     let database = TestDatabase::maria_as(account);
     let result = run_default(
         &database,
-        &format!("function event() return true end\nfunction init()\n{ACCOUNT}{init}\nend"),
+        &format!(
+            "function event() return true end\nfunction init()\n{SHUT_AND_OPEN_FUNCTIONS}{init}\nend"
+        ),
     );
     result.text
 }
 
 #[test]
-fn refused_connection_preserves_the_current_one() {
+fn after_a_refused_connection_the_previous_one_remains_current() {
     let output = output_of_init(
         "front_refused",
         "shut() print(pcall(drv.connect, drv)) print(one:query_row('select 7'))\n\
@@ -36,7 +39,7 @@ fn refused_connection_preserves_the_current_one() {
 }
 
 #[test]
-fn failed_reconnect_preserves_the_connection_number() {
+fn a_connection_keeps_its_number_after_a_failed_reconnect() {
     let output = output_of_init(
         "front_held",
         "local two = drv:connect() shut() print(pcall(two.reconnect, two)) open()\n\
@@ -45,14 +48,14 @@ fn failed_reconnect_preserves_the_connection_number() {
          print(two:reconnect(), two:query_row(me) ~= three:query_row(me))\n\
          two:disconnect() two = drv:connect() print(two:query_row('select 8'), three:query_row('select 9'))",
     );
-    let (reconnect, after) = output
+    let (reconnect_output, later_output) = output
         .split_once("there is no server to query here\n")
         .expect(&output);
     assert!(
-        reconnect.contains("false\tSQL error, errno = 1045"),
+        reconnect_output.contains("false\tSQL error, errno = 1045"),
         "{output}"
     );
-    assert_eq!(after, "true\ntrue\ttrue\n8\t9\n", "{output}");
+    assert_eq!(later_output, "true\ntrue\ttrue\n8\t9\n", "{output}");
 }
 
 /// Runs a script with this `init()`, whose threads make no queries.
@@ -99,7 +102,7 @@ fn statements_are_prepared_and_counted_outside_of_threads() {
                 others: 2,
                 ..OutsideQueries::default()
             };
-            assert_eq!(result.outside, counts, "{mode:?}");
+            assert_eq!(result.outside_queries, counts, "{mode:?}");
         }
     }
 }
@@ -107,7 +110,7 @@ fn statements_are_prepared_and_counted_outside_of_threads() {
 #[test]
 fn errors_outside_of_threads_are_handled_as_in_threads() {
     let database = TestDatabase::maria();
-    let duplicate =
+    let duplicate_key_setup =
         "con:query('drop table if exists t') con:query('create table t (a int primary key)')
                  local put = con:prepare('insert into t values (?)')
                  local a = put:bind_create(sysbench.sql.type.INT)
@@ -117,10 +120,14 @@ fn errors_outside_of_threads_are_handled_as_in_threads() {
             ignored: IgnoredErrors::Codes(ignored.to_vec()),
             ..RunOptions::default()
         };
-        let result = run_init(&database, &options, &(duplicate.to_owned() + init));
-        (result.text, result.outside.errors)
+        let result = run_init(
+            &database,
+            &options,
+            &(duplicate_key_setup.to_owned() + init),
+        );
+        (result.text, result.outside_queries.errors)
     };
-    let caught = "local ok, problem = pcall(put.execute, put) print(ok, type(problem))";
+    let catch_error = "local ok, problem = pcall(put.execute, put) print(ok, type(problem))";
     let (text, errors) = run_with(&[], "put:execute()");
     assert!(
         text.starts_with("FATAL: Execute 1062: Duplicate entry '1'")
@@ -130,23 +137,24 @@ fn errors_outside_of_threads_are_handled_as_in_threads() {
         "{text}"
     );
     assert_eq!(errors, 1);
-    let (text, errors) = run_with(&[], caught);
+    let (text, errors) = run_with(&[], catch_error);
     assert!(text.ends_with("false\tstring\n"), "{text}");
     assert_eq!(errors, 1);
     let expected = ("false\ttable\n".to_owned(), 1);
-    assert_eq!(run_with(&[1062], caught), expected);
+    assert_eq!(run_with(&[1062], catch_error), expected);
     let (text, errors) = run_with(&[], "con:prepare('select * from nosuch')");
     assert!(text.starts_with("FATAL: Prepare 1146: "), "{text}");
     assert!(text.contains("SQL API error"), "{text}");
     // As in threads, a statement that could not be prepared is not counted.
     assert_eq!(errors, 0);
-    let lost = "pcall(con.query, con, 'kill connection_id()') print(con:query_row('select 7'))";
-    let (text, errors) = run_with(&[2013], lost);
+    let lose_connection =
+        "pcall(con.query, con, 'kill connection_id()') print(con:query_row('select 7'))";
+    let (text, errors) = run_with(&[2013], lose_connection);
     assert_eq!((text.as_str(), errors), ("7\n", 1));
 }
 
 #[test]
-fn later_results_outside_of_threads_can_be_errors() {
+fn outside_of_threads_a_later_statement_fails_when_the_script_reaches_it() {
     let database = TestDatabase::maria();
     let v1_1 = RunOptions {
         is_v1_1: true,
@@ -168,13 +176,13 @@ fn later_results_outside_of_threads_can_be_errors() {
         "{result:?}"
     );
     assert_eq!(lines[3..], ["false\t7"], "{result:?}");
-    // In 1.0 the whole text fails.
+    // In version 1.0, the error of one statement is the result of the whole text.
     let result = run_init(&database, &RunOptions::default(), init);
     assert!(result.text.starts_with("FATAL: Query 1146: "), "{result:?}");
 }
 
 #[test]
-fn long_statements_do_not_count_as_stuck() {
+fn a_long_statement_is_not_interrupted_but_an_infinite_loop_is() {
     let options = RunOptions {
         max_query_gap_s: 1,
         ..RunOptions::default()
@@ -194,7 +202,7 @@ fn long_statements_do_not_count_as_stuck() {
 }
 
 #[test]
-fn reconnecting_to_a_dead_server_has_a_time_limit() {
+fn attempts_to_reconnect_to_a_dead_server_have_a_time_limit() {
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
     let database = TestDatabase::on_maria(&server, "root");
     let options = RunOptions {

@@ -69,8 +69,8 @@ fn mistakes_are_reported_with_file_and_line() {
         assert!(result.text.starts_with(output), "{script}\n{}", result.text);
     }
     for (script, output) in [
-        // sysbench 1.0.20 locates these errors at the call, except for a query on a closed connection: it locates
-        // that at the caller of the function with the query, which has no line if the caller is sysbench.
+        // sysbench 1.0.20 reports the line of the failed call for these errors. For a query on a closed connection it
+        // reports the line that called the function with the query; there is none if sysbench called it.
         (
             "local function query()\ncon:query('select 1')\nreturn 1\nend\n\
              function event() con:disconnect()\nquery()\nreturn\nend",
@@ -134,6 +134,7 @@ fn mistakes_are_reported_with_file_and_line() {
     );
 }
 
+/// The end of the message for a script that the watchdog has interrupted.
 const RAN_TOO_LONG: &str = "the script has run too long without making a request; is this an infinite loop? The \
                             limit is PRONY_LUA_PATIENCE, in seconds\n";
 
@@ -180,7 +181,7 @@ fn no_thread_starts_after_a_failure() {
         threads: 8,
         ..RunOptions::default()
     };
-    // Eight threads on two workers: each worker is stopped at most once.
+    // Eight threads on two workers: on each worker, at most the first thread starts before the failure.
     for body in [
         "function event() print('begun') while true do end end",
         "function thread_init() print('begun') while true do end end function event() end",
@@ -221,7 +222,7 @@ fn memory_is_limited() {
 }
 
 #[test]
-fn rows_that_need_too_much_memory_are_an_error_after_which_the_connection_works() {
+fn the_connection_works_after_rows_that_need_too_much_memory() {
     let options = RunOptions {
         memory_limit_bytes: 8 << 20,
         events: 1,
@@ -238,7 +239,7 @@ fn rows_that_need_too_much_memory_are_an_error_after_which_the_connection_works(
             print(pcall(con.query_row, con, wide))
             print(con:query_row("select 7, null, 'x'"))
         end"#;
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         let result = run_script(&database, script, "run", &options);
         assert!(result.failures.is_empty(), "{result:?}");
         let message = "false\tnot enough memory\n";
@@ -256,15 +257,15 @@ fn ignored_errors_restart_the_event() {
         ignored: IgnoredErrors::Codes(vec![1062]),
         ..RunOptions::default()
     };
-    let first = run_script(&database, script, "run", &options);
-    assert!(first.failures.is_empty(), "{first:?}");
-    assert_eq!((first.events, first.queries.errors), (3, 2));
+    let code_ignored = run_script(&database, script, "run", &options);
+    assert!(code_ignored.failures.is_empty(), "{code_ignored:?}");
+    assert_eq!((code_ignored.events, code_ignored.queries.errors), (3, 2));
     assert!(
-        first
+        code_ignored
             .text
             .contains("anew 1062 23000 1\nanew 1062 23000 1\n"),
         "{}",
-        first.text
+        code_ignored.text
     );
     let all_ignored = run_script(
         &database,
@@ -282,12 +283,13 @@ fn ignored_errors_restart_the_event() {
     );
     let hooked = run_script(&database, &hook, "run", &RunOptions::default());
     assert_eq!((hooked.events, hooked.queries.errors), (3, 2), "{hooked:?}");
-    let none = run_default(&database, script);
+    let not_ignored = run_default(&database, script);
     assert!(
-        none.text
+        not_ignored
+            .text
             .contains("SQL error, errno = 1062, state = '23000': Duplicate entry '1'"),
         "{}",
-        none.text
+        not_ignored.text
     );
     let postgres = TestDatabase::postgres();
     postgres.execute("create table once (a int primary key)");
@@ -310,7 +312,7 @@ fn caught_errors_are_counted() {
                   one = con:prepare('insert into held values (1, 2)') end \
                   function event() pcall(con.query, con, 'select nosuch') pcall(one.execute, one) \
                   pcall(con.prepare, con, 'select nosuch') end";
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         database.execute("create table held (a int, b int, check (a = b))");
         let result = run_default(&database, script);
         assert!(result.failures.is_empty(), "{result:?}");
@@ -347,7 +349,7 @@ fn error_in_thread_done_ends_only_its_thread() {
 }
 
 #[test]
-fn lost_connection_is_ignored_or_ends_the_run() {
+fn a_lost_connection_is_reopened_if_ignored_and_otherwise_ends_the_run() {
     let database = TestDatabase::maria();
     let script = include_str!("scripts/killed.lua");
     let ignored = RunOptions {

@@ -1,11 +1,11 @@
-//! Tests scripts in the styles of users.
+//! Tests complete scripts as users write them.
 
 use crate::support::{RunOptions, TestDatabase, run_default, run_script};
 use std::time::Duration;
 
 #[test]
 fn scripts_can_extend_oltp_common() {
-    for database in TestDatabase::both() {
+    for database in TestDatabase::for_both_drivers() {
         let script = include_str!("scripts/extended.lua");
         let options = RunOptions {
             script_options: vec![
@@ -19,7 +19,7 @@ fn scripts_can_extend_oltp_common() {
         };
         let prepared = run_script(&database, script, "prepare", &options);
         assert!(prepared.failures.is_empty(), "{prepared:?}");
-        assert_eq!(database.number("select count(*) from extra2"), 50);
+        assert_eq!(database.query_number("select count(*) from extra2"), 50);
         let run = run_script(&database, script, "run", &options);
         assert!(run.failures.is_empty(), "{run:?}");
         assert_eq!(
@@ -46,7 +46,7 @@ fn scripts_can_have_a_main_loop_and_counters() {
 }
 
 #[test]
-fn thread_done_runs_at_the_end_of_the_time() {
+fn thread_done_runs_when_the_run_time_is_over() {
     let database = TestDatabase::maria();
     let script = "function thread_init() con = sysbench.sql.driver():connect() end \
                   function event() con:query('select 1') end \

@@ -1,6 +1,6 @@
 //! Databases for tests, and runs of scripts on them.
 //!
-//! Longer than 400 lines: each run uses the databases, the listener and the options.
+//! Longer than 400 lines: the databases, the listener and the options are all needed for one run.
 
 use prony_drive::{DriveJob, DriveResult, Error, LoadStart, Observer, RunEventKind, run};
 use prony_measure::Queries;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A server with a separate database for the test.
+/// A separate database for a test, and the driver with which scripts use it.
 #[derive(Clone)]
 pub struct TestDatabase {
     pub target: Target,
@@ -80,7 +80,8 @@ impl TestDatabase {
         }
     }
 
-    pub fn both() -> [TestDatabase; 2] {
+    /// Creates one database for each driver.
+    pub fn for_both_drivers() -> [TestDatabase; 2] {
         [TestDatabase::maria(), TestDatabase::postgres()]
     }
 
@@ -89,18 +90,18 @@ impl TestDatabase {
         control.execute(sql).expect("a good statement");
     }
 
-    pub fn number(&self, sql: &str) -> i64 {
+    pub fn query_number(&self, sql: &str) -> i64 {
         let mut control = Control::connect(&self.target).expect("connects");
         let value = control.query_value(sql).expect("a good query");
         value.expect("not null").parse().expect("a number")
     }
 }
 
-/// Records all messages.
+/// Records output and messages as one text.
 #[derive(Default)]
 pub struct Recorder {
     lines: Mutex<String>,
-    pub end: Arc<AtomicBool>,
+    pub scripts_must_end: Arc<AtomicBool>,
 }
 
 impl Recorder {
@@ -117,7 +118,7 @@ impl Listener for Recorder {
     fn output(&self, text: &[u8]) {
         self.record(&String::from_utf8_lossy(text));
     }
-    fn unreachable(&self, lines: &str) {
+    fn server_unavailable(&self, lines: &str) {
         self.record(lines);
     }
     fn connection_refused(&self, error: &prony_server::control::Error) {
@@ -142,7 +143,7 @@ impl Listener for Recorder {
         ));
     }
     fn function_failed(&self, function: &str, reason: &str) {
-        self.end.store(true, Ordering::Relaxed);
+        self.scripts_must_end.store(true, Ordering::Relaxed);
         if !function.is_empty() {
             self.record(&format!("FATAL: `{function}' function failed: {reason}\n"));
         }
@@ -150,7 +151,7 @@ impl Listener for Recorder {
     fn thread_done_failed(&self, reason: &str) {
         self.record(&format!("FATAL: `thread_done' function failed: {reason}\n"));
     }
-    fn stuck(&self, reason: &str) {
+    fn script_stuck(&self, reason: &str) {
         self.record(&format!("STUCK: {reason}\n"));
     }
 }
@@ -168,7 +169,7 @@ pub struct RunOptions {
     pub ignored: IgnoredErrors,
     pub memory_limit_bytes: usize,
     pub max_query_gap_s: u64,
-    /// Ends the run after this time, as a signal would.
+    /// Ends the run after this delay, as a signal would.
     pub end_after: Option<Duration>,
 }
 
@@ -196,7 +197,7 @@ pub struct RunResult {
     pub text: String,
     pub events: u64,
     pub queries: Queries,
-    pub outside: OutsideQueries,
+    pub outside_queries: OutsideQueries,
     pub failures: Vec<String>,
 }
 
@@ -207,7 +208,7 @@ fn settings(
     options: &RunOptions,
     recorder: &Arc<Recorder>,
 ) -> ScriptSettings {
-    let general = [
+    let general_options = [
         (
             "threads",
             ScriptOptionValue::Number(f64::from(options.threads)),
@@ -230,8 +231,8 @@ fn settings(
         .map(|(name, value)| ScriptOption {
             name: (*name).to_owned(),
             value: Some((*value).to_owned()),
-            shown: format!("--{name}={value}"),
-            from_file: false,
+            display_text: format!("--{name}={value}"),
+            is_from_file: false,
         });
     ScriptSettings {
         text: script.as_bytes().to_vec(),
@@ -247,19 +248,19 @@ fn settings(
         version_string: "sysbench 1.0.20".to_owned(),
         argv: ["sysbench", "./t.lua", command].map(str::to_owned).to_vec(),
         command: Some(command.to_owned()),
-        general: general
+        general_options: general_options
             .map(|(name, value)| (name.to_owned(), value))
             .to_vec(),
         script_options: script_options.collect(),
         threads: options.threads,
         driver: database.driver,
         server: Some(database.target.clone()),
-        mode: options.mode,
-        no_driver: None,
-        no_server: None,
-        ignored: options.ignored.clone(),
+        query_mode: options.mode,
+        no_driver_lines: None,
+        no_server_lines: None,
+        ignored_errors: options.ignored.clone(),
         random: RandomSettings {
-            default: Distribution::Uniform,
+            default_distribution: Distribution::Uniform,
             iterations: 12,
             part_pct: 1,
             share_pct: 75,
@@ -270,7 +271,7 @@ fn settings(
         c_search_path: None,
         memory_limit_bytes: options.memory_limit_bytes,
         max_query_gap_s: options.max_query_gap_s,
-        end: Arc::clone(&recorder.end),
+        scripts_must_end: Arc::clone(&recorder.scripts_must_end),
         listener: Arc::clone(recorder) as Arc<dyn Listener>,
     }
 }
@@ -279,7 +280,7 @@ struct SilentObserver;
 
 impl Observer for SilentObserver {
     fn started(&mut self, _: &LoadStart) {}
-    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
+    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
 /// Runs a command of a script, as the sysbench command line does.
@@ -291,11 +292,11 @@ pub fn run_script(
 ) -> RunResult {
     let recorder = Arc::new(Recorder::default());
     let mut result = RunResult::default();
-    if let Some(after) = options.end_after {
-        let end = Arc::clone(&recorder.end);
+    if let Some(delay) = options.end_after {
+        let scripts_must_end = Arc::clone(&recorder.scripts_must_end);
         std::thread::spawn(move || {
-            std::thread::sleep(after);
-            end.store(true, Ordering::Relaxed);
+            std::thread::sleep(delay);
+            scripts_must_end.store(true, Ordering::Relaxed);
         });
     }
     if let Err(error) = run_command(database, script, command, options, &recorder, &mut result) {
@@ -317,11 +318,11 @@ fn run_command(
     result: &mut RunResult,
 ) -> Result<(), LuaScriptError> {
     let script = Script::open(settings(database, script, command, options, recorder))?;
-    let task = match script.command(command)? {
+    let task = match script.classify_command(command)? {
         Command::Run => Task::Run,
         Command::Once => {
-            let succeeded = script.once(command);
-            result.outside = script.take_outside_queries();
+            let succeeded = script.run_command_once(command);
+            result.outside_queries = script.take_outside_queries();
             if !succeeded? {
                 recorder.record("failed\n");
             }
@@ -330,7 +331,7 @@ fn run_command(
         Command::Parallel => Task::Command {
             word: command.to_owned(),
         },
-        Command::Help => return script.help(),
+        Command::Help => return script.print_help(),
         Command::Missing => {
             recorder.record("missing\n");
             return Ok(());
@@ -343,8 +344,8 @@ fn run_command(
     let is_run = task == Task::Run;
     let program = script.program(task)?;
     if is_run {
-        let init_result = script.init();
-        result.outside = script.take_outside_queries();
+        let init_result = script.run_init();
+        result.outside_queries = script.take_outside_queries();
         init_result?;
     }
     let plan = DrivePlan {
@@ -365,13 +366,13 @@ fn run_command(
         tcp_target: None,
         plan: &plan,
         seed: 5,
-        interrupt: &recorder.end,
+        interrupt: &recorder.scripts_must_end,
         tap: None,
         on_connect_refused: None,
     };
     let drive_result = match run(&job, &mut SilentObserver) {
         Ok(drive_result) => drive_result,
-        Err(Error::Unready(reason)) => {
+        Err(Error::UserNotReady(reason)) => {
             result.failures = vec![reason];
             return Ok(());
         }
@@ -395,7 +396,7 @@ fn run_command(
         .sum();
     result.queries = collected.measured.queries;
     if is_run && result.failures.is_empty() {
-        script.done()?;
+        script.run_done()?;
     }
     Ok(())
 }

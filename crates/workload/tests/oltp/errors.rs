@@ -1,13 +1,13 @@
 //! Tests tables that are missing, too small or foreign, and statements that fail.
 
-use crate::support::{TestDatabase, plan, problem, run_workload, workload};
+use crate::support::{TestDatabase, expect_error, plan, run_workload, workload};
 use prony_plan::QueryMode;
 use prony_workload::FindingState;
 
 #[test]
 fn missing_tables_are_reported_with_a_remedy() {
     let database = TestDatabase::new("oltp_missing");
-    let message = problem(database.program("oltp_read_only", &[("tables", "4")]));
+    let message = expect_error(database.program("oltp_read_only", &[("tables", "4")]));
     assert!(message.contains("table sbtest1 is missing"), "{message}");
     assert!(
         message.contains("hint: prony load oltp_read_only --scale 4"),
@@ -18,17 +18,17 @@ fn missing_tables_are_reported_with_a_remedy() {
         &[("tables", "2"), ("table_size", "200")],
         1,
     );
-    let message = problem(database.program("oltp_read_only", &[("tables", "4")]));
+    let message = expect_error(database.program("oltp_read_only", &[("tables", "4")]));
     assert!(message.contains("table sbtest3 is missing"), "{message}");
-    let message = problem(database.program("oltp_read_only", &[("table_size", "500")]));
+    let message = expect_error(database.program("oltp_read_only", &[("table_size", "500")]));
     assert!(
         message.contains("sbtest1 was loaded with 200 rows, but 500 are requested"),
         "{message}"
     );
     assert!(message.contains("-o table_size=500"), "{message}");
-    let message = problem(database.program("hot-row", &[("row", "201")]));
+    let message = expect_error(database.program("hot-row", &[("row", "201")]));
     assert!(message.contains("but 201 are requested"), "{message}");
-    let message = problem(database.program("oltp_read_only", &[("table_size", "none")]));
+    let message = expect_error(database.program("oltp_read_only", &[("table_size", "none")]));
     assert!(message.contains("table_size = none"), "{message}");
     // sysbench also allows fewer and smaller tables.
     let loaded = database.program("oltp_read_only", &[("tables", "1"), ("table_size", "50")]);
@@ -40,7 +40,7 @@ fn missing_tables_are_reported_with_a_remedy() {
     let loaded = database.program("select_random_points", &[]).expect("runs");
     assert_eq!(loaded.scale, 1, "the first table only");
     database.execute("drop table sbtest1");
-    let message = problem(database.program("oltp_read_only", &[]));
+    let message = expect_error(database.program("oltp_read_only", &[]));
     assert!(message.contains("table sbtest1 is missing"), "{message}");
     let problems = database.problems("oltp_read_only");
     assert!(
@@ -55,8 +55,8 @@ fn foreign_tables_are_never_changed() {
     database.execute("create table sbtest2 (id int, name text)");
     let options = [("tables", "2")];
     for message in [
-        problem(database.load_with("oltp_insert", &options, 1, &(), &false.into())),
-        problem(workload("oltp_insert").clean(&mut database.control())),
+        expect_error(database.load_with("oltp_insert", &options, 1, &(), &false.into())),
+        expect_error(workload("oltp_insert").clean(&mut database.control())),
     ] {
         assert!(
             message.contains("sbtest2 exists and is not a table of this workload"),
@@ -65,12 +65,12 @@ fn foreign_tables_are_never_changed() {
     }
     database.execute("drop table sbtest2");
     database.load("bulk_insert", &options, 1);
-    let message = problem(database.load_with("oltp_insert", &options, 1, &(), &false.into()));
+    let message = expect_error(database.load_with("oltp_insert", &options, 1, &(), &false.into()));
     assert!(
         message.contains("`prony clean bulk_insert` drops it"),
         "{message}"
     );
-    let message = problem(database.program("oltp_insert", &options));
+    let message = expect_error(database.program("oltp_insert", &options));
     assert!(
         message.contains("columns (id,k) instead of (id,k,c,pad)"),
         "{message}"
@@ -107,7 +107,7 @@ fn tables_created_by_sysbench_are_accepted() {
         .iter()
         .find(|finding| finding.id == "rows-unknown");
     assert_eq!(note.expect("a finding").state, FindingState::Note);
-    let message = problem(database.program("oltp_read_write", &[("table_size", "301")]));
+    let message = expect_error(database.program("oltp_read_write", &[("table_size", "301")]));
     assert!(
         message.contains("300 rows, but 301 are requested"),
         "{message}"

@@ -1,7 +1,7 @@
 //! Tests loads, and the tables that they create.
 
 use crate::stop::StopAt;
-use crate::support::{TestDatabase, problem, test_interrupted_load, workload};
+use crate::support::{TestDatabase, expect_error, test_interrupted_load, workload};
 use prony_workload::LoadPhase;
 use std::sync::atomic::AtomicBool;
 
@@ -134,7 +134,8 @@ fn stopped_load_with_one_job_preserves_the_old_tables() {
     let stop = AtomicBool::new(false);
     let progress = StopAt(LoadPhase::Statistics, 0, &stop);
     let options = [("tables", "3"), ("table_size", "900")];
-    let message = problem(database.load_with("oltp_read_write", &options, 1, &progress, &stop));
+    let message =
+        expect_error(database.load_with("oltp_read_write", &options, 1, &progress, &stop));
     assert!(
         message.contains("nothing: the database is unchanged"),
         "{message}"
@@ -149,7 +150,7 @@ fn unfinished_load_with_different_options_is_replaced() {
     let stop = AtomicBool::new(false);
     let progress = StopAt(LoadPhase::Statistics, 0, &stop);
     let options = [("tables", "2"), ("table_size", "500")];
-    problem(database.load_with("oltp_read_write", &options, 2, &progress, &stop));
+    expect_error(database.load_with("oltp_read_write", &options, 2, &progress, &stop));
     let report = database.load("oltp_read_write", &[("table_size", "600")], 1);
     assert_eq!(report.rows, 600);
     let tables = "select count(*) from pg_class where relname ~ '^sbtest[0-9]+$'";

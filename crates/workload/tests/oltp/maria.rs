@@ -2,7 +2,7 @@
 //! protocol mode, and errors.
 
 use crate::support::{
-    PROTOCOLS, TestDatabase, assert_all_committed, plan, problem, query_counts, run_workload,
+    PROTOCOLS, TestDatabase, assert_all_committed, expect_error, plan, query_counts, run_workload,
     run_workloads_that_preserve_rows, test_interrupted_load, workload,
 };
 use prony_plan::QueryMode;
@@ -233,14 +233,14 @@ fn interrupted_load_continues_with_the_missing_tables() {
 #[test]
 fn missing_foreign_and_locked_tables_are_reported() {
     let database = TestDatabase::maria("in_the_way");
-    let message = problem(database.program("oltp_read_only", &[("tables", "4")]));
+    let message = expect_error(database.program("oltp_read_only", &[("tables", "4")]));
     assert!(message.contains("table sbtest1 is missing"), "{message}");
     database.execute("create table sbtest2 (id int, name text)");
     let options = [("tables", "2"), ("table_size", "100")];
     let load = || database.load_with("oltp_insert", &options, 1, &(), &false.into());
     for message in [
-        problem(load()),
-        problem(workload("oltp_insert").clean(&mut database.control())),
+        expect_error(load()),
+        expect_error(workload("oltp_insert").clean(&mut database.control())),
     ] {
         assert!(
             message.contains("sbtest2 exists and is not a table of this workload"),
@@ -256,14 +256,14 @@ fn missing_foreign_and_locked_tables_are_reported() {
         lock_holder.query_value(lock).expect("a lock").as_deref(),
         Some("1")
     );
-    let message = problem(load());
+    let message = expect_error(load());
     assert!(
         message.contains("another load of oltp_read_write is under way"),
         "{message}"
     );
     drop(lock_holder);
     load().expect("loads");
-    let message = problem(database.program("oltp_read_only", &[("table_size", "500")]));
+    let message = expect_error(database.program("oltp_read_only", &[("table_size", "500")]));
     assert!(
         message.contains("sbtest1 was loaded with 100 rows, but 500 are requested"),
         "{message}"
@@ -271,7 +271,7 @@ fn missing_foreign_and_locked_tables_are_reported() {
     let no_database = TestDatabase::maria_on(prony_server::embedded::shared_mariadb(), "nowhere");
     let mut control = no_database.control();
     control.execute("drop database nowhere").expect("drops");
-    let message = problem(workload("oltp_insert").clean(&mut control));
+    let message = expect_error(workload("oltp_insert").clean(&mut control));
     assert!(message.contains("mysql://user@host/database"), "{message}");
 }
 
@@ -301,7 +301,7 @@ fn tables_created_by_sysbench_are_accepted() {
         .iter()
         .find(|finding| finding.id == "rows-unknown");
     assert_eq!(note.expect("a finding").state, FindingState::Note);
-    let message = problem(database.program("oltp_read_write", &[("table_size", "301")]));
+    let message = expect_error(database.program("oltp_read_write", &[("table_size", "301")]));
     assert!(
         message.contains("300 rows, but 301 are requested"),
         "{message}"
@@ -341,17 +341,19 @@ fn workloads_for_postgresql_only_are_refused() {
             continue;
         }
         let mut messages = vec![
-            problem(database.load_with(name, &[], 1, &(), &false.into())),
-            problem(workload.check(&mut database.control())),
-            problem(workload.clean(&mut database.control())),
+            expect_error(database.load_with(name, &[], 1, &(), &false.into())),
+            expect_error(workload.check(&mut database.control())),
+            expect_error(workload.clean(&mut database.control())),
         ];
         if name == "script" {
             // The script workload has no tables.
             messages.clear();
             let plan = plan(name, &[("builtin", "select-only")]);
-            messages.push(problem(workload.program(&mut database.control(), &plan)));
+            messages.push(expect_error(
+                workload.program(&mut database.control(), &plan),
+            ));
         } else {
-            messages.push(problem(database.program(name, &[])));
+            messages.push(expect_error(database.program(name, &[])));
         }
         for message in messages {
             assert!(

@@ -47,13 +47,13 @@ pub fn test_interrupted_load(
         let stop = AtomicBool::new(false);
         let progress = StopAt(phase, rows, &stop);
         let result = database.load_with("oltp_read_write", &options, 2, &progress, &stop);
-        let message = problem(result);
+        let message = expect_error(result);
         assert!(message.contains("the load was stopped"), "{message}");
         assert!(
             message.contains("with the same options continues it"),
             "{message}"
         );
-        let run_problem = problem(database.program("oltp_read_write", &[]));
+        let run_problem = expect_error(database.program("oltp_read_write", &[]));
         assert!(run_problem.contains("hint: "), "{run_problem}");
         // Rows that are not loaded yet are not reported as lost.
         let problems = database.problems("oltp_read_write");

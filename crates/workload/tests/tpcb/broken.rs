@@ -1,6 +1,6 @@
 //! Tests data that is missing, half-loaded or foreign, and interrupted loads.
 
-use crate::common::{self, KillAt, StopAt, TestDatabase, problem};
+use crate::common::{self, KillAt, StopAt, TestDatabase, expect_error};
 use prony_workload::{LoadPhase, find};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ fn missing_and_half_loaded_data_is_refused_with_a_hint() {
     let mut control = database.control();
     let tpcb = find("tpcb").expect("listed");
     let plan = database.plan("tpcb", Some(4));
-    let message = problem(tpcb.program(&mut control, &plan));
+    let message = expect_error(tpcb.program(&mut control, &plan));
     assert!(
         message.contains("table pgbench_branches is missing"),
         "{message}"
@@ -22,7 +22,7 @@ fn missing_and_half_loaded_data_is_refused_with_a_hint() {
     assert!(!tpcb.check(&mut control).expect("checks").is_ok());
 
     database.load("tpcb", 2, 1).expect("loads");
-    let message = problem(tpcb.program(&mut control, &plan));
+    let message = expect_error(tpcb.program(&mut control, &plan));
     assert!(message.contains("scale 2, but scale 4"), "{message}");
     assert!(
         tpcb.program(&mut control, &database.plan("tpcb", Some(2)))
@@ -46,7 +46,7 @@ fn missing_and_half_loaded_data_is_refused_with_a_hint() {
         ),
     ] {
         control.execute(damage).expect(damage);
-        let message = problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
+        let message = expect_error(tpcb.program(&mut control, &database.plan("tpcb", None)));
         assert!(
             message.contains(expected_message),
             "after {damage}: {message}"
@@ -71,8 +71,8 @@ fn foreign_tables_are_never_dropped() {
         .expect("creates");
     let tpcb = find("tpcb").expect("listed");
     for message in [
-        problem(database.load("tpcb", 1, 1)),
-        problem(tpcb.clean(&mut control)),
+        expect_error(database.load("tpcb", 1, 1)),
+        expect_error(tpcb.clean(&mut control)),
     ] {
         assert!(
             message.contains("pgbench_history exists and is not"),
@@ -126,7 +126,7 @@ fn stopped_load_reports_its_state_and_can_be_continued() {
             );
             continue;
         }
-        let message = problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
+        let message = expect_error(tpcb.program(&mut control, &database.plan("tpcb", None)));
         let remedy = "`prony load tpcb --scale 3` with the options of that load continues it";
         assert!(message.contains(remedy), "{message}");
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
@@ -200,7 +200,7 @@ fn server_killed_during_a_load_leaves_no_usable_partial_data() {
         let tpcb = find("tpcb").expect("listed");
         let mut control = database.control();
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
-        problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
+        expect_error(tpcb.program(&mut control, &database.plan("tpcb", None)));
         drop(control);
         database
             .load("tpcb", 1, jobs)
@@ -230,7 +230,7 @@ fn full_disk_is_reported_and_leaves_no_usable_partial_data() {
         ),
         (3, "making the primary keys: ", "(rows or keys are missing)"),
     ] {
-        let message = problem(database.load("tpcb", 2, jobs));
+        let message = expect_error(database.load("tpcb", 2, jobs));
         assert!(message.contains(action), "{message}");
         assert!(message.contains("No space left on device"), "{message}");
         assert!(message.contains(remains), "{message}");
@@ -240,7 +240,7 @@ fn full_disk_is_reported_and_leaves_no_usable_partial_data() {
         );
         let tpcb = find("tpcb").expect("listed");
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
-        problem(tpcb.program(&mut control, &database.plan("tpcb", None)));
+        expect_error(tpcb.program(&mut control, &database.plan("tpcb", None)));
     }
     control
         .execute("drop event trigger full_disk")

@@ -28,7 +28,7 @@ fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> U
         .expect("the data is loaded");
     let conn = Rc::new(Conn::new(Exchange::postgres(QueryMode::Simple, false)));
     let worker = Rc::new(WorkerContext::new(StartRules {
-        transactions,
+        max_transactions: transactions,
         ..StartRules::default()
     }));
     conn.mark_opened();

@@ -1,6 +1,6 @@
 //! Loads of HammerDB's population, and into partitions.
 
-use crate::common::{StopAt, TestDatabase, problem};
+use crate::common::{StopAt, TestDatabase, expect_error};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 use prony_workload::{Finding, FindingState, LoadPhase, find};
@@ -94,7 +94,7 @@ fn a_partitioned_order_line_is_loaded_and_continued_like_a_plain_one() {
         let error = result.expect_err("stopped");
         assert!(error.is_stop(), "{error}");
         // Only the same load can continue it, and the message contains its command.
-        let message = problem(database.load("tpcc", 3, 2));
+        let message = expect_error(database.load("tpcc", 3, 2));
         let command = "`prony load tpcc --scale 2 --seed 1 --partitions 4` continues it";
         assert!(message.contains(command), "{message}");
         let continued = database.load_plan(&parts, 2, &(), &AtomicBool::new(false));
@@ -126,7 +126,7 @@ fn a_partitioned_order_line_is_loaded_and_continued_like_a_plain_one() {
     assert!(settings(&database, &[]).contains(&("partitions", "4".to_owned())));
     let tpcc = find("tpcc").expect("listed");
     let program = tpcc.program(&mut control, &plan(&database, None, &[("partitions", "2")]));
-    let message = problem(program);
+    let message = expect_error(program);
     assert!(
         message.contains("has 4 partitions, but 2 were requested"),
         "{message}"
@@ -150,7 +150,7 @@ fn invalid_options_are_refused_before_the_load_starts() {
         ("profile", "oracle", "standard, hammerdb, hammerdb-4.6"),
     ] {
         let plan = plan(&database, Some(1), &[(key, value)]);
-        let message = problem(database.load_plan(&plan, 1, &(), &stop));
+        let message = expect_error(database.load_plan(&plan, 1, &(), &stop));
         assert!(message.contains(expected), "{message}");
     }
     let mut control = database.control();
@@ -168,7 +168,7 @@ fn an_unfinished_load_of_an_earlier_version_is_restarted() {
          comment on table order_line is null";
     control.execute(record).expect("records a load");
     let tpcc = prony_workload::find("tpcc").expect("listed");
-    let message = problem(tpcc.program(&mut control, &database.plan("tpcc", None)));
+    let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", None)));
     assert!(message.contains("by an earlier version"), "{message}");
     assert!(
         message.contains("it cannot be continued: prony load tpcc"),

@@ -1,6 +1,6 @@
 //! Loads: any number of loaders, stops and continuations, refusals.
 
-use crate::common::{self, KillAt, StopAt, TestDatabase, problem};
+use crate::common::{self, KillAt, StopAt, TestDatabase, expect_error};
 use prony_server::Control;
 use prony_workload::tpcc::schema::{Index, Table};
 use prony_workload::{CheckReport, FindingState, LoadPhase, SqlDialect, find};
@@ -109,9 +109,9 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
 fn assert_only_continuation_is_accepted(database: &TestDatabase, control: &mut Control) {
     let tpcc = find("tpcc").expect("listed");
     let continues = "`prony load tpcc --scale 2 --seed 1` continues it";
-    let message = problem(tpcc.program(control, &database.plan("tpcc", None)));
+    let message = expect_error(tpcc.program(control, &database.plan("tpcc", None)));
     assert!(message.contains(continues), "{message}");
-    let message = problem(database.load("tpcc", 3, 2));
+    let message = expect_error(database.load("tpcc", 3, 2));
     assert!(message.contains(continues), "{message}");
     assert!(
         message.contains("the requested load has 3 warehouses (seed 1)"),
@@ -152,7 +152,8 @@ fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
         server: &server,
         killed: &killed,
     };
-    let message = problem(database.load_with("tpcc", 3, 2, &progress, &AtomicBool::new(false)));
+    let message =
+        expect_error(database.load_with("tpcc", 3, 2, &progress, &AtomicBool::new(false)));
     assert!(
         message.contains("with the same options continues it"),
         "{message}"
@@ -198,21 +199,21 @@ fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
     let database = TestDatabase::new("tpcc_refused");
     let mut control = database.control();
     let tpcc = find("tpcc").expect("listed");
-    let message = problem(tpcc.program(&mut control, &database.plan("tpcc", Some(4))));
+    let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", Some(4))));
     assert!(message.contains("table item is missing"), "{message}");
     assert!(message.contains("prony load tpcc --scale 4"), "{message}");
     control
         .execute("create table orders (precious text)")
         .expect("creates");
     for message in [
-        problem(database.load("tpcc", 1, 1)),
-        problem(tpcc.clean(&mut control)),
+        expect_error(database.load("tpcc", 1, 1)),
+        expect_error(tpcc.clean(&mut control)),
     ] {
         assert!(message.contains("orders exists and is not"), "{message}");
     }
     control.execute("drop table orders").expect("drops");
     database.load("tpcc", 1, 2).expect("loads");
-    let message = problem(tpcc.program(&mut control, &database.plan("tpcc", Some(2))));
+    let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", Some(2))));
     assert!(message.contains("has scale 1, but scale 2"), "{message}");
     for (damage, expected, id) in [
         (
@@ -253,7 +254,7 @@ fn missing_foreign_and_damaged_tables_are_refused_with_a_reason() {
         ),
     ] {
         control.execute(damage).expect(damage);
-        let message = problem(tpcc.program(&mut control, &database.plan("tpcc", None)));
+        let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", None)));
         assert!(message.contains(expected), "after {damage}: {message}");
         let ids = wrong_ids(&check(&mut control));
         assert!(ids.contains(&id), "after {damage}: {ids:?}");

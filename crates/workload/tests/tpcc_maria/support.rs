@@ -175,7 +175,7 @@ struct SilentObserver;
 
 impl Observer for SilentObserver {
     fn started(&mut self, _: &LoadStart) {}
-    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
+    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
 /// Runs the workload on a database.

@@ -30,7 +30,7 @@ struct SilentObserver;
 
 impl Observer for SilentObserver {
     fn started(&mut self, _: &LoadStart) {}
-    fn row(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
+    fn interval_ended(&mut self, _: &prony_measure::IntervalRow, _: &prony_measure::RunSchedule) {}
 }
 
 /// Each delivery with its user's next transaction, on a server where a delivery takes three seconds.

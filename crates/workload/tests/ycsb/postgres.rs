@@ -166,8 +166,8 @@ fn foreign_tables_are_never_changed() {
     database.execute("create table usertable (id int, name text)");
     let result = database.load_plan(&plan_of_scale(1, &[]), 1, &(), &false.into());
     for message in [
-        problem(result),
-        problem(workload("ycsb").clean(&mut database.control())),
+        expect_error(result),
+        expect_error(workload("ycsb").clean(&mut database.control())),
         program_problem(&database, &plan("ycsb", &[])),
     ] {
         assert!(

@@ -29,7 +29,7 @@ pub fn load(
 
 /// Returns the reason why a run of this plan is refused on the existing data.
 pub fn program_problem(database: &TestDatabase, plan: &WorkloadPlan) -> String {
-    problem(workload("ycsb").program(&mut database.control(), plan))
+    expect_error(workload("ycsb").program(&mut database.control(), plan))
 }
 
 pub fn records(database: &TestDatabase) -> i64 {
@@ -94,7 +94,7 @@ pub fn assert_stopped_load_continues(
         let stop = AtomicBool::new(false);
         let result: Result<_, Error> =
             database.load_plan(&plan, 2, &StopAt(phase, rows, &stop), &stop);
-        let message = problem(result);
+        let message = expect_error(result);
         assert!(message.contains("the load was stopped"), "{message}");
         assert!(
             message.contains("`prony load ycsb --scale 40 --seed 7`"),

@@ -4,7 +4,7 @@ use super::*;
 use prony_judge::audit::Audit;
 use prony_store::Run;
 
-const RECORDED: [&str; 4] = [
+const RECORDED_REPORTS: [&str; 4] = [
     include_str!("../../../../dialect/tests/recorded/reports-13.txt"),
     include_str!("../../../../dialect/tests/recorded/reports-15.txt"),
     include_str!("../../../../dialect/tests/recorded/reports-17.txt"),
@@ -15,11 +15,11 @@ fn ids(audit: &Audit) -> Vec<&str> {
     audit.checks.iter().map(|check| check.id.as_str()).collect()
 }
 
-fn only(text: &str) -> (Run, Audit) {
-    let mut all = audited(text, "x", None).unwrap();
-    assert_eq!(all.len(), 1, "{text}");
-    let one = all.remove(0);
-    (one.run, one.audit)
+fn audit_one(text: &str) -> (Run, Audit) {
+    let mut runs = audited_runs(text, "x", None).unwrap();
+    assert_eq!(runs.len(), 1, "{text}");
+    let AuditedRun { run, audit, .. } = runs.remove(0);
+    (run, audit)
 }
 
 /// Findings that consistent figures never cause.
@@ -34,15 +34,15 @@ const INCONSISTENCIES: [&str; 6] = [
 
 #[test]
 fn recorded_pgbench_reports_are_consistent() {
-    let mut read = 0;
-    for recorded in RECORDED {
+    let mut count = 0;
+    for recorded in RECORDED_REPORTS {
         let mut text = String::new();
         let mut command = "";
         for line in recorded.lines().chain(["$ end"]) {
-            if let Some(next) = line.strip_prefix("$ ") {
+            if let Some(next_command) = line.strip_prefix("$ ") {
                 if text.contains("tps = ") {
-                    let (run, audit) = only(&text);
-                    read += 1;
+                    let (run, audit) = audit_one(&text);
+                    count += 1;
                     let committed = !text.contains("tps = 0.000000");
                     assert_eq!(run.measured.kinds[0].tps > 0.0, committed, "{command}");
                     assert_eq!(run.measured.length_s > 0.0, committed, "{command}");
@@ -52,7 +52,7 @@ fn recorded_pgbench_reports_are_consistent() {
                         assert!(!ids(&audit).contains(&id), "{command}: {audit:?}\n{text}");
                     }
                 }
-                command = next;
+                command = next_command;
                 text.clear();
             } else if let Some(line) = line.strip_prefix("| ") {
                 text += line;
@@ -60,7 +60,7 @@ fn recorded_pgbench_reports_are_consistent() {
             }
         }
     }
-    assert!(read > 20, "only {read} reports");
+    assert!(count > 20, "only {count} reports");
 }
 
 const PGBENCH: &str = "\
@@ -84,7 +84,7 @@ tps = 2000.000000 (without initial connection time)
 
 #[test]
 fn a_report_of_pgbench_becomes_a_run() {
-    let (run, audit) = only(PGBENCH);
+    let (run, audit) = audit_one(PGBENCH);
     assert_eq!(ids(&audit), ["errors"], "{audit:?}");
     let all = &run.measured.kinds[0];
     assert_eq!((all.committed, all.failed, all.tps), (120_000, 12, 2000.0));
@@ -116,12 +116,12 @@ fn corrupted_pgbench_reports_are_detected() {
         ("scaling factor: 10", "scaling factor: 4", "contention"),
         ("duration: 60 s", "duration: 600 s", "rates"),
     ] {
-        let (_, audit) = only(&PGBENCH.replacen(from, to, 1));
+        let (_, audit) = audit_one(&PGBENCH.replacen(from, to, 1));
         assert!(ids(&audit).contains(&id), "{to}: {audit:?}");
     }
-    // Without a deviation the mean is derived, and includes the failed transactions.
+    // Without the standard deviation, pgbench derives the mean, which then includes failed transactions.
     let derived = PGBENCH.replacen("latency stddev = 1.800 ms\n", "", 1);
-    let (_, audit) = only(&derived.replacen(
+    let (_, audit) = audit_one(&derived.replacen(
         "average = 4.000 ms",
         "average = 4.000 ms (including failures)",
         1,
@@ -129,7 +129,7 @@ fn corrupted_pgbench_reports_are_detected() {
     assert!(audit.examined[0].contains("derived"), "{audit:?}");
     for mean in ["0.400", "3.990", "40.000"] {
         let (_, audit) =
-            only(&derived.replacen("average = 4.000", &format!("average = {mean}"), 1));
+            audit_one(&derived.replacen("average = 4.000", &format!("average = {mean}"), 1));
         assert!(ids(&audit).contains(&"littles-law"), "{mean}: {audit:?}");
     }
 }
@@ -144,12 +144,12 @@ fn a_mix_of_scripts_is_checked() {
             PGBENCH.replacen("<builtin: TPC-B (sort of)>", "multiple scripts", 1)
         )
     };
-    let (run, audit) = only(&scripts(30_000, "25.0"));
+    let (run, audit) = audit_one(&scripts(30_000, "25.0"));
     assert_eq!(ids(&audit), ["errors"], "{audit:?}");
     assert_eq!(run.measured.kinds.len(), 3);
-    let (_, audit) = only(&scripts(29_000, "25.0"));
+    let (_, audit) = audit_one(&scripts(29_000, "25.0"));
     assert!(ids(&audit).contains(&"sums") && ids(&audit).contains(&"shares-printed"));
-    let (_, audit) = only(&scripts(30_000, "35.0"));
+    let (_, audit) = audit_one(&scripts(30_000, "35.0"));
     assert!(ids(&audit).contains(&"shares-printed"), "{audit:?}");
 }
 
@@ -194,7 +194,7 @@ Threads fairness:
 
 #[test]
 fn a_report_of_sysbench_becomes_a_run() {
-    let (run, audit) = only(SYSBENCH);
+    let (run, audit) = audit_one(SYSBENCH);
     assert_eq!(ids(&audit), ["short-run"], "{audit:?}");
     assert_eq!(
         (run.workload.name.as_str(), run.drive.clients),
@@ -250,7 +250,7 @@ fn corrupted_sysbench_reports_are_detected() {
     ] {
         let corrupted = SYSBENCH.replacen(from, to, 1);
         assert_ne!(corrupted, SYSBENCH, "{from}");
-        let (_, audit) = only(&corrupted);
+        let (_, audit) = audit_one(&corrupted);
         assert!(ids(&audit).contains(&id), "{to}: {audit:?}");
     }
 }
@@ -280,7 +280,7 @@ Latency (ms):
 Threads fairness:
     execution time (avg/stddev):   0.0548/0.00
 ";
-    let (run, audit) = only(text);
+    let (run, audit) = audit_one(text);
     assert_eq!(ids(&audit), ["short-run"], "{audit:?}");
     assert_eq!(run.measured.kinds[0].committed, 161);
     assert!((run.measured.length_s - 3.0088).abs() < 1e-9);
@@ -299,7 +299,7 @@ Vuser 1:TEST RESULT : System achieved 12103 NOPM from 27747 PostgreSQL TPM\n\r";
 
 #[test]
 fn a_result_of_hammerdb_becomes_a_run() {
-    let (run, audit) = only(HAMMERDB);
+    let (run, audit) = audit_one(HAMMERDB);
     assert_eq!(ids(&audit), ["server-count", "unpaced"], "{audit:?}");
     assert_eq!(
         (run.rates[0].value, run.rates[1].value),
@@ -313,16 +313,17 @@ fn a_result_of_hammerdb_becomes_a_run() {
         (run.server.known_engine(), run.measured.length_s),
         (Some(prony_store::Engine::PostgreSql), 60.0)
     );
-    let (_, audit) = only(&HAMMERDB.replacen("12103", "22103", 1));
+    let (_, audit) = audit_one(&HAMMERDB.replacen("12103", "22103", 1));
     assert!(ids(&audit).contains(&"nopm-share"), "{audit:?}");
-    let older = "Vuser 1:TEST RESULT : System achieved 27747 PostgreSQL TPM at 12103 NOPM";
-    let (run, audit) = only(older);
+    let older_format = "Vuser 1:TEST RESULT : System achieved 27747 PostgreSQL TPM at 12103 NOPM";
+    let (run, audit) = audit_one(older_format);
     assert_eq!(run.rates[0].value, 12_103.0);
     assert!(ids(&audit).contains(&"truncated"), "{audit:?}");
-    let (_, audit) = only("Vuser 1:Timing test period of 1 in minutes\nVuser 2:FINISHED FAILED\n");
+    let (_, audit) =
+        audit_one("Vuser 1:Timing test period of 1 in minutes\nVuser 2:FINISHED FAILED\n");
     assert_eq!(ids(&audit)[0], "truncated");
-    let two = format!("{HAMMERDB}{HAMMERDB}");
-    assert_eq!(audited(&two, "x", None).unwrap().len(), 2);
+    let two_results = format!("{HAMMERDB}{HAMMERDB}");
+    assert_eq!(audited_runs(&two_results, "x", None).unwrap().len(), 2);
 }
 
 #[test]
@@ -339,24 +340,21 @@ fn a_time_profile_that_counts_calls_twice_is_reported() {
              P99: 28.632ms\tP95: 5.577ms\tP50: 0.527ms\tSD: 16252.341\tRATIO: {ratio}%\n"
         )
     };
-    let (run, audit) = only(&profile(25_030, "60751.621", "101.138"));
+    let (run, audit) = audit_one(&profile(25_030, "60751.621", "101.138"));
     assert_eq!(ids(&audit), ["trouble"], "{audit:?}");
     assert!(audit.checks[0].finding.contains("each call twice"));
     assert_eq!(run.measured.kinds[1].committed, 12_515);
     assert_eq!(run.measured.kinds[1].response.p99_ns, Some(28_632_000));
-    let (_, audit) = only(&profile(12_515, "30375.810", "50.569"));
+    let (_, audit) = audit_one(&profile(12_515, "30375.810", "50.569"));
     assert_eq!(ids(&audit), [""; 0], "{audit:?}");
     let log = profile(12_515, "30375.810", "50.569").repeat(2);
-    let both = audited(&log, "x", None).unwrap();
-    assert_eq!(both.len(), 2, "a log holds the profiles of many runs");
-    assert!(
-        both.iter().all(|one| one.audit.checks.is_empty()),
-        "{both:?}"
-    );
-    let (run, audit) = only(&(HAMMERDB.to_owned() + &profile(25_030, "60751.621", "101.138")));
+    let runs = audited_runs(&log, "x", None).unwrap();
+    assert_eq!(runs.len(), 2, "a log holds the profiles of many runs");
+    assert!(runs.iter().all(|r| r.audit.checks.is_empty()), "{runs:?}");
+    let (run, audit) = audit_one(&(HAMMERDB.to_owned() + &profile(25_030, "60751.621", "101.138")));
     assert_eq!((run.rates.len(), run.measured.kinds.len()), (2, 2));
     assert_eq!(ids(&audit)[0], "trouble");
-    let (_, audit) = only(&profile(12_600, "30375.810", "70.569"));
+    let (_, audit) = audit_one(&profile(12_600, "30375.810", "70.569"));
     assert!(ids(&audit).contains(&"sums") && ids(&audit).contains(&"shares-printed"));
 }
 
@@ -366,11 +364,11 @@ fn truncated_and_corrupted_outputs_never_panic() {
     for output in [PGBENCH, SYSBENCH, HAMMERDB, &twice] {
         for end in (0..output.len()).filter(|end| output.is_char_boundary(*end)) {
             for text in [&output[..end], &output[end..]] {
-                check_sane(text);
+                check_documents(text);
             }
             let mut bytes = output.as_bytes().to_vec();
             bytes[end] = b"9\x1b-.(:"[end % 6];
-            check_sane(&String::from_utf8_lossy(&bytes));
+            check_documents(&String::from_utf8_lossy(&bytes));
         }
     }
     let long = "9".repeat(400);
@@ -380,18 +378,18 @@ fn truncated_and_corrupted_outputs_never_panic() {
         .chain(HAMMERDB.lines())
     {
         let digits = line.replace(|c: char| c.is_ascii_digit(), &long);
-        check_sane(&format!("{PGBENCH}{digits}"));
-        check_sane(&format!("{SYSBENCH}{digits}"));
-        check_sane(&format!("{HAMMERDB}{digits}"));
+        check_documents(&format!("{PGBENCH}{digits}"));
+        check_documents(&format!("{SYSBENCH}{digits}"));
+        check_documents(&format!("{HAMMERDB}{digits}"));
     }
 }
 
-/// Asserts that the documents of an output can be serialized and deserialized, and its checks contain no NaN.
-fn check_sane(text: &str) {
-    for AuditedRun { run, audit, .. } in audited(text, "x", None).unwrap_or_default() {
+/// Asserts that the documents of an output can be serialized and parsed, and that its checks contain no NaN.
+fn check_documents(text: &str) {
+    for AuditedRun { run, audit, .. } in audited_runs(text, "x", None).unwrap_or_default() {
         let json = serde_json::to_string(&run).unwrap();
-        let back: Run = serde_json::from_str(&json).expect("no figure that is not a number");
-        assert_eq!(back.workload, run.workload);
+        let parsed: Run = serde_json::from_str(&json).expect("no figure is NaN");
+        assert_eq!(parsed.workload, run.workload);
         for check in audit.checks {
             let text = check.finding + &check.advice;
             assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");

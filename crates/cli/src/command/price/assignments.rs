@@ -4,7 +4,7 @@
 //! for one configuration is never assigned to a different one because of its variant.
 
 use super::PricedRun;
-use prony_judge::price::repeats_taken;
+use prony_judge::price::repeat_selection_notes;
 use prony_store::{Check, Run};
 use std::collections::BTreeSet;
 
@@ -13,85 +13,92 @@ pub(super) struct RunAssignment {
     /// Indexes of the sheet and of the configuration in it.
     pub configuration: (usize, usize),
     /// The id of the named run, if it also selects the repeats of its variant.
-    pub named: Option<String>,
-    /// The runs that it selects.
+    pub named_run_id: Option<String>,
+    /// The runs that the name selects.
     pub runs: Vec<Run>,
 }
 
 impl RunAssignment {
     /// Ids of the directly named runs that `other` also has.
-    fn named_runs_in<'a>(&'a self, other: &'a RunAssignment) -> impl Iterator<Item = &'a str> {
-        let named = |run: &&Run| self.named.as_ref().is_none_or(|named| *named == run.id);
-        let ids = self.runs.iter().filter(named).map(|run| run.id.as_str());
+    fn ids_of_named_runs_in<'a>(
+        &'a self,
+        other: &'a RunAssignment,
+    ) -> impl Iterator<Item = &'a str> {
+        let is_named = |run: &&Run| {
+            let named_run_id = self.named_run_id.as_ref();
+            named_run_id.is_none_or(|id| *id == run.id)
+        };
+        let ids = self.runs.iter().filter(is_named).map(|run| run.id.as_str());
         ids.filter(|id| !id.is_empty() && other.runs.iter().any(|run| run.id == *id))
     }
 
     /// Removes all runs except the named one.
-    pub fn keep_only_named(&mut self) {
-        if let Some(named) = self.named.take() {
-            self.runs.retain(|run| run.id == named);
+    pub fn keep_only_named_run(&mut self) {
+        if let Some(id) = self.named_run_id.take() {
+            self.runs.retain(|run| run.id == id);
         }
     }
 }
 
-/// The runs, each at most once for a configuration, and notes on them.
+/// The runs of all configurations, each at most once per configuration, and notes on their selection.
 pub(super) fn resolve(mut assignments: Vec<RunAssignment>) -> (Vec<PricedRun>, Vec<Check>) {
-    let split: Vec<bool> = assignments
+    let is_split_flags: Vec<bool> = assignments
         .iter()
         .map(|assignment| is_split(assignment, &assignments))
         .collect();
     for (assignment, _) in assignments
         .iter_mut()
-        .zip(split)
-        .filter(|(_, split)| *split)
+        .zip(is_split_flags)
+        .filter(|(_, is_split)| *is_split)
     {
-        assignment.keep_only_named();
+        assignment.keep_only_named_run();
     }
     let selected = assignments.iter().filter_map(|assignment| {
-        let named = assignment
-            .named
+        let named_run_id = assignment
+            .named_run_id
             .as_deref()
             .filter(|_| assignment.runs.len() > 1)?;
-        Some((named, assignment.runs.len()))
+        Some((named_run_id, assignment.runs.len()))
     });
-    let notes = repeats_taken(&selected.collect::<Vec<_>>());
+    let notes = repeat_selection_notes(&selected.collect::<Vec<_>>());
     let mut priced_runs = Vec::new();
     for assignment in assignments {
-        add(&mut priced_runs, assignment);
+        add_runs(&mut priced_runs, assignment);
     }
     (priced_runs, notes)
 }
 
-/// Whether different runs of its variant are named for a different configuration. If the same runs are named, the
-/// user prices one measurement with two configurations on purpose.
+/// Whether the repeats of the assignment's variant are split: other runs of the variant are named for another
+/// configuration. If the same runs are named for both, the user prices one measurement with two
+/// configurations on purpose.
 fn is_split(assignment: &RunAssignment, all: &[RunAssignment]) -> bool {
-    let named_for = |configuration: (usize, usize)| -> BTreeSet<&str> {
+    let ids_named_for = |configuration: (usize, usize)| -> BTreeSet<&str> {
         all.iter()
             .filter(|other| other.configuration == configuration)
-            .flat_map(|other| other.named_runs_in(assignment))
+            .flat_map(|other| other.ids_of_named_runs_in(assignment))
             .collect()
     };
-    let own = named_for(assignment.configuration);
+    let own_ids = ids_named_for(assignment.configuration);
     let mut others = all
         .iter()
         .filter(|other| other.configuration != assignment.configuration);
-    assignment.named.is_some()
+    assignment.named_run_id.is_some()
         && others.any(|other| {
-            let named = named_for(other.configuration);
-            !named.is_empty() && named != own
+            let ids = ids_named_for(other.configuration);
+            !ids.is_empty() && ids != own_ids
         })
 }
 
 /// Adds runs of a configuration; a run that is named several times counts once.
-fn add(priced_runs: &mut Vec<PricedRun>, assignment: RunAssignment) {
+fn add_runs(priced_runs: &mut Vec<PricedRun>, assignment: RunAssignment) {
     let (sheet, configuration) = assignment.configuration;
     for run in assignment.runs {
-        let is_known = priced_runs.iter().any(|known| {
-            (known.sheet, known.configuration) == (sheet, configuration)
+        let is_added = priced_runs.iter().any(|added| {
+            (added.sheet, added.configuration) == (sheet, configuration)
                 && !run.id.is_empty()
-                && known.run.id == run.id
+                && added.run.id == run.id
         });
-        if !is_known {
+        if !is_added {
             priced_runs.push(PricedRun {
                 sheet,
                 configuration,

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Value;
 
-/// Clients if the document does not state a number.
-pub const CLIENTS: u64 = 64;
-/// Seed of the data: that of `prony load`.
-pub const SEED: u64 = 0;
-/// Length of the window if the document does not state it.
-const DURATION: Duration = Duration::from_secs(60);
+/// Number of clients if the publication does not state it.
+pub const DEFAULT_CLIENTS: u64 = 64;
+/// Seed of the data: the default of `prony load`.
+pub const DATA_SEED: u64 = 0;
+/// Length of the window if the publication does not state it.
+const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 
 /// The settings with which a scenario is run.
 #[derive(Clone, Debug)]
@@ -24,7 +24,7 @@ pub struct ScenarioSettings {
     pub size: ScenarioSize,
     /// Number of clients.
     pub clients: u64,
-    /// Threads that drive them.
+    /// Threads that drive the clients.
     pub threads: u64,
     /// Connections that load in parallel.
     pub jobs: u32,
@@ -32,29 +32,29 @@ pub struct ScenarioSettings {
     pub warmup: Duration,
     /// Measured window.
     pub duration: Duration,
-    /// Path of the script, if there is one.
+    /// Path of the script; empty if the scenario has none.
     pub script: PathBuf,
 }
 
 impl ScenarioSettings {
-    /// The published settings, with the threads of this machine and the script in this folder.
+    /// The published settings, with one thread per CPU of this machine and the script in the current folder.
     pub fn published(scenario: &Scenario) -> ScenarioSettings {
-        let clients = scenario.clients.unwrap_or(CLIENTS);
+        let clients = scenario.clients.unwrap_or(DEFAULT_CLIENTS);
         ScenarioSettings {
             size: scenario.size(1.0),
             clients,
-            threads: threads(clients),
+            threads: thread_count(clients),
             jobs: 1,
             warmup: scenario.warmup.unwrap_or_default(),
-            duration: scenario.duration.unwrap_or(DURATION),
+            duration: scenario.duration.unwrap_or(DEFAULT_DURATION),
             script: scenario.script.map_or("", |script| script.file()).into(),
         }
     }
 
     /// Sets the length of the window, and shortens the warm-up in proportion.
     pub fn with_duration(mut self, duration: Duration) -> ScenarioSettings {
-        let part = duration.as_secs_f64() / self.duration.as_secs_f64();
-        let warmup_s = (self.warmup.as_secs_f64() * part.min(1.0)).ceil();
+        let ratio = duration.as_secs_f64() / self.duration.as_secs_f64();
+        let warmup_s = (self.warmup.as_secs_f64() * ratio.min(1.0)).ceil();
         self.warmup = Duration::from_secs(warmup_s as u64);
         self.duration = duration;
         self
@@ -62,23 +62,23 @@ impl ScenarioSettings {
 }
 
 /// One thread per CPU of this machine, at most `clients`: Prony does not need one thread per client.
-pub fn threads(clients: u64) -> u64 {
+pub fn thread_count(clients: u64) -> u64 {
     (processors() as u64).clamp(1, clients.max(1))
 }
 
 /// Whether the scenario's tables are read before the run, because all of them should be cached.
-pub fn is_prewarmed(scenario: &Scenario) -> bool {
+pub fn requires_prewarm(scenario: &Scenario) -> bool {
     scenario.cached == Some(Cached::Whole)
 }
 
 /// The input of `prony load`.
 pub fn load_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput {
-    let mut input = input(scenario.data_workload(), settings);
-    for (name, value) in options(scenario, &settings.size) {
+    let mut input = base_input(scenario.data_workload(), settings);
+    for (name, value) in workload_options(scenario, &settings.size) {
         match name.as_str() {
             "profile" => input.set_option("--profile", &name, Some(value)),
             "table_size" => input.set_option("--option", &name, Some(value)),
-            // Other settings concern the run.
+            // Other options apply only to the run.
             _ => {}
         }
     }
@@ -87,7 +87,7 @@ pub fn load_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput
 
 /// The input of `prony run`.
 pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput {
-    let mut input = input(&scenario.workload, settings);
+    let mut input = base_input(&scenario.workload, settings);
     if scenario.script.is_some() {
         input.set_option(
             "--file",
@@ -96,10 +96,15 @@ pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput 
         );
     }
     let mut defines = scenario.define.clone();
-    defines.extend(settings.size.range.map(|range| format!("range={range}")));
+    defines.extend(
+        settings
+            .size
+            .hot_set_accounts
+            .map(|range| format!("range={range}")),
+    );
     let defines = Some(defines).filter(|defines| !defines.is_empty());
     input.set_option("--define", "define", defines);
-    for (name, value) in options(scenario, &settings.size) {
+    for (name, value) in workload_options(scenario, &settings.size) {
         let option_flag = match name.as_str() {
             "profile" => "--profile",
             "home" => "--home",
@@ -118,8 +123,8 @@ pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput 
     }
 }
 
-/// The input with only workload and scale.
-fn input(workload: &str, settings: &ScenarioSettings) -> PlanInput {
+/// The input that a load and a run share: workload and scale.
+fn base_input(workload: &str, settings: &ScenarioSettings) -> PlanInput {
     PlanInput {
         workload: flag("WORKLOAD", Some(workload.to_owned())),
         scale: flag("--scale", Some(settings.size.scale)),
@@ -127,8 +132,9 @@ fn input(workload: &str, settings: &ScenarioSettings) -> PlanInput {
     }
 }
 
-/// The command lines of the load and of the run, with `flags` of `reproduce`, on the server of `url`.
-pub fn command_lines(
+/// The command lines of the load and of the run on the server of `url`. `flags` of `reproduce` replace
+/// settings of the run.
+pub fn load_and_run_commands(
     scenario: &Scenario,
     settings: &ScenarioSettings,
     url: Option<&str>,
@@ -155,9 +161,9 @@ pub fn command_lines(
     ]
 }
 
-/// All commands for a user to type; the server comes from the environment or is a placeholder.
-pub fn commands(scenario: &Scenario, settings: &ScenarioSettings) -> Vec<String> {
-    let [load, run] = command_lines(scenario, settings, Some("URL"), &PlanInput::default());
+/// All commands for a user to type, with URL as the placeholder of the server.
+pub fn all_commands(scenario: &Scenario, settings: &ScenarioSettings) -> Vec<String> {
+    let [load, run] = load_and_run_commands(scenario, settings, Some("URL"), &PlanInput::default());
     let script = scenario.script.map(|script| {
         let file = script.file();
         format!("prony scenarios {} --script > {file}", scenario.id)
@@ -171,7 +177,7 @@ pub fn commands(scenario: &Scenario, settings: &ScenarioSettings) -> Vec<String>
         .collect()
 }
 
-/// A script's path in the syntax of `--file`.
+/// A script's path in the syntax of `--file`, in which a path that contains `@` needs a weight.
 fn file_argument(path: &Path) -> String {
     let path = path.display().to_string();
     match path.contains('@') {
@@ -187,8 +193,8 @@ pub fn script_path(store: &Path, scenario: &Scenario) -> PathBuf {
     store.join("scenarios").join(file)
 }
 
-/// The scenario's options of the workload, with the number of rows of `size`.
-fn options(scenario: &Scenario, size: &ScenarioSize) -> Vec<(String, Value)> {
+/// The workload's options for the scenario, with the number of rows of `size`.
+fn workload_options(scenario: &Scenario, size: &ScenarioSize) -> Vec<(String, Value)> {
     let rows = size.table_size.and_then(|rows| i64::try_from(rows).ok());
     let options = scenario.options.iter();
     options
@@ -213,7 +219,7 @@ mod tests {
         parse(&words).unwrap_or_else(|failure| panic!("{line}: {failure:?}"))
     }
 
-    fn check(input: PlanInput) -> Plan {
+    fn checked_plan(input: PlanInput) -> Plan {
         plan::check_runnable(input, "a test").unwrap_or_else(|failure| panic!("{failure:?}"))
     }
 
@@ -222,24 +228,25 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("prony-words-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("scenarios")).unwrap();
         for scenario in all_scenarios() {
-            for shrink in [1.0, 0.001] {
+            for size_share in [1.0, 0.001] {
                 let mut settings = ScenarioSettings::published(scenario);
-                settings.size = scenario.size(shrink);
+                settings.size = scenario.size(size_share);
                 settings.script = script_path(&folder, scenario);
                 if let Some(script) = scenario.script {
                     std::fs::write(&settings.script, script.text()).unwrap();
                 }
-                let [load, run] = command_lines(scenario, &settings, None, &PlanInput::default());
+                let [load, run] =
+                    load_and_run_commands(scenario, &settings, None, &PlanInput::default());
                 let Command::Load(args) = parse_line(&load) else {
                     panic!("{} is not loaded", scenario.id);
                 };
                 let input = load_input(scenario, &settings);
                 assert!(input == args.input(), "{}", scenario.id);
                 assert_eq!(args.wait.io_timeout, WaitArgs::default().io_timeout);
-                assert_eq!(args.seed, SEED);
-                let loaded = check(input);
+                assert_eq!(args.seed, DATA_SEED);
+                let load_plan = checked_plan(input);
                 assert_eq!(
-                    loaded.workload.scale.map(u64::from),
+                    load_plan.workload.scale.map(u64::from),
                     Some(settings.size.scale)
                 );
                 let Command::Run(args) = parse_line(&run) else {
@@ -247,7 +254,7 @@ mod tests {
                 };
                 let input = run_input(scenario, &settings);
                 assert!(input == args.input(), "{}", scenario.id);
-                let plan = check(input);
+                let plan = checked_plan(input);
                 assert_eq!(
                     u64::from(plan.drive.clients),
                     settings.clients,
@@ -281,7 +288,7 @@ mod tests {
     fn commands_have_the_flags_that_a_user_would_type() {
         let scenario = find("tpcc-16vcpu-cached").unwrap();
         assert_eq!(scenario.engine, PublishedEngine::PostgreSql);
-        let lines = commands(scenario, &ScenarioSettings::published(scenario));
+        let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
         assert_eq!(
             lines[0],
             "prony load tpcc --url URL --scale 576 --profile hammerdb-4.6"
@@ -292,7 +299,7 @@ mod tests {
             "{lines:?}"
         );
         let scenario = find("hotset-2c16g-0.1b-ro").unwrap();
-        let lines = commands(scenario, &ScenarioSettings::published(scenario));
+        let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
         assert_eq!(
             lines[0],
             "prony scenarios hotset-2c16g-0.1b-ro --script > hot-set-ro.sql"

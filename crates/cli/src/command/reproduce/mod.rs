@@ -7,7 +7,7 @@ pub mod commands;
 mod scenario_record;
 mod server_setup;
 
-use super::load::{self, LoadInput, summary};
+use super::load::{self, LoadInput, load_summary};
 use super::{output, plan, run, scenarios, server, sizing, tables};
 use crate::args::{CachedArgs, ReproduceArgs, WaitArgs};
 use crate::exit::{Exit, Failure};
@@ -18,7 +18,7 @@ use prony_plan::{Choice, PlanInput, WorkloadPlan};
 use prony_report::units;
 use prony_runner::Purpose;
 use prony_runner::Signals;
-use prony_runner::scenario_setup::{SPARE_CONNECTIONS, client_connections};
+use prony_runner::scenario_setup::{SPARE_CONNECTIONS, free_client_connections};
 use prony_server::Target;
 use prony_store::RunStore;
 use prony_store::scenario::CachedShare;
@@ -29,7 +29,7 @@ use std::ffi::OsString;
 
 /// Executes the command.
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let scenario = find(&args.id).map_err(|error| scenarios::unknown_scenario(&error))?;
+    let scenario = find(&args.id).map_err(|error| scenarios::unknown_scenario_failure(&error))?;
     if !scenario.engine.is_supported() {
         let message = format!(
             "{} is for SQL Server, whose protocol Prony does not support yet",
@@ -41,38 +41,38 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
         );
         return Err(Failure::new(Exit::Usage, message, hint));
     }
-    let target = server::target(args.flags.url())?;
+    let target = server::resolve_target(args.flags.url())?;
     let ScaledScenario {
         mut settings,
-        shrink,
+        size_share,
         cached,
     } = scale_scenario(args, scenario, &target)?;
     let mut steps = CompletedSteps {
-        shrink,
+        size_share,
         ..CompletedSteps::default()
     };
     settings.script = write_script(scenario)?;
     announce(args, scenario, &settings);
-    // Reports mistakes before any table is changed.
+    // Check the plan now, so that a mistake is reported before any table is changed.
     let (mut request, observe) = run_request(args, scenario, &settings, arguments)?;
     let signals = Signals::listen()?;
-    let workload = server::workload(scenario.data_workload())?;
-    steps.restarted = restart(args, scenario, workload, &target, &signals)?;
+    let workload = server::find_workload(scenario.data_workload())?;
+    steps.restarted = restart_if_required(args, scenario, workload, &target, &signals)?;
     if !args.no_load {
-        load(args, scenario, &settings)?;
+        load_data(args, scenario, &settings)?;
         steps.loaded = true;
     }
     let mut control = server::connect(&target)?;
     server_setup::fail_if_interrupted(&signals)?;
-    let tables = match steps.loaded || commands::is_prewarmed(scenario) {
+    let tables = match steps.loaded || commands::requires_prewarm(scenario) {
         true => check_tables(workload, &mut control, steps.loaded)?,
         false => Vec::new(),
     };
-    server_setup::indexes(&mut control, scenario)?;
+    server_setup::create_indexes(&mut control, scenario)?;
     if scenario.vacuum && steps.loaded {
         server_setup::vacuum(&mut control, &tables)?;
     }
-    if commands::is_prewarmed(scenario) {
+    if commands::requires_prewarm(scenario) {
         server_setup::prewarm(&mut control, &tables, &signals)?;
         steps.prewarmed = true;
     }
@@ -85,7 +85,7 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     };
     let exit = run_and_print(&request, &observe)?;
     if args.cleanup {
-        clean(workload, &target)?;
+        drop_tables(workload, &target)?;
     }
     Ok(exit)
 }
@@ -94,8 +94,8 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
 struct ScaledScenario {
     /// Size, duration and clients.
     settings: ScenarioSettings,
-    /// The size as a fraction of the published size.
-    shrink: f64,
+    /// The size of the data as a share of the published size.
+    size_share: f64,
     /// The requested share of the data in the cache, if any.
     cached: Option<CachedShare>,
 }
@@ -108,11 +108,11 @@ fn scale_scenario(
 ) -> Result<ScaledScenario, Failure> {
     let mut control = server::connect(target)?;
     let mut settings = ScenarioSettings::published(scenario);
-    let mut shrink = args.shrink.unwrap_or(1.0);
-    settings.size = scenario.size(shrink);
+    let mut size_share = args.shrink.unwrap_or(1.0);
+    settings.size = scenario.size(size_share);
     let mut cached = None;
     let plan = WorkloadPlan {
-        // The tables of a script belong to another workload.
+        // A script has no tables of its own: the data is that of the workload whose tables it uses.
         name: match scenario.script {
             Some(_) => scenario.data_workload().to_owned(),
             None => scenario.workload.clone(),
@@ -120,34 +120,40 @@ fn scale_scenario(
         scale: None,
         options: scenario.options.clone(),
     };
-    let metrics = args.flags.input.server_metrics.as_ref();
-    let metrics = metrics.map(|url| url.value.as_str());
-    if let Some(sizing) = sizing::choose_scale(&mut control, &args.cached, &plan, metrics)? {
+    let exporter_url = args.flags.input.server_metrics.as_ref();
+    let exporter_url = exporter_url.map(|url| url.value.as_str());
+    if let Some(sizing) = sizing::choose_scale(&mut control, &args.cached, &plan, exporter_url)? {
         output::notice(&sizing.description());
-        settings.size = scenario.at_scale(sizing.scale);
-        shrink = sizing.scale as f64 / scenario.scale.unwrap_or(sizing.scale).max(1) as f64;
+        settings.size = scenario.size_at_scale(sizing.scale);
+        size_share = sizing.scale as f64 / scenario.scale.unwrap_or(sizing.scale).max(1) as f64;
         cached = Some(sizing.cached);
     }
-    settings.clients = clients(args, scenario, client_connections(&mut control))?;
-    settings.threads = commands::threads(settings.clients);
+    settings.clients = choose_clients(args, scenario, free_client_connections(&mut control))?;
+    settings.threads = commands::thread_count(settings.clients);
     settings.jobs = args.jobs;
     if let Some(minutes) = args.minutes {
         settings = settings.with_duration(minutes);
     }
     Ok(ScaledScenario {
         settings,
-        shrink,
+        size_share,
         cached,
     })
 }
 
 /// The requested number of clients; else the published number, limited by the server's free connections.
-fn clients(
+fn choose_clients(
     args: &ReproduceArgs,
     scenario: &Scenario,
     available: Option<u64>,
 ) -> Result<u64, Failure> {
-    if let Some(requested) = args.flags.input.clients.as_ref().map(|given| given.value) {
+    if let Some(requested) = args
+        .flags
+        .input
+        .clients
+        .as_ref()
+        .map(|clients| clients.value)
+    {
         return match available.map(|available| available + SPARE_CONNECTIONS) {
             Some(limit) if requested > limit => {
                 let message = format!(
@@ -161,7 +167,7 @@ fn clients(
             _ => Ok(requested),
         };
     }
-    let published = scenario.clients.unwrap_or(commands::CLIENTS);
+    let published = scenario.clients.unwrap_or(commands::DEFAULT_CLIENTS);
     Ok(match available.filter(|available| *available < published) {
         None => published,
         Some(available) => {
@@ -175,7 +181,8 @@ fn clients(
     })
 }
 
-/// Writes the script to a permanent path, because stored plans name it; empty if there is none.
+/// Writes the script to a permanent path, because stored plans name it. Returns the path, or an empty one if
+/// the scenario has no script.
 fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
     let Some(script) = scenario.script else {
         return Ok(std::path::PathBuf::new());
@@ -208,7 +215,7 @@ fn announce(args: &ReproduceArgs, scenario: &Scenario, settings: &ScenarioSettin
     ));
     let url = args.flags.url().map(prony_server::redact);
     let [load, run] =
-        commands::command_lines(scenario, settings, url.as_deref(), &args.flags.input);
+        commands::load_and_run_commands(scenario, settings, url.as_deref(), &args.flags.input);
     if !args.no_load {
         output::notice(&format!("  {load}"));
     }
@@ -217,7 +224,7 @@ fn announce(args: &ReproduceArgs, scenario: &Scenario, settings: &ScenarioSettin
 
 /// Restarts the server if the scenario requires it and the user gave a command; returns whether it restarted. Old
 /// tables are dropped first, so that the cache contains no data of an earlier run.
-fn restart(
+fn restart_if_required(
     args: &ReproduceArgs,
     scenario: &Scenario,
     workload: &dyn Workload,
@@ -239,15 +246,15 @@ fn restart(
         }
         (Some(command), true) => {
             if !args.no_load {
-                clean(workload, target)?;
+                drop_tables(workload, target)?;
             }
             server_setup::restart(command, target, signals)
         }
     }
 }
 
-/// Loads like `prony load`.
-fn load(
+/// Loads the data as `prony load` does.
+fn load_data(
     args: &ReproduceArgs,
     scenario: &Scenario,
     settings: &ScenarioSettings,
@@ -260,9 +267,9 @@ fn load(
         wait: WaitArgs::default(),
         cached: CachedArgs::default(),
         jobs: settings.jobs,
-        seed: commands::SEED,
+        seed: commands::DATA_SEED,
     })?;
-    output::notice(&summary(finished.workload, &finished.report));
+    output::notice(&load_summary(finished.workload, &finished.report));
     server_setup::fail_if_interrupted(&finished.signals)
 }
 
@@ -271,7 +278,7 @@ fn load(
 fn check_tables(
     workload: &dyn Workload,
     control: &mut prony_server::Control,
-    just_loaded: bool,
+    is_newly_loaded: bool,
 ) -> Result<Vec<String>, Failure> {
     let report = workload
         .check(control)
@@ -280,15 +287,15 @@ fn check_tables(
         .findings
         .iter()
         .find(|finding| finding.state == FindingState::Wrong);
-    if let Some(failed) = failed.filter(|_| just_loaded) {
+    if let Some(failed) = failed.filter(|_| is_newly_loaded) {
         let message = format!(
             "the loaded data is wrong: {}",
             failed.render(&PronyCommands)
         );
-        let hint = tables::load_again(workload.name()).to_string();
+        let hint = tables::reload_remedy(workload.name()).to_string();
         return Err(Failure::new(Exit::Data, message, hint));
     }
-    if just_loaded {
+    if is_newly_loaded {
         output::notice("Checked the loaded data: it is complete.");
     }
     Ok(report.tables.into_iter().map(|table| table.name).collect())
@@ -307,10 +314,10 @@ fn run_request(
     let request = RunRequest {
         request_json: run::request_document(&input, &plan, &without_restart_command(arguments)),
         plan,
-        download: false,
-        json: args.json,
-        store: !args.output.no_store,
-        progress: args.output.progress,
+        may_download: false,
+        as_json: args.json,
+        is_stored: !args.output.no_store,
+        progress_interval: args.output.progress,
         purpose: Purpose::default(),
     };
     Ok((request, observe))
@@ -320,22 +327,22 @@ fn run_request(
 /// form.
 fn without_restart_command(arguments: &[OsString]) -> Vec<OsString> {
     const FLAG: &str = "--restart-command";
-    let mut is_value = false;
+    let mut is_flag_value = false;
     let stored = arguments.iter().map(|argument| {
         let text = argument.to_string_lossy();
-        let shown = match (is_value, text.split_once('=')) {
+        let stored_argument = match (is_flag_value, text.split_once('=')) {
             (true, _) => "(not stored)".into(),
             (false, Some((FLAG, _))) => format!("{FLAG}=(not stored)").into(),
             _ => argument.clone(),
         };
-        is_value = text == FLAG && !is_value;
-        shown
+        is_flag_value = text == FLAG && !is_flag_value;
+        stored_argument
     });
     stored.collect()
 }
 
-/// Drops the workload's own tables.
-fn clean(workload: &dyn Workload, target: &Target) -> Result<(), Failure> {
+/// Drops the workload's tables, and no others.
+fn drop_tables(workload: &dyn Workload, target: &Target) -> Result<(), Failure> {
     let mut control = server::connect(target)?;
     let dropped = workload
         .clean(&mut control)

@@ -8,16 +8,16 @@ use prony_plan::scenario::{Cached, PublishedEngine, Scenario};
 use prony_store::scenario::{OriginalSetup, PublishedFigure};
 use prony_store::{Replication, ServerEngine};
 
-/// The steps completed before the run.
+/// The steps that were completed before the run.
 #[derive(Clone, Debug, Default)]
 pub struct CompletedSteps {
-    /// The requested fraction of the published size.
-    pub shrink: f64,
+    /// The size of the data as a share of the published size.
+    pub size_share: f64,
     /// The server was restarted.
     pub restarted: bool,
     /// The data was loaded.
     pub loaded: bool,
-    /// The tables were read.
+    /// The tables were read into the cache.
     pub prewarmed: bool,
 }
 
@@ -27,19 +27,19 @@ pub fn record(scenario: &Scenario, steps: CompletedSteps) -> prony_store::Scenar
         id: scenario.id.clone(),
         title: scenario.title.clone(),
         source: scenario.source.name().to_owned(),
-        place: scenario.place.clone(),
+        source_location: scenario.source_location.clone(),
         published: scenario
             .figures
             .iter()
             .map(|figure| PublishedFigure {
-                name: figure.measure,
+                name: figure.metric,
                 value: figure.value,
                 unit: figure.unit.to_owned(),
             })
             .collect(),
         original: original_setup(scenario),
-        size_share: steps.shrink,
-        statements: scenario.statements,
+        size_share: steps.size_share,
+        qps_statements_per_txn: scenario.qps_statements_per_txn,
         cold: scenario.cold,
         restarted: steps.restarted,
         loaded: steps.loaded,
@@ -60,15 +60,15 @@ fn original_setup(scenario: &Scenario) -> OriginalSetup {
         version: scenario.version.clone(),
         machine: scenario.machine.clone(),
         cpus: scenario.cpus,
-        // The publications write GB for the GiB of a machine's memory.
+        // Published memory sizes in GB mean GiB.
         memory_bytes: scenario.memory_gb.map(|memory| memory << 30),
-        data: scenarios::data(scenario),
+        data: scenarios::data_size(scenario),
         cached: scenario
             .cached
             .map(|cached| cached.description().to_owned()),
         cached_share: scenario.cached.and_then(|cached| match cached {
             Cached::Whole => Some(1.0),
-            Cached::Third => Some(0.3),
+            Cached::ThirtyPercent => Some(0.3),
             Cached::Part => None,
         }),
         clients: scenario

@@ -1,6 +1,6 @@
 //! Prepares the server for a scenario's run: cold caches, indexes, a vacuum, warm caches.
 //!
-//! Only the workload's own tables are changed, and only steps that really happened are reported.
+//! Only the workload's own tables are changed, and only completed steps are reported.
 
 use crate::command::{output, server};
 use crate::exit::{Exit, Failure};
@@ -13,18 +13,18 @@ use prony_server::control::Error;
 use prony_server::{Control, Target};
 use std::time::{Duration, Instant};
 
-/// How long a restarted server may take to answer: it may have to recover first.
+/// How long a restarted server may take to answer, including crash recovery.
 const RESTART_TIMEOUT: Duration = Duration::from_secs(600);
 /// Time between two attempts to connect.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
 
-/// Restarts the server; returns whether it really restarted: the command may end before the restart begins, or may
-/// not restart the server.
+/// Runs the restart command, and waits until the server answers. Returns whether the server restarted: the
+/// command may end before the restart begins, or may not restart the server.
 ///
 /// # Errors
 /// If the command fails, or the server does not answer within [`RESTART_TIMEOUT`].
 pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool, Failure> {
-    let started_before = scenario_setup::started_unix_s(&mut server::connect(target)?);
+    let previous_start_unix_s = scenario_setup::started_unix_s(&mut server::connect(target)?);
     output::notice("Restarting the server with --restart-command.");
     let status = shell::run(command, &[], signals)
         .map_err(|error| Failure::new(Exit::Unexpected, format!("cannot start sh: {error}"), ""))?;
@@ -35,12 +35,13 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
             "its output is above; old tables of the workload were dropped, and nothing was loaded";
         return Err(Failure::new(Exit::Connect, message, hint));
     }
-    let started = Instant::now();
+    let waiting_since = Instant::now();
     loop {
         fail_if_interrupted(signals)?;
         match server::connect(target) {
             Ok(mut control) => {
-                let is_restarted = scenario_setup::was_restarted(&mut control, started_before);
+                let is_restarted =
+                    scenario_setup::was_restarted(&mut control, previous_start_unix_s);
                 if !is_restarted {
                     output::notice(
                         "The restart command did not restart the server: its caches are not cold.",
@@ -48,7 +49,7 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
                 }
                 return Ok(is_restarted);
             }
-            Err(failure) if started.elapsed() > RESTART_TIMEOUT => return Err(failure),
+            Err(failure) if waiting_since.elapsed() > RESTART_TIMEOUT => return Err(failure),
             Err(_) => std::thread::sleep(RETRY_PAUSE),
         }
     }
@@ -58,12 +59,12 @@ pub fn restart(command: &str, target: &Target, signals: &Signals) -> Result<bool
 const INDEXED_TABLE: &str = "pgbench_history";
 
 /// Creates the indexes of a scenario.
-pub fn indexes(control: &mut Control, scenario: &Scenario) -> Result<(), Failure> {
+pub fn create_indexes(control: &mut Control, scenario: &Scenario) -> Result<(), Failure> {
     for column in &scenario.indexes {
         output::notice(&format!(
             "Creating an index on {column} of {INDEXED_TABLE}."
         ));
-        // A newly loaded table has no such indexes; existing tables may have them.
+        // Tables that were not newly loaded may have the index already; create_index then does nothing.
         scenario_setup::create_index(control, INDEXED_TABLE, column)
             .map_err(|error| statement_failure(&error))?;
     }
@@ -77,14 +78,15 @@ pub fn vacuum(control: &mut Control, tables: &[String]) -> Result<(), Failure> {
     }
     output::notice("Vacuuming.");
     for table in tables {
-        scenario_setup::vacuum(control, table).map_err(|error| statement_failure(&error))?;
+        scenario_setup::vacuum_analyze(control, table)
+            .map_err(|error| statement_failure(&error))?;
     }
     Ok(())
 }
 
 /// Reads tables into the server's cache, as far as they fit.
 pub fn prewarm(control: &mut Control, tables: &[String], signals: &Signals) -> Result<(), Failure> {
-    let prewarm = Prewarm::of(control);
+    let prewarm = Prewarm::best_for(control);
     let method = match prewarm {
         Prewarm::Extension => "with pg_prewarm",
         Prewarm::Scan => {
@@ -97,7 +99,7 @@ pub fn prewarm(control: &mut Control, tables: &[String], signals: &Signals) -> R
     for table in tables {
         fail_if_interrupted(signals)?;
         prewarm
-            .read(control, table)
+            .read_table(control, table)
             .map_err(|error| Failure::of(Exit::Connect, &error))?;
     }
     Ok(())

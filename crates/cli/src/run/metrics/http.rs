@@ -1,8 +1,8 @@
 //! One HTTP request and its response.
 //!
 //! Implements the part of HTTP/1.1 (RFC 9112) that a scrape needs: GET and HEAD of /metrics, one request per
-//! connection. Clients are not trusted: at most [`HEAD_BYTES`] of head are read, reading and writing take at most
-//! [`TIMEOUT`] each, and only the first line of the request is used.
+//! connection. Clients are not trusted: at most [`MAX_HEAD_BYTES`] of head are read, reading and writing take
+//! at most [`TIMEOUT`] each, and only the first line of the request is used.
 
 use super::MetricsPage;
 use prony_report::metrics::CONTENT_TYPE;
@@ -11,7 +11,7 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Longest head of a request, bytes.
-pub const HEAD_BYTES: usize = 8 * 1024;
+pub const MAX_HEAD_BYTES: usize = 8 * 1024;
 /// Time limit for receiving a request, and again for sending the response.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for the client to close the connection after the response.
@@ -25,8 +25,8 @@ struct HttpResponse {
     /// An additional header line, or empty.
     extra_header: &'static str,
     body: Vec<u8>,
-    /// Whether the request is HEAD.
-    head_only: bool,
+    /// Whether only the head is sent, because the request is HEAD.
+    omits_body: bool,
 }
 
 impl HttpResponse {
@@ -36,14 +36,14 @@ impl HttpResponse {
             content_type: PLAIN_TEXT,
             extra_header: "",
             body: format!("{body}\n").into_bytes(),
-            head_only: false,
+            omits_body: false,
         }
     }
 }
 
 /// Responds to the request of a connection, and closes it.
 pub fn respond(mut client: TcpStream, page: &MetricsPage) {
-    let response = match head(&mut client) {
+    let response = match read_head(&mut client) {
         Ok(head) => response_to(&head, page),
         Err(HeadError::TooLong) => HttpResponse::text(
             "431 Request Header Fields Too Large",
@@ -55,8 +55,8 @@ pub fn respond(mut client: TcpStream, page: &MetricsPage) {
         // The client has disconnected.
         Err(HeadError::Disconnected) => return,
     };
-    if send(&mut client, &response).is_ok() {
-        close(&mut client);
+    if send_response(&mut client, &response).is_ok() {
+        close_after_read(&mut client);
     }
 }
 
@@ -67,10 +67,10 @@ pub fn reject_busy(mut client: TcpStream) {
     response.extra_header = "Retry-After: 1\r\n";
     // The few bytes fit into the socket's empty send buffer, so this does not block.
     let _ = client.set_nonblocking(true);
-    let _ = client.write_all(&bytes(&response));
+    let _ = client.write_all(&response_bytes(&response));
 }
 
-/// Why no head was received.
+/// Why no complete head was received.
 enum HeadError {
     TooLong,
     TooSlow,
@@ -78,7 +78,7 @@ enum HeadError {
 }
 
 /// The head of the request, up to its empty line.
-fn head(client: &mut TcpStream) -> Result<Vec<u8>, HeadError> {
+fn read_head(client: &mut TcpStream) -> Result<Vec<u8>, HeadError> {
     let deadline = Instant::now() + TIMEOUT;
     let (mut head, mut buffer) = (Vec::new(), [0; 1024]);
     loop {
@@ -96,16 +96,16 @@ fn head(client: &mut TcpStream) -> Result<Vec<u8>, HeadError> {
                 _ => return Err(HeadError::Disconnected),
             },
         };
-        let searched = head.len().saturating_sub(3);
+        let search_start = head.len().saturating_sub(3);
         head.extend_from_slice(&buffer[..count]);
-        let end = head[searched..]
+        let end = head[search_start..]
             .windows(4)
             .position(|window| window == b"\r\n\r\n");
         if let Some(end) = end {
-            head.truncate(searched + end);
+            head.truncate(search_start + end);
             return Ok(head);
         }
-        if head.len() >= HEAD_BYTES {
+        if head.len() >= MAX_HEAD_BYTES {
             return Err(HeadError::TooLong);
         }
     }
@@ -113,7 +113,7 @@ fn head(client: &mut TcpStream) -> Result<Vec<u8>, HeadError> {
 
 /// The response to a head.
 fn response_to(head: &[u8], page: &MetricsPage) -> HttpResponse {
-    let Some((method, path)) = request(head) else {
+    let Some((method, path)) = parse_request_line(head) else {
         return HttpResponse::text("400 Bad Request", "this is not an HTTP/1.1 request");
     };
     if !matches!(method, "GET" | "HEAD") {
@@ -123,15 +123,15 @@ fn response_to(head: &[u8], page: &MetricsPage) -> HttpResponse {
         return response;
     }
     let mut response = match path.split('?').next() {
-        Some("/metrics") => metrics(page),
+        Some("/metrics") => metrics_response(page),
         _ => HttpResponse::text("404 Not Found", "the figures are at /metrics"),
     };
-    response.head_only = method == "HEAD";
+    response.omits_body = method == "HEAD";
     response
 }
 
-/// Method and path of the first line.
-fn request(head: &[u8]) -> Option<(&str, &str)> {
+/// Method and path in the first line of a request's head.
+fn parse_request_line(head: &[u8]) -> Option<(&str, &str)> {
     let line = head.split(|byte| *byte == b'\r').next()?;
     let line = std::str::from_utf8(line).ok()?;
     let mut words = line.split(' ');
@@ -142,7 +142,7 @@ fn request(head: &[u8]) -> Option<(&str, &str)> {
     (is_version && is_method && is_path).then_some((method, path))
 }
 
-fn metrics(page: &MetricsPage) -> HttpResponse {
+fn metrics_response(page: &MetricsPage) -> HttpResponse {
     let Some(figures) = page.current() else {
         return HttpResponse::text("503 Service Unavailable", "the run has not started");
     };
@@ -156,7 +156,7 @@ fn metrics(page: &MetricsPage) -> HttpResponse {
     }
 }
 
-fn bytes(response: &HttpResponse) -> Vec<u8> {
+fn response_bytes(response: &HttpResponse) -> Vec<u8> {
     let mut bytes = format!(
         "HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nX-Content-Type-Options: nosniff\r\n\
          Cache-Control: no-store\r\n{}Connection: close\r\n\r\n",
@@ -166,15 +166,15 @@ fn bytes(response: &HttpResponse) -> Vec<u8> {
         response.extra_header,
     )
     .into_bytes();
-    if !response.head_only {
+    if !response.omits_body {
         bytes.extend_from_slice(&response.body);
     }
     bytes
 }
 
-fn send(client: &mut TcpStream, response: &HttpResponse) -> io::Result<()> {
+fn send_response(client: &mut TcpStream, response: &HttpResponse) -> io::Result<()> {
     let deadline = Instant::now() + TIMEOUT;
-    let bytes = bytes(response);
+    let bytes = response_bytes(response);
     let mut unsent = &bytes[..];
     while !unsent.is_empty() {
         let remaining = deadline.saturating_duration_since(Instant::now());
@@ -194,7 +194,7 @@ fn send(client: &mut TcpStream, response: &HttpResponse) -> io::Result<()> {
 
 /// Closes the connection after the client has read the response, or after [`CLOSE_TIMEOUT`]. Closing it earlier would
 /// make the kernel reset the connection and discard the response if the client sent data after the head.
-fn close(client: &mut TcpStream) {
+fn close_after_read(client: &mut TcpStream) {
     let deadline = Instant::now() + CLOSE_TIMEOUT;
     let mut buffer = [0; 4096];
     if client.shutdown(Shutdown::Write).is_err() {

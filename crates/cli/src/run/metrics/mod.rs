@@ -24,20 +24,20 @@ use std::time::Duration;
 /// Maximum concurrent connections; further ones get status 503 with Retry-After.
 const MAX_CONNECTIONS: usize = 4;
 /// Pause after a failed accept, such as for lack of file descriptors.
-const ERROR_PAUSE: Duration = Duration::from_millis(200);
+const ACCEPT_ERROR_PAUSE: Duration = Duration::from_millis(200);
 
-/// The figures as of the last second; none before the run starts.
+/// The page with the figures of the last second; empty before the run starts.
 #[derive(Clone, Default)]
 pub struct MetricsPage(Arc<Mutex<Option<Arc<Exposition>>>>);
 
 impl MetricsPage {
-    /// Replaces the figures.
-    pub fn publish(&self, all: Exposition) {
-        let all = Some(Arc::new(all));
-        *self.0.lock().unwrap_or_else(|poison| poison.into_inner()) = all;
+    /// Replaces the figures on the page.
+    pub fn publish(&self, exposition: Exposition) {
+        let exposition = Some(Arc::new(exposition));
+        *self.0.lock().unwrap_or_else(|poison| poison.into_inner()) = exposition;
     }
 
-    /// The figures. The lock is only held while a pointer is copied.
+    /// The current figures. Locks only to copy a pointer, so that a slow client never delays the run.
     pub fn current(&self) -> Option<Arc<Exposition>> {
         let page = self.0.lock();
         page.unwrap_or_else(|poison| poison.into_inner()).clone()
@@ -49,8 +49,8 @@ impl MetricsPage {
 pub struct MetricsServer {
     page: MetricsPage,
     address: SocketAddr,
-    /// Dropping it tells the thread to stop.
-    stop: Option<PipeWriter>,
+    /// Dropping this end of the pipe tells the thread to stop.
+    stop_writer: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -68,37 +68,37 @@ impl MetricsServer {
         let address = socket.local_addr().map_err(listen_failure)?;
         // Accepting must not block if a connection is gone before it is accepted.
         socket.set_nonblocking(true).map_err(listen_failure)?;
-        let (stopped, stop) = pipe().map_err(listen_failure)?;
+        let (stop_reader, stop_writer) = pipe().map_err(listen_failure)?;
         let page = MetricsPage::default();
         let served_page = page.clone();
         let thread = Builder::new()
             .name("metrics".to_owned())
-            .spawn(move || serve(&socket, &stopped, &served_page))
+            .spawn(move || serve(&socket, &stop_reader, &served_page))
             .map_err(listen_failure)?;
         Ok(MetricsServer {
             page,
             address,
-            stop: Some(stop),
+            stop_writer: Some(stop_writer),
             thread: Some(thread),
         })
     }
 
-    /// The address on which it listens.
+    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Starts the figures of a new run, which replace those of the previous one.
-    pub fn begin(&self, run: &Run) -> RunMetrics {
+    pub fn begin_run(&self, run: &Run) -> RunMetrics {
         RunMetrics::new(run, self.page.clone())
     }
 }
 
 impl Drop for MetricsServer {
     fn drop(&mut self) {
-        drop(self.stop.take());
+        drop(self.stop_writer.take());
         if let Some(thread) = self.thread.take() {
-            // The thread returns ().
+            // The thread returns no result.
             let _ = thread.join();
         }
     }
@@ -133,20 +133,20 @@ fn bind(listen: &ListenAddress, origin: &str) -> Result<TcpListener, Failure> {
     })
 }
 
-/// Accepts connections until the other end of `stopped` is closed.
-fn serve(socket: &TcpListener, stopped: &PipeReader, page: &MetricsPage) {
+/// Accepts connections until the write end of the pipe is closed.
+fn serve(socket: &TcpListener, stop_reader: &PipeReader, page: &MetricsPage) {
     // Each connection holds a clone, so the reference count gives the number of connections.
     let connections = Arc::new(());
     loop {
         let mut poll_fds = [
             PollFd::new(socket, PollFlags::IN),
-            PollFd::new(stopped, PollFlags::IN),
+            PollFd::new(stop_reader, PollFlags::IN),
         ];
         match poll(&mut poll_fds, None) {
             Ok(_) => {}
             // Signals are handled by another thread.
             Err(Errno::INTR) => continue,
-            Err(_) => std::thread::sleep(ERROR_PAUSE),
+            Err(_) => std::thread::sleep(ACCEPT_ERROR_PAUSE),
         }
         if !poll_fds[1].revents().is_empty() {
             return;
@@ -162,7 +162,7 @@ fn serve(socket: &TcpListener, stopped: &PipeReader, page: &MetricsPage) {
             }
             Err(error)
                 if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {}
-            Err(_) => std::thread::sleep(ERROR_PAUSE),
+            Err(_) => std::thread::sleep(ACCEPT_ERROR_PAUSE),
         }
     }
 }

@@ -11,7 +11,7 @@ fn loopback() -> ListenAddress {
     "127.0.0.1:0".parse().unwrap()
 }
 
-fn run() -> Run {
+fn new_run() -> Run {
     Run {
         id: "20261120-a".into(),
         workload: Workload {
@@ -27,9 +27,9 @@ fn run() -> Run {
     }
 }
 
-fn listening_server() -> MetricsServer {
+fn server_with_run() -> MetricsServer {
     let metrics = MetricsServer::listen(&loopback(), "--metrics-listen").expect("a port");
-    metrics.begin(&run());
+    metrics.begin_run(&new_run());
     metrics
 }
 
@@ -39,31 +39,32 @@ fn connect(metrics: &MetricsServer) -> TcpStream {
     client
 }
 
-/// The response to these bytes. Retries if the connection is refused: an earlier one counts until its thread has
-/// noticed that it is closed.
+/// The response to these bytes. Retries while the server reports too many connections: a closed connection
+/// counts until its thread notices.
 fn send_request(metrics: &MetricsServer, request: &[u8]) -> String {
     let deadline = Instant::now() + 4 * TIMEOUT;
     loop {
         let mut client = connect(metrics);
         let mut answer = Vec::new();
-        let sent = client.write_all(request);
-        let read = sent.and_then(|()| client.read_to_end(&mut answer));
+        let write_result = client.write_all(request);
+        let read_result = write_result.and_then(|()| client.read_to_end(&mut answer));
         let text = String::from_utf8(answer).expect("text");
-        match read {
+        match read_result {
             Ok(_) if !text.contains("too many connections") => return text,
-            _ => assert!(Instant::now() < deadline, "{read:?} {text}"),
+            _ => assert!(Instant::now() < deadline, "{read_result:?} {text}"),
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
+/// A request as Prometheus sends it.
 const SCRAPE: &[u8] = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9187\r\n\
     Accept: application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5\r\n\
     User-Agent: Prometheus/2.50.0\r\nAccept-Encoding: gzip\r\n\r\n";
 
 #[test]
 fn a_scrape_gets_the_page() {
-    let metrics = listening_server();
+    let metrics = server_with_run();
     let answer = send_request(&metrics, SCRAPE);
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
@@ -93,7 +94,7 @@ fn a_scrape_gets_the_page() {
 }
 
 #[test]
-fn before_the_run_starts_there_is_no_page() {
+fn a_scrape_before_the_run_gets_status_503() {
     let metrics = MetricsServer::listen(&loopback(), "--metrics-listen").expect("a port");
     let answer = send_request(&metrics, SCRAPE);
     assert!(
@@ -103,16 +104,18 @@ fn before_the_run_starts_there_is_no_page() {
 }
 
 #[test]
-fn the_next_run_replaces_the_last_on_the_same_address() {
-    let metrics = listening_server();
-    // Between two runs.
-    let between = send_request(&metrics, SCRAPE);
-    assert!(between.contains("run=\"20261120-a\""), "{between}");
-    let next = Run {
+fn the_next_run_replaces_the_figures_on_the_same_address() {
+    let metrics = server_with_run();
+    let first_answer = send_request(&metrics, SCRAPE);
+    assert!(
+        first_answer.contains("run=\"20261120-a\""),
+        "{first_answer}"
+    );
+    let next_run = Run {
         id: "20261120-b".into(),
-        ..run()
+        ..new_run()
     };
-    metrics.begin(&next);
+    metrics.begin_run(&next_run);
     let answer = send_request(&metrics, SCRAPE);
     assert!(
         answer.contains("run=\"20261120-b\"") && !answer.contains("20261120-a"),
@@ -121,8 +124,8 @@ fn the_next_run_replaces_the_last_on_the_same_address() {
 }
 
 #[test]
-fn invalid_requests_are_answered() {
-    let metrics = listening_server();
+fn each_invalid_request_gets_its_status() {
+    let metrics = server_with_run();
     let long = [b"GET /metrics HTTP/1.1\r\nX: ".to_vec(), vec![b'x'; 20_000]].concat();
     for (request, status) in [
         (
@@ -146,13 +149,13 @@ fn invalid_requests_are_answered() {
         (&long, 431),
     ] {
         let answer = send_request(&metrics, request);
-        let shown = String::from_utf8_lossy(&request[..request.len().min(40)]);
+        let request_start = String::from_utf8_lossy(&request[..request.len().min(40)]);
         assert!(
             answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{shown:?}: {answer}"
+            "{request_start:?}: {answer}"
         );
     }
-    // A client that disconnects in the middle of a request.
+    // A client that disconnects in the middle of a request does not affect others.
     let mut client = connect(&metrics);
     client.write_all(b"GET /metr").unwrap();
     client.shutdown(Shutdown::Both).unwrap();
@@ -161,34 +164,39 @@ fn invalid_requests_are_answered() {
 
 #[test]
 fn a_slow_client_times_out_and_delays_no_other() {
-    let metrics = listening_server();
-    let began = Instant::now();
-    let mut slow = connect(&metrics);
-    slow.write_all(b"GET /metrics HTTP/1.1\r\n").unwrap();
+    let metrics = server_with_run();
+    let started = Instant::now();
+    let mut slow_client = connect(&metrics);
+    slow_client.write_all(b"GET /metrics HTTP/1.1\r\n").unwrap();
     // Other clients are served meanwhile.
     assert!(send_request(&metrics, SCRAPE).starts_with("HTTP/1.1 200 "));
     let mut answer = String::new();
     let mut buffer = [0; 512];
     // Sending a byte now and then does not extend the timeout.
-    slow.set_read_timeout(Some(Duration::from_millis(300)))
+    slow_client
+        .set_read_timeout(Some(Duration::from_millis(300)))
         .unwrap();
-    while answer.is_empty() && began.elapsed() < TIMEOUT {
-        let _ = slow.write_all(b"X");
-        if let Ok(count) = slow.read(&mut buffer) {
-            assert!(count > 0, "an answer first");
+    while answer.is_empty() && started.elapsed() < TIMEOUT {
+        let _ = slow_client.write_all(b"X");
+        if let Ok(count) = slow_client.read(&mut buffer) {
+            assert!(
+                count > 0,
+                "the server closed the connection without an answer"
+            );
             answer = String::from_utf8_lossy(&buffer[..count]).into_owned();
         }
     }
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
-    assert!(began.elapsed() >= http::TIMEOUT);
+    assert!(started.elapsed() >= http::TIMEOUT);
 }
 
 #[test]
 fn too_many_connections_are_refused() {
-    let metrics = listening_server();
-    let mut held: Vec<TcpStream> = (0..MAX_CONNECTIONS).map(|_| connect(&metrics)).collect();
+    let metrics = server_with_run();
+    let mut open_connections: Vec<TcpStream> =
+        (0..MAX_CONNECTIONS).map(|_| connect(&metrics)).collect();
     let deadline = Instant::now() + TIMEOUT;
-    // The last of the held connections may not have reached its thread yet.
+    // The last of these connections may not have reached its thread yet, and then does not count.
     let mut refused = false;
     while !refused && Instant::now() < deadline {
         let mut client = connect(&metrics);
@@ -196,11 +204,11 @@ fn too_many_connections_are_refused() {
         let mut answer = Vec::new();
         let _ = client.read_to_end(&mut answer);
         refused = answer.starts_with(b"HTTP/1.1 503 ");
-        // The first ones may have timed out meanwhile.
-        held.push(connect(&metrics));
+        // Replace connections that have timed out meanwhile.
+        open_connections.push(connect(&metrics));
     }
     assert!(refused);
-    drop(held);
+    drop(open_connections);
     let mut served = false;
     while !served && Instant::now() < deadline {
         let mut client = connect(&metrics);
@@ -214,8 +222,8 @@ fn too_many_connections_are_refused() {
 
 #[test]
 fn a_port_in_use_is_a_usage_error_and_dropping_the_server_frees_it() {
-    let first = listening_server();
-    let port = first.address().port();
+    let first_server = server_with_run();
+    let port = first_server.address().port();
     let listen: ListenAddress = format!("127.0.0.1:{port}").parse().unwrap();
     let failure = MetricsServer::listen(&listen, "--metrics-listen")
         .err()
@@ -226,18 +234,18 @@ fn a_port_in_use_is_a_usage_error_and_dropping_the_server_frees_it() {
         *message,
         format!("--metrics-listen: 127.0.0.1:{port} is in use")
     );
-    drop(first);
+    drop(first_server);
     drop(MetricsServer::listen(&listen, "--metrics-listen").expect("free again"));
-    for (text, word) in [
+    for (address, message_part) in [
         ("192.0.2.1:0", "is not an address of this machine"),
         ("no-such-host.invalid:0", "cannot be resolved"),
     ] {
-        let failure = MetricsServer::listen(&text.parse().unwrap(), "here")
+        let failure = MetricsServer::listen(&address.parse().unwrap(), "here")
             .err()
-            .expect(text);
+            .expect(address);
         assert_eq!(failure.exit, crate::exit::Exit::Usage);
         assert!(
-            failure.problems[0].message.contains(word),
+            failure.problems[0].message.contains(message_part),
             "{}",
             failure.problems[0].message
         );

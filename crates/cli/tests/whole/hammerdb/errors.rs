@@ -1,7 +1,7 @@
 //! Errors of hammerdbcli scripts and their messages.
 
 use super::{Hammer, lines};
-use crate::common::{WAIT_TIMEOUT, control, last_run, number, ok, signal, stderr_text};
+use crate::common::{WAIT_TIMEOUT, connect, last_run, ok, query_number, send_signal, stderr_text};
 use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres, shared_postgres};
 use prony_store::RunState;
 use std::io::Read;
@@ -9,8 +9,8 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 /// Returns the lines that start with `Error`.
-fn errors(shown: &str) -> Vec<String> {
-    let mut errors = lines(shown);
+fn errors(stdout: &str) -> Vec<String> {
+    let mut errors = lines(stdout);
     errors.retain(|line| line.starts_with("Error"));
     errors
 }
@@ -18,11 +18,11 @@ fn errors(shown: &str) -> Vec<String> {
 #[test]
 fn invalid_settings_are_reported_and_change_nothing() {
     let hammer = Hammer::new("mistakes");
-    let head = hammer.head();
+    let head = hammer.login_lines();
     let assert_printed = |commands: &str, expected: &str| {
-        let shown = ok(&hammer.input(&format!("{head}{commands}vudestroy\nquit\n")));
-        assert!(shown.contains(expected), "{expected}: {shown}");
-        shown
+        let stdout = ok(&hammer.execute(&format!("{head}{commands}vudestroy\nquit\n")));
+        assert!(stdout.contains(expected), "{expected}: {stdout}");
+        stdout
     };
     let failed = assert_printed(
         "diset tpcc pg_superuserpass wrong\nbuildschema\n",
@@ -55,13 +55,16 @@ fn invalid_settings_are_reported_and_change_nothing() {
         &format!("postgres:{}@", hammer.bench.password),
         "mistakes:of-before@",
     );
-    assert_eq!(number(&mut crate::common::control(&url), "SELECT 7"), 7);
+    assert_eq!(
+        query_number(&mut crate::common::connect(&url), "SELECT 7"),
+        7
+    );
     control.execute("DROP ROLE mistakes").expect("drops it");
     assert_printed(
         &format!("{database}deleteschema\n"),
         "contains tables that are not TPROC-C's (mine...): nothing was deleted",
     );
-    assert_eq!(number(&mut control, "SELECT count(*) FROM mine"), 0);
+    assert_eq!(query_number(&mut control, "SELECT count(*) FROM mine"), 0);
     let postgres = format!(
         "{database}diset tpcc pg_user postgres\ndiset tpcc pg_pass {}\n",
         hammer.bench.password
@@ -89,13 +92,13 @@ fn invalid_settings_are_reported_and_change_nothing() {
         assert_printed(unknown, complaint);
     }
     let databases = "SELECT count(*) FROM pg_database WHERE datname = 'mistakes'";
-    assert_eq!(number(&mut control, databases), 0);
+    assert_eq!(query_number(&mut control, databases), 0);
 }
 
 #[test]
-fn a_relative_store_does_not_follow_cd() {
+fn a_relative_store_path_does_not_change_with_cd() {
     let hammer = Hammer::new("hammer_folder");
-    let (start, subfolder) = (hammer.temp(), hammer.temp().join("other"));
+    let (start, subfolder) = (hammer.log_folder(), hammer.log_folder().join("other"));
     std::fs::create_dir_all(&subfolder).expect("a folder");
     let mut command = hammer.command();
     command.current_dir(&start).env("PRONY_HOME", "./store");
@@ -110,42 +113,42 @@ fn a_relative_store_does_not_follow_cd() {
 fn interrupted_builds_and_runs_are_reported_and_stored() {
     let hammer = Hammer::new("broken");
     // Fifty warehouses load long enough to be interrupted.
-    let child = hammer.start(hammer.command(), &hammer.build(50, 2));
-    let mut control = control(&shared_postgres().url());
+    let child = hammer.start(hammer.command(), &hammer.build_script(50, 2));
+    let mut control = connect(&shared_postgres().url());
     let loading = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'broken' AND query ILIKE 'copy stock %'";
     let started = Instant::now();
-    while number(&mut control, loading) == 0 {
+    while query_number(&mut control, loading) == 0 {
         assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
         std::thread::sleep(Duration::from_millis(20));
     }
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(
         output.status.code().is_none(),
         "ended by the signal: {output:?}"
     );
     assert!(
-        errors(&shown)[0].contains("the build was stopped"),
-        "{shown}"
+        errors(&stdout)[0].contains("the build was stopped"),
+        "{stdout}"
     );
     assert!(
-        shown.contains("buildschema with the same settings continues"),
-        "{shown}"
+        stdout.contains("buildschema with the same settings continues"),
+        "{stdout}"
     );
     let check = format!(
         "{}diset tpcc pg_count_ware 50\ncheckschema\n",
-        hammer.head()
+        hammer.login_lines()
     );
-    let checked = String::from_utf8_lossy(&hammer.input(&check).stdout).into_owned();
+    let checked = String::from_utf8_lossy(&hammer.execute(&check).stdout).into_owned();
     assert!(checked.contains("`buildschema` "), "{checked}");
     assert!(!checked.contains("prony load"), "{checked}");
     control
         .execute("DROP DATABASE broken WITH (FORCE)")
         .expect("drops it");
 
-    let shown = ok(&hammer.input(&hammer.build(1, 1)));
-    assert!(shown.contains("BROKEN SCHEMA COMPLETE"), "{shown}");
+    let stdout = ok(&hammer.execute(&hammer.build_script(1, 1)));
+    assert!(stdout.contains("BROKEN SCHEMA COMPLETE"), "{stdout}");
     check_interrupted_run(&hammer);
     check_raiseerror(&hammer);
     check_test_driver(&hammer);
@@ -155,27 +158,27 @@ fn interrupted_builds_and_runs_are_reported_and_stored() {
 /// HammerDB before 4.11 may leave next order numbers that are already used: a run replaces them by unused
 /// ones, or reports why it cannot.
 fn check_used_order_numbers(hammer: &Hammer) {
-    let mut control = control(&shared_postgres().url_for("broken"));
+    let mut control = connect(&shared_postgres().url_for("broken"));
     let next_number = "SELECT d_next_o_id FROM district WHERE d_id = 3";
-    let unused = number(&mut control, next_number);
+    let unused = query_number(&mut control, next_number);
     for sql in [
         "UPDATE district SET d_next_o_id = 7 WHERE d_id = 3",
         "ALTER TABLE district ADD CONSTRAINT kept CHECK (d_next_o_id < 0) NOT VALID",
     ] {
         control.execute(sql).expect(sql);
     }
-    let shown = ok(&hammer.input(&hammer.run(0, 1)));
-    let reason = &errors(&shown)[0];
-    assert!(reason.contains("setting d_next_o_id"), "{shown}");
-    assert_eq!(number(&mut control, next_number), 7);
+    let stdout = ok(&hammer.execute(&hammer.test_script(0, 1)));
+    let reason = &errors(&stdout)[0];
+    assert!(reason.contains("setting d_next_o_id"), "{stdout}");
+    assert_eq!(query_number(&mut control, next_number), 7);
     control
         .execute("ALTER TABLE district DROP CONSTRAINT kept")
         .expect("drops it");
-    let output = hammer.input(&hammer.run(0, 1));
+    let output = hammer.execute(&hammer.test_script(0, 1));
     assert!(ok(&output).contains("NOPM"), "{}", ok(&output));
     let stderr = stderr_text(&output);
     assert!(stderr.contains("d_next_o_id of 1 district was"), "{stderr}");
-    assert!(number(&mut control, next_number) >= unused);
+    assert!(query_number(&mut control, next_number) >= unused);
 }
 
 /// If the server is killed, the run has no result, but no data is lost.
@@ -185,24 +188,24 @@ fn a_run_on_a_restarted_server_has_no_result() {
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
     let hammer = Hammer::on(&server, "killed");
-    ok(&hammer.input(&hammer.build(1, 1)));
+    ok(&hammer.execute(&hammer.build_script(1, 1)));
     let mut command = hammer.command();
     command.env("PRONY_HAMMERDB_MINUTE", "10s");
-    let mut child = hammer.start(command, &hammer.run(0, 2));
-    let mut shown = read_until(&mut child, "Timing test period of 1 in minutes");
+    let mut child = hammer.start(command, &hammer.test_script(0, 2));
+    let mut stdout = read_until(&mut child, "Timing test period of 1 in minutes");
     std::thread::sleep(Duration::from_secs(2));
     server.kill();
     server.restart().expect("it comes back");
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    shown += &String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{shown}");
-    assert!(!shown.contains("NOPM"), "{shown}");
-    let reason = &errors(&shown)[0];
+    stdout += &String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(!stdout.contains("NOPM"), "{stdout}");
+    let reason = &errors(&stdout)[0];
     assert!(
         reason.contains("lost its count of transactions") || reason.contains("could not be read"),
-        "{shown}"
+        "{stdout}"
     );
-    let checked = ok(&hammer.input(&format!("{}checkschema\n", hammer.head())));
+    let checked = ok(&hammer.execute(&format!("{}checkschema\n", hammer.login_lines())));
     let success = "killed TPROC-C Schema has been checked successfully.";
     assert!(checked.contains(success), "{checked}");
 }
@@ -214,66 +217,66 @@ fn a_run_on_a_killed_server_has_no_result() {
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
     let hammer = Hammer::on(&server, "gone");
-    ok(&hammer.input(&hammer.build(1, 1)));
+    ok(&hammer.execute(&hammer.build_script(1, 1)));
     let mut command = hammer.command();
     command.env("PRONY_HAMMERDB_MINUTE", "5s");
-    let mut child = hammer.start(command, &hammer.run(0, 2));
-    let mut shown = read_until(&mut child, "Timing test period of 1 in minutes");
+    let mut child = hammer.start(command, &hammer.test_script(0, 2));
+    let mut stdout = read_until(&mut child, "Timing test period of 1 in minutes");
     std::thread::sleep(Duration::from_secs(1));
     server.kill();
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    shown += &String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{shown}");
+    stdout += &String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
     let notice = "The server does not answer: waiting up to 10 s for its counts";
-    assert!(shown.contains(notice), "{shown}");
-    assert!(errors(&shown)[0].contains("could not be read"), "{shown}");
-    assert!(!shown.contains("NOPM"), "{shown}");
+    assert!(stdout.contains(notice), "{stdout}");
+    assert!(errors(&stdout)[0].contains("could not be read"), "{stdout}");
+    assert!(!stdout.contains("NOPM"), "{stdout}");
 }
 
 /// Reads the output of a command until it contains `text`.
 fn read_until(child: &mut Child, text: &str) -> String {
-    let stdout = child.stdout.as_mut().expect("piped");
-    let (mut shown, mut bytes) = (String::new(), [0; 4096]);
-    while !shown.contains(text) {
-        let count = stdout.read(&mut bytes).expect("a pipe");
-        assert!(count > 0, "it ended: {shown}");
-        shown += &String::from_utf8_lossy(&bytes[..count]);
+    let pipe = child.stdout.as_mut().expect("piped");
+    let (mut stdout, mut bytes) = (String::new(), [0; 4096]);
+    while !stdout.contains(text) {
+        let count = pipe.read(&mut bytes).expect("a pipe");
+        assert!(count > 0, "it ended: {stdout}");
+        stdout += &String::from_utf8_lossy(&bytes[..count]);
     }
-    shown
+    stdout
 }
 
 /// Asserts that an interrupted run is stored and has no result.
 fn check_interrupted_run(hammer: &Hammer) {
     let mut command = hammer.command();
     command.env_remove("PRONY_HAMMERDB_MINUTE");
-    let mut child = hammer.start(command, &hammer.run(0, 2));
-    let mut shown = read_until(&mut child, "Timing test period of 1 in minutes");
+    let mut child = hammer.start(command, &hammer.test_script(0, 2));
+    let mut stdout = read_until(&mut child, "Timing test period of 1 in minutes");
     // Wait until at least one second is stored.
     crate::common::wait_until(&hammer.bench.home, |run| !run.series.is_empty());
-    signal(&child, "-INT");
+    send_signal(&child, "-INT");
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    shown += &String::from_utf8_lossy(&output.stdout);
+    stdout += &String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.code().is_none(),
         "ended by the signal: {output:?}"
     );
-    assert!(!shown.contains("NOPM"), "{shown}");
+    assert!(!stdout.contains("NOPM"), "{stdout}");
     let run = last_run(&hammer.bench);
     let expected = format!(
         "the run was ended by SIGINT (Ctrl-C); the measured part is stored: prony show {}",
         run.id
     );
-    assert!(errors(&shown)[0].contains(&expected), "{shown}");
+    assert!(errors(&stdout)[0].contains(&expected), "{stdout}");
     assert_eq!(run.state, RunState::Partial);
 }
 
 /// Asserts that a virtual user ends at its first error if pg_raiseerror is set, and continues otherwise.
 fn check_raiseerror(hammer: &Hammer) {
-    let mut control = control(&shared_postgres().url_for("broken"));
+    let mut control = connect(&shared_postgres().url_for("broken"));
     control
         .execute("ALTER TABLE new_order ADD CONSTRAINT full_up CHECK (no_o_id < 0) NOT VALID")
         .expect("a constraint");
-    let script = hammer.run(0, 2);
+    let script = hammer.test_script(0, 2);
     for (raise, minute, line) in [
         (
             "false",
@@ -295,17 +298,17 @@ fn check_raiseerror(hammer: &Hammer) {
         command.env("PRONY_HAMMERDB_MINUTE", minute);
         let child = hammer.start(command, &script);
         let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-        let shown = ok(&output);
+        let stdout = ok(&output);
         assert!(
-            lines(&shown).iter().any(|printed| printed == line),
-            "{line}: {shown}"
+            lines(&stdout).iter().any(|printed| printed == line),
+            "{line}: {stdout}"
         );
         assert_eq!(
-            shown.contains("Vuser 2:FINISHED FAILED"),
+            stdout.contains("Vuser 2:FINISHED FAILED"),
             raise == "true",
-            "{shown}"
+            "{stdout}"
         );
-        assert_eq!(shown.contains("NOPM"), raise == "false", "{shown}");
+        assert_eq!(stdout.contains("NOPM"), raise == "false", "{stdout}");
         let stderr = stderr_text(&output);
         assert!(
             stderr.contains("of new-order failed: other (SQLSTATE 23514): "),
@@ -324,7 +327,7 @@ fn check_test_driver(hammer: &Hammer) {
         "{}diset tpcc pg_raiseerror false\ndiset tpcc pg_driver test\n\
          diset tpcc pg_total_iterations 7\nvuset vu 2\nloadscript\nvucreate\n\
          set job [ vurun ]\nputs \"ended $job\"\nvustatus\nvudestroy\n",
-        hammer.head()
+        hammer.login_lines()
     );
     std::fs::write(&path, script).expect("a file");
     let mut command = hammer.command();
@@ -334,10 +337,10 @@ fn check_test_driver(hammer: &Hammer) {
     let output = child.wait_with_output().expect("it ends");
     std::fs::remove_file(&path).expect("the file exists");
     let output = hammer.assert_no_password(output);
-    let shown = ok(&output);
+    let stdout = ok(&output);
     let workload = last_run(&hammer.bench).workload;
     assert_eq!(workload.setting("profile"), Some("hammerdb-4.6"));
-    let printed_lines = lines(&shown);
+    let printed_lines = lines(&stdout);
     let kinds = [
         "new order",
         "payment",
@@ -350,11 +353,11 @@ fn check_test_driver(hammer: &Hammer) {
             let text = line.strip_prefix(&format!("Vuser {user}:"));
             text.is_some_and(|text| kinds.contains(&text))
         };
-        assert_eq!(printed_lines.iter().filter(is_kind).count(), 7, "{shown}");
+        assert_eq!(printed_lines.iter().filter(is_kind).count(), 7, "{stdout}");
     }
     assert!(
         printed_lines.contains(&"2 = FINISH SUCCESS".to_owned()),
-        "{shown}"
+        "{stdout}"
     );
-    assert!(shown.contains("ended jobid="), "{shown}");
+    assert!(stdout.contains("ended jobid="), "{stdout}");
 }

@@ -16,7 +16,7 @@ const RUN_MARIA: &str = include_str!("run_maria.txt");
 
 /// Returns a line without the parts that differ between runs.
 fn shape(hammer: &Hammer, line: &str) -> String {
-    let temp = hammer.temp();
+    let temp = hammer.log_folder();
     let line = line.replace(temp.to_str().expect("a path of the test"), "/tmp");
     if let Some((before, job)) = line.split_once("jobid=") {
         assert!(
@@ -59,17 +59,17 @@ fn line_counts(shapes: Vec<String>) -> BTreeMap<String, u32> {
 }
 
 /// The shapes of a run's lines, without the line about shortened minutes: the recordings have none.
-fn run_shapes(hammer: &Hammer, shown: &str) -> Vec<String> {
-    let mut printed = shapes(hammer, shown, "Script loaded");
+fn run_shapes(hammer: &Hammer, stdout: &str) -> Vec<String> {
+    let mut printed = shapes(hammer, stdout, "Script loaded");
     let before = printed.len();
     printed.retain(|line| !line.contains("Rehearsal: each minute of this test lasted N s"));
-    assert_eq!(before, printed.len() + 1, "{shown}");
+    assert_eq!(before, printed.len() + 1, "{stdout}");
     printed
 }
 
 /// The shapes of all lines from the first one that starts with `from`.
-fn shapes(hammer: &Hammer, shown: &str, from: &str) -> Vec<String> {
-    let lines = lines(shown).into_iter();
+fn shapes(hammer: &Hammer, stdout: &str, from: &str) -> Vec<String> {
+    let lines = lines(stdout).into_iter();
     let lines = lines.skip_while(|line| !line.starts_with(from));
     lines.map(|line| shape(hammer, &line)).collect()
 }
@@ -78,13 +78,13 @@ fn shapes(hammer: &Hammer, shown: &str, from: &str) -> Vec<String> {
 fn output_for_postgresql_matches_hammerdb() {
     // The recording has this name of database and role.
     let hammer = Hammer::new("tpcc");
-    let shown = ok(&hammer.input(&hammer.build(1, 1)));
-    let built = line_counts(shapes(&hammer, &shown, "Script cleared"));
+    let stdout = ok(&hammer.execute(&hammer.build_script(1, 1)));
+    let built = line_counts(shapes(&hammer, &stdout, "Script cleared"));
     assert_eq!(built, recorded_counts(BUILD));
 
-    let shown = ok(&hammer.input(&hammer.run(0, 1)));
+    let stdout = ok(&hammer.execute(&hammer.test_script(0, 1)));
     let recorded: Vec<String> = RUN.lines().map(str::to_owned).collect();
-    assert_eq!(run_shapes(&hammer, &shown), recorded);
+    assert_eq!(run_shapes(&hammer, &stdout), recorded);
 }
 
 #[test]
@@ -94,8 +94,8 @@ fn output_for_mariadb_matches_hammerdb() {
     let build = format!(
         "{head}diset tpcc maria_count_ware 1\ndiset tpcc maria_num_vu 1\nbuildschema\nvudestroy\n"
     );
-    let shown = ok(&hammer.auto(&build));
-    let mut built = line_counts(shapes(&hammer, &shown, "Script cleared"));
+    let stdout = ok(&hammer.execute_file(&build));
+    let mut built = line_counts(shapes(&hammer, &stdout, "Script cleared"));
     // Prony creates the secondary indexes after the rows, and prints that.
     assert_eq!(built.remove("Vuser N:CREATING TPCC INDEXES"), Some(1));
     assert_eq!(built, recorded_counts(BUILD_MARIA));
@@ -105,10 +105,10 @@ fn output_for_mariadb_matches_hammerdb() {
          diset tpcc maria_timeprofile true\nloadscript\nprint dict\nvuset vu 1\nvucreate\n\
          puts \"VURUN RETURNED: [ vurun ]\"\nvudestroy\nquit\n"
     );
-    let shown = ok(&hammer.auto(&run));
+    let stdout = ok(&hammer.execute_file(&run));
     let recorded: Vec<String> = RUN_MARIA.lines().map(str::to_owned).collect();
-    assert_eq!(run_shapes(&hammer, &shown), recorded);
-    let profile = hammer.log("hdbxtprofile.log");
+    assert_eq!(run_shapes(&hammer, &stdout), recorded);
+    let profile = hammer.read_log("hdbxtprofile.log");
     assert!(
         profile.starts_with("MariaDB Hammerdb Time Profile Report @ "),
         "{profile}"

@@ -1,7 +1,7 @@
 //! The commands of the guides with MariaDB's settings.
 
-use super::{Hammer, lines, result_of};
-use crate::common::{control, last_run, number, ok, stderr_text};
+use super::{Hammer, lines, parse_result_of};
+use crate::common::{connect, last_run, ok, query_number, stderr_text};
 use prony_server::Control;
 use prony_server::embedded::shared_mariadb;
 use prony_store::RunState;
@@ -31,15 +31,15 @@ fn ended_transactions(root: &mut Control) -> u64 {
 fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     let hammer = Hammer::new("maria_whole");
     let head = maria_head("hammer_whole");
-    let mut root = control(&shared_mariadb().url());
+    let mut root = connect(&shared_mariadb().url());
     let schemas = "select count(*) from information_schema.schemata \
                    where schema_name = 'hammer_whole'";
     let build = format!(
         "{head}diset tpcc maria_count_ware 2\ndiset tpcc maria_num_vu 2\nbuildschema\nvudestroy\n\
          checkschema\nvudestroy\n"
     );
-    let shown = ok(&hammer.auto(&build));
-    let printed_lines = lines(&shown);
+    let stdout = ok(&hammer.execute_file(&build));
+    let printed_lines = lines(&stdout);
     for line in [
         "Building 2 Warehouses with 3 Virtual Users, 2 active + 1 Monitor VU(dict value maria_num_vu is set to 2)",
         "Ready to create a 2 Warehouse MariaDB TPROC-C schema",
@@ -51,63 +51,64 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     ] {
         assert!(
             printed_lines.iter().any(|printed| printed == line),
-            "{line}: {shown}"
+            "{line}: {stdout}"
         );
     }
-    assert_eq!(number(&mut root, schemas), 1);
+    assert_eq!(query_number(&mut root, schemas), 1);
     let orders = "select sum(d_next_o_id) from hammer_whole.district";
-    let before = number(&mut root, orders);
+    let before = query_number(&mut root, orders);
     assert_eq!(before, 2 * 10 * 3001);
-    let second_build = ok(&hammer.auto(&format!("{head}buildschema\n")));
+    let second_build = ok(&hammer.execute_file(&format!("{head}buildschema\n")));
     let refusal = "Database hammer_whole exists but is not empty, specify a new or empty database";
     assert!(second_build.contains(refusal), "{second_build}");
 
     let ended_before = ended_transactions(&mut root);
-    let output = hammer.auto(&format!(
+    let output = hammer.execute_file(&format!(
         "{head}diset tpcc maria_rampup 1\ndiset tpcc maria_duration 2\n\
          diset tpcc maria_allwarehouse true\nloadscript\nvuset vu 3\ntcset refreshrate 1\n\
          tcstart\nvurun\nvudestroy\n"
     ));
-    let shown = ok(&output);
-    let (nopm, tpm) = result_of("MariaDB", &shown);
+    let stdout = ok(&output);
+    let (nopm, tpm) = parse_result_of("MariaDB", &stdout);
     // Two minutes are four seconds.
-    let (in_window, ordered) = (nopm / 15, number(&mut root, orders) - before);
+    let (in_window, ordered) = (nopm / 15, query_number(&mut root, orders) - before);
     assert!(nopm > 0 && in_window <= ordered, "{in_window} {ordered}");
     // Each transaction ends with one COMMIT or ROLLBACK, and 10 of 23 are new orders. The transactions of
     // the two minutes are a part of those between the two readings.
     let ended = ended_transactions(&mut root) - ended_before;
     assert!(tpm > nopm && tpm / 15 <= ended, "{tpm} {nopm} {ended}");
-    assert!(shown.contains(" MariaDB tpm"), "{shown}");
+    assert!(stdout.contains(" MariaDB tpm"), "{stdout}");
     let run = last_run(&hammer.bench);
     assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
     assert_eq!(run.state, RunState::Complete, "{}", stderr_text(&output));
     let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
     assert_eq!(names, ["NOPM", "TPM"]);
-    let jobs = ok(&hammer.auto("puts [ jobs ]\n"));
+    let jobs = ok(&hammer.execute_file("puts [ jobs ]\n"));
     assert!(!jobs.is_empty());
 
     // HammerDB on MariaDB never leaves a used order number, so Prony reports the error and does not repair it.
     root.execute("update hammer_whole.district set d_next_o_id = 7 where d_w_id = 1 and d_id = 3")
         .expect("an update");
-    let refused = ok(&hammer.auto(&format!("{head}loadscript\nvuset vu 1\nvurun\nvudestroy\n")));
+    let refused =
+        ok(&hammer.execute_file(&format!("{head}loadscript\nvuset vu 1\nvurun\nvudestroy\n")));
     let reason = "in 1 district (in warehouse 1) the next order's number is taken";
     assert!(refused.contains(reason), "{refused}");
     let next = "select d_next_o_id from hammer_whole.district where d_w_id = 1 and d_id = 3";
-    assert_eq!(number(&mut root, next), 7);
+    assert_eq!(query_number(&mut root, next), 7);
 
     // Tables that are not TPROC-C's are not dropped.
     let foreign_table = "create table hammer_whole.mine (n int)";
     root.execute(foreign_table).expect("a table");
-    let refused = ok(&hammer.auto(&format!("{head}deleteschema\n")));
+    let refused = ok(&hammer.execute_file(&format!("{head}deleteschema\n")));
     assert!(
         refused.contains("contains tables that are not TPROC-C's (mine...)"),
         "{refused}"
     );
     root.execute("drop table hammer_whole.mine")
         .expect("drops the table");
-    let deleted = ok(&hammer.auto(&format!("{head}deleteschema\n")));
+    let deleted = ok(&hammer.execute_file(&format!("{head}deleteschema\n")));
     assert!(deleted.contains("Vuser 1:TPCC SCHEMA DELETED"), "{deleted}");
-    assert_eq!(number(&mut root, schemas), 0);
+    assert_eq!(query_number(&mut root, schemas), 0);
 }
 
 #[test]
@@ -115,9 +116,9 @@ fn problems_with_mariadb_are_reported() {
     let hammer = Hammer::new("maria_wrong");
     let head = maria_head("hammer_wrong");
     let assert_failed = |commands: &str, expected: &str| {
-        let shown = ok(&hammer.auto(&format!("{head}{commands}vudestroy\n")));
-        assert!(shown.contains(expected), "{expected}: {shown}");
-        assert!(shown.contains("Vuser 1:FINISHED FAILED"), "{shown}");
+        let stdout = ok(&hammer.execute_file(&format!("{head}{commands}vudestroy\n")));
+        assert!(stdout.contains(expected), "{expected}: {stdout}");
+        assert!(stdout.contains("Vuser 1:FINISHED FAILED"), "{stdout}");
     };
     let password = "diset tpcc maria_pass wrong\nbuildschema\n";
     assert_failed(password, "Access denied for user 'prony'");

@@ -5,7 +5,9 @@ mod errors;
 mod layout;
 mod maria;
 
-use crate::common::{Bench, WAIT_TIMEOUT, assert_hidden, files, number, ok, stderr_text};
+use crate::common::{
+    Bench, WAIT_TIMEOUT, assert_hidden, files_below, ok, query_number, stderr_text,
+};
 use prony_server::embedded::{EmbeddedPostgres, shared_postgres};
 use std::io::Write;
 use std::os::unix::fs::symlink;
@@ -45,7 +47,7 @@ impl Hammer {
     }
 
     /// The folder of the logs.
-    pub fn temp(&self) -> PathBuf {
+    pub fn log_folder(&self) -> PathBuf {
         self.bench.home.join("temp")
     }
 
@@ -59,9 +61,9 @@ impl Hammer {
                 None => linked.env_remove(name),
             };
         }
-        std::fs::create_dir_all(self.temp()).expect("a folder");
+        std::fs::create_dir_all(self.log_folder()).expect("a folder");
         linked
-            .env("TMP", self.temp())
+            .env("TMP", self.log_folder())
             .env("PRONY_HAMMERDB_MINUTE", "2s")
             .env_remove("PRONY_HAMMERDB_COMPAT")
             .stdin(Stdio::piped())
@@ -82,13 +84,13 @@ impl Hammer {
     }
 
     /// Runs a script from standard input to its end.
-    pub fn input(&self, script: &str) -> Output {
+    pub fn execute(&self, script: &str) -> Output {
         let child = self.start(self.command(), script);
         self.assert_no_password(child.wait_with_output().expect("it ends"))
     }
 
     /// Runs a script from a file to its end.
-    pub fn auto(&self, script: &str) -> Output {
+    pub fn execute_file(&self, script: &str) -> Output {
         let path = self.bench.home.join("script.tcl");
         std::fs::write(&path, script).expect("a file");
         let mut command = self.command();
@@ -107,7 +109,7 @@ impl Hammer {
     }
 
     /// Script lines that set the server's address and the logins.
-    pub fn head(&self) -> String {
+    pub fn login_lines(&self) -> String {
         format!(
             "dbset db pg\ndbset bm tpc-c\n\n# WHERE\n# -----\n\
              diset connection pg_host 127.0.0.1\ndiset connection pg_port {}\n\
@@ -121,16 +123,16 @@ impl Hammer {
     }
 
     /// The guide's script that builds the schema.
-    pub fn build(&self, warehouses: u32, users: u32) -> String {
+    pub fn build_script(&self, warehouses: u32, users: u32) -> String {
         format!(
             "{}diset tpcc pg_count_ware {warehouses}\ndiset tpcc pg_num_vu {users}\n\n\
              vuset logtotemp 1\nprint dict\n\nbuildschema\n\nwaittocomplete\nvudestroy\nquit\n\n",
-            self.head()
+            self.login_lines()
         )
     }
 
     /// The guide's script that runs the test, as the superuser.
-    pub fn run(&self, rampup: u32, users: u32) -> String {
+    pub fn test_script(&self, rampup: u32, users: u32) -> String {
         format!(
             "{}diset tpcc pg_user postgres\ndiset tpcc pg_pass {}\n\
              diset tpcc pg_driver timed\ndiset tpcc pg_rampup {rampup}\n\
@@ -139,14 +141,14 @@ impl Hammer {
              diset tpcc pg_timeprofile true\ndiset tpcc pg_connect_pool false\n\
              diset tpcc pg_dritasnap false\n\nloadscript\nprint dict\nvuset logtotemp 1\n\
              vuset vu {users}\nvucreate\nvurun\nwaittocomplete\nquit\n",
-            self.head(),
+            self.login_lines(),
             self.bench.password
         )
     }
 
     /// The content of a log.
-    pub fn log(&self, name: &str) -> String {
-        std::fs::read_to_string(self.temp().join(name)).expect(name)
+    pub fn read_log(&self, name: &str) -> String {
+        std::fs::read_to_string(self.log_folder().join(name)).expect(name)
     }
 }
 
@@ -157,14 +159,17 @@ pub fn lines(text: &str) -> Vec<String> {
 }
 
 /// Returns NOPM and TPM of the only result.
-pub fn result(shown: &str) -> (u64, u64) {
-    result_of("PostgreSQL", shown)
+pub fn parse_result(stdout: &str) -> (u64, u64) {
+    parse_result_of("PostgreSQL", stdout)
 }
 
-/// Like [`result`], for another database.
-pub fn result_of(database: &str, shown: &str) -> (u64, u64) {
-    let results: Vec<&str> = shown.lines().filter(|line| line.contains("NOPM")).collect();
-    assert_eq!(results.len(), 1, "{shown}");
+/// Like [`parse_result`], for another database.
+pub fn parse_result_of(database: &str, stdout: &str) -> (u64, u64) {
+    let results: Vec<&str> = stdout
+        .lines()
+        .filter(|line| line.contains("NOPM"))
+        .collect();
+    assert_eq!(results.len(), 1, "{stdout}");
     let line = results[0].trim_start_matches('\r');
     let figures = line.strip_prefix("Vuser 1:TEST RESULT : System achieved ");
     let words: Vec<&str> = figures.expect(line).split(' ').collect();
@@ -179,8 +184,8 @@ pub fn result_of(database: &str, shown: &str) -> (u64, u64) {
 #[test]
 fn scripts_of_the_guide_build_and_run() {
     let hammer = Hammer::new("guide");
-    let shown = ok(&hammer.input(&hammer.build(2, 2)));
-    let printed_lines = lines(&shown);
+    let stdout = ok(&hammer.execute(&hammer.build_script(2, 2)));
+    let printed_lines = lines(&stdout);
     for line in [
         "Building 2 Warehouses with 3 Virtual Users, 2 active + 1 Monitor VU(dict value pg_num_vu is set to 2)",
         "Vuser 3 created - WAIT IDLE",
@@ -193,22 +198,26 @@ fn scripts_of_the_guide_build_and_run() {
     ] {
         assert!(
             printed_lines.iter().any(|printed| printed == line),
-            "{line}: {shown}"
+            "{line}: {stdout}"
         );
     }
-    let mut control = crate::common::control(&shared_postgres().url_for("guide"));
+    let mut control = crate::common::connect(&shared_postgres().url_for("guide"));
     let orders = "SELECT sum(d_next_o_id) FROM district";
-    let before = number(&mut control, orders);
+    let before = query_number(&mut control, orders);
     assert_eq!(before, 2 * 10 * 3001);
     let owner =
         "SELECT count(*) FROM pg_tables WHERE schemaname = 'public' AND tableowner = 'guide'";
-    assert_eq!(number(&mut control, owner), 9);
+    assert_eq!(query_number(&mut control, owner), 9);
     let functions = "SELECT count(*) FROM pg_proc WHERE proname LIKE 'prony_tpcc_hammerdb%'";
     // hammerdb-4.6 has an additional function that generates random numbers.
-    assert_eq!(number(&mut control, functions), 11, "of both profiles");
+    assert_eq!(
+        query_number(&mut control, functions),
+        11,
+        "of both profiles"
+    );
 
-    let output = hammer.input(&hammer.run(1, 3));
-    let shown = ok(&output);
+    let output = hammer.execute(&hammer.test_script(1, 3));
+    let stdout = ok(&output);
     let notice = "Prony runs TPC-C with the profile hammerdb (";
     assert_eq!(
         stderr_text(&output).matches(notice).count(),
@@ -216,9 +225,9 @@ fn scripts_of_the_guide_build_and_run() {
         "{}",
         stderr_text(&output)
     );
-    let (nopm, tpm) = result(&shown);
+    let (nopm, tpm) = parse_result(&stdout);
     // One minute lasts two seconds.
-    let (orders_in_window, ordered) = (nopm / 30, number(&mut control, orders) - before);
+    let (orders_in_window, ordered) = (nopm / 30, query_number(&mut control, orders) - before);
     // The statistics behind TPM lag by up to a second.
     assert!(nopm > 0 && tpm > 0, "{nopm} {tpm}");
     assert!(orders_in_window <= ordered, "{orders_in_window} {ordered}");
@@ -229,12 +238,12 @@ fn scripts_of_the_guide_build_and_run() {
         "Vuser 4:FINISHED SUCCESS",
     ] {
         assert!(
-            lines(&shown).iter().any(|printed| printed == line),
-            "{line}: {shown}"
+            lines(&stdout).iter().any(|printed| printed == line),
+            "{line}: {stdout}"
         );
     }
     assert_time_profile(&hammer, 3);
-    let log = hammer.log("hammerdb.log");
+    let log = hammer.read_log("hammerdb.log");
     assert_eq!(
         log.matches("Hammerdb Log @ ").count(),
         2,
@@ -245,9 +254,9 @@ fn scripts_of_the_guide_build_and_run() {
     assert_state_stored(&hammer, nopm);
     // PostgreSQL does not drop a database that is in use.
     drop(control);
-    let checked = hammer.input(&format!(
+    let checked = hammer.execute(&format!(
         "{}diset tpcc pg_count_ware 2\ncheckschema\nvudestroy\n",
-        hammer.head()
+        hammer.login_lines()
     ));
     assert!(ok(&checked).contains("guide TPROC-C Schema has been checked successfully."));
     assert_deleted(&hammer);
@@ -255,7 +264,7 @@ fn scripts_of_the_guide_build_and_run() {
 
 /// Asserts that the time profile lists calls per virtual user and that their sum equals the summary's.
 fn assert_time_profile(hammer: &Hammer, users: usize) {
-    let profile = hammer.log("hdbxtprofile.log");
+    let profile = hammer.read_log("hdbxtprofile.log");
     let title = format!(">>>>> SUMMARY OF {users} ACTIVE VIRTUAL USERS");
     assert!(profile.contains(&title), "{profile}");
     let (per_user, summary) = profile.split_once(&title).expect("it is there");
@@ -276,36 +285,36 @@ fn assert_state_stored(hammer: &Hammer, nopm: u64) {
     assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
     let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
     assert_eq!(names, ["NOPM", "TPM"]);
-    let output = hammer.input("print dict\njobs result\nquit\n");
-    let shown = ok(&output);
+    let output = hammer.execute("print dict\njobs result\nquit\n");
+    let stdout = ok(&output);
     assert!(
-        shown.contains(" pg_user             = postgres\n"),
-        "{shown}"
+        stdout.contains(" pg_user             = postgres\n"),
+        "{stdout}"
     );
-    assert!(shown.contains(" pg_timeprofile      = true\n"), "{shown}");
+    assert!(stdout.contains(" pg_timeprofile      = true\n"), "{stdout}");
     let line = format!("\"TEST RESULT : System achieved {nopm} NOPM from ");
-    assert!(shown.contains(&line), "{shown}");
-    let ids = files(&hammer.bench.home.join("hammerdb/jobs"));
+    assert!(stdout.contains(&line), "{stdout}");
+    let ids = files_below(&hammer.bench.home.join("hammerdb/jobs"));
     assert_eq!(ids.len(), 2, "the build and the run");
     // The password of the previous call is not stored, and the output reports that.
-    let output = hammer.input("loadscript\nvurun\nquit\n");
-    let shown = ok(&output);
+    let output = hammer.execute("loadscript\nvurun\nquit\n");
+    let stdout = ok(&output);
     assert!(
-        shown.contains("Passwords are not stored between calls"),
-        "{shown}"
+        stdout.contains("Passwords are not stored between calls"),
+        "{stdout}"
     );
 }
 
 /// Deletes the schema and asserts that the database and its role are dropped.
 fn assert_deleted(hammer: &Hammer) {
-    let shown = ok(&hammer.input(&format!("{}deleteschema\nquit\n", hammer.head())));
-    assert!(shown.contains("Vuser 1:FINISHED SUCCESS"), "{shown}");
+    let stdout = ok(&hammer.execute(&format!("{}deleteschema\nquit\n", hammer.login_lines())));
+    assert!(stdout.contains("Vuser 1:FINISHED SUCCESS"), "{stdout}");
     let mut control = hammer.bench.control();
     let remaining = "SELECT (SELECT count(*) FROM pg_database WHERE datname = 'guide') \
          + (SELECT count(*) FROM pg_roles WHERE rolname = 'guide')";
     let started = std::time::Instant::now();
-    while number(&mut control, remaining) > 0 && started.elapsed() < WAIT_TIMEOUT {
+    while query_number(&mut control, remaining) > 0 && started.elapsed() < WAIT_TIMEOUT {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    assert_eq!(number(&mut control, remaining), 0, "{shown}");
+    assert_eq!(query_number(&mut control, remaining), 0, "{stdout}");
 }

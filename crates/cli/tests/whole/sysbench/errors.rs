@@ -2,8 +2,8 @@
 //!
 //! Longer than 400 lines: the tests share sysbench's error options.
 
-use super::{Bench, DRIVERS, Driver, figure, queries, tables};
-use crate::common::{WAIT_TIMEOUT, control};
+use super::{Bench, DRIVERS, Driver, count_tables, figure, query_counts};
+use crate::common::{WAIT_TIMEOUT, connect};
 use prony_server::embedded::{MariaDb, MariaDbOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -16,21 +16,24 @@ fn ignored_errors_restart_their_event_and_are_counted() {
         bench
             .sysbench("--table-size=20 oltp_write_only prepare")
             .ok();
-        // Eight users on twenty rows conflict: without transactions, a row is missing between an event's
-        // delete and insert.
+        // Eight users on twenty rows conflict: without a transaction, other users see that a row is missing
+        // between the delete and the insert of an event.
         let arguments = "--table-size=20 --skip-trx --threads=8 --events=1000 --time=0 \
                      --mysql-ignore-errors=1213,1020,1205,1062 oltp_write_only run";
         let out = bench.sysbench(arguments).ok();
         assert_eq!(figure(&out, "transactions:"), 1000.0);
         let errors = figure(&out, "ignored errors:");
         assert!(errors > 0.0, "{driver:?} {out}");
-        let (reads, writes, others) = queries(&out);
+        let (reads, writes, others) = query_counts(&out);
         assert_eq!(reads, 0.0);
         // Four statements per event, and at most three more per aborted attempt.
         let repeated = writes + others - 4_000.0;
         assert!((0.0..=3.0 * errors).contains(&repeated), "{out}");
         let duplicates = "select count(*) - count(distinct id) from sbtest1";
-        assert_eq!(crate::common::number(&mut bench.control(), duplicates), 0);
+        assert_eq!(
+            crate::common::query_number(&mut bench.control(), duplicates),
+            0
+        );
     }
 }
 
@@ -54,7 +57,7 @@ fn an_error_that_is_not_ignored_ends_the_run() {
         "{out}"
     );
     assert!(!out.contains("SQL statistics"), "{out}");
-    let run = crate::common::document(&bench.prony("show last --json"));
+    let run = crate::common::parse_run(&bench.prony("show last --json"));
     assert_eq!(run.state, prony_store::RunState::Partial);
 }
 
@@ -78,7 +81,7 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
     while !text.contains("[ 1s ]") {
         assert!(out.read_line(&mut text).expect("text") > 0, "{text}");
     }
-    let mut root = control(&bench.url);
+    let mut root = connect(&bench.url);
     let sessions = "select id from information_schema.processlist where user = 'prony' and db = \
                  'sb_killed'";
     let ids = root.query(sessions).expect("a list");
@@ -103,7 +106,7 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
     let mut bench = Bench::new(Driver::Mysql, "sb_gone");
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
     let sql = "create database sb_gone";
-    control(&server.url()).execute(sql).expect("a database");
+    connect(&server.url()).execute(sql).expect("a database");
     bench.password = server.password().reveal().to_owned();
     bench.login[2] = format!("--mysql-port={}", server.port());
     bench.login[4] = format!("--mysql-password={}", bench.password);
@@ -245,7 +248,7 @@ fn existing_tables_are_not_replaced() {
             "{out}"
         );
         let count = "select count(*) from sbtest1";
-        assert_eq!(crate::common::number(&mut bench.control(), count), 99);
+        assert_eq!(crate::common::query_number(&mut bench.control(), count), 99);
         // With fewer rows than requested, the run continues and prints a note to stderr.
         let run = bench.sysbench("--table-size=200 --events=10 --time=0 oltp_point_select run");
         assert!(
@@ -255,7 +258,7 @@ fn existing_tables_are_not_replaced() {
         let hint = "hint: `sysbench oltp_read_write --tables=1 cleanup`, then `sysbench \
                     oltp_point_select --tables=1 --table-size=200 prepare`";
         assert!(run.err.contains(hint), "{run:?}");
-        assert_eq!(queries(&run.ok()), (10.0, 0.0, 0.0));
+        assert_eq!(query_counts(&run.ok()), (10.0, 0.0, 0.0));
     }
 }
 
@@ -271,7 +274,7 @@ fn an_unreadable_table_counts_as_existing() {
     let out = bench.sysbench(arguments).failed(1);
     assert!(out.contains("Creating table 'sbtest2'"), "{out}");
     assert!(out.contains("relation \"sbtest2\" already exists"), "{out}");
-    assert_eq!(tables(&bench), 1);
+    assert_eq!(count_tables(&bench), 1);
     let cleanup = "drop owned by sb_unread; drop role sb_unread";
     bench.control().execute(cleanup).expect("drops the role");
 }
@@ -289,11 +292,11 @@ fn an_interrupted_prepare_names_sysbench_commands_once() {
     let started = Instant::now();
     let rows_sql = "select count(*) from information_schema.tables where table_schema = database() \
                   and table_name = 'sbtest1' and data_length > 1000000";
-    while crate::common::number(&mut bench.control(), rows_sql) == 0 {
+    while crate::common::query_number(&mut bench.control(), rows_sql) == 0 {
         assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    crate::common::signal(&child, "-INT");
+    crate::common::send_signal(&child, "-INT");
     let result = bench.check_output(child.wait_with_output().expect("it ends"));
     let printed = format!("{}{}", result.out, result.err);
     assert!(
@@ -309,7 +312,7 @@ fn an_interrupted_prepare_names_sysbench_commands_once() {
     let drops = "`sysbench oltp_read_write --tables=4 cleanup` drops the existing tables";
     assert_eq!(printed.matches(drops).count(), 1, "{printed}");
     bench.sysbench("--tables=4 oltp_read_write cleanup").ok();
-    assert_eq!(tables(&bench), 0);
+    assert_eq!(count_tables(&bench), 0);
 }
 
 #[test]
@@ -436,7 +439,7 @@ fn unsupported_options_and_commands_are_errors() {
         assert_eq!(result.code, Some(1), "{arguments}: {printed}");
         assert!(printed.contains(expected), "{arguments}: {printed}");
     }
-    assert_eq!(tables(&bench), 0);
+    assert_eq!(count_tables(&bench), 0);
     let mut command = bench.command("--version");
     command.env("PRONY_SYSBENCH_COMPAT", "0.5");
     let result = bench.check_output(command.output().expect("it starts"));
@@ -447,8 +450,8 @@ fn unsupported_options_and_commands_are_errors() {
 #[test]
 fn thread_init_timeout_limits_the_wait_for_a_server() {
     let bench = Bench::new(Driver::Mysql, "sb_silent");
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = silent.local_addr().expect("bound").port();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
     let arguments = format!("--mysql-port={port} --thread-init-timeout=1 oltp_read_only run");
     let mut command = bench.command(&arguments);
     command.env("PRONY_SYSBENCH_COMPAT", "1.1");

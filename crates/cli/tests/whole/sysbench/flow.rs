@@ -1,26 +1,26 @@
 //! Successful sysbench commands.
 
-use super::{Bench, DRIVERS, Driver, TESTS, figure, queries, tables};
-use crate::common::{document, number, ok};
+use super::{Bench, DRIVERS, Driver, TESTS, count_tables, figure, query_counts};
+use crate::common::{ok, parse_run, query_number};
 
 /// Replaces each number by `N` and repeated spaces by one.
 fn shape(text: &str) -> String {
     let mut shape = String::new();
-    let mut last = ' ';
+    let mut previous = ' ';
     for letter in text.chars() {
         let letter = if letter.is_ascii_digit() { 'N' } else { letter };
-        let in_number = (letter == 'N' || letter == '.') && last == 'N';
-        let repeated_space = letter == ' ' && last == ' ';
+        let in_number = (letter == 'N' || letter == '.') && previous == 'N';
+        let repeated_space = letter == ' ' && previous == ' ';
         if in_number || repeated_space {
             continue;
         }
         shape.push(letter);
-        last = letter;
+        previous = letter;
     }
     shape
 }
 
-const PREPARED: &str = "\
+const PREPARE_OUTPUT: &str = "\
 sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)
 
 Initializing worker threads...
@@ -33,7 +33,7 @@ Inserting 1000 records into 'sbtest2'
 Creating a secondary index on 'sbtest2'...
 ";
 
-const RUN: &str = "\
+const RUN_SHAPE: &str = "\
 sysbench N (using system LuaJIT N-betaN)
 
 Running the test with following options:
@@ -81,21 +81,21 @@ fn every_bundled_test_executes_exactly_its_events() {
         let prepared = bench.sysbench(&format!(
             "{size_options} --threads=2 oltp_read_write prepare"
         ));
-        assert_eq!(prepared.ok(), PREPARED);
-        assert_eq!(tables(&bench), 2);
+        assert_eq!(prepared.ok(), PREPARE_OUTPUT);
+        assert_eq!(count_tables(&bench), 2);
         let mut control = bench.control();
         for table in ["sbtest1", "sbtest2"] {
             let count = format!("select count(*) from {table}");
-            assert_eq!(number(&mut control, &count), 1000);
+            assert_eq!(query_number(&mut control, &count), 1000);
         }
         for test in TESTS {
             let arguments =
                 format!("{size_options} --threads=3 --events=50 --time=0 --rand-seed=7 {test} run");
             let out = bench.sysbench(&arguments).ok();
-            assert_eq!(shape(&out), RUN, "{driver:?} {test}");
+            assert_eq!(shape(&out), RUN_SHAPE, "{driver:?} {test}");
             assert_eq!(figure(&out, "total number of events:"), 50.0, "{test}");
             assert_eq!(figure(&out, "transactions:"), 50.0, "{test}");
-            let (reads, writes, others) = queries(&out);
+            let (reads, writes, others) = query_counts(&out);
             let errors = figure(&out, "ignored errors:");
             let all = reads + writes + others;
             match test {
@@ -121,7 +121,7 @@ fn every_bundled_test_executes_exactly_its_events() {
         let dropped = bench.sysbench("--tables=2 oltp_read_write cleanup").ok();
         let expected = "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n";
         assert!(dropped.ends_with(expected), "{dropped}");
-        assert_eq!(tables(&bench), 0);
+        assert_eq!(count_tables(&bench), 0);
     }
 }
 
@@ -134,8 +134,8 @@ fn a_run_is_stored_with_its_queries() {
     let arguments =
         "--table-size=500 --threads=2 --events=40 --time=0 --skip-trx oltp_read_only run";
     let out = bench.sysbench(arguments).ok();
-    assert_eq!(queries(&out), (560.0, 0.0, 0.0));
-    let run = document(&bench.prony("show last --json"));
+    assert_eq!(query_counts(&out), (560.0, 0.0, 0.0));
+    let run = parse_run(&bench.prony("show last --json"));
     assert_eq!(run.workload.name, "oltp_read_only");
     assert_eq!(run.measured.kinds[0].committed, 40);
     let queries = run.measured.queries.expect("query counts");
@@ -149,8 +149,8 @@ fn a_run_is_stored_with_its_queries() {
     assert_eq!(series_reads, 560);
     assert_eq!(run.request["arguments"][4], "--mysql-password=***");
     assert_eq!(run.request["arguments"][11], "oltp_read_only");
-    let shown = ok(&bench.prony("show last"));
-    assert!(shown.contains("oltp_read_only"), "{shown}");
+    let stdout = ok(&bench.prony("show last"));
+    assert!(stdout.contains("oltp_read_only"), "{stdout}");
 }
 
 #[test]
@@ -162,16 +162,19 @@ fn progress_lines_and_checkpoints_are_printed_in_order() {
     let arguments = "--table-size=500 --threads=2 --time=3 --rate=200 --report-interval=1 \
                  --report-checkpoints=2 --percentile=99 --histogram oltp_point_select run";
     let out = bench.sysbench(arguments).ok();
-    let at = |text: &str| {
+    let position = |text: &str| {
         out.find(text)
             .unwrap_or_else(|| panic!("no {text} in {out}"))
     };
-    assert!(at("Target transaction rate: 200/sec") < at("Report checkpoint(s) at 2 seconds"));
-    assert!(at("Threads started!") < at("[ 1s ] thds: 2 tps: "));
-    assert!(at("[ 1s ] queue length: ") < at("[ 2s ] Checkpoint report:"));
-    assert!(at("[ 2s ] Checkpoint report:") < at("[ 2s ] thds: 2 tps: "));
+    assert!(
+        position("Target transaction rate: 200/sec")
+            < position("Report checkpoint(s) at 2 seconds")
+    );
+    assert!(position("Threads started!") < position("[ 1s ] thds: 2 tps: "));
+    assert!(position("[ 1s ] queue length: ") < position("[ 2s ] Checkpoint report:"));
+    assert!(position("[ 2s ] Checkpoint report:") < position("[ 2s ] thds: 2 tps: "));
     // The checkpoint report has reset the latencies of that second.
-    let second = &out[at("[ 2s ] thds: 2")..];
+    let second = &out[position("[ 2s ] thds: 2")..];
     assert!(
         second
             .lines()
@@ -181,9 +184,12 @@ fn progress_lines_and_checkpoints_are_printed_in_order() {
         "{out}"
     );
     assert_eq!(out.matches("Latency histogram").count(), 1);
-    assert!(at("[ 3s ] thds: 2") < at("Latency histogram"));
-    let (before, last) = out.split_at(at("Latency histogram"));
-    let first = &before[before.find("Checkpoint report").expect("a first report")..];
+    assert!(position("[ 3s ] thds: 2") < position("Latency histogram"));
+    let (before_histogram, last_report) = out.split_at(position("Latency histogram"));
+    let checkpoint = before_histogram
+        .find("Checkpoint report")
+        .expect("a first report");
+    let first_report = &before_histogram[checkpoint..];
     let events = |text: &str| figure(text, "total number of events:");
     let progress: f64 = out
         .lines()
@@ -197,13 +203,19 @@ fn progress_lines_and_checkpoints_are_printed_in_order() {
         })
         .sum();
     // Events that ended after the third second are in the last report only.
-    let all = events(first) + events(last);
-    assert!((all - progress).abs() <= 4.0, "{all} {progress} {out}");
-    assert!(figure(last, "total time:") >= 3.0, "{out}");
+    let events_of_reports = events(first_report) + events(last_report);
+    assert!(
+        (events_of_reports - progress).abs() <= 4.0,
+        "{events_of_reports} {progress} {out}"
+    );
+    assert!(figure(last_report, "total time:") >= 3.0, "{out}");
     // The last report does not repeat events of the first one.
-    let run = document(&bench.prony("show last --json"));
-    assert_eq!(all, run.measured.kinds[0].committed as f64, "{out}");
-    assert!(events(first) > 0.0, "{out}");
+    let run = parse_run(&bench.prony("show last --json"));
+    assert_eq!(
+        events_of_reports, run.measured.kinds[0].committed as f64,
+        "{out}"
+    );
+    assert!(events(first_report) > 0.0, "{out}");
 }
 
 #[test]
@@ -220,14 +232,14 @@ fn each_row_of_bulk_insert_is_an_event() {
                 .sysbench("--threads=2 --events=3000 --time=0 bulk_insert run")
                 .ok();
             assert_eq!(figure(&out, "transactions:"), 3000.0);
-            let (reads, writes, others) = queries(&out);
+            let (reads, writes, others) = query_counts(&out);
             assert_eq!((reads, others), (0.0, 0.0), "{out}");
             assert!((1.0..=2.0).contains(&writes), "{out}");
             let sql = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
-            assert_eq!(number(&mut bench.control(), sql), 3000 * run);
+            assert_eq!(query_number(&mut bench.control(), sql), 3000 * run);
         }
         bench.sysbench("--threads=2 bulk_insert cleanup").ok();
-        assert_eq!(tables(&bench), 0);
+        assert_eq!(count_tables(&bench), 0);
     }
 }
 
@@ -238,7 +250,7 @@ fn one_large_table_is_loaded_by_all_threads_and_prewarmed() {
         .sysbench("--table-size=30000 --threads=3 oltp_read_only prepare")
         .ok();
     let sql = "select count(*) + count(distinct id) + min(id) + max(id) from sbtest1";
-    assert_eq!(number(&mut bench.control(), sql), 90_001);
+    assert_eq!(query_number(&mut bench.control(), sql), 90_001);
     let prewarmed = bench.sysbench("--threads=2 oltp_read_only prewarm").ok();
     assert!(
         prewarmed.ends_with("Prewarming table sbtest1\n"),
@@ -262,7 +274,7 @@ fn version_1_1_has_its_own_report_and_warm_up() {
     assert!(out.starts_with("sysbench 1.1.0"), "{out}");
     assert!(out.contains("Warmup time: 1s"), "{out}");
     assert!(out.contains("events/s (eps):"), "{out}");
-    let (reads, _, others) = queries(&out);
+    let (reads, _, others) = query_counts(&out);
     let events = figure(&out, "total number of events:");
     // An event that spans the end of the warm-up is counted in part.
     assert!((reads / 14.0 - events).abs() <= 3.0, "{out}");
@@ -283,7 +295,7 @@ fn text_protocol_statements_have_the_same_counts() {
             let arguments =
                 format!("--table-size=500 {arguments} --events=20 --time=0 oltp_read_write run");
             let out = bench.sysbench(&arguments).ok();
-            assert_eq!(queries(&out), (280.0, 80.0, 40.0), "{driver:?}");
+            assert_eq!(query_counts(&out), (280.0, 80.0, 40.0), "{driver:?}");
         }
     }
 }
@@ -301,8 +313,9 @@ fn verbosity_selects_the_messages() {
     };
     assert_eq!(run("--verbosity=2").ok(), "");
     let info = run("--verbosity=4").ok();
-    let end = "Event limit exceeded, exiting...\n(last message repeated 1 times)\nDone.\n\nSQL";
-    assert!(info.contains(end), "{info}");
+    let expected =
+        "Event limit exceeded, exiting...\n(last message repeated 1 times)\nDone.\n\nSQL";
+    assert!(info.contains(expected), "{info}");
     let debug = run("--debug").ok();
     assert!(
         debug.contains("DEBUG: Worker thread (#1) initialized\nThreads started!"),

@@ -3,14 +3,14 @@
 mod errors;
 mod flow;
 
-use crate::common::{assert_hidden, control};
+use crate::common::{assert_hidden, connect};
 use prony_server::Control;
 use prony_server::embedded::{shared_mariadb, shared_postgres};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// The kind of server.
+/// The driver of sysbench, which selects the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Driver {
     Mysql,
@@ -54,7 +54,7 @@ impl Bench {
             Driver::Mysql => {
                 let server = shared_mariadb();
                 let sql = format!("create database {name}");
-                control(&server.url()).execute(&sql).expect("a database");
+                connect(&server.url()).execute(&sql).expect("a database");
                 let password = server.password().reveal().to_owned();
                 let login = [
                     "--db-driver=mysql".to_owned(),
@@ -69,7 +69,7 @@ impl Bench {
             Driver::Pgsql => {
                 let server = shared_postgres();
                 let sql = format!("create database {name}");
-                control(&server.url()).execute(&sql).expect("a database");
+                connect(&server.url()).execute(&sql).expect("a database");
                 let password = server.password().reveal().to_owned();
                 let login = [
                     "--db-driver=pgsql".to_owned(),
@@ -94,7 +94,7 @@ impl Bench {
 
     /// Opens a separate connection for the test.
     pub fn control(&self) -> Control {
-        control(&self.url)
+        connect(&self.url)
     }
 
     /// The program called through the link, with login options.
@@ -186,13 +186,13 @@ pub fn figure(text: &str, label: &str) -> f64 {
 }
 
 /// Returns the numbers of reads, writes and other queries in a report.
-pub fn queries(text: &str) -> (f64, f64, f64) {
+pub fn query_counts(text: &str) -> (f64, f64, f64) {
     let value = |label| figure(text, label);
     (value("read:"), value("write:"), value("other:"))
 }
 
 /// Returns the number of sysbench's tables in the database.
-pub fn tables(bench: &Bench) -> u64 {
+pub fn count_tables(bench: &Bench) -> u64 {
     let schema = match bench.driver {
         Driver::Mysql => "database()",
         Driver::Pgsql => "current_schema()",
@@ -201,5 +201,5 @@ pub fn tables(bench: &Bench) -> u64 {
         "select count(*) from information_schema.tables where table_schema = {schema} and \
          table_name like 'sbtest%'"
     );
-    crate::common::number(&mut bench.control(), &sql)
+    crate::common::query_number(&mut bench.control(), &sql)
 }

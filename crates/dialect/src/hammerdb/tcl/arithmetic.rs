@@ -14,24 +14,24 @@ fn error(text: impl Into<String>) -> Flow {
 
 impl Interp {
     /// The value of an expression.
-    pub(crate) fn value(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
+    pub(crate) fn evaluate(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
         self.enter(host)?;
-        let value = self.value_inner(host, node);
+        let value = self.evaluate_inner(host, node);
         self.leave();
         value
     }
 
-    fn value_inner(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
+    fn evaluate_inner(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
         match node {
             Node::Value(value) => Ok(value.clone()),
             Node::Parts(parts) => Ok(Value::parse(&self.substitute(host, parts)?)),
             Node::Unary(sign, inner) => {
-                let value = self.value(host, inner)?;
-                unary(*sign, &value).map_err(Flow::Error)
+                let value = self.evaluate(host, inner)?;
+                apply_unary(*sign, &value).map_err(Flow::Error)
             }
             Node::Ternary(condition, yes, no) => {
                 let is_true = self.condition(host, condition)?;
-                self.value(host, if is_true { yes } else { no })
+                self.evaluate(host, if is_true { yes } else { no })
             }
             Node::Binary(operator @ ("&&" | "||"), left, right) => {
                 let left = self.condition(host, left)?;
@@ -45,12 +45,12 @@ impl Interp {
             Node::Binary(operator, left, right) => {
                 let left = self.value_with_text(host, left)?;
                 let right = self.value_with_text(host, right)?;
-                binary(operator, &left, &right).map_err(Flow::Error)
+                apply_binary(operator, &left, &right).map_err(Flow::Error)
             }
             Node::Call(name, args) => {
                 let values: Result<Vec<Value>, Flow> =
-                    args.iter().map(|arg| self.value(host, arg)).collect();
-                self.function(name, &values?)
+                    args.iter().map(|arg| self.evaluate(host, arg)).collect();
+                self.call_function(name, &values?)
             }
         }
     }
@@ -65,17 +65,17 @@ impl Interp {
             let text = self.substitute(host, parts)?;
             return Ok((Value::parse(&text), text));
         }
-        let value = self.value(host, node)?;
+        let value = self.evaluate(host, node)?;
         let text = value.text();
         Ok((value, text))
     }
 
     /// Evaluates an expression as a condition.
     pub(crate) fn condition(&mut self, host: &mut dyn Host, node: &Node) -> Result<bool, Flow> {
-        self.value(host, node)?.as_bool().map_err(Flow::Error)
+        self.evaluate(host, node)?.as_bool().map_err(Flow::Error)
     }
 
-    fn function(&mut self, name: &str, args: &[Value]) -> Result<Value, Flow> {
+    fn call_function(&mut self, name: &str, args: &[Value]) -> Result<Value, Flow> {
         let number = |index: usize| -> Result<f64, Flow> {
             match args.get(index) {
                 Some(Value::Integer(number)) => Ok(*number as f64),
@@ -165,7 +165,7 @@ fn min_or_max(args: &[Value], largest: bool) -> Result<Value, Flow> {
         .ok_or_else(|| error("too few arguments to math function"))
 }
 
-fn unary(sign: char, value: &Value) -> Result<Value, String> {
+fn apply_unary(sign: char, value: &Value) -> Result<Value, String> {
     match (sign, value) {
         ('!', value) => Ok(Value::Integer(i64::from(!value.as_bool()?))),
         ('~', Value::Integer(number)) => Ok(Value::Integer(!number)),
@@ -182,7 +182,7 @@ fn unary(sign: char, value: &Value) -> Result<Value, String> {
     }
 }
 
-fn binary(
+fn apply_binary(
     operator: &str,
     left: &(Value, String),
     right: &(Value, String),
@@ -209,7 +209,7 @@ fn binary(
         _ => {}
     }
     match (&left.0, &right.0) {
-        (Value::Integer(a), Value::Integer(b)) => integers(operator, *a, *b),
+        (Value::Integer(a), Value::Integer(b)) => compute_integers(operator, *a, *b),
         (Value::Text(_), _) | (_, Value::Text(_)) => {
             let text = if matches!(left.0, Value::Text(_)) {
                 &left.1
@@ -225,7 +225,7 @@ fn binary(
                 "can't use {kind} string as operand of \"{operator}\""
             ))
         }
-        (a, b) => reals(operator, as_real(a), as_real(b)),
+        (a, b) => compute_reals(operator, as_real(a), as_real(b)),
     }
 }
 
@@ -245,7 +245,7 @@ fn compare(left: &(Value, String), right: &(Value, String)) -> Option<std::cmp::
     }
 }
 
-fn reals(operator: &str, a: f64, b: f64) -> Result<Value, String> {
+fn compute_reals(operator: &str, a: f64, b: f64) -> Result<Value, String> {
     let result = match operator {
         "+" => a + b,
         "-" => a - b,
@@ -265,7 +265,7 @@ fn reals(operator: &str, a: f64, b: f64) -> Result<Value, String> {
     Ok(Value::Real(result))
 }
 
-fn integers(operator: &str, a: i64, b: i64) -> Result<Value, String> {
+fn compute_integers(operator: &str, a: i64, b: i64) -> Result<Value, String> {
     let division_by_zero = || "divide by zero".to_owned();
     let result = match operator {
         "+" => a.checked_add(b),

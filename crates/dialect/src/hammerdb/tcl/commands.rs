@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::interp::{Interp, error, wrong_args};
-use super::number::integer;
+use super::number::parse_integer;
 use super::{Flow, Host, TclResult, list, parse, pattern};
 
 /// Tcl's commands that are implemented.
@@ -207,7 +207,7 @@ impl Interp {
     }
 
     fn time(&mut self, host: &mut dyn Host, script: &str, count: &str) -> TclResult {
-        let Some(count) = integer(count) else {
+        let Some(count) = parse_integer(count) else {
             return error(format!("expected integer but got \"{count}\""));
         };
         let started_us = host.now_us();

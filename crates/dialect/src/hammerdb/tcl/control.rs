@@ -49,7 +49,7 @@ impl Interp {
             return wrong_args("expr arg ?arg ...?");
         }
         let node = expr::parse(&args.join(" ")).map_err(Flow::Error)?;
-        Ok(self.value(host, &node)?.text())
+        Ok(self.evaluate(host, &node)?.text())
     }
 
     fn if_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
@@ -342,7 +342,7 @@ fn return_command(args: &[String]) -> TclResult {
 fn exit(args: &[String]) -> TclResult {
     match args {
         [] => Err(Flow::Exit(0)),
-        [status] => match number::integer(status) {
+        [status] => match number::parse_integer(status) {
             // The system uses only the low 8 bits of a status.
             Some(status) => Err(Flow::Exit((status & 0xff) as u8)),
             None => error(format!("expected integer but got \"{status}\"")),

@@ -4,7 +4,7 @@
 
 use super::commands::built_in;
 use super::interp::{Interp, error, wrong_args};
-use super::number::{integer, parse_bool};
+use super::number::{parse_bool, parse_integer};
 use super::{Flow, Host, TclResult, list, pattern};
 
 /// The keys and values of a dictionary's text, in order, each key once.
@@ -237,15 +237,15 @@ fn clock(host: &dyn Host, args: &[String]) -> TclResult {
         ["microseconds" | "clicks"] => Ok(host.now_us().to_string()),
         ["clicks", ..] => Ok(host.now_ms().to_string()),
         ["format", seconds, options @ ..] => {
-            let Some(seconds) = integer(seconds) else {
+            let Some(seconds) = parse_integer(seconds) else {
                 return error(format!("expected integer but got \"{seconds}\""));
             };
             let (format, utc) = clock_options(options);
-            host.date(seconds, format, utc).map_err(Flow::Error)
+            host.format_date(seconds, format, utc).map_err(Flow::Error)
         }
         ["scan", text, options @ ..] => {
             let (format, utc) = clock_options(options);
-            let seconds = host.scan_date(text, format, utc).map_err(Flow::Error)?;
+            let seconds = host.parse_date(text, format, utc).map_err(Flow::Error)?;
             Ok(seconds.to_string())
         }
         _ => error(

@@ -3,7 +3,7 @@
 //! Must never: pad a value beyond [`MAX_VALUE_BYTES`].
 
 use super::interp::MAX_VALUE_BYTES;
-use super::number::{Value, integer, parse_bool};
+use super::number::{Value, parse_bool, parse_integer};
 
 /// One conversion of a format.
 #[derive(Default)]
@@ -49,7 +49,7 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
             |chars: &mut std::iter::Peekable<std::str::Chars>| -> Result<usize, String> {
                 if chars.next_if_eq(&'*').is_some() {
                     let arg = next_arg()?;
-                    let width = integer(arg)
+                    let width = parse_integer(arg)
                         .ok_or_else(|| format!("expected integer but got \"{arg}\""))?;
                     spec.left_aligned |= width < 0;
                     return Ok(usize::try_from(width.unsigned_abs()).unwrap_or(usize::MAX));
@@ -94,8 +94,8 @@ fn convert(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String>
             Ok(pad(spec, "", &truncated, false))
         }
         'c' => {
-            let code =
-                integer(value).ok_or_else(|| format!("expected integer but got \"{value}\""))?;
+            let code = parse_integer(value)
+                .ok_or_else(|| format!("expected integer but got \"{value}\""))?;
             let c = u32::try_from(code)
                 .ok()
                 .and_then(char::from_u32)

@@ -315,7 +315,7 @@ impl Interp {
         procedure: &Proc,
         args: &[String],
     ) -> TclResult {
-        let frame = bind(name, procedure, args)?;
+        let frame = bind_parameters(name, procedure, args)?;
         self.frames.push(frame);
         let caller = std::mem::replace(&mut self.namespace, procedure.namespace.clone());
         let outcome = self.run(host, &procedure.body);
@@ -349,7 +349,7 @@ fn reject_loop_flow(outcome: TclResult) -> TclResult {
 }
 
 /// The variables of a procedure when it starts: its parameters.
-fn bind(name: &str, procedure: &Proc, args: &[String]) -> Result<Frame, Flow> {
+fn bind_parameters(name: &str, procedure: &Proc, args: &[String]) -> Result<Frame, Flow> {
     let mut frame = Frame::new();
     let mut remaining_args = args.iter();
     let last = procedure.parameters.len().saturating_sub(1);

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use super::interp::{Interp, error, wrong_args};
-use super::number::integer;
+use super::number::parse_integer;
 use super::{Channel, Flow, Host, PathKind, TclResult};
 
 /// The open files of a script.
 #[derive(Debug, Default)]
 pub(super) struct OpenFiles {
-    open: BTreeMap<String, OpenFile>,
-    opened: u64,
+    by_channel: BTreeMap<String, OpenFile>,
+    opened_count: u64,
 }
 
 #[derive(Debug)]
@@ -42,8 +42,8 @@ impl Host for ReadOnlyHost<'_> {
     fn now_ms(&self) -> i64 {
         self.0.now_ms()
     }
-    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
-        self.0.date(seconds, format, utc)
+    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String> {
+        self.0.format_date(seconds, format, utc)
     }
     fn read_file(&mut self, _path: &str) -> Result<String, String> {
         Err("not supported".to_owned())
@@ -79,7 +79,7 @@ impl Interp {
                 })
             }
             ("source", _) => wrong_args("source fileName"),
-            ("after", [ms]) => match integer(ms) {
+            ("after", [ms]) => match parse_integer(ms) {
                 Some(ms) => {
                     host.sleep(u64::try_from(ms).unwrap_or(0));
                     Ok(String::new())
@@ -91,7 +91,7 @@ impl Interp {
             ("after", _) => error("after: only \"after ms\" is supported, which waits"),
             ("open", [path]) => self.open(host, path, "r"),
             ("open", [path, mode, ..]) => self.open(host, path, mode),
-            ("close", [channel, ..]) => match self.files.open.remove(channel) {
+            ("close", [channel, ..]) => match self.files.by_channel.remove(channel) {
                 Some(_) => Ok(String::new()),
                 None => unknown_channel(channel),
             },
@@ -102,7 +102,7 @@ impl Interp {
                 Ok(length.unwrap_or_else(|| "-1".to_owned()))
             }),
             ("read", args) => self.read(args),
-            ("eof", [channel]) => match self.files.open.get(channel) {
+            ("eof", [channel]) => match self.files.by_channel.get(channel) {
                 Some(OpenFile::Reading { text, position }) => {
                     Ok(i64::from(*position >= text.len()).to_string())
                 }
@@ -130,7 +130,7 @@ impl Interp {
         match channel {
             "stdout" => host.put(Channel::Out, &text),
             "stderr" => host.put(Channel::Error, &text),
-            name => match self.files.open.get(name) {
+            name => match self.files.by_channel.get(name) {
                 Some(OpenFile::Writing { path }) => {
                     if let Err(reason) = host.write_file(path, &text, true) {
                         return error(format!("error writing \"{name}\": {reason}"));
@@ -162,14 +162,14 @@ impl Interp {
             }
             other => return error(format!("illegal access mode \"{other}\"")),
         };
-        self.files.opened += 1;
-        let name = format!("file{}", self.files.opened + 2);
-        self.files.open.insert(name.clone(), file);
+        self.files.opened_count += 1;
+        let name = format!("file{}", self.files.opened_count + 2);
+        self.files.by_channel.insert(name.clone(), file);
         Ok(name)
     }
 
     fn gets(&mut self, channel: &str) -> Result<Option<String>, Flow> {
-        match self.files.open.get_mut(channel) {
+        match self.files.by_channel.get_mut(channel) {
             Some(OpenFile::Reading { text, position }) => {
                 let remaining = &text[*position..];
                 if remaining.is_empty() {
@@ -193,7 +193,7 @@ impl Interp {
             [channel] => (false, channel),
             _ => return wrong_args("read ?-nonewline? channelId"),
         };
-        match self.files.open.get_mut(channel) {
+        match self.files.by_channel.get_mut(channel) {
             Some(OpenFile::Reading { text, position }) => {
                 let remaining = &text[*position..];
                 let remaining = if trim_newline {

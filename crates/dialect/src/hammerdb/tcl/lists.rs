@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 
 use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
-use super::number::{integer, real};
+use super::number::{parse_integer, parse_real};
 use super::{Flow, Host, TclResult, list, pattern, regex};
 
 /// Parses an index: a number or `end`, optionally followed by `+n` or `-n`. The index may be outside of the
@@ -18,7 +18,7 @@ pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
     };
     let length = i64::try_from(length).unwrap_or(i64::MAX);
     let trimmed = text.trim_ascii();
-    if let Some(number) = integer(trimmed) {
+    if let Some(number) = parse_integer(trimmed) {
         return Ok(number);
     }
     let (base, offset_text) = match trimmed.strip_prefix("end") {
@@ -31,7 +31,7 @@ pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
                 .map(|(at, _)| at)
                 .ok_or_else(bad_index)?;
             (
-                integer(&trimmed[..at]).ok_or_else(bad_index)?,
+                parse_integer(&trimmed[..at]).ok_or_else(bad_index)?,
                 &trimmed[at..],
             )
         }
@@ -40,7 +40,7 @@ pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
         return Ok(base);
     }
     let is_signed = offset_text.starts_with(['+', '-']);
-    let offset = integer(offset_text)
+    let offset = parse_integer(offset_text)
         .filter(|_| is_signed)
         .ok_or_else(bad_index)?;
     base.checked_add(offset).ok_or_else(bad_index)
@@ -167,7 +167,7 @@ fn lreplace(text: &str, first: &str, last: &str, new_elements: &[String]) -> Tcl
 }
 
 fn lrepeat(count: &str, elements: &[String]) -> TclResult {
-    let Some(count) = integer(count).and_then(|count| usize::try_from(count).ok()) else {
+    let Some(count) = parse_integer(count).and_then(|count| usize::try_from(count).ok()) else {
         return error(format!("bad count \"{count}\": must be integer >= 0"));
     };
     let repeated = list::join(elements);
@@ -281,9 +281,9 @@ fn lsort(args: &[String]) -> TclResult {
     if let Some(expected) = expected {
         let is_valid = |text: &str| {
             if order == "-integer" {
-                integer(text).is_some()
+                parse_integer(text).is_some()
             } else {
-                real(text).is_some()
+                parse_real(text).is_some()
             }
         };
         if let Some(invalid) = elements.iter().find(|text| !is_valid(text)) {
@@ -292,8 +292,10 @@ fn lsort(args: &[String]) -> TclResult {
     }
     let compare = |a: &String, b: &String| -> Ordering {
         match order {
-            "-integer" => integer(a).cmp(&integer(b)),
-            "-real" => real(a).unwrap_or(0.0).total_cmp(&real(b).unwrap_or(0.0)),
+            "-integer" => parse_integer(a).cmp(&parse_integer(b)),
+            "-real" => parse_real(a)
+                .unwrap_or(0.0)
+                .total_cmp(&parse_real(b).unwrap_or(0.0)),
             "-nocase" => a.to_lowercase().cmp(&b.to_lowercase()),
             "-dictionary" => dictionary_order(a, b),
             _ => a.cmp(b),

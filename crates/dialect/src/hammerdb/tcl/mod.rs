@@ -120,14 +120,14 @@ pub trait Host {
     /// # Errors
     ///
     /// The time cannot be formatted.
-    fn date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String>;
+    fn format_date(&self, seconds: i64, format: Option<&str>, utc: bool) -> Result<String, String>;
 
     /// Parses a time to seconds since 1970, by a strptime format or in a common form.
     ///
     /// # Errors
     ///
     /// The text is not a time.
-    fn scan_date(&self, text: &str, _format: Option<&str>, _utc: bool) -> Result<i64, String> {
+    fn parse_date(&self, text: &str, _format: Option<&str>, _utc: bool) -> Result<i64, String> {
         Err(format!("unable to convert date-time string \"{text}\""))
     }
 

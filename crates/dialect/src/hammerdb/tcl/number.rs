@@ -13,10 +13,10 @@ pub(crate) enum Value {
 impl Value {
     /// Parses a number; any other text stays text.
     pub fn parse(text: &str) -> Value {
-        if let Some(number) = integer(text) {
+        if let Some(number) = parse_integer(text) {
             return Value::Integer(number);
         }
-        match real(text) {
+        match parse_real(text) {
             Some(number) => Value::Real(number),
             None => Value::Text(text.to_owned()),
         }
@@ -57,7 +57,7 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
 }
 
 /// Parses an integer: decimal; with `0x`, `0o` or `0b`; or octal with a leading zero, as in Tcl 8.
-pub(crate) fn integer(text: &str) -> Option<i64> {
+pub(crate) fn parse_integer(text: &str) -> Option<i64> {
     let text = text.trim_ascii();
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
@@ -84,7 +84,7 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
 }
 
 /// Parses a real number.
-pub(crate) fn real(text: &str) -> Option<f64> {
+pub(crate) fn parse_real(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_word = digits.eq_ignore_ascii_case("inf") || digits.eq_ignore_ascii_case("nan");

@@ -171,7 +171,7 @@ fn glob(host: &dyn Host, args: &[String]) -> TclResult {
                 folder
             };
             let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
-            walk(host, start, &parts, &mut paths);
+            collect_matches(host, start, &parts, &mut paths);
         }
     }
     paths.retain(|path| kind.is_none_or(|kind| host.path_kind(path) == kind));
@@ -194,7 +194,7 @@ fn glob(host: &dyn Host, args: &[String]) -> TclResult {
 }
 
 /// Collects the paths under a folder that match the parts of a pattern.
-fn walk(host: &dyn Host, base: &str, parts: &[&str], paths: &mut Vec<String>) {
+fn collect_matches(host: &dyn Host, base: &str, parts: &[&str], paths: &mut Vec<String>) {
     let Some((part, remaining)) = parts.split_first() else {
         paths.push(base.to_owned());
         return;
@@ -202,7 +202,7 @@ fn walk(host: &dyn Host, base: &str, parts: &[&str], paths: &mut Vec<String>) {
     if !part.contains(['*', '?', '[', '\\']) {
         let path = join_path(&[base, part]);
         if host.path_kind(&path) != PathKind::Missing {
-            walk(host, &path, remaining, paths);
+            collect_matches(host, &path, remaining, paths);
         }
         return;
     }
@@ -210,7 +210,7 @@ fn walk(host: &dyn Host, base: &str, parts: &[&str], paths: &mut Vec<String>) {
     for name in host.list_directory(folder).unwrap_or_default() {
         let is_hidden = name.starts_with('.') && !part.starts_with('.');
         if !is_hidden && pattern::matches(part, &name) && paths.len() < MAX_NAMES {
-            walk(host, &join_path(&[base, &name]), remaining, paths);
+            collect_matches(host, &join_path(&[base, &name]), remaining, paths);
         }
     }
 }

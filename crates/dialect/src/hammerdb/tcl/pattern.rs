@@ -15,7 +15,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
             p += 1;
             continue;
         }
-        if let Some(next) = match_one(&pattern, p, text[t]) {
+        if let Some(next) = match_character(&pattern, p, text[t]) {
             p = next;
             t += 1;
             continue;
@@ -32,7 +32,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 
 /// Matches one character. Returns the next position in the pattern, or `None` if the character does not
 /// match.
-fn match_one(pattern: &[char], at: usize, c: char) -> Option<usize> {
+fn match_character(pattern: &[char], at: usize, c: char) -> Option<usize> {
     match *pattern.get(at)? {
         '?' => Some(at + 1),
         '\\' if at + 1 < pattern.len() => (pattern[at + 1] == c).then_some(at + 2),

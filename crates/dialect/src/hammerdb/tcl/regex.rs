@@ -11,7 +11,7 @@
 use regex::{Captures, Regex, RegexBuilder};
 
 use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
-use super::number::integer;
+use super::number::parse_integer;
 use super::{Flow, Host, TclResult, list};
 
 /// The maximum size of a compiled pattern, in bytes.
@@ -54,7 +54,7 @@ impl Options {
                     let [start, remaining @ ..] = args else {
                         return wrong_args("regexp ?-option ...? exp string ?matchVar? ...");
                     };
-                    let number = integer(start);
+                    let number = parse_integer(start);
                     let Some(number) = number else {
                         return error(format!("expected integer but got \"{start}\""));
                     };

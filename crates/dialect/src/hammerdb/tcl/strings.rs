@@ -5,7 +5,7 @@
 use super::format::format;
 use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
 use super::lists::{index, range};
-use super::number::{integer, parse_bool, real};
+use super::number::{parse_bool, parse_integer, parse_real};
 use super::{Flow, TclResult, list, pattern};
 
 impl Interp {
@@ -106,7 +106,7 @@ fn title(text: &str) -> String {
 }
 
 fn repeat(text: &str, count: &str) -> TclResult {
-    let Some(count) = integer(count) else {
+    let Some(count) = parse_integer(count) else {
         return error(format!("expected integer but got \"{count}\""));
     };
     let count = usize::try_from(count.max(0)).unwrap_or(usize::MAX);
@@ -185,10 +185,10 @@ fn is_class(class: &str, options: &[String], text: &str) -> TclResult {
     let all_chars = |test: fn(char) -> bool| text.chars().all(test);
     flag(match class {
         "integer" => {
-            integer(text).is_some_and(|number| number.unsigned_abs() <= u64::from(u32::MAX))
+            parse_integer(text).is_some_and(|number| number.unsigned_abs() <= u64::from(u32::MAX))
         }
-        "wideinteger" | "entier" => integer(text).is_some(),
-        "double" => integer(text).is_some() || real(text).is_some(),
+        "wideinteger" | "entier" => parse_integer(text).is_some(),
+        "double" => parse_integer(text).is_some() || parse_real(text).is_some(),
         "boolean" => parse_bool(text).is_some(),
         "true" => parse_bool(text) == Some(true),
         "false" => parse_bool(text) == Some(false),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::interp::{Interp, MAX_VALUE_BYTES, Variable, error, wrong_args};
-use super::number::integer;
+use super::number::parse_integer;
 use super::{Flow, Host, TclResult, list};
 
 /// The name of a variable and its index, if it has one.
@@ -245,7 +245,7 @@ impl Interp {
         let old = self
             .lookup(host, variable)
             .unwrap_or_else(|| "0".to_owned());
-        let parse = |text: &str| match integer(text) {
+        let parse = |text: &str| match parse_integer(text) {
             Some(number) => Ok(number),
             None => error(format!("expected integer but got \"{text}\"")),
         };

@@ -8,7 +8,7 @@ impl Ring {
             return Ok(());
         };
         let header = &raw const **self.receive_header;
-        let receive = match slot < self.registered {
+        let receive = match slot < self.registered_slots {
             true => opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP),
             false => opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP),
         };
@@ -24,7 +24,7 @@ impl Ring {
     pub(super) fn arm_starved(&mut self) -> io::Result<()> {
         let mut starved = std::mem::take(&mut self.starved);
         let armed = starved.drain(..).try_for_each(|(slot, generation)| {
-            // If they differ, the connection was closed in the meantime, and perhaps reopened.
+            // If the generations differ, the connection was closed in the meantime, and perhaps reopened.
             match self.slots[slot as usize].generation & GENERATION_MASK == generation {
                 true => self.arm_receive(slot),
                 false => Ok(()),

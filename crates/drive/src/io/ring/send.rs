@@ -12,7 +12,7 @@ use std::io;
 use std::mem::zeroed;
 
 /// A request up to this size fits into an empty socket buffer; its completion is then not needed.
-const SMALL_BYTES: usize = 16 * 1024;
+const SMALL_REQUEST_MAX_BYTES: usize = 16 * 1024;
 
 /// State of the bytes that a connection has to send.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl TimestampedSend {
     pub(super) fn new() -> Self {
         // SAFETY: all-zero bytes are a valid `msghdr` and `iovec`.
         let (header, vector) = unsafe { (zeroed(), zeroed()) };
-        let timestamp_request = TimestampRequest::request();
+        let timestamp_request = TimestampRequest::for_send();
         TimestampedSend {
             header,
             vector,
@@ -52,34 +52,36 @@ impl Ring {
         let mut queued = std::mem::take(&mut self.queued);
         let pushed = queued
             .drain(..)
-            .try_for_each(|(slot, timestamp)| self.push_send(slot, timestamp));
+            .try_for_each(|(slot, request_timestamp)| self.push_send(slot, request_timestamp));
         self.queued = queued;
         pushed
     }
 
-    pub(super) fn push_send(&mut self, slot: Slot, timestamp: bool) -> io::Result<()> {
+    pub(super) fn push_send(&mut self, slot: Slot, request_timestamp: bool) -> io::Result<()> {
         let tag = self.tag(Op::Send, slot);
-        let unregistered = match slot < self.registered {
+        let unregistered = match slot < self.registered_slots {
             true => None,
             false => self.fd(slot),
         };
         let connection = &mut self.slots[slot as usize];
-        let (at, length) = (connection.out.as_mut_ptr(), connection.out.len());
-        let awaited = length > SMALL_BYTES || std::mem::take(&mut connection.stalled);
-        let (state, wait, quiet) = if awaited {
+        let (start, length) = (connection.out.as_mut_ptr(), connection.out.len());
+        let is_awaited =
+            length > SMALL_REQUEST_MAX_BYTES || std::mem::take(&mut connection.is_stalled);
+        let (state, wait, quiet) = if is_awaited {
             (SendState::Sending, 0, squeue::Flags::empty())
         } else {
-            // The socket returns at once the bytes that it does not accept, and the kernel keeps no pointer.
+            // Without waiting, the send ends at once, even if the socket does not accept all bytes, and the
+            // kernel keeps no pointer to them.
             let quiet = squeue::Flags::SKIP_SUCCESS;
             (SendState::Free, libc::MSG_DONTWAIT, quiet)
         };
         connection.state = state;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait;
         // Sockets other than TCP refuse the request; the timestamp of a large send is useless.
-        let timestamp = timestamp && connection.tcp && !awaited;
-        let entry = if timestamp {
+        let request_timestamp = request_timestamp && connection.is_tcp && !is_awaited;
+        let entry = if request_timestamp {
             let send = &mut *self.timestamped_send;
-            send.vector.iov_base = at.cast();
+            send.vector.iov_base = start.cast();
             send.vector.iov_len = length;
             send.header.msg_iov = &raw mut send.vector;
             send.header.msg_iovlen = 1;
@@ -93,14 +95,14 @@ impl Ring {
             send.flags(flags as u32).build()
         } else {
             let send = match unregistered {
-                None => opcode::Send::new(Fixed(slot), at, length as u32),
-                Some(fd) => opcode::Send::new(Fd(fd), at, length as u32),
+                None => opcode::Send::new(Fixed(slot), start, length as u32),
+                Some(fd) => opcode::Send::new(Fd(fd), start, length as u32),
             };
             send.flags(flags).build()
         };
         self.push(&entry.flags(quiet).user_data(tag))?;
         self.batch.push(slot);
-        if timestamp {
+        if request_timestamp {
             // All sends share one header: submit it before it is used again.
             self.note_submission();
             self.ring.submit()?;
@@ -117,8 +119,8 @@ impl Ring {
         let connection = &mut self.slots[slot as usize];
         let sent = (result.max(0) as usize).min(connection.out.len());
         connection.out.drain(..sent);
-        connection.stalled = !connection.out.is_empty();
-        connection.out.append(&mut connection.next);
+        connection.is_stalled = !connection.out.is_empty();
+        connection.out.append(&mut connection.next_out);
         if connection.out.is_empty() {
             connection.state = SendState::Free;
         } else {

@@ -28,11 +28,11 @@ impl Drop for Ring {
         }
         let _ = self.ring.submit();
         let timeout = Timespec::new().sec(1);
-        let all = CancelBuilder::any();
+        let all_requests = CancelBuilder::any();
         let cancelled = self
             .ring
             .submitter()
-            .register_sync_cancel(Some(timeout), all);
+            .register_sync_cancel(Some(timeout), all_requests);
         if !is_stopped(&cancelled) {
             return;
         }

@@ -38,13 +38,13 @@ use users::{DelayedUsers, ErrorFlags};
 /// The inputs of a run.
 pub struct RunContext<'a> {
     /// The folder of stored runs; the script may have changed the working directory.
-    pub store: Option<&'a Path>,
+    pub store_folder: Option<&'a Path>,
     /// The request.
     pub request: &'a RunRequest,
     /// The TPC-C profile.
     pub profile: &'static str,
     /// How long a minute of the script takes.
-    pub minute: Duration,
+    pub minute_length: Duration,
     /// Processors of this machine.
     pub processors: usize,
     /// The output of virtual users.
@@ -56,12 +56,12 @@ pub struct RunContext<'a> {
 /// The state before the load starts.
 struct PreparedRun {
     server: ConnectedServer,
-    loaded: ReadyWorkload,
+    ready_workload: ReadyWorkload,
     workload: &'static dyn Workload,
     plan: Plan,
     /// The cipher of connections to MySQL and MariaDB; empty without encryption.
     cipher: Option<String>,
-    /// A flag per client that is set when an error ends the client; none if errors do not end clients.
+    /// One flag per client, set when an error ends the client; `None` if errors do not end clients.
     error_flags: Option<ErrorFlags>,
 }
 
@@ -70,7 +70,7 @@ struct EndedRun {
     driven: DriveResult,
     run: Run,
     figures: Option<Figures>,
-    stored: bool,
+    is_stored: bool,
 }
 
 /// Runs the workload.
@@ -80,36 +80,38 @@ struct EndedRun {
 /// The reason why there is no result.
 pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, String> {
     warn_about_ignored_settings(context.request);
-    let (ready, control) = prepare(context)?;
-    let sinks = SampleSinks::new(context, &ready);
-    let ended = drive(context, &ready, control, &sinks, job)?;
-    if ended.stored {
-        job.run = Some(ended.run.id.clone());
+    let (prepared, control) = prepare(context)?;
+    let sinks = SampleSinks::new(context, &prepared);
+    let ended_run = drive(context, &prepared, control, &sinks, job)?;
+    if ended_run.is_stored {
+        job.run = Some(ended_run.run.id.clone());
     }
-    print_errors(&ended.run);
-    if let Some(reason) = no_result(context, &ended) {
+    print_errors(&ended_run.run);
+    if let Some(reason) = reason_for_no_result(context, &ended_run) {
         return Err(reason);
     }
-    let failed = sinks.failed();
+    let failed_vusers = sinks.failed_vusers();
     if let Driver::Timed { vacuum, .. } = context.request.driver {
         if vacuum {
-            context.lines.line(1, RunLine::CheckpointAndVacuum);
-            match checkpoint(&context.request.superuser) {
-                Ok(()) => context.lines.line(1, RunLine::CheckpointAndVacuumComplete),
+            context.lines.print_line(1, RunLine::CheckpointAndVacuum);
+            match checkpoint_and_vacuum(&context.request.superuser) {
+                Ok(()) => context
+                    .lines
+                    .print_line(1, RunLine::CheckpointAndVacuumComplete),
                 // The result is still valid.
                 Err(reason) => context
                     .lines
-                    .line(1, format!("Checkpoint and Vacuum failed: {reason}")),
+                    .print_line(1, format!("Checkpoint and Vacuum failed: {reason}")),
             }
         }
         if context.request.time_profile.is_some() {
-            context.lines.line(1, RunLine::GatheringTimings);
+            context.lines.print_line(1, RunLine::GatheringTimings);
         }
     }
     for client in 0..context.request.vusers {
         let vuser = context.request.vuser(client);
-        if !failed.contains(&vuser) {
-            context.lines.finished(vuser, true);
+        if !failed_vusers.contains(&vuser) {
+            context.lines.print_finished(vuser, true);
         }
     }
     if let Some(path) = &context.request.time_profile
@@ -118,9 +120,11 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
         timings::write(path, context, sinks.times(), job)?;
     }
     if context.request.first_vuser() > 1 {
-        context.lines.finished(1, true);
+        context.lines.print_finished(1, true);
     }
-    Ok(VuserOutcome { failed })
+    Ok(VuserOutcome {
+        failed: failed_vusers,
+    })
 }
 
 /// Warns about settings that Prony's driver ignores.
@@ -143,8 +147,8 @@ fn prepare(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
     let (target, mut control) = connection::open(&context.request.login)?;
     let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
     let plan = run_plan(context.request, context.profile);
-    let mut loaded = match workload.program(&mut control, &plan) {
-        Err(error) if has_used_order_numbers(&error, &control) => {
+    let mut ready_workload = match workload.program(&mut control, &plan) {
+        Err(error) if is_order_number_conflict(&error, &control) => {
             repair_order_numbers(workload, &mut control)
                 .and_then(|()| workload.program(&mut control, &plan))
         }
@@ -152,22 +156,22 @@ fn prepare(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
     }
     .map_err(|error| refusal_message(&error, &context.request.login))?;
     let facts = prony_server::read_server_facts(&mut control).map_err(|error| error.to_string())?;
-    let drive = drive_plan(context.request, context.minute, context.processors);
+    let drive = drive_plan(context.request, context.minute_length, context.processors);
     let flags = || (0..drive.clients).map(|_| AtomicBool::new(false));
     let error_flags: Option<ErrorFlags> = context
         .request
         .raise_error
         .then(|| Arc::new(flags().collect()));
     let program = DelayedUsers::new(
-        loaded.program,
+        ready_workload.program,
         context.request,
         drive.warmup,
         error_flags.clone(),
     );
-    loaded.program = Arc::new(program);
-    let ready = PreparedRun {
+    ready_workload.program = Arc::new(program);
+    let prepared = PreparedRun {
         server: ConnectedServer::new(target, facts, ConnectionInfo::of(&control)),
-        loaded,
+        ready_workload,
         cipher: match control.engine() {
             Engine::PostgreSql => None,
             Engine::MySql | Engine::MariaDb => Some(connection::cipher(&control)),
@@ -176,12 +180,12 @@ fn prepare(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
         plan: Plan::of_another_tool(plan, drive),
         error_flags,
     };
-    Ok((ready, control))
+    Ok((prepared, control))
 }
 
-/// Whether the run is refused because next order numbers are already used. HammerDB before 4.11 leaves such
-/// numbers, on PostgreSQL only.
-fn has_used_order_numbers(error: &Error, control: &Control) -> bool {
+/// Whether the run is refused because next order numbers are already used. HammerDB before 4.11 leaves the
+/// tables in this state, on PostgreSQL only.
+fn is_order_number_conflict(error: &Error, control: &Control) -> bool {
     let remedy = match error {
         Error::Data { remedy, .. } => remedy,
         _ => return false,
@@ -215,7 +219,7 @@ fn refusal_message(error: &Error, login: &Login) -> String {
     match error {
         Error::Data {
             problem,
-            remedy: Remedy::Load(_) | Remedy::Option(_) | Remedy::RepairSequences,
+            remedy: Remedy::Load(_) | Remedy::PronyOption(_) | Remedy::RepairSequences,
         } => format!(
             "{problem}\nbuildschema creates the schema and the functions that runs call, as {}; \
              later runs may use another role with privileges on them",
@@ -231,7 +235,7 @@ fn refusal_message(error: &Error, login: &Login) -> String {
 /// Drives the load while the monitor runs.
 fn drive(
     context: &RunContext<'_>,
-    ready: &PreparedRun,
+    prepared: &PreparedRun,
     control: Control,
     sinks: &SampleSinks,
     job: &mut Job,
@@ -239,16 +243,16 @@ fn drive(
     let run_ended = AtomicBool::new(false);
     let tap = |worker| -> Box<dyn Tap> { sinks.tap(worker) };
     let store = ToolStore {
-        folder: context.store,
+        folder: context.store_folder,
         start_warning: StartWarning::Always,
         warn: &|text| super::eprint(&format!("hammerdbcli: {text}\n")),
     };
     let tool_run = ToolRun {
         request: store::request_json(context, &job.dictionary),
-        plan: &ready.plan,
-        workload: ready.workload,
-        loaded: &ready.loaded,
-        server: &ready.server,
+        plan: &prepared.plan,
+        workload: prepared.workload,
+        ready_workload: &prepared.ready_workload,
+        server: &prepared.server,
         seed: random_seed(),
         store,
         signals: context.signals,
@@ -256,13 +260,13 @@ fn drive(
         on_connect_refused: None,
     };
     let (start_sender, start_receiver) = std::sync::mpsc::channel();
-    let (finished, monitored) = std::thread::scope(|scope| {
-        let monitor = Monitor::new(context, &ready.server.server.target, control, &run_ended);
+    let (finished, monitor_result) = std::thread::scope(|scope| {
+        let monitor = Monitor::new(context, &prepared.server.server.target, control, &run_ended);
         let timeline = Timeline::new(
             context.request,
-            context.minute,
-            ready.loaded.scale,
-            ready.cipher.as_deref(),
+            context.minute_length,
+            prepared.ready_workload.scale,
+            prepared.cipher.as_deref(),
         );
         let monitor = scope.spawn(move || monitor.watch(&start_receiver, timeline));
         let mut observer = HammerdbObserver::new(start_sender, &run_ended, monitor);
@@ -270,36 +274,42 @@ fn drive(
         (finished, observer.end())
     });
     let finished = finished.map_err(|error| error.to_string())?;
-    let figures = monitored.as_ref().ok().and_then(|result| result.figures);
-    let stored = store::report_checks(&finished, figures, &store);
+    let figures = monitor_result
+        .as_ref()
+        .ok()
+        .and_then(|result| result.figures);
+    let is_stored = store::report_checks(&finished, figures, &store);
     let (run, driven) = (finished.run, finished.driven);
-    let result = monitored.map_err(|reason| match stored {
+    let result = monitor_result.map_err(|reason| match is_stored {
         true => format!(
             "{reason}; the measured part is stored: prony show {}",
             run.id
         ),
         false => reason,
     })?;
-    (job.result, job.counts) = (result.result, result.counts);
+    (job.result, job.counts) = (result.lines, result.tpm_readings);
     Ok(EndedRun {
         driven,
         run,
         figures,
-        stored,
+        is_stored,
     })
 }
 
 /// The reason why the run has no result; `None` if it has a result.
-fn no_result(context: &RunContext<'_>, ended: &EndedRun) -> Option<String> {
-    let stored = if ended.stored {
-        format!("; the measured part is stored: prony show {}", ended.run.id)
+fn reason_for_no_result(context: &RunContext<'_>, ended_run: &EndedRun) -> Option<String> {
+    let stored = if ended_run.is_stored {
+        format!(
+            "; the measured part is stored: prony show {}",
+            ended_run.run.id
+        )
     } else {
         String::new()
     };
-    if let Some(failure) = &ended.driven.failure {
+    if let Some(failure) = &ended_run.driven.failure {
         return Some(format!("{failure}{stored}"));
     }
-    if ended.driven.interrupted {
+    if ended_run.driven.interrupted {
         let signal = context
             .signals
             .received()
@@ -307,7 +317,8 @@ fn no_result(context: &RunContext<'_>, ended: &EndedRun) -> Option<String> {
         return Some(format!("the run was ended by {signal}{stored}"));
     }
     let is_timed = matches!(context.request.driver, Driver::Timed { .. });
-    (is_timed && ended.figures.is_none()).then(|| format!("no virtual user could continue{stored}"))
+    (is_timed && ended_run.figures.is_none())
+        .then(|| format!("no virtual user could continue{stored}"))
 }
 
 /// Prints the server's errors; virtual users print only that an error occurred.
@@ -326,7 +337,7 @@ fn print_errors(run: &Run) {
 }
 
 /// Runs `checkpoint` and `vacuum` as the superuser, like HammerDB: other roles lack the privilege.
-fn checkpoint(superuser: &Login) -> Result<(), String> {
+fn checkpoint_and_vacuum(superuser: &Login) -> Result<(), String> {
     let (_, mut control) = connection::open(superuser)?;
     for statement in ["checkpoint", "vacuum"] {
         control

@@ -11,7 +11,7 @@ use super::RunContext;
 use prony_dialect::hammerdb::{Driver, RunLine, Timeline, TimelineEvent, TransactionCounter, text};
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
-use prony_server::{Control, CounterStart, Target, control, counter_start};
+use prony_server::{Control, CounterStart, Target, control, read_counter_start};
 use prony_workload::tpcc;
 use std::fs::File;
 use std::io::Write;
@@ -28,7 +28,7 @@ const MAX_SERVER_WAIT: Duration = Duration::from_secs(10);
 /// result is due.
 const IO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The two figures of a result.
+/// NOPM and TPM, the figures of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
     /// New orders per minute, from the districts' next order numbers.
@@ -40,12 +40,12 @@ pub struct Figures {
 /// The figures and lines that the monitor produced.
 #[derive(Debug, Default)]
 pub struct MonitorResult {
-    /// None if the window was cut short.
+    /// `None` if the window was cut short.
     pub figures: Option<Figures>,
     /// The lines of the result.
-    pub result: Vec<String>,
-    /// The transaction counter: times and transactions per minute.
-    pub counts: Vec<(String, u64)>,
+    pub lines: Vec<String>,
+    /// Readings of the transaction counter: the time, and transactions per minute.
+    pub tpm_readings: Vec<(String, u64)>,
 }
 
 /// The server's counters at one time.
@@ -53,8 +53,8 @@ pub struct MonitorResult {
 struct ServerCounts {
     orders: u64,
     transactions: u64,
-    /// When the server started to count transactions. After a crash it counts from zero, and the count may
-    /// exceed the old one by the end of the run.
+    /// When the server started to count transactions. After a crash it counts from zero, but the count may
+    /// exceed the old one by the end of the run, so that the two counts alone do not reveal the crash.
     since: CounterStart,
 }
 
@@ -67,11 +67,12 @@ pub struct Monitor<'a> {
     counter: Option<TpmCounter>,
 }
 
-/// The transaction counter.
+/// The transaction counter, which prints transactions per minute during the run.
 struct TpmCounter {
     log: Option<File>,
     timestamps: bool,
-    last: Option<(u64, u64)>,
+    /// The time of the previous reading in nanoseconds, and the server's count of transactions.
+    last_reading: Option<(u64, u64)>,
 }
 
 impl<'a> Monitor<'a> {
@@ -93,7 +94,7 @@ impl<'a> Monitor<'a> {
         }
     }
 
-    /// Executes the timeline from the start of the load.
+    /// Executes the events of the timeline, whose times are relative to the start of the load.
     ///
     /// # Errors
     ///
@@ -111,27 +112,27 @@ impl<'a> Monitor<'a> {
         let mut before = None;
         for (at, event) in timeline {
             let at_ns = schedule.start_ns.saturating_add(at.as_nanos() as u64);
-            if !self.wait(at_ns) {
+            if !self.wait_until(at_ns) {
                 break;
             }
             match event {
-                TimelineEvent::Line(vuser, line) => self.context.lines.line(vuser, line),
-                TimelineEvent::Running(vuser) => self.context.lines.running(vuser),
-                TimelineEvent::CountStart => before = Some(self.count()?),
+                TimelineEvent::Line(vuser, line) => self.context.lines.print_line(vuser, line),
+                TimelineEvent::Running(vuser) => self.context.lines.print_running(vuser),
+                TimelineEvent::CountStart => before = Some(self.wait_for_counts()?),
                 TimelineEvent::CountEnd => {
-                    let after = self.count()?;
+                    let after = self.wait_for_counts()?;
                     if let Some(before) = &before {
                         self.print_result(before, &after, &mut result)?;
                     }
                 }
-                TimelineEvent::Tick => self.tick(&mut result),
+                TimelineEvent::Tick => self.print_tpm(&mut result),
             }
         }
         Ok(result)
     }
 
     /// Waits until a time; false if the run ends before it.
-    fn wait(&self, at_ns: u64) -> bool {
+    fn wait_until(&self, at_ns: u64) -> bool {
         loop {
             if self.context.signals.received().is_some() {
                 return false;
@@ -156,17 +157,15 @@ impl<'a> Monitor<'a> {
         let Driver::Timed { duration_min, .. } = self.context.request.driver else {
             return Ok(());
         };
-        let minutes = self.context.minute.as_secs_f64() / 60.0 * duration_min as f64;
-        let lost_count = |counted: &str| {
-            format!("the server lost its count of {counted} during the run: was it restarted?")
+        let minutes = self.context.minute_length.as_secs_f64() / 60.0 * duration_min as f64;
+        let lost_count = |unit: &str| {
+            format!("the server lost its count of {unit} during the run: was it restarted?")
         };
         if !before.since.is_same(&after.since) {
             return Err(lost_count("transactions"));
         }
-        let per_minute = |before: u64, after: u64, counted: &str| {
-            let count = after
-                .checked_sub(before)
-                .ok_or_else(|| lost_count(counted))?;
+        let per_minute = |before: u64, after: u64, unit: &str| {
+            let count = after.checked_sub(before).ok_or_else(|| lost_count(unit))?;
             Ok::<u64, String>((count as f64 / minutes) as u64)
         };
         let figures = Figures {
@@ -185,22 +184,22 @@ impl<'a> Monitor<'a> {
             },
         ];
         for line in lines {
-            result.result.push(line.to_string());
-            self.context.lines.line(1, line);
+            result.lines.push(line.to_string());
+            self.context.lines.print_line(1, line);
         }
         result.figures = Some(figures);
-        if self.context.minute != super::super::ONE_MINUTE {
-            let seconds = self.context.minute.as_secs_f64();
+        if self.context.minute_length != super::super::ONE_MINUTE {
+            let seconds = self.context.minute_length.as_secs_f64();
             let line = format!("Rehearsal: each minute of this test lasted {seconds} s");
-            self.context.lines.line(1, line);
+            self.context.lines.print_line(1, line);
         }
         Ok(())
     }
 
     /// Reads the counters; waits if the server is down.
-    fn count(&mut self) -> Result<ServerCounts, String> {
+    fn wait_for_counts(&mut self) -> Result<ServerCounts, String> {
         let started_ns = Clock::System.now_ns();
-        let mut reported = false;
+        let mut wait_reported = false;
         loop {
             let error = match self.read_counts() {
                 Ok(counts) => return Ok(counts),
@@ -211,11 +210,11 @@ impl<'a> Monitor<'a> {
             if !error.is_lost() || waited > MAX_SERVER_WAIT || interrupted {
                 return Err(format!("the server's counts could not be read: {error}"));
             }
-            if !std::mem::replace(&mut reported, true) {
+            if !std::mem::replace(&mut wait_reported, true) {
                 let limit = MAX_SERVER_WAIT.as_secs();
                 let line =
                     format!("The server does not answer: waiting up to {limit} s for its counts");
-                self.context.lines.line(1, line);
+                self.context.lines.print_line(1, line);
             }
             std::thread::sleep(Duration::from_millis(500));
             if let Ok(control) = connection::connect(self.target) {
@@ -228,41 +227,41 @@ impl<'a> Monitor<'a> {
     fn read_counts(&mut self) -> Result<ServerCounts, control::Error> {
         Ok(ServerCounts {
             orders: tpcc::next_orders(&mut self.control)?,
-            transactions: self.transactions()?,
-            since: counter_start(&mut self.control)?,
+            transactions: self.read_transactions()?,
+            since: read_counter_start(&mut self.control)?,
         })
     }
 
-    fn transactions(&mut self) -> Result<u64, control::Error> {
+    fn read_transactions(&mut self) -> Result<u64, control::Error> {
         let readings = prony_server::read_txn_counts(&mut self.control, 1, |_| true)?;
         let reading = readings.and_then(|readings| readings.first().copied());
         Ok(reading.map_or(0, |reading| reading.transactions))
     }
 
     /// Prints and logs the current transactions per minute; does nothing if they cannot be read.
-    fn tick(&mut self, result: &mut MonitorResult) {
-        let Ok(transactions) = self.transactions() else {
+    fn print_tpm(&mut self, result: &mut MonitorResult) {
+        let Ok(transactions) = self.read_transactions() else {
             return;
         };
         let now_ns = Clock::System.now_ns();
         let Some(counter) = &mut self.counter else {
             return;
         };
-        let tpm = counter.last.map_or(0, |(at_ns, before)| {
+        let tpm = counter.last_reading.map_or(0, |(at_ns, before)| {
             let count = transactions.saturating_sub(before) as f64;
             (count * 60e9 / now_ns.saturating_sub(at_ns).max(1) as f64) as u64
         });
-        counter.last = Some((now_ns, transactions));
+        counter.last_reading = Some((now_ns, transactions));
         let line = text::counter_line(tpm, self.context.request.login.engine.name());
-        counter.append(&line);
-        self.context.lines.status(line);
-        result.counts.push((clock::job_timestamp(), tpm));
+        counter.append_to_log(&line);
+        self.context.lines.print_status(line);
+        result.tpm_readings.push((clock::job_timestamp(), tpm));
     }
 }
 
 impl TpmCounter {
     fn open(counter: &TransactionCounter) -> TpmCounter {
-        let header = || text::counter_log_header(&clock::date());
+        let header = || text::counter_log_header(&clock::now_as_text());
         let log = counter.log.as_ref().and_then(|path| {
             let opened = open_log(path, &header());
             opened
@@ -274,12 +273,12 @@ impl TpmCounter {
         TpmCounter {
             log,
             timestamps: counter.timestamps,
-            last: None,
+            last_reading: None,
         }
     }
 
-    fn append(&mut self, line: &str) {
-        let timestamp = self.timestamps.then(clock::date);
+    fn append_to_log(&mut self, line: &str) {
+        let timestamp = self.timestamps.then(clock::now_as_text);
         if let Some(log) = &mut self.log {
             let entry = text::counter_entry(line, timestamp.as_deref());
             // A full disk must not end the run.

@@ -1,7 +1,7 @@
 //! Connects the monitor with a run.
 //!
-//! In: the runner's events. Out: the monitor's start and end. Must never: leave the monitor waiting for a load
-//! that does not start.
+//! In: the runner's events. Out: the monitor's start and end. Must never: leave the monitor waiting for a
+//! load that does not start.
 
 use super::super::eprint;
 use super::monitor::MonitorResult;
@@ -15,21 +15,21 @@ use std::thread::ScopedJoinHandle;
 
 /// Starts the monitor with the load, and ends it with the load.
 pub struct HammerdbObserver<'a, 'scope> {
-    start: Option<Sender<RunSchedule>>,
+    start_sender: Option<Sender<RunSchedule>>,
     run_ended: &'a AtomicBool,
     monitor: Option<ScopedJoinHandle<'scope, Result<MonitorResult, String>>>,
     result: Result<MonitorResult, String>,
 }
 
 impl<'a, 'scope> HammerdbObserver<'a, 'scope> {
-    /// `start` signals to the monitor that the load starts, `run_ended` that it has ended.
+    /// `start_sender` tells the monitor that the load starts, `run_ended` that it has ended.
     pub fn new(
-        start: Sender<RunSchedule>,
+        start_sender: Sender<RunSchedule>,
         run_ended: &'a AtomicBool,
         monitor: ScopedJoinHandle<'scope, Result<MonitorResult, String>>,
     ) -> Self {
         HammerdbObserver {
-            start: Some(start),
+            start_sender: Some(start_sender),
             run_ended,
             monitor: Some(monitor),
             result: Ok(MonitorResult::default()),
@@ -43,7 +43,7 @@ impl<'a, 'scope> HammerdbObserver<'a, 'scope> {
     }
 
     fn join(&mut self) {
-        self.start = None;
+        self.start_sender = None;
         self.run_ended.store(true, Ordering::Relaxed);
         if let Some(monitor) = self.monitor.take() {
             let failed = |_| Err("the monitor failed".to_owned());
@@ -54,7 +54,7 @@ impl<'a, 'scope> HammerdbObserver<'a, 'scope> {
 
 impl RunObserver for HammerdbObserver<'_, '_> {
     fn started(&mut self, start: &LoadStart) {
-        if let Some(sender) = self.start.take() {
+        if let Some(sender) = self.start_sender.take() {
             let _ = sender.send(start.schedule);
         }
     }

@@ -9,7 +9,7 @@ use super::users::ErrorFlags;
 use super::{PreparedRun, RunContext};
 use prony_dialect::hammerdb::RunLine;
 use prony_dialect::hammerdb::text::TransactionKind;
-use prony_drive::{Tap, clients_of};
+use prony_drive::{Tap, clients_of_thread};
 use prony_measure::{Distribution, Outcome, Sample};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +34,7 @@ pub struct CallTimes {
     /// The times of each virtual user.
     pub users: Vec<UserTimes>,
     /// Response times of all virtual users together, by kind.
-    pub all: Vec<Distribution<u64>>,
+    pub all_users: Vec<Distribution<u64>>,
 }
 
 /// Creates the sample sink of each worker of a run.
@@ -42,7 +42,7 @@ pub struct SampleSinks {
     state: Arc<SinkState>,
     clients: u32,
     threads: u32,
-    profiled: bool,
+    has_time_profile: bool,
 }
 
 struct SinkState {
@@ -50,40 +50,40 @@ struct SinkState {
     kinds: Vec<TransactionKind>,
     /// The number of the first virtual user that runs transactions.
     first_vuser: u32,
-    is_test: bool,
+    is_test_driver: bool,
     error_flags: Option<ErrorFlags>,
     printed_errors: AtomicU32,
-    failed: Mutex<Vec<u32>>,
+    failed_vusers: Mutex<Vec<u32>>,
     times: Mutex<CallTimes>,
 }
 
 impl SampleSinks {
     /// The sinks of a run.
-    pub fn new(context: &RunContext<'_>, ready: &PreparedRun) -> SampleSinks {
+    pub fn new(context: &RunContext<'_>, prepared: &PreparedRun) -> SampleSinks {
         let request = context.request;
-        let kinds = ready.loaded.program.kinds().iter();
+        let kinds = prepared.ready_workload.program.kinds().iter();
         let kinds: Vec<TransactionKind> = kinds.map(|name| TransactionKind::find(name)).collect();
-        let is_test = request.first_vuser() == 1;
+        let is_test_driver = request.first_vuser() == 1;
         SampleSinks {
             clients: request.vusers,
-            threads: ready.plan.drive.threads.min(request.vusers).max(1),
-            profiled: request.time_profile.is_some() && !is_test,
+            threads: prepared.plan.drive.threads.min(request.vusers).max(1),
+            has_time_profile: request.time_profile.is_some() && !is_test_driver,
             state: Arc::new(SinkState {
                 lines: Arc::clone(context.lines),
                 kinds,
                 first_vuser: request.first_vuser(),
-                is_test,
-                error_flags: ready.error_flags.clone(),
+                is_test_driver,
+                error_flags: prepared.error_flags.clone(),
                 printed_errors: AtomicU32::new(0),
-                failed: Mutex::default(),
+                failed_vusers: Mutex::default(),
                 times: Mutex::default(),
             }),
         }
     }
 
     /// The virtual users that an error ended.
-    pub fn failed(&self) -> Vec<u32> {
-        let failed = self.state.failed.lock();
+    pub fn failed_vusers(&self) -> Vec<u32> {
+        let failed = self.state.failed_vusers.lock();
         failed.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -97,16 +97,16 @@ impl SampleSinks {
 
     /// The sink of one worker.
     pub fn tap(&self, worker: usize) -> Box<dyn Tap> {
-        let clients = clients_of(worker as u32, self.clients, self.threads);
+        let clients = clients_of_thread(worker as u32, self.clients, self.threads);
         let kinds = self.state.kinds.len();
-        let times = |client| UserTimes {
+        let user_times = |client| UserTimes {
             vuser: client + self.state.first_vuser,
             span_ns: None,
             kinds: (0..kinds).map(|_| Distribution::coarse()).collect(),
         };
-        let times = self.profiled.then(|| CallTimes {
-            users: clients.clone().map(times).collect(),
-            all: vec![Distribution::default(); kinds],
+        let times = self.has_time_profile.then(|| CallTimes {
+            users: clients.clone().map(user_times).collect(),
+            all_users: vec![Distribution::default(); kinds],
         });
         Box::new(SampleSink {
             state: Arc::clone(&self.state),
@@ -127,7 +127,7 @@ impl SinkState {
         let vuser = client + self.first_vuser;
         let Some(error_flags) = &self.error_flags else {
             if self.printed_errors.fetch_add(1, Ordering::Relaxed) < MAX_PRINTED_ERRORS {
-                self.lines.line(vuser, RunLine::Error { kind });
+                self.lines.print_line(vuser, RunLine::Error { kind });
             }
             return;
         };
@@ -137,9 +137,12 @@ impl SinkState {
         }
         let code = String::from_utf8_lossy(&code);
         let reason = format!("{} failed with SQLSTATE {code}", kind.title);
-        self.lines.failed(vuser, &reason);
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.push(vuser);
+        self.lines.print_failed(vuser, &reason);
+        let mut failed_vusers = self
+            .failed_vusers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        failed_vusers.push(vuser);
     }
 }
 
@@ -160,18 +163,18 @@ impl Tap for SampleSink {
                     times.record(time_ns);
                 }
             }
-            if let Some(times) = times.all.get_mut(kind_index) {
+            if let Some(times) = times.all_users.get_mut(kind_index) {
                 times.record(time_ns);
             }
         }
         let Some(kind) = self.state.kinds.get(kind_index) else {
             return;
         };
-        if self.state.is_test {
+        if self.state.is_test_driver {
             let vuser = client + self.state.first_vuser;
             self.state
                 .lines
-                .line(vuser, RunLine::StartTransaction { kind: *kind });
+                .print_line(vuser, RunLine::StartTransaction { kind: *kind });
         }
         if let Outcome::Failed(_, code) = sample.outcome {
             self.state.record_failure(client, *kind, code);
@@ -189,9 +192,9 @@ impl Tap for SampleSink {
             .unwrap_or_else(PoisonError::into_inner);
         times.users.extend(worker_times.users);
         times
-            .all
-            .resize_with(worker_times.all.len(), Distribution::default);
-        for (sum, times) in times.all.iter_mut().zip(&worker_times.all) {
+            .all_users
+            .resize_with(worker_times.all_users.len(), Distribution::default);
+        for (sum, times) in times.all_users.iter_mut().zip(&worker_times.all_users) {
             sum.add_same(times);
         }
     }

@@ -16,7 +16,7 @@ pub fn request_json(context: &RunContext<'_>, dictionary: &Map<String, Value>) -
         "hammerdbcli": dictionary,
         "virtual_users": context.request.vusers,
         "job": context.request.job,
-        "minute_s": context.minute.as_secs_f64(),
+        "minute_s": context.minute_length.as_secs_f64(),
     })
 }
 
@@ -38,7 +38,7 @@ pub fn report_checks(
         ));
     }
     store.warn_unless_stored(finished);
-    let is_stored = matches!(finished.stored, Some(Ok(_)));
+    let is_stored = matches!(finished.store_result, Some(Ok(_)));
     if is_stored {
         super::super::eprint(&format!("hammerdbcli: run stored: prony show {}\n", run.id));
     }
@@ -47,17 +47,17 @@ pub fn report_checks(
 
 /// The largest relative difference between the server's count of orders and the run's that transactions in
 /// flight at the ends of the window explain.
-const EDGE_TOLERANCE: f64 = 0.05;
+const IN_FLIGHT_MAX_SHARE: f64 = 0.05;
 
-/// Reports orders of other programs. NOPM is the growth of the schema's order numbers, as in HammerDB, and so
-/// includes them.
+/// Reports that other programs placed orders. NOPM includes their orders, because it is the growth of the
+/// schema's order numbers, as in HammerDB.
 fn report_other_clients(run: &Run, figures: Figures) {
     let run_nopm = run.rates.iter().find(|rate| rate.name == MetricName::Nopm);
-    let (Some(run_nopm), total) = (run_nopm, figures.nopm as f64) else {
+    let (Some(run_nopm), schema_nopm) = (run_nopm, figures.nopm as f64) else {
         return;
     };
-    let edges = f64::from(run.drive.clients) / run.window.measured_s.max(1.0) * 60.0;
-    if total > run_nopm.value * (1.0 + EDGE_TOLERANCE) + edges {
+    let in_flight_nopm = f64::from(run.drive.clients) / run.window.measured_s.max(1.0) * 60.0;
+    if schema_nopm > run_nopm.value * (1.0 + IN_FLIGHT_MAX_SHARE) + in_flight_nopm {
         super::super::eprint(&format!(
             "hammerdbcli: the schema grew by {} new orders per minute, but these virtual users made \
              only {:.0}: other clients placed orders too\n",

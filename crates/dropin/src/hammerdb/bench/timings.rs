@@ -23,17 +23,17 @@ pub fn write(
     times: CallTimes,
     job: &mut Job,
 ) -> Result<(), String> {
-    context.lines.line(1, RunLine::CalculatingTimings);
+    context.lines.print_line(1, RunLine::CalculatingTimings);
     let users = times.users.iter().filter_map(user_timing).collect();
     let profile = TimeProfile {
         database: context.request.login.engine.name().to_owned(),
-        date: clock::date(),
+        date: clock::now_as_text(),
         users,
-        summary: procs(&times.all),
+        summary: proc_timings(&times.all_users),
     };
     job.timings = job_timings(&profile);
     let lines = Arc::clone(context.lines);
-    lines.line(
+    lines.print_line(
         1,
         RunLine::WritingTimings {
             path: path.to_owned(),
@@ -50,12 +50,12 @@ fn user_timing(times: &UserTimes) -> Option<UserTiming> {
     Some(UserTiming {
         vuser: times.vuser,
         elapsed_ns: last_ns.saturating_sub(first_ns),
-        procs: procs(&times.kinds),
+        procs: proc_timings(&times.kinds),
     })
 }
 
 /// Timings by kind, in the workload's order.
-fn procs<C: Counter>(kinds: &[Distribution<C>]) -> Vec<ProcTiming> {
+fn proc_timings<C: Counter>(kinds: &[Distribution<C>]) -> Vec<ProcTiming> {
     let named = TransactionKind::ALL.iter().zip(kinds);
     named
         .filter_map(|(kind, times)| ProcTiming::of(kind.routine, times))
@@ -89,16 +89,21 @@ fn job_timings(profile: &TimeProfile) -> Vec<VuserTiming> {
             routines: procs.into_iter().map(routine).collect(),
         }
     };
-    let (median_ms, count) = (
+    let (median_elapsed_ms, users) = (
         profile.median_elapsed_ns() / 1e6,
         profile.users.len() as f64,
     );
-    let mut all = vec![vuser_timing(None, median_ms, count, &profile.summary)];
+    let mut timings = vec![vuser_timing(
+        None,
+        median_elapsed_ms,
+        users,
+        &profile.summary,
+    )];
     let users = profile.users.iter();
-    all.extend(
+    timings.extend(
         users.map(|user| vuser_timing(Some(user.vuser), ms(user.elapsed_ns), 1.0, &user.procs)),
     );
-    all
+    timings
 }
 
 fn ms(ns: u64) -> f64 {

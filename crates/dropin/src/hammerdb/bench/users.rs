@@ -20,7 +20,7 @@ pub struct DelayedUsers {
     program: Arc<dyn Program>,
     delay_step: Duration,
     /// Whether some users start after the window has begun.
-    starts_late: bool,
+    has_late_starts: bool,
     error_flags: Option<ErrorFlags>,
 }
 
@@ -35,7 +35,7 @@ impl DelayedUsers {
         DelayedUsers {
             program,
             delay_step: request.delay(1),
-            starts_late: request.delay(request.vusers.saturating_sub(1)) > warmup,
+            has_late_starts: request.delay(request.vusers.saturating_sub(1)) > warmup,
             error_flags,
         }
     }
@@ -52,7 +52,7 @@ impl Program for DelayedUsers {
 
     fn settings(&self) -> Vec<(&'static str, String)> {
         let mut settings = self.program.settings();
-        if self.starts_late {
+        if self.has_late_starts {
             settings.push((
                 "late_starts",
                 format!("{} ms apart", self.delay_step.as_millis()),

@@ -20,7 +20,7 @@ use prony_wire::Engine;
 use prony_workload::{Error, LoadRequest, Workload};
 
 /// The default seed of `prony load`: either command can resume a load that the other started.
-const SEED: u64 = 0;
+const LOAD_SEED: u64 = 0;
 
 /// Builds the schema.
 ///
@@ -34,31 +34,31 @@ pub fn build(
     let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
     let plan = build_plan(request)?;
     if request.vusers > 1 {
-        lines.line(1, BuildLine::MonitorThread);
+        lines.print_line(1, BuildLine::MonitorThread);
     }
     let schema = request.schema();
-    lines.line(
+    lines.print_line(
         1,
         BuildLine::CreatingSchema {
             schema: schema.clone(),
         },
     );
-    let (target, database) = prepare(request, lines)?;
+    let (target, database_state) = prepare(request, lines)?;
     let workers = if request.vusers > 1 {
         2..request.vusers + 2
     } else {
         0..0
     };
     for worker in workers.clone() {
-        lines.running(worker);
-        lines.line(worker, BuildLine::WorkerThread);
-        lines.line(worker, BuildLine::WaitingForMonitor);
+        lines.print_running(worker);
+        lines.print_line(worker, BuildLine::WorkerThread);
+        lines.print_line(worker, BuildLine::WaitingForMonitor);
     }
-    let creates_tables = !matches!(database, DatabaseState::Unfinished);
-    let print = |line: String| lines.line(1, line);
+    let creates_tables = !matches!(database_state, DatabaseState::UnfinishedBuild);
+    let print = |line: String| lines.print_line(1, line);
     let progress = BuildProgress::new(
         &print,
-        clock::date,
+        clock::now_as_text,
         request.owner.engine,
         request.vusers,
         creates_tables,
@@ -66,11 +66,11 @@ pub fn build(
     load(request, workload, &plan, &target, &progress, signals)?;
     progress.end();
     for worker in workers {
-        lines.finished(worker, true);
+        lines.print_finished(worker, true);
     }
     install_routines(request, workload, &target, lines)?;
-    lines.line(1, BuildLine::Complete { schema });
-    lines.finished(1, true);
+    lines.print_line(1, BuildLine::Complete { schema });
+    lines.print_finished(1, true);
     Ok(VuserOutcome::default())
 }
 
@@ -81,36 +81,36 @@ fn prepare(request: &BuildRequest, lines: &VuserLines) -> Result<(Target, Databa
         Engine::PostgreSql => Some(request.owner.user.clone()),
         Engine::MySql | Engine::MariaDb => {
             let cipher = connection::cipher(&control);
-            lines.line(1, BuildLine::SslCipher { cipher });
+            lines.print_line(1, BuildLine::SslCipher { cipher });
             None
         }
     };
-    // Check first: a refused build must not change a password.
-    let database = owner::check_database(&mut control, request)?;
+    // Before any change, because a refused build must not change a password.
+    let state = owner::read_database_state(&mut control, request)?;
     owner::create_role(&mut control, &request.owner, &request.superuser.user)?;
     let name = &request.owner.database;
-    owner::create_or_grant_database(&mut control, request, &database)?;
-    match database {
-        DatabaseState::Missing => lines.line(
+    owner::create_or_grant_database(&mut control, request, &state)?;
+    match state {
+        DatabaseState::Missing => lines.print_line(
             1,
             BuildLine::CreatingDatabase {
                 database: name.clone(),
                 owner,
             },
         ),
-        DatabaseState::Empty => lines.line(
+        DatabaseState::Empty => lines.print_line(
             1,
             BuildLine::UsingDatabase {
                 database: name.clone(),
             },
         ),
-        DatabaseState::Unfinished => lines.line(
+        DatabaseState::UnfinishedBuild => lines.print_line(
             1,
             format!("Continuing the unfinished build in Database {name}"),
         ),
     }
     drop::<Control>(control);
-    Ok((connection::target(&request.owner)?, database))
+    Ok((connection::target(&request.owner)?, state))
 }
 
 fn load(
@@ -126,7 +126,7 @@ fn load(
         target,
         plan,
         jobs: request.vusers,
-        seed: SEED,
+        seed: LOAD_SEED,
     };
     let loaded = workload.load(&load_request, progress, &stop);
     if let Err(error) = loaded {
@@ -154,7 +154,7 @@ fn install_routines(
     target: &Target,
     lines: &VuserLines,
 ) -> Result<(), String> {
-    lines.line(
+    lines.print_line(
         1,
         if request.stored_procedures {
             BuildLine::CreatingProcedures

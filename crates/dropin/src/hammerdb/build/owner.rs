@@ -1,7 +1,7 @@
 //! The role and the database of a build.
 //!
-//! In: a superuser's connection. Out: a role that can log in, and a database that the role can fill. Must never:
-//! print a password, or change a database that has tables.
+//! In: a superuser's connection. Out: a role that can log in, and a database that the role can fill. Must
+//! never: print a password, or change a database that has tables.
 
 use super::super::connection;
 use prony_dialect::hammerdb::{BuildRequest, Login};
@@ -14,10 +14,10 @@ use prony_workload::tpcc;
 pub enum DatabaseState {
     /// It does not exist yet.
     Missing,
-    /// It exists, without tables.
+    /// It exists and has no tables.
     Empty,
-    /// It holds an unfinished build.
-    Unfinished,
+    /// It has the tables of a build that did not complete.
+    UnfinishedBuild,
 }
 
 /// Creates the role, or sets the password of an existing one, and makes the superuser a member of it.
@@ -41,8 +41,8 @@ pub fn create_role(control: &mut Control, owner: &Login, superuser: &str) -> Res
 /// Reads the state of the database before anything is changed.
 ///
 /// # Errors
-/// It has tables, or the server refuses the queries.
-pub fn check_database(
+/// The database has tables of something else, or the server refuses the queries.
+pub fn read_database_state(
     control: &mut Control,
     request: &BuildRequest,
 ) -> Result<DatabaseState, String> {
@@ -50,11 +50,12 @@ pub fn check_database(
     if !database::database_exists(control, &owner.database).map_err(error_text)? {
         return Ok(DatabaseState::Missing);
     }
-    match tables(&mut connect_to_database(request)?)? {
-        Tables { all: 0, .. } => Ok(DatabaseState::Empty),
+    match list_tables(&mut connect_to_database(request)?)? {
+        Tables { count: 0, .. } => Ok(DatabaseState::Empty),
         Tables {
-            unfinished: true, ..
-        } => Ok(DatabaseState::Unfinished),
+            has_unfinished_build: true,
+            ..
+        } => Ok(DatabaseState::UnfinishedBuild),
         _ => Err(format!(
             "Database {} exists but is not empty, specify a new or empty database name",
             owner.database
@@ -74,26 +75,26 @@ fn connect_to_database(request: &BuildRequest) -> Result<Control, String> {
 /// The tables found in a database.
 pub struct Tables {
     /// The number of tables and views.
-    pub all: u64,
+    pub count: u64,
     /// Names of some tables that are not TPROC-C's.
     pub other_tables: Vec<String>,
-    /// Whether it holds an unfinished build.
-    pub unfinished: bool,
+    /// Whether they belong to an unfinished build.
+    pub has_unfinished_build: bool,
 }
 
 /// Lists the tables in the database of this connection.
 ///
 /// # Errors
 /// The server rejects a statement.
-pub fn tables(control: &mut Control) -> Result<Tables, String> {
+pub fn list_tables(control: &mut Control) -> Result<Tables, String> {
     let names = database::table_names(control).map_err(error_text)?;
     let is_tprocc_table =
         |name: &str| TABLE_NAMES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number);
     let other_tables = names.iter().filter(|name| !is_tprocc_table(name));
     Ok(Tables {
-        all: names.len() as u64,
+        count: names.len() as u64,
         other_tables: other_tables.take(3).cloned().collect(),
-        unfinished: tpcc::is_unfinished(control).map_err(|error| error.to_string())?,
+        has_unfinished_build: tpcc::is_unfinished(control).map_err(|error| error.to_string())?,
     })
 }
 
@@ -132,14 +133,14 @@ pub fn create_or_grant_database(
             database::create_owned_database(control, &owner.database, &owner.user, tablespace)
         }
         (Engine::PostgreSql, DatabaseState::Empty) => {
-            database::grant_schema_public(&mut connect_to_database(request)?, &owner.user)
+            database::grant_create_on_schema_public(&mut connect_to_database(request)?, &owner.user)
         }
-        // HammerDB uses latin1 too.
+        // latin1, as HammerDB creates it.
         (Engine::MySql | Engine::MariaDb, DatabaseState::Missing) => {
             database::create_latin1_database(control, &owner.database)
         }
         (Engine::MySql | Engine::MariaDb, DatabaseState::Empty)
-        | (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, DatabaseState::Unfinished) => {
+        | (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, DatabaseState::UnfinishedBuild) => {
             Ok(())
         }
     };

@@ -41,7 +41,7 @@ pub fn open(
                 call.messages
                     .fatal(&format!("could not open logfile \"{path}\": {reason}"))
             })?;
-            let clients = prony_drive::clients_of(thread, options.clients, threads);
+            let clients = prony_drive::clients_of_thread(thread, options.clients, threads);
             let sampling = random.sampling;
             let logger = Logger::new(file, &call.level, options, log, clients, sampling);
             loggers.push(Mutex::new(Some(logger)));

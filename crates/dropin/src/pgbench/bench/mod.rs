@@ -44,8 +44,8 @@ pub fn run(
 ) -> Result<u8, String> {
     let messages = &call.messages;
     let set = script_set(call, options, script_files)?;
-    let ready = setup::prepare(call, options, &mut target)?;
-    let scale = scale(options, ready.tables);
+    let prepared = setup::prepare(call, options, &mut target)?;
+    let scale = scale(options, prepared.tables);
     // Before this call, Ctrl-C ends the process; after it, Ctrl-C ends the run.
     let signals = Signals::listen().map_err(|error| messages.fatal(&error.to_string()))?;
     let script_messages = Arc::new(ScriptMessages::new(call, options, signals.flag()));
@@ -58,8 +58,8 @@ pub fn run(
         script_policy(&call.level, options, script_messages.clone()),
     ));
     let plan = Plan::of_another_tool(store::workload_plan(options, scale), drive_plan(options));
-    let server = ConnectedServer::new(target, ready.facts, ready.connection);
-    let loaded = ReadyWorkload::new(program.clone(), scale);
+    let server = ConnectedServer::new(target, prepared.facts, prepared.connection);
+    let ready_workload = ReadyWorkload::new(program.clone(), scale);
     let tap = |worker| logs.tap(worker);
     let mut observer = PgbenchObserver::new(RunContext {
         call,
@@ -71,7 +71,7 @@ pub fn run(
         scripts: &scripts,
         tables: TableFacts {
             scale,
-            partitions: ready.tables.and_then(|tables| tables.partitions),
+            partitions: prepared.tables.and_then(|tables| tables.partitions),
         },
     });
     let store = ToolStore {
@@ -83,7 +83,7 @@ pub fn run(
         request: serde_json::json!({ "arguments": call.redacted_arguments }),
         plan: &plan,
         workload: &SCRIPT,
-        loaded: &loaded,
+        ready_workload: &ready_workload,
         server: &server,
         seed: options.random_seed,
         store,
@@ -98,7 +98,7 @@ pub fn run(
     let outcome = match finished {
         Ok(finished) => {
             store.warn_unless_stored(&finished);
-            Ok(observer.status())
+            Ok(observer.exit_status())
         }
         Err(error) => Err(start_failure(call, &error)),
     };
@@ -113,7 +113,7 @@ fn script_set(
     script_files: ScriptFiles,
 ) -> Result<ScriptSet, String> {
     let ScriptFiles { scripts, mut names } = script_files;
-    let (mut files, mut all) = (scripts.into_iter(), Vec::new());
+    let (mut file_scripts, mut ordered_scripts) = (scripts.into_iter(), Vec::new());
     let level = u32::from(call.level.major());
     let script_error = |error: prony_workload::script::ScriptError| {
         error.as_pgbench(call.messages.progname(), level)
@@ -124,21 +124,21 @@ fn script_set(
                 builtin.parse(&mut names, level).map_err(script_error)?
             }
             // Each file was read when its option was parsed.
-            ScriptSource::File(_) => match files.next() {
+            ScriptSource::File(_) => match file_scripts.next() {
                 Some(script) => script,
                 None => continue,
             },
         };
         script.weight = choice.weight;
-        all.push(script);
+        ordered_scripts.push(script);
     }
     if options.protocol != prony_dialect::pgbench::Protocol::Simple {
-        for sql in all.iter().flat_map(Script::statements) {
+        for sql in ordered_scripts.iter().flat_map(Script::statements) {
             sql.check_parameters().map_err(script_error)?;
         }
     }
     Ok(ScriptSet {
-        scripts: all,
+        scripts: ordered_scripts,
         names,
         defines: options.defines.clone(),
         builtin: options.uses_builtin,

@@ -11,7 +11,7 @@ use prony_dialect::pgbench::{
     MeasuredRun, ProgressTime, RunOptions, TableFacts, progress, progress_line, report, run_report,
 };
 use prony_drive::clock::Clock;
-use prony_drive::{DriveResult, LoadStart, RunEventKind, clients_of};
+use prony_drive::{DriveResult, LoadStart, RunEventKind, clients_of_thread};
 use prony_measure::{IntervalRow, RunSchedule, Shape, Totals};
 use prony_runner::{RunObserver, RunSecond};
 use prony_runner::{Signals, TerminationSignal};
@@ -46,7 +46,7 @@ pub struct PgbenchObserver<'a> {
     context: RunContext<'a>,
     /// Sums since the last progress line.
     sums: Option<(Shape, Totals)>,
-    status: u8,
+    exit_status: u8,
 }
 
 impl<'a> PgbenchObserver<'a> {
@@ -55,13 +55,13 @@ impl<'a> PgbenchObserver<'a> {
         PgbenchObserver {
             context,
             sums: None,
-            status: 0,
+            exit_status: 0,
         }
     }
 
     /// The exit status.
-    pub fn status(&self) -> u8 {
-        self.status
+    pub fn exit_status(&self) -> u8 {
+        self.exit_status
     }
 
     fn add_second(&mut self, row: &IntervalRow, schedule: &RunSchedule, interval_s: u32) {
@@ -75,7 +75,7 @@ impl<'a> PgbenchObserver<'a> {
         if !elapsed_ns.is_multiple_of(interval_ns) {
             return;
         }
-        let at = if self.context.options.progress_timestamp {
+        let time = if self.context.options.progress_timestamp {
             let unix_ns = i128::from(end_ns) + i128::from(Clock::System.timestamp_offset_ns());
             ProgressTime::Unix(unix_ns as f64 / 1e9)
         } else {
@@ -83,7 +83,7 @@ impl<'a> PgbenchObserver<'a> {
         };
         let line = progress_line(
             &self.context.call.level,
-            &progress(self.context.options, at, sums),
+            &progress(self.context.options, time, sums),
         );
         *sums = Totals::new(end_ns, *shape);
         let _ = stderr().lock().write_all(line.as_bytes());
@@ -119,7 +119,7 @@ impl<'a> PgbenchObserver<'a> {
                 &measured,
             );
             print(&report(&call.level, &figures));
-            if is_aborted(driven) || driven.interrupted {
+            if has_aborted_client(driven) || driven.interrupted {
                 let text = "Run was aborted; the above results are incomplete.";
                 eprint(&messages.fatal(text));
                 status = signals
@@ -136,7 +136,7 @@ impl<'a> PgbenchObserver<'a> {
     }
 }
 
-fn is_aborted(driven: &DriveResult) -> bool {
+fn has_aborted_client(driven: &DriveResult) -> bool {
     let mut events = driven.events.iter();
     events.any(|event| event.kind == RunEventKind::UserFailed)
 }
@@ -147,7 +147,7 @@ fn thread_of(options: &RunOptions, client: u32) -> u32 {
         clients, threads, ..
     } = *options;
     (0..threads)
-        .find(|thread| clients_of(*thread, clients, threads).contains(&client))
+        .find(|thread| clients_of_thread(*thread, clients, threads).contains(&client))
         .unwrap_or_default()
 }
 
@@ -157,14 +157,14 @@ impl RunObserver for PgbenchObserver<'_> {
         self.sums = Some((start.shape, sums));
     }
 
-    fn second(&mut self, second: &RunSecond<'_>) {
+    fn second_ended(&mut self, second: &RunSecond<'_>) {
         if let Some(interval_s) = self.context.options.progress_s {
             self.add_second(second.row, second.schedule, interval_s);
         }
     }
 
     fn ended(&mut self, driven: &DriveResult) -> Option<f64> {
-        self.status = self.report(driven);
+        self.exit_status = self.report(driven);
         None
     }
 }

@@ -1,6 +1,6 @@
 //! Prints the messages of clients on stderr as they occur, from all workers.
 //!
-//! Must never: mix two messages.
+//! Must never: interleave two messages.
 
 use super::super::call::PgbenchCall;
 use crate::output::eprint;
@@ -13,24 +13,31 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct ScriptMessages {
     messages: Messages,
     /// With `--exit-on-abort`: the flag that ends the run.
-    end: Option<Arc<AtomicBool>>,
+    stop_flag: Option<Arc<AtomicBool>>,
     /// The first client that was aborted.
-    first: Mutex<Option<u32>>,
+    first_aborted: Mutex<Option<u32>>,
 }
 
 impl ScriptMessages {
-    /// `end`: the flag that ends the run.
-    pub fn new(call: &PgbenchCall, options: &RunOptions, end: Arc<AtomicBool>) -> ScriptMessages {
+    /// `stop_flag`: ends the run when it is set.
+    pub fn new(
+        call: &PgbenchCall,
+        options: &RunOptions,
+        stop_flag: Arc<AtomicBool>,
+    ) -> ScriptMessages {
         ScriptMessages {
             messages: call.messages.clone(),
-            end: options.exit_on_abort.then_some(end),
-            first: Mutex::new(None),
+            stop_flag: options.exit_on_abort.then_some(stop_flag),
+            first_aborted: Mutex::new(None),
         }
     }
 
     /// The first client that was aborted.
     pub fn first_aborted(&self) -> Option<u32> {
-        *self.first.lock().unwrap_or_else(PoisonError::into_inner)
+        *self
+            .first_aborted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -48,11 +55,14 @@ impl MessageListener for ScriptMessages {
     }
 
     fn client_aborted(&self, client: u32) {
-        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        first.get_or_insert(client);
-        drop(first);
-        if let Some(end) = &self.end {
-            end.store(true, Ordering::Relaxed);
+        let mut first_aborted = self
+            .first_aborted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        first_aborted.get_or_insert(client);
+        drop(first_aborted);
+        if let Some(stop_flag) = &self.stop_flag {
+            stop_flag.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -64,7 +64,7 @@ pub fn prepare(
     }
     let connection = ConnectionInfo::of(&control);
     drop(control);
-    let facts = observe(target).unwrap_or_default();
+    let facts = read_facts(target).unwrap_or_default();
     Ok(PreparedServer {
         tables,
         facts,
@@ -74,7 +74,7 @@ pub fn prepare(
 
 /// Reads the server's facts on a connection with Prony's application name: connections with pgbench's name
 /// execute only pgbench's statements. If this fails, the run continues without the facts.
-fn observe(target: &Target) -> Option<ServerFacts> {
+fn read_facts(target: &Target) -> Option<ServerFacts> {
     let mut target = target.clone();
     target.set_program_name("prony");
     let mut control = Control::connect(&target).ok()?;
@@ -88,15 +88,15 @@ fn read_table_facts(
     control: &mut Control,
 ) -> Result<TableFacts, String> {
     let (messages, database) = (&call.messages, target.database.as_str());
-    let count = control.query_value(SCALE_SQL).map_err(|error| {
+    let branch_count = control.query_value(SCALE_SQL).map_err(|error| {
         let is_missing = error.sqlstate() == Some("42P01");
-        let message = match error.server() {
+        let message = match error.server_error() {
             Some(server_error) => server_error.in_statement(SCALE_SQL),
             None => error.to_string(),
         };
         scale_query_failed(messages, &message, is_missing, database)
     })?;
-    let count = count.unwrap_or_default();
+    let branch_count = branch_count.unwrap_or_default();
     // pgbench ignores a failure and assumes no partitions.
     let row = match control.query(PARTITIONS_SQL) {
         Ok(rows) => Some(
@@ -107,7 +107,7 @@ fn read_table_facts(
         Err(_) => None,
     };
     let column = |number: usize| row.as_ref().and_then(|row| row.get(number)?.as_deref());
-    let facts = TableFacts::parse(&count, column(1), column(2).unwrap_or_default())
+    let facts = TableFacts::parse(&branch_count, column(1), column(2).unwrap_or_default())
         .map_err(|text| messages.fatal(&text))?;
     if options.scale.is_some() {
         eprint(&scale_ignored(messages, facts.scale));

@@ -29,7 +29,7 @@ use std::time::Instant;
 /// filled in one transaction, as in pgbench.
 ///
 /// # Errors
-/// The remaining text for standard error, and the exit status: after a signal 128 plus its number.
+/// The remaining text for standard error, and the exit status: after a signal, 128 plus the signal's number.
 pub fn initialize(
     call: &PgbenchCall,
     options: &InitOptions,
@@ -52,7 +52,7 @@ pub fn initialize(
     let signals =
         Signals::listen().map_err(|error| usage_error(call.messages.fatal(&error.to_string())))?;
     let outcome = with_stop_watcher(&signals.flag(), |watch| {
-        watch.add(&control);
+        watch.register(&control);
         let initialization = Initialization {
             call,
             options,
@@ -64,12 +64,12 @@ pub fn initialize(
     });
     outcome.map_err(|text| match signals.received() {
         None => usage_error(text),
-        Some(signal) => interrupted(signal, &text),
+        Some(signal) => interrupt_error(signal, &text),
     })
 }
 
 /// The error after a signal: like pgbench, it reports the cancel request before the server's error.
-fn interrupted(signal: TerminationSignal, text: &str) -> UsageError {
+fn interrupt_error(signal: TerminationSignal, text: &str) -> UsageError {
     UsageError {
         stderr: format!("Cancel request sent\n{text}"),
         exit_status: signal.exit_status(),
@@ -110,8 +110,8 @@ impl Initialization<'_> {
                 SetupAction::Print(text) => eprint(&text),
                 SetupAction::Sql(sql) => self.execute(control, &sql)?,
                 SetupAction::Copy { table, .. } if table == Table::Accounts && self.jobs > 1 => {
-                    // Commit now: the other connections must see the tables. The step has no further actions
-                    // except the commit.
+                    // Commit now, because the other connections must see the tables, and return: the step's
+                    // remaining action is this commit.
                     self.execute(control, "commit")?;
                     return self.copy_accounts_in_parallel();
                 }
@@ -134,8 +134,14 @@ impl Initialization<'_> {
             Freeze::IfPlainTable => self.is_plain_table(control, table)?,
         };
         let progress = rows::TableProgress::start(&self.call.level, self.options, table);
-        let all = 0..table.rows(self.options.scale);
-        self.copy(control, &copy_sql(table, freeze), table, all, &progress)?;
+        let all_rows = 0..table.rows(self.options.scale);
+        self.copy(
+            control,
+            &copy_sql(table, freeze),
+            table,
+            all_rows,
+            &progress,
+        )?;
         progress.finish();
         Ok(())
     }
@@ -144,7 +150,7 @@ impl Initialization<'_> {
         self.check_stop()?;
         let rows = control.query_with(RELKIND_SQL, &[table.name()]);
         connection::print_notices(control);
-        let rows = rows.map_err(|error| self.query_failed(&error, RELKIND_SQL))?;
+        let rows = rows.map_err(|error| self.query_error(&error, RELKIND_SQL))?;
         let kind = rows.first().and_then(|row| row.first());
         Ok(kind.and_then(Option::as_deref) == Some(RELKIND_RELATION))
     }
@@ -155,10 +161,10 @@ impl Initialization<'_> {
         connection::print_notices(control);
         result
             .map(drop)
-            .map_err(|error| self.query_failed(&error, sql))
+            .map_err(|error| self.query_error(&error, sql))
     }
 
-    fn query_failed(&self, error: &control::Error, sql: &str) -> String {
+    fn query_error(&self, error: &control::Error, sql: &str) -> String {
         let message = libpq::statement_error(error, sql);
         let query = if self.call.level.at_least(15) {
             "Query"

@@ -24,10 +24,10 @@ pub struct TableProgress {
 }
 
 impl TableProgress {
-    /// Starts the progress of a table, and its clock.
+    /// The progress of a table of which no rows are sent; the elapsed time starts now.
     pub fn start(level: &Level, options: &InitOptions, table: Table) -> Self {
-        let terminal = std::io::stderr().is_terminal();
-        let lines = LoadProgress::new(level, table, options.scale, options.quiet, terminal);
+        let is_terminal = std::io::stderr().is_terminal();
+        let lines = LoadProgress::new(level, table, options.scale, options.quiet, is_terminal);
         TableProgress {
             started: Instant::now(),
             state: Mutex::new((0, lines)),
@@ -56,12 +56,12 @@ impl Initialization<'_> {
         let table = Table::Accounts;
         let sql = copy_sql(table, false);
         let progress = TableProgress::start(&self.call.level, self.options, table);
-        let ranges = parallel::split(table.rows(self.options.scale), self.jobs);
+        let ranges = parallel::split_rows(table.rows(self.options.scale), self.jobs);
         parallel::run_concurrently(self.watch, ranges, |range| {
             self.check_stop()?;
             let mut control = Control::connect(self.target)
                 .map_err(|error| self.call.messages.error(&libpq::error_message(&error)))?;
-            self.watch.add(&control);
+            self.watch.register(&control);
             self.copy(&mut control, &sql, table, range, &progress)
         })?;
         progress.finish();

@@ -17,12 +17,12 @@ struct UserCounts {
 }
 
 /// The counts of all users.
-pub struct ThreadCounts(Arc<[UserCounts]>);
+pub struct EventCounts(Arc<[UserCounts]>);
 
-impl ThreadCounts {
+impl EventCounts {
     /// Counts of zero.
-    pub fn new(users: u32) -> ThreadCounts {
-        ThreadCounts((0..users).map(|_| UserCounts::default()).collect())
+    pub fn new(users: u32) -> EventCounts {
+        EventCounts((0..users).map(|_| UserCounts::default()).collect())
     }
 
     /// The tap that counts one worker's samples.
@@ -40,15 +40,15 @@ impl ThreadCounts {
     }
 }
 
-/// The fairness of the events between two snapshots.
-pub fn fairness_between(from: &[(u64, u64)], to: &[(u64, u64)]) -> Fairness {
-    let threads: Vec<(u64, f64)> = to
+/// The fairness of the events between two snapshots; an empty earlier snapshot is the start of the run.
+pub fn fairness_between(earlier: &[(u64, u64)], later: &[(u64, u64)]) -> Fairness {
+    let threads: Vec<(u64, f64)> = later
         .iter()
         .enumerate()
         .map(|(user, (events, busy_ns))| {
-            let before = from.get(user).copied().unwrap_or_default();
-            let busy_ns = busy_ns.saturating_sub(before.1);
-            (events.saturating_sub(before.0), busy_ns as f64 / 1e9)
+            let (events_before, busy_ns_before) = earlier.get(user).copied().unwrap_or_default();
+            let busy_ns = busy_ns.saturating_sub(busy_ns_before);
+            (events.saturating_sub(events_before), busy_ns as f64 / 1e9)
         })
         .collect();
     Fairness::from_threads(&threads)
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn fairness_covers_events_since_the_last_report() {
-        let thread_counts = ThreadCounts::new(2);
-        let mut tap = thread_counts.tap();
+        let event_counts = EventCounts::new(2);
+        let mut tap = event_counts.tap();
         let mut count = |client, outcome| {
             let sample = Sample {
                 kind: 0,
@@ -99,16 +99,16 @@ mod tests {
             tap.sample(client, &sample);
         };
         count(0, Outcome::Committed);
-        let before = thread_counts.snapshot();
+        let before = event_counts.snapshot();
         count(0, Outcome::Committed);
         count(0, Outcome::Skipped);
         for _ in 0..3 {
             count(1, Outcome::Committed);
         }
-        let latest = fairness_between(&before, &thread_counts.snapshot());
+        let latest = fairness_between(&before, &event_counts.snapshot());
         assert_eq!((latest.events_avg, latest.events_stddev), (2.0, 1.0));
         assert_eq!((latest.time_avg_s, latest.time_stddev_s), (2.0, 1.0));
-        let total = fairness_between(&[], &thread_counts.snapshot());
+        let total = fairness_between(&[], &event_counts.snapshot());
         assert_eq!((total.events_avg, total.events_stddev), (2.5, 0.5));
     }
 }

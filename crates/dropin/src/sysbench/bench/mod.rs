@@ -9,7 +9,7 @@ mod observer;
 use super::call::{CommandError, SysbenchCall, eprint};
 use super::connection;
 use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
-use fairness::ThreadCounts;
+use fairness::EventCounts;
 use observer::SysbenchObserver;
 use prony_dialect::sysbench::{
     Command, Compat, Counters, DONE, Driver, EVENTS_DONE, EXIT_FORCED, EXIT_LATE, FORCED_SHUTDOWN,
@@ -54,11 +54,11 @@ pub struct Bench<'a> {
 /// The texts of reports, which a script may replace.
 pub trait ReportTexts {
     /// Whether the test uses a database; otherwise lines count only events.
-    fn sql(&self) -> bool {
+    fn uses_database(&self) -> bool {
         true
     }
 
-    /// Receives the recording of the run, which must be closed if the process ends during the run.
+    /// Receives the recording of the run, to store a partial run if the process ends during the run.
     fn set_recording(&self, _recording: &Recording) {}
 
     /// Called when all threads have started.
@@ -105,16 +105,16 @@ pub fn run(
     if bench.thread_per_user {
         drive.threads = drive.clients;
     }
-    let thread_counts = Arc::new(ThreadCounts::new(settings.threads));
-    let tap = |_| thread_counts.tap();
+    let event_counts = Arc::new(EventCounts::new(settings.threads));
+    let tap = |_| event_counts.tap();
     let seed = drive.seed.unwrap_or_else(time_seed);
     let plan = Plan::of_another_tool(bench.plan.clone(), drive);
-    let loaded = ReadyWorkload::new(bench.program.clone(), bench.scale);
+    let ready_workload = ReadyWorkload::new(bench.program.clone(), bench.scale);
     let mut observer = SysbenchObserver::new(
         call,
         bench,
         &plan.drive,
-        thread_counts.clone(),
+        event_counts.clone(),
         error_printed,
     );
     let store = ToolStore {
@@ -126,7 +126,7 @@ pub fn run(
         request: serde_json::json!({ "arguments": call.redacted_arguments }),
         plan: &plan,
         workload: bench.workload,
-        loaded: &loaded,
+        ready_workload: &ready_workload,
         server: &bench.server,
         seed,
         store,
@@ -139,17 +139,17 @@ pub fn run(
         Ok(finished) => {
             store.warn_unless_stored(&finished);
             signals.end_by_signal();
-            observer.end()
+            observer.into_result()
         }
         Err(error) => {
             signals.end_by_signal();
-            Err(start_failure(call, bench, &error, error_printed()))
+            Err(print_start_failure(call, bench, &error, error_printed()))
         }
     }
 }
 
 /// Prints why the threads did not start, unless that is already printed.
-fn start_failure(
+fn print_start_failure(
     call: &SysbenchCall,
     bench: &Bench<'_>,
     error: &Error,
@@ -162,9 +162,9 @@ fn start_failure(
         source: ConnectError::Refused { failures, .. },
         ..
     }) = error
-        && connection::timed_out(failures)
+        && connection::has_timed_out(failures)
     {
-        return fail_late_start(call, bench.settings);
+        return print_late_start(call, bench.settings);
     }
     call.fail(&start_failure_lines(bench, error))
 }
@@ -183,10 +183,10 @@ fn print_end(
     }
     let mut events = driven.events.iter();
     if events.any(|event| event.kind == RunEventKind::QueueFull) {
-        return Err(call.fail_with(QUEUE_FULL));
+        return Err(call.fail_with_text(QUEUE_FULL));
     }
     if let Some(failure) = &driven.failure {
-        return Err(call.fail_with(failure));
+        return Err(call.fail_with_text(failure));
     }
     let mut events = driven.events.iter();
     if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
@@ -199,12 +199,12 @@ fn print_end(
     }
     let measured = &driven.collected.measured;
     let unfinished = measured.excluded.unfinished;
-    let forced = bench.settings.forced_shutdown_s.is_some() && unfinished > 0;
-    if forced {
+    let is_forced = bench.settings.forced_shutdown_s.is_some() && unfinished > 0;
+    if is_forced {
         call.log(LogLevel::Fatal, &fatal(FORCED_SHUTDOWN));
     } else {
         let time_is_up = match plan.stop {
-            prony_plan::Stop::Shared { transactions, .. } => {
+            prony_plan::Stop::SharedTransactions { transactions, .. } => {
                 observer.events() < transactions && bench.settings.time_s.is_some()
             }
             _ => true,
@@ -217,8 +217,8 @@ fn print_end(
         }
         call.log(LogLevel::Info, DONE);
     }
-    observer.report(measured.seconds(), forced.then_some(unfinished));
-    match forced {
+    observer.print_final_report(measured.seconds(), is_forced.then_some(unfinished));
+    match is_forced {
         true => Err(CommandError::Status(EXIT_FORCED)),
         false => Ok(()),
     }
@@ -241,8 +241,8 @@ fn log_thread_starts(call: &SysbenchCall, settings: &GeneralOptions) {
     }
 }
 
-/// The failure of threads that did not connect in time.
-pub fn fail_late_start(call: &SysbenchCall, settings: &GeneralOptions) -> CommandError {
+/// Prints that threads did not connect in time; returns the exit status for this.
+pub fn print_late_start(call: &SysbenchCall, settings: &GeneralOptions) -> CommandError {
     let text = threads_late(settings.thread_init_timeout_s);
     call.log(LogLevel::Fatal, &fatal(&text));
     CommandError::Status(EXIT_LATE)
@@ -254,9 +254,9 @@ fn start_failure_lines(bench: &Bench<'_>, error: &Error) -> String {
         Error::NotStarted(prony_drive::Error::Connect {
             source: ConnectError::Refused { failures, .. },
             ..
-        }) => connection::unreachable(&bench.settings.database, bench.driver, failures),
+        }) => connection::connect_failure_lines(&bench.settings.database, bench.driver, failures),
         // sysbench prints only this line, because none of its threads has started.
-        Error::NotStarted(prony_drive::Error::Threads {
+        Error::NotStarted(prony_drive::Error::ThreadStart {
             started, source, ..
         }) => return fatal(&thread_failed(*started, source)),
         other => fatal(&other.to_string()),

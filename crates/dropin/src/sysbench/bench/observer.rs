@@ -4,7 +4,7 @@
 //! than its interval, or average a percentile.
 
 use super::super::call::SysbenchCall;
-use super::fairness::{ThreadCounts, fairness_between};
+use super::fairness::{EventCounts, fairness_between};
 use super::{Bench, log_thread_starts, print_end};
 use crate::sysbench::call::CommandError;
 use prony_dialect::sysbench::{
@@ -25,7 +25,7 @@ pub struct SysbenchObserver<'a> {
     call: &'a SysbenchCall,
     bench: &'a Bench<'a>,
     drive: &'a DrivePlan,
-    thread_counts: Arc<ThreadCounts>,
+    event_counts: Arc<EventCounts>,
     /// Whether an error has ended the run and its FATAL lines are printed.
     error_printed: &'a dyn Fn() -> bool,
     result: Result<(), CommandError>,
@@ -34,8 +34,9 @@ pub struct SysbenchObserver<'a> {
     since_line: Totals,
     /// Totals since the last checkpoint, or since the start.
     since_checkpoint: Totals,
-    /// Queries made outside of threads, for the same two periods.
+    /// Queries made outside of threads since the last progress line.
     outside_since_line: Counters,
+    /// Queries made outside of threads since the last checkpoint, or since the start.
     outside_since_checkpoint: Counters,
     /// Latencies since the last line or checkpoint.
     latencies: Distribution<u64>,
@@ -51,7 +52,7 @@ impl<'a> SysbenchObserver<'a> {
         call: &'a SysbenchCall,
         bench: &'a Bench<'a>,
         drive: &'a DrivePlan,
-        thread_counts: Arc<ThreadCounts>,
+        event_counts: Arc<EventCounts>,
         error_printed: &'a dyn Fn() -> bool,
     ) -> Self {
         let shape = Shape::closed(1);
@@ -59,7 +60,7 @@ impl<'a> SysbenchObserver<'a> {
             call,
             bench,
             drive,
-            thread_counts,
+            event_counts,
             error_printed,
             result: Ok(()),
             shape,
@@ -74,7 +75,7 @@ impl<'a> SysbenchObserver<'a> {
     }
 
     /// The result of the run.
-    pub fn end(self) -> Result<(), CommandError> {
+    pub fn into_result(self) -> Result<(), CommandError> {
         self.result
     }
 
@@ -84,45 +85,45 @@ impl<'a> SysbenchObserver<'a> {
     }
 
     /// Prints the report at the end of a run of `total_s` seconds.
-    pub fn report(&mut self, total_s: f64, unfinished: Option<u64>) {
+    pub fn print_final_report(&mut self, total_s: f64, unfinished: Option<u64>) {
         self.add_outside_queries();
         let compat = self.bench.settings.compat;
-        self.print_report(total_s, unfinished, true, |report| {
+        self.print_report_with(total_s, unfinished, true, |report| {
             self.bench.texts.report(report, compat)
         });
     }
 
     /// Prints the figures since the last checkpoint, with the histogram at the end of the run.
-    fn print_report(
+    fn print_report_with(
         &self,
         total_s: f64,
         unfinished: Option<u64>,
         is_last: bool,
-        text: impl FnOnce(&Report<'_>) -> String,
+        format_report: impl FnOnce(&Report<'_>) -> String,
     ) {
         let settings = self.bench.settings;
-        let all = self.since_checkpoint.all();
-        let histogram = Histogram::from_distribution(&all.response);
+        let sums = self.since_checkpoint.all();
+        let histogram = Histogram::from_distribution(&sums.response);
         let ms = |ns: f64| ns / 1e6;
         let report = Report {
-            sql: self.bench.texts.sql(),
-            counters: counters(&self.since_checkpoint.queries, all.committed)
+            sql: self.bench.texts.uses_database(),
+            counters: counters(&self.since_checkpoint.queries, sums.committed)
                 + self.outside_since_checkpoint,
             interval_s: self.since_checkpoint.seconds(),
             total_s,
             latency: Latency {
-                min_ms: ms(all.response.min_ns as f64),
-                avg_ms: ms(all.response.mean_ns()),
-                max_ms: ms(all.response.max_ns as f64),
-                sum_ms: ms(all.response.sum_ns as f64),
+                min_ms: ms(sums.response.min_ns as f64),
+                avg_ms: ms(sums.response.mean_ns()),
+                max_ms: ms(sums.response.max_ns as f64),
+                sum_ms: ms(sums.response.sum_ns as f64),
             },
             percentile: settings.percentile,
             percentile_ms: histogram.percentile_ms(settings.percentile),
             histogram: (settings.histogram && is_last).then_some(&histogram),
-            fairness: fairness_between(&self.counts_at_checkpoint, &self.thread_counts.snapshot()),
+            fairness: fairness_between(&self.counts_at_checkpoint, &self.event_counts.snapshot()),
             unfinished,
         };
-        self.call.log(LogLevel::Notice, &text(&report));
+        self.call.log(LogLevel::Notice, &format_report(&report));
     }
 
     /// Adds queries made outside of threads to the counts.
@@ -132,25 +133,25 @@ impl<'a> SysbenchObserver<'a> {
         self.outside_since_checkpoint = self.outside_since_checkpoint + queries;
     }
 
-    fn checkpoint(&mut self, at_s: u64, end_ns: u64, start_ns: u64) {
+    fn print_checkpoint(&mut self, at_s: u64, end_ns: u64, start_ns: u64) {
         let total_s = end_ns.saturating_sub(start_ns) as f64 / 1e9;
         let compat = self.bench.settings.compat;
-        self.print_report(total_s, None, false, |report| {
+        self.print_report_with(total_s, None, false, |report| {
             self.bench.texts.checkpoint(at_s, report, compat)
         });
         self.since_checkpoint = Totals::new(end_ns, self.shape);
         self.outside_since_checkpoint = Counters::default();
         self.latencies = Distribution::default();
-        self.counts_at_checkpoint = self.thread_counts.snapshot();
+        self.counts_at_checkpoint = self.event_counts.snapshot();
     }
 
-    fn progress(&mut self, at_s: u64, end_ns: u64) {
+    fn print_progress(&mut self, at_s: u64, end_ns: u64) {
         let settings = self.bench.settings;
         let health = self.since_line.health;
         let figures = Progress {
             at_s,
             threads: settings.threads,
-            sql: self.bench.texts.sql(),
+            sql: self.bench.texts.uses_database(),
             counters: counters(&self.since_line.queries, self.since_line.all().committed)
                 + self.outside_since_line,
             interval_s: self.since_line.seconds(),
@@ -204,12 +205,12 @@ impl RunObserver for SysbenchObserver<'_> {
         self.since_checkpoint = Totals::new(start_ns, start.shape);
     }
 
-    fn second(&mut self, second: &RunSecond<'_>) {
+    fn second_ended(&mut self, second: &RunSecond<'_>) {
         let row = second.row;
         let span = row.interval.span;
         if span.phase == RunPhase::Warmup {
             // The report excludes the warm-up.
-            self.counts_at_checkpoint = self.thread_counts.snapshot();
+            self.counts_at_checkpoint = self.event_counts.snapshot();
             self.bench.texts.take_outside_queries();
             return;
         }
@@ -226,13 +227,13 @@ impl RunObserver for SysbenchObserver<'_> {
             return;
         }
         let at_s = elapsed_ns / SECOND_NS;
-        let is_due = |second: &u32| u64::from(*second) == at_s;
+        let is_due = |due_s: &u32| u64::from(*due_s) == at_s;
         if self.bench.settings.checkpoints_s.iter().any(is_due) {
-            self.checkpoint(at_s, span.end_ns, start_ns);
+            self.print_checkpoint(at_s, span.end_ns, start_ns);
         }
         let interval_s = self.bench.settings.report_interval_s;
         if interval_s.is_some_and(|interval_s| at_s.is_multiple_of(u64::from(interval_s))) {
-            self.progress(at_s, span.end_ns);
+            self.print_progress(at_s, span.end_ns);
         }
     }
 

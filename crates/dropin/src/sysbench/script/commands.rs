@@ -11,7 +11,7 @@ use prony_plan::{DrivePlan, Pace, Stop};
 use prony_runner::Signals;
 use prony_runner::host::processors;
 use prony_server::Target;
-use prony_server::control::Failure;
+use prony_server::control::ConnectFailure;
 use prony_workload::lua::LuaProgram;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ struct NoObserver;
 
 impl Observer for NoObserver {
     fn started(&mut self, _: &LoadStart) {}
-    fn row(&mut self, _: &IntervalRow, _: &RunSchedule) {}
+    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
 }
 
 impl ParallelCommand<'_> {
@@ -60,7 +60,8 @@ impl ParallelCommand<'_> {
             ..plan
         };
         let interrupt = self.signals.flag();
-        let refused = |failures: &[Failure]| self.logger.connect_failed(driver, failures);
+        let on_refused =
+            |failures: &[ConnectFailure]| self.logger.log_connect_failure(driver, failures);
         let job = DriveJob {
             program,
             target,
@@ -69,19 +70,19 @@ impl ParallelCommand<'_> {
             seed: plan.seed.unwrap_or(0),
             interrupt: &interrupt,
             tap: None,
-            on_connect_refused: Some(&refused),
+            on_connect_refused: Some(&on_refused),
         };
         let driven = prony_drive::run(&job, &mut NoObserver);
-        let driven = driven.map_err(|error| call.fail_with(&error.to_string()))?;
+        let driven = driven.map_err(|error| call.fail_with_text(&error.to_string()))?;
         if self.logger.is_fatal() {
             return Err(CommandError::Status(1));
         }
         if let Some(failure) = &driven.failure {
-            return Err(call.fail_with(failure));
+            return Err(call.fail_with_text(failure));
         }
         let mut events = driven.events.iter();
         if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
-            return Err(call.fail_with(&event.detail));
+            return Err(call.fail_with_text(&event.detail));
         }
         match driven.interrupted {
             true => Err(CommandError::Status(1)),

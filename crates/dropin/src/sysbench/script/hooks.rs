@@ -14,22 +14,22 @@ use prony_runner::Recording;
 use prony_workload::lua::{LuaScriptError, OutsideQueries, ReportFigures, Reporter, Script};
 
 /// The reports of a script.
-pub struct Hooks<'a> {
+pub struct ReportHooks<'a> {
     call: &'a SysbenchCall,
     script: &'a Script,
     logger: &'a ScriptLogger,
-    /// The Lua state for intermediate reports, if the script defines their function.
-    intermediate: Option<Reporter>,
-    /// The Lua state for checkpoints, if the script defines their function.
-    checkpoints: Option<Reporter>,
+    /// The Lua state for intermediate reports, if the script defines a function for them.
+    intermediate_reporter: Option<Reporter>,
+    /// The Lua state for checkpoint reports, if the script defines a function for them.
+    checkpoint_reporter: Option<Reporter>,
     /// Whether the script prints the final report.
     has_final_report: bool,
     threads: u32,
 }
 
-impl<'a> Hooks<'a> {
-    /// Loads the script again for intermediate reports, and again for checkpoints, if the settings request
-    /// them.
+impl<'a> ReportHooks<'a> {
+    /// Loads the script once more for intermediate reports and once more for checkpoint reports, if the
+    /// settings request these.
     pub fn new(
         call: &'a SysbenchCall,
         script: &'a Script,
@@ -38,44 +38,49 @@ impl<'a> Hooks<'a> {
     ) -> Result<Self, LuaScriptError> {
         let mut intermediate = None;
         if settings.report_interval_s.is_some() {
-            intermediate = Some(script.reporter()?);
+            intermediate = Some(script.create_reporter()?);
         }
         let mut checkpoints = None;
         if !settings.checkpoints_s.is_empty() {
-            checkpoints = Some(script.reporter()?);
+            checkpoints = Some(script.create_reporter()?);
         }
-        let defines = |reporter: &Option<Reporter>,
-                       has: fn(&Reporter) -> Result<bool, LuaScriptError>| {
-            reporter.as_ref().map_or(Ok(false), has)
-        };
-        let has_intermediate = defines(&intermediate, Reporter::has_intermediate)?;
-        let has_checkpoints = defines(&checkpoints, Reporter::has_cumulative)?;
-        Ok(Hooks {
+        let defines =
+            |reporter: &Option<Reporter>,
+             has_function: fn(&Reporter) -> Result<bool, LuaScriptError>| {
+                reporter.as_ref().map_or(Ok(false), has_function)
+            };
+        let has_intermediate = defines(&intermediate, Reporter::has_intermediate_report)?;
+        let has_checkpoints = defines(&checkpoints, Reporter::has_checkpoint_report)?;
+        Ok(ReportHooks {
             call,
             script,
             logger,
-            intermediate: intermediate.filter(|_| has_intermediate),
-            checkpoints: checkpoints.filter(|_| has_checkpoints),
-            has_final_report: script.has_cumulative()?,
+            intermediate_reporter: intermediate.filter(|_| has_intermediate),
+            checkpoint_reporter: checkpoints.filter(|_| has_checkpoints),
+            has_final_report: script.has_final_report()?,
             threads: settings.threads,
         })
     }
 
     /// Ends all reports of the script.
-    pub fn end(&self) {
-        self.end_intermediate();
+    pub fn end_reports(&self) {
+        self.end_reports_during_run();
         self.log_failure(self.script.end_reports());
     }
 
-    fn end_intermediate(&self) {
-        for reporter in self.intermediate.iter().chain(&self.checkpoints) {
-            self.log_failure(reporter.end());
+    fn end_reports_during_run(&self) {
+        for reporter in self
+            .intermediate_reporter
+            .iter()
+            .chain(&self.checkpoint_reporter)
+        {
+            self.log_failure(reporter.close_connections());
         }
     }
 
     fn log_failure(&self, result: Result<(), LuaScriptError>) {
         if let Err(error) = result {
-            self.logger.hook_failed(&error);
+            self.logger.log_hook_failure(&error);
         }
     }
 }
@@ -94,8 +99,8 @@ fn report_figures(figures: &Report<'_>, threads: u32) -> ReportFigures {
         threads_running: threads,
         time_interval_s: figures.interval_s,
         time_total_s: figures.total_s,
-        latency_pct_s: figures.percentile_ms / 1e3,
-        latency_s: Some([min_s, max_s, mean_s, sum_s]),
+        latency_percentile_s: figures.percentile_ms / 1e3,
+        latency_min_max_mean_sum_s: Some([min_s, max_s, mean_s, sum_s]),
         ..counter_figures(&figures.counters)
     }
 }
@@ -105,15 +110,15 @@ fn counter_figures(counters: &Counters) -> ReportFigures {
         events: counters.events,
         reads: counters.reads,
         writes: counters.writes,
-        other: counters.others,
+        others: counters.others,
         errors: counters.errors,
         reconnects: counters.reconnects,
         ..ReportFigures::default()
     }
 }
 
-impl ReportTexts for Hooks<'_> {
-    fn sql(&self) -> bool {
+impl ReportTexts for ReportHooks<'_> {
+    fn uses_database(&self) -> bool {
         self.script.has_connected()
     }
 
@@ -145,16 +150,16 @@ impl ReportTexts for Hooks<'_> {
     }
 
     fn progress(&self, figures: &Progress) -> String {
-        let Some(reporter) = &self.intermediate else {
+        let Some(reporter) = &self.intermediate_reporter else {
             return progress(figures);
         };
         self.log_failure(
-            reporter.intermediate(&ReportFigures {
+            reporter.print_intermediate_report(&ReportFigures {
                 threads_running: figures.threads,
                 time_interval_s: figures.interval_s,
                 time_total_s: figures.at_s as f64,
-                latency_pct_s: figures.latency_ms / 1e3,
-                queue: Some(
+                latency_percentile_s: figures.latency_ms / 1e3,
+                waiting_and_running: Some(
                     figures
                         .queue
                         .map_or((0, 0), |queue| (queue.length, queue.concurrency)),
@@ -166,21 +171,21 @@ impl ReportTexts for Hooks<'_> {
     }
 
     fn checkpoint(&self, at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
-        let Some(reporter) = &self.checkpoints else {
+        let Some(reporter) = &self.checkpoint_reporter else {
             return checkpoint(at_s, figures, compat);
         };
         self.call.log(LogLevel::Notice, &checkpoint_header(at_s));
-        self.log_failure(reporter.cumulative(&report_figures(figures, self.threads)));
+        self.log_failure(reporter.print_checkpoint_report(&report_figures(figures, self.threads)));
         String::new()
     }
 
     fn report(&self, figures: &Report<'_>, compat: Compat) -> String {
-        // The last report ends the list of intermediate ones.
-        self.end_intermediate();
+        // Before the final report, let the script close the list of its intermediate reports.
+        self.end_reports_during_run();
         if !self.has_final_report {
             return report(figures, compat);
         }
-        self.log_failure(self.script.cumulative(&report_figures(figures, 0)));
+        self.log_failure(self.script.print_final_report(&report_figures(figures, 0)));
         String::new()
     }
 }

@@ -13,13 +13,13 @@ use prony_dialect::sysbench::{
 };
 use prony_runner::Recording;
 use prony_runner::{Signals, TerminationSignal};
-use prony_server::control::{Error, Failure};
+use prony_server::control::{ConnectFailure, Error};
 use prony_workload::lua::{Listener, LuaScriptError, SqlFailure, SqlOperation};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// libpq's PGRES_FATAL_ERROR.
-const FATAL_ERROR: u32 = 7;
+/// libpq's result status of a failed statement.
+const PGRES_FATAL_ERROR: u32 = 7;
 
 /// The warning about a script that blocks.
 const BLOCKED_WARNING: &str = "prony: the script ran for at least 0.1 s without a database query \
@@ -31,15 +31,17 @@ pub struct ScriptLogger {
     call: SysbenchCall,
     driver: Driver,
     database: Database,
-    /// Time limit for starting threads, seconds.
+    /// Time limit for starting threads, in seconds.
     timeout_s: u32,
     /// Whether threads are starting. While they are, a connection that times out ends the run.
     is_starting: AtomicBool,
+    /// Whether threads did not start in time, which ended the run.
     start_timed_out: AtomicBool,
-    /// A signal, or the first function that fails, sets their flag.
+    /// Their flag ends the run: a signal or the first function that fails sets it.
     signals: Signals,
     /// The run in the store, once it has started.
     recording: OnceLock<Recording>,
+    /// Whether a function has failed; nothing is logged after its error.
     is_fatal: AtomicBool,
 }
 
@@ -75,19 +77,19 @@ impl ScriptLogger {
     }
 
     /// Reports a thread's failed connection.
-    pub fn connect_failed(&self, driver: Driver, failures: &[Failure]) {
-        if connection::timed_out(failures) && self.is_starting.load(Ordering::Relaxed) {
+    pub fn log_connect_failure(&self, driver: Driver, failures: &[ConnectFailure]) {
+        if connection::has_timed_out(failures) && self.is_starting.load(Ordering::Relaxed) {
             self.log(LogLevel::Fatal, &fatal(&threads_late(self.timeout_s)));
             self.start_timed_out.store(true, Ordering::Relaxed);
-            self.end();
+            self.end_run();
             return;
         }
-        let lines = connection::unreachable(&self.database, driver, failures);
+        let lines = connection::connect_failure_lines(&self.database, driver, failures);
         self.log(LogLevel::Fatal, &lines);
     }
 
-    /// Ends the run, after the reason is printed.
-    fn end(&self) {
+    /// Ends the run; the reason is already printed.
+    fn end_run(&self) {
         self.is_fatal.store(true, Ordering::Relaxed);
         self.signals.flag().store(true, Ordering::Relaxed);
     }
@@ -105,7 +107,7 @@ impl ScriptLogger {
     }
 
     /// Reports an error of a hook, which does not end the run.
-    pub fn hook_failed(&self, error: &LuaScriptError) {
+    pub fn log_hook_failure(&self, error: &LuaScriptError) {
         // A signal interrupts hooks, which is not a failure.
         if !self.signals.flag().load(Ordering::Relaxed) {
             self.log(LogLevel::Fatal, &failure_line(error));
@@ -118,12 +120,12 @@ impl Listener for ScriptLogger {
         print_output_bytes(text);
     }
 
-    fn unreachable(&self, lines: &str) {
+    fn server_unavailable(&self, lines: &str) {
         self.log(LogLevel::Fatal, lines);
     }
 
     fn connection_refused(&self, error: &Error) {
-        let lines = connection::refused(&self.database, self.driver, error);
+        let lines = connection::control_error_lines(&self.database, self.driver, error);
         self.log(LogLevel::Fatal, &lines);
     }
 
@@ -166,7 +168,7 @@ impl Listener for ScriptLogger {
             }
             (Driver::Pgsql, operation) => pgsql_failed(
                 operation == SqlOperation::Execute,
-                FATAL_ERROR,
+                PGRES_FATAL_ERROR,
                 message,
                 sql,
             ),
@@ -187,7 +189,7 @@ impl Listener for ScriptLogger {
                 &(function_failed(function, None, reason) + &threads_failed),
             );
         }
-        self.end();
+        self.end_run();
     }
 
     fn thread_done_failed(&self, reason: &str) {
@@ -195,7 +197,7 @@ impl Listener for ScriptLogger {
         self.log(LogLevel::Fatal, &lines);
     }
 
-    fn stuck(&self, reason: &str) {
+    fn script_stuck(&self, reason: &str) {
         let signal = self.signals.received().map(TerminationSignal::name);
         if signal.is_none() {
             self.log(LogLevel::Fatal, &fatal(reason));
@@ -204,7 +206,7 @@ impl Listener for ScriptLogger {
         let _lock = self
             .recording
             .get()
-            .map(|recording| recording.cut_off(signal.unwrap_or(reason)));
+            .map(|recording| recording.store_partial(signal.unwrap_or(reason)));
         self.signals.end_by_signal();
         // The worker of the stuck script never returns, and a run ends only when all workers have returned.
         std::process::exit(1);

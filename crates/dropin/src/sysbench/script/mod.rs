@@ -12,7 +12,7 @@ use super::bench::{self, Bench};
 use super::call::{CommandError, SysbenchCall, print};
 use super::connection;
 use crate::tool_run::ConnectedServer;
-use hooks::Hooks;
+use hooks::ReportHooks;
 use logger::ScriptLogger;
 use prony_dialect::sysbench::{
     Driver, EXIT_LATE, GeneralOptions, LogLevel, NO_DRIVER, NOT_CONNECTED, Output, ScriptCommand,
@@ -22,7 +22,7 @@ use prony_dialect::sysbench::{
 use prony_plan::WorkloadPlan;
 use prony_runner::host::processors;
 use prony_runner::{ConnectionInfo, Signals};
-use prony_server::control::Failure;
+use prony_server::control::ConnectFailure;
 use prony_server::{Control, ServerFacts, Target};
 use prony_store::Engine;
 use prony_workload::lua::{self, Command, LUA, LuaScriptError, Task};
@@ -39,11 +39,12 @@ const FACTS_TIMEOUT: Duration = Duration::from_secs(5);
 pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), CommandError> {
     let mysql = &command.settings.database.mysql;
     if let Some(reason) = unsupported_driver_option(mysql) {
-        return Err(call.fail_with(&reason));
+        return Err(call.fail_with_text(&reason));
     }
-    let signals = Signals::listen().map_err(|error| call.fail_with(&error.to_string()))?;
+    let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let server = resolve_server(command);
-    // An invalid driver is reported when the script uses it.
+    // The error of an invalid driver or mode is in `server`, and is reported when the script connects. Until
+    // then a valid mode is needed.
     let mut command = command.clone();
     let database = &mut command.settings.database;
     if ps_mode(database).is_err() {
@@ -53,7 +54,7 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
     let logger = Arc::new(ScriptLogger::new(call, command, &signals));
     let settings = settings::script_settings(call, command, &server, &logger, signals.flag())?;
     let name = settings.name.clone();
-    let script = lua::Script::open(settings).map_err(|error| report_failure(call, &error))?;
+    let script = lua::Script::open(settings).map_err(|error| print_failure(call, &error))?;
     let run = ScriptRun {
         call,
         command,
@@ -66,14 +67,18 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
         return Ok(());
     };
     let command_kind = script
-        .command(command_name)
-        .map_err(|error| report_failure(call, &error))?;
+        .classify_command(command_name)
+        .map_err(|error| print_failure(call, &error))?;
     let outcome = match command_kind {
         Command::Run => run.run(server),
-        Command::Help => return script.help().map_err(|error| report_failure(call, &error)),
-        Command::Once => run.run_once(command_name),
+        Command::Help => {
+            return script
+                .print_help()
+                .map_err(|error| print_failure(call, &error));
+        }
+        Command::Once => run.run_in_one_thread(command_name),
         // A single thread needs no parallel run.
-        Command::Parallel if command.settings.threads == 1 => run.run_once(command_name),
+        Command::Parallel if command.settings.threads == 1 => run.run_in_one_thread(command_name),
         Command::Parallel => {
             call.log(LogLevel::Notice, WORKERS);
             let word = command_name.to_owned();
@@ -81,10 +86,10 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
         }
         Command::Missing => {
             let text = format!("'{name}' test does not implement the '{command_name}' command.\n");
-            return Err(usage_failure(&text));
+            return Err(print_usage_error(&text));
         }
         Command::Unknown => {
-            return Err(usage_failure(&format!(
+            return Err(print_usage_error(&format!(
                 "{}\n",
                 unknown_command(command_name)
             )));
@@ -109,8 +114,8 @@ type ResolvedServer = Result<(Driver, Target), (String, &'static str)>;
 fn resolve_server(command: &ScriptCommand) -> ResolvedServer {
     let database = &command.settings.database;
     connection::warn_about_cipher(database);
-    let valid = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
-    valid.map_err(|lines| (lines, NO_DRIVER))?;
+    let driver_options = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
+    driver_options.map_err(|lines| (lines, NO_DRIVER))?;
     let timeout_s = command.settings.thread_init_timeout_s;
     connection::target(database, timeout_s).map_err(|lines| (lines, NOT_CONNECTED))
 }
@@ -131,7 +136,7 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
     facts_target.connect_timeout = Some(timeout.min(FACTS_TIMEOUT));
     let (facts, connection) = match Control::connect(&facts_target) {
         Ok(mut control) => {
-            crate::cleartext::warn(&control);
+            crate::cleartext::warn_if_password_exposed(&control);
             let facts = prony_server::read_server_facts(&mut control).unwrap_or_default();
             (facts, ConnectionInfo::of(&control))
         }
@@ -140,16 +145,19 @@ fn connected_server(driver: Driver, target: Target) -> ConnectedServer {
                 Driver::Mysql => Engine::MySql,
                 Driver::Pgsql => Engine::PostgreSql,
             };
-            (ServerFacts::default(), ConnectionInfo::none(engine))
+            (
+                ServerFacts::default(),
+                ConnectionInfo::without_connection(engine),
+            )
         }
     };
     ConnectedServer::new(target, facts, connection)
 }
 
 /// Prints the error of a script to the log.
-fn report_failure(call: &SysbenchCall, error: &LuaScriptError) -> CommandError {
+fn print_failure(call: &SysbenchCall, error: &LuaScriptError) -> CommandError {
     match error {
-        LuaScriptError::Usage(text) => usage_failure(text),
+        LuaScriptError::Usage(text) => print_usage_error(text),
         other => call.fail(&failure_line(other)),
     }
 }
@@ -162,8 +170,8 @@ fn failure_line(error: &LuaScriptError) -> String {
     }
 }
 
-/// Prints an error on standard error.
-fn usage_failure(text: &str) -> CommandError {
+/// Prints an error of usage on standard error.
+fn print_usage_error(text: &str) -> CommandError {
     print(&Output {
         stdout: String::new(),
         stderr: text.to_owned(),
@@ -181,11 +189,11 @@ impl ScriptRun<'_> {
             ..
         } = self;
         let settings = &command.settings;
-        let report = |error: LuaScriptError| report_failure(call, &error);
-        let program = script.program(Task::Run).map_err(report)?;
-        script.init().map_err(report)?;
+        let fail = |error: LuaScriptError| print_failure(call, &error);
+        let program = script.program(Task::Run).map_err(fail)?;
+        script.run_init().map_err(fail)?;
         call.log(LogLevel::Notice, &(run_header(settings) + WORKERS));
-        let hooks = Hooks::new(call, script, settings, logger).map_err(report)?;
+        let hooks = ReportHooks::new(call, script, settings, logger).map_err(fail)?;
         let (driver, target) = target_or_placeholder(settings, server);
         let bench = Bench {
             settings,
@@ -202,34 +210,34 @@ impl ScriptRun<'_> {
             scale: 1,
             // Scripts may use much CPU time themselves.
             processors: processors(),
-            thread_per_user: script.may_block().map_err(report)?,
+            thread_per_user: script.may_block().map_err(fail)?,
             texts: &hooks,
-            on_connect_refused: Some(&|failures: &[Failure]| {
-                logger.connect_failed(driver, failures)
+            on_connect_refused: Some(&|failures: &[ConnectFailure]| {
+                logger.log_connect_failure(driver, failures)
             }),
         };
         let outcome = bench::run(call, &bench, self.signals, &|| logger.is_fatal());
         // Reports may still be open, if the last report started a list or was not printed.
-        hooks.end();
+        hooks.end_reports();
         outcome.map_err(|error| match logger.start_timed_out() {
             true => CommandError::Status(EXIT_LATE),
             false => error,
         })?;
         // Like sysbench, exit with status 0: the run is complete and its report is printed.
-        if let Err(problem) = script.done() {
-            report_failure(call, &problem);
+        if let Err(problem) = script.run_done() {
+            print_failure(call, &problem);
         }
         Ok(())
     }
 
     /// Runs a command in a single thread.
-    fn run_once(&self, command_name: &str) -> Result<(), CommandError> {
-        match self.script.once(command_name) {
+    fn run_in_one_thread(&self, command_name: &str) -> Result<(), CommandError> {
+        match self.script.run_command_once(command_name) {
             Ok(true) => Ok(()),
             Ok(false) => Err(CommandError::Status(1)),
             // A signal interrupted the command.
             Err(_) if self.signals.received().is_some() => Err(CommandError::Status(1)),
-            Err(error) => Err(report_failure(self.call, &error)),
+            Err(error) => Err(print_failure(self.call, &error)),
         }
     }
 
@@ -237,10 +245,10 @@ impl ScriptRun<'_> {
         let program = self
             .script
             .program(task)
-            .map_err(|error| report_failure(self.call, &error))?;
+            .map_err(|error| print_failure(self.call, &error))?;
         let thread_per_user = self.script.may_block();
         let parallel = commands::ParallelCommand {
-            thread_per_user: thread_per_user.map_err(|error| report_failure(self.call, &error))?,
+            thread_per_user: thread_per_user.map_err(|error| print_failure(self.call, &error))?,
             call: self.call,
             settings: &self.command.settings,
             logger: self.logger,

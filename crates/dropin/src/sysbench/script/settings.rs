@@ -5,7 +5,7 @@
 use super::super::call::{CommandError, SysbenchCall, print};
 use super::super::host::ProcessHost;
 use super::logger::ScriptLogger;
-use super::usage_failure;
+use super::print_usage_error;
 use prony_dialect::sysbench::{
     Compat, Driver, NO_DRIVER, NOT_CONNECTED, Output, RandomOptions, ScriptCommand, ScriptSource,
     ValueType, driver, find_option, ps_mode,
@@ -23,7 +23,7 @@ const QUERY_GAP_VARIABLE: &str = "PRONY_LUA_PATIENCE";
 /// The environment variable with the memory limit of a Lua state, in MiB.
 const MEMORY_VARIABLE: &str = "PRONY_LUA_MEMORY";
 
-/// The settings of a script. `end`: the flag that ends the run.
+/// The settings of a script. `scripts_must_end` is the flag that ends the run.
 ///
 /// # Errors
 /// The script cannot be read.
@@ -32,14 +32,14 @@ pub fn script_settings(
     command: &ScriptCommand,
     server: &super::ResolvedServer,
     logger: &Arc<ScriptLogger>,
-    end: Arc<AtomicBool>,
+    scripts_must_end: Arc<AtomicBool>,
 ) -> Result<ScriptSettings, CommandError> {
     let settings = &command.settings;
     let database = &settings.database;
     let compat = settings.compat;
     let arguments = call.redacted_arguments.iter().cloned();
     let (path, text) = read_script(command)?;
-    // An invalid driver is reported when threads start.
+    // The driver is invalid only if `server` is an error, which is reported when threads start.
     let driver = driver(database).unwrap_or(Driver::Mysql);
     Ok(ScriptSettings {
         text,
@@ -55,29 +55,31 @@ pub fn script_settings(
             .chain(arguments)
             .collect(),
         command: command.command.clone(),
-        general: general(command),
+        general_options: general_options(command),
         script_options: command.extras.iter().map(script_option).collect(),
         threads: settings.threads,
         driver,
         server: server.as_ref().ok().map(|(_, target)| target.clone()),
-        mode: ps_mode(database).unwrap_or(QueryMode::Prepared),
-        no_driver: failure_lines(server, NO_DRIVER),
-        no_server: failure_lines(server, NOT_CONNECTED),
-        ignored: database.mysql.ignored.clone(),
-        random: random(&settings.random),
-        search_path: ProcessHost::default().search().to_owned(),
+        query_mode: ps_mode(database).unwrap_or(QueryMode::Prepared),
+        no_driver_lines: failure_lines(server, NO_DRIVER),
+        no_server_lines: failure_lines(server, NOT_CONNECTED),
+        ignored_errors: database.mysql.ignored.clone(),
+        random: random_settings(&settings.random),
+        search_path: ProcessHost::default().search_path().to_owned(),
         c_search_path: env_var("LUA_CPATH").map(|path| path.replace(";;", ";./?.so;")),
-        memory_limit_bytes: number(MEMORY_VARIABLE)
+        memory_limit_bytes: positive_env_var(MEMORY_VARIABLE)
             .map_or(ScriptSettings::MEMORY_LIMIT_BYTES, |mib| {
                 (mib as usize) << 20
             }),
-        max_query_gap_s: number(QUERY_GAP_VARIABLE).unwrap_or(ScriptSettings::MAX_QUERY_GAP_S),
-        end,
+        max_query_gap_s: positive_env_var(QUERY_GAP_VARIABLE)
+            .unwrap_or(ScriptSettings::MAX_QUERY_GAP_S),
+        scripts_must_end,
         listener: Arc::clone(logger) as Arc<dyn lua::Listener>,
     })
 }
 
-/// The lines of the log, if the server is unusable for this reason.
+/// The log lines to print if the server is unusable for this reason; `None` if it is usable, or unusable for
+/// another reason.
 fn failure_lines(server: &super::ResolvedServer, reason: &str) -> Option<String> {
     let (lines, server_reason) = server.as_ref().err()?;
     (*server_reason == reason).then(|| lines.clone())
@@ -87,7 +89,8 @@ fn env_var(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-fn number(name: &str) -> Option<u64> {
+/// The environment variable's value, if it is a number above 0.
+fn positive_env_var(name: &str) -> Option<u64> {
     env_var(name)?
         .trim()
         .parse()
@@ -98,7 +101,7 @@ fn number(name: &str) -> Option<u64> {
 /// Reads a script. Returns its path, for messages, and its text.
 fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandError> {
     let ScriptSource::File(path) = &command.source else {
-        // On a terminal, tell the user what is read.
+        // On a terminal, tell the user that input is expected.
         if std::io::stdin().is_terminal() {
             print(&Output {
                 stdout: "Reading the script from the standard input:\n\n".to_owned(),
@@ -107,12 +110,13 @@ fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandErro
         }
         let mut text = Vec::new();
         let read = std::io::stdin().lock().read_to_end(&mut text);
-        read.map_err(|error| usage_failure(&format!("cannot read standard input: {error}\n")))?;
+        read.map_err(|error| print_usage_error(&format!("cannot read standard input: {error}\n")))?;
         return Ok(("-".to_owned(), text));
     };
-    let text = std::fs::read(path)
-        .map_err(|error| usage_failure(&format!("cannot open {}: {error}\n", path.display())))?;
-    // Messages print the name from the command line.
+    let text = std::fs::read(path).map_err(|error| {
+        print_usage_error(&format!("cannot open {}: {error}\n", path.display()))
+    })?;
+    // If the command line names the file itself, messages show that name.
     let displayed_path = match Path::new(&command.name) == path {
         true => command.name.clone(),
         false => path.display().to_string(),
@@ -121,10 +125,10 @@ fn read_script(command: &ScriptCommand) -> Result<(String, Vec<u8>), CommandErro
 }
 
 /// The general options as typed values. Scripts may read the passwords.
-fn general(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> {
+fn general_options(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> {
     let compat = command.settings.compat;
     let database = &command.settings.database;
-    let value = |(name, text): (&String, &String)| {
+    let typed_option = |(name, text): (&String, &String)| {
         let value_type = find_option(compat, name).map_or(ValueType::Text, |spec| spec.value_type);
         let value = match value_type {
             ValueType::Bool => ScriptOptionValue::Switch(text == "on"),
@@ -149,17 +153,17 @@ fn general(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> {
             ScriptOptionValue::Text(password.to_owned()),
         )
     };
-    // `config_file` and `test` are not options of the test.
+    // Scripts do not get `config_file` and `test` as options.
     let is_test_option = |name: &str| !matches!(name, "config_file" | "test");
     let values = command
         .values
         .iter()
         .filter(|(name, _)| is_test_option(name));
-    let mut all: Vec<_> = values.map(value).collect();
-    all.push(password("mysql_password", database.mysql.password.reveal()));
-    all.push(password("pgsql_password", database.pgsql.password.reveal()));
-    for (name, value) in &mut all {
-        // The settings include values that deprecated options set.
+    let mut options: Vec<_> = values.map(typed_option).collect();
+    options.push(password("mysql_password", database.mysql.password.reveal()));
+    options.push(password("pgsql_password", database.pgsql.password.reveal()));
+    for (name, value) in &mut options {
+        // Read these from the settings, which include the values of deprecated options.
         let number = match name.as_str() {
             "threads" => f64::from(command.settings.threads),
             "time" => f64::from(command.settings.time_s.unwrap_or(0)),
@@ -168,19 +172,19 @@ fn general(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> {
         };
         *value = ScriptOptionValue::Number(number);
     }
-    all
+    options
 }
 
 fn script_option(option: &prony_dialect::sysbench::RawOption) -> ScriptOption {
     ScriptOption {
         name: option.name.clone(),
         value: option.value.clone(),
-        shown: option.redacted(),
-        from_file: option.from_file,
+        display_text: option.redacted(),
+        is_from_file: option.from_file,
     }
 }
 
-fn random(options: &RandomOptions) -> RandomSettings {
+fn random_settings(options: &RandomOptions) -> RandomSettings {
     let iterations = u32::try_from(options.spec_iterations).unwrap_or(1).max(1);
     let pct = |pct: i32| u32::try_from(pct).unwrap_or(0).min(100);
     let (part_pct, share_pct) = (pct(options.spec_pct), pct(options.spec_res));
@@ -188,7 +192,7 @@ fn random(options: &RandomOptions) -> RandomSettings {
     let pareto_h = options.pareto_h.clamp(1e-6, 1.0 - 1e-6);
     let zipfian_exponent = options.zipfian_exponent.max(1e-6);
     RandomSettings {
-        default: match options.kind.as_str() {
+        default_distribution: match options.kind.as_str() {
             "uniform" => Distribution::Uniform,
             "gaussian" => Distribution::Gaussian { iterations },
             "pareto" => Distribution::Pareto { h: pareto_h },

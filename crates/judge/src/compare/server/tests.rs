@@ -99,7 +99,7 @@ fn unknown_durability_is_a_caveat() {
         compare(&observed_run(), &unknown(DurabilityClass::D1), false).verdict,
         Verdict::NotComparable
     );
-    // Their keys differ too, so that neither Run represents both.
+    // The keys of the two Runs differ too, so that they are not put into one group.
     assert_ne!(
         settings_key(&observed_run()),
         settings_key(&unknown(DurabilityClass::D3))

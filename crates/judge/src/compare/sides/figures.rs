@@ -5,9 +5,9 @@
 
 use super::SideComparison;
 use super::evidence::Evidence;
-use crate::compare::{MEAN, P99, TPS, Unit, values};
+use crate::compare::{MEAN, P99, TPS, Unit, figure_values};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
-use crate::thresholds::PERCENTILE_STEP;
+use crate::thresholds::PERCENTILE_STEP_SHARE;
 use prony_store::{MetricName, Run};
 use serde::Serialize;
 
@@ -49,7 +49,8 @@ pub struct FigureSample {
 pub enum Basis {
     /// Their ranks, without an assumption about their distribution.
     Ranks,
-    /// The logarithms of their figures are taken as normally distributed: too few runs for ranks.
+    /// The logarithms of their figures are assumed to be normally distributed, because there are too few runs
+    /// for ranks.
     Normal,
 }
 
@@ -58,25 +59,25 @@ pub enum Basis {
 pub struct Significance {
     /// What the interval assumes.
     pub basis: Basis,
-    /// Whether chance does not explain the ratio; absent for figures other than the primary one, which are not
-    /// tested.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub difference: Option<bool>,
+    /// Whether chance does not explain the ratio; absent for figures other than the primary one, which are
+    /// not tested.
+    #[serde(rename = "difference", skip_serializing_if = "Option::is_none")]
+    pub is_significant: Option<bool>,
     /// Least confidence level of the interval: 0.95, and more for the primary figure of several sides.
     pub level: f64,
     /// Lower end of the interval of the ratio.
     pub low: f64,
     /// Upper end of the interval of the ratio.
     pub high: f64,
-    /// Probability that two equal sides differ by as much; adjusted for several sides (Holm). Absent for figures
-    /// that are not tested.
+    /// Probability that two equal sides differ by as much; adjusted for several sides (Holm). Absent for
+    /// figures that are not tested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// The smallest difference that the test would have found with a probability of 80 %, a share.
     pub detectable: f64,
 }
 
-/// How many runs it takes to find a difference, told where a side has only one.
+/// How many runs it takes to find a difference; reported if a side has only one run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RunsNeeded {
     /// The difference, a share.
@@ -88,21 +89,21 @@ pub struct RunsNeeded {
 }
 
 /// The difference for which [`RunsNeeded`] counts runs.
-const USUAL_EFFECT: f64 = 0.05;
-/// The usual coefficient of variation of runs on a machine of one's own; shared ones scatter more.
-const USUAL_SCATTER: f64 = 0.02;
+const USUAL_EFFECT_SHARE: f64 = 0.05;
+/// The usual coefficient of variation of runs on a dedicated machine; on shared machines runs scatter more.
+const USUAL_SCATTER_CV: f64 = 0.02;
 
 /// The runs per side for a difference of 5 % at the usual scatter.
 pub fn runs_needed_usually() -> RunsNeeded {
     RunsNeeded {
-        effect: USUAL_EFFECT,
-        scatter: USUAL_SCATTER,
-        runs: runs_needed(USUAL_EFFECT, USUAL_SCATTER),
+        effect: USUAL_EFFECT_SHARE,
+        scatter: USUAL_SCATTER_CV,
+        runs: runs_needed(USUAL_EFFECT_SHARE, USUAL_SCATTER_CV),
     }
 }
 
-/// The name of the primary figure: the requested one; otherwise throughput, or, for a load at a rate, the 99th
-/// percentile. It is one that all sides with figures have, if there is one.
+/// The name of the primary figure, among those that all sides with figures have: the requested one, otherwise
+/// throughput or, for a load at a rate, the 99th percentile. `None` if the sides have no figure in common.
 pub(super) fn primary_name(
     sides: &[Vec<FigureComparison>],
     paced: bool,
@@ -118,14 +119,14 @@ pub(super) fn primary_name(
         false => [MetricName::NOPM, TPS, P99],
     };
     let first = compared().next()?;
-    // Imported runs may have none of these.
+    // Imported runs may have none of the requested and preferred figures.
     let others = first.iter().map(|figure| figure.name.as_str());
     let mut names = requested.into_iter().chain(preferred).chain(others);
     names.find(all_have).map(str::to_owned)
 }
 
-/// The leading figures, most important first: the primary one, and the most important one of the other unit.
-pub(super) fn leading<'a>(
+/// The leading figures: the primary one first, then the most important one of the other unit.
+pub(super) fn leading_figures<'a>(
     figures: &'a [FigureComparison],
     primary: Option<&str>,
 ) -> Vec<&'a FigureComparison> {
@@ -145,7 +146,11 @@ pub(super) fn leading<'a>(
 
 /// The figures that all runs of both sides have, in the first side's order.
 pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureComparison> {
-    let sides = [first, second].map(|runs| runs.iter().map(|run| values(run)).collect::<Vec<_>>());
+    let sides = [first, second].map(|runs| {
+        runs.iter()
+            .map(|run| figure_values(run))
+            .collect::<Vec<_>>()
+    });
     let values_of = |side: &[Vec<(String, Unit, f64)>], name: &str, unit: Unit| {
         let per_run = side.iter().map(|run| {
             let value = run.iter().find(|value| value.0 == name && value.1 == unit);
@@ -160,14 +165,14 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
         let a = values_of(&sides[0], name, *unit)?;
         let b = values_of(&sides[1], name, *unit)?;
         let step = match unit {
-            Unit::Nanoseconds if name != MEAN => PERCENTILE_STEP,
+            Unit::Nanoseconds if name != MEAN => PERCENTILE_STEP_SHARE,
             _ => 0.0,
         };
         Some(FigureComparison {
             name: name.clone(),
             unit: *unit,
             ratio: median(&b) / median(&a),
-            evidence: Evidence::of(&a, &b, step),
+            evidence: Evidence::new(&a, &b, step),
             a: FigureSample::new(a),
             b: FigureSample::new(b),
             significance: None,
@@ -183,9 +188,10 @@ impl FigureComparison {
         let [low, high] = evidence.interval(basis, alpha)?;
         Some(Significance {
             basis,
-            difference: None,
+            is_significant: None,
             level: 1.0 - alpha,
-            // A wider interval keeps its level; it never excludes the ratio beside it.
+            // Reports print the ratio next to its interval: it is widened to include the ratio, which keeps
+            // its level.
             low: low.min(self.ratio),
             high: high.max(self.ratio),
             p: None,
@@ -216,14 +222,18 @@ pub(super) fn decide_significance(
         .filter(|figure| figure.evidence.is_some())
         .partition(|figure| Some(figure.name.as_str()) == primary);
     for figure in others {
-        let basis = figure.evidence.as_ref().map(|it| it.basis(alpha));
+        let basis = figure
+            .evidence
+            .as_ref()
+            .map(|evidence| evidence.basis(alpha));
         figure.significance = basis.and_then(|basis| figure.significance_at(basis, alpha));
     }
-    // The basis is chosen before anything is known of the figures.
-    let strictest = alpha / primary.len().max(1) as f64;
+    // The basis depends on the number of runs alone: a choice by the figures would change the level of the
+    // test.
+    let strictest_alpha = alpha / primary.len().max(1) as f64;
     let bases_and_p = primary.iter().filter_map(|figure| {
         let evidence = figure.evidence.as_ref()?;
-        let basis = evidence.basis(strictest);
+        let basis = evidence.basis(strictest_alpha);
         Some((basis, evidence.p(basis)))
     });
     let (bases, p_values): (Vec<Basis>, Vec<f64>) = bases_and_p.unzip();
@@ -231,7 +241,7 @@ pub(super) fn decide_significance(
     for ((figure, basis), result) in primary.into_iter().zip(bases).zip(results) {
         let significance = figure.significance_at(basis, result.alpha);
         figure.significance = significance.map(|significance| Significance {
-            difference: Some(
+            is_significant: Some(
                 result.significant && (significance.low > 1.0 || significance.high < 1.0),
             ),
             p: Some(result.adjusted_p),

@@ -1,4 +1,4 @@
-//! Limits that the sides of a comparison must keep.
+//! Limits within which the sides of a comparison must stay.
 //!
 //! In: figures with their intervals. Out: whether a limit is exceeded, kept, or not decided. Must never: call
 //! a limit kept because the runs cannot show that it is exceeded.
@@ -20,7 +20,7 @@ pub enum Gate {
     P99Above(f64),
 }
 
-/// Whether a side keeps a limit.
+/// Whether a side stays within a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateResult {
@@ -46,11 +46,11 @@ pub struct GateFinding {
 }
 
 impl SidesComparison {
-    /// Whether a side keeps a limit. Sides that do not compare decide nothing.
-    pub fn gate(&self, side: &SideComparison, gate: Gate) -> GateFinding {
+    /// Whether a side stays within a limit; undecided if the sides do not compare.
+    pub fn evaluate_gate(&self, side: &SideComparison, gate: Gate) -> GateFinding {
         let p99 = || side.figures.iter().find(|figure| figure.is_p99());
         let figure = match gate {
-            Gate::Slower(_) => self.primary(side),
+            Gate::Slower(_) => self.primary_figure(side),
             Gate::P99Slower(_) | Gate::P99Above(_) => p99(),
         };
         GateFinding {
@@ -59,7 +59,7 @@ impl SidesComparison {
             runs: figure.map_or([0, 0], |figure| {
                 [&figure.a, &figure.b].map(|sample| sample.values.len())
             }),
-            result: figure.map_or(GateResult::Undecided, |figure| figure.gate(gate)),
+            result: figure.map_or(GateResult::Undecided, |figure| figure.evaluate_gate(gate)),
         }
     }
 }
@@ -69,24 +69,25 @@ impl FigureComparison {
         self.unit == Unit::Nanoseconds && self.name == P99
     }
 
-    fn gate(&self, gate: Gate) -> GateResult {
+    fn evaluate_gate(&self, gate: Gate) -> GateResult {
+        // Both ends of the interval, minus the limit.
         let excess = match gate {
             Gate::Slower(allowed) | Gate::P99Slower(allowed) => {
-                // How much slower, as shares of the first side's value.
+                // How much slower this side is, as shares of the first side's value.
                 self.significance.map(|significance| {
-                    let [near, far] = match self.unit {
+                    let [least, most] = match self.unit {
                         Unit::Rate => [1.0 - significance.high, 1.0 - significance.low],
                         Unit::Nanoseconds => [significance.low - 1.0, significance.high - 1.0],
                     };
-                    [near - allowed, far - allowed]
+                    [least - allowed, most - allowed]
                 })
             }
             Gate::P99Above(limit_ns) => median_interval(&self.b.values, ALPHA)
                 .map(|ends| ends.map(|end_ns| end_ns - limit_ns)),
         };
         match excess {
-            Some([near, _]) if near > 0.0 => GateResult::Exceeded,
-            Some([_, far]) if far <= 0.0 => GateResult::Kept,
+            Some([least, _]) if least > 0.0 => GateResult::Exceeded,
+            Some([_, most]) if most <= 0.0 => GateResult::Kept,
             _ => GateResult::Undecided,
         }
     }

@@ -5,7 +5,7 @@
 
 use super::{Difference, FigureComparison, Side};
 use crate::formatting::{count, percent};
-use crate::thresholds::{REPEATS_CV, REPEATS_MIN};
+use crate::thresholds::{REPEATS_MAX_CV, REPEATS_MIN_RUNS};
 use prony_store::{Experiment, Order, Run, Severity};
 
 fn caveat(what: &str, values: [String; 2], why: &'static str) -> Difference {
@@ -19,7 +19,7 @@ fn caveat(what: &str, values: [String; 2], why: &'static str) -> Difference {
     }
 }
 
-/// The caveats of two sides.
+/// Caveats about the number, the scatter and the order of the runs of two sides.
 pub(super) fn caveats(
     first: &Side<'_>,
     second: &Side<'_>,
@@ -27,23 +27,24 @@ pub(super) fn caveats(
 ) -> Vec<Difference> {
     let sides = [first, second].map(|side| side.runs.as_slice());
     let mut caveats = Vec::new();
-    if sides.iter().any(|runs| runs.len() < REPEATS_MIN) {
+    if sides.iter().any(|runs| runs.len() < REPEATS_MIN_RUNS) {
         let why = "fewer than three repeats say little about how much runs of the same configuration differ";
         let counts = sides.map(|runs| count(runs.len() as u64, "run"));
         caveats.push(caveat("repeats", counts, why));
     }
-    let scatter = [
+    let variations = [
         leading.and_then(|figure| figure.a.variation),
         leading.and_then(|figure| figure.b.variation),
     ];
-    if scatter.iter().flatten().any(|cv| *cv > REPEATS_CV) {
+    if variations.iter().flatten().any(|cv| *cv > REPEATS_MAX_CV) {
         let why =
             "runs of the same configuration differ by this much, which hides small differences";
-        let values = scatter.map(|cv| cv.map_or("one run".to_owned(), percent));
+        let values = variations.map(|cv| cv.map_or("one run".to_owned(), percent));
         caveats.push(caveat("run-to-run", values, why));
     }
     let orders = sides.map(|runs| experiments(runs).next().map(|experiment| experiment.order));
-    if orders == [Some(Order::Sequential); 2] && experiment_of(sides[0]) == experiment_of(sides[1])
+    if orders == [Some(Order::Sequential); 2]
+        && common_experiment_id(sides[0]) == common_experiment_id(sides[1])
     {
         let why = "anything that changed on the machines meanwhile affects only one side";
         let order = || "one after the other".to_owned();
@@ -57,10 +58,10 @@ pub(super) fn incomplete(sides: &[Side<'_>]) -> Option<Difference> {
     let planned = sides.iter().flat_map(|side| experiments(&side.runs));
     let planned = planned.map(|experiment| experiment.runs as usize).max()?;
     let present: usize = sides.iter().map(|side| side.runs.len()).sum();
-    let id = experiment_of(&sides.first()?.runs)?;
+    let id = common_experiment_id(&sides.first()?.runs)?;
     let one_experiment = sides
         .iter()
-        .all(|side| experiment_of(&side.runs) == Some(id));
+        .all(|side| common_experiment_id(&side.runs) == Some(id));
     (one_experiment && present < planned).then(|| {
         caveat(
             "incomplete",
@@ -77,8 +78,8 @@ fn experiments<'a>(runs: &'a [&Run]) -> impl Iterator<Item = &'a Experiment> {
     runs.iter().filter_map(|run| run.experiment.as_ref())
 }
 
-/// The experiment to which all runs belong.
-fn experiment_of<'a>(runs: &'a [&Run]) -> Option<&'a str> {
+/// Id of the experiment to which all runs belong; `None` if there is no such experiment.
+fn common_experiment_id<'a>(runs: &'a [&Run]) -> Option<&'a str> {
     let id = experiments(runs).next()?.id.as_str();
     let same_experiment = runs.iter().all(|run| {
         run.experiment

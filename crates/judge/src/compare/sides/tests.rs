@@ -63,7 +63,7 @@ fn repeats_give_an_interval_and_the_median() {
         (comparison.sides[1].letter, comparison.sides[1].runs.len()),
         ('B', 3)
     );
-    let leading = comparison.leading(&comparison.against[0]);
+    let leading = comparison.leading_figures(&comparison.against[0]);
     let names: Vec<&str> = leading.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["TPS", "p99"]);
     let tps = leading[0];
@@ -75,7 +75,7 @@ fn repeats_give_an_interval_and_the_median() {
     let significance = tps.significance.unwrap();
     assert_eq!(significance.basis, Basis::Normal);
     assert!(
-        significance.difference == Some(true)
+        significance.is_significant == Some(true)
             && significance.low > 1.0
             && significance.high > tps.ratio,
         "{significance:?}"
@@ -95,7 +95,9 @@ fn equal_sides_show_no_difference_and_report_the_detectable_one() {
     let comparison = compare(&[&a, &b]);
     let significance = comparison.against[0].figures[0].significance.unwrap();
     assert!(
-        significance.difference == Some(false) && significance.low < 1.0 && significance.high > 1.0,
+        significance.is_significant == Some(false)
+            && significance.low < 1.0
+            && significance.high > 1.0,
         "{significance:?}"
     );
     assert!(
@@ -158,7 +160,10 @@ fn a_single_run_on_a_side_allows_no_statement_about_a_difference() {
         // Not even the largest limit is decided.
         for allowed in [0.0, 0.03, 0.9] {
             for gate in [Gate::Slower(allowed), Gate::P99Slower(allowed)] {
-                assert_eq!(comparison.gate(side, gate).result, GateResult::Undecided);
+                assert_eq!(
+                    comparison.evaluate_gate(side, gate).result,
+                    GateResult::Undecided
+                );
             }
         }
     }
@@ -177,14 +182,14 @@ fn runs_of_a_side_must_be_repeats_of_each_other() {
     a[2].workload.scale += 1;
     let comparison = compare(&[&a, &b]);
     assert_eq!(comparison.verdict, Verdict::NotComparable);
-    assert_eq!(comparison.sides[0].unlike[0].what, "scale");
+    assert_eq!(comparison.sides[0].repeat_differences[0].what, "scale");
     assert_eq!(comparison.against[0].figures, []);
-    let finding = comparison.gate(&comparison.against[0], Gate::Slower(0.03));
+    let finding = comparison.evaluate_gate(&comparison.against[0], Gate::Slower(0.03));
     assert_eq!(
         (finding.figure.as_str(), finding.result),
         ("", GateResult::Undecided)
     );
-    // Two equal pairs; one side mixes two things, so nothing is reported about it.
+    // Within 5 % a different number of clients is only a caveat, which names all numbers of the side.
     let mut c = runs("c", &STEADY);
     c[0].drive.clients += 1;
     c[1].drive.clients += 2;
@@ -200,7 +205,7 @@ fn limits_are_exceeded_kept_or_undecided() {
     let gate = |tps: &[f64], allowed: f64| {
         let comparison = compare(&[&base, &runs("b", tps)]);
         comparison
-            .gate(&comparison.against[0], Gate::Slower(allowed))
+            .evaluate_gate(&comparison.against[0], Gate::Slower(allowed))
             .result
     };
     assert_eq!(
@@ -220,17 +225,20 @@ fn limits_are_exceeded_kept_or_undecided() {
     // At a rate all sides keep up, and only responses get slower.
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let comparison = compare(&[&base, &paced("b", [12_000_000, 12_100_000, 12_200_000])]);
-    assert_eq!(comparison.leading(&comparison.against[0])[0].name, "p99");
+    assert_eq!(
+        comparison.leading_figures(&comparison.against[0])[0].name,
+        "p99"
+    );
     assert_eq!(
         comparison
-            .gate(&comparison.against[0], Gate::Slower(0.03))
+            .evaluate_gate(&comparison.against[0], Gate::Slower(0.03))
             .result,
         GateResult::Exceeded
     );
     let comparison = compare(&[&base, &paced("b", [8_000_000, 8_100_000, 8_200_000])]);
     assert_eq!(
         comparison
-            .gate(&comparison.against[0], Gate::Slower(0.03))
+            .evaluate_gate(&comparison.against[0], Gate::Slower(0.03))
             .result,
         GateResult::Kept
     );
@@ -241,7 +249,7 @@ fn limits_of_the_99th_percentile_are_exceeded_kept_or_undecided() {
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let slower = paced("b", [11_900_000, 12_000_000, 12_100_000]);
     let comparison = compare(&[&base, &slower]);
-    let result = |gate: Gate| comparison.gate(&comparison.against[0], gate);
+    let result = |gate: Gate| comparison.evaluate_gate(&comparison.against[0], gate);
     for (gate, expected) in [
         (Gate::P99Slower(0.1), GateResult::Exceeded),
         (Gate::P99Slower(0.2), GateResult::Undecided),
@@ -257,7 +265,7 @@ fn limits_of_the_99th_percentile_are_exceeded_kept_or_undecided() {
     // One run of a side decides no limit, however far it is from it.
     let comparison = compare(&[&base, &slower[..1]]);
     for limit_ns in [1.0, 1e12] {
-        let finding = comparison.gate(&comparison.against[0], Gate::P99Above(limit_ns));
+        let finding = comparison.evaluate_gate(&comparison.against[0], Gate::P99Above(limit_ns));
         assert_eq!(finding.result, GateResult::Undecided);
     }
 }
@@ -270,7 +278,7 @@ fn several_sides_are_corrected_as_one_family() {
     let uncorrected = compare(&[&base, &slightly_faster]).against[0].figures[0]
         .significance
         .unwrap();
-    assert_eq!(uncorrected.difference, Some(true), "{uncorrected:?}");
+    assert_eq!(uncorrected.is_significant, Some(true), "{uncorrected:?}");
     let comparison = compare(&[
         &base,
         &slightly_faster,
@@ -284,7 +292,7 @@ fn several_sides_are_corrected_as_one_family() {
         .collect();
     let differences: Vec<bool> = results
         .iter()
-        .map(|result| result.difference.unwrap())
+        .map(|result| result.is_significant.unwrap())
         .collect();
     assert_eq!(differences, [false, false, true]);
     assert!((results[2].level - (1.0 - 0.05 / 3.0)).abs() < 1e-12);
@@ -295,7 +303,7 @@ fn several_sides_are_corrected_as_one_family() {
     );
     for result in &results {
         assert_eq!(
-            result.difference,
+            result.is_significant,
             Some(result.low > 1.0 || result.high < 1.0)
         );
     }
@@ -346,25 +354,28 @@ fn an_experiment_reports_missing_runs_and_sequential_order() {
     );
 }
 
-/// The leading figure decides: at a rate the response time, and its runs may differ although the
-/// throughput's do not.
+/// `run-to-run` depends on the leading figure: at a rate the 99th percentile, which may scatter although the
+/// throughput does not.
 #[test]
-fn scatter_of_runs_at_a_rate_is_that_of_response_times() {
+fn runs_at_a_rate_scatter_by_their_response_times() {
     let stable = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let scattered = paced("b", [6_000_000, 10_000_000, 19_000_000]);
     assert_eq!(caveat_names(&compare(&[&stable, &stable.clone()])), [""; 0]);
     let comparison = compare(&[&stable, &scattered]);
     assert_eq!(caveat_names(&comparison), ["run-to-run"]);
     let difference = &comparison.against[0].differences[0];
-    let leading = comparison.leading(&comparison.against[0])[0];
+    let leading = comparison.leading_figures(&comparison.against[0])[0];
     assert_eq!(difference.b, percent(leading.b.variation.unwrap()));
     // At full load the throughput leads, and a scattered percentile is no caveat.
-    let mut flat_out = runs("b", &STEADY);
-    for (run, p99_ns) in flat_out.iter_mut().zip([6_000_000, 10_000_000, 19_000_000]) {
+    let mut at_full_load = runs("b", &STEADY);
+    for (run, p99_ns) in at_full_load
+        .iter_mut()
+        .zip([6_000_000, 10_000_000, 19_000_000])
+    {
         run.measured.kinds[0].response.p99_ns = Some(p99_ns);
     }
     assert_eq!(
-        caveat_names(&compare(&[&runs("a", &STEADY), &flat_out])),
+        caveat_names(&compare(&[&runs("a", &STEADY), &at_full_load])),
         [""; 0]
     );
 }
@@ -395,7 +406,7 @@ fn only_percentiles_have_a_resolution() {
     );
 }
 
-/// Of hundreds of repeats, runs with the same reading are compared once.
+/// Of hundreds of repeats, only one run of each comparison key is compared.
 #[test]
 fn hundreds_of_repeats_form_a_few_groups() {
     let repeats = |variant: &str, clients: u32| {
@@ -416,7 +427,7 @@ fn hundreds_of_repeats_form_a_few_groups() {
     };
     let (a, b) = (repeats("a", 64), repeats("b", 65));
     for side in [&a, &b] {
-        let groups = groups(&side.iter().collect::<Vec<_>>());
+        let groups = group_by_key(&side.iter().collect::<Vec<_>>());
         assert_eq!(groups.iter().map(Vec::len).collect::<Vec<_>>(), [150, 150]);
     }
     let comparison = compare(&[&a, &b]);
@@ -438,7 +449,7 @@ fn hundreds_of_repeats_form_a_few_groups() {
     let mut pairs = MergedDifferences::default();
     for a in &a {
         for b in &b {
-            add(&mut pairs, differences_allowing_intended(a, b, false));
+            add_differences(&mut pairs, differences_allowing_intended(a, b, false));
         }
     }
     assert_eq!(
@@ -459,7 +470,7 @@ fn a_problem_of_all_runs_of_a_side_is_reported() {
         run.measured.kinds[0].committed = 0;
     }
     let comparison = compare(&[&unusable, &runs("b", &STEADY)]);
-    assert_eq!(comparison.sides[0].unlike[0].what, "committed");
+    assert_eq!(comparison.sides[0].repeat_differences[0].what, "committed");
     assert_eq!(comparison.verdict, Verdict::NotComparable);
 }
 

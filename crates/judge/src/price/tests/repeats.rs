@@ -69,7 +69,7 @@ fn repeats_on_different_machines_have_a_caveat() {
     assert_eq!(remarks(&[run_on("x", 4, "17"), doubtful]), []);
 }
 
-fn remarks_of(sheet: &Sheet, runs: &[(usize, Run)], id: &str) -> Vec<(Severity, String)> {
+fn findings_of_remark(sheet: &Sheet, runs: &[(usize, Run)], id: &str) -> Vec<(Severity, String)> {
     let prices = price(&measurements(sheet, runs), &options()).unwrap();
     let remarks = prices.remarks.into_iter().filter(|remark| remark.id == id);
     remarks
@@ -78,11 +78,11 @@ fn remarks_of(sheet: &Sheet, runs: &[(usize, Run)], id: &str) -> Vec<(Severity, 
 }
 
 #[test]
-fn repeats_of_one_variant_that_price_two_configurations_are_a_caveat() {
+fn repeats_of_one_variant_given_for_two_configurations_get_a_caveat() {
     let sheet = two_configurations();
     let repeat_on =
         |index: usize, id: &str, variant: &str| (index, repeat("e", variant, id, 10_000.0));
-    let remarks = |runs: &[(usize, Run)]| remarks_of(&sheet, runs, "repeats-apart");
+    let remarks = |runs: &[(usize, Run)]| findings_of_remark(&sheet, runs, "repeats-apart");
     let caveats = remarks(&[repeat_on(0, "1", "base"), repeat_on(1, "4", "base")]);
     assert_eq!(caveats.len(), 1);
     assert_eq!(caveats[0].0, Severity::Caveat);
@@ -100,12 +100,15 @@ fn repeats_of_one_variant_that_price_two_configurations_are_a_caveat() {
     );
     let one_run_twice = [repeat_on(0, "1", "base"), repeat_on(1, "1", "base")];
     assert_eq!(remarks(&one_run_twice), []);
-    assert_eq!(remarks_of(&sheet, &one_run_twice, "same-run").len(), 1);
+    assert_eq!(
+        findings_of_remark(&sheet, &one_run_twice, "same-run").len(),
+        1
+    );
 }
 
 #[test]
-fn the_note_about_repeats_says_how_to_price_one_run_alone() {
-    let notes = repeats_taken(&[("1", 4), ("7", 2), ("3", 4), ("1", 4)]);
+fn the_note_about_selected_repeats_says_how_to_price_one_run_alone() {
+    let notes = repeat_selection_notes(&[("1", 4), ("7", 2), ("3", 4), ("1", 4)]);
     let texts: Vec<&str> = notes.iter().map(|note| note.finding.as_str()).collect();
     let text = |ids: &str, count: usize, first: &str| {
         format!(
@@ -114,11 +117,11 @@ fn the_note_about_repeats_says_how_to_price_one_run_alone() {
         )
     };
     assert_eq!(texts, [text("7", 2, "7"), text("1 and 3", 4, "1")]);
-    assert_eq!(repeats_taken(&[]), []);
+    assert_eq!(repeat_selection_notes(&[]), []);
 }
 
 #[test]
-fn a_load_that_one_repeat_did_not_hold_is_held_partly() {
+fn a_load_that_one_repeat_did_not_sustain_is_sustained_in_some_runs() {
     let sheet = two_configurations();
     let answer_for = |tps: f64, rates: &[f64]| {
         let runs: Vec<(usize, Run)> = rates
@@ -143,24 +146,30 @@ fn a_load_that_one_repeat_did_not_hold_is_held_partly() {
         let caveats = caveats.filter(|caveat| caveat.id == "load-not-always-held");
         let caveats: Vec<String> = caveats.map(|caveat| caveat.finding).collect();
         let first = prices.answer.unwrap().candidates.remove(0);
-        (first.holds, first.holds_partly(), first.lowest_tps, caveats)
+        (
+            first.sustains,
+            first.sustains_in_some_runs(),
+            first.lowest_tps,
+            caveats,
+        )
     };
-    let four = [294.0, 1_133.0, 900.0, 1_000.0];
-    let text = "a: 1 of 4 runs was slower: 294 a second.".to_owned();
-    assert_eq!(answer_for(500.0, &four), (true, true, 294.0, vec![text]));
-    let text = "a: 2 of 4 runs were slower, down to 294 a second.".to_owned();
-    assert_eq!(answer_for(950.0, &four), (true, true, 294.0, vec![text]));
-    assert_eq!(answer_for(290.0, &four), (true, false, 294.0, vec![]));
-    assert_eq!(answer_for(990.0, &four), (false, false, 294.0, vec![]));
+    let rates = [294.0, 1_133.0, 900.0, 1_000.0];
+    let text = "a: 1 of 4 runs did not sustain the load: 294 transactions per second.".to_owned();
+    assert_eq!(answer_for(500.0, &rates), (true, true, 294.0, vec![text]));
+    let text = "a: 2 of 4 runs did not sustain the load: as few as 294 transactions per second."
+        .to_owned();
+    assert_eq!(answer_for(950.0, &rates), (true, true, 294.0, vec![text]));
+    assert_eq!(answer_for(290.0, &rates), (true, false, 294.0, vec![]));
+    assert_eq!(answer_for(990.0, &rates), (false, false, 294.0, vec![]));
     assert_eq!(
-        answer_for(500.0, &four[1..2]),
+        answer_for(500.0, &rates[1..2]),
         (true, false, 1_133.0, vec![])
     );
 }
 
 /// The caveat appears even if the run has not been judged.
 #[test]
-fn a_run_that_ended_early_is_a_caveat_of_its_price() {
+fn a_price_by_a_run_that_ended_early_has_a_caveat() {
     let sheet = two_configurations();
     let mut partial = run("x", 10_000.0);
     partial.state = prony_store::RunState::Partial;

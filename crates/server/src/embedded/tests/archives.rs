@@ -1,9 +1,9 @@
 //! Tests of downloading a synthetic jar from a local HTTP server.
 
-use super::super::download::fetch;
-use super::super::find::{Source, cached_folders};
+use super::super::download::download_package;
+use super::super::find::{InstallationSource, cached_folders};
 use super::super::{Error, Installation, Package};
-use super::Scratch;
+use super::TestFolder;
 use crate::control::StopSignal;
 use sha2::{Digest, Sha256};
 use std::io::{Cursor, Read, Write};
@@ -24,7 +24,7 @@ const VERSION_SCRIPT: &str = "#!/bin/sh\necho 'postgres (PostgreSQL) 18.4'\n";
 
 fn valid_entries() -> Vec<Entry> {
     vec![
-        // Closed to other users and set-uid in the archive: both must change.
+        // In the archive the file is set-uid and closed to other users; unpacking must change both.
         Entry::File("bin/postgres", VERSION_SCRIPT, 0o4700),
         Entry::File("bin/initdb", VERSION_SCRIPT, 0o700),
         Entry::File("lib/libpq.so.5.18", "library", 0o600),
@@ -32,7 +32,7 @@ fn valid_entries() -> Vec<Entry> {
     ]
 }
 
-fn tar(entries: &[Entry]) -> Vec<u8> {
+fn build_tar(entries: &[Entry]) -> Vec<u8> {
     let mut builder = tar::Builder::new(Vec::new());
     for entry in entries {
         let mut header = tar::Header::new_gnu();
@@ -58,9 +58,9 @@ fn tar(entries: &[Entry]) -> Vec<u8> {
     builder.into_inner().unwrap()
 }
 
-fn jar(entries: &[Entry]) -> Vec<u8> {
+fn build_jar(entries: &[Entry]) -> Vec<u8> {
     let mut txz = Vec::new();
-    lzma_rs::xz_compress(&mut Cursor::new(tar(entries)), &mut txz).unwrap();
+    lzma_rs::xz_compress(&mut Cursor::new(build_tar(entries)), &mut txz).unwrap();
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
     zip.start_file("META-INF/MANIFEST.MF", options).unwrap();
@@ -71,7 +71,7 @@ fn jar(entries: &[Entry]) -> Vec<u8> {
     zip.finish().unwrap().into_inner()
 }
 
-fn package(body: &[u8]) -> Package {
+fn package_of(body: &[u8]) -> Package {
     let digest = Sha256::digest(body);
     let sha256: String = digest.iter().map(|b| format!("{b:02x}")).collect();
     Package {
@@ -109,7 +109,7 @@ fn with_http_server<T>(
 
 fn download(body: &[u8], package: &Package, cache: &Path) -> Result<Installation, Error> {
     with_http_server("200 OK", body, body.len(), |base| {
-        fetch(
+        download_package(
             package,
             &package.url_at(base),
             cache,
@@ -120,7 +120,7 @@ fn download(body: &[u8], package: &Package, cache: &Path) -> Result<Installation
 }
 
 /// Asserts that the cache contains exactly these names.
-fn assert_holds(cache: &Path, names: &[&str]) {
+fn assert_entries(cache: &Path, names: &[&str]) {
     let mut entries: Vec<String> = std::fs::read_dir(cache)
         .map(|files| files.flatten().collect())
         .unwrap_or_else(|_| Vec::new())
@@ -134,13 +134,13 @@ fn assert_holds(cache: &Path, names: &[&str]) {
 #[test]
 fn a_download_becomes_an_installation_and_stays_in_the_cache() {
     use std::os::unix::fs::PermissionsExt;
-    let scratch = Scratch::new();
+    let scratch = TestFolder::new();
     let cache = scratch.0.join("cache/prony");
-    let body = jar(&valid_entries());
-    let package = package(&body);
+    let body = build_jar(&valid_entries());
+    let package = package_of(&body);
     let mut progress = Vec::new();
     let installation = with_http_server("200 OK", &body, body.len(), |base| {
-        fetch(
+        download_package(
             &package,
             &package.url_at(base),
             &cache,
@@ -150,7 +150,7 @@ fn a_download_becomes_an_installation_and_stays_in_the_cache() {
     })
     .expect("a valid archive");
     assert_eq!(installation.version.to_string(), "18.4");
-    assert_eq!(installation.source, Source::Downloaded);
+    assert_eq!(installation.source, InstallationSource::Downloaded);
     assert_eq!(progress.last().unwrap().done_bytes, body.len() as u64);
     assert_eq!(progress.last().unwrap().total_bytes, body.len() as u64);
 
@@ -159,17 +159,17 @@ fn a_download_becomes_an_installation_and_stays_in_the_cache() {
     assert_eq!(mode("bin/postgres"), 0o755);
     assert_eq!(mode("lib/libpq.so.5.18"), 0o644);
     assert_eq!(mode("lib"), 0o755);
-    let linked = std::fs::read_to_string(folder.join("lib/libpq.so.5")).unwrap();
-    assert_eq!(linked, "library");
-    assert_holds(&cache, &["18.4.0-test-arch"]);
+    let text_through_link = std::fs::read_to_string(folder.join("lib/libpq.so.5")).unwrap();
+    assert_eq!(text_through_link, "library");
+    assert_entries(&cache, &["18.4.0-test-arch"]);
     assert_eq!(
         cached_folders(&cache),
-        [(folder.join("bin"), Source::Downloaded)]
+        [(folder.join("bin"), InstallationSource::Downloaded)]
     );
 
     // The second call does not use the network.
     let unreachable = "http://127.0.0.1:1/x.jar";
-    let second = fetch(
+    let second = download_package(
         &package,
         unreachable,
         &cache,
@@ -187,25 +187,25 @@ fn a_download_becomes_an_installation_and_stays_in_the_cache() {
 
 #[test]
 fn a_wrong_checksum_is_refused_and_leaves_no_files() {
-    let scratch = Scratch::new();
-    let package = package(&jar(&valid_entries()));
-    let different = vec![7; package.size_bytes as usize];
-    let problem = download(&different, &package, &scratch.0).expect_err("a different file");
+    let scratch = TestFolder::new();
+    let package = package_of(&build_jar(&valid_entries()));
+    let different_body = vec![7; package.size_bytes as usize];
+    let problem = download(&different_body, &package, &scratch.0).expect_err("a different file");
     assert!(matches!(problem, Error::Checksum { .. }), "{problem}");
-    let longer = [different.as_slice(), b"more"].concat();
-    let problem = download(&longer, &package, &scratch.0).expect_err("a longer file");
+    let longer_body = [different_body.as_slice(), b"more"].concat();
+    let problem = download(&longer_body, &package, &scratch.0).expect_err("a longer file");
     assert!(matches!(problem, Error::Checksum { .. }), "{problem}");
-    assert_holds(&scratch.0, &[]);
+    assert_entries(&scratch.0, &[]);
 }
 
 #[test]
 fn a_failed_download_is_reported_and_leaves_no_files() {
-    let scratch = Scratch::new();
-    let body = jar(&valid_entries());
-    let package = package(&body);
-    let get = |status: &str, body: &[u8], content_length: usize| {
+    let scratch = TestFolder::new();
+    let body = build_jar(&valid_entries());
+    let package = package_of(&body);
+    let download_error = |status: &str, body: &[u8], content_length: usize| {
         with_http_server(status, body, content_length, |base| {
-            fetch(
+            download_package(
                 &package,
                 &package.url_at(base),
                 &scratch.0,
@@ -216,14 +216,14 @@ fn a_failed_download_is_reported_and_leaves_no_files() {
         .expect_err("it fails")
         .to_string()
     };
-    let text = get("404 Not Found", b"", 0);
+    let text = download_error("404 Not Found", b"", 0);
     assert!(text.contains("404") && text.contains("hint"), "{text}");
-    let text = get("200 OK", &body[..100], 100);
+    let text = download_error("200 OK", &body[..100], 100);
     assert!(text.contains("ended after 100 of"), "{text}");
     // The connection breaks before Content-Length bytes have arrived.
-    let text = get("200 OK", &body[..100], body.len());
+    let text = download_error("200 OK", &body[..100], body.len());
     assert!(text.contains("cannot download"), "{text}");
-    let result = fetch(
+    let result = download_package(
         &package,
         "http://127.0.0.1:1/x",
         &scratch.0,
@@ -231,30 +231,30 @@ fn a_failed_download_is_reported_and_leaves_no_files() {
         &mut |_| {},
     );
     assert!(matches!(result, Err(Error::Download { .. })));
-    assert_holds(&scratch.0, &[]);
+    assert_entries(&scratch.0, &[]);
 }
 
 /// The server sends a part of the file, then nothing.
 #[test]
 fn a_signal_ends_a_download_that_hangs_and_leaves_no_files() {
-    let scratch = Scratch::new();
-    let body = jar(&valid_entries());
-    let package = package(&body);
+    let scratch = TestFolder::new();
+    let body = build_jar(&valid_entries());
+    let package = package_of(&body);
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
     let response = [head.as_bytes(), &body[..100]].concat();
-    let (end_sender, end_received) = std::sync::mpsc::channel::<()>();
+    let (end_sender, end_receiver) = std::sync::mpsc::channel::<()>();
     let server = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         let _ = stream.read(&mut [0; 4096]);
         stream.write_all(&response).unwrap();
         // Shorter than the client's read time-out, which would otherwise end the download.
-        let _ = end_received.recv_timeout(std::time::Duration::from_secs(50));
+        let _ = end_receiver.recv_timeout(std::time::Duration::from_secs(50));
     });
     let signal = Arc::new(AtomicUsize::new(0));
-    let stop = StopSignal::on(Arc::clone(&signal));
-    let result = fetch(
+    let stop = StopSignal::watching(Arc::clone(&signal));
+    let result = download_package(
         &package,
         &package.url_at(&base),
         &scratch.0,
@@ -264,7 +264,7 @@ fn a_signal_ends_a_download_that_hangs_and_leaves_no_files() {
         },
     );
     assert!(matches!(result, Err(Error::Interrupted)), "{result:?}");
-    assert_holds(&scratch.0, &[]);
+    assert_entries(&scratch.0, &[]);
     end_sender.send(()).unwrap();
     server.join().unwrap();
 }
@@ -272,15 +272,15 @@ fn a_signal_ends_a_download_that_hangs_and_leaves_no_files() {
 #[test]
 fn an_archive_that_writes_outside_its_folder_is_refused() {
     let check_refused = |entry: Entry| {
-        let scratch = Scratch::new();
+        let scratch = TestFolder::new();
         let cache = scratch.0.join("a/b/cache");
         let mut entries = valid_entries();
         entries.push(entry);
-        let body = jar(&entries);
+        let body = build_jar(&entries);
         let problem =
-            download(&body, &package(&body), &cache).expect_err("an entry outside the folder");
+            download(&body, &package_of(&body), &cache).expect_err("an entry outside the folder");
         assert!(matches!(problem, Error::Archive { .. }), "{problem}");
-        assert_holds(&cache, &[]);
+        assert_entries(&cache, &[]);
         assert!(!scratch.0.join("a/evil").exists());
         assert!(!scratch.0.join("a/b/evil").exists());
     };
@@ -294,13 +294,13 @@ fn an_archive_that_writes_outside_its_folder_is_refused() {
 
 #[test]
 fn a_file_that_is_not_an_archive_is_reported() {
-    let scratch = Scratch::new();
+    let scratch = TestFolder::new();
     let body = b"<html>a proxy's page</html>".to_vec();
-    let problem = download(&body, &package(&body), &scratch.0).expect_err("not a zip");
+    let problem = download(&body, &package_of(&body), &scratch.0).expect_err("not a zip");
     assert!(matches!(problem, Error::Archive { .. }), "{problem}");
     // A valid archive with programs that do not work.
-    let body = jar(&[Entry::File("bin/postgres", "no", 0o755)]);
-    let problem = download(&body, &package(&body), &scratch.0).expect_err("no initdb");
+    let body = build_jar(&[Entry::File("bin/postgres", "no", 0o755)]);
+    let problem = download(&body, &package_of(&body), &scratch.0).expect_err("no initdb");
     assert!(
         problem.to_string().contains("it does not contain initdb"),
         "{problem}"

@@ -2,24 +2,24 @@
 
 use super::super::directory::remove_stale_directories;
 use super::super::{EmbeddedOptions, shared_postgres};
-use super::{Scratch, eventually, is_alive, process_tree, query, start};
+use super::{TestFolder, eventually, is_alive, process_tree, query, start_server};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Makes the test binary act as the process that is killed or exits.
-const ROLE: &str = "PRONY_TEST_ROLE";
+/// Environment variable that makes the test binary act as the process that is killed or exits.
+const ROLE_VARIABLE: &str = "PRONY_TEST_ROLE";
 
 /// Not a test: the code of the process that the tests of this file start.
 #[test]
 #[ignore = "the tests of this file run it in a separate process"]
 fn child_process() {
-    let parent = std::env::var_os("PRONY_TEST_PARENT").map(PathBuf::from);
-    match std::env::var(ROLE).as_deref() {
+    let parent_folder = std::env::var_os("PRONY_TEST_PARENT").map(PathBuf::from);
+    match std::env::var(ROLE_VARIABLE).as_deref() {
         Ok("own") => {
-            let server = start(EmbeddedOptions {
-                parent,
+            let server = start_server(EmbeddedOptions {
+                parent_folder,
                 ..EmbeddedOptions::default()
             });
             print_server(server.pid().unwrap(), server.directory());
@@ -44,7 +44,7 @@ fn start_child_process(role: &str, parent: &Path) -> (Child, u32, PathBuf) {
     let name = "embedded::tests::lifetime::child_process";
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--ignored", "--nocapture"])
-        .env(ROLE, role)
+        .env(ROLE_VARIABLE, role)
         .env("PRONY_TEST_PARENT", parent)
         .env("TMPDIR", parent)
         .stdout(Stdio::null())
@@ -61,7 +61,7 @@ fn start_child_process(role: &str, parent: &Path) -> (Child, u32, PathBuf) {
 
 #[test]
 fn a_killed_process_leaves_no_server_and_the_next_start_removes_its_directory() {
-    let scratch = Scratch::new();
+    let scratch = TestFolder::new();
     let (mut child, pid, directory) = start_child_process("own", &scratch.0);
     eventually("a server has processes", || process_tree(pid).len() > 3);
     let servers = process_tree(pid);
@@ -79,17 +79,17 @@ fn a_killed_process_leaves_no_server_and_the_next_start_removes_its_directory() 
         });
     }
     assert!(directory.exists(), "kill -9 leaves the directory");
-    let next = start(EmbeddedOptions {
-        parent: Some(scratch.0.clone()),
+    let next_server = start_server(EmbeddedOptions {
+        parent_folder: Some(scratch.0.clone()),
         ..EmbeddedOptions::default()
     });
     assert!(!directory.exists(), "the next start removes it");
-    assert!(next.directory().exists());
+    assert!(next_server.directory().exists());
 }
 
 #[test]
 fn the_shared_server_ends_with_a_process_that_exits() {
-    let scratch = Scratch::new();
+    let scratch = TestFolder::new();
     let (mut child, pid, directory) = start_child_process("shared", &scratch.0);
     assert!(child.wait().unwrap().success());
     assert!(!is_alive(pid));
@@ -98,7 +98,7 @@ fn the_shared_server_ends_with_a_process_that_exits() {
 
 #[test]
 fn a_server_outlives_the_thread_that_started_it() {
-    let server = std::thread::spawn(|| start(EmbeddedOptions::default()))
+    let server = std::thread::spawn(|| start_server(EmbeddedOptions::default()))
         .join()
         .unwrap();
     // The kernel would send the parent-death signal when that thread ends.
@@ -110,29 +110,29 @@ fn a_server_outlives_the_thread_that_started_it() {
 
 #[test]
 fn only_directories_of_dead_processes_are_removed() {
-    let scratch = Scratch::new();
-    let make = |name: &str, lock: bool| {
+    let scratch = TestFolder::new();
+    let make_directory = |name: &str, has_lock_file: bool| {
         let path = scratch.0.join(name);
         std::fs::create_dir(&path).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
-        if lock {
+        if has_lock_file {
             std::fs::write(path.join("owner.lock"), "").unwrap();
         }
         path
     };
-    let dead = make("prony-pg-dead", true);
-    let other_name = make("something-else", true);
-    let unlocked = make("prony-pg-new", false);
-    let locked = make("prony-pg-held", true);
+    let dead = make_directory("prony-pg-dead", true);
+    let other_name = make_directory("something-else", true);
+    let without_lock_file = make_directory("prony-pg-new", false);
+    let locked = make_directory("prony-pg-held", true);
     let lock = std::fs::File::open(locked.join("owner.lock")).unwrap();
     lock.try_lock().unwrap();
-    let link_target = make("aim", true);
+    let link_target = make_directory("link-target", true);
     let link = scratch.0.join("prony-pg-link");
     std::os::unix::fs::symlink(&link_target, &link).unwrap();
 
     remove_stale_directories(&scratch.0);
     assert!(!dead.exists());
-    for path in [other_name, unlocked, locked, link_target, link] {
+    for path in [other_name, without_lock_file, locked, link_target, link] {
         assert!(path.exists(), "{}", path.display());
     }
 }

@@ -1,13 +1,13 @@
 //! Tests of starting, restarting and stopping servers, and of failed starts.
 
-use super::super::download::fetch;
-use super::super::find::{Source, inspect, inspect_all};
+use super::super::download::download_package;
+use super::super::find::{InstallationSource, inspect, inspect_all};
 use super::super::launch::free_port;
 use super::super::privileges::{effective_uid, server_user};
 use super::super::{
     EmbeddedOptions, EmbeddedPostgres, Error, Installation, Package, find, shared_postgres,
 };
-use super::{Scratch, eventually, is_alive, owner, process, psql, query, start};
+use super::{TestFolder, eventually, is_alive, owner, process, psql, query, start_server};
 use crate::control::StopSignal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 #[test]
 fn a_server_listens_on_socket_and_tcp_with_durable_defaults() {
-    let server = start(EmbeddedOptions::default());
+    let server = start_server(EmbeddedOptions::default());
     assert_eq!(query(&server, "show server_encoding"), "UTF8");
     assert_eq!(query(&server, "show lc_collate"), "C");
     for name in ["fsync", "synchronous_commit", "full_page_writes"] {
@@ -41,10 +41,10 @@ fn options_reach_the_server() {
         .set("application_name", "it's");
     options.max_connections = 17;
     options
-        .hba
+        .hba_lines
         .push("host all nobody 127.0.0.1/32 reject".into());
     options.files.push(("extra.txt".into(), b"hello".to_vec()));
-    let server = start(options);
+    let server = start_server(options);
     assert_eq!(query(&server, "show max_connections"), "17");
     assert_eq!(query(&server, "show work_mem"), "7MB");
     assert_eq!(query(&server, "show shared_buffers"), "16MB");
@@ -55,7 +55,7 @@ fn options_reach_the_server() {
 
 #[test]
 fn a_server_does_not_run_as_root() {
-    let server = start(EmbeddedOptions::default());
+    let server = start_server(EmbeddedOptions::default());
     let pid = server.pid().expect("it runs");
     match server_user().expect("a user") {
         None => assert_eq!(owner(pid), effective_uid()),
@@ -71,7 +71,7 @@ fn a_server_does_not_run_as_root() {
 
 #[test]
 fn a_server_runs_in_its_own_session() {
-    let server = start(EmbeddedOptions::default());
+    let server = start_server(EmbeddedOptions::default());
     let pid = server.pid().expect("it runs") as i32;
     // SAFETY: plain system calls on values.
     let (session, own_session) = unsafe { (libc::getsid(pid), libc::getsid(0)) };
@@ -81,7 +81,7 @@ fn a_server_runs_in_its_own_session() {
 
 #[test]
 fn process_and_directory_are_gone_after_drop() {
-    let server = start(EmbeddedOptions::default());
+    let server = start_server(EmbeddedOptions::default());
     let (pid, directory) = (server.pid().unwrap(), server.directory().to_path_buf());
     assert!(directory.join("data/PG_VERSION").exists());
     drop(server);
@@ -91,7 +91,7 @@ fn process_and_directory_are_gone_after_drop() {
 
 #[test]
 fn a_restart_keeps_data_port_and_url() {
-    let server = start(EmbeddedOptions::default());
+    let server = start_server(EmbeddedOptions::default());
     let url = server.url();
     query(&server, "create table t as select 42 as a");
     server.restart().expect("it restarts");
@@ -128,7 +128,7 @@ fn shared_memory(server: &EmbeddedPostgres) -> (Vec<std::path::PathBuf>, i32) {
 }
 
 #[cfg(target_os = "linux")]
-fn segment_exists(id: i32) -> bool {
+fn shared_memory_segment_exists(id: i32) -> bool {
     // SAFETY: shmid_ds is plain data, and IPC_STAT only fills it.
     unsafe {
         let mut info: libc::shmid_ds = std::mem::zeroed();
@@ -139,20 +139,20 @@ fn segment_exists(id: i32) -> bool {
 #[test]
 #[cfg(target_os = "linux")]
 fn dropping_a_killed_server_removes_its_shared_memory() {
-    let server = start(EmbeddedOptions::default());
+    let server = start_server(EmbeddedOptions::default());
     let (files, segment) = shared_memory(&server);
     assert!(!files.is_empty());
     server.kill();
     assert!(files.iter().all(|file| file.exists()), "they remain");
-    assert!(segment_exists(segment));
+    assert!(shared_memory_segment_exists(segment));
     drop(server);
     assert!(files.iter().all(|file| !file.exists()), "{files:?}");
-    assert!(!segment_exists(segment));
+    assert!(!shared_memory_segment_exists(segment));
 }
 
 #[test]
 fn a_frozen_server_does_not_answer_until_thawed() {
-    let server = start(EmbeddedOptions::default());
+    let server = start_server(EmbeddedOptions::default());
     server.freeze().expect("it runs");
     let postmaster = server.pid().unwrap();
     let state = || std::fs::read_to_string(format!("/proc/{postmaster}/stat")).unwrap();
@@ -170,9 +170,9 @@ fn a_frozen_server_does_not_answer_until_thawed() {
 
 #[test]
 fn a_requested_port_in_use_is_an_error_and_a_random_one_is_replaced() {
-    let first = start(EmbeddedOptions::default());
+    let first_server = start_server(EmbeddedOptions::default());
     let options = EmbeddedOptions {
-        port: Some(first.port()),
+        port: Some(first_server.port()),
         ..EmbeddedOptions::default()
     };
     let installation = find().unwrap();
@@ -180,21 +180,22 @@ fn a_requested_port_in_use_is_an_error_and_a_random_one_is_replaced() {
     let text = problem.to_string();
     assert!(text.contains("Address already in use"), "{text}");
 
-    // A second server takes the first port between choice and use.
-    let second = EmbeddedPostgres::prepare(&installation, &EmbeddedOptions::default()).unwrap();
+    // The port that is tried first is taken.
+    let second_server =
+        EmbeddedPostgres::prepare(&installation, &EmbeddedOptions::default()).unwrap();
     let mut ports_tried = 0;
-    let outcome = second.launch(&mut || {
+    let outcome = second_server.launch(&mut || {
         ports_tried += 1;
         if ports_tried == 1 {
-            Ok(first.port())
+            Ok(first_server.port())
         } else {
             free_port()
         }
     });
     outcome.expect("it tries another port");
     assert!(ports_tried >= 2, "{ports_tried}");
-    assert_ne!(first.port(), second.port());
-    assert_eq!(query(&second, "select 1"), "1");
+    assert_ne!(first_server.port(), second_server.port());
+    assert_eq!(query(&second_server, "select 1"), "1");
 }
 
 #[test]
@@ -212,15 +213,15 @@ fn an_unusable_parent_folder_is_reported() {
     let installation = find().unwrap();
     for parent in ["/no/such/place", "relative", "/var/tmp/with blank"] {
         let options = EmbeddedOptions {
-            parent: Some(parent.into()),
+            parent_folder: Some(parent.into()),
             ..EmbeddedOptions::default()
         };
         let problem = EmbeddedPostgres::start(&installation, &options).expect_err(parent);
         assert!(problem.to_string().contains(parent), "{problem}");
     }
-    let long = format!("/var/tmp/{}", "x".repeat(80));
+    let long_path = format!("/var/tmp/{}", "x".repeat(80));
     let options = EmbeddedOptions {
-        parent: Some(long.into()),
+        parent_folder: Some(long_path.into()),
         ..EmbeddedOptions::default()
     };
     let problem = EmbeddedPostgres::start(&installation, &options).expect_err("too long");
@@ -238,9 +239,9 @@ fn write_scripts(folder: &Path, initdb: &str, postgres: &str) {
 
 #[test]
 fn a_broken_installation_is_reported() {
-    let scratch = Scratch::new();
+    let scratch = TestFolder::new();
     let user = server_user().unwrap();
-    let inspect_scripts = || inspect(&scratch.0, Source::Path, user.as_ref());
+    let inspect_scripts = || inspect(&scratch.0, InstallationSource::Path, user.as_ref());
     assert_eq!(
         inspect_scripts(),
         Err("it does not contain postgres".to_owned())
@@ -267,12 +268,12 @@ fn a_broken_installation_is_reported() {
     assert!(matches!(problem, Error::Initdb { .. }), "{problem}");
     assert!(problem.to_string().contains("no disk"), "{problem}");
 
-    let missing = Installation {
+    let removed = Installation {
         bin_dir: scratch.0.join("gone"),
         ..installation
     };
     let problem =
-        EmbeddedPostgres::start(&missing, &EmbeddedOptions::default()).expect_err("no programs");
+        EmbeddedPostgres::start(&removed, &EmbeddedOptions::default()).expect_err("no programs");
     assert!(matches!(problem, Error::Spawn { .. }), "{problem}");
 }
 
@@ -286,16 +287,16 @@ fn a_signal_interrupts_a_start() {
         (&wait_forever, print_version),
         (&create_data, wait_forever.as_str()),
     ] {
-        let scratch = Scratch::new();
+        let scratch = TestFolder::new();
         std::fs::set_permissions(&scratch.0, std::fs::Permissions::from_mode(0o777)).unwrap();
         write_scripts(&scratch.0, initdb, postgres);
         let user = server_user().unwrap();
-        let installation = inspect(&scratch.0, Source::Path, user.as_ref()).unwrap();
-        let parent = Scratch::new();
+        let installation = inspect(&scratch.0, InstallationSource::Path, user.as_ref()).unwrap();
+        let parent = TestFolder::new();
         let signal = Arc::new(AtomicUsize::new(0));
         let options = EmbeddedOptions {
-            stop: StopSignal::on(Arc::clone(&signal)),
-            parent: Some(parent.0.clone()),
+            stop: StopSignal::watching(Arc::clone(&signal)),
+            parent_folder: Some(parent.0.clone()),
             start_timeout: Duration::from_secs(600),
             ..EmbeddedOptions::default()
         };
@@ -315,14 +316,14 @@ fn a_folder_closed_to_the_servers_user_is_reported() {
     let Some(user) = server_user().unwrap() else {
         return; // Only root runs the server as a different user.
     };
-    let scratch = Scratch::new();
+    let scratch = TestFolder::new();
     let closed = scratch.0.join("closed");
     std::fs::create_dir(&closed).unwrap();
     write_scripts(&closed, "echo x", "echo x");
     std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
     let mut unusable = Vec::new();
     let installations = inspect_all(
-        vec![(closed.clone(), Source::Path)],
+        vec![(closed.clone(), InstallationSource::Path)],
         Some(&user),
         &mut unusable,
     );
@@ -337,21 +338,21 @@ fn a_folder_closed_to_the_servers_user_is_reported() {
 
 #[test]
 fn the_newest_version_comes_first_and_links_are_not_duplicates() {
-    let scratch = Scratch::new();
+    let scratch = TestFolder::new();
     let mut folders = Vec::new();
     for (name, version) in [("a", "14.9"), ("b", "17.1"), ("c", "16.3"), ("d", "17.1")] {
         let folder = scratch.0.join(name);
         std::fs::create_dir(&folder).unwrap();
         let script = format!("echo 'postgres (PostgreSQL) {version}'");
         write_scripts(&folder, &script, &script);
-        folders.push((folder, Source::KnownFolder));
+        folders.push((folder, InstallationSource::KnownFolder));
     }
     let links = scratch.0.join("links");
     std::fs::create_dir(&links).unwrap();
     for name in ["postgres", "initdb"] {
         std::os::unix::fs::symlink(scratch.0.join("b").join(name), links.join(name)).unwrap();
     }
-    folders.insert(0, (links, Source::Path));
+    folders.insert(0, (links, InstallationSource::Path));
     let mut unusable = Vec::new();
     let installations = inspect_all(folders, server_user().unwrap().as_ref(), &mut unusable);
     let order: Vec<&str> = installations
@@ -359,26 +360,26 @@ fn the_newest_version_comes_first_and_links_are_not_duplicates() {
         .map(|i| i.bin_dir.file_name().unwrap().to_str().unwrap())
         .collect();
     assert_eq!(order, ["b", "d", "c", "a"], "{unusable:?}");
-    assert_eq!(installations[0].source, Source::Path);
+    assert_eq!(installations[0].source, InstallationSource::Path);
 }
 
 #[test]
 fn threads_share_one_server() {
-    let first = shared_postgres().pid();
-    let second = std::thread::spawn(|| shared_postgres().pid())
+    let pid_in_this_thread = shared_postgres().pid();
+    let pid_in_other_thread = std::thread::spawn(|| shared_postgres().pid())
         .join()
         .unwrap();
-    assert_eq!(first, second);
+    assert_eq!(pid_in_this_thread, pid_in_other_thread);
     assert_eq!(query(shared_postgres(), "select 1"), "1");
 }
 
 #[test]
 #[ignore = "downloads 15 to 33 MB: run it by hand after changing the pinned version"]
 fn the_real_download_runs() {
-    let scratch = Scratch::new();
+    let scratch = TestFolder::new();
     let package = Package::for_this_machine().expect("a known machine");
     let mut calls = 0_u64;
-    let installation = fetch(
+    let installation = download_package(
         &package,
         &package.url(),
         &scratch.0,

@@ -58,26 +58,26 @@ pub struct Counters {
 /// The last complete checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Checkpoint {
-    /// PostgreSQL's.
+    /// PostgreSQL's checkpoint.
     Complete {
         /// WAL position from which recovery would start.
-        redo: u64,
+        redo_lsn: u64,
         /// When it began, seconds since 1970 on the server's clock.
         began_unix_s: f64,
     },
-    /// InnoDB's, which advances continuously.
+    /// InnoDB's checkpoint, which advances continuously.
     Fuzzy {
         /// Log position up to which all changed pages are on disk.
-        at: u64,
+        checkpoint_lsn: u64,
         /// Position of the end of the log.
-        end: u64,
+        end_lsn: u64,
     },
 }
 
 /// Work that a server does besides the load.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Activity {
-    /// Its kind.
+    /// Kind of the work.
     pub kind: ActivityKind,
     /// The table or program concerned.
     pub detail: String,
@@ -122,10 +122,11 @@ impl CounterQuery {
 
 /// Reads a server's counters.
 pub struct CounterReader {
-    pending: Vec<CounterQuery>,
+    /// The queries that each read sends; refused ones are removed.
+    queries: Vec<CounterQuery>,
     missing: Vec<MissingValue>,
-    queries: u64,
-    query_s: f64,
+    statements_sent: u64,
+    statement_time_s: f64,
 }
 
 impl CounterReader {
@@ -135,15 +136,15 @@ impl CounterReader {
     /// The connection is lost.
     pub fn new(control: &mut Control) -> Result<CounterReader, Error> {
         let mut missing = Vec::new();
-        let pending = match control.engine() {
+        let queries = match control.engine() {
             Engine::PostgreSql => postgres::counter_queries(control, &mut missing)?,
             Engine::MySql | Engine::MariaDb => mysql::counter_queries(control),
         };
         Ok(CounterReader {
-            pending,
+            queries,
             missing,
-            queries: 0,
-            query_s: 0.0,
+            statements_sent: 0,
+            statement_time_s: 0.0,
         })
     }
 
@@ -154,12 +155,12 @@ impl CounterReader {
     pub fn read(&mut self, control: &mut Control) -> Result<Counters, Error> {
         let mut counters = Counters::default();
         let mut index = 0;
-        while let Some(query) = self.pending.get_mut(index) {
+        while let Some(query) = self.queries.get_mut(index) {
             let start = Instant::now();
-            let answer = control.query(&query.variants[0]);
-            self.queries += 1;
-            self.query_s += start.elapsed().as_secs_f64();
-            match answer {
+            let result = control.query(&query.variants[0]);
+            self.statements_sent += 1;
+            self.statement_time_s += start.elapsed().as_secs_f64();
+            match result {
                 Ok(rows) => {
                     (query.read_rows)(&rows, &mut counters);
                     index += 1;
@@ -167,7 +168,7 @@ impl CounterReader {
                 Err(error) if error.is_lost() => return Err(error),
                 Err(_) if query.variants.len() > 1 => drop(query.variants.remove(0)),
                 Err(error) => {
-                    let topic = self.pending.remove(index).topic;
+                    let topic = self.queries.remove(index).topic;
                     self.missing
                         .push(MissingValue::new(topic, first_line(&error)));
                 }
@@ -182,12 +183,12 @@ impl CounterReader {
     }
 
     /// Number of statements sent so far.
-    pub fn queries(&self) -> u64 {
-        self.queries
+    pub fn statements_sent(&self) -> u64 {
+        self.statements_sent
     }
 
-    /// Total time of these statements, from sending to reply, seconds.
-    pub fn query_s(&self) -> f64 {
-        self.query_s
+    /// Total time of all statements so far, from sending to reply, in seconds.
+    pub fn statement_time_s(&self) -> f64 {
+        self.statement_time_s
     }
 }

@@ -10,7 +10,7 @@ use prony_wire::Engine;
 use std::collections::HashMap;
 
 /// Status variables to read; a server omits those that it does not have.
-const STATUS: [&str; 16] = [
+const STATUS_VARIABLES: [&str; 16] = [
     "Handler_commit",
     "Handler_rollback",
     "Innodb_buffer_pool_read_requests",
@@ -28,11 +28,12 @@ const STATUS: [&str; 16] = [
     "Threads_running",
     "Uptime",
 ];
-const CLOCK: &str = "SELECT UNIX_TIMESTAMP(NOW(6))";
-const METRICS: &str = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS \
+const CLOCK_QUERY: &str = "SELECT UNIX_TIMESTAMP(NOW(6))";
+const METRICS_QUERY: &str = "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS \
      WHERE NAME IN ('trx_rseg_history_len', 'lock_deadlocks') AND STATUS = 'enabled'";
-/// Client threads by command and state. Reading the first table takes no lock that sessions use.
-const THREADS: [&str; 2] = [
+/// Client threads by command and state. The first query is preferred, because its table takes no lock that
+/// sessions use.
+const THREAD_QUERIES: [&str; 2] = [
     "SELECT PROCESSLIST_COMMAND, PROCESSLIST_STATE, COUNT(*), \
      MIN(LEFT(PROCESSLIST_INFO, 60)) FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' \
      AND PROCESSLIST_ID <> CONNECTION_ID() GROUP BY 1, 2",
@@ -52,16 +53,19 @@ const MAINTENANCE: [(&str, ActivityKind); 8] = [
     ("ANALYZE ", ActivityKind::Analyze),
 ];
 /// Index of the column `Seconds_Behind_Master` (or `_Source`) in a replica's status.
-const SECONDS_BEHIND: usize = 32;
+const SECONDS_BEHIND_COLUMN: usize = 32;
 
 pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
-    let names: Vec<String> = STATUS.iter().map(|name| format!("'{name}'")).collect();
+    let names: Vec<String> = STATUS_VARIABLES
+        .iter()
+        .map(|name| format!("'{name}'"))
+        .collect();
     let status = format!(
         "SHOW GLOBAL STATUS WHERE Variable_name IN ({})",
         names.join(", ")
     );
     let mut queries = vec![
-        CounterQuery::new(Topic::ServerClock, CLOCK, |rows, counters| {
+        CounterQuery::new(Topic::ServerClock, CLOCK_QUERY, |rows, counters| {
             counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
         }),
         CounterQuery::new(Topic::Status, status, read_status),
@@ -69,8 +73,8 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
             topic: Topic::SessionsAndWaits,
             // MariaDB's performance_schema is empty unless it is switched on.
             variants: match control.engine() {
-                Engine::MySql => THREADS.map(str::to_owned).into(),
-                Engine::MariaDb | Engine::PostgreSql => vec![THREADS[1].to_owned()],
+                Engine::MySql => THREAD_QUERIES.map(str::to_owned).into(),
+                Engine::MariaDb | Engine::PostgreSql => vec![THREAD_QUERIES[1].to_owned()],
             },
             read_rows: read_threads,
         },
@@ -79,7 +83,9 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
             replica_status(control),
             |rows, counters| {
                 counters.is_replica = Some(!rows.is_empty());
-                let seconds = rows.first().and_then(|row| number(row, SECONDS_BEHIND));
+                let seconds = rows
+                    .first()
+                    .and_then(|row| number(row, SECONDS_BEHIND_COLUMN));
                 counters.replication_lag_s = seconds;
             },
         ),
@@ -87,7 +93,7 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
     match control.engine() {
         Engine::MySql => queries.push(CounterQuery::new(
             Topic::PurgeAndDeadlocks,
-            METRICS,
+            METRICS_QUERY,
             read_metrics,
         )),
         Engine::MariaDb | Engine::PostgreSql => {}
@@ -110,16 +116,22 @@ fn read_status(rows: &[TextRow], counters: &mut Counters) {
     );
     counters.cache_hits = requests
         .zip(reads)
-        .map(|(all, reads)| all.saturating_sub(reads));
+        .map(|(requests, reads)| requests.saturating_sub(reads));
     counters.cache_reads = reads;
-    let end = value("Innodb_redo_log_current_lsn").or(value("Innodb_lsn_current"));
-    let at = value("Innodb_redo_log_checkpoint_lsn").or(value("Innodb_lsn_last_checkpoint"));
+    let end_lsn = value("Innodb_redo_log_current_lsn").or(value("Innodb_lsn_current"));
+    let checkpoint_lsn =
+        value("Innodb_redo_log_checkpoint_lsn").or(value("Innodb_lsn_last_checkpoint"));
     // The end of the log is exact; the number of bytes written grows in blocks.
-    counters.log_bytes = end.or(value("Innodb_os_log_written"));
-    counters.checkpoint = at.zip(end).map(|(at, end)| Checkpoint::Fuzzy { at, end });
+    counters.log_bytes = end_lsn.or(value("Innodb_os_log_written"));
+    counters.checkpoint = checkpoint_lsn
+        .zip(end_lsn)
+        .map(|(checkpoint_lsn, end_lsn)| Checkpoint::Fuzzy {
+            checkpoint_lsn,
+            end_lsn,
+        });
     counters.history_length = value("Innodb_history_list_length");
     counters.deadlocks = value("Innodb_deadlocks");
-    // This connection is connected and active too.
+    // The server counts this connection too, as connected and active.
     let without_this = |count: u32| count.saturating_sub(1);
     counters.connections = value_u32("Threads_connected").map(without_this);
     counters.active = value_u32("Threads_running").map(without_this);
@@ -168,7 +180,8 @@ fn read_threads(rows: &[TextRow], counters: &mut Counters) {
 }
 
 /// Moves waits for row locks to `Lock/row`. A thread that waits for a row lock shows the state of its
-/// statement; only a status variable counts these threads.
+/// statement, so these waits are first counted under that state; only a status variable says how many
+/// they are.
 fn move_row_lock_waits(counters: &mut Counters) {
     let mut remaining = counters.lock_waits.unwrap_or(0);
     let mut moved = 0;
@@ -221,8 +234,8 @@ mod tests {
         );
         assert_eq!(counters.log_bytes, Some(5000));
         let fuzzy = Checkpoint::Fuzzy {
-            at: 4000,
-            end: 5000,
+            checkpoint_lsn: 4000,
+            end_lsn: 5000,
         };
         assert_eq!(counters.checkpoint, Some(fuzzy));
         assert_eq!(counters.connections, Some(8));
@@ -245,7 +258,7 @@ mod tests {
                 .into()
         };
         let mut counters = Counters::default();
-        let list = [
+        let threads = [
             row("Sleep", "", "40", ""),
             row(
                 "Query",
@@ -257,7 +270,7 @@ mod tests {
             row("Query", "Commit", "4", "COMMIT"),
         ];
         counters.lock_waits = Some(1);
-        read_threads(&list, &mut counters);
+        read_threads(&threads, &mut counters);
         let waits: Vec<_> = counters
             .waits
             .iter()

@@ -7,27 +7,30 @@ use super::super::{MissingValue, Topic, cell, number, query_or_missing, tally};
 use super::{Activity, ActivityKind, Checkpoint, CounterQuery, Counters};
 use crate::control::{Control, Error, TextRow};
 
-const DATABASE: &str = "select extract(epoch from clock_timestamp()), \
+const DATABASE_QUERY: &str = "select extract(epoch from clock_timestamp()), \
      extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), xact_commit, \
      xact_rollback, blks_hit, blks_read, temp_bytes, deadlocks \
      from pg_stat_database where datname = current_database()";
-const LOG: &str = "select pg_wal_lsn_diff(case when pg_is_in_recovery() \
+const LOG_QUERY: &str = "select pg_wal_lsn_diff(case when pg_is_in_recovery() \
      then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end, '0/0')";
-/// checkpoint_time is the start of the checkpoint; the control file is written when it is complete.
-const CHECKPOINT: &str = "select pg_wal_lsn_diff(redo_lsn, '0/0'), \
+/// `checkpoint_time` is the start of the checkpoint. The control file describes the last complete one,
+/// because the server writes it at the end of a checkpoint.
+const CHECKPOINT_QUERY: &str = "select pg_wal_lsn_diff(redo_lsn, '0/0'), \
      extract(epoch from checkpoint_time) from pg_control_checkpoint()";
-const SESSIONS: &str = "select state, wait_event_type, wait_event, count(*), \
+const SESSIONS_QUERY: &str = "select state, wait_event_type, wait_event, count(*), \
      count(*) filter (where application_name = 'pg_dump') from pg_stat_activity \
      where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1, 2, 3";
-/// A client that only receives the log, such as pg_receivewal, has no replay_lsn.
-const REPLICAS: &str = "select max(pg_wal_lsn_diff(case when pg_is_in_recovery() \
+/// A client that only receives the log, such as pg_receivewal, has no `replay_lsn`; its `flush_lsn` counts.
+const REPLICAS_QUERY: &str = "select max(pg_wal_lsn_diff(case when pg_is_in_recovery() \
      then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end, \
      coalesce(replay_lsn, flush_lsn))), \
      max(extract(epoch from replay_lag)) from pg_stat_replication";
-const SEES_ALL_STATS: &str = "select pg_has_role(current_user, 'pg_read_all_stats', 'member')";
+const SEES_ALL_STATS_QUERY: &str =
+    "select pg_has_role(current_user, 'pg_read_all_stats', 'member')";
 
-/// Progress views: name, first version, kind of activity, and whether its activity concerns a table.
-const PROGRESS: [(&str, u32, ActivityKind, bool); 5] = [
+/// Progress views: name, first version of the server that has it, kind of activity, and whether the activity
+/// concerns a table.
+const PROGRESS_VIEWS: [(&str, u32, ActivityKind, bool); 5] = [
     (
         "pg_stat_progress_vacuum",
         90_600,
@@ -61,8 +64,10 @@ const PROGRESS: [(&str, u32, ActivityKind, bool); 5] = [
 ];
 
 fn progress_query(version: u32) -> String {
-    let existing = PROGRESS.iter().filter(|(_, since, ..)| version >= *since);
-    let selects = existing.map(|(view, _, _, of_table)| match of_table {
+    let existing = PROGRESS_VIEWS
+        .iter()
+        .filter(|(_, first_version, ..)| version >= *first_version);
+    let selects = existing.map(|(view, _, _, concerns_table)| match concerns_table {
         true => format!(
             "select '{view}', coalesce(c.relname::text, p.datname || ' ' || p.relid) from {view} p \
              left join pg_class c on c.oid = p.relid and p.datname = current_database()"
@@ -80,26 +85,26 @@ pub(super) fn counter_queries(
     control: &mut Control,
     missing: &mut Vec<MissingValue>,
 ) -> Result<Vec<CounterQuery>, Error> {
-    let rights = query_or_missing(control, Topic::RoleRights, SEES_ALL_STATS, missing)?;
-    let sees_all =
-        rights.is_some_and(|rows| rows.first().is_some_and(|row| cell(row, 0) == Some("t")));
-    if !sees_all {
+    let rows = query_or_missing(control, Topic::RoleRights, SEES_ALL_STATS_QUERY, missing)?;
+    let sees_all_stats =
+        rows.is_some_and(|rows| rows.first().is_some_and(|row| cell(row, 0) == Some("t")));
+    if !sees_all_stats {
         let reason = "this role is not a member of pg_read_all_stats, so the waits of other roles and the lag of replicas are hidden; run GRANT pg_monitor TO the role";
         missing.push(MissingValue::new(Topic::OtherRolesWaits, reason));
     }
     Ok(vec![
-        CounterQuery::new(Topic::CommitsAndCache, DATABASE, read_database),
-        CounterQuery::new(Topic::WriteAheadLog, LOG, |rows, counters| {
+        CounterQuery::new(Topic::CommitsAndCache, DATABASE_QUERY, read_database),
+        CounterQuery::new(Topic::WriteAheadLog, LOG_QUERY, |rows, counters| {
             counters.log_bytes = rows.first().and_then(|row| tally(row, 0));
         }),
-        CounterQuery::new(Topic::Checkpoints, CHECKPOINT, read_checkpoint),
-        CounterQuery::new(Topic::SessionsAndWaits, SESSIONS, read_sessions),
+        CounterQuery::new(Topic::Checkpoints, CHECKPOINT_QUERY, read_checkpoint),
+        CounterQuery::new(Topic::SessionsAndWaits, SESSIONS_QUERY, read_sessions),
         CounterQuery::new(
             Topic::Vacuums,
             progress_query(control.server_version()),
             read_progress,
         ),
-        CounterQuery::new(Topic::ReplicationLag, REPLICAS, |rows, counters| {
+        CounterQuery::new(Topic::ReplicationLag, REPLICAS_QUERY, |rows, counters| {
             let row = rows.first();
             counters.replication_lag_bytes = row.and_then(|row| tally(row, 0));
             counters.replication_lag_s = row.and_then(|row| number(row, 1));
@@ -123,7 +128,7 @@ fn read_database(rows: &[TextRow], counters: &mut Counters) {
 fn read_checkpoint(rows: &[TextRow], counters: &mut Counters) {
     let read = |row: &TextRow| {
         Some(Checkpoint::Complete {
-            redo: tally(row, 0)?,
+            redo_lsn: tally(row, 0)?,
             began_unix_s: number(row, 1)?,
         })
     };
@@ -131,7 +136,7 @@ fn read_checkpoint(rows: &[TextRow], counters: &mut Counters) {
 }
 
 fn read_sessions(rows: &[TextRow], counters: &mut Counters) {
-    let (mut connections, mut active, mut locks, mut dumps) = (0, 0, 0, 0);
+    let (mut connections, mut active, mut lock_waits, mut dumps) = (0, 0, 0, 0);
     for row in rows {
         let count: u32 = number(row, 3).unwrap_or(0);
         connections += count;
@@ -145,13 +150,13 @@ fn read_sessions(rows: &[TextRow], counters: &mut Counters) {
             _ => "CPU".to_owned(),
         };
         if cell(row, 1) == Some("Lock") {
-            locks += count;
+            lock_waits += count;
         }
         *counters.waits.entry(wait).or_default() += count;
     }
     counters.connections = Some(connections);
     counters.active = Some(active);
-    counters.lock_waits = Some(locks);
+    counters.lock_waits = Some(lock_waits);
     if dumps > 0 {
         counters.activities.get_or_insert_default().push(Activity {
             kind: ActivityKind::Backup,
@@ -166,7 +171,7 @@ fn read_progress(rows: &[TextRow], counters: &mut Counters) {
         let (Some(view), Some(detail)) = (cell(row, 0), cell(row, 1)) else {
             continue;
         };
-        let progress = PROGRESS.iter().find(|(name, ..)| *name == view);
+        let progress = PROGRESS_VIEWS.iter().find(|(name, ..)| *name == view);
         activities.extend(progress.map(|(_, _, kind, _)| Activity {
             kind: *kind,
             detail: detail.to_owned(),
@@ -230,7 +235,7 @@ mod tests {
             .map(|activity| activity.kind)
             .collect();
         assert_eq!(kinds, [ActivityKind::IndexBuild, ActivityKind::Backup]);
-        for (view, ..) in PROGRESS {
+        for (view, ..) in PROGRESS_VIEWS {
             assert!(progress_query(190_000).contains(&format!("select '{view}', ")));
         }
     }

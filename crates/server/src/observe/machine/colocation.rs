@@ -1,7 +1,7 @@
 //! Determines whether a server runs on this machine, and as which process.
 //!
-//! Must never: rely on a loopback address, because a tunnel or a container may have one too. Only
-//! finding the server's process proves it.
+//! Must never: rely on a loopback address, because a tunnel or a container may have one too. Over
+//! TCP, the server counts as local only if its process was found on this machine.
 
 use super::ServerProcesses;
 use crate::control::Control;
@@ -13,13 +13,13 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Whether client and server share a machine.
+/// Whether client and server run on the same machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Colocation {
-    /// `None`: not known.
-    pub shared: Option<bool>,
+    /// Whether the server runs on this machine; `None`: not known.
+    pub same_machine: Option<bool>,
     /// How this is known, as a sentence.
-    pub because: &'static str,
+    pub reason: &'static str,
     /// The server's processes, if they were found on this machine.
     pub processes: Option<ServerProcesses>,
     /// The process, and in MySQL and MariaDB the thread, that serves this connection.
@@ -27,10 +27,10 @@ pub struct Colocation {
 }
 
 impl Colocation {
-    fn new(shared: Option<bool>, because: &'static str) -> Colocation {
+    fn new(same_machine: Option<bool>, reason: &'static str) -> Colocation {
         Colocation {
-            shared,
-            because,
+            same_machine,
+            reason,
             processes: None,
             serving: None,
         }
@@ -49,15 +49,15 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
             "the server's address is not one of this machine's",
         );
     }
-    let unix = matches!(control.endpoint().address, Address::Unix(_));
+    let over_unix_socket = matches!(control.endpoint().address, Address::Unix(_));
     let process = match control.engine() {
-        Engine::PostgreSql => postgres(control.backend_pid()),
-        Engine::MySql => mysql(control, unix, MYSQL_THREAD_ID),
-        Engine::MariaDb => mysql(control, unix, MARIADB_THREAD_ID),
+        Engine::PostgreSql => find_postgres(control.backend_pid()),
+        Engine::MySql => find_mysql(control, over_unix_socket, MYSQL_THREAD_ID_QUERY),
+        Engine::MariaDb => find_mysql(control, over_unix_socket, MARIADB_THREAD_ID_QUERY),
     };
-    match (process, unix) {
-        (Some((root, serving)), _) => Colocation {
-            processes: Some(ServerProcesses { root }),
+    match (process, over_unix_socket) {
+        (Some((root_pid, serving)), _) => Colocation {
+            processes: Some(ServerProcesses { root_pid }),
             serving,
             ..Colocation::new(Some(true), "the server's process was found on this machine")
         },
@@ -69,67 +69,74 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
     }
 }
 
-/// Whether an address is one of this machine's: then it is also the source address of the route to
-/// it.
+/// Whether an address is one of this machine's. If so, the kernel also uses it as the source address of
+/// packets to it.
 fn is_own_address(address: SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
         return true;
     }
-    let any: SocketAddr = match ip.is_ipv4() {
+    let unspecified: SocketAddr = match ip.is_ipv4() {
         true => ([0, 0, 0, 0], 0).into(),
         false => ([0_u16; 8], 0).into(),
     };
     // Connecting a datagram socket sends nothing; it only selects the route.
-    let local = UdpSocket::bind(any).and_then(|socket| {
+    let source = UdpSocket::bind(unspecified).and_then(|socket| {
         socket.connect((ip, address.port()))?;
         socket.local_addr()
     });
-    local.is_ok_and(|local| local.ip() == ip)
+    source.is_ok_and(|source| source.ip() == ip)
 }
 
 /// A server's root process, and the process and thread that serve the connection.
 type ServerProcess = (u32, Option<(u32, Option<u32>)>);
 
-/// Finds PostgreSQL by the process id of the backend, which may be an id inside a container.
-fn postgres(backend: u32) -> Option<ServerProcess> {
-    let on_host = Some(backend).filter(|pid| is_named(*pid, &["postgres", "postmaster"]));
-    let pid = match on_host {
+/// Finds PostgreSQL by the process id of the backend. If the server runs in a container, the id is that
+/// inside the container.
+fn find_postgres(backend_pid: u32) -> Option<ServerProcess> {
+    let host_pid = Some(backend_pid).filter(|pid| is_named(*pid, &["postgres", "postmaster"]));
+    let pid = match host_pid {
         Some(pid) => pid,
-        None => in_container(backend)?,
+        None => host_pid_of_container_pid(backend_pid)?,
     };
     let status = read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let parent = field(&status, "PPid")?.parse().ok()?;
+    let parent = status_field(&status, "PPid")?.parse().ok()?;
     is_named(parent, &["postgres", "postmaster"]).then_some((parent, Some((pid, None))))
 }
 
-/// The PostgreSQL process that has this id inside a container.
-fn in_container(backend: u32) -> Option<u32> {
-    let wanted = backend.to_string();
+/// The PostgreSQL process that has this id inside a container; returns its id on the host.
+fn host_pid_of_container_pid(container_pid: u32) -> Option<u32> {
+    let container_pid = container_pid.to_string();
     let entries = read_dir("/proc").ok()?.flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let mut matching = pids.filter(|pid| {
         let status = read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let is_postgres = field(&status, "Name").is_some_and(|name| name.starts_with("postgres"));
-        let container_pid = field(&status, "NSpid").and_then(|all| all.rsplit('\t').next());
-        is_postgres && container_pid == Some(wanted.as_str())
+        let is_postgres =
+            status_field(&status, "Name").is_some_and(|name| name.starts_with("postgres"));
+        let innermost_pid =
+            status_field(&status, "NSpid").and_then(|pids| pids.rsplit('\t').next());
+        is_postgres && innermost_pid == Some(container_pid.as_str())
     });
-    // If two containers have such a process, it is not known which of the two it is.
+    // Processes of two containers may have the same id; then it is not known which of them is meant.
     let pid = matching.next()?;
     matching.next().is_none().then_some(pid)
 }
 
-/// The operating system's id of the thread that serves the connection.
-const MYSQL_THREAD_ID: &str =
+/// Query for the operating system's id of the thread that serves the connection.
+const MYSQL_THREAD_ID_QUERY: &str =
     "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
-/// The same on MariaDB.
-const MARIADB_THREAD_ID: &str =
+/// As [`MYSQL_THREAD_ID_QUERY`], on MariaDB.
+const MARIADB_THREAD_ID_QUERY: &str =
     "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()";
 
-/// Finds MySQL or MariaDB by the process that listens on its socket, or by its pid file. The thread
-/// that serves the connection proves it, because a tunnel may lead to a server with the same paths
-/// on a different machine.
-fn mysql(control: &mut Control, unix: bool, thread: &str) -> Option<ServerProcess> {
+/// Finds MySQL or MariaDB by the process that listens on its socket, or by its pid file. The process
+/// counts only if the thread that serves the connection is one of its threads, because a tunnel may lead
+/// to a server with the same paths on a different machine.
+fn find_mysql(
+    control: &mut Control,
+    over_unix_socket: bool,
+    thread_id_query: &str,
+) -> Option<ServerProcess> {
     let paths = control
         .query("SELECT @@pid_file, @@socket, @@datadir")
         .ok()?;
@@ -139,24 +146,24 @@ fn mysql(control: &mut Control, unix: bool, thread: &str) -> Option<ServerProces
     let pid_file = Path::new(cell(row, 2)?).join(pid_file);
     let from_pid_file = || read_to_string(pid_file).ok()?.trim().parse().ok();
     let is_server = |pid: &u32| is_named(*pid, &["mysqld", "mariadbd"]);
-    let root = listener(socket)
+    let root_pid = listening_process(socket)
         .filter(is_server)
         .or_else(from_pid_file)
         .filter(is_server)?;
     let thread: Option<u32> = control
-        .query_value(thread)
+        .query_value(thread_id_query)
         .ok()
         .flatten()
         .and_then(|number| number.parse().ok());
     let is_proven = match thread {
-        Some(thread) => Path::new(&format!("/proc/{root}/task/{thread}")).exists(),
-        None => unix,
+        Some(thread) => Path::new(&format!("/proc/{root_pid}/task/{thread}")).exists(),
+        None => over_unix_socket,
     };
-    is_proven.then_some((root, thread.map(|thread| (root, Some(thread)))))
+    is_proven.then_some((root_pid, thread.map(|thread| (root_pid, Some(thread)))))
 }
 
 /// The process that listens on a unix socket.
-fn listener(path: &str) -> Option<u32> {
+fn listening_process(path: &str) -> Option<u32> {
     let stream = UnixStream::connect(path).ok()?;
     let peer = rustix::net::sockopt::socket_peercred(&stream).ok()?;
     u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
@@ -168,7 +175,7 @@ fn is_named(pid: u32, names: &[&str]) -> bool {
 }
 
 /// The value of a `Name:\tvalue` line.
-fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+fn status_field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     let value = status.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         (key == name).then_some(value)
@@ -190,9 +197,9 @@ mod tests {
 
     #[test]
     fn a_process_that_is_not_a_server_is_ignored() {
-        assert_eq!(postgres(std::process::id()), None);
+        assert_eq!(find_postgres(std::process::id()), None);
         assert_eq!(
-            field("Name:\tx\nNSpid:\t700\t12\n", "NSpid"),
+            status_field("Name:\tx\nNSpid:\t700\t12\n", "NSpid"),
             Some("700\t12")
         );
     }

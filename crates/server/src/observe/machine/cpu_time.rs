@@ -8,24 +8,24 @@ use std::fs::read_to_string;
 /// The processes of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerProcesses {
-    /// Process id of the parent of all others.
-    pub root: u32,
+    /// Process id of the parent of all other processes.
+    pub root_pid: u32,
 }
 
 impl ServerProcesses {
     /// CPU time of all processes, including children that have ended, in seconds. `None`: the root
     /// process has ended, or the kernel does not report its times.
     pub fn cpu_s(self) -> Option<f64> {
-        let (own, ended) = times(&format!("/proc/{}/stat", self.root))?;
+        let (own, ended) = read_ticks(&format!("/proc/{}/stat", self.root_pid))?;
         let mut ticks = own + ended;
-        let mut parents = vec![self.root];
+        let mut parents = vec![self.root_pid];
         while let Some(parent) = parents.pop() {
             // Reads only the children of the main thread, from which database servers fork.
             let path = format!("/proc/{parent}/task/{parent}/children");
             let children = read_to_string(path).unwrap_or_default();
             for child in children.split_ascii_whitespace() {
-                // A child that has just ended is counted among the ended children at the next reading.
-                if let Some((own, ended)) = times(&format!("/proc/{child}/stat")) {
+                // A child that has just ended is missing here; the next reading counts it as an ended child.
+                if let Some((own, ended)) = read_ticks(&format!("/proc/{child}/stat")) {
                     ticks += own + ended;
                     parents.extend(child.parse::<u32>().ok());
                 }
@@ -54,13 +54,13 @@ pub fn thread_cpu_s() -> f64 {
 }
 
 /// CPU ticks of a process, and of its ended and reaped children.
-fn times(path: &str) -> Option<(u64, u64)> {
-    ticks(&read_to_string(path).ok()?)
+fn read_ticks(path: &str) -> Option<(u64, u64)> {
+    parse_ticks(&read_to_string(path).ok()?)
 }
 
 /// The CPU ticks in a stat file: its own (utime, stime), and its ended children's (cutime, cstime).
 /// These are fields 14 to 17. The process name before them is in brackets and may contain anything.
-fn ticks(stat: &str) -> Option<(u64, u64)> {
+fn parse_ticks(stat: &str) -> Option<(u64, u64)> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
     let number = |index: usize| fields.get(index - 3)?.parse::<u64>().ok();
@@ -74,8 +74,8 @@ mod tests {
     #[test]
     fn a_process_name_may_contain_anything() {
         let stat = "42 (a) b (c) S 1 42 42 0 -1 4194304 100 0 0 0 11 22 33 44 20 0 1 0 5 6 7";
-        assert_eq!(ticks(stat), Some((33, 77)));
-        assert_eq!(ticks("42 (a"), None);
+        assert_eq!(parse_ticks(stat), Some((33, 77)));
+        assert_eq!(parse_ticks("42 (a"), None);
     }
 
     #[test]
@@ -86,10 +86,10 @@ mod tests {
             number = std::hint::black_box(number.wrapping_mul(31));
         }
         let this_process = ServerProcesses {
-            root: std::process::id(),
+            root_pid: std::process::id(),
         };
         assert!(this_process.cpu_s().unwrap() > 0.0);
         assert!(task_cpu_s(std::process::id(), None).unwrap() > 0.0);
-        assert_eq!(ServerProcesses { root: u32::MAX }.cpu_s(), None);
+        assert_eq!(ServerProcesses { root_pid: u32::MAX }.cpu_s(), None);
     }
 }

@@ -84,24 +84,24 @@ impl Exporter {
     }
 }
 
-/// Parses the metrics that are used, in Prometheus' text format.
+/// Parses Prometheus' text format; ignores metrics that are not needed.
 fn parse(text: &str) -> MachineReading {
     let mut reading = MachineReading::default();
     let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
     let mut disks: BTreeMap<String, Disk> = BTreeMap::new();
     let mut kinds = Vec::new();
     for line in text.lines().filter(|line| line.starts_with("node_")) {
-        let Some((name, labels, value)) = sample(line) else {
+        let Some((name, labels, value)) = parse_sample(line) else {
             continue;
         };
         let bytes = value.max(0.0) as u64;
         match name {
             "node_cpu_seconds_total" => {
-                let Some(cpu) = label(labels, "cpu").and_then(|cpu| cpu.parse().ok()) else {
+                let Some(cpu) = label_value(labels, "cpu").and_then(|cpu| cpu.parse().ok()) else {
                     continue;
                 };
                 let cpu: &mut Cpu = cpus.entry(cpu).or_default();
-                match label(labels, "mode") {
+                match label_value(labels, "mode") {
                     Some("idle") => cpu.idle_s += value,
                     Some("iowait") => cpu.io_wait_s += value,
                     Some("steal") => cpu.steal_s += value,
@@ -109,23 +109,26 @@ fn parse(text: &str) -> MachineReading {
                 }
             }
             "node_uname_info" => {
-                let [name, release] = ["sysname", "release"].map(|name| quoted(labels, name));
+                let [name, release] =
+                    ["sysname", "release"].map(|name| quoted_label_value(labels, name));
                 reading.description.kernel = name
                     .zip(release)
                     .map(|(name, release)| format!("{name} {release}"));
             }
-            // Only with --collector.cpu.info.
+            // The exporter has this metric only with --collector.cpu.info.
             "node_cpu_info" => {
-                reading.description.cpu = quoted(labels, "model_name").map(str::to_owned);
+                reading.description.cpu =
+                    quoted_label_value(labels, "model_name").map(str::to_owned);
             }
             "node_disk_info" => {
-                let device = quoted(labels, "device").filter(|name| is_disk(name));
+                let device = quoted_label_value(labels, "device").filter(|name| is_disk(name));
                 let kind = device
-                    .zip(quoted(labels, "rotational"))
+                    .zip(quoted_label_value(labels, "rotational"))
                     .map(|(device, rotates)| disk_kind(device, rotates == "1"));
                 kinds.extend(kind);
             }
-            // Pages, whose size the exporter does not report: 4 KiB on x86-64 and on most other machines.
+            // Counted in pages, whose size the exporter does not report: assume 4 KiB, as on x86-64 and on
+            // most other machines.
             "node_vmstat_pswpin" | "node_vmstat_pswpout" => {
                 let swapped = reading.swapped_bytes.get_or_insert(0);
                 *swapped = swapped.saturating_add(bytes.saturating_mul(4096));
@@ -133,7 +136,8 @@ fn parse(text: &str) -> MachineReading {
             "node_memory_MemTotal_bytes" => reading.memory_bytes = Some(bytes),
             "node_memory_MemAvailable_bytes" => reading.memory_available_bytes = Some(bytes),
             name if name.starts_with("node_disk_") => {
-                let Some(device) = label(labels, "device").filter(|name| is_disk(name)) else {
+                let Some(device) = label_value(labels, "device").filter(|name| is_disk(name))
+                else {
                     continue;
                 };
                 let disk = disks.entry(device.to_owned()).or_default();
@@ -155,7 +159,7 @@ fn parse(text: &str) -> MachineReading {
 }
 
 /// Splits `name{labels} value` or `name value`.
-fn sample(line: &str) -> Option<(&str, &str, f64)> {
+fn parse_sample(line: &str) -> Option<(&str, &str, f64)> {
     let (series, value) = match line.split_once('}') {
         Some((series, value)) => (series, value),
         None => line.split_once(' ')?,
@@ -166,7 +170,7 @@ fn sample(line: &str) -> Option<(&str, &str, f64)> {
 }
 
 /// The value of a label that may contain commas, but no quotes.
-fn quoted<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
+fn quoted_label_value<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     let mut pieces = labels.split('"');
     while let (Some(key), Some(value)) = (pieces.next(), pieces.next()) {
         if key.trim_start_matches(',').trim() == format!("{name}=") {
@@ -177,7 +181,7 @@ fn quoted<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The value of a label. Names of CPUs, modes and devices contain neither quotes nor commas.
-fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
+fn label_value<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     labels.split(',').find_map(|pair| {
         let (key, value) = pair.split_once('=')?;
         (key.trim() == name).then(|| value.trim_matches('"'))

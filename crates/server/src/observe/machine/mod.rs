@@ -25,13 +25,14 @@ pub struct MachineReading {
     pub memory_available_bytes: Option<u64>,
     /// Swapped in and out since the machine's start, bytes.
     pub swapped_bytes: Option<u64>,
-    /// Each disk's counters, by its name.
+    /// Each disk's counters.
     pub disks: Vec<Disk>,
-    /// What the machine is; only of a node_exporter: [`describe_this_machine`] reads that of this one.
+    /// Description of the machine. Only a node_exporter fills it in; [`describe_this_machine`] describes
+    /// this machine.
     pub description: MachineDescription,
 }
 
-/// What a machine is, as far as it does not change during a run.
+/// The properties of a machine that do not change during a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MachineDescription {
     /// CPU model.
@@ -46,7 +47,7 @@ pub struct MachineDescription {
 fn disk_kind(name: &str, rotates: bool) -> &'static str {
     match name {
         name if name.starts_with("nvme") => "NVMe",
-        // A hypervisor reports what it likes about these.
+        // For a virtual disk, a hypervisor may report either value of `rotates`.
         name if name.starts_with("vd") || name.starts_with("xvd") => "virtual disk",
         _ if rotates => "hard disk",
         _ => "SSD",
@@ -90,13 +91,13 @@ pub struct Disk {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MachineUsage {
     /// Share of busy CPU time.
-    pub busy: Option<f64>,
+    pub busy_share: Option<f64>,
     /// Share of busy time of the busiest CPU.
-    pub busiest_cpu: Option<f64>,
+    pub busiest_cpu_share: Option<f64>,
     /// Share of CPU time idle while I/O was in progress.
-    pub io_wait: Option<f64>,
+    pub io_wait_share: Option<f64>,
     /// Share of CPU time taken by the hypervisor.
-    pub steal: Option<f64>,
+    pub steal_share: Option<f64>,
     /// Bytes swapped in and out.
     pub swap_bytes: Option<u64>,
     /// Bytes read from disks.
@@ -104,12 +105,12 @@ pub struct MachineUsage {
     /// Bytes written to disks.
     pub disk_write_bytes: Option<u64>,
     /// Share of time in which the busiest disk had I/O in progress.
-    pub disk_busy: Option<f64>,
+    pub disk_busy_share: Option<f64>,
 }
 
 impl Cpu {
     fn since(self, before: Cpu) -> Cpu {
-        // Idle and I/O wait may decrease slightly (proc(5)).
+        // Idle time and I/O wait may decrease slightly (proc(5)): count a decrease as zero.
         Cpu {
             busy_s: (self.busy_s - before.busy_s).max(0.0),
             io_wait_s: (self.io_wait_s - before.io_wait_s).max(0.0),
@@ -125,7 +126,7 @@ impl Cpu {
 
 impl MachineReading {
     /// Usage since an earlier reading, `seconds` before this one.
-    pub fn since(&self, before: &MachineReading, seconds: f64) -> MachineUsage {
+    pub fn usage_since(&self, before: &MachineReading, seconds: f64) -> MachineUsage {
         let mut usage = MachineUsage::default();
         if self.cpus.len() == before.cpus.len() {
             let pairs = self.cpus.iter().zip(&before.cpus);
@@ -134,11 +135,11 @@ impl MachineReading {
             let share = |time_s: fn(&Cpu) -> f64| {
                 (total_s > 0.0).then(|| cpus.iter().map(time_s).sum::<f64>() / total_s)
             };
-            usage.busy = share(|cpu| cpu.busy_s);
-            usage.io_wait = share(|cpu| cpu.io_wait_s);
-            usage.steal = share(|cpu| cpu.steal_s);
+            usage.busy_share = share(|cpu| cpu.busy_s);
+            usage.io_wait_share = share(|cpu| cpu.io_wait_s);
+            usage.steal_share = share(|cpu| cpu.steal_s);
             let active = cpus.iter().filter(|cpu| cpu.total_s() > 0.0);
-            usage.busiest_cpu = active
+            usage.busiest_cpu_share = active
                 .map(|cpu| cpu.busy_s / cpu.total_s())
                 .reduce(f64::max);
         }
@@ -161,7 +162,7 @@ impl MachineReading {
             let busy = pairs
                 .iter()
                 .map(|(now, before)| (now.busy_s - before.busy_s) / seconds);
-            usage.disk_busy = busy.reduce(f64::max).map(|share| share.clamp(0.0, 1.0));
+            usage.disk_busy_share = busy.reduce(f64::max).map(|share| share.clamp(0.0, 1.0));
         }
         usage
     }
@@ -231,20 +232,20 @@ mod tests {
             disks: vec![disk(4000, 3.25)],
             ..MachineReading::default()
         };
-        let usage = now.since(&before, 1.0);
-        let near = |value: Option<f64>, wanted: f64| (value.unwrap() - wanted).abs() < 1e-9;
-        assert!(near(usage.busy, 0.7), "{usage:?}");
-        assert!(near(usage.busiest_cpu, 1.0), "{usage:?}");
+        let usage = now.usage_since(&before, 1.0);
+        let is_near = |value: Option<f64>, expected: f64| (value.unwrap() - expected).abs() < 1e-9;
+        assert!(is_near(usage.busy_share, 0.7), "{usage:?}");
+        assert!(is_near(usage.busiest_cpu_share, 1.0), "{usage:?}");
         assert!(
-            near(usage.io_wait, 0.1) && near(usage.steal, 0.05),
+            is_near(usage.io_wait_share, 0.1) && is_near(usage.steal_share, 0.05),
             "{usage:?}"
         );
         assert_eq!(
             (usage.disk_read_bytes, usage.disk_write_bytes),
             (Some(3000), Some(0))
         );
-        assert!(near(usage.disk_busy, 0.25), "{usage:?}");
-        let unknown = MachineReading::default().since(&MachineReading::default(), 1.0);
+        assert!(is_near(usage.disk_busy_share, 0.25), "{usage:?}");
+        let unknown = MachineReading::default().usage_since(&MachineReading::default(), 1.0);
         assert_eq!(unknown, MachineUsage::default(), "absent, not zero");
     }
 }

@@ -16,18 +16,18 @@ pub fn read() -> MachineReading {
     let text = |path: &str| read_to_string(path).unwrap_or_default();
     let memory = text("/proc/meminfo");
     MachineReading {
-        cpus: cpus(&text("/proc/stat")),
-        memory_bytes: kibibytes(&memory, "MemTotal"),
-        memory_available_bytes: kibibytes(&memory, "MemAvailable"),
+        cpus: parse_cpus(&text("/proc/stat")),
+        memory_bytes: meminfo_bytes(&memory, "MemTotal"),
+        memory_available_bytes: meminfo_bytes(&memory, "MemAvailable"),
         swapped_bytes: swapped_bytes(&text("/proc/vmstat")),
-        disks: disks(&text("/proc/diskstats")),
+        disks: parse_disks(&text("/proc/diskstats")),
         description: MachineDescription::default(),
     }
 }
 
 /// Describes this machine.
 pub fn describe() -> MachineDescription {
-    let trimmed = |path: &str| {
+    let read_trimmed = |path: &str| {
         let text = read_to_string(path).ok()?;
         let text = text.trim();
         (!text.is_empty()).then(|| text.to_owned())
@@ -37,10 +37,10 @@ pub fn describe() -> MachineDescription {
         let (name, value) = line.split_once(':')?;
         (name.trim() == "model name").then(|| value.trim().to_owned())
     });
-    let kernel = |name: &str| trimmed(&format!("/proc/sys/kernel/{name}"));
+    let kernel = |name: &str| read_trimmed(&format!("/proc/sys/kernel/{name}"));
     let disks = read_to_string("/proc/diskstats").unwrap_or_default();
-    let kinds = self::disks(&disks).into_iter().filter_map(|disk| {
-        let rotates = trimmed(&format!("/sys/block/{}/queue/rotational", disk.name))?;
+    let kinds = parse_disks(&disks).into_iter().filter_map(|disk| {
+        let rotates = read_trimmed(&format!("/sys/block/{}/queue/rotational", disk.name))?;
         Some(disk_kind(&disk.name, rotates == "1"))
     });
     MachineDescription {
@@ -77,10 +77,10 @@ pub fn throttled_s() -> Option<f64> {
     // cgroup version 2 has one line; in a container's namespace its path is the root.
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     let stat = read_to_string(format!("/sys/fs/cgroup{path}/cpu.stat")).ok()?;
-    throttled(&stat)
+    parse_throttled_s(&stat)
 }
 
-fn throttled(stat: &str) -> Option<f64> {
+fn parse_throttled_s(stat: &str) -> Option<f64> {
     let line = stat
         .lines()
         .find_map(|line| line.strip_prefix("throttled_usec "))?;
@@ -89,7 +89,7 @@ fn throttled(stat: &str) -> Option<f64> {
 
 /// Parses one line per CPU: user, nice, system, idle, iowait, irq, softirq, steal; user includes
 /// guests.
-fn cpus(stat: &str) -> Vec<Cpu> {
+fn parse_cpus(stat: &str) -> Vec<Cpu> {
     let lines = stat.lines().filter_map(|line| {
         let (number, times) = line.strip_prefix("cpu")?.split_once(' ')?;
         number.parse::<u32>().ok()?;
@@ -112,7 +112,8 @@ fn cpus(stat: &str) -> Vec<Cpu> {
     lines.collect()
 }
 
-fn kibibytes(meminfo: &str, name: &str) -> Option<u64> {
+/// The value of a line of `/proc/meminfo`, in bytes.
+fn meminfo_bytes(meminfo: &str, name: &str) -> Option<u64> {
     let value = meminfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
         (key == name).then_some(value)
@@ -123,7 +124,7 @@ fn kibibytes(meminfo: &str, name: &str) -> Option<u64> {
 
 /// Parses lines of major, minor, name, reads, merged, sectors read, ms, writes, merged, sectors
 /// written, ms, in progress, ms with I/O in progress (Documentation/admin-guide/iostats.rst).
-fn disks(diskstats: &str) -> Vec<Disk> {
+fn parse_disks(diskstats: &str) -> Vec<Disk> {
     let lines = diskstats.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split_ascii_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
@@ -145,19 +146,19 @@ mod tests {
     #[test]
     fn proc_files_are_parsed() {
         let stat = "cpu  300 0 0 0 0 0 0 0 0 0\ncpu0 100 10 50 700 30 5 5 20 40 0\nintr 5\n";
-        let cpus = cpus(stat);
+        let cpus = parse_cpus(stat);
         assert_eq!(cpus.len(), 1, "without the line for all CPUs");
         assert!((cpus[0].busy_s - 1.7).abs() < 1e-9, "{cpus:?}");
         let times = (cpus[0].io_wait_s, cpus[0].steal_s, cpus[0].idle_s);
         assert_eq!(times, (0.3, 0.2, 7.0));
         let memory = "MemTotal:       16000 kB\nMemAvailable:    9000 kB\n";
-        assert_eq!(kibibytes(memory, "MemAvailable"), Some(9_216_000));
-        assert_eq!(kibibytes(memory, "Dirty"), None);
+        assert_eq!(meminfo_bytes(memory, "MemAvailable"), Some(9_216_000));
+        assert_eq!(meminfo_bytes(memory, "Dirty"), None);
         let page = page_bytes().unwrap();
         assert_eq!(swapped_bytes("pswpin 3\npswpout 4\n"), Some(7 * page));
         assert_eq!(swapped_bytes("pgpgin 3\n"), None);
         let stats = " 8 0 sda 10 0 200 7 20 0 400 9 0 1500 16\n 8 1 sda1 1 0 2 0 0 0 0 0 0 0 0\n";
-        let disks = disks(stats);
+        let disks = parse_disks(stats);
         assert_eq!(disks.len(), 1);
         assert_eq!(
             (disks[0].read_bytes, disks[0].write_bytes),
@@ -165,10 +166,10 @@ mod tests {
         );
         assert_eq!(disks[0].busy_s, 1.5);
         assert_eq!(
-            throttled("nr_throttled 3\nthrottled_usec 2500000\n"),
+            parse_throttled_s("nr_throttled 3\nthrottled_usec 2500000\n"),
             Some(2.5)
         );
-        assert_eq!(throttled("usage_usec 5\n"), None);
+        assert_eq!(parse_throttled_s("usage_usec 5\n"), None);
     }
 
     #[test]

@@ -14,10 +14,10 @@ use prony_wire::Engine;
 use std::collections::BTreeMap;
 
 /// Maximum number of tables to list.
-const TABLES: usize = 100;
+const MAX_LISTED_TABLES: usize = 100;
 
 /// Maximum number of tables whose ids are read.
-const TABLE_IDS: usize = 1000;
+const MAX_TABLE_IDS: usize = 1000;
 
 /// A server's state at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +26,7 @@ pub struct StateSnapshot {
     pub started_unix_s: Option<f64>,
     /// Whether the server is itself a replica.
     pub is_replica: Option<bool>,
-    /// How it replicates.
+    /// How the server replicates.
     pub replication: Option<Replication>,
     /// Connected replicas.
     pub replicas: Vec<Replica>,
@@ -41,7 +41,7 @@ pub struct StateSnapshot {
     /// The largest tables.
     pub tables: Vec<TableState>,
     /// By table name, an id that changes if the table is recreated: in PostgreSQL its oid and file
-    /// node, such as `16384/16391`; in MySQL and MariaDB its creation time. The first [`TABLE_IDS`]
+    /// node, such as `16384/16391`; in MySQL and MariaDB its creation time. The first [`MAX_TABLE_IDS`]
     /// by name. `None`: not known.
     pub table_ids: Option<BTreeMap<String, String>>,
     /// The values that could not be read.
@@ -66,7 +66,7 @@ pub enum Replication {
 pub struct Replica {
     /// Name or address.
     pub name: String,
-    /// Its state, as the server names it.
+    /// The replica's state, in the server's terms.
     pub state: String,
     /// `sync`, `async`, `quorum`...; empty if the server does not report it.
     pub mode: String,

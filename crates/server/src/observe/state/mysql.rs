@@ -5,38 +5,42 @@
 use super::super::{
     MissingValue, ServerFacts, Topic, cell, durability, number, query_or_missing, tally,
 };
-use super::{Replica, Replication, StateSnapshot, TABLE_IDS, TABLES, TableState, table_ids};
+use super::{
+    MAX_LISTED_TABLES, MAX_TABLE_IDS, Replica, Replication, StateSnapshot, TableState, table_ids,
+};
 use crate::control::{Control, Error, TextRow};
 use prony_wire::Engine;
 
 /// This statement works in all versions; the table that has this value is named differently in MySQL
 /// 5.6, in MySQL since 5.7 and in MariaDB.
-const UPTIME: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
-const CLOCK: &str = "SELECT UNIX_TIMESTAMP()";
-const PLUGINS: &str = "SELECT CONCAT(PLUGIN_NAME, ' ', PLUGIN_VERSION) FROM \
+const UPTIME_QUERY: &str = "SHOW GLOBAL STATUS LIKE 'Uptime'";
+const CLOCK_QUERY: &str = "SELECT UNIX_TIMESTAMP()";
+const PLUGINS_QUERY: &str = "SELECT CONCAT(PLUGIN_NAME, ' ', PLUGIN_VERSION) FROM \
      information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_LIBRARY IS NOT NULL \
      ORDER BY 1";
-const SIZE: &str = "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES \
+const SIZE_QUERY: &str = "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = DATABASE()";
-const STATISTICS: &str = "SELECT table_name, TIMESTAMPDIFF(SECOND, last_update, NOW()) \
+const STATISTICS_QUERY: &str = "SELECT table_name, TIMESTAMPDIFF(SECOND, last_update, NOW()) \
      FROM mysql.innodb_table_stats WHERE database_name = DATABASE()";
-const SEMI_SYNC: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_master_status', \
+const SEMI_SYNC_QUERY: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Rpl_semi_sync_master_status', \
      'Rpl_semi_sync_source_status')";
 /// Threads that send the binary log to replicas.
-const REPLICAS: &str = "SELECT CONCAT(USER, '@', HOST), STATE FROM information_schema.PROCESSLIST \
+const REPLICAS_QUERY: &str = "SELECT CONCAT(USER, '@', HOST), STATE FROM information_schema.PROCESSLIST \
      WHERE COMMAND LIKE 'Binlog Dump%'";
 
 /// Storage engines with a write-ahead log; their tables survive a crash.
-const LOGGED: [&str; 5] = ["innodb", "rocksdb", "ndbcluster", "aria", "tokudb"];
+const LOGGED_ENGINES: [&str; 5] = ["innodb", "rocksdb", "ndbcluster", "aria", "tokudb"];
 
 /// Query for tables of storage engines without a log, including tables too small to be listed.
 /// Tables that the user has no privileges on are not visible.
 fn unlogged_query() -> String {
-    let logged = LOGGED.map(|engine| format!("'{engine}'")).join(", ");
+    let logged = LOGGED_ENGINES
+        .map(|engine| format!("'{engine}'"))
+        .join(", ");
     format!(
         "SELECT TABLE_NAME, ENGINE FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' \
-         AND LOWER(COALESCE(ENGINE, '')) NOT IN ({logged}) ORDER BY 1 LIMIT {TABLES}"
+         AND LOWER(COALESCE(ENGINE, '')) NOT IN ({logged}) ORDER BY 1 LIMIT {MAX_LISTED_TABLES}"
     )
 }
 
@@ -45,7 +49,7 @@ fn tables_query() -> String {
         "SELECT TABLE_NAME, ENGINE, TABLE_ROWS, DATA_LENGTH + INDEX_LENGTH \
          FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' \
-         ORDER BY 4 DESC LIMIT {TABLES}"
+         ORDER BY 4 DESC LIMIT {MAX_LISTED_TABLES}"
     )
 }
 
@@ -54,7 +58,7 @@ fn table_ids_query() -> String {
     format!(
         "SELECT TABLE_NAME, CREATE_TIME FROM information_schema.TABLES \
          WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE = 'BASE TABLE' \
-         AND CREATE_TIME IS NOT NULL ORDER BY 1 LIMIT {TABLE_IDS}"
+         AND CREATE_TIME IS NOT NULL ORDER BY 1 LIMIT {MAX_TABLE_IDS}"
     )
 }
 
@@ -62,14 +66,14 @@ fn table_ids_query() -> String {
 fn display_name(row: &TextRow) -> Option<(String, bool)> {
     let (name, engine) = (cell(row, 0)?, cell(row, 1).unwrap_or_default());
     Some(
-        match LOGGED.contains(&engine.to_ascii_lowercase().as_str()) {
+        match LOGGED_ENGINES.contains(&engine.to_ascii_lowercase().as_str()) {
             true => (name.to_owned(), false),
             false => (format!("{name} ({engine})"), true),
         },
     )
 }
 
-fn table(row: &TextRow) -> Option<TableState> {
+fn parse_table(row: &TextRow) -> Option<TableState> {
     let (name, unlogged) = display_name(row)?;
     Some(TableState {
         name,
@@ -86,9 +90,9 @@ pub(super) fn read(
     state: &mut StateSnapshot,
 ) -> Result<(), Error> {
     let missing = &mut state.missing;
-    let uptime = query_or_missing(control, Topic::ServerStart, UPTIME, missing)?;
+    let uptime = query_or_missing(control, Topic::ServerStart, UPTIME_QUERY, missing)?;
     let clock = match uptime {
-        Some(_) => query_or_missing(control, Topic::ServerStart, CLOCK, missing)?,
+        Some(_) => query_or_missing(control, Topic::ServerStart, CLOCK_QUERY, missing)?,
         None => None,
     };
     if let Some((uptime, clock)) = uptime.zip(clock) {
@@ -96,10 +100,10 @@ pub(super) fn read(
     }
     let cache = facts.setting("innodb_buffer_pool_size");
     state.cache_bytes = cache.and_then(|bytes| bytes.parse().ok());
-    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE, missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE_QUERY, missing)? {
         state.database_bytes = rows.first().and_then(|row| tally(row, 0));
     }
-    if let Some(rows) = query_or_missing(control, Topic::Plugins, PLUGINS, missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::Plugins, PLUGINS_QUERY, missing)? {
         let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
@@ -107,14 +111,15 @@ pub(super) fn read(
         state.table_ids = table_ids(&rows);
     }
     if let Some(rows) = query_or_missing(control, Topic::Tables, &tables_query(), missing)? {
-        state.tables = rows.iter().filter_map(table).collect();
+        state.tables = rows.iter().filter_map(parse_table).collect();
     }
     let unlogged = query_or_missing(control, Topic::UnloggedTables, &unlogged_query(), missing)?
         .map(|rows| {
             let names = rows.iter().filter_map(display_name).map(|(name, _)| name);
             names.collect::<Vec<_>>()
         });
-    if let Some(rows) = query_or_missing(control, Topic::StatisticsAge, STATISTICS, missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::StatisticsAge, STATISTICS_QUERY, missing)?
+    {
         set_statistics_ages(&mut state.tables, &rows);
     }
     let semi_sync = read_replication(control, state)?;
@@ -146,18 +151,20 @@ fn read_replication(control: &mut Control, state: &mut StateSnapshot) -> Result<
     let rows = query_or_missing(
         control,
         Topic::SemiSynchronousReplication,
-        SEMI_SYNC,
+        SEMI_SYNC_QUERY,
         missing,
     )?;
     let is_on = |row: &TextRow| cell(row, 1).is_some_and(|value| value.eq_ignore_ascii_case("on"));
     let semi_sync = rows.is_some_and(|rows| rows.iter().any(is_on));
-    // Without the privilege PROCESS the process list has only this user's threads.
+    // Without the privilege PROCESS, the process list has only this user's threads: it would seem that no
+    // replica is connected.
     if let Some(grants) = query_or_missing(control, Topic::Privileges, "SHOW GRANTS", missing)?
         && !sees_all_threads(&grants)
     {
         let reason = "without the privilege PROCESS only this user's threads are visible; run GRANT PROCESS ON *.* TO the user";
         missing.push(MissingValue::new(Topic::OtherUsersThreads, reason));
-    } else if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS, missing)? {
+    } else if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS_QUERY, missing)?
+    {
         let replica = |row: &TextRow| Replica {
             name: cell(row, 0).unwrap_or_default().to_owned(),
             state: cell(row, 1).unwrap_or_default().to_owned(),
@@ -237,10 +244,10 @@ mod tests {
             let cells = ["t", engine, "12", "16384"];
             cells.map(|cell| Some(cell.to_owned())).into()
         };
-        let innodb = table(&row("InnoDB")).unwrap();
+        let innodb = parse_table(&row("InnoDB")).unwrap();
         assert_eq!((innodb.name.as_str(), innodb.unlogged), ("t", false));
         assert_eq!((innodb.rows, innodb.bytes), (Some(12), Some(16384)));
-        let memory = table(&row("MEMORY")).unwrap();
+        let memory = parse_table(&row("MEMORY")).unwrap();
         assert_eq!(
             (memory.name.as_str(), memory.unlogged),
             ("t (MEMORY)", true)

@@ -4,19 +4,22 @@
 
 use super::super::durability;
 use super::super::{ServerFacts, Topic, cell, number, query_or_missing, tally};
-use super::{Replica, Replication, StateSnapshot, TABLE_IDS, TABLES, TableState, table_ids};
+use super::{
+    MAX_LISTED_TABLES, MAX_TABLE_IDS, Replica, Replication, StateSnapshot, TableState, table_ids,
+};
 use crate::control::{Control, Error, TextRow};
 
-const SERVER: &str = "select extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), \
+const SERVER_QUERY: &str = "select extract(epoch from pg_postmaster_start_time()), pg_is_in_recovery(), \
      pg_size_bytes(current_setting('shared_buffers'))";
-const SIZE: &str = "select pg_database_size(current_database())";
-const EXTENSIONS: &str =
+const SIZE_QUERY: &str = "select pg_database_size(current_database())";
+const EXTENSIONS_QUERY: &str =
     "select extname || ' ' || extversion from pg_extension where extname <> 'plpgsql' order by 1";
-const REPLICAS: &str = "select coalesce(nullif(application_name, ''), client_addr::text, pid::text), \
+const REPLICAS_QUERY: &str = "select coalesce(nullif(application_name, ''), client_addr::text, pid::text), \
      state, sync_state from pg_stat_replication where state is distinct from 'backup' order by 1";
 
 /// Display name of a table.
-const NAME: &str = "case when n.nspname = 'public' then '' else n.nspname || '.' end || c.relname";
+const DISPLAY_NAME: &str =
+    "case when n.nspname = 'public' then '' else n.nspname || '.' end || c.relname";
 /// Condition for the user's tables.
 const USER_TABLES: &str = "c.relkind in ('r', 'm') and c.relpersistence <> 't' \
      and n.nspname not in ('pg_catalog', 'information_schema')";
@@ -25,8 +28,8 @@ const USER_TABLES: &str = "c.relkind in ('r', 'm') and c.relpersistence <> 't' \
 /// which every role may read even if the statistics are hidden.
 fn unlogged_query() -> String {
     format!(
-        "select {NAME} from pg_class c join pg_namespace n on n.oid = c.relnamespace \
-         where {USER_TABLES} and c.relpersistence = 'u' order by 1 limit {TABLES}"
+        "select {DISPLAY_NAME} from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+         where {USER_TABLES} and c.relpersistence = 'u' order by 1 limit {MAX_LISTED_TABLES}"
     )
 }
 
@@ -34,27 +37,29 @@ fn unlogged_query() -> String {
 /// the tables. Recreating a table changes its oid; truncating or rewriting it changes its file
 /// node. For a partition it adds the name of the top-level table, which statements use.
 fn table_ids_query() -> String {
-    const TOP: &str = "with recursive up as ( \
+    const TOP_LEVEL_TABLE: &str = "with recursive up as ( \
             select i.inhparent, 1 as level from pg_inherits i where i.inhrelid = c.oid \
             union all \
             select i.inhparent, up.level + 1 from pg_inherits i join up on i.inhrelid = up.inhparent) \
          select relname from up join pg_class p on p.oid = up.inhparent order by level desc limit 1";
     format!(
-        "select {NAME}, c.oid::text || '/' || c.relfilenode || coalesce('/' || ({TOP}), '') \
+        "select {DISPLAY_NAME}, \
+            c.oid::text || '/' || c.relfilenode || coalesce('/' || ({TOP_LEVEL_TABLE}), '') \
          from pg_class c join pg_namespace n on n.oid = c.relnamespace \
-         where {USER_TABLES} and c.relkind = 'r' order by 1 limit {TABLE_IDS}"
+         where {USER_TABLES} and c.relkind = 'r' order by 1 limit {MAX_TABLE_IDS}"
     )
 }
 
-/// Reading a table's size waits for an exclusive lock on it. Statements sent together form one
-/// transaction, and the setting ends with it, even behind a pooler.
+/// Limits how long the query for tables waits: reading the size of a table waits while another session has
+/// an exclusive lock on it. Statements sent together form one transaction, and the setting ends with that
+/// transaction, even behind a pooler.
 const LOCK_TIMEOUT: &str = "set local lock_timeout = '2s'; ";
 
 /// Query for the largest tables. Rows are the live tuples of the statistics or, if there are none
 /// yet, the estimate of the last ANALYZE.
 fn tables_query() -> String {
     format!(
-        "select {NAME}, \
+        "select {DISPLAY_NAME}, \
             pg_total_relation_size(c.oid), \
             coalesce(nullif(s.n_live_tup, 0), case when c.reltuples >= 0 then c.reltuples::bigint \
                 end), \
@@ -66,11 +71,11 @@ fn tables_query() -> String {
          from pg_class c join pg_namespace n on n.oid = c.relnamespace \
             left join pg_stat_user_tables s on s.relid = c.oid \
          where {USER_TABLES} \
-         order by 2 desc nulls last limit {TABLES}"
+         order by 2 desc nulls last limit {MAX_LISTED_TABLES}"
     )
 }
 
-fn table(row: &TextRow) -> Option<TableState> {
+fn parse_table(row: &TextRow) -> Option<TableState> {
     Some(TableState {
         name: cell(row, 0)?.to_owned(),
         bytes: tally(row, 1),
@@ -83,7 +88,7 @@ fn table(row: &TextRow) -> Option<TableState> {
     })
 }
 
-fn replica(row: &TextRow) -> Replica {
+fn parse_replica(row: &TextRow) -> Replica {
     let text = |column| cell(row, column).unwrap_or_default().to_owned();
     Replica {
         name: text(0),
@@ -98,17 +103,17 @@ pub(super) fn read(
     state: &mut StateSnapshot,
 ) -> Result<(), Error> {
     let missing = &mut state.missing;
-    if let Some(rows) = query_or_missing(control, Topic::ServerStart, SERVER, missing)?
+    if let Some(rows) = query_or_missing(control, Topic::ServerStart, SERVER_QUERY, missing)?
         && let Some(row) = rows.first()
     {
         state.started_unix_s = number(row, 0);
         state.is_replica = cell(row, 1).map(|value| value == "t");
         state.cache_bytes = tally(row, 2);
     }
-    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE, missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE_QUERY, missing)? {
         state.database_bytes = rows.first().and_then(|row| tally(row, 0));
     }
-    if let Some(rows) = query_or_missing(control, Topic::Extensions, EXTENSIONS, missing)? {
+    if let Some(rows) = query_or_missing(control, Topic::Extensions, EXTENSIONS_QUERY, missing)? {
         let name = |row: &TextRow| cell(row, 0).map(str::to_owned);
         state.extensions = rows.iter().filter_map(name).collect();
     }
@@ -121,7 +126,7 @@ pub(super) fn read(
         &(LOCK_TIMEOUT.to_owned() + &tables_query()),
         missing,
     )? {
-        state.tables = rows.iter().filter_map(table).collect();
+        state.tables = rows.iter().filter_map(parse_table).collect();
     }
     let unlogged = query_or_missing(control, Topic::UnloggedTables, &unlogged_query(), missing)?
         .map(|rows| {
@@ -129,10 +134,11 @@ pub(super) fn read(
             rows.iter().filter_map(name).collect::<Vec<_>>()
         });
     let mut sync_replicas = 0;
-    if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS, missing)? {
-        state.replicas = rows.iter().map(replica).collect();
-        let waits = |replica: &&Replica| matches!(replica.mode.as_str(), "sync" | "quorum");
-        sync_replicas = state.replicas.iter().filter(waits).count();
+    if let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS_QUERY, missing)? {
+        state.replicas = rows.iter().map(parse_replica).collect();
+        let is_synchronous =
+            |replica: &&Replica| matches!(replica.mode.as_str(), "sync" | "quorum");
+        sync_replicas = state.replicas.iter().filter(is_synchronous).count();
         state.replication = Some(match (state.replicas.len(), sync_replicas) {
             (0, _) => Replication::None,
             (_, 0) => Replication::Asynchronous,

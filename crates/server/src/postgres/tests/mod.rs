@@ -60,13 +60,13 @@ fn resolve(url: &str) -> Result<Target, Error> {
     super::resolve(url, &Folder::new().env())
 }
 
-/// The error message for this text.
-fn error(url: &str) -> String {
+/// The message of the error that resolving this text gives.
+fn error_text(url: &str) -> String {
     resolve(url).unwrap_err().to_string()
 }
 
-/// A file of the test data.
-fn data(name: &str) -> PathBuf {
+/// The path of a file of the test data.
+fn data_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/data")
         .join(name)

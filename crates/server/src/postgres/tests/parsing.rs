@@ -1,7 +1,7 @@
 //! Parsing of URIs and of conninfo strings.
 
 use super::super::parse;
-use super::error;
+use super::error_text;
 
 /// The options as sorted `key=value`, joined by `|`, without duplicates; or the error.
 fn parsed(text: &str) -> String {
@@ -206,7 +206,7 @@ fn malformed_text_is_refused_with_a_reason() {
 #[test]
 fn a_zero_byte_is_refused() {
     for text in ["user=a\0b", "postgres://h/a\0b", "a\0b", "password=\0"] {
-        assert!(error(text).contains("has a zero byte"), "{text:?}");
+        assert!(error_text(text).contains("has a zero byte"), "{text:?}");
     }
 }
 
@@ -230,7 +230,7 @@ fn an_error_shows_no_part_of_a_password() {
         "hunter2!@://x",
     ];
     for text in texts {
-        let error = error(text);
+        let error = error_text(text);
         assert!(!error.contains("hunter2"), "{text}: {error}");
     }
 }

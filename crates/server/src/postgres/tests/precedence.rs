@@ -50,7 +50,7 @@ fn option_text(env: &Environment, url: &str) -> String {
 }
 
 /// A home folder with both service files.
-fn folder() -> Folder {
+fn home_with_service_files() -> Folder {
     let folder = Folder::new();
     folder.write(".pg_service.conf", SERVICES);
     folder.write(
@@ -62,7 +62,7 @@ fn folder() -> Folder {
 
 #[test]
 fn an_earlier_source_overrides_later_ones() {
-    let folder = folder();
+    let folder = home_with_service_files();
     let svc = "host=/tmp/svc|port=7777|user=svcuser|dbname=svcdb|password=svcpw|sslmode=disable|application_name=from svc";
     let table: [(Variables, &str, &str); 13] = [
         (&[], "", ""),
@@ -119,7 +119,7 @@ fn an_earlier_source_overrides_later_ones() {
 
 #[test]
 fn a_variable_names_the_folder_of_the_systems_service_file() {
-    let folder = folder();
+    let folder = home_with_service_files();
     folder.write("elsewhere/pg_service.conf", "[far]\nuser=far\n");
     let dir = folder.0.join("elsewhere").display().to_string();
     let env = folder.env().with("PGSYSCONFDIR", &dir);
@@ -130,8 +130,8 @@ fn a_variable_names_the_folder_of_the_systems_service_file() {
 }
 
 #[test]
-fn any_service_file_is_read_without_panic() {
-    let folder = folder();
+fn reading_any_service_file_never_panics() {
+    let folder = home_with_service_files();
     for text in [
         "",
         "[",
@@ -156,7 +156,7 @@ fn any_service_file_is_read_without_panic() {
 
 #[test]
 fn errors_in_service_files_are_reported() {
-    let folder = folder();
+    let folder = home_with_service_files();
     let file = |text: &str| {
         let path = folder.write("named.conf", text).display().to_string();
         folder.env().with("PGSERVICEFILE", &path)
@@ -197,11 +197,11 @@ fn errors_in_service_files_are_reported() {
 }
 
 #[test]
-fn further_options_are_overridden_by_the_url_and_override_the_service_file() {
-    let folder = folder();
+fn additional_options_are_overridden_by_the_url_and_override_the_service_file() {
+    let folder = home_with_service_files();
     let env = folder.env().with("PGSERVICE", "first").with("PGUSER", "eu");
-    let further = [("host", "/b"), ("port", "5"), ("user", "")];
-    let options = collect_options(&further, "the command line", "host=/u", &env).unwrap();
+    let additional = [("host", "/b"), ("port", "5"), ("user", "")];
+    let options = collect_options(&additional, "the command line", "host=/u", &env).unwrap();
     let values = ["host", "port", "user"].map(|name| options.get(name).unwrap_or(""));
     assert_eq!(values, ["/u", "5", "svcuser"]);
     let error = collect_options(&[("hosst", "x")], "the command line", "", &env)

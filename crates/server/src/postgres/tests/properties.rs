@@ -52,7 +52,7 @@ fn redaction_hides_only_passwords() {
 }
 
 /// Text that resembles a connection string.
-fn similar_text() -> impl Strategy<Value = String> {
+fn text_like_a_connection_string() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("postgres://"),
         Just("postgresql://"),
@@ -84,7 +84,7 @@ fn similar_text() -> impl Strategy<Value = String> {
 }
 
 /// The secret values in the parsed text.
-fn secrets(text: &str) -> Vec<String> {
+fn secret_values(text: &str) -> Vec<String> {
     let pairs = parse(text).unwrap_or_default();
     let secret = pairs.into_iter().filter(|(keyword, _)| keyword.secret);
     secret
@@ -97,14 +97,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_is_parsed_without_panic(text in any::<String>()) {
+    fn parsing_any_text_never_panics(text in any::<String>()) {
         let env = Environment::without_home("os");
         let _ = collect_options(&[], "the command line", &text, &env);
         let _ = redact(&text);
     }
 
     #[test]
-    fn similar_text_is_redacted_without_changing_other_options(text in similar_text()) {
+    fn redaction_keeps_all_options_except_secrets(text in text_like_a_connection_string()) {
         let env = Environment::without_home("os");
         let _ = collect_options(&[], "the command line", &text, &env);
         let redacted = redact(&text);
@@ -116,7 +116,7 @@ proptest! {
                 non_secret.map(|(keyword, value)| (keyword.name, value)).collect()
             };
             prop_assert_eq!(non_secret(&text), non_secret(&redacted));
-            prop_assert!(secrets(&redacted).iter().all(|secret| secret == "***"), "{}", redacted);
+            prop_assert!(secret_values(&redacted).iter().all(|secret| secret == "***"), "{}", redacted);
         }
     }
 
@@ -129,7 +129,7 @@ proptest! {
         let text = format!("postgres://{user}:{password}@{tail}");
         let redacted = redact(&text);
         prop_assert!(!redacted.contains(&password), "{} -> {}", text, redacted);
-        for secret in secrets(&text) {
+        for secret in secret_values(&text) {
             prop_assert!(secret.len() < 4 || !redacted.contains(&secret), "{} -> {}", text, redacted);
         }
     }
@@ -143,13 +143,13 @@ proptest! {
         let text = format!("host=h password={q}{password}{q} user=u");
         let redacted = redact(&text);
         prop_assert!(!redacted.contains(&password), "{} -> {}", text, redacted);
-        for secret in secrets(&text) {
+        for secret in secret_values(&text) {
             prop_assert!(secret.len() < 4 || !redacted.contains(&secret), "{} -> {}", text, redacted);
         }
     }
 
     #[test]
-    fn any_password_file_is_parsed_without_panic(text in any::<String>(), line in "[a:*\\\\]{0,12}") {
+    fn reading_any_password_file_never_panics(text in any::<String>(), line in "[a:*\\\\]{0,12}") {
         let folder = Folder::new();
         folder.write(".pgpass", format!("{line}\n{text}"));
         super::super::resolve("host=/a user=a dbname=a", &folder.env()).unwrap();

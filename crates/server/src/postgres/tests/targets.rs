@@ -1,7 +1,7 @@
 //! Hosts, ports, parameters and the other fields of a target.
 
 use super::super::{Environment, resolve as resolve_in};
-use super::{Folder, error, postgres_options, resolve};
+use super::{Folder, error_text, postgres_options, resolve};
 use crate::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, TcpOptions};
 use std::time::Duration;
 
@@ -64,10 +64,10 @@ fn invalid_lists_are_refused() {
         ("host=@abstract", "abstract"),
     ];
     for (url, expected) in table {
-        let error = error(url);
+        let error = error_text(url);
         assert!(error.contains(expected), "{url}: {error}");
     }
-    let error = error(&format!("host=/{}", "x".repeat(100)));
+    let error = error_text(&format!("host=/{}", "x".repeat(100)));
     assert!(error.contains("too long"), "{error}");
 
     let folder = Folder::new();
@@ -204,7 +204,7 @@ fn timeouts_and_keepalives_are_parsed_as_in_libpq() {
         "keepalives_idle",
         "tcp_user_timeout",
     ] {
-        let error = error(&format!("{option}=x"));
+        let error = error_text(&format!("{option}=x"));
         assert!(
             error.contains(option) && error.contains("whole number"),
             "{error}"
@@ -248,7 +248,7 @@ fn invalid_choices_are_refused() {
     let target = resolve("channel_binding=require target_session_attrs=prefer-standby").unwrap();
     let options = postgres_options(&target);
     assert_eq!(options.channel_binding, ChannelBinding::Require);
-    assert_eq!(options.session, SessionAttrs::PreferStandby);
+    assert_eq!(options.session_attrs, SessionAttrs::PreferStandby);
     assert_eq!(target.session_attrs(), SessionAttrs::PreferStandby);
     let table = [
         ("sslmode=foo", "invalid sslmode value: \"foo\""),
@@ -268,7 +268,7 @@ fn invalid_choices_are_refused() {
         ("sslnegotiation=x", "postgres, direct"),
     ];
     for (url, expected) in table {
-        let error = error(url);
+        let error = error_text(url);
         assert!(error.contains(expected), "{url}: {error}");
     }
     for harmless in [
@@ -322,7 +322,7 @@ fn require_auth_allows_only_the_named_methods() {
         ("md5,", "invalid require_auth value: \"\""),
         ("!!md5", "invalid require_auth value: \"!md5\""),
     ] {
-        let error = error(&format!("require_auth={list}"));
+        let error = error_text(&format!("require_auth={list}"));
         assert!(error.contains(message), "{list}: {error}");
     }
     let env = Environment::without_home("os").with("PGREQUIREAUTH", "scram-sha-256,none");

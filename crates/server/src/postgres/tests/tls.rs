@@ -5,9 +5,9 @@
 //!
 //! Longer than 400 lines: libpq's modes are one table of cases.
 
-use super::super::tls::verifier;
+use super::super::tls::build_verifier;
 use super::super::{Environment, collect_options, resolve as resolve_in, values};
-use super::{Folder, data, error, postgres_options, resolve};
+use super::{Folder, data_path, error_text, postgres_options, resolve};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -19,21 +19,21 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn bytes(name: &str) -> Vec<u8> {
-    std::fs::read(data(&format!("tls/{name}"))).unwrap()
+fn tls_file(name: &str) -> Vec<u8> {
+    std::fs::read(data_path(&format!("tls/{name}"))).unwrap()
 }
 
 fn certificate(name: &str) -> CertificateDer<'static> {
-    CertificateDer::from_pem_slice(&bytes(name)).unwrap()
+    CertificateDer::from_pem_slice(&tls_file(name)).unwrap()
 }
 
-/// Whether a server with `cert` is accepted for `host` in 2040, with these options.
-fn accepts(options: &str, cert: &str, host: &str) -> Result<(), String> {
+/// Verifies `cert` for `host` in 2040, with these options; the error is that of the verifier.
+fn verify(options: &str, cert: &str, host: &str) -> Result<(), String> {
     let folder = Folder::new();
     let options = collect_options(&[], "the command line", options, &folder.env()).unwrap();
     let mode = values::ssl_mode(&options).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = verifier(&options, &folder.env(), mode, &provider, &mut Vec::new())
+    let verifier = build_verifier(&options, &folder.env(), mode, &provider, &mut Vec::new())
         .map_err(|e| e.to_string())?;
     let host = ServerName::try_from(host.to_owned()).unwrap();
     let time = UnixTime::since_unix_epoch(Duration::from_secs(2_208_988_800));
@@ -41,14 +41,21 @@ fn accepts(options: &str, cert: &str, host: &str) -> Result<(), String> {
     verdict.map(|_| ()).map_err(|e| e.to_string())
 }
 
-fn root(name: &str) -> String {
-    format!("sslrootcert='{}'", data(&format!("tls/{name}")).display())
+fn sslrootcert(name: &str) -> String {
+    format!(
+        "sslrootcert='{}'",
+        data_path(&format!("tls/{name}")).display()
+    )
 }
 
 #[test]
 fn each_mode_checks_what_libpq_checks() {
-    let (ca, other, self_signed) = (root("ca.crt"), root("other.crt"), root("self.crt"));
-    // Options, certificate of the server, host, accepted.
+    let (ca, other, self_signed) = (
+        sslrootcert("ca.crt"),
+        sslrootcert("other.crt"),
+        sslrootcert("self.crt"),
+    );
+    // Mode, option for the root file, certificate of the server, host, whether it is accepted.
     let table = [
         ("sslmode=prefer", &other, "server.crt", "db.example", true),
         ("sslmode=allow", &other, "expired.crt", "x", true),
@@ -122,7 +129,7 @@ fn each_mode_checks_what_libpq_checks() {
             "db.example",
             false,
         ),
-        // X.509 version 1.
+        // A certificate of X.509 version 1.
         ("sslmode=verify-full", &ca, "v1.crt", "db.example", true),
         ("sslmode=verify-full", &ca, "v1.crt", "x", false),
         ("sslmode=verify-ca", &ca, "v1.crt", "x", true),
@@ -146,14 +153,14 @@ fn each_mode_checks_what_libpq_checks() {
         ),
         (
             "sslmode=verify-full",
-            &root("rsa.crt"),
+            &sslrootcert("rsa.crt"),
             "rsa.crt",
             "db.example",
             true,
         ),
     ];
     for (mode, root, cert, host, expected) in table {
-        let verdict = accepts(&format!("{mode} {root}"), cert, host);
+        let verdict = verify(&format!("{mode} {root}"), cert, host);
         assert_eq!(
             verdict.is_ok(),
             expected,
@@ -167,42 +174,42 @@ fn certificates_are_refused_outside_their_validity_period() {
     let options = collect_options(
         &[],
         "the command line",
-        &format!("sslmode=verify-ca {}", root("self.crt")),
+        &format!("sslmode=verify-ca {}", sslrootcert("self.crt")),
         &Folder::new().env(),
     );
     let options = options.unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let env = Environment::default();
     let mode = values::ssl_mode(&options).unwrap();
-    let verifier = verifier(&options, &env, mode, &provider, &mut Vec::new()).unwrap();
+    let verifier = build_verifier(&options, &env, mode, &provider, &mut Vec::new()).unwrap();
     let host = ServerName::try_from("db.example").unwrap();
-    for (second, is_valid) in [
+    for (unix_s, is_valid) in [
         (946_684_800, false),
         (2_208_988_800, true),
         (9_999_999_999, false),
     ] {
-        let time = UnixTime::since_unix_epoch(Duration::from_secs(second));
+        let time = UnixTime::since_unix_epoch(Duration::from_secs(unix_s));
         let verdict = verifier.verify_server_cert(&certificate("self.crt"), &[], &host, &[], time);
-        assert_eq!(verdict.is_ok(), is_valid, "{second}: {verdict:?}");
+        assert_eq!(verdict.is_ok(), is_valid, "{unix_s}: {verdict:?}");
     }
 }
 
 #[test]
 fn a_revoked_certificate_is_refused() {
     let options_with = |crl: &str| {
-        let crl = data(&format!("tls/{crl}"));
+        let crl = data_path(&format!("tls/{crl}"));
         format!(
             "sslmode=verify-ca {} sslcrl='{}'",
-            root("ca.crt"),
+            sslrootcert("ca.crt"),
             crl.display()
         )
     };
-    accepts(&options_with("empty.crl"), "server.crt", "x").unwrap();
-    let error = accepts(&options_with("revoked.crl"), "server.crt", "x").unwrap_err();
+    verify(&options_with("empty.crl"), "server.crt", "x").unwrap();
+    let error = verify(&options_with("revoked.crl"), "server.crt", "x").unwrap_err();
     assert!(error.contains("Revoked"), "{error}");
-    accepts(&options_with("revoked.crl"), "plain.crt", "x").unwrap();
+    verify(&options_with("revoked.crl"), "plain.crt", "x").unwrap();
     // With a revocation list, certificates that rustls cannot check are refused.
-    accepts(&options_with("empty.crl"), "v1.crt", "x").unwrap_err();
+    verify(&options_with("empty.crl"), "v1.crt", "x").unwrap_err();
     // As with libpq, a missing list is not an error, only a warning.
     let url = format!("host=127.0.0.1 {}", options_with("missing.crl"));
     assert!(resolve(&url).unwrap().warnings[0].contains("missing.crl"));
@@ -243,7 +250,7 @@ fn options_that_contradict_each_other_are_refused() {
         ),
     ];
     for (url, expected) in table {
-        let error = error(url);
+        let error = error_text(url);
         assert!(error.contains(expected), "{url}: {error}");
     }
 }
@@ -273,7 +280,7 @@ fn the_systems_roots_imply_verify_full() {
     match resolve("host=127.0.0.1 sslrootcert=system") {
         Ok(target) => {
             assert_eq!(target.tls.mode, crate::SslMode::VerifyFull);
-            assert!(accepts("sslrootcert=system", "server.crt", "db.example").is_err());
+            assert!(verify("sslrootcert=system", "server.crt", "db.example").is_err());
         }
         // A machine without system roots gets the hint to install them.
         Err(error) => assert!(error.to_string().contains("ca-certificates"), "{error}"),
@@ -317,7 +324,7 @@ fn client_certificates_and_keys_are_checked() {
     };
     assert!(!has_certificate(url));
 
-    folder.write(".postgresql/postgresql.crt", bytes("client.crt"));
+    folder.write(".postgresql/postgresql.crt", tls_file("client.crt"));
     let error = resolve(url).unwrap_err().to_string();
     assert!(error.contains("private key file is not"), "{error}");
     let target = resolve("host=127.0.0.1").unwrap();
@@ -327,7 +334,7 @@ fn client_certificates_and_keys_are_checked() {
         target.warnings
     );
 
-    let key = folder.write(".postgresql/postgresql.key", bytes("client.key"));
+    let key = folder.write(".postgresql/postgresql.key", tls_file("client.key"));
     assert!(has_certificate(url));
     assert!(!has_certificate(&format!("{url} sslcertmode=disable")));
 
@@ -338,7 +345,7 @@ fn client_certificates_and_keys_are_checked() {
         "{error}"
     );
 
-    let encrypted = folder.write("enc.key", bytes("client-encrypted.key"));
+    let encrypted = folder.write("enc.key", tls_file("client-encrypted.key"));
     let error = resolve(&format!("{url} sslkey='{}'", encrypted.display()))
         .unwrap_err()
         .to_string();
@@ -347,13 +354,13 @@ fn client_certificates_and_keys_are_checked() {
         "{error}"
     );
 
-    let server_key = folder.write("wrong.key", bytes("server.key"));
+    let server_key = folder.write("wrong.key", tls_file("server.key"));
     let error = resolve(&format!("{url} sslkey='{}'", server_key.display()))
         .unwrap_err()
         .to_string();
     assert!(error.contains("belong together"), "{error}");
 
-    let der = PrivateKeyDer::from_pem_slice(&bytes("client.key")).unwrap();
+    let der = PrivateKeyDer::from_pem_slice(&tls_file("client.key")).unwrap();
     let der = folder.write("der.key", der.secret_der());
     assert!(has_certificate(&format!(
         "{url} sslkey='{}'",
@@ -378,8 +385,8 @@ impl ResolvesServerCert for FixedCertificate {
 }
 
 /// The configuration of a server with this certificate and key.
-fn server(cert: &str, key: &str) -> Arc<ServerConfig> {
-    let key = PrivateKeyDer::from_pem_slice(&bytes(key)).unwrap();
+fn server_config(cert: &str, key: &str) -> Arc<ServerConfig> {
+    let key = PrivateKeyDer::from_pem_slice(&tls_file(key)).unwrap();
     let key = rustls::crypto::ring::sign::any_supported_type(&key).unwrap();
     let certified = CertifiedKey::new(vec![certificate(cert)], key);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -430,7 +437,7 @@ fn handshake(
 #[test]
 fn handshakes_succeed_in_both_versions_with_every_kind_of_certificate() {
     for cert in ["server", "v1", "self", "rsa"] {
-        let server = server(&format!("{cert}.crt"), &format!("{cert}.key"));
+        let server = server_config(&format!("{cert}.crt"), &format!("{cert}.key"));
         for (limit, expected) in [("TLSv1.2", "TLSv1_2"), ("tlsv1.3", "TLSv1_3")] {
             let url = format!("host=127.0.0.1 sslmode=require ssl_max_protocol_version={limit}");
             let client = resolve(&url).unwrap().tls.config.unwrap();
@@ -448,7 +455,7 @@ fn a_server_must_hold_its_certificates_key_even_without_verification() {
     for limit in ["TLSv1.2", "TLSv1.3"] {
         let url = format!("host=127.0.0.1 sslmode=require ssl_max_protocol_version={limit}");
         let client = resolve(&url).unwrap().tls.config.unwrap();
-        let error = handshake(client, server("server.crt", "v1.key")).unwrap_err();
+        let error = handshake(client, server_config("server.crt", "v1.key")).unwrap_err();
         assert!(error.to_string().contains("BadSignature"), "{error}");
     }
 }
@@ -460,7 +467,7 @@ fn a_version_limit_is_respected() {
         .tls
         .config;
     assert_eq!(
-        handshake(client.unwrap(), server("server.crt", "server.key")).as_deref(),
+        handshake(client.unwrap(), server_config("server.crt", "server.key")).as_deref(),
         Ok("TLSv1_3")
     );
 }

@@ -5,10 +5,10 @@ use super::*;
 impl Codec {
     /// Handles the server's request for a file: only a request with data can answer it.
     pub(super) fn send_data(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
-        match self.commands.get(self.at + 1) {
+        match self.commands.get(self.in_flight + 1) {
             Some(data) if data.kind == CommandKind::Data => {
                 reply.data_sent(data.sequence);
-                self.at += 1;
+                self.in_flight += 1;
                 Ok(AfterReply::Data)
             }
             _ => Err(Violation::LocalInfile),
@@ -30,7 +30,7 @@ impl Codec {
             let slot = &mut self.slots[usize::from(command.statement)];
             slot.state = PrepareState::Prepared(prepared.id);
         }
-        for later in &mut self.commands[self.at + 1..] {
+        for later in &mut self.commands[self.in_flight + 1..] {
             if later.statement != command.statement {
                 continue;
             }
@@ -38,7 +38,7 @@ impl Codec {
                 break;
             }
             if later.kind == CommandKind::Execute(true) {
-                let at = later.bytes.start + NUMBER_AT;
+                let at = later.bytes.start + STATEMENT_NUMBER_OFFSET;
                 self.bytes[at..at + 4].copy_from_slice(&prepared.id.to_le_bytes());
                 later.kind = CommandKind::Execute(false);
             }
@@ -49,7 +49,7 @@ impl Codec {
     /// Switches a statement that cannot be prepared, and its queued executions, to text.
     pub(super) fn fall_back_to_text(&mut self, command: &Command) {
         self.slots[usize::from(command.statement)].state = PrepareState::SentAsText;
-        for later in &mut self.commands[self.at + 1..] {
+        for later in &mut self.commands[self.in_flight + 1..] {
             if later.statement == command.statement
                 && let Some((bytes, sequence)) = later.text.take()
             {
@@ -59,7 +59,7 @@ impl Codec {
         }
     }
 
-    pub(super) fn slot(&mut self, statement: &Statement) -> &mut StatementSlot {
+    pub(super) fn slot_mut(&mut self, statement: &Statement) -> &mut StatementSlot {
         let id = usize::from(statement.id());
         if self.slots.len() <= id {
             self.slots.resize_with(id + 1, StatementSlot::default);
@@ -111,7 +111,7 @@ impl Codec {
             out.push(COM_QUERY);
             for (index, (statement, values)) in batch.enumerate() {
                 if index > 0 {
-                    // On a separate line: the text before may end in a comment.
+                    // The text before may end in a comment, so begin a new line.
                     out.extend_from_slice(b"\n;");
                 }
                 bind::put_statement_text(statement, values, codec.no_backslash_escapes, out);
@@ -126,19 +126,19 @@ impl Codec {
         values: &[Value<'_>],
         number: Option<u32>,
     ) {
-        let mut types = std::mem::take(&mut self.types);
-        let known = &mut self.slot(statement).types;
-        let is_changed = update_types(statement, values, known, &mut types);
+        let mut types = std::mem::take(&mut self.type_buffer);
+        let last_types = &mut self.slot_mut(statement).types;
+        let is_changed = update_types(statement, values, last_types, &mut types);
         if is_changed {
-            known.clear();
-            known.extend_from_slice(&types);
+            last_types.clear();
+            last_types.extend_from_slice(&types);
         }
         let (bytes, sequence) = self.frame(|_, out| {
             out.push(COM_STMT_EXECUTE);
             out.extend_from_slice(&number.unwrap_or(0).to_le_bytes());
             // Cursor type none, iteration count 1.
             out.extend_from_slice(&[0, 1, 0, 0, 0]);
-            // On a new connection the types are always sent.
+            // A statement that was not executed yet always needs its types.
             put_values(
                 statement,
                 values,
@@ -146,7 +146,7 @@ impl Codec {
                 out,
             );
         });
-        self.types = types;
+        self.type_buffer = types;
         let may_open_transaction = may_leave_transaction_open(statement.bytes());
         let command = self.queue(
             CommandKind::Execute(number.is_none()),

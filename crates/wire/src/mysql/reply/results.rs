@@ -6,7 +6,7 @@ use super::super::error;
 use super::super::packet::HEADER;
 use super::super::row::{Row, TextRows, column_name};
 use super::Reply;
-use crate::exchange::Block;
+use crate::exchange::BlockState;
 
 /// Methods for callers.
 impl Reply {
@@ -24,23 +24,23 @@ impl Reply {
     }
 
     /// State of the session's transaction.
-    pub(crate) fn block(&self) -> Block {
+    pub(crate) fn block_state(&self) -> BlockState {
         self.block
     }
 
     /// Whether bytes arrived after this reply.
-    pub(crate) fn has_surplus(&self) -> bool {
+    pub(crate) fn has_surplus_bytes(&self) -> bool {
         self.end.is_some_and(|end| end < self.bytes.len())
     }
 
     /// Rows that the last command changed or returned.
-    pub(crate) fn affected(&self) -> u64 {
+    pub(crate) fn affected_rows(&self) -> u64 {
         let last = self.results.len().saturating_sub(1);
-        self.affected_by(last)
+        self.affected_rows_of(last)
     }
 
     /// Rows that the command of result `result` (from 0) changed or returned.
-    pub(crate) fn affected_by(&self, result: usize) -> u64 {
+    pub(crate) fn affected_rows_of(&self, result: usize) -> u64 {
         self.results
             .get(result)
             .map_or(0, |position| match position.columns {
@@ -50,14 +50,14 @@ impl Reply {
     }
 
     /// Number of results, including those without rows.
-    pub(crate) fn results(&self) -> usize {
+    pub(crate) fn result_count(&self) -> usize {
         self.results.len()
     }
 
     /// The descriptions of the columns of result `result` (from 0).
     pub(crate) fn described_columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
         let position = self.results.get(result).copied().unwrap_or_default();
-        let mut at = position.columns_at;
+        let mut at = position.columns_offset;
         (0..position.columns).map_while(move |_| {
             let packet = self.packet(at)?;
             at += HEADER + packet.len();
@@ -66,14 +66,14 @@ impl Reply {
     }
 
     /// Number of columns of result `result`.
-    pub(crate) fn width(&self, result: usize) -> usize {
+    pub(crate) fn column_count(&self, result: usize) -> usize {
         self.results
             .get(result)
             .map_or(0, |position| position.columns as usize)
     }
 
     /// The names of the columns of result `result`.
-    pub(crate) fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
         self.described_columns(result).filter_map(column_name)
     }
 
@@ -86,7 +86,7 @@ impl Reply {
             .flat_map(move |(number, position)| {
                 let first = ordinal;
                 ordinal += position.rows;
-                let mut at = position.rows_at;
+                let mut at = position.rows_offset;
                 (0..position.rows).map_while(move |index| {
                     let body = self.packet(at)?;
                     at += HEADER + body.len();

@@ -5,8 +5,9 @@
 
 use super::*;
 
-/// Parsing.
+/// Methods that parse.
 impl Reply {
+    /// Parses as many packets as have arrived. Returns true if the reply is now complete, or waits for data.
     pub(super) fn scan(&mut self) -> Result<bool, Violation> {
         let was_waiting = self.expected != ExpectedPacket::Nothing;
         while !(was_waiting
@@ -19,18 +20,18 @@ impl Reply {
                 break;
             };
             let end = body.end;
-            self.take(body, sequence)?;
+            self.handle_packet(body, sequence)?;
             self.scanned = end;
         }
-        let complete = was_waiting
+        let is_complete = was_waiting
             && matches!(
                 self.expected,
                 ExpectedPacket::Nothing | ExpectedPacket::Data
             );
-        if complete {
+        if is_complete {
             self.end = Some(self.scanned);
         }
-        Ok(complete)
+        Ok(is_complete)
     }
 
     /// The next packet, once it is complete; a payload of several packets is joined.
@@ -45,9 +46,9 @@ impl Reply {
             return Ok((body.end <= self.bytes.len()).then_some((body, sequence)));
         }
         // The length that was joined before the last bytes arrived.
-        let known = self.joined.last().filter(|(offset, _)| *offset == at);
-        let mut payload = known.map_or(0, |(_, payload)| *payload);
-        if known.is_none() {
+        let joined = self.joined.last().filter(|(offset, _)| *offset == at);
+        let mut payload = joined.map_or(0, |(_, payload)| *payload);
+        if joined.is_none() {
             if self.bytes.len() < start + length {
                 return Ok(None);
             }
@@ -89,11 +90,16 @@ impl Reply {
         self.bytes.get(at + HEADER..at + HEADER + length)
     }
 
-    pub(super) fn take(&mut self, body: Range<usize>, sequence: u8) -> Result<(), Violation> {
+    /// Handles the packet that comes next.
+    pub(super) fn handle_packet(
+        &mut self,
+        body: Range<usize>,
+        sequence: u8,
+    ) -> Result<(), Violation> {
         let (at, end) = (body.start - HEADER, body.end);
         let first = self.bytes[body.clone()].first().copied();
         if first == Some(ERR) {
-            self.fail(body);
+            self.record_error(body);
             return Ok(());
         }
         // Only an error may arrive unrequested, with any sequence number.
@@ -107,17 +113,19 @@ impl Reply {
                 return Err(Violation::Unsolicited);
             }
             (_, None) => return Err(Violation::Malformed("empty packet")),
-            (ExpectedPacket::ResultHeader, Some(first)) => self.result_header(first, body)?,
+            (ExpectedPacket::ResultHeader, Some(first)) => {
+                self.handle_result_header(first, body)?
+            }
             (ExpectedPacket::Columns(remaining), _) => {
                 self.expected = match remaining - 1 {
                     0 if self.deprecate_eof => ExpectedPacket::Rows,
                     0 => ExpectedPacket::ColumnsEnd,
                     remaining => ExpectedPacket::Columns(remaining),
                 };
-                self.last().rows_at = end;
+                self.last_result().rows_offset = end;
             }
             (ExpectedPacket::ColumnsEnd, Some(0xfe)) if length < 9 => {
-                self.last().rows_at = end;
+                self.last_result().rows_offset = end;
                 self.expected = ExpectedPacket::Rows;
             }
             (ExpectedPacket::ColumnsEnd, _) => {
@@ -125,21 +133,25 @@ impl Reply {
             }
             (ExpectedPacket::Rows, Some(0xfe)) if self.ends_rows(length) => {
                 let status = self.status_of_end(&self.bytes[body])?;
-                self.finish(status);
+                self.finish_result(status);
             }
-            (ExpectedPacket::Rows, _) => self.last().rows += 1,
+            (ExpectedPacket::Rows, _) => self.last_result().rows += 1,
             (ExpectedPacket::Descriptions(remaining), _) => self.expect_descriptions(remaining - 1),
         }
         debug_assert!(at < end);
         Ok(())
     }
 
-    pub(super) fn last(&mut self) -> &mut ResultPosition {
+    pub(super) fn last_result(&mut self) -> &mut ResultPosition {
         self.results.last_mut().expect("a result has begun")
     }
 
     /// Handles the first packet of a result.
-    pub(super) fn result_header(&mut self, first: u8, body: Range<usize>) -> Result<(), Violation> {
+    pub(super) fn handle_result_header(
+        &mut self,
+        first: u8,
+        body: Range<usize>,
+    ) -> Result<(), Violation> {
         let malformed = |problem| Err(Violation::Malformed(problem));
         if self.format == ReplyFormat::Prepared {
             let Some((prepared_id, packets)) = self.parse_prepare_response(&self.bytes[body])
@@ -159,7 +171,7 @@ impl Reply {
                     affected,
                     ..ResultPosition::default()
                 });
-                self.finish(status);
+                self.finish_result(status);
             }
             // The server requests a file of the client.
             0xfb => self.expected = ExpectedPacket::Data,
@@ -169,7 +181,7 @@ impl Reply {
                     Some(columns @ 1..=0xffff) if reader.0.is_empty() => {
                         self.results.push(ResultPosition {
                             columns,
-                            columns_at: body.end,
+                            columns_offset: body.end,
                             binary: self.format == ReplyFormat::Binary,
                             ..ResultPosition::default()
                         });
@@ -225,7 +237,7 @@ impl Reply {
     }
 
     /// Completes a result.
-    pub(super) fn finish(&mut self, status: u16) {
+    pub(super) fn finish_result(&mut self, status: u16) {
         self.set_status(status);
         self.expected = match status & flags::STATUS_MORE_RESULTS {
             0 => ExpectedPacket::Nothing,
@@ -235,22 +247,22 @@ impl Reply {
 
     pub(super) fn set_status(&mut self, status: u16) {
         self.block = match status & flags::STATUS_IN_TRANSACTION {
-            0 => Block::Idle,
-            _ => Block::Open,
+            0 => BlockState::Idle,
+            _ => BlockState::Open,
         };
         self.no_backslash_escapes = status & flags::STATUS_NO_BACKSLASH_ESCAPES != 0;
     }
 
-    /// Handles an error packet. It has no transaction status: the transaction is as open as before,
-    /// except that a deadlock has rolled it back.
-    pub(super) fn fail(&mut self, body: Range<usize>) {
+    /// Records an error packet. The packet has no transaction status: a transaction that was open stays open,
+    /// unless a deadlock has rolled it back.
+    pub(super) fn record_error(&mut self, body: Range<usize>) {
         if self.expected == ExpectedPacket::Nothing {
             self.unsolicited_error = Some(self.bytes[body].into());
             return;
         }
         self.block = match (number(&self.bytes[body.clone()]), self.block) {
-            (DEADLOCK, _) => Block::Idle,
-            (_, Block::Idle) if self.may_open_transaction => Block::Failed,
+            (DEADLOCK, _) => BlockState::Idle,
+            (_, BlockState::Idle) if self.may_open_transaction => BlockState::Failed,
             (_, block) => block,
         };
         self.error = Some(body);

@@ -35,16 +35,16 @@ fn a_reply_may_be_split_at_any_byte() {
         if !first {
             assert!(reply.feed(&bytes[cut..]).unwrap());
         }
-        assert_eq!(reply.parsed(), 1);
-        assert_eq!(reply.block(), Block::Open);
-        assert_eq!(reply.affected(), 1);
+        assert_eq!(reply.parses_accepted(), 1);
+        assert_eq!(reply.block_state(), BlockState::Open);
+        assert_eq!(reply.affected_rows(), 1);
         let (result, row) = reply.rows().next().unwrap();
         assert_eq!((result, row.int(0), row.text(1)), (0, Some(-123), None));
         assert_eq!(reply.rows().count(), 1);
-        assert_eq!(reply.results(), 1);
-        let names: Vec<_> = reply.columns(0).collect();
+        assert_eq!(reply.result_count(), 1);
+        let names: Vec<_> = reply.column_names(0).collect();
         assert_eq!(names, [&b"abalance"[..]]);
-        assert_eq!(reply.columns(1).count(), 0);
+        assert_eq!(reply.column_names(1).count(), 0);
     }
 }
 
@@ -55,11 +55,11 @@ fn bytes_after_the_reply_belong_to_the_next_one() {
     let mut bytes = select();
     bytes.extend_from_slice(&message(b'N', b"S\0\0")[..3]);
     assert!(reply.feed(&bytes).unwrap());
-    assert!(reply.has_surplus());
+    assert!(reply.has_surplus_bytes());
     reply.expect(1);
     assert!(!reply.feed(&message(b'N', b"S\0\0")[3..]).unwrap());
     assert!(reply.feed(&message(b'Z', b"I")).unwrap());
-    assert!(!reply.has_surplus());
+    assert!(!reply.has_surplus_bytes());
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_fatal_error_after_a_reply_belongs_to_the_next_request() {
         }
         assert!(complete, "{cut}");
         assert_eq!(reply.error(), None, "{cut}");
-        assert_eq!(reply.affected(), 1);
+        assert_eq!(reply.affected_rows(), 1);
         reply.expect(1);
         assert!(!reply.feed(&reply_and_error[after_reply..]).unwrap());
         assert!(reply.error().unwrap().starts_with(b"SFATAL"), "{cut}");
@@ -99,7 +99,7 @@ fn the_first_error_counts_and_results_are_numbered() {
     .concat();
     assert!(reply.feed(&bytes).unwrap());
     assert_eq!(reply.error().unwrap(), b"C40001\0Mfirst\0\0");
-    assert_eq!(reply.block(), Block::Failed);
+    assert_eq!(reply.block_state(), BlockState::Failed);
     let rows: Vec<_> = reply.rows().map(|(n, row)| (n, row.int(0))).collect();
     assert_eq!(rows, [(0, Some(1)), (1, Some(2))]);
 }
@@ -171,7 +171,11 @@ fn affected_rows_are_the_number_at_the_end_of_the_tag() {
         let tag_message = message(b'C', format!("{tag}\0").as_bytes());
         let bytes = [tag_message, message(b'Z', b"I")].concat();
         assert!(reply.feed(&bytes).unwrap());
-        assert_eq!((reply.affected(), reply.results()), (rows, 1), "{tag}");
+        assert_eq!(
+            (reply.affected_rows(), reply.result_count()),
+            (rows, 1),
+            "{tag}"
+        );
     }
 }
 
@@ -198,10 +202,10 @@ fn each_result_has_its_own_number_of_columns() {
         message(b'Z', b"I"),
     ];
     assert!(reply.feed(&bytes.concat()).unwrap());
-    assert_eq!(reply.results(), 4);
-    let widths = [0, 1, 2, 3, 4].map(|result| reply.width(result));
+    assert_eq!(reply.result_count(), 4);
+    let widths = [0, 1, 2, 3, 4].map(|result| reply.column_count(result));
     assert_eq!(widths, [2, 0, 1, 0, 0]);
     // The next reply begins without results.
     reply.expect(1);
-    assert_eq!((reply.results(), reply.width(2)), (0, 0));
+    assert_eq!((reply.result_count(), reply.column_count(2)), (0, 0));
 }

@@ -1,29 +1,29 @@
-//! The queue of a request's messages: how they are opened, sent and answered.
+//! The queue of a request's messages: opens them, sends them one at a time, and processes their replies.
 
 use super::*;
 
 impl Codec {
-    /// Begins a message of this type; the caller appends its body.
-    pub(super) fn open(&mut self, kind: u8) {
+    /// Begins a message; the caller appends its body.
+    pub(super) fn open_message(&mut self, packet_type: u8) {
         self.close_message();
         let start = self.bytes.len();
-        self.bytes.resize(start + HEADER, 0);
+        self.bytes.resize(start + HEADER_BYTES, 0);
         self.messages.push(Message {
             bytes: start..start,
             calls: self.calls.len()..self.calls.len(),
-            kind,
-            open: true,
+            packet_type,
+            is_open: true,
         });
     }
 
-    /// Splits the last message into packets.
+    /// Completes the last message, if it is open: splits it into packets.
     pub(super) fn close_message(&mut self) {
-        if let Some(last) = self.messages.last_mut().filter(|last| last.open) {
-            last.open = false;
+        if let Some(last) = self.messages.last_mut().filter(|last| last.is_open) {
+            last.is_open = false;
             frame(
                 &mut self.bytes,
                 last.bytes.start,
-                last.kind,
+                last.packet_type,
                 self.packet_size,
             );
             last.bytes.end = self.bytes.len();
@@ -31,20 +31,21 @@ impl Codec {
         }
     }
 
-    /// Whether the last message is of this type and can take more.
-    pub(super) fn is_open(&self, kind: u8) -> bool {
+    /// Whether the last message has this type and more can be added to it.
+    pub(super) fn has_open_message(&self, packet_type: u8) -> bool {
         let last = self.messages.last();
-        last.is_some_and(|last| last.open && last.kind == kind)
+        last.is_some_and(|last| last.is_open && last.packet_type == packet_type)
     }
 
-    pub(super) fn handle(&self, statement: &Statement) -> Option<i32> {
+    /// The server's handle of a statement, if it is prepared.
+    pub(super) fn prepared_handle(&self, statement: &Statement) -> Option<i32> {
         match self.slots.get(usize::from(statement.id()))?.state {
             PrepareState::Prepared(handle) => Some(handle),
             _ => None,
         }
     }
 
-    pub(super) fn slot(&mut self, statement: &Statement) -> &mut StatementSlot {
+    pub(super) fn slot_mut(&mut self, statement: &Statement) -> &mut StatementSlot {
         let id = usize::from(statement.id());
         if self.slots.len() <= id {
             self.slots.resize_with(id + 1, StatementSlot::default);
@@ -52,67 +53,68 @@ impl Codec {
         &mut self.slots[id]
     }
 
-    /// Makes the message in flight ready to be sent, in this transaction, and expects its reply.
+    /// Makes the next message ready to be sent, with the descriptor of the transaction that `reply` knows,
+    /// and makes `reply` expect the server's reply to the message.
     pub(crate) fn send(&mut self, reply: &mut Reply) {
         self.close_message();
-        let Some(message) = self.messages.get(self.at) else {
+        let Some(message) = self.messages.get(self.in_flight) else {
             return;
         };
-        if message.kind != kind::BULK {
-            // The first packet holds all headers.
-            let at = message.bytes.start + HEADER + DESCRIPTOR_AT;
+        if message.packet_type != packet_type::BULK {
+            // ALL_HEADERS lies in the first packet.
+            let offset = message.bytes.start + HEADER_BYTES + DESCRIPTOR_OFFSET;
             let descriptor = reply.transaction().to_le_bytes();
-            self.bytes[at..at + 8].copy_from_slice(&descriptor);
+            self.bytes[offset..offset + 8].copy_from_slice(&descriptor);
         }
         let calls = &self.calls[message.calls.clone()];
-        let ignored = calls.iter().take_while(|call| **call == Call::Unprepare);
-        reply.expect(ignored.count());
+        let unprepares = calls.iter().take_while(|call| **call == Call::Unprepare);
+        reply.expect(unprepares.count());
     }
 
-    /// Processes the reply to the message in flight. True: another one must be sent.
+    /// Processes the reply to the message in flight. Returns whether another message must be sent.
     pub(crate) fn record_reply(&mut self, reply: &Reply) -> bool {
-        let Some(message) = self.messages.get(self.at) else {
+        let Some(message) = self.messages.get(self.in_flight) else {
             return false;
         };
         for (index, call) in self.calls[message.calls.clone()].iter().enumerate() {
             match *call {
-                Call::Prepare(id, _) => {
-                    self.slots[usize::from(id)].state = match reply.returned_by(index) {
+                Call::Prepare(id) => {
+                    self.slots[usize::from(id)].state = match reply.int_returned_by(index) {
                         Some(handle) => PrepareState::Prepared(handle),
                         None => PrepareState::Refused,
                     };
                 }
-                Call::Execute(id) if reply.error_number() == UNKNOWN_HANDLE => {
+                Call::Execute(id) if reply.error_number() == UNKNOWN_HANDLE_ERROR => {
                     self.slots[usize::from(id)] = StatementSlot::default();
                 }
                 _ => {}
             }
         }
-        self.at += 1;
-        !reply.is_failed() && self.at < self.messages.len()
+        self.in_flight += 1;
+        !reply.is_failed() && self.in_flight < self.messages.len()
     }
 
-    /// The bytes of the message in flight; after the last reply, of the last message.
+    /// The bytes of the message in flight; after the last reply, those of the last message.
     pub(crate) fn outgoing(&self) -> &[u8] {
-        let message = self.messages.get(self.at).or(self.messages.last());
+        let message = self.messages.get(self.in_flight).or(self.messages.last());
         message.map_or(&[], |message| &self.bytes[message.bytes.clone()])
     }
 
-    /// Whether the message in flight is a text or a transaction request that commits.
+    /// Whether the message in flight commits: by its text, or as a request to the transaction manager.
     pub(crate) fn is_commit(&self) -> bool {
-        let message = self.messages.get(self.at).or(self.messages.last());
+        let message = self.messages.get(self.in_flight).or(self.messages.last());
         message.is_some_and(|message| {
             let bytes = &self.bytes[message.bytes.clone()];
-            match message.kind {
-                kind::BATCH => text::commits(bytes, self.packet_size),
-                kind::TRANSACTION => is_commit(bytes),
+            match message.packet_type {
+                packet_type::BATCH => text::batch_commits(bytes, self.packet_size),
+                packet_type::TRANSACTION => is_commit(bytes),
                 _ => false,
             }
         })
     }
 
-    /// Messages of the request, each a round trip.
-    pub(crate) fn messages(&self) -> usize {
+    /// Number of messages of the request, each of which takes a round trip.
+    pub(crate) fn message_count(&self) -> usize {
         self.messages.len()
     }
 }

@@ -1,28 +1,31 @@
-//! Statements as SQL Server's SQL: with values in them, or with `@P1` in place of them.
+//! Statements as SQL Server's SQL, with literals or with `@P1`, `@P2`, … for their values.
 //!
-//! In: a statement, values, types. Out: UTF-16, appended. Must never: let a value end its literal.
+//! In: a statement, values, types. Out: UTF-16, appended. Must never: let the text of a value
+//! end the literal that contains it.
 
 use super::super::encode::put_literal;
-use super::super::packet::HEADER;
-use super::super::rpc::HEADERS;
+use super::super::packet::HEADER_BYTES;
+use super::super::rpc::ALL_HEADERS_BYTES;
 use super::super::utf16::{put_utf16, put_utf16_lossy};
 use super::{SqlType, Statement, Value};
 use crate::parameter_type::ParameterType;
 use crate::statement::{Effect, effect, skip_comments};
 
-/// First words of statements that a procedure call must not contain: those that begin or end a
-/// transaction (error 266), and those whose effect would end with the call.
-const TEXT_ONLY: [&[u8]; 6] = [b"begin", b"commit", b"rollback", b"save", b"set", b"use"];
+/// First words of statements that must not be sent as a procedure call: those that begin or end a
+/// transaction (error 266), and those whose effect would end with the call (SET and USE).
+const TEXT_ONLY_WORDS: [&[u8]; 6] = [b"begin", b"commit", b"rollback", b"save", b"set", b"use"];
 
 /// Whether a statement is sent as text in every mode.
-pub(super) fn must_be_text(statement: &Statement) -> bool {
+pub(super) fn must_be_sent_as_text(statement: &Statement) -> bool {
     let sql = &statement.bytes()[skip_comments(statement.bytes(), 0)..];
     let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
-    let word = &sql[..letters.count()];
-    TEXT_ONLY.iter().any(|name| word.eq_ignore_ascii_case(name))
+    let first_word = &sql[..letters.count()];
+    TEXT_ONLY_WORDS
+        .iter()
+        .any(|word| first_word.eq_ignore_ascii_case(word))
 }
 
-/// Appends a statement with its values in it, without a semicolon at its end.
+/// Appends a statement with its values as literals, without semicolons at the end.
 pub(super) fn put_statement_text(statement: &Statement, values: &[Value<'_>], out: &mut Vec<u8>) {
     let start = out.len();
     for (text, index) in statement.parts() {
@@ -40,8 +43,8 @@ pub(super) fn put_statement_text(statement: &Statement, values: &[Value<'_>], ou
     trim_end(out, start);
 }
 
-/// Appends a statement with numbered parameters.
-pub(super) fn put_numbered(statement: &Statement, out: &mut Vec<u8>) {
+/// Appends a statement with `@P1`, `@P2`, … for its parameters, without semicolons at the end.
+pub(super) fn put_numbered_text(statement: &Statement, out: &mut Vec<u8>) {
     let start = out.len();
     for (text, index) in statement.parts() {
         put_utf16_lossy(text, out);
@@ -55,24 +58,24 @@ pub(super) fn put_numbered(statement: &Statement, out: &mut Vec<u8>) {
 
 /// Appends the declarations of parameters: `@P1 int,@P2 varchar(24)`.
 pub(super) fn put_declarations(types: &[SqlType], out: &mut Vec<u8>) {
-    struct Wide<'a>(&'a mut Vec<u8>);
-    impl std::fmt::Write for Wide<'_> {
+    struct Utf16Writer<'a>(&'a mut Vec<u8>);
+    impl std::fmt::Write for Utf16Writer<'_> {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
             put_utf16(text, self.0);
             Ok(())
         }
     }
-    for (index, kind) in types.iter().enumerate() {
+    for (index, sql_type) in types.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
         // Writing into memory cannot fail.
         let _ = std::fmt::write(
-            &mut Wide(out),
-            format_args!("{comma}@P{} {kind}", index + 1),
+            &mut Utf16Writer(out),
+            format_args!("{comma}@P{} {sql_type}", index + 1),
         );
     }
 }
 
-/// Removes spaces and semicolons from the end of the UTF-16 after `start`.
+/// Removes spaces and semicolons from the end of `out`, which holds UTF-16 from `start` on.
 fn trim_end(out: &mut Vec<u8>, start: usize) {
     while out.len() >= start + 2
         && matches!(
@@ -84,15 +87,15 @@ fn trim_end(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Whether the text in a message of packets commits. Characters other than ASCII do not matter, nor do the
-/// headers between packets.
-pub(super) fn commits(message: &[u8], packet_size: usize) -> bool {
+/// Whether the SQL text of a message commits. `message` is split into packets. Zero bytes are dropped to read
+/// the UTF-16 as ASCII: that garbles other characters, but no keyword contains one.
+pub(super) fn batch_commits(message: &[u8], packet_size: usize) -> bool {
     let payloads = message
         .chunks(packet_size)
-        .map(|packet| packet.get(HEADER..).unwrap_or_default());
+        .map(|packet| packet.get(HEADER_BYTES..).unwrap_or_default());
     let text: Vec<u8> = payloads
         .flatten()
-        .skip(HEADERS)
+        .skip(ALL_HEADERS_BYTES)
         .copied()
         .filter(|byte| *byte != 0)
         .collect();

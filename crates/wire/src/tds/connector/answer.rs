@@ -1,99 +1,105 @@
-//! The server's reply to LOGIN7.
+//! Parses the server's reply to LOGIN7.
 //!
 //! In: the whole message. Out: the session's settings, a route to another server, or an error. Must
-//! never: take a refusal for a login.
+//! never: mistake a refused login for an accepted one.
 
 use super::super::error;
-use super::super::packet::{PACKET_MAX, PACKET_SIZE_INITIAL, PACKET_SIZE_MIN, Reader};
-use super::super::token::{self, EnvChange, env_change, kind};
+use super::super::packet::{PACKET_SIZE_INITIAL, PACKET_SIZE_MAX, PACKET_SIZE_MIN, Reader};
+use super::super::token::{self, EnvChange, env_change, token_type};
 use super::super::utf16;
 use super::not_tds;
 use crate::{ConnectError, Parameters, ServerError};
 
-/// TDS 7.2: SQL Server 2005. Older servers count rows in four bytes.
-const OLDEST_VERSION: u32 = 0x7200_0000;
-/// Most messages of the login that are kept.
-const NOTICES_MAX: usize = 16;
-/// "Changed database context" and "Changed language setting": every login has them.
-const USUAL: [u32; 2] = [5701, 5703];
+/// Oldest accepted version: TDS 7.2, of SQL Server 2005. Older versions encode row counts in four bytes.
+const VERSION_MIN: u32 = 0x7200_0000;
+/// Maximum number of the login's notices that are kept.
+const NOTICES_KEPT_MAX: usize = 16;
+/// Notices that every login has, so they are not kept: "Changed database context", "Changed language
+/// setting".
+const USUAL_NOTICES: [u32; 2] = [5701, 5703];
 
-/// The content of a reply that accepts the login.
-pub(super) struct Answer {
+/// The content of a reply that accepts the login or routes it.
+pub(super) struct LoginReply {
     /// `server_version`, `server_program` and `database`.
     pub parameters: Parameters,
     pub notices: Vec<ServerError>,
-    /// Size of packets in bytes, with their headers.
+    /// Packet size in bytes, headers included.
     pub packet_size: u16,
     pub collation: [u8; 5],
-    /// Host and port to log in at instead.
+    /// Host and port of the server to log in to instead.
     pub route: Option<(String, u16)>,
 }
 
-/// Reads the reply.
+/// Parses the reply.
 ///
 /// # Errors
-/// The server refuses the login, requests something else than a password, or sends what is not a reply.
-pub(super) fn parse(message: &[u8]) -> Result<Answer, ConnectError> {
-    let mut answer = Answer {
+/// The server refuses the login, requires other credentials than a password, or sends an invalid reply.
+pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
+    let mut reply = LoginReply {
         parameters: Parameters::default(),
         notices: Vec::new(),
         packet_size: PACKET_SIZE_INITIAL as u16,
         collation: [0; 5],
         route: None,
     };
-    let (mut accepted, mut done) = (false, false);
+    let (mut is_accepted, mut is_done) = (false, false);
     let mut reader = Reader(message);
-    while let Some(kind) = reader.byte() {
-        let body = token::body(kind, &mut reader)
+    while let Some(token_type) = reader.byte() {
+        let body = token::body(token_type, &mut reader)
             .ok_or_else(|| not_tds("it sends an unknown token during the login"))?
             .ok_or_else(|| not_tds("its reply to the login is truncated"))?;
-        match kind {
-            kind::ERROR => return Err(error::parse(body).into()),
-            kind::INFO => {
+        match token_type {
+            token_type::ERROR => return Err(error::parse(body).into()),
+            token_type::INFO => {
                 let notice = error::parse(body);
-                if answer.notices.len() < NOTICES_MAX && !USUAL.contains(&notice.number) {
-                    answer.notices.push(notice);
+                if reply.notices.len() < NOTICES_KEPT_MAX && !USUAL_NOTICES.contains(&notice.number)
+                {
+                    reply.notices.push(notice);
                 }
             }
-            kind::ENV_CHANGE => answer.set(body)?,
-            kind::LOGIN_ACK => {
-                answer.acknowledge(body)?;
-                accepted = true;
+            token_type::ENV_CHANGE => reply.apply_env_change(body)?,
+            token_type::LOGIN_ACK => {
+                reply.apply_login_ack(body)?;
+                is_accepted = true;
             }
-            kind::SSPI => return Err(ConnectError::SqlLoginNeeded("Windows")),
-            kind::FEDERATED_INFO => return Err(ConnectError::SqlLoginNeeded("Microsoft Entra")),
-            kind::DONE => done = true,
-            kind::FEATURE_ACK | kind::SESSION_STATE | kind::ORDER => {}
+            token_type::SSPI => return Err(ConnectError::SqlLoginNeeded("Windows")),
+            token_type::FEDERATED_INFO => {
+                return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
+            }
+            token_type::DONE => is_done = true,
+            token_type::FEATURE_ACK | token_type::SESSION_STATE | token_type::ORDER => {}
             _ => return Err(not_tds("it sends rows during the login")),
         }
     }
-    match accepted && done {
-        true => Ok(answer),
+    match is_accepted && is_done {
+        true => Ok(reply),
         false => Err(not_tds("it does not acknowledge the login")),
     }
 }
 
-impl Answer {
-    fn set(&mut self, body: &[u8]) -> Result<(), ConnectError> {
+impl LoginReply {
+    fn apply_env_change(&mut self, body: &[u8]) -> Result<(), ConnectError> {
         let change = env_change(body).ok_or_else(|| not_tds("invalid ENVCHANGE"))?;
         match change {
-            EnvChange::Database(name) => self.parameters.set("database", &utf16::text(name)),
+            EnvChange::Database(name) => {
+                self.parameters.set("database", &utf16::display_text(name))
+            }
             EnvChange::PacketSize(digits) => {
-                let size = utf16::text(digits).parse::<u16>().ok();
-                let allowed = PACKET_SIZE_MIN..PACKET_MAX;
+                let size = utf16::display_text(digits).parse::<u16>().ok();
+                let allowed = PACKET_SIZE_MIN..PACKET_SIZE_MAX;
                 self.packet_size = size
                     .filter(|size| allowed.contains(&usize::from(*size)))
                     .ok_or_else(|| not_tds("it chooses an impossible packet size"))?;
             }
             EnvChange::Collation(collation) => self.collation = collation,
-            EnvChange::Routing(port, host) => self.route = Some((utf16::text(host), port)),
-            EnvChange::Begun(_) | EnvChange::Ended | EnvChange::Other => {}
+            EnvChange::Routing(port, host) => self.route = Some((utf16::display_text(host), port)),
+            EnvChange::TransactionBegun(_) | EnvChange::TransactionEnded | EnvChange::Other => {}
         }
         Ok(())
     }
 
-    /// Reads LOGINACK: interface, version of the protocol, name and version of the program.
-    fn acknowledge(&mut self, body: &[u8]) -> Result<(), ConnectError> {
+    /// Parses LOGINACK: interface, version of the protocol, name and version of the server program.
+    fn apply_login_ack(&mut self, body: &[u8]) -> Result<(), ConnectError> {
         let mut reader = Reader(body);
         let parsed = (|| {
             reader.byte()?;
@@ -102,13 +108,13 @@ impl Answer {
         })();
         let (version, program, [major, minor, build_high, build_low]) =
             parsed.ok_or_else(|| not_tds("invalid LOGINACK"))?;
-        if version < OLDEST_VERSION && version != super::super::login7::VERSION_8_0 {
+        if version < VERSION_MIN && version != super::super::login7::VERSION_8_0 {
             return Err(not_tds("SQL Server 2005 or later is needed"));
         }
         let build = u16::from_be_bytes([build_high, build_low]);
         let version = format!("{major}.{minor}.{build}");
         self.parameters.set("server_version", &version);
-        let program = utf16::text(program);
+        let program = utf16::display_text(program);
         self.parameters
             .set("server_program", program.trim_end_matches('\0'));
         Ok(())

@@ -3,19 +3,19 @@
 //! In: a complete reply. Out: its rows, names, counts and error. Must never: copy a row.
 
 use super::super::error;
-use super::super::row::{Row, Texts};
+use super::super::row::{Row, TextRows};
 use super::Reply;
-use crate::exchange::Block;
+use crate::exchange::BlockState;
 use crate::{ErrorSummary, ServerError};
 
 /// Methods for callers.
 impl Reply {
-    /// Content of the reply's error, if there was one.
+    /// Content of the reply's ERROR token, if there is one.
     pub(crate) fn error(&self) -> Option<&[u8]> {
-        self.error.clone().map(|range| &self.bytes[range])
+        self.error_range.clone().map(|range| &self.bytes[range])
     }
 
-    /// The fields that identify the reply's error, or that the client canceled the request.
+    /// The fields that identify the reply's error; for a canceled request, those of [`error::canceled`].
     pub(crate) fn error_summary(&self) -> Option<ErrorSummary<'_>> {
         match self.error() {
             Some(body) => Some(error::summary(body)),
@@ -23,7 +23,7 @@ impl Reply {
         }
     }
 
-    /// The reply's error, or that the client canceled the request.
+    /// The reply's error; for a canceled request, that of [`error::canceled`].
     pub(crate) fn server_error(&self) -> Option<ServerError> {
         if let Some(body) = self.error() {
             return Some(error::parse(body));
@@ -48,50 +48,53 @@ impl Reply {
         }
     }
 
-    /// Messages of the reply that are no errors, such as those of PRINT.
+    /// The reply's messages that are not errors, such as those of PRINT.
     pub(crate) fn notices(&self) -> impl Iterator<Item = ServerError> {
-        let bodies = self.notices.iter().map(|range| &self.bytes[range.clone()]);
+        let bodies = self
+            .notice_ranges
+            .iter()
+            .map(|range| &self.bytes[range.clone()]);
         bodies.map(error::parse)
     }
 
-    /// State of the session's transaction.
-    pub(crate) fn block(&self) -> Block {
-        match self.transaction {
-            0 => Block::Idle,
-            _ => Block::Open,
+    /// State of the session's transaction after the reply.
+    pub(crate) fn block_state(&self) -> BlockState {
+        match self.transaction_descriptor {
+            0 => BlockState::Idle,
+            _ => BlockState::Open,
         }
     }
 
     /// Whether bytes arrived after this reply.
-    pub(crate) fn has_surplus(&self) -> bool {
-        self.surplus
+    pub(crate) fn has_surplus_bytes(&self) -> bool {
+        self.has_surplus
     }
 
     /// Rows that the last command changed or returned.
-    pub(crate) fn affected(&self) -> u64 {
+    pub(crate) fn affected_rows(&self) -> u64 {
         let last = self.results.len().saturating_sub(1);
-        self.affected_by(last)
+        self.affected_rows_of(last)
     }
 
     /// Rows that the command of result `result` (from 0) changed or returned.
-    pub(crate) fn affected_by(&self, result: usize) -> u64 {
+    pub(crate) fn affected_rows_of(&self, result: usize) -> u64 {
         self.results
             .get(result)
             .map_or(0, |position| match position.columns.is_empty() {
-                true => position.affected,
+                true => position.affected_rows,
                 false => position.rows.len() as u64,
             })
     }
 
     /// Number of results, including those without rows.
-    pub(crate) fn results(&self) -> usize {
+    pub(crate) fn result_count(&self) -> usize {
         self.results.len()
     }
 
     /// The names of the columns of result `result`, in UTF-8.
-    pub(crate) fn columns(&self, result: usize) -> impl Iterator<Item = &[u8]> {
-        let names = self.names.get_or_init(|| {
-            let mut names = Texts::default();
+    pub(crate) fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
+        let names = self.column_names.get_or_init(|| {
+            let mut names = TextRows::default();
             for position in &self.results {
                 let columns = &self.columns[position.columns.clone()];
                 names.push_names(columns, &self.bytes);
@@ -102,7 +105,7 @@ impl Reply {
     }
 
     /// Number of columns of result `result` (from 0); 0 if it has no rows.
-    pub(crate) fn width(&self, result: usize) -> usize {
+    pub(crate) fn column_count(&self, result: usize) -> usize {
         self.results
             .get(result)
             .map_or(0, |position| position.columns.len())
@@ -111,12 +114,12 @@ impl Reply {
     /// The rows of all results, in order, each with the number of its result from 0.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (usize, Row<'_>)> {
         let results = self.results.iter().enumerate();
-        let mut ordinal = 0;
+        let mut first_row = 0;
         results.flat_map(move |(number, position)| {
             let columns = &self.columns[position.columns.clone()];
-            let first = ordinal;
-            ordinal += position.rows.len();
-            let offsets = self.rows[position.rows.clone()].iter().enumerate();
+            let first = first_row;
+            first_row += position.rows.len();
+            let offsets = self.row_offsets[position.rows.clone()].iter().enumerate();
             offsets.map(move |(index, offset)| {
                 let row = Row::new(self, columns, &self.bytes[*offset..], first + index);
                 (number, row)
@@ -125,9 +128,9 @@ impl Reply {
     }
 
     /// All rows as text.
-    pub(crate) fn texts(&self) -> &Texts {
-        self.texts.get_or_init(|| {
-            let mut texts = self.spare.take();
+    pub(crate) fn texts(&self) -> &TextRows {
+        self.row_texts.get_or_init(|| {
+            let mut texts = self.spare_texts.take();
             texts.fill(self.rows().map(|(_, row)| row));
             texts
         })

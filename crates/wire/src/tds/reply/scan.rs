@@ -1,226 +1,247 @@
 //! Parses the tokens of a reply.
 //!
-//! In: payload, as it arrives. Out: the content of the reply. Must never: decode a value before it is
-//! requested, or read a long row again from its start.
+//! In: payload, as it arrives. Out: the positions of columns, rows and errors in the reply. Must never:
+//! decode a value before it is requested, or read a long row from its start each time that more of it
+//! arrives.
 
 use super::super::packet::Reader;
-use super::super::token::{self, EnvChange, done, env_change, kind};
-use super::super::type_info::{Raw, Stop, TypeInfo, broken, read_columns, skip_chunk};
+use super::super::token::{self, EnvChange, done_status, env_change, token_type};
+use super::super::type_info::{RawValue, ReadError, TypeInfo, malformed, read_columns, skip_chunk};
 use super::*;
 
-/// Most notices of a reply that are kept.
-const NOTICES_MAX: usize = 64;
+/// Maximum number of a reply's notices that are kept.
+const NOTICES_KEPT_MAX: usize = 64;
 
 impl Reply {
     /// Parses as many tokens as have arrived.
     pub(super) fn scan(&mut self) -> Result<(), Violation> {
-        while self.scanned < self.bytes.len() {
-            match self.token() {
+        while self.scanned_length < self.bytes.len() {
+            match self.parse_token() {
                 Ok(()) => {}
-                Err(Stop::Incomplete) => break,
-                Err(Stop::Broken(violation)) => return Err(violation),
+                Err(ReadError::Incomplete) => break,
+                Err(ReadError::Malformed(violation)) => return Err(violation),
             }
         }
         Ok(())
     }
 
-    /// Parses the token at `scanned`, and moves behind it.
-    fn token(&mut self) -> Result<(), Stop> {
-        let at = self.scanned;
+    /// Parses the token at `scanned_length`, and advances past it.
+    fn parse_token(&mut self) -> Result<(), ReadError> {
+        let at = self.scanned_length;
         match self.bytes[at] {
-            kind::COLUMNS => {
+            token_type::COLUMNS => {
                 let first = self.columns.len();
                 let mut reader = Reader(&self.bytes[at + 1..]);
                 match read_columns(&mut reader, at + 1, &mut self.columns) {
-                    Ok(true) => self.current = Some(first..self.columns.len()),
+                    Ok(true) => self.current_columns = Some(first..self.columns.len()),
                     Ok(false) => {}
-                    Err(stop) => {
+                    Err(error) => {
                         self.columns.truncate(first);
-                        return Err(stop);
+                        return Err(error);
                     }
                 }
-                self.scanned = self.bytes.len() - reader.0.len();
-                self.first_row = self.rows.len();
+                self.scanned_length = self.bytes.len() - reader.0.len();
+                self.first_row = self.row_offsets.len();
             }
-            kind::ROW | kind::NBC_ROW => {
-                self.scanned = self.row(at)?;
-                self.rows.push(at);
+            token_type::ROW | token_type::NBC_ROW => {
+                self.scanned_length = self.find_row_end(at)?;
+                self.row_offsets.push(at);
             }
-            kind::RETURN_VALUE => self.scanned = self.return_value(at)?,
-            kind => {
+            token_type::RETURN_VALUE => self.scanned_length = self.parse_return_value(at)?,
+            token_type => {
                 let mut reader = Reader(&self.bytes[at + 1..]);
-                let body = token::body(kind, &mut reader)
-                    .ok_or(Stop::Broken(Violation::Unexpected(kind)))?
-                    .ok_or(Stop::Incomplete)?
+                let body = token::body(token_type, &mut reader)
+                    .ok_or(ReadError::Malformed(Violation::Unexpected(token_type)))?
+                    .ok_or(ReadError::Incomplete)?
                     .len();
                 let end = self.bytes.len() - reader.0.len();
-                self.scanned = end;
-                self.take(kind, end - body..end)?;
+                self.scanned_length = end;
+                self.handle_token(token_type, end - body..end)?;
             }
         }
         Ok(())
     }
 
-    /// Finds the end of a row; continues where the last call had to stop.
-    fn row(&mut self, start: usize) -> Result<usize, Stop> {
-        let columns = self.current.clone().unwrap_or_default();
+    /// Returns the offset of a row's end; continues where the previous call for an incomplete row stopped.
+    fn find_row_end(&mut self, start: usize) -> Result<usize, ReadError> {
+        let columns = self.current_columns.clone().unwrap_or_default();
         if columns.is_empty() {
-            return Err(broken("a row without columns"));
+            return Err(malformed("a row without columns"));
         }
         let columns = &self.columns[columns];
-        let bitmap = match self.bytes[start] {
-            kind::NBC_ROW => columns.len().div_ceil(8),
+        let bitmap_bytes = match self.bytes[start] {
+            token_type::NBC_ROW => columns.len().div_ceil(8),
             _ => 0,
         };
-        let known = self.cursor.filter(|cursor| cursor.start == start);
-        let mut cursor = known.unwrap_or(RowCursor {
+        let saved = self.cursor.filter(|cursor| cursor.start == start);
+        let mut cursor = saved.unwrap_or(RowCursor {
             start,
             column: 0,
-            at: start + 1 + bitmap,
-            in_chunks: false,
+            offset: start + 1 + bitmap_bytes,
+            is_in_chunks: false,
         });
-        let nulls = (self.bytes)
-            .get(start + 1..start + 1 + bitmap)
-            .ok_or(Stop::Incomplete)?;
+        let null_bitmap = (self.bytes)
+            .get(start + 1..start + 1 + bitmap_bytes)
+            .ok_or(ReadError::Incomplete)?;
         while let Some(column) = columns.get(cursor.column) {
             let (byte, bit) = (cursor.column / 8, cursor.column % 8);
-            if nulls.get(byte).is_some_and(|nulls| nulls & (1 << bit) != 0) {
+            if null_bitmap
+                .get(byte)
+                .is_some_and(|bits| bits & (1 << bit) != 0)
+            {
                 cursor.column += 1;
                 continue;
             }
-            let mut reader = Reader(self.bytes.get(cursor.at..).unwrap_or_default());
-            match skip_value(column.kind, &mut reader, &mut cursor, self.bytes.len()) {
+            let mut reader = Reader(self.bytes.get(cursor.offset..).unwrap_or_default());
+            match skip_value(column.type_info, &mut reader, &mut cursor, self.bytes.len()) {
                 Ok(()) => {}
-                Err(stop) => {
+                Err(error) => {
                     self.cursor = Some(cursor);
-                    return Err(stop);
+                    return Err(error);
                 }
             }
             cursor.column += 1;
-            cursor.in_chunks = false;
+            cursor.is_in_chunks = false;
         }
         self.cursor = None;
-        Ok(cursor.at)
+        Ok(cursor.offset)
     }
 
-    /// A parameter that a procedure returns: ordinal, name, status, user type, flags, type, value.
-    fn return_value(&mut self, at: usize) -> Result<usize, Stop> {
+    /// Parses RETURNVALUE, an output parameter of a procedure: ordinal, name, status, user type, flags,
+    /// type and value. Returns the offset of the token's end.
+    fn parse_return_value(&mut self, at: usize) -> Result<usize, ReadError> {
         let mut reader = Reader(&self.bytes[at + 1..]);
-        let head = reader.u16().and_then(|_| reader.short_text());
-        head.and_then(|_| reader.take(1 + 4 + 2))
-            .ok_or(Stop::Incomplete)?;
-        let info = TypeInfo::read(&mut reader)?;
-        let raw = info.value(&mut reader)?;
-        if let Raw::Bytes(bytes) = raw
-            && let Some(number) = bytes.first_chunk()
+        let ordinal_and_name = reader.u16().and_then(|_| reader.short_text());
+        ordinal_and_name
+            .and_then(|_| reader.take(1 + 4 + 2))
+            .ok_or(ReadError::Incomplete)?;
+        let type_info = TypeInfo::read(&mut reader)?;
+        let raw = type_info.read_value(&mut reader)?;
+        if let RawValue::Bytes(bytes) = raw
+            && let Some(value) = bytes.first_chunk()
         {
-            let number = i32::from_le_bytes(*number);
-            let call = self.calls;
-            self.returned.push(ReturnedInt { call, number });
+            let value = i32::from_le_bytes(*value);
+            let call = self.calls_ended;
+            self.returned_ints.push(ReturnedInt { call, value });
         }
         Ok(self.bytes.len() - reader.0.len())
     }
 
-    /// Takes a token with this content.
-    fn take(&mut self, kind: u8, body: Range<usize>) -> Result<(), Stop> {
-        match kind {
-            kind::DONE | kind::DONE_PROC | kind::DONE_IN_PROC => self.done(kind, body),
-            kind::ERROR => self.fail(body),
-            kind::INFO if self.notices.len() < NOTICES_MAX => self.notices.push(body),
-            kind::ENV_CHANGE => {
-                let change = env_change(&self.bytes[body]);
-                let change = change.ok_or_else(|| broken("invalid ENVCHANGE"))?;
-                self.transaction = transaction_after(change, self.transaction);
+    /// Handles a token whose content is the range `body` of the reply.
+    fn handle_token(&mut self, token_type: u8, body: Range<usize>) -> Result<(), ReadError> {
+        match token_type {
+            token_type::DONE | token_type::DONE_PROC | token_type::DONE_IN_PROC => {
+                self.handle_done(token_type, body)
             }
-            kind::SSPI | kind::FEDERATED_INFO | kind::LOGIN_ACK => {
-                return Err(Stop::Broken(Violation::Unexpected(kind)));
+            token_type::ERROR => self.record_error(body),
+            token_type::INFO if self.notice_ranges.len() < NOTICES_KEPT_MAX => {
+                self.notice_ranges.push(body)
+            }
+            token_type::ENV_CHANGE => {
+                let change = env_change(&self.bytes[body]);
+                let change = change.ok_or_else(|| malformed("invalid ENVCHANGE"))?;
+                self.transaction_descriptor =
+                    transaction_after(change, self.transaction_descriptor);
+            }
+            token_type::SSPI | token_type::FEDERATED_INFO | token_type::LOGIN_ACK => {
+                return Err(ReadError::Malformed(Violation::Unexpected(token_type)));
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// The first error of a reply counts, unless a later one ends the transaction for a conflict.
-    fn fail(&mut self, body: Range<usize>) {
-        if self.calls < self.ignored_calls {
+    /// Records an error. The first error of a reply is kept, unless a later one can be retried (a deadlock
+    /// or a conflict): that error has ended the transaction.
+    fn record_error(&mut self, body: Range<usize>) {
+        if self.calls_ended < self.ignored_calls {
             return;
         }
-        let retryable = |body: &Range<usize>| {
-            let message = error::message(&self.bytes[body.clone()]);
+        let is_retryable = |body: &Range<usize>| {
+            let message = error::read_fields(&self.bytes[body.clone()]);
             error::classify(message.number, message.level, "").retryable
         };
-        let replaces = match &self.error {
+        let replaces = match &self.error_range {
             None => true,
-            Some(first) => retryable(&body) && !retryable(first),
+            Some(first) => is_retryable(&body) && !is_retryable(first),
         };
         if replaces {
-            self.error = Some(body);
+            self.error_range = Some(body);
         }
     }
 
-    /// A statement or a procedure call ended: status, command, number of rows.
-    fn done(&mut self, kind: u8, body: Range<usize>) {
+    /// Handles the end of a statement or of a procedure call. `body` holds status, command and number of
+    /// rows.
+    fn handle_done(&mut self, token_type: u8, body: Range<usize>) {
         let mut reader = Reader(&self.bytes[body]);
         let status = reader.u16().unwrap_or_default();
         reader.u16();
         let count = reader.u64().unwrap_or_default();
-        if status & done::ATTENTION != 0 {
-            // Without an attention there is nothing to acknowledge.
-            self.canceled |= self.attention && !self.ended;
-            self.attention = false;
+        if status & done_status::ATTENTION != 0 {
+            // A server may acknowledge an attention that was not sent, or that came too late to cancel.
+            self.canceled |= self.attention_pending && !self.is_reply_ended;
+            self.attention_pending = false;
             return;
         }
-        self.more = status & done::MORE != 0;
-        let has_count = status & done::COUNT != 0;
-        let affected = if has_count { count } else { 0 };
-        let columns = self.current.take();
-        // Every statement of a batch has a DONE. In a procedure only some have one, but each call has a
-        // result.
+        self.more_results_follow = status & done_status::MORE != 0;
+        let has_count = status & done_status::COUNT != 0;
+        let affected_rows = if has_count { count } else { 0 };
+        let columns = self.current_columns.take();
+        // Every statement of a batch has a DONE, and so a result. In a procedure only some statements have
+        // one; a call without any gets one result at its end.
         let is_result = columns.is_some()
-            || match kind {
-                kind::DONE => true,
-                kind::DONE_IN_PROC => has_count || status & done::ERROR != 0,
-                _ => self.results.len() == self.results_before,
+            || match token_type {
+                token_type::DONE => true,
+                token_type::DONE_IN_PROC => has_count || status & done_status::ERROR != 0,
+                _ => self.results.len() == self.results_before_call,
             };
-        if is_result && self.calls >= self.ignored_calls {
+        if is_result && self.calls_ended >= self.ignored_calls {
             let rows = match columns {
-                Some(_) => self.first_row..self.rows.len(),
+                Some(_) => self.first_row..self.row_offsets.len(),
                 None => 0..0,
             };
             self.results.push(ResultPosition {
                 columns: columns.unwrap_or(0..0),
                 rows,
-                affected,
+                affected_rows,
             });
         }
-        self.calls += usize::from(kind == kind::DONE_PROC);
-        if kind != kind::DONE_IN_PROC {
-            self.results_before = self.results.len();
+        self.calls_ended += usize::from(token_type == token_type::DONE_PROC);
+        if token_type != token_type::DONE_IN_PROC {
+            self.results_before_call = self.results.len();
         }
     }
 
-    /// Takes payload that arrives without a request. Only an error makes sense then, and notices.
-    pub(super) fn take_unsolicited(&mut self, payload: &[u8], ends: bool) -> Result<(), Violation> {
-        if self.unsolicited.len() + payload.len() > UNSOLICITED_MAX {
+    /// Handles payload that arrives without a request: only errors, notices and changes of the session are
+    /// allowed.
+    pub(super) fn handle_unsolicited(
+        &mut self,
+        payload: &[u8],
+        ends_message: bool,
+    ) -> Result<(), Violation> {
+        if self.unsolicited.len() + payload.len() > UNSOLICITED_BYTES_MAX {
             return Err(Violation::Unsolicited);
         }
         self.unsolicited.extend_from_slice(payload);
-        if !ends {
+        if !ends_message {
             return Ok(());
         }
         let message = std::mem::take(&mut self.unsolicited);
         let mut reader = Reader(&message);
-        while let Some(kind) = reader.byte() {
-            let body = token::body(kind, &mut reader).flatten();
-            match (kind, body) {
-                (kind::ERROR, Some(body)) => {
+        while let Some(token_type) = reader.byte() {
+            let body = token::body(token_type, &mut reader).flatten();
+            match (token_type, body) {
+                (token_type::ERROR, Some(body)) => {
                     self.unsolicited_error.get_or_insert_with(|| body.into());
                 }
-                // Whatever follows the error belongs to it.
+                // Tokens after the error belong to the end of the session.
                 _ if self.unsolicited_error.is_some() => break,
-                (kind::INFO, Some(_)) => {}
-                (kind::ENV_CHANGE, Some(body)) => match env_change(body) {
-                    Some(change) => self.transaction = transaction_after(change, self.transaction),
+                (token_type::INFO, Some(_)) => {}
+                (token_type::ENV_CHANGE, Some(body)) => match env_change(body) {
+                    Some(change) => {
+                        self.transaction_descriptor =
+                            transaction_after(change, self.transaction_descriptor)
+                    }
                     None => return Err(Violation::Malformed("invalid ENVCHANGE")),
                 },
                 _ => return Err(Violation::Unsolicited),
@@ -230,39 +251,40 @@ impl Reply {
     }
 }
 
-/// Descriptor of the open transaction after a change of the session. Only transactions matter after the
-/// login: the packet size cannot change any more.
-fn transaction_after(change: EnvChange<'_>, transaction: u64) -> u64 {
+/// Descriptor of the open transaction after a change of the session. Other changes are ignored: after the
+/// login the packet size stays as it is.
+fn transaction_after(change: EnvChange<'_>, descriptor_before: u64) -> u64 {
     match change {
-        EnvChange::Begun(descriptor) => descriptor,
-        EnvChange::Ended => 0,
-        _ => transaction,
+        EnvChange::TransactionBegun(descriptor) => descriptor,
+        EnvChange::TransactionEnded => 0,
+        _ => descriptor_before,
     }
 }
 
-/// Moves the cursor behind a value; a value in chunks is read chunk by chunk. `end`: of the bytes.
+/// Moves the cursor past a value; for an incomplete value in chunks, past the chunks that have arrived.
+/// `end` is the offset at which `reader` ends.
 fn skip_value(
-    info: TypeInfo,
+    type_info: TypeInfo,
     reader: &mut Reader<'_>,
     cursor: &mut RowCursor,
     end: usize,
-) -> Result<(), Stop> {
-    if !info.is_chunked() {
-        info.value(reader)?;
-        cursor.at = end - reader.0.len();
+) -> Result<(), ReadError> {
+    if !type_info.is_chunked() {
+        type_info.read_value(reader)?;
+        cursor.offset = end - reader.0.len();
         return Ok(());
     }
-    if !cursor.in_chunks {
-        let total = reader.u64().ok_or(Stop::Incomplete)?;
-        cursor.at += 8;
+    if !cursor.is_in_chunks {
+        let total = reader.u64().ok_or(ReadError::Incomplete)?;
+        cursor.offset += 8;
         if total == u64::MAX {
             return Ok(());
         }
-        cursor.in_chunks = true;
+        cursor.is_in_chunks = true;
     }
-    while skip_chunk(reader).ok_or(Stop::Incomplete)? {
-        cursor.at = end - reader.0.len();
+    while skip_chunk(reader).ok_or(ReadError::Incomplete)? {
+        cursor.offset = end - reader.0.len();
     }
-    cursor.at = end - reader.0.len();
+    cursor.offset = end - reader.0.len();
     Ok(())
 }

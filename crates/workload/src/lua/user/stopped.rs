@@ -1,11 +1,11 @@
 //! Runs `thread_done` of a thread that is stopped while it waits for its next event. Never makes a request to the
-//! event loop.
+//! event loop, which no longer serves the thread.
 
 use super::{ScriptUser, THREAD_DONE};
 use crate::lua::answer::{Answer, FailedAnswer};
 use crate::lua::request::Request;
 
-/// Maximum number of requests of a stopped thread in `thread_done`.
+/// Maximum number of requests that a stopped thread may make in `thread_done`; then it is abandoned.
 const FINAL_REQUESTS_MAX: u32 = 10_000;
 
 impl Drop for ScriptUser {
@@ -18,17 +18,17 @@ impl Drop for ScriptUser {
         let mut answer = Answer::Flag(false);
         let mut had_sql_request = false;
         for _ in 0..FINAL_REQUESTS_MAX {
-            if self.settings().is_over() {
+            if self.settings().must_scripts_end() {
                 return;
             }
             answer = match self.resume(answer, None) {
-                // A lost server is not the script's fault.
-                Ok(Request::Fail(function, reason))
+                // Report the failure only if no SQL request was rejected below, which may have caused it.
+                Ok(Request::FunctionFailed(function, reason))
                     if function == THREAD_DONE && !had_sql_request =>
                 {
-                    return self.thread_done_failed(&reason);
+                    return self.report_thread_done_failure(&reason);
                 }
-                Ok(Request::Finished | Request::Fail(..)) | Err(_) => return,
+                Ok(Request::Finished | Request::FunctionFailed(..)) | Err(_) => return,
                 Ok(
                     Request::Query
                     | Request::Prepare

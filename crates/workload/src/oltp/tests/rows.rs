@@ -15,7 +15,7 @@ fn content(seed: u64) -> RowContent {
 
 fn encode<F: RowFormat>(seed: u64, table: u32, rows: Range<u64>) -> Vec<u8> {
     let mut out = Vec::new();
-    SbtestRows::<F>::new(content(seed), table, rows).fill(&mut out, usize::MAX);
+    SbtestRows::<F>::new(content(seed), table, rows).append_rows(&mut out, usize::MAX);
     out
 }
 
@@ -110,7 +110,7 @@ fn buffers_are_filled_without_losing_rows() {
     let mut rows = SbtestRows::<CopyBinary>::new(content(7), 1, 0..1_000);
     let (mut joined, mut buffer, mut count) = (Vec::new(), Vec::new(), 0);
     while !rows.is_done() {
-        count += rows.fill(&mut buffer, 1_000);
+        count += rows.append_rows(&mut buffer, 1_000);
         assert!(buffer.len() < 1_000 + 250);
         joined.append(&mut buffer);
     }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 /// Parses a script and runs every command regardless of conditions, first with undefined variables, then with
 /// defined ones.
-fn parse_and_run(text: &str, level: u32) {
+fn parse_and_run(text: &str, pgbench_version: u32) {
     let mut names = VariableNames::new();
-    let script = match Script::parse(&mut names, "any.sql", text, level) {
+    let script = match Script::parse(&mut names, "any.sql", text, pgbench_version) {
         Ok(script) => script,
         Err(error) => {
-            assert!(!error.as_pgbench("pgbench", level).is_empty());
+            assert!(!error.as_pgbench("pgbench", pgbench_version).is_empty());
             return;
         }
     };
@@ -23,7 +23,7 @@ fn parse_and_run(text: &str, level: u32) {
         if defined {
             for name in client.names().iter().map(str::to_owned).collect::<Vec<_>>() {
                 // A name that is valid in an expression but not in a command stays undefined.
-                let _ = client.define("option", &name, "-7", level);
+                let _ = client.set_by_name("option", &name, "-7", pgbench_version);
             }
         }
         for (number, command) in script.commands.iter().enumerate() {
@@ -40,7 +40,7 @@ fn run(script: &Script, number: usize, client: &mut Evaluator) {
     match &command.kind {
         CommandKind::Sql(sql) => {
             sql.substitute(&client.variables, &mut out);
-            let numbers = sql.numbered.matches('$').count();
+            let numbers = sql.numbered_text.matches('$').count();
             assert!(numbers >= sql.parameters().len());
         }
         CommandKind::Set { target, value } => {
@@ -48,21 +48,29 @@ fn run(script: &Script, number: usize, client: &mut Evaluator) {
                 let _ = client.assign(target, command.name(), value);
             }
         }
-        CommandKind::If { otherwise, .. } => {
-            assert!(*otherwise > number && *otherwise < script.commands.len());
-            let _ = script.branch(number, client, 0);
+        CommandKind::If { else_target, .. } => {
+            assert!(*else_target > number && *else_target < script.commands.len());
+            let _ = script.next_after_condition(number, client, 0);
         }
-        CommandKind::Elif { otherwise, end, .. } => {
-            assert!(*otherwise > number && otherwise <= end && *end < script.commands.len());
+        CommandKind::Elif {
+            else_target,
+            endif_target,
+            ..
+        } => {
+            assert!(
+                *else_target > number
+                    && else_target <= endif_target
+                    && *endif_target < script.commands.len()
+            );
         }
-        CommandKind::Else { end } => {
-            assert_eq!(script.commands[*end].kind, CommandKind::EndIf);
+        CommandKind::Else { endif_target } => {
+            assert_eq!(script.commands[*endif_target].kind, CommandKind::EndIf);
         }
         CommandKind::Sleep(sleep) => {
             let _ = client.sleep_us(sleep, command.name());
         }
         CommandKind::Shell(shell) | CommandKind::SetShell { command: shell, .. } => {
-            let _ = client.shell_line(shell, &mut out);
+            let _ = client.write_shell_line(shell, &mut out);
         }
         _ => {}
     }
@@ -161,18 +169,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn arbitrary_text_does_not_panic(text in any::<String>(), level in 13_u32..=19) {
-        parse_and_run(&text, level);
+    fn arbitrary_text_does_not_panic(text in any::<String>(), pgbench_version in 13_u32..=19) {
+        parse_and_run(&text, pgbench_version);
     }
 
     #[test]
-    fn arbitrary_expressions_do_not_panic(text in "\\\\(set a|if|elif) [ -~\n\\\\é:(]{0,60}", level in 13_u32..=19) {
-        parse_and_run(&text, level);
+    fn arbitrary_expressions_do_not_panic(text in "\\\\(set a|if|elif) [ -~\n\\\\é:(]{0,60}", pgbench_version in 13_u32..=19) {
+        parse_and_run(&text, pgbench_version);
     }
 
     #[test]
-    fn arbitrary_fragments_do_not_panic(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40), level in 13_u32..=19) {
-        parse_and_run(&pieces.concat(), level);
+    fn arbitrary_fragments_do_not_panic(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40), pgbench_version in 13_u32..=19) {
+        parse_and_run(&pieces.concat(), pgbench_version);
     }
 
     /// Removes a part of a recorded script, or inserts a copy of it elsewhere.

@@ -25,22 +25,25 @@ fn scripts_are_chosen_in_pgbenchs_order() {
     let choice = ScriptChooser::new(&scripts(&[3, 1, 2])).expect("weights");
     // -c 1
     let mut seeds = RunSeeds::new(42);
-    seeds.client();
-    seeds.default_seed();
-    let numbers = picks(&choice, seeds.thread().choice, 24);
+    seeds.next_client();
+    seeds.draw_default_seed();
+    let numbers = picks(&choice, seeds.next_thread().script_choice, 24);
     assert_eq!(numbers, "022200102002102012202122");
     // -c 1 -D default_seed=7
     let mut seeds = RunSeeds::new(42);
-    seeds.client();
-    let numbers = picks(&choice, seeds.thread().choice, 24);
+    seeds.next_client();
+    let numbers = picks(&choice, seeds.next_thread().script_choice, 24);
     assert_eq!(numbers, "220000021122200200002002");
     // -c 2 -j 2
     let mut seeds = RunSeeds::new(42);
-    seeds.client();
-    seeds.client();
-    seeds.default_seed();
+    seeds.next_client();
+    seeds.next_client();
+    seeds.draw_default_seed();
     for expected in ["110022120002", "020102220020"] {
-        assert_eq!(picks(&choice, seeds.thread().choice, 12), expected);
+        assert_eq!(
+            picks(&choice, seeds.next_thread().script_choice, 12),
+            expected
+        );
     }
 }
 

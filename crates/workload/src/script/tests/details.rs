@@ -7,17 +7,17 @@ use crate::script::{
 };
 use std::sync::Arc;
 
-fn parse(text: &str, level: u32) -> Result<(Script, VariableNames), String> {
+fn parse(text: &str, pgbench_version: u32) -> Result<(Script, VariableNames), String> {
     let mut names = VariableNames::new();
-    match Script::parse(&mut names, "x.sql", text, level) {
+    match Script::parse(&mut names, "x.sql", text, pgbench_version) {
         Ok(script) => Ok((script, names)),
-        Err(error) => Err(error.as_pgbench("pgbench", level)),
+        Err(error) => Err(error.as_pgbench("pgbench", pgbench_version)),
     }
 }
 
 /// The statements sent in simple mode, with only `a` defined.
-fn sent(text: &str, level: u32) -> Vec<String> {
-    let (script, names) = parse(text, level).expect("a script");
+fn sent(text: &str, pgbench_version: u32) -> Vec<String> {
+    let (script, names) = parse(text, pgbench_version).expect("a script");
     let mut variables = Variables::new(&names);
     if let Some(a) = names.find("a") {
         variables.set(a, Value::Int(5));
@@ -33,24 +33,24 @@ fn sent(text: &str, level: u32) -> Vec<String> {
 
 #[test]
 fn features_depend_on_the_version() {
-    for (text, first_level) in [
+    for (text, first_version) in [
         ("\\startpipeline\n\\endpipeline", 14),
         ("\\startpipeline\n\\syncpipeline\n\\endpipeline", 17),
         ("\\set x permute(1, 2)", 14),
         ("select 1 \\aset", 13),
     ] {
-        for level in 13..=19 {
+        for pgbench_version in 13..=19 {
             assert_eq!(
-                parse(text, level).is_ok(),
-                level >= first_level,
-                "{text} at {level}"
+                parse(text, pgbench_version).is_ok(),
+                pgbench_version >= first_version,
+                "{text} at {pgbench_version}"
             );
         }
     }
     // Since 14, a name cannot begin with a digit; since 15, comments are sent; since 16, the vertical tab is
     // a blank.
-    let variables = |level| {
-        parse("select :1a", level)
+    let variables = |pgbench_version| {
+        parse("select :1a", pgbench_version)
             .expect("a script")
             .0
             .statements()
@@ -80,7 +80,7 @@ fn errors_were_fatal_before_15() {
 
 #[test]
 fn a_gset_without_statement_is_reported_at_its_line_since_18() {
-    let line = |level| parse("\n\n\\gset\n\n\n", level).unwrap_err();
+    let line = |pgbench_version| parse("\n\n\\gset\n\n\n", pgbench_version).unwrap_err();
     assert!(
         line(17).contains("x.sql:5: \\gset must follow"),
         "{}",
@@ -136,7 +136,11 @@ fn results_belong_to_the_statement_before_them() {
     .expect("a script");
     let results: Vec<_> = script
         .statements()
-        .map(|sql| sql.results.as_ref().map(|r| (r.name(), r.prefix.as_str())))
+        .map(|sql| {
+            sql.store_columns
+                .as_ref()
+                .map(|r| (r.name(), r.prefix.as_str()))
+        })
         .collect();
     assert_eq!(results, [Some(("gset", "")), Some(("aset", "p_")), None]);
 }
@@ -147,7 +151,7 @@ fn columns_are_stored_in_variables_of_the_same_name() {
     let results = script
         .statements()
         .next()
-        .and_then(|sql| sql.results.clone())
+        .and_then(|sql| sql.store_columns.clone())
         .expect("results");
     let client = Evaluator::new(Arc::new(names), Random::new(1));
     assert_eq!(
@@ -197,7 +201,9 @@ fn shell_commands_are_assembled_from_their_words() {
     let line = |text: &str| {
         let (script, names) = parse(text, 15).expect("a script");
         let mut client = Evaluator::new(Arc::new(names), Random::new(1));
-        client.define("option", "a", "5", 15).expect("a valid name");
+        client
+            .set_by_name("option", "a", "5", 15)
+            .expect("a valid name");
         let mut out = String::new();
         let (CommandKind::Shell(shell) | CommandKind::SetShell { command: shell, .. }) =
             &script.commands[0].kind
@@ -205,7 +211,7 @@ fn shell_commands_are_assembled_from_their_words() {
             panic!("not a shell command");
         };
         client
-            .shell_line(shell, &mut out)
+            .write_shell_line(shell, &mut out)
             .map(|()| out)
             .map_err(|error| error.to_string())
     };
@@ -241,9 +247,11 @@ fn sleep_times_have_units() {
         let (script, names) = parse(text, 15).expect("a script");
         let mut client = Evaluator::new(Arc::new(names), Random::new(1));
         client
-            .define("option", "a", "5x", 15)
+            .set_by_name("option", "a", "5x", 15)
             .expect("a valid name");
-        client.define("option", "b", "x", 15).expect("a valid name");
+        client
+            .set_by_name("option", "b", "x", 15)
+            .expect("a valid name");
         let CommandKind::Sleep(sleep) = &script.commands[0].kind else {
             panic!("not a sleep");
         };
@@ -274,7 +282,7 @@ fn an_invalid_variable_name_is_a_run_time_error() {
         .expect("a value");
     let error = client.assign(target, "set", value).unwrap_err();
     assert_eq!(error.to_string(), "set: invalid variable name: \"a!\"");
-    let error = client.define("option", "", "1", 15).unwrap_err();
+    let error = client.set_by_name("option", "", "1", 15).unwrap_err();
     assert_eq!(error.to_string(), "option: invalid variable name: \"\"");
 }
 

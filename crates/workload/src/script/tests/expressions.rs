@@ -46,7 +46,7 @@ fn client(names: VariableNames) -> Evaluator {
     let mut client = Evaluator::new(Arc::new(names), Random::of_client(42, 0));
     for (name, text) in AUTOMATIC.into_iter().chain(DEFINED) {
         client
-            .define("option", name, text, 15)
+            .set_by_name("option", name, text, 15)
             .expect("a valid name");
     }
     client

@@ -83,7 +83,7 @@ fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
 fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
     let conn = Rc::new(Conn::new(Exchange::postgres(mode, false)));
     let context = Rc::new(WorkerContext::new(StartRules {
-        transactions: 5,
+        max_transactions: 5,
         ..StartRules::default()
     }));
     conn.mark_opened();
@@ -161,8 +161,8 @@ fn pgbench_policy() -> ScriptPolicy {
         on_error: OnError::AbortUnlessTransient,
         max_tries: 3,
         emulate_libpq: true,
-        per_command: true,
-        verbose: true,
+        records_command_stats: true,
+        verbose_errors: true,
         debug: true,
         listener: Some(Arc::new(MessageLog::default())),
         ..ScriptPolicy::default()
@@ -202,7 +202,7 @@ fn on_error_abort_ends_the_client() {
     let policy = ScriptPolicy {
         on_error: OnError::Abort,
         debug: false,
-        verbose: false,
+        verbose_errors: false,
         listener: Some(log.clone()),
         ..pgbench_policy()
     };

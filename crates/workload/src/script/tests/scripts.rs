@@ -92,7 +92,7 @@ fn run(script: &Script, names: &Arc<VariableNames>, extended: bool) -> Output {
     let mut client = Evaluator::new(Arc::clone(names), Random::of_client(42, 0));
     for (name, text) in AUTOMATIC.into_iter().chain([("a", "1"), ("b", "x y")]) {
         client
-            .define("option", name, text, 15)
+            .set_by_name("option", name, text, 15)
             .expect("a valid name");
     }
     let mut output = Output::default();
@@ -130,7 +130,7 @@ fn step(
     match &command.kind {
         CommandKind::Sql(sql) => {
             if extended {
-                let _ = writeln!(output.sent, "\tP {}", escape(&sql.numbered));
+                let _ = writeln!(output.sent, "\tP {}", escape(&sql.numbered_text));
                 for id in sql.parameters() {
                     let mut text = String::new();
                     let is_defined = client.variables.append_text(*id, &mut text);
@@ -146,7 +146,11 @@ fn step(
                 sql.substitute(&client.variables, &mut text);
                 let _ = writeln!(output.sent, "\tQ {}", escape(&text));
             }
-            if sql.results.as_ref().is_some_and(|results| !results.all) {
+            if sql
+                .store_columns
+                .as_ref()
+                .is_some_and(|results| !results.stores_all_results)
+            {
                 return Err(EvalError::Message(format!(
                     "client 0 script 0 command {number} query 0: expected one row, got 0"
                 )));
@@ -159,8 +163,10 @@ fn step(
         CommandKind::Sleep(sleep) => {
             client.sleep_us(sleep, command.name())?;
         }
-        CommandKind::If { .. } => return script.branch(number, client, index.script),
-        CommandKind::Elif { end, .. } | CommandKind::Else { end } => return Ok(end + 1),
+        CommandKind::If { .. } => return script.next_after_condition(number, client, index.script),
+        CommandKind::Elif { endif_target, .. } | CommandKind::Else { endif_target } => {
+            return Ok(endif_target + 1);
+        }
         _ => {}
     }
     Ok(number + 1)

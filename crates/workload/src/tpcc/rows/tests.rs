@@ -17,7 +17,7 @@ fn content() -> Content {
 fn fill_all(table: Table, warehouses: Range<u32>) -> (Vec<u8>, u64) {
     let (content, mut out) = (content(), Vec::new());
     let mut rows = TpccRows::new(&content, table, warehouses);
-    let count = rows.fill(&mut out, usize::MAX);
+    let count = rows.append_rows(&mut out, usize::MAX);
     assert!(rows.is_done());
     (out, count)
 }
@@ -270,7 +270,7 @@ fn any_split_gives_the_same_bytes() {
     let mut rows = TpccRows::new(&content, Table::OrderLine, 2..3);
     let (mut joined, mut buffer) = (Vec::new(), Vec::new());
     while !rows.is_done() {
-        rows.fill(&mut buffer, 1_000);
+        rows.append_rows(&mut buffer, 1_000);
         joined.append(&mut buffer);
     }
     assert!(joined == expected);

@@ -1,31 +1,33 @@
 //! The delivery transaction [2.7]: delivers the oldest undelivered order of each district of a
-//! warehouse. Must never deliver an order twice, or skip one because a concurrent delivery has just
-//! taken the one before it.
+//! warehouse. Must never deliver an order twice, or skip an order because a concurrent delivery has just delivered the
+//! previous one.
 //!
-//! All districts are one transaction. `pacing` decides whether the terminal waits for it.
+//! All districts are processed in one database transaction. `pacing` decides whether the terminal waits for it.
 
 use super::{Transactions, steps};
-use crate::tpcc::execution::{Execution, ReadRow, call, int, missing, money};
+use crate::tpcc::execution::{
+    Execution, RowReader, call_for_int, int_value, missing_row, money_value,
+};
 use crate::tpcc::input::{Delivery, TpccTransaction};
 use crate::tpcc::schema::DISTRICTS;
 use crate::tpcc::texts::parse_decimal;
 use prony_session::{Db, DbError};
 use prony_wire::WireRow;
 
-/// Indexes of the values that are read per district: the order's number, its customer, its total in cents.
+// Indexes of the values that are read per district: the order's number, its customer, its total in cents.
 const O_ID: usize = 0;
 const C_ID: usize = 1;
-const CENTS: usize = 2;
+const TOTAL_CENTS: usize = 2;
 
 /// The values read for each district's order.
 #[derive(Default)]
-struct Orders([[Option<i64>; 3]; DISTRICTS as usize]);
+struct DistrictOrders([[Option<i64>; 3]; DISTRICTS as usize]);
 
-impl ReadRow for Orders {
-    fn row(&mut self, label: usize, row: WireRow<'_>) {
-        let (district, part) = (label / 3, label % 3);
-        self.0[district][part] = match part {
-            CENTS => row.text(0).and_then(|text| parse_decimal(text, 2)),
+impl RowReader for DistrictOrders {
+    fn read_row(&mut self, label: usize, row: WireRow<'_>) {
+        let (district, value_index) = (label / 3, label % 3);
+        self.0[district][value_index] = match value_index {
+            TOTAL_CENTS => row.text(0).and_then(|text| parse_decimal(text, 2)),
             _ => row.int(0),
         };
     }
@@ -34,10 +36,11 @@ impl ReadRow for Orders {
 impl Transactions {
     /// Executes a delivery; returns the number of districts that had an order to deliver.
     pub async fn delivery(&self, input: &Delivery, db: &mut Db) -> Result<u32, DbError> {
-        let [w, carrier] = [input.w_id, input.carrier].map(int);
+        let [w, carrier] = [input.w_id, input.carrier].map(int_value);
         let steps = match self.execution(TpccTransaction::Delivery) {
             Execution::Call(routine) | Execution::HammerdbCall(routine) => {
-                let count = call(db, routine, &[w, carrier], "the count of deliveries").await?;
+                let count =
+                    call_for_int(db, routine, &[w, carrier], "the count of deliveries").await?;
                 return Ok(count as u32);
             }
             Execution::Steps(steps) => steps,
@@ -46,49 +49,49 @@ impl Transactions {
             steps,
             [begin, oldest, dequeue, order, lines, sum, customer, commit]
         );
-        let (mut orders, mut delivered) = (Orders::default(), 0);
+        let (mut orders, mut delivered) = (DistrictOrders::default(), 0);
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
-        // One district at a time, or all together.
+        // Pipelined, all districts share each round trip; otherwise they are processed one by one.
         let districts_at_once = if runner.is_pipelined() { DISTRICTS } else { 1 };
         for first in (0..DISTRICTS).step_by(districts_at_once as usize) {
             let districts = first as usize..(first + districts_at_once) as usize;
             for index in districts.clone() {
                 let label = 3 * index + O_ID;
-                let values = [w, int(index as i64 + 1)];
+                let values = [w, int_value(index as i64 + 1)];
                 runner.read(oldest, &values, label, &mut orders).await?;
             }
-            runner.finish(&mut orders).await?;
+            runner.run_queued(&mut orders).await?;
             for index in districts.clone() {
                 let Some(o_id) = orders.0[index][O_ID] else {
                     continue;
                 };
                 let [label, d, o] = [3 * index as i64, index as i64 + 1, o_id];
-                let (label, values) = (label as usize, [w, int(d), int(o), carrier]);
+                let (label, values) = (label as usize, [w, int_value(d), int_value(o), carrier]);
                 runner.run(dequeue, &values).await?;
                 runner
                     .read(order, &values, label + C_ID, &mut orders)
                     .await?;
                 runner.run(lines, &values).await?;
                 runner
-                    .read(sum, &values, label + CENTS, &mut orders)
+                    .read(sum, &values, label + TOTAL_CENTS, &mut orders)
                     .await?;
             }
-            runner.finish(&mut orders).await?;
+            runner.run_queued(&mut orders).await?;
             for index in districts {
                 let [Some(_), c_id, cents] = orders.0[index] else {
                     continue;
                 };
-                let c_id = c_id.ok_or_else(|| missing("a queued order"))?;
-                let cents = cents.ok_or_else(|| missing("the sum of an order"))?;
-                let d = int(index as i64 + 1);
-                let values = [w, d, int(c_id), money(cents)];
+                let c_id = c_id.ok_or_else(|| missing_row("a queued order"))?;
+                let cents = cents.ok_or_else(|| missing_row("the sum of an order"))?;
+                let d = int_value(index as i64 + 1);
+                let values = [w, d, int_value(c_id), money_value(cents)];
                 runner.run(customer, &values).await?;
                 delivered += 1;
             }
         }
         runner.run(commit, &[]).await?;
-        runner.finish(&mut orders).await?;
+        runner.run_queued(&mut orders).await?;
         Ok(delivered)
     }
 }

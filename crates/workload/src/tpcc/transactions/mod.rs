@@ -26,13 +26,13 @@ pub struct Transactions {
     mode: Mode,
     /// Number of warehouses, for routines that draw the supplying warehouses themselves.
     warehouses: u32,
-    names: SearchNames,
+    search_names: SearchNames,
     /// By kind of transaction.
     executions: [Execution; 5],
 }
 
 impl Transactions {
-    /// An executor for this mode and profile, and the texts of its statements.
+    /// Creates the executor for this mode and profile; returns it with the texts of its statements.
     pub fn new(
         dialect: SqlDialect,
         mode: Mode,
@@ -43,7 +43,7 @@ impl Transactions {
         let executions = TpccTransaction::ALL.map(|kind| match mode {
             Mode::Procedures => {
                 let call = set.add(&routines::calls(dialect, profile)[kind as usize]);
-                // The first word of the call does not show that it changes data.
+                // Declare which calls write, because the text of a call does not show it.
                 let call = match kind {
                     TpccTransaction::NewOrder
                     | TpccTransaction::Payment
@@ -63,14 +63,14 @@ impl Transactions {
             profile,
             mode,
             warehouses,
-            names: SearchNames::new(profile),
+            search_names: SearchNames::new(profile),
             executions,
         };
         (transactions, set.texts)
     }
 
-    /// Whether the server draws the lines of orders. Only the number of lines is then taken from the input.
-    pub fn server_draws(&self) -> bool {
+    /// Whether the server draws the lines of orders; then only their number is taken from the input.
+    pub fn server_draws_order_lines(&self) -> bool {
         matches!(
             self.execution(TpccTransaction::NewOrder),
             Execution::HammerdbCall(_)

@@ -3,7 +3,9 @@
 
 use super::{Transactions, steps};
 use crate::SqlDialect;
-use crate::tpcc::execution::{Execution, ReadRow, StepRunner, int, missing, money};
+use crate::tpcc::execution::{
+    Execution, RowReader, StepRunner, int_value, missing_row, money_value,
+};
 use crate::tpcc::input::{LINES_MAX, NewOrder, OrderLine, TpccTransaction};
 use crate::tpcc::statements::TransactionStep;
 use crate::tpcc::texts::{LineState, TextBuffers, parse_decimal, write_packed};
@@ -13,7 +15,7 @@ use prony_wire::{Statement, Value, WireRow};
 /// The result of a new order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderResult {
-    /// Rolled back as intended.
+    /// Whether the order was rolled back as intended.
     pub rolled_back: bool,
     /// Total after discount and taxes, in cents; 0 if the profile does not compute it.
     pub total_cents: i64,
@@ -44,12 +46,12 @@ impl Transactions {
             Execution::HammerdbCall(routine) => {
                 let lines = input.lines().len() as u32;
                 let values = [input.w_id, self.warehouses, input.d_id, input.c_id, lines];
-                let rows = db.exec(routine, &values.map(int)).await?;
+                let rows = db.exec(routine, &values.map(int_value)).await?;
                 rows.first()
-                    .ok_or_else(|| missing("the number of the new order"))?;
+                    .ok_or_else(|| missing_row("the number of the new order"))?;
                 Ok(OrderResult::default())
             }
-            Execution::Steps(steps) => self.order_steps(steps, input, db, texts).await,
+            Execution::Steps(steps) => self.run_order_steps(steps, input, db, texts).await,
         }
     }
 
@@ -69,17 +71,17 @@ impl Transactions {
             rows => rows?,
         };
         rows.int(0)
-            .ok_or_else(|| missing("the number of the new order"))?;
+            .ok_or_else(|| missing_row("the number of the new order"))?;
         if !self.profile.outputs {
             return Ok(OrderResult::default());
         }
         let text = |column| rows.first().and_then(|row| row.text(column));
         let total = text(1).and_then(|text| parse_decimal(text, 2));
-        let brands = text(2).unwrap_or("").bytes();
+        let line_marks = text(2).unwrap_or("").bytes();
         Ok(OrderResult {
             rolled_back: false,
-            total_cents: total.ok_or_else(|| missing("the total of an order"))?,
-            brand_lines: brands.filter(|letter| *letter == b'B').count() as u32,
+            total_cents: total.ok_or_else(|| missing_row("the total of an order"))?,
+            brand_lines: line_marks.filter(|letter| *letter == b'B').count() as u32,
         })
     }
 
@@ -91,8 +93,8 @@ impl Transactions {
         db: &'a mut Db,
         texts: &mut TextBuffers,
     ) -> Result<DbReply<'a>, DbError> {
-        let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int);
-        let all_local = int(input.remote_lines() == 0);
+        let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int_value);
+        let all_local = int_value(input.remote_lines() == 0);
         match self.dialect {
             SqlDialect::PostgreSql => {
                 texts.set_arrays(input.lines());
@@ -103,7 +105,7 @@ impl Transactions {
                     &texts.waves,
                 ];
                 let [items, supplies, quantities, waves] = arrays.map(|text| Value::Text(text));
-                let count = int(input.waves());
+                let count = int_value(input.waves());
                 let values = [
                     w, d, c, all_local, items, supplies, quantities, waves, count,
                 ];
@@ -117,7 +119,7 @@ impl Transactions {
         }
     }
 
-    async fn order_steps(
+    async fn run_order_steps(
         &self,
         steps: &[TransactionStep],
         input: &NewOrder,
@@ -132,7 +134,7 @@ impl Transactions {
             ]
         }
         let line_steps = [item, &stock[input.d_id as usize - 1]];
-        let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int);
+        let [w, d, c] = [input.w_id, input.d_id, input.c_id].map(int_value);
         let mut read = OrderState::new(&mut texts.lines);
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
@@ -142,18 +144,18 @@ impl Transactions {
             .await?;
         runner.read(district, &[w, d], DISTRICT, &mut read).await?;
         if runner.is_pipelined() {
-            // None of these reads depends on the result of another.
+            // Queue the reads of all lines at once, because none depends on the result of another.
             for index in 0..input.lines().len() {
                 self.read_line(line_steps, input, index, &mut runner, &mut read)
                     .await?;
             }
         }
-        runner.finish(&mut read).await?;
-        let terms = read.terms()?;
-        let o = int(terms.o_id);
+        runner.run_queued(&mut read).await?;
+        let terms = read.order_terms()?;
+        let o = int_value(terms.o_id);
         let (count, all_local) = (input.lines().len() as i64, input.remote_lines() == 0);
         runner
-            .run(order, &[o, d, w, c, int(count), int(all_local)])
+            .run(order, &[o, d, w, c, int_value(count), int_value(all_local)])
             .await?;
         runner.run(queue, &[o, d, w]).await?;
         let mut previous_stock = None;
@@ -165,14 +167,14 @@ impl Transactions {
             let state = &mut read.lines[index];
             if state.price_cents.is_none() && self.profile.rolls_back {
                 if !input.has_unused_item {
-                    return Err(missing("an item"));
+                    return Err(missing_row("an item"));
                 }
                 runner.run(rollback, &[]).await?;
-                runner.finish(&mut read).await?;
+                runner.run_queued(&mut read).await?;
                 return Ok(ROLLED_BACK);
             }
             if line.wave > 1 {
-                // The previous line took from the same row, possibly after this line had read it.
+                // The previous line changed the same row, in a pipeline after this line had read it.
                 state.stock = previous_stock;
             }
             previous_stock = state.new_stock(line)?;
@@ -184,14 +186,14 @@ impl Transactions {
                     )
                     .await?;
             }
-            let number = int(index as i64 + 1);
+            let number = int_value(index as i64 + 1);
             let [amount, dist] = state.values(line);
-            let [item, supply, quantity] = [line.item, line.supply, line.quantity].map(int);
+            let [item, supply, quantity] = [line.item, line.supply, line.quantity].map(int_value);
             let values = [o, d, w, number, item, supply, quantity, amount, dist];
             runner.run(insert, &values).await?;
         }
         runner.run(commit, &[]).await?;
-        runner.finish(&mut read).await?;
+        runner.run_queued(&mut read).await?;
         Ok(match self.profile.outputs {
             true => read.result(input, terms),
             false => OrderResult::default(),
@@ -207,13 +209,15 @@ impl Transactions {
         runner: &mut StepRunner<'_>,
         read: &mut OrderState<'_>,
     ) -> Result<(), DbError> {
-        let (line, label) = (&input.lines()[index], LINES + 2 * index);
-        runner.read(item, &[int(line.item)], label, read).await?;
+        let (line, label) = (&input.lines()[index], FIRST_LINE + 2 * index);
+        runner
+            .read(item, &[int_value(line.item)], label, read)
+            .await?;
         let is_price_read = !runner.is_pipelined();
         if is_price_read && read.lines[index].price_cents.is_none() && self.profile.rolls_back {
             return Ok(());
         }
-        let values = [line.item, line.supply].map(int);
+        let values = [line.item, line.supply].map(int_value);
         runner.read(stock, &values, label + 1, read).await
     }
 }
@@ -221,8 +225,8 @@ impl Transactions {
 const WAREHOUSE: usize = 0;
 const CUSTOMER: usize = 1;
 const DISTRICT: usize = 2;
-/// Results per line: the item and the stock.
-const LINES: usize = 3;
+/// The label of the first line's item; each line has two labels, for its item and its stock.
+const FIRST_LINE: usize = 3;
 
 /// The values that an order has read so far. Taxes and the discount are in ten-thousandths.
 struct OrderState<'a> {
@@ -233,15 +237,15 @@ struct OrderState<'a> {
     lines: &'a mut [LineState; LINES_MAX],
 }
 
-impl ReadRow for OrderState<'_> {
-    fn row(&mut self, label: usize, row: WireRow<'_>) {
+impl RowReader for OrderState<'_> {
+    fn read_row(&mut self, label: usize, row: WireRow<'_>) {
         let tax = |column| row.text(column).and_then(|text| parse_decimal(text, 4));
         match label {
             WAREHOUSE => self.w_tax = tax(0),
             CUSTOMER => self.discount = tax(0),
             DISTRICT => (self.o_id, self.d_tax) = (row.int(0), tax(1)),
             _ => {
-                let offset = label - LINES;
+                let offset = label - FIRST_LINE;
                 let line = &mut self.lines[offset / 2];
                 match offset.is_multiple_of(2) {
                     true => line.set_item(row),
@@ -264,12 +268,12 @@ impl<'a> OrderState<'a> {
         }
     }
 
-    fn terms(&self) -> Result<OrderTerms, DbError> {
+    fn order_terms(&self) -> Result<OrderTerms, DbError> {
         Ok(OrderTerms {
-            w_tax: self.w_tax.ok_or_else(|| missing("the warehouse"))?,
-            discount: self.discount.ok_or_else(|| missing("the customer"))?,
-            o_id: self.o_id.ok_or_else(|| missing("the district"))?,
-            d_tax: self.d_tax.ok_or_else(|| missing("the district"))?,
+            w_tax: self.w_tax.ok_or_else(|| missing_row("the warehouse"))?,
+            discount: self.discount.ok_or_else(|| missing_row("the customer"))?,
+            o_id: self.o_id.ok_or_else(|| missing_row("the district"))?,
+            d_tax: self.d_tax.ok_or_else(|| missing_row("the district"))?,
         })
     }
 
@@ -304,13 +308,13 @@ impl OrderTerms {
 
 /// Values for the update of a stock row; the last two are used only if the profile maintains the counters.
 fn stock_update_values(line: &OrderLine, new_stock: i64, w_id: u32) -> [Value<'static>; 5] {
-    let [item, supply, quantity] = [line.item, line.supply, line.quantity].map(int);
+    let [item, supply, quantity] = [line.item, line.supply, line.quantity].map(int_value);
     [
         item,
         supply,
-        int(new_stock),
+        int_value(new_stock),
         quantity,
-        int(line.supply != w_id),
+        int_value(line.supply != w_id),
     ]
 }
 
@@ -339,7 +343,7 @@ impl LineState {
                 Ok(Some(stock_after(previous_stock, line.quantity.into())))
             }
             (None, None) => Ok(None),
-            (None, Some(_)) => Err(missing("the stock of an item")),
+            (None, Some(_)) => Err(missing_row("the stock of an item")),
         }
     }
 
@@ -350,7 +354,7 @@ impl LineState {
     /// The amount and the district information of an order line's row.
     fn values(&self, line: &OrderLine) -> [Value<'_>; 2] {
         [
-            self.amount_cents(line).map_or(Value::Null, money),
+            self.amount_cents(line).map_or(Value::Null, money_value),
             self.stock.map_or(Value::Null, |_| Value::Text(&self.dist)),
         ]
     }

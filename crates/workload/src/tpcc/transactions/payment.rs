@@ -5,12 +5,15 @@
 
 use super::{Transactions, steps};
 use crate::tpcc::customers::middle_customer;
-use crate::tpcc::execution::{Execution, ReadRow, call, int, missing, money};
+use crate::tpcc::execution::{
+    Execution, RowReader, call_for_int, int_value, missing_row, money_value,
+};
 use crate::tpcc::input::{CustomerKey, Payment, TpccTransaction};
 use crate::tpcc::texts::{TextBuffers, write};
 use prony_session::{Db, DbError};
 use prony_wire::{Value, WireRow};
 
+// Labels of the steps whose rows are read.
 const WAREHOUSE: usize = 0;
 const DISTRICT: usize = 1;
 const CUSTOMER: usize = 2;
@@ -28,19 +31,24 @@ impl Transactions {
             names: row_names,
             ..
         } = texts;
-        let [w, d] = [input.w_id, input.d_id].map(int);
-        let [c_w, c_d] = [input.c_w_id, input.c_d_id].map(int);
-        let amount_paid = money(input.cents);
+        let [w, d] = [input.w_id, input.d_id].map(int_value);
+        let [c_w, c_d] = [input.c_w_id, input.c_d_id].map(int_value);
+        let amount_paid = money_value(input.cents);
         let steps = match self.execution(TpccTransaction::Payment) {
             Execution::Call(routine) => {
-                let [number, name] = self.names.values(input.customer);
+                let [number, name] = self.search_names.routine_values(input.customer);
                 let values = [w, d, c_w, c_d, number, name, amount_paid];
-                return call(db, routine, &values, "the customer").await.map(drop);
+                return call_for_int(db, routine, &values, "the customer")
+                    .await
+                    .map(drop);
             }
             Execution::HammerdbCall(routine) => {
-                let [by_name, number, name] = self.names.as_hammerdb(input.customer);
+                let [by_name, number, name] =
+                    self.search_names.hammerdb_routine_values(input.customer);
                 let values = [w, d, c_w, c_d, number, by_name, amount_paid, name];
-                return call(db, routine, &values, "the customer").await.map(drop);
+                return call_for_int(db, routine, &values, "the customer")
+                    .await
+                    .map(drop);
             }
             Execution::Steps(steps) => steps,
         };
@@ -53,8 +61,8 @@ impl Transactions {
         let c_id = match input.customer {
             CustomerKey::Number(c_id) => c_id.into(),
             CustomerKey::Name { name, fallback } => {
-                let name = Value::Text(self.names.get(name));
-                let (rows, result) = runner.rows(names, &[c_w, c_d, name]).await?;
+                let name = Value::Text(self.search_names.search_text(name));
+                let (rows, result) = runner.run_for_rows(names, &[c_w, c_d, name]).await?;
                 match (middle_customer(&rows, result), fallback) {
                     (Err(_), Some(c_id)) => c_id.into(),
                     (c_id, _) => c_id?,
@@ -62,37 +70,41 @@ impl Transactions {
             }
         };
         write_credit_note(data, input, c_id);
-        let c = int(c_id);
-        let mut read = ChangedRows {
+        let c = int_value(c_id);
+        let mut changed_rows = ChangedRows {
             exists: [false; 3],
             names: row_names,
         };
         let values = [c_w, c_d, c, amount_paid, Value::Text(data)];
-        runner.read(customer, &values, CUSTOMER, &mut read).await?;
+        runner
+            .read(customer, &values, CUSTOMER, &mut changed_rows)
+            .await?;
         let values = [w, d, amount_paid];
-        runner.read(district, &values, DISTRICT, &mut read).await?;
+        runner
+            .read(district, &values, DISTRICT, &mut changed_rows)
+            .await?;
         let values = [w, amount_paid];
         runner
-            .read(warehouse, &values, WAREHOUSE, &mut read)
+            .read(warehouse, &values, WAREHOUSE, &mut changed_rows)
             .await?;
-        runner.finish(&mut read).await?;
-        for (exists, table) in read
+        runner.run_queued(&mut changed_rows).await?;
+        for (exists, table) in changed_rows
             .exists
             .iter()
             .zip(["warehouse", "district", "customer"])
         {
             if !exists {
-                return Err(missing(&format!("the {table}")));
+                return Err(missing_row(&format!("the {table}")));
             }
         }
         // Warehouse and district, separated by four spaces [2.5.2.2].
-        let [warehouse_name, district_name] = &read.names;
+        let [warehouse_name, district_name] = &changed_rows.names;
         data.clear();
         write(data, format_args!("{warehouse_name}    {district_name}"));
         let values = [c_d, c_w, c, d, w, amount_paid, Value::Text(data)];
         runner.run(history, &values).await?;
         runner.run(commit, &[]).await?;
-        runner.finish(&mut read).await
+        runner.run_queued(&mut changed_rows).await
     }
 }
 
@@ -121,8 +133,8 @@ struct ChangedRows<'a> {
     names: &'a mut [String; 2],
 }
 
-impl ReadRow for ChangedRows<'_> {
-    fn row(&mut self, label: usize, row: WireRow<'_>) {
+impl RowReader for ChangedRows<'_> {
+    fn read_row(&mut self, label: usize, row: WireRow<'_>) {
         let text = row.text(0);
         self.exists[label] = text.is_some() || label == CUSTOMER;
         if let Some(name) = self.names.get_mut(label) {

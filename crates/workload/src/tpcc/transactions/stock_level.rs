@@ -2,23 +2,26 @@
 //! changes no row; read committed suffices.
 
 use super::{Transactions, steps};
-use crate::tpcc::execution::{Execution, call, int, missing};
+use crate::tpcc::execution::{Execution, call_for_int, int_value, missing_row};
 use crate::tpcc::input::{StockLevel, TpccTransaction};
 use prony_session::{Db, DbError};
 
-/// Number of orders to examine.
+/// Number of a district's latest orders whose items are examined.
 const ORDERS_EXAMINED: i64 = 20;
 
-const NEXT: usize = 0;
-const COUNT: usize = 1;
+/// Label of the district's next order number.
+const NEXT_O_ID: usize = 0;
+/// Label of the number of low items.
+const LOW_COUNT: usize = 1;
 
 impl Transactions {
     /// Executes a stock-level; returns the number of items that run low.
     pub async fn stock_level(&self, input: &StockLevel, db: &mut Db) -> Result<u32, DbError> {
-        let [w, d, threshold] = [input.w_id, input.d_id, input.threshold].map(int);
+        let [w, d, threshold] = [input.w_id, input.d_id, input.threshold].map(int_value);
         let steps = match self.execution(TpccTransaction::StockLevel) {
             Execution::Call(routine) | Execution::HammerdbCall(routine) => {
-                let count = call(db, routine, &[w, d, threshold], "the count of items").await?;
+                let count =
+                    call_for_int(db, routine, &[w, d, threshold], "the count of items").await?;
                 return Ok(count as u32);
             }
             Execution::Steps(steps) => steps,
@@ -27,13 +30,19 @@ impl Transactions {
         let mut read = [None; 2];
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
-        runner.read(district, &[w, d], NEXT, &mut read).await?;
-        runner.finish(&mut read).await?;
-        let next = read[NEXT].ok_or_else(|| missing("the district"))?;
-        let values = [w, d, int(next - ORDERS_EXAMINED), int(next), threshold];
-        runner.read(low, &values, COUNT, &mut read).await?;
+        runner.read(district, &[w, d], NEXT_O_ID, &mut read).await?;
+        runner.run_queued(&mut read).await?;
+        let next_o_id = read[NEXT_O_ID].ok_or_else(|| missing_row("the district"))?;
+        let values = [
+            w,
+            d,
+            int_value(next_o_id - ORDERS_EXAMINED),
+            int_value(next_o_id),
+            threshold,
+        ];
+        runner.read(low, &values, LOW_COUNT, &mut read).await?;
         runner.run(commit, &[]).await?;
-        runner.finish(&mut read).await?;
-        Ok(read[COUNT].ok_or_else(|| missing("the count of items"))? as u32)
+        runner.run_queued(&mut read).await?;
+        Ok(read[LOW_COUNT].ok_or_else(|| missing_row("the count of items"))? as u32)
     }
 }

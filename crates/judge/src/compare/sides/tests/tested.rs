@@ -1,4 +1,4 @@
-//! Which figure is tested, by what, and beside which effect.
+//! Which figure is tested, by which method, and which effect is reported with it.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn the_effect_is_the_ratio_of_the_figures_in_the_table() {
     let tps = &comparison.against[0].figures[0];
     assert_eq!((tps.a.median, tps.b.median), (101.0, 99.0));
     assert_eq!(tps.significance.unwrap().basis, Basis::Ranks);
-    assert_eq!(tps.significance.unwrap().difference, Some(false));
+    assert_eq!(tps.significance.unwrap().is_significant, Some(false));
 }
 
 /// Exact intervals at 95 % take 4 runs per side, and more if several sides share the level.
@@ -37,7 +37,7 @@ fn the_basis_follows_from_the_number_of_runs() {
         let comparison = compare(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>());
         comparison.against[0].figures[0]
             .significance
-            .map(|it| it.basis)
+            .map(|significance| significance.basis)
     };
     for (counts, expected) in [
         (&[1, 5][..], None),
@@ -63,8 +63,11 @@ fn one_figure_is_tested_and_the_user_may_choose_it() {
         let figures = comparison.against[0].figures.iter();
         let figures = figures.filter(|figure| {
             let significance = figure.significance.expect("an interval");
-            assert_eq!(significance.p.is_some(), significance.difference.is_some());
-            significance.difference.is_some()
+            assert_eq!(
+                significance.p.is_some(),
+                significance.is_significant.is_some()
+            );
+            significance.is_significant.is_some()
         });
         figures.map(|figure| figure.name.clone()).collect()
     };
@@ -76,7 +79,7 @@ fn one_figure_is_tested_and_the_user_may_choose_it() {
         name: String::new(),
         runs: runs.iter().collect(),
     });
-    let by = |primary: &str| {
+    let compare_by = |primary: &str| {
         let primary = Some(primary.to_owned());
         compare_sides(
             &sides,
@@ -86,25 +89,29 @@ fn one_figure_is_tested_and_the_user_may_choose_it() {
             },
         )
     };
-    assert_eq!(tested(&by("p99")), ["p99"]);
-    let comparison = by("p99");
-    let leading = comparison.leading(&comparison.against[0]);
+    assert_eq!(tested(&compare_by("p99")), ["p99"]);
+    let comparison = compare_by("p99");
+    let leading = comparison.leading_figures(&comparison.against[0]);
     assert_eq!(
         leading
             .iter()
-            .map(|it| it.name.as_str())
+            .map(|figure| figure.name.as_str())
             .collect::<Vec<_>>(),
         ["p99", "TPS"]
     );
-    assert_eq!(by("NOPM").primary.as_deref(), Some("TPS"), "no side has it");
+    assert_eq!(
+        compare_by("NOPM").primary.as_deref(),
+        Some("TPS"),
+        "no side has it"
+    );
     // At a rate all sides have the same throughput.
     let paced = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     assert_eq!(tested(&compare(&[&paced, &paced.clone()])), ["p99"]);
 }
 
-/// One invalid repeat does not cost the others their comparison, and is named.
+/// An invalid repeat is named and left out, and the other repeats are compared.
 #[test]
-fn invalid_repeats_are_left_out_visibly() {
+fn invalid_repeats_are_left_out_and_named() {
     let with_restart = |count: usize| {
         let mut side = runs("b", &[10_000.0, 9_900.0, 10_100.0, 2_000.0][4 - count..]);
         for (index, run) in side.iter_mut().enumerate() {
@@ -131,7 +138,7 @@ fn invalid_repeats_are_left_out_visibly() {
         (13, "restart")
     );
     assert_eq!(comparison.against[0].figures[0].b.values.len(), 3);
-    // With two valid runs it says that these are few.
+    // With two valid runs, the comparison reports that these are too few.
     let comparison = compare(&[&a, &with_restart(3)]);
     assert!(caveat_names(&comparison).contains(&"repeats"));
     // A side of invalid runs alone does not compare.
