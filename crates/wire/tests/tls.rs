@@ -1,5 +1,4 @@
-//! TLS and SCRAM without a socket: the connector against an in-memory rustls server, its bytes
-//! split into pieces of every size.
+//! TLS and SCRAM with an in-memory rustls server, whose bytes arrive in pieces of every size.
 
 use prony_wire::login::{LoginProgress, TlsParts};
 use prony_wire::postgres::connector::Connector;
@@ -272,10 +271,8 @@ fn a_wrong_password_and_an_impostor_have_different_errors() {
         1000,
     )
     .unwrap_err();
-    assert_eq!(
-        error.server_error().map(|error| error.code()),
-        Some("28P01")
-    );
+    let code = error.server_error().map(|error| error.code());
+    assert_eq!(code, Some("28P01"));
 
     let mut server = ScramServer::new(&pair, BOTH);
     server.impostor = true;

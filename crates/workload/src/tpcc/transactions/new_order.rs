@@ -1,5 +1,4 @@
-//! The new-order transaction [2.4]: inserts an order with its lines, or leaves nothing after an
-//! intended rollback.
+//! The new-order transaction [2.4]: inserts an order with its lines, or rolls back on purpose.
 
 use super::{Transactions, steps};
 use crate::SqlDialect;
@@ -210,9 +209,8 @@ impl Transactions {
         read: &mut OrderState<'_>,
     ) -> Result<(), DbError> {
         let (line, label) = (&input.lines()[index], FIRST_LINE + 2 * index);
-        runner
-            .read(item, &[int_value(line.item)], label, read)
-            .await?;
+        let item_key = [int_value(line.item)];
+        runner.read(item, &item_key, label, read).await?;
         let is_price_read = !runner.is_pipelined();
         if is_price_read && read.lines[index].price_cents.is_none() && self.profile.rolls_back {
             return Ok(());

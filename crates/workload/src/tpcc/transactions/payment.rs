@@ -18,6 +18,9 @@ const WAREHOUSE: usize = 0;
 const DISTRICT: usize = 1;
 const CUSTOMER: usize = 2;
 
+/// The tables of [`ChangedRows::exists`].
+const CHANGED_TABLES: [&str; 3] = ["warehouse", "district", "customer"];
+
 impl Transactions {
     /// Executes a payment.
     pub async fn payment(
@@ -88,14 +91,8 @@ impl Transactions {
             .read(warehouse, &values, WAREHOUSE, &mut changed_rows)
             .await?;
         runner.run_queued(&mut changed_rows).await?;
-        for (exists, table) in changed_rows
-            .exists
-            .iter()
-            .zip(["warehouse", "district", "customer"])
-        {
-            if !exists {
-                return Err(missing_row(&format!("the {table}")));
-            }
+        if let Some(missing) = changed_rows.exists.iter().position(|exists| !exists) {
+            return Err(missing_row(&format!("the {}", CHANGED_TABLES[missing])));
         }
         // Warehouse and district, separated by four spaces [2.5.2.2].
         let [warehouse_name, district_name] = &changed_rows.names;
