@@ -6,8 +6,10 @@
 use crate::io::Slot;
 use crate::link::Routes;
 use crate::pace;
+use crate::reply_wait::WaitPolicy;
 use crate::run::{OnConnectRefused, Tap};
 use prony_measure::{Recorder, RunSchedule, Shape};
+use prony_plan::ReplyWait;
 use prony_session::{Conn, Program, UserId};
 use std::sync::atomic::AtomicBool;
 
@@ -63,6 +65,8 @@ pub struct Timing {
     pub schedule: Option<pace::StartSchedule>,
     /// The run ends when more starts than this wait.
     pub queue_max: Option<u64>,
+    /// How the worker waits for replies.
+    pub wait_policy: WaitPolicy,
     /// The recorder.
     pub recorder: Recorder,
 }
@@ -85,6 +89,7 @@ impl Timing {
             grace_ns: u64::MAX,
             schedule: None,
             queue_max: None,
+            wait_policy: WaitPolicy::new(ReplyWait::Sleep, false, 0),
             recorder: Recorder::new(schedule, Shape::closed(kinds)),
         }
     }

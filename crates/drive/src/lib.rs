@@ -22,6 +22,7 @@ mod prefetch;
 mod prologue;
 mod queue;
 mod ready;
+mod reply_wait;
 mod requests;
 pub mod run;
 pub mod run_event;

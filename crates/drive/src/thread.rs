@@ -9,6 +9,7 @@ use crate::coordinate::WorkerMessage;
 use crate::io::Io;
 use crate::link::Routes;
 use crate::pace;
+use crate::reply_wait::WaitPolicy;
 use crate::run::{DriveJob, latency_limit_ns, route_index, server_count};
 use crate::run_event::{Reports, RunEvent};
 use crate::worker::Worker;
@@ -181,6 +182,11 @@ fn load_timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Tim
         grace_ns,
         schedule,
         queue_max,
+        wait_policy: WaitPolicy::new(
+            job.plan.wait,
+            job.plan.pace == Pace::Closed,
+            share.clients.len(),
+        ),
         recorder: Recorder::new(signal.schedule, signal.shape),
     }
 }

@@ -111,6 +111,10 @@ impl<'a, I: Io> Worker<'a, I> {
             tap.started(self.timing.start_ns);
         }
         self.start_users();
+        let can_coalesce = self.io.can_coalesce();
+        let start_ns = self.clock.now_ns();
+        let strategy = self.timing.wait_policy.start(start_ns, can_coalesce);
+        self.io.set_wait_strategy(strategy);
         let mut hard_end_ns = u64::MAX;
         let mut resumed_ns = self.clock.now_ns();
         while self.clients.live_users() > 0 {
@@ -139,6 +143,7 @@ impl<'a, I: Io> Worker<'a, I> {
             self.timing
                 .recorder
                 .record_iteration(now_ns - resumed_ns, events.len() as u64);
+            self.review_wait(now_ns, events.len());
             events.clear();
             let deadline_ns = self.next_deadline_ns(now_ns).min(hard_end_ns);
             self.io.submit_and_wait(deadline_ns, &mut events)?;
@@ -307,6 +312,16 @@ impl<'a, I: Io> Worker<'a, I> {
         }
         while let Some(spare) = self.reports.take_spare() {
             self.timing.recorder.give_back(spare);
+        }
+    }
+
+    /// Counts the replies of an iteration, and changes how the engine waits if the policy says so.
+    #[inline]
+    fn review_wait(&mut self, now_ns: u64, replies: usize) {
+        let (policy, recorder) = (&mut self.timing.wait_policy, &mut self.timing.recorder);
+        if let Some(strategy) = policy.after_iteration(now_ns, replies) {
+            self.io.set_wait_strategy(strategy);
+            recorder.set_coalescing(policy.is_coalescing());
         }
     }
 

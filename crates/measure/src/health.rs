@@ -33,6 +33,8 @@ pub struct Health {
     /// How many workers ran under `SCHED_BATCH` at the end of the interval; workers that have ended count by
     /// their last policy.
     pub batch: BatchPolicyCounts,
+    /// Workers that waited for several replies at once at the end of the interval.
+    pub coalescing: u32,
 }
 
 /// Counts of workers by the outcome of their request for `SCHED_BATCH` (sched(7)). Workers that share CPUs
@@ -70,6 +72,7 @@ impl Health {
         self.waiting = self.waiting.saturating_add(other.waiting);
         self.in_progress = self.in_progress.saturating_add(other.in_progress);
         self.batch.add(&other.batch);
+        self.coalescing = self.coalescing.saturating_add(other.coalescing);
     }
 
     /// Adds the health of a later interval: like [`Health::add`], but the state at the end is that of the
@@ -78,7 +81,7 @@ impl Health {
         self.add_times(later);
         (self.connections, self.connections_lost) = (later.connections, later.connections_lost);
         (self.waiting, self.in_progress) = (later.waiting, later.in_progress);
-        self.batch = later.batch;
+        (self.batch, self.coalescing) = (later.batch, later.coalescing);
     }
 
     fn add_times(&mut self, other: &Health) {

@@ -34,6 +34,7 @@ pub struct Recorder {
     probe: ThreadProbe,
     connections: u32,
     connections_lost: u32,
+    is_coalescing: bool,
     has_ended: bool,
 }
 
@@ -52,6 +53,7 @@ impl Recorder {
             probe: ThreadProbe::new(),
             connections: 0,
             connections_lost: 0,
+            is_coalescing: false,
             has_ended: false,
         };
         recorder.spares.push(Box::new(Interval::new(span, shape)));
@@ -107,6 +109,11 @@ impl Recorder {
     #[inline]
     pub fn set_connections(&mut self, connections: u32, connections_lost: u32) {
         (self.connections, self.connections_lost) = (connections, connections_lost);
+    }
+
+    /// Sets whether the worker waits for several replies at once from now on.
+    pub fn set_coalescing(&mut self, is_coalescing: bool) {
+        self.is_coalescing = is_coalescing;
     }
 
     /// Sets how many starts wait for a user and how many transactions are in progress as the current
@@ -228,6 +235,7 @@ impl Recorder {
         let mut closed = std::mem::replace(&mut self.current, next);
         closed.health.connections = self.connections;
         closed.health.connections_lost = self.connections_lost;
+        closed.health.coalescing = self.is_coalescing.into();
         self.probe.fill_in(&mut closed.health);
         self.finished.push_back(closed);
     }

@@ -74,6 +74,8 @@ pub struct SerializedInterval {
     /// Workers under `SCHED_BATCH`, workers that returned to the default policy, refused requests.
     #[serde(default)]
     batch: [u32; 3],
+    #[serde(default)]
+    coalescing: u32,
     /// Usable, missing, impossible, doubtful, clock steps, send cost sum, transmit timestamps.
     #[serde(rename = "stamps")]
     timestamps: [u64; 7],
@@ -134,6 +136,7 @@ impl SerializedInterval {
             waiting: health.waiting,
             in_progress: health.in_progress,
             batch: health.batch.to_counts(),
+            coalescing: health.coalescing,
             timestamps: interval.timestamps.to_counts(),
             leftover: [
                 excluded.unfinished,
@@ -265,6 +268,7 @@ impl SerializedInterval {
             waiting: self.waiting,
             in_progress: self.in_progress,
             batch: BatchPolicyCounts::from_counts(self.batch),
+            coalescing: self.coalescing,
         }
     }
 

@@ -118,6 +118,7 @@ impl PlanInput {
             connect_per_transaction: no_location(drive.connect_per_transaction),
             tcp_sample: count(drive.tcp_sample),
             io: no_location(drive.io),
+            wait: no_location(drive.wait),
             pin: no_location(drive.pin),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),

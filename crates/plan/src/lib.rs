@@ -34,7 +34,7 @@ pub use experiment::{Experiment, ExperimentRun, Order, Variant, VariantInput};
 pub use input::{FileInput, InputValue, Located, PlanInput, flag};
 pub use observe::{ListenAddress, ListenError, ObservePlan};
 pub use plan::{
-    Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ServerPlan, Stop, WorkloadPlan,
+    Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ReplyWait, ServerPlan, Stop, WorkloadPlan,
 };
 pub use problem::{InputLocation, Problem, Problems};
 pub use random::{SplitMix, splitmix64};

@@ -96,6 +96,8 @@ pub struct DrivePlan {
     pub describe: bool,
     /// The I/O engine.
     pub io: IoEngine,
+    /// How workers wait for replies.
+    pub wait: ReplyWait,
     /// Whether each transaction opens a new connection.
     pub connect_per_transaction: bool,
     /// Whether the time to connect is part of the transaction's time.
@@ -123,6 +125,7 @@ impl Default for DrivePlan {
             protocol: QueryMode::Prepared,
             describe: true,
             io: IoEngine::Auto,
+            wait: ReplyWait::Auto,
             connect_per_transaction: false,
             connect_time_counts: true,
             tcp_sample: 0,
@@ -179,6 +182,21 @@ pub enum Stop {
         /// No transaction starts after this time.
         within: Duration,
     },
+}
+
+choices! {
+    /// How a worker waits for replies.
+    #[derive(Default)]
+    pub enum ReplyWait {
+        /// It sleeps. In a closed loop, it waits for several replies at once if a trial at the start of the
+        /// load shows that this raises throughput.
+        #[default]
+        Auto = "auto",
+        /// It sleeps until the first reply arrives.
+        Sleep = "sleep",
+        /// It polls for 50 µs before it sleeps, which uses a CPU per thread.
+        Spin = "spin",
+    }
 }
 
 choices! {

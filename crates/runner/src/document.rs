@@ -125,6 +125,7 @@ fn drive_section(plan: &Plan, seed: u64) -> Drive {
         arrival,
         stop: Some(planned_end(drive.stop)),
         protocol: Some(drive.protocol),
+        wait: Some(drive.wait),
         seed,
         connect_per_transaction: drive.connect_per_transaction,
         ..Drive::default()

@@ -209,6 +209,7 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
         steal_share: totals.process.steal_share(),
         memory_peak_bytes: totals.process.memory_peak_bytes,
         batch: batch(health.batch),
+        coalescing_workers: Some(health.coalescing).filter(|&count| count > 0),
     }
 }
 

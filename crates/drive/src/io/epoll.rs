@@ -3,7 +3,7 @@
 //! In: bytes to send. Out: events. Must never: block except in [`Io::submit_and_wait`].
 
 use super::socket::{self, RawAddress};
-use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
+use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot, WaitStrategy};
 use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};
 use std::io;
@@ -26,6 +26,7 @@ pub struct Epoll {
     /// Closures noticed outside a wait, reported after the next wait.
     pending_events: Vec<IoEvent>,
     scratch: Box<[u8]>,
+    spin_ns: u64,
 }
 
 #[derive(Default)]
@@ -65,6 +66,7 @@ impl Epoll {
             ready: Vec::with_capacity(EVENTS_MAX),
             pending_events: Vec::new(),
             scratch: vec![0; SCRATCH_BYTES].into(),
+            spin_ns: 0,
         })
     }
 
@@ -173,6 +175,18 @@ impl Epoll {
         // SAFETY: the kernel initialised this many entries.
         unsafe { self.ready.set_len(count as usize) };
         Ok(())
+    }
+
+    /// Polls for the time that the strategy allows, at most `wait_ns`. Returns whether events are ready.
+    fn poll_for_reply(&mut self, wait_ns: u64) -> io::Result<bool> {
+        let end_ns = self.clock.now_ns() + self.spin_ns.min(wait_ns);
+        while self.spin_ns > 0 && self.clock.now_ns() < end_ns {
+            self.wait(0)?;
+            if !self.ready.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Translates an event of the kernel into one of its connection.
@@ -322,7 +336,9 @@ impl Io for Epoll {
             true => deadline_ns.saturating_sub(self.clock.now_ns()),
             false => 0,
         };
-        self.wait(wait_ns)?;
+        if !self.poll_for_reply(wait_ns)? {
+            self.wait(wait_ns)?;
+        }
         for index in 0..self.ready.len() {
             let event = self.ready[index];
             if let Some(event) = self.translate(&event) {
@@ -332,6 +348,10 @@ impl Io for Epoll {
         // The end of a connection is reported after its last data.
         events.append(&mut self.pending_events);
         Ok(())
+    }
+
+    fn set_wait_strategy(&mut self, strategy: WaitStrategy) {
+        self.spin_ns = strategy.spin_ns;
     }
 
     fn is_current(&self, event: IoEvent) -> bool {

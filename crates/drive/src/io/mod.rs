@@ -64,6 +64,28 @@ pub struct Sent {
     pub position: u32,
 }
 
+/// How [`Io::submit_and_wait`] waits for replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitStrategy {
+    /// Number of replies to wait for; 1: the first one ends the wait.
+    pub replies: u32,
+    /// Longest wait for further replies, nanoseconds. After it, the first reply ends the wait.
+    pub delay_max_ns: u64,
+    /// Time to poll before the thread sleeps, nanoseconds.
+    pub spin_ns: u64,
+}
+
+impl Default for WaitStrategy {
+    /// Sleeps until the first reply arrives.
+    fn default() -> Self {
+        WaitStrategy {
+            replies: 1,
+            delay_max_ns: 0,
+            spin_ns: 0,
+        }
+    }
+}
+
 /// The sockets of one worker.
 pub trait Io {
     /// Name of the engine, for reports.
@@ -101,6 +123,17 @@ pub trait Io {
     /// # Errors
     /// If the engine itself fails; the run cannot continue then.
     fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()>;
+
+    /// Sets how [`Io::submit_and_wait`] waits from now on. An engine that cannot wait in this way sleeps
+    /// until the first reply arrives.
+    fn set_wait_strategy(&mut self, strategy: WaitStrategy) {
+        let _ = strategy;
+    }
+
+    /// Whether the engine can wait for several replies.
+    fn can_coalesce(&self) -> bool {
+        false
+    }
 
     /// Whether an event belongs to the current connection of its slot. False for an event of a connection
     /// that was closed earlier in the same iteration.

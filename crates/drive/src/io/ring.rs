@@ -11,15 +11,16 @@ mod probe;
 mod receive;
 mod send;
 mod stop;
+mod wait;
 
 pub use probe::{RingUnavailable, is_out_of_locked_memory, probe};
 
 use self::send::{SendState, TimestampedSend};
 use super::buffers::Buffers;
 use super::socket::{self, CONTROL_BYTES, RawAddress};
-use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot};
+use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot, WaitStrategy};
 use crate::clock::Clock;
-use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::types::{Fd, Fixed};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 use prony_server::{Address, TcpOptions};
 use std::io;
@@ -64,6 +65,7 @@ pub struct Ring {
     receive_header: ManuallyDrop<Box<libc::msghdr>>,
     /// The send with a control message that requests a timestamp; submitted before it is used again.
     timestamped_send: Box<TimestampedSend>,
+    wait_strategy: WaitStrategy,
 }
 
 /// One connection of the engine.
@@ -135,6 +137,7 @@ impl Ring {
             starved: Vec::new(),
             receive_header: ManuallyDrop::new(receive_header),
             timestamped_send: Box::new(TimestampedSend::new()),
+            wait_strategy: WaitStrategy::default(),
         })
     }
 
@@ -291,18 +294,8 @@ impl Io for Ring {
         self.arm_starved()?;
         self.push_sends()?;
         self.note_submission();
-        let wait_ns = deadline_ns.saturating_sub(self.clock.now_ns());
-        let timeout = Timespec::new()
-            .sec(wait_ns / 1_000_000_000)
-            .nsec((wait_ns % 1_000_000_000) as u32);
-        let arguments = SubmitArgs::new().timespec(&timeout);
-        match self.ring.submitter().submit_with_args(1, &arguments) {
-            Ok(_) => {}
-            Err(error) => match error.raw_os_error() {
-                // The wait timed out, a signal arrived, or completions must be fetched first.
-                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => {}
-                _ => return Err(error),
-            },
+        if !self.poll_for_reply(deadline_ns)? {
+            self.sleep(deadline_ns)?;
         }
         // The end of a connection is reported after its last data.
         let mut ends = Vec::new();
@@ -316,6 +309,15 @@ impl Io for Ring {
         }
         events.append(&mut ends);
         Ok(())
+    }
+
+    fn set_wait_strategy(&mut self, strategy: WaitStrategy) {
+        self.wait_strategy = strategy;
+    }
+
+    /// Linux 6.12 and later can.
+    fn can_coalesce(&self) -> bool {
+        self.ring.params().is_feature_min_timeout()
     }
 
     fn is_current(&self, event: IoEvent) -> bool {

@@ -16,7 +16,7 @@ pub(super) const VARIED_ON_PURPOSE: &str =
     "this is what the experiment varied on purpose; the figures show its effect";
 
 /// Keys of a plan, with the differences that each explains.
-const EXPLAINED_BY_KEY: [(&str, &[&str]); 13] = [
+const EXPLAINED_BY_KEY: [(&str, &[&str]); 14] = [
     ("server", &["engine", "network", "TLS"]),
     ("workload.scale", &["scale"]),
     ("run.clients", &["clients"]),
@@ -28,6 +28,7 @@ const EXPLAINED_BY_KEY: [(&str, &[&str]); 13] = [
     ("run.arrival", &["pace"]),
     ("run.protocol", &["protocol"]),
     ("run.io", &["I/O engine"]),
+    ("run.wait", &["wait for replies"]),
     ("run.connect_per_transaction", &["connections"]),
     ("run.tcp_sample", &["network"]),
 ];

@@ -50,7 +50,7 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 21] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;
     let connections = match drive.connect_per_transaction {
@@ -60,6 +60,8 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
     let cpus = format!("{} of {}", host.cpus, host.cpu);
     let network = text_or_empty(drive.network);
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
+    // Older versions slept, as auto does where coalescing does not pay.
+    let wait = drive.wait.unwrap_or_default().name();
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [
@@ -81,6 +83,7 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 20] {
         property("TLS", Caveat, tls.as_deref().unwrap_or("none"), OTHER_TLS),
         property("client's CPUs", Caveat, cpus, OTHER_CLIENT),
         property("I/O engine", Caveat, &drive.io, OTHER_CLIENT),
+        property("wait for replies", Caveat, wait, OTHER_CLIENT),
         property("threads", Caveat, drive.threads, OTHER_CLIENT),
         property("measured", Caveat, measured, OTHER_WINDOW),
         property("warm-up", Caveat, warmup, OTHER_WARMUP),

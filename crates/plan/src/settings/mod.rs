@@ -12,7 +12,7 @@ use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
 use crate::choice::Choice;
 use crate::experiment::{MAX_REPEATS, Order, VariantInput};
 use crate::input::{FileInput, InputValue, Located, flag as by_flag};
-use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, WorkloadPlan};
+use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, WorkloadPlan};
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
 use serde_json::Value;
@@ -271,6 +271,10 @@ settings! {
         flag(CLIENT, "tcp-sample", "N");
     /// I/O engine: io_uring (ring), epoll, or whichever a probe finds usable (auto)
     run.io => io: IoEngine, SettingType::Choice(choice_names::<IoEngine>), flag(CLIENT, "io", "IO");
+    /// How threads wait for replies: sleep until the first one arrives, spin (poll for 50 µs before sleeping;
+    /// uses a CPU per thread), or auto: sleep, and wait for several replies at once if a trial in the first
+    /// second of a closed loop shows that this raises throughput
+    run.wait => wait: ReplyWait, SettingType::Choice(choice_names::<ReplyWait>), flag(CLIENT, "wait", "WAIT");
     /// Pin each thread to a CPU
     run.pin => pin: bool, SettingType::Bool, switch(CLIENT, "pin", None);
     /// Seed of all random numbers. Without it, one is chosen and named in the result

@@ -39,6 +39,10 @@ pub fn client_lines(run: &Run) -> Vec<String> {
         ),
     ];
     lines.extend(client.batch.map(describe_batch));
+    lines.extend(client.coalescing_workers.map(|count| {
+        let workers = count_with_noun(count.into(), "worker", "workers");
+        format!("{workers} waited for several replies at once, which raised throughput in a trial at the start")
+    }));
     lines
 }
 

@@ -89,6 +89,7 @@ pub fn closed() -> Run {
             clients: 64,
             threads: 2,
         health: ClientHealth {
+            coalescing_workers: None,
             cpu_user_s: Some(3.2),
             cpu_system_s: Some(2.1),
             busiest_thread_share: Some(0.97),

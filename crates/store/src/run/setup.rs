@@ -5,7 +5,7 @@ use super::values::{
     SplitSource, query_mode,
 };
 use crate::named::ResponseTimeLimit;
-use prony_plan::{Arrival, QueryMode, experiment::Order};
+use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::Order};
 use prony_wire::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -236,6 +236,10 @@ pub struct Drive {
     pub io: String,
     /// Why that engine was chosen.
     pub io_reason: String,
+    /// How the workers waited for replies; absent in documents of older versions, which slept until the first
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<ReplyWait>,
     /// How the clients connected to the server; absent before the load starts, or if unknown.
     pub network: Option<Network>,
     /// Seed of the random numbers.
@@ -274,6 +278,10 @@ pub struct ClientHealth {
     /// Workers that requested `SCHED_BATCH`; absent if none did, and in documents of older versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchScheduling>,
+    /// Workers that waited for several replies at once, because a trial at the start of the load had shown
+    /// that this raises throughput; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coalescing_workers: Option<u32>,
 }
 
 /// Workers that requested `SCHED_BATCH` (sched(7)), counted by outcome. With it, waking up for a reply does

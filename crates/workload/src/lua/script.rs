@@ -186,7 +186,8 @@ impl Script {
         Ok(result.front().and_then(mlua::Value::as_boolean) != Some(false))
     }
 
-    /// Whether the script's text uses functions that may block its OS thread, by starting processes or loading C code.
+    /// Whether the script may block its OS thread, because it or a module that it loads starts processes or
+    /// declares C functions.
     ///
     /// # Errors
     /// The script's state is no longer usable.

@@ -126,8 +126,8 @@ unsafe extern "C-unwind" fn all_rows(state: *mut lua_State) -> c_int {
     1
 }
 
-/// Lua: `next_event()`. Ends the current event and begins the next one, if that is possible without waiting; otherwise
-/// does nothing and returns false.
+/// Lua: `next_event()`. Ends the current event and begins the next one, if that is possible without waiting. Returns
+/// whether the next one has begun; the current event may have ended without it.
 unsafe extern "C-unwind" fn next_event(state: *mut lua_State) -> c_int {
     // SAFETY: as in `all_rows`.
     unsafe {

@@ -106,11 +106,11 @@ function functions.sb_more_events()
 end
 
 function functions.sb_event_start()
-   ask(core.START)
+   ask(core.BEGIN_EVENT)
 end
 
 function functions.sb_event_stop()
-   ask(core.STOP)
+   ask(core.END_EVENT)
 end
 
 function functions.usleep(microseconds)

@@ -16,7 +16,7 @@ end
 
 -- A script may redefine it.
 function thread_run(id)
-   local next_event, NEXT_EVENT, FORGET = host.next_event, core.NEXT_EVENT, core.FORGET
+   local next_event, NEXT_EVENT, DISCARD_EVENT = host.next_event, core.NEXT_EVENT, core.DISCARD_EVENT
    local more = ask(core.WAIT_FOR_EVENT)
    while more do
       local event, ok, result = _G.event
@@ -33,7 +33,7 @@ function thread_run(id)
          end
       until ok
       if result then
-         ask(FORGET)
+         ask(DISCARD_EVENT)
          break
       end
       -- Ends the event, and waits until the next one is due.
@@ -105,9 +105,9 @@ function core.thread(chunk)
    if type(thread_init) == "function" then
       call("thread_init", thread_init, id)
    end
-   ask(core.READY)
+   ask(core.WAIT_FOR_COMMON_START)
    call("thread_run", thread_run, id)
-   ask(core.LINGER)
+   ask(core.KEEP_RUNNING)
    if type(thread_done) == "function" then
       call("thread_done", thread_done, id)
    end
@@ -125,7 +125,7 @@ function core.command(chunk, word)
    if call(CALL_COMMAND, sysbench.cmdline.call_command, word) == false then
       ask(core.FAIL, "", "")
    end
-   ask(core.STOP)
+   ask(core.END_EVENT)
 end
 
 function core.declares_options()

@@ -1,0 +1,71 @@
+//! Waits of the ring: submits what is queued, then polls or sleeps.
+//!
+//! In: a deadline and the [`WaitStrategy`](super::WaitStrategy). Out: completions in the queue. Must never:
+//! wait longer than until the deadline.
+
+use super::Ring;
+use io_uring::types::{SubmitArgs, Timespec};
+use std::io;
+
+/// The flag of `io_uring_enter` that runs deferred work, so that it appears in the completion queue.
+const ENTER_GETEVENTS: u32 = 1;
+
+impl Ring {
+    /// Submits the queue and polls for the time that the strategy allows. Returns whether there are
+    /// completions; at once, and without submitting, if the strategy does not poll.
+    pub(super) fn poll_for_reply(&mut self, deadline_ns: u64) -> io::Result<bool> {
+        let spin_ns = self.wait_strategy.spin_ns;
+        if spin_ns == 0 {
+            return Ok(false);
+        }
+        let end_ns = (self.clock.now_ns() + spin_ns).min(deadline_ns);
+        ignore_interruptions(self.ring.submit())?;
+        loop {
+            // SAFETY: the call submits nothing and has no argument.
+            let result = unsafe {
+                self.ring
+                    .submitter()
+                    .enter::<libc::sigset_t>(0, 0, ENTER_GETEVENTS, None)
+            };
+            ignore_interruptions(result)?;
+            if !self.ring.completion().is_empty() {
+                return Ok(true);
+            }
+            if self.clock.now_ns() >= end_ns {
+                return Ok(false);
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Submits the queue and sleeps until as many completions have arrived as the strategy says.
+    pub(super) fn sleep(&mut self, deadline_ns: u64) -> io::Result<()> {
+        let wait_ns = deadline_ns.saturating_sub(self.clock.now_ns());
+        let timeout = Timespec::new()
+            .sec(wait_ns / 1_000_000_000)
+            .nsec((wait_ns % 1_000_000_000) as u32);
+        let arguments = SubmitArgs::new().timespec(&timeout);
+        // The kernel waits for all of them for the shorter time, then for one until the deadline.
+        let delay_max_us = (self.wait_strategy.delay_max_ns.min(wait_ns) / 1_000) as u32;
+        let result = match self.wait_strategy.replies as usize {
+            replies if replies > 1 && delay_max_us > 0 => self
+                .ring
+                .submitter()
+                .submit_with_args(replies, &arguments.min_wait_usec(delay_max_us)),
+            _ => self.ring.submitter().submit_with_args(1, &arguments),
+        };
+        ignore_interruptions(result)
+    }
+}
+
+/// Treats a time-out, a signal and a full completion queue as the end of a wait.
+fn ignore_interruptions(result: io::Result<usize>) -> io::Result<()> {
+    match result {
+        Ok(_) => Ok(()),
+        Err(error) => match error.raw_os_error() {
+            // EBUSY and EAGAIN: completions must be fetched before more can be submitted.
+            Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
