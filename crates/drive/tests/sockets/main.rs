@@ -8,6 +8,7 @@ mod engine;
 mod receive_stamps;
 mod server;
 mod slices;
+mod waits;
 
 use prony_drive::{DriveJob, DriveResult, run};
 use prony_measure::{Tally, Totals};
