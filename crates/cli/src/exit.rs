@@ -93,11 +93,11 @@ impl Failure {
         }
     }
 
-    /// One problem: an error with its place and hint.
+    /// One problem: an error with its details and hint.
     pub fn of(exit: Exit, error: &dyn UserError) -> Failure {
         let ErrorParts {
             problem,
-            place,
+            details,
             hint,
         } = error.parts();
         Failure {
@@ -105,7 +105,7 @@ impl Failure {
             subject: String::new(),
             problems: vec![Problem {
                 message: problem,
-                place: place.unwrap_or_default(),
+                place: details.unwrap_or_default(),
                 hint: hint.unwrap_or_default(),
             }],
         }

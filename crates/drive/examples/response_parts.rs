@@ -10,7 +10,7 @@ use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::embedded::{MariaDb, MariaDbOptions};
 use prony_server::{Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
-use prony_wire::{Statement, Statements, Value};
+use prony_wire::{Statement, StatementIds, Value};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -67,12 +67,12 @@ struct Selects(Arc<Vec<Statement>>);
 
 impl Selects {
     fn new(case: &Case) -> Selects {
-        let mut set = Statements::new();
+        let mut set = StatementIds::new();
         let text = |n| format!("select {n}, benchmark($1, md5('prony'))");
         let statements = (0..case.statements).map(|n| {
             let statement = set.add(&text(n));
             if case.is_joined {
-                statement.joined()
+                statement.with_joining()
             } else {
                 statement
             }
@@ -153,7 +153,7 @@ fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
     };
     let driven = run(&job, &mut NullObserver).expect("the run starts");
     let measured = &driven.collected.measured;
-    let tally = measured.all();
+    let tally = measured.all_kinds();
     let parts = tally.parts.as_ref().expect("TCP has timestamps");
     let ns = |quantile| parts.server.quantile_ns(quantile).unwrap_or(0);
     let timestamps = measured.timestamps;

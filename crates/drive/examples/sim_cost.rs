@@ -10,7 +10,7 @@ use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
 use prony_server::{Environment, resolve};
 use prony_session::{Db, Outcome, Program, User, UserId};
-use prony_wire::Statements;
+use prony_wire::StatementIds;
 use std::sync::atomic::AtomicBool;
 
 /// AuthenticationOk and ReadyForQuery.
@@ -46,7 +46,7 @@ impl Program for Selects {
     }
 
     fn user(&self, _: UserId, mut db: Db) -> User {
-        let statement = Statements::new().add("SELECT 1");
+        let statement = StatementIds::new().add("SELECT 1");
         Box::pin(async move {
             loop {
                 if let Err(exit) = db.start(0).await {
@@ -97,5 +97,5 @@ fn main() {
         ..Machine::default()
     };
     let driven = run_simulated(&job, machine, PgServer, &mut NullObserver).expect("the run starts");
-    println!("{}", driven.collected.measured.all().committed);
+    println!("{}", driven.collected.measured.all_kinds().committed);
 }

@@ -169,7 +169,7 @@ impl Coordinator<'_> {
                     events.push(event);
                 }
                 WorkerMessage::Ended(worker, result) => {
-                    collector.end(worker);
+                    collector.end_worker(worker);
                     if let Err(error) = result {
                         self.halt.store(true, Ordering::Relaxed);
                         failure = Some(format!("the run could not continue: {error}"));

@@ -295,7 +295,7 @@ impl Link {
     ) -> LinkStep {
         let route = self.route(routes);
         let over_tls = match &self.phase {
-            Phase::LoggingIn(log_in) => log_in.over_tls(),
+            Phase::LoggingIn(log_in) => log_in.uses_tls(),
             _ => false,
         };
         let next_attempt = route.after_failure(over_tls, &cause);

@@ -136,7 +136,7 @@ impl ServiceTimeSplitter {
             send_wait_ns: departed_ns - queued_ns,
             server_ns: arrived_ns.saturating_sub(departed_ns),
             client_wait_ns: noticed_ns - arrived_ns.max(departed_ns),
-            upper_bound: false,
+            server_is_upper_bound: false,
         })
     }
 

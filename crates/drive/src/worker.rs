@@ -254,7 +254,7 @@ impl<'a, I: Io> Worker<'a, I> {
         if let Some(parts) = &mut parts {
             // Data that arrived after the reply in the same read has the same timestamp: the arrival of the
             // last byte, which is later than the reply's.
-            parts.upper_bound = client.conn.may_predate_timestamp();
+            parts.server_is_upper_bound = client.conn.may_predate_timestamp();
         }
         client.conn.add_parts(parts);
     }

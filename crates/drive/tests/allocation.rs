@@ -9,7 +9,7 @@ use prony_drive::io::sim::{Answer, Machine};
 use prony_drive::{LoadStart, Observer, run_simulated};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_session::{Db, Outcome, User};
-use prony_wire::{Statements, Value};
+use prony_wire::{StatementIds, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ fn no_transaction_allocates() {
     let reported = allocated.clone();
     let program = ClosureProgram(move |_, mut db: Db| -> User {
         let reported = reported.clone();
-        let mut set = Statements::new();
+        let mut set = StatementIds::new();
         let (begin, update, end) = (
             set.add("BEGIN"),
             set.add("UPDATE accounts SET balance = balance + $1 WHERE id = $2"),
@@ -70,7 +70,7 @@ fn no_transaction_allocates() {
     // allocates, but not per transaction.
     let (driven, _) = simulate(&program, &plan(4, 0.9), machine, replies_after(10_000)).unwrap();
     assert!(
-        driven.collected.measured.all().committed
+        driven.collected.measured.all_kinds().committed
             > 4 * (WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS)
     );
     assert_eq!(
@@ -86,7 +86,7 @@ fn a_failed_transaction_allocates_only_its_error_message() {
     let reported = allocated.clone();
     let program = ClosureProgram(move |_, mut db: Db| -> User {
         let reported = reported.clone();
-        let statement = Statements::new().add("SELECT 1");
+        let statement = StatementIds::new().add("SELECT 1");
         Box::pin(async move {
             let mut before = 0;
             for number in 0.. {
@@ -115,7 +115,7 @@ fn a_failed_transaction_allocates_only_its_error_message() {
         },
     };
     let (driven, _) = simulate(&program, &plan(1, 0.9), with_timestamps(), server).unwrap();
-    assert!(driven.collected.measured.all().failed > WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS);
+    assert!(driven.collected.measured.all_kinds().failed > WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS);
     assert_eq!(allocated.load(Ordering::Relaxed), COUNTED_TRANSACTIONS);
 }
 

@@ -17,7 +17,7 @@ use crate::thresholds::{
     RUN_QUEUE_MAX_SHARE, SPLIT_MIN_SAMPLES, severity_of_effect,
 };
 use crate::{all_kinds, new_check, observations};
-use prony_store::{BuildProfile, Check, Run, SecondPart, Severity};
+use prony_store::{BuildProfile, Check, Run, SecondPhase, Severity};
 
 /// The CPU time that the client needed: the share of a CPU that its busiest thread used, and the share of the
 /// time for which its threads waited for a CPU.
@@ -145,13 +145,13 @@ pub(crate) fn check_throttled(run: &Run) -> Option<Check> {
 pub(crate) fn check_loop_delay(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
     let p99_ns = figures.response.p99_ns.filter(|ns| *ns > 0)? as f64;
-    if figures.split.is_some() {
+    if figures.parts.is_some() {
         return None;
     }
     let measured = run
         .series
         .iter()
-        .filter(|second| second.part == SecondPart::Measured);
+        .filter(|second| second.phase == SecondPhase::Measured);
     let mut iterations_ns: Vec<u64> = measured.map(|second| second.loop_delay_max_ns).collect();
     iterations_ns.sort_unstable();
     let iteration_ns = *iterations_ns.get(iterations_ns.len() / 2)? as f64;
@@ -225,7 +225,7 @@ pub(crate) fn check_run_queue(run: &Run) -> Option<Check> {
 /// transactions with timestamps, whose service time is split into send wait, server time and client wait. The
 /// share is therefore also right if only some connections have timestamps, and late starts do not dilute it.
 pub(crate) fn excessive_client_wait(run: &Run) -> Option<(f64, f64)> {
-    let split = all_kinds(run)?.split.as_ref()?;
+    let split = all_kinds(run)?.parts.as_ref()?;
     if split.client_wait.samples < SPLIT_MIN_SAMPLES {
         return None;
     }
@@ -240,7 +240,7 @@ pub(crate) fn excessive_client_wait(run: &Run) -> Option<(f64, f64)> {
 pub(crate) fn check_client_wait(run: &Run) -> Option<Check> {
     let (wait_ns, service_ns) = excessive_client_wait(run)?;
     let figures = all_kinds(run)?;
-    let split = figures.split.as_ref()?;
+    let split = figures.parts.as_ref()?;
     if shared_machine_evidence(run).is_some() {
         return None;
     }

@@ -96,7 +96,7 @@ pub(crate) fn check_not_judged(run: &Run) -> Option<Check> {
     let mut checks = vec![format!(
         "steadiness of throughput and latency ({STEADY_MIN_SECONDS} whole seconds are needed)"
     )];
-    let split = all_kinds(run).and_then(|all| all.split.as_ref());
+    let split = all_kinds(run).and_then(|all| all.parts.as_ref());
     if split.is_some_and(|split| split.client_wait.samples < SPLIT_MIN_SAMPLES) {
         checks.push(format!(
             "the client's part of the response time ({SPLIT_MIN_SAMPLES} transactions are needed)"
@@ -190,7 +190,7 @@ mod tests {
             "{check:?}"
         );
         assert!(!check.finding.contains("client's part"), "{check:?}");
-        let split = run.measured.kinds[0].split.as_mut().unwrap();
+        let split = run.measured.kinds[0].parts.as_mut().unwrap();
         split.client_wait.samples = 99;
         assert!(
             check_not_judged(&run)

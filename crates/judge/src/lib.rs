@@ -149,7 +149,7 @@ fn new_check(
 
 /// The figures of all kinds together; `None` for a run that measured nothing.
 fn all_kinds(run: &Run) -> Option<&KindFigures> {
-    run.measured.all()
+    run.measured.all_kinds()
 }
 
 /// Whether no part of the load was measured: the run ended in its warm-up, or before any load.

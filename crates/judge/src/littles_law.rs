@@ -161,7 +161,7 @@ fn has_late_starts(run: &Run) -> bool {
 mod tests {
     use super::*;
     use crate::sample::healthy;
-    use prony_store::{ErrorClass, ErrorCount, Event, EventKind, PlannedEnd, SecondPart, Setting};
+    use prony_store::{ErrorClass, ErrorCount, Event, EventKind, PlannedEnd, SecondPhase, Setting};
 
     fn run_with_gap(gap: f64) -> Run {
         let mut run = healthy();
@@ -213,7 +213,7 @@ mod tests {
         let mut run = run_with_gap(-0.5);
         let second = |committed| Second {
             length_s: 1.0,
-            part: SecondPart::Measured,
+            phase: SecondPhase::Measured,
             committed,
             ..Second::default()
         };
@@ -302,7 +302,7 @@ mod tests {
         run.state = RunState::Partial;
         run.measured.unfinished = 0;
         let idle_second = Second {
-            part: SecondPart::Measured,
+            phase: SecondPhase::Measured,
             length_s: 1.0,
             ..Second::default()
         };

@@ -50,7 +50,7 @@ pub fn deviations(run: &Run) -> Vec<Deviation> {
 
 /// This run's value of a figure, in the unit of the published figure.
 fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
-    let all = run.measured.all()?;
+    let all = run.measured.all_kinds()?;
     let seconds = Some(run.measured.length_s).filter(|seconds| *seconds > 0.0)?;
     let queries = run.measured.queries.as_ref();
     let if_sampled = (all.response.samples > 0).then_some(());

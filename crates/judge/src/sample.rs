@@ -50,11 +50,11 @@ pub(crate) fn healthy() -> Run {
         tps: 16_000.0,
         response: latency(committed, 4e6),
         service: latency(committed, 4e6),
-        split: Some(Split {
+        parts: Some(PartLatencies {
             send_wait: latency(committed, 1e5),
             server: latency(committed, 3.7e6),
             client_wait: latency(committed, 2e5),
-            upper_bounds: 0,
+            server_times_upper_bound: 0,
         }),
         busy_s: 3840.0,
         ..KindFigures::default()
@@ -101,7 +101,7 @@ pub(crate) fn healthy() -> Run {
             ..ClientMachine::default()
         }],
         timing: Timing {
-            split: SplitSource::KernelTimestamps,
+            parts_source: ServiceTimePartsSource::KernelTimestamps,
             with_timestamp: 6_720_000,
             ..Timing::default()
         },
@@ -124,7 +124,7 @@ pub(crate) fn with_series(counts: &[u64]) -> Run {
     let second = |(at, &committed): (usize, &u64)| Second {
         at_s: 10.0 + at as f64,
         length_s: 1.0,
-        part: SecondPart::Measured,
+        phase: SecondPhase::Measured,
         committed,
         ..Second::default()
     };

@@ -23,7 +23,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     let (before, after) = (observed.before.as_ref()?, observed.after.as_ref()?);
     let server = after.commits?.checked_sub(before.commits?)?;
     let committed = |figures: &Figures| {
-        let all = figures.all();
+        let all = figures.all_kinds();
         all.map_or(0, |all| all.committed)
     };
     let client = committed(&run.measured) + run.warmup.as_ref().map_or(0, committed);

@@ -22,7 +22,7 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
         let expected = |share: &&ObservedShare| {
             let expected = share.expected_share.unwrap_or_default();
             let expected = match share.exact {
-                true => thousands((expected * share.whole as f64).round() as u64),
+                true => thousands((expected * share.total as f64).round() as u64),
                 false => percent_1(expected),
             };
             describe(share, &format!("{expected} expected"))
@@ -87,7 +87,7 @@ const FIXED_SHARES: (&str, &str) = (
 fn undetermined(run: &Run) -> f64 {
     let parts = std::iter::once(&run.measured).chain(&run.warmup);
     let failed: u64 = parts
-        .filter_map(|part| part.all())
+        .filter_map(|part| part.all_kinds())
         .map(|all| all.failed)
         .sum();
     failed as f64 + f64::from(run.drive.clients)
@@ -100,7 +100,7 @@ fn is_off(share: &ObservedShare, undetermined: f64) -> bool {
     let Some(expected) = share.expected_share else {
         return false;
     };
-    let (part, whole) = (share.part as f64, share.whole as f64);
+    let (part, whole) = (share.count as f64, share.total as f64);
     if share.exact {
         // Only whole transactions are counted, so that nothing but the division is rounded.
         return (part - whole * expected).abs() > 0.5;
@@ -113,23 +113,23 @@ fn is_off(share: &ObservedShare, undetermined: f64) -> bool {
 /// Whether a share that is fixed in each transaction is off by more than conflicts between transactions
 /// explain.
 fn is_far_off(share: &ObservedShare) -> bool {
-    let expected = share.expected_share.unwrap_or_default() * share.whole as f64;
-    (share.part as f64 - expected).abs() > FIXED_SHARE_MAX_DEVIATION * share.whole as f64
+    let expected = share.expected_share.unwrap_or_default() * share.total as f64;
+    (share.count as f64 - expected).abs() > FIXED_SHARE_MAX_DEVIATION * share.total as f64
 }
 
 fn is_low(share: &ObservedShare) -> bool {
     let minimum = share.minimum_share.unwrap_or(0.0);
-    (share.part as f64) < minimum * share.whole as f64
+    (share.count as f64) < minimum * share.total as f64
 }
 
 fn describe(share: &ObservedShare, expected: &str) -> String {
-    let part = share.part as f64 / share.whole.max(1) as f64;
+    let part = share.count as f64 / share.total.max(1) as f64;
     format!(
         "{} of {}: {} of {}, {}, with {expected}",
         share.name,
-        share.of,
-        thousands(share.part),
-        thousands(share.whole),
+        share.base,
+        thousands(share.count),
+        thousands(share.total),
         percent_1(part),
     )
 }
@@ -149,9 +149,9 @@ mod tests {
         run.drive.clients = 8;
         run.shares = vec![ObservedShare {
             name: "by last name".to_owned(),
-            of: "payments".to_owned(),
-            part,
-            whole,
+            base: "payments".to_owned(),
+            count: part,
+            total: whole,
             expected_share: Some(expected),
             exact: false,
             minimum_share: minimum,
@@ -188,9 +188,9 @@ mod tests {
         run.drive.clients = 64;
         let writes = |part, expected| ObservedShare {
             name: "writes".to_owned(),
-            of: "queries".to_owned(),
-            part,
-            whole: 20_000_000,
+            base: "queries".to_owned(),
+            count: part,
+            total: 20_000_000,
             expected_share: expected,
             exact: true,
             minimum_share: None,
@@ -227,8 +227,8 @@ mod tests {
     fn failed_transactions_widen_the_tolerance() {
         let mut run = healthy();
         run.shares = vec![ObservedShare {
-            part: 5_700,
-            whole: 10_000,
+            count: 5_700,
+            total: 10_000,
             expected_share: Some(0.6),
             ..ObservedShare::default()
         }];

@@ -10,7 +10,7 @@ use crate::thresholds::{
     STALL_RATE_MAX_SHARE, STALL_TYPICAL_MIN_TXNS, THINKING_CLIENTS_BUSY_MAX_SHARE,
 };
 use crate::{all_kinds, errors, new_check};
-use prony_store::{Check, EventKind, PlannedEnd, Run, Second, SecondPart, Severity};
+use prony_store::{Check, EventKind, PlannedEnd, Run, Second, SecondPhase, Severity};
 
 /// Maximum number of stretches that the finding lists; the series has all stalled seconds.
 const MAX_LISTED: usize = 4;
@@ -179,7 +179,7 @@ fn connected_seconds(run: &Run) -> Vec<&Second> {
             event.at_s <= second.at_s + second.length_s && !ended_before
         })
     };
-    let is_whole = |second: &Second| second.part == SecondPart::Measured && second.length_s > 0.95;
+    let is_whole = |second: &Second| second.phase == SecondPhase::Measured && second.length_s > 0.95;
     run.series
         .iter()
         .filter(|second| is_whole(second) && !overlaps_outage(second))
@@ -204,7 +204,7 @@ fn ended_per_second(row: &Second) -> f64 {
 pub(crate) fn stops_by_count(run: &Run) -> bool {
     match run.drive.stop {
         Some(PlannedEnd::TransactionsPerClient(_) | PlannedEnd::Transactions(_)) => true,
-        Some(PlannedEnd::DurationS(_) | PlannedEnd::StartsDurationS(_)) | None => false,
+        Some(PlannedEnd::DurationS(_) | PlannedEnd::NoStartsAfterS(_)) | None => false,
     }
 }
 

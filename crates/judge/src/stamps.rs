@@ -6,7 +6,7 @@
 use crate::formatting::{count, percent, share};
 use crate::thresholds::BAD_TIMESTAMPS_MAX_SHARE;
 use crate::{all_kinds, new_check};
-use prony_store::{Check, Network, Run, Severity, SplitSource};
+use prony_store::{Check, Network, Run, Severity, ServiceTimePartsSource};
 
 pub(crate) fn check_stamps(run: &Run) -> Option<Check> {
     let timing = &run.timing;
@@ -50,11 +50,11 @@ pub(crate) fn check_clock_steps(run: &Run) -> Option<Check> {
 
 pub(crate) fn check_no_split(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
-    if figures.split.is_some() || figures.committed == 0 {
+    if figures.parts.is_some() || figures.committed == 0 {
         return None;
     }
-    let reason = match &run.timing.split {
-        SplitSource::Unavailable { reason } if !reason.is_empty() => format!(" ({reason})"),
+    let reason = match &run.timing.parts_source {
+        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => format!(" ({reason})"),
         _ => String::new(),
     };
     let advice = match run.drive.network {
@@ -120,8 +120,8 @@ mod tests {
     fn a_missing_split_is_a_note() {
         let mut run = healthy();
         assert_eq!(check_no_split(&run), None);
-        run.measured.kinds[0].split = None;
-        run.timing.split = SplitSource::unavailable("unix sockets give no stamps");
+        run.measured.kinds[0].parts = None;
+        run.timing.parts_source = ServiceTimePartsSource::unavailable("unix sockets give no stamps");
         run.drive.network = Some(Network::Unix);
         let check = check_no_split(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
@@ -133,7 +133,7 @@ mod tests {
         );
         assert!(check.advice.contains("--tcp-sample 8 "), "{check:?}");
         run.drive.network = Some(Network::Tcp);
-        run.timing.split = SplitSource::default();
+        run.timing.parts_source = ServiceTimePartsSource::default();
         let check = check_no_split(&run).unwrap();
         assert!(check.finding.contains("not known: it"), "{check:?}");
         assert!(!check.advice.contains("--tcp-sample"), "{check:?}");

@@ -21,7 +21,7 @@ use crate::thresholds::{
 };
 use crate::{errors, new_check};
 use change::{Change, find_change, mean};
-use prony_store::{Check, Run, Second, SecondPart, Severity};
+use prony_store::{Check, Run, Second, SecondPhase, Severity};
 
 /// At the end of a run by count, seconds below this share of the median are idle: some clients have finished.
 const IDLE_SHARE: f64 = 0.8;
@@ -142,7 +142,7 @@ fn row_of_each_second<'a>(
     }
     let seconds = run.series.iter();
     let seconds =
-        seconds.filter(|second| second.part == SecondPart::Measured && second.length_s > 0.95);
+        seconds.filter(|second| second.phase == SecondPhase::Measured && second.length_s > 0.95);
     let mut rows: Vec<&Second> = seconds
         .flat_map(|second| std::iter::repeat_n(second, second.length_s.round().max(1.0) as usize))
         .collect();

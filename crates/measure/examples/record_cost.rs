@@ -34,7 +34,7 @@ fn record_cost_ns(shape: Shape) -> f64 {
                 send_wait_ns: 2_000 + (random >> 40 & 0xff),
                 server_ns: service_ns - 10_000,
                 client_wait_ns: 8_000 - (random >> 40 & 0xff),
-                upper_bound: false,
+                server_is_upper_bound: false,
             }),
         }));
         if let Some(mut interval) = recorder.take_finished() {

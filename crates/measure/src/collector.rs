@@ -92,16 +92,16 @@ impl Totals {
     }
 
     /// All kinds together.
-    pub fn all(&self) -> Tally<u64> {
-        let mut all = match self.kinds.first() {
+    pub fn all_kinds(&self) -> Tally<u64> {
+        let mut sum = match self.kinds.first() {
             Some(first) => first.clone(),
             None => Tally::new(Shape::closed(1)),
         };
         self.kinds
             .iter()
             .skip(1)
-            .for_each(|tally| all.add_same(tally));
-        all
+            .for_each(|tally| sum.add_same(tally));
+        sum
     }
 
     /// Length of the phase, seconds.
@@ -116,7 +116,7 @@ struct PendingRow {
     interval: Option<Box<Interval>>,
     worker_cpu_ns: Vec<Option<u64>>,
     /// State, at the end of this interval, of the workers that skipped it.
-    skipped_workers: Health,
+    health_of_skipped_workers: Health,
 }
 
 /// Progress of a worker.
@@ -124,15 +124,15 @@ struct PendingRow {
 struct WorkerProgress {
     /// The first interval that the worker has neither delivered nor skipped.
     next_index: u32,
-    /// Whether the worker has ended.
-    ended: bool,
+    has_ended: bool,
     /// Health in the last interval that the worker delivered.
     last_health: Health,
 }
 
 impl WorkerProgress {
+    /// Whether the worker will deliver nothing more for this interval.
     fn has_passed(&self, index: u32) -> bool {
-        self.ended || self.next_index > index
+        self.has_ended || self.next_index > index
     }
 }
 
@@ -142,15 +142,15 @@ pub struct Collector {
     schedule: RunSchedule,
     shape: Shape,
     workers: Vec<WorkerProgress>,
-    /// Index of the first row in `pending`.
-    first_pending: u32,
-    pending: VecDeque<PendingRow>,
+    /// Index of the first row in `pending_rows`.
+    first_pending_index: u32,
+    pending_rows: VecDeque<PendingRow>,
     #[expect(clippy::vec_box, reason = "the boxes are sent between threads")]
-    spares: Vec<Box<Interval>>,
+    spare_intervals: Vec<Box<Interval>>,
     probe: ProcessProbe,
     warmup: Totals,
     measured: Totals,
-    /// End of the drain, and the transactions that ended in it or were cut off.
+    /// End of the drain in nanoseconds, and the transactions that ended in it or were cut off.
     drain: Option<(u64, ExcludedTransactions)>,
 }
 
@@ -161,9 +161,9 @@ impl Collector {
             schedule,
             shape,
             workers: vec![WorkerProgress::default(); workers],
-            first_pending: 0,
-            pending: VecDeque::new(),
-            spares: Vec::new(),
+            first_pending_index: 0,
+            pending_rows: VecDeque::new(),
+            spare_intervals: Vec::new(),
             probe: ProcessProbe::new(),
             warmup: Totals::new(schedule.start_ns, shape),
             measured: Totals::new(schedule.window_start_ns(), shape),
@@ -180,36 +180,36 @@ impl Collector {
     pub fn add(&mut self, worker: usize, interval: Box<Interval>) -> Box<Interval> {
         let span = interval.span;
         if span.phase == RunPhase::Drain {
-            // The window lasted to its end, even if no transaction ended in its last intervals.
-            self.extend_pending(span.index);
-            self.fill_skipped(worker, span.index);
-            self.end(worker);
-            let drain = self.drain.get_or_insert_default();
-            drain.0 = drain.0.max(span.end_ns);
-            drain.1.add(&interval.excluded);
+            // Every interval of the window gets a row, even if no transaction ended in the last ones.
+            self.extend_pending_rows(span.index);
+            self.fill_skipped_intervals(worker, span.index);
+            self.end_worker(worker);
+            let (drain_end_ns, drained) = self.drain.get_or_insert_default();
+            *drain_end_ns = (*drain_end_ns).max(span.end_ns);
+            drained.add(&interval.excluded);
             self.measured.timestamps.add(&interval.timestamps);
-            return self.cleared(interval);
+            return self.clear_interval(interval);
         }
         // If a worker delivers an interval whose row has been returned, its samples go to the oldest pending
         // row, so that none is lost.
-        let index = span.index.saturating_sub(self.first_pending) as usize;
-        self.extend_pending(span.index.max(self.first_pending).saturating_add(1));
-        self.fill_skipped(worker, span.index);
+        let index = span.index.saturating_sub(self.first_pending_index) as usize;
+        self.extend_pending_rows(span.index.max(self.first_pending_index).saturating_add(1));
+        self.fill_skipped_intervals(worker, span.index);
         let progress = &mut self.workers[worker];
         progress.next_index = progress.next_index.max(span.index.saturating_add(1));
         progress.last_health = interval.health;
-        let pending_row = &mut self.pending[index];
+        let pending_row = &mut self.pending_rows[index];
         let cpu_ns = &mut pending_row.worker_cpu_ns[worker];
         *cpu_ns = sum_known(*cpu_ns, interval.health.cpu_ns());
         match &mut pending_row.interval {
-            Some(row) => {
-                row.add(&interval);
-                self.cleared(interval)
+            Some(merged) => {
+                merged.add(&interval);
+                self.clear_interval(interval)
             }
             // The interval of the first worker to deliver becomes the row, and the worker gets a spare one.
             None => {
                 pending_row.interval = Some(interval);
-                match self.spares.pop() {
+                match self.spare_intervals.pop() {
                     Some(spare) => spare,
                     None => Box::new(Interval::new(span, self.shape)),
                 }
@@ -221,30 +221,30 @@ impl Collector {
     ///
     /// # Panics
     /// If there is no such worker.
-    pub fn end(&mut self, worker: usize) {
-        self.workers[worker].ended = true;
+    pub fn end_worker(&mut self, worker: usize) {
+        self.workers[worker].has_ended = true;
     }
 
     /// Returns the oldest row that every worker has delivered or passed, and adds it to the totals.
     pub fn next_row(&mut self) -> Option<IntervalRow> {
-        let complete = self
+        let is_complete = self
             .workers
             .iter()
-            .all(|worker| worker.has_passed(self.first_pending));
-        if !complete || self.pending.is_empty() {
+            .all(|worker| worker.has_passed(self.first_pending_index));
+        if !is_complete || self.pending_rows.is_empty() {
             return None;
         }
-        let pending_row = self.pending.pop_front()?;
-        let index = self.first_pending;
-        self.first_pending += 1;
+        let pending_row = self.pending_rows.pop_front()?;
+        let index = self.first_pending_index;
+        self.first_pending_index += 1;
         let process = match pending_row.interval {
             Some(_) => self.probe.read_since_last(),
             None => ProcessHealth::default(),
         };
         let empty = || Box::new(Interval::empty(self.schedule.span(index)));
         let mut interval = pending_row.interval.unwrap_or_else(empty);
-        interval.health.add_end_state(&pending_row.skipped_workers);
-        // Of a worker that has ended, only the scheduling policy still counts: its connections are closed.
+        interval.health.add_end_state(&pending_row.health_of_skipped_workers);
+        // A worker that has ended has no connections any more; only its scheduling policy still counts.
         let ended_workers = self
             .workers
             .iter()
@@ -269,9 +269,9 @@ impl Collector {
 
     /// Returns a row that is no longer needed, so that its memory is reused.
     pub fn recycle(&mut self, row: IntervalRow) {
-        let interval = self.cleared(row.interval);
-        if interval.has_shape(self.shape) && self.spares.len() < 2 * self.workers.len() {
-            self.spares.push(interval);
+        let interval = self.clear_interval(row.interval);
+        if interval.has_shape(self.shape) && self.spare_intervals.len() < 2 * self.workers.len() {
+            self.spare_intervals.push(interval);
         }
     }
 
@@ -287,7 +287,7 @@ impl Collector {
 
     /// Ends the collection: returns the remaining rows, complete or not, and all totals.
     pub fn finish(mut self) -> CollectedFigures {
-        (0..self.workers.len()).for_each(|worker| self.end(worker));
+        (0..self.workers.len()).for_each(|worker| self.end_worker(worker));
         let rows: Vec<IntervalRow> = std::iter::from_fn(|| self.next_row()).collect();
         let drain_end_ns = self.drain.map(|(end_ns, excluded)| {
             self.measured.excluded.add(&excluded);
@@ -305,36 +305,36 @@ impl Collector {
         }
     }
 
-    /// Fills in intervals that a worker skipped because it got no CPU in them: its connections stayed up
-    /// and its starts kept waiting.
-    fn fill_skipped(&mut self, worker: usize, end: u32) {
+    /// Fills in the intervals before `end_index` that a worker skipped because it got no CPU in them: its
+    /// connections stayed up and its starts kept waiting.
+    fn fill_skipped_intervals(&mut self, worker: usize, end_index: u32) {
         let progress = &mut self.workers[worker];
-        let from = progress.next_index.saturating_sub(self.first_pending) as usize;
-        let skipped = end
-            .saturating_sub(self.first_pending)
+        let from = progress.next_index.saturating_sub(self.first_pending_index) as usize;
+        let skipped_count = end_index
+            .saturating_sub(self.first_pending_index)
             .saturating_sub(from as u32);
-        progress.next_index = progress.next_index.max(end);
-        for pending_row in self.pending.iter_mut().skip(from).take(skipped as usize) {
+        progress.next_index = progress.next_index.max(end_index);
+        for pending_row in self.pending_rows.iter_mut().skip(from).take(skipped_count as usize) {
             pending_row
-                .skipped_workers
+                .health_of_skipped_workers
                 .add_end_state(&progress.last_health);
         }
     }
 
-    /// Adds pending rows up to this index.
-    fn extend_pending(&mut self, index: u32) {
-        let rows = index.saturating_sub(self.first_pending) as usize;
+    /// Adds pending rows for all intervals before this index.
+    fn extend_pending_rows(&mut self, end_index: u32) {
+        let row_count = end_index.saturating_sub(self.first_pending_index) as usize;
         let workers = self.workers.len();
-        while self.pending.len() < rows {
-            self.pending.push_back(PendingRow {
+        while self.pending_rows.len() < row_count {
+            self.pending_rows.push_back(PendingRow {
                 interval: None,
                 worker_cpu_ns: vec![None; workers],
-                skipped_workers: Health::default(),
+                health_of_skipped_workers: Health::default(),
             });
         }
     }
 
-    fn cleared(&self, mut interval: Box<Interval>) -> Box<Interval> {
+    fn clear_interval(&self, mut interval: Box<Interval>) -> Box<Interval> {
         interval.clear();
         interval
     }

@@ -12,7 +12,7 @@ pub const HISTOGRAM_MAX_NS: u64 = 3_600_000_000_000;
 /// Significant decimal digits of a percentile.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// A distribution of times. `C` is the counter of a histogram's cell: `u32` within an interval,
+/// A distribution of times. `C` is the counter of a histogram's bucket: `u32` within an interval,
 /// `u64` for totals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution<C: Counter> {
@@ -88,13 +88,13 @@ impl<C: Counter> Distribution<C> {
     /// Adds the samples of another distribution.
     pub fn add<D: Counter>(&mut self, other: &Distribution<D>) {
         self.add_summary(other);
-        for cell in other.histogram.iter_recorded() {
-            // A cell of u32 is full after 4 billion; the exact counts are stored separately.
-            let count = C::from_u64(cell.count_at_value().as_u64())
+        for bucket in other.histogram.iter_recorded() {
+            // A bucket of u32 is full after 4 billion; the exact counts are stored separately.
+            let count = C::from_u64(bucket.count_at_value().as_u64())
                 .or_else(|| C::from_u32(u32::MAX))
                 .unwrap_or_else(C::one);
             self.histogram
-                .saturating_record_n(cell.value_iterated_to(), count);
+                .saturating_record_n(bucket.value_iterated_to(), count);
         }
     }
 

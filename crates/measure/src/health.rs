@@ -27,14 +27,14 @@ pub struct Health {
     /// Connections that had been lost by the end of the interval and were not restored.
     pub connections_lost: u32,
     /// Starts that were due at the end of the interval and waited for a user; only with a rate.
-    pub waiting: u64,
+    pub starts_waiting: u64,
     /// Transactions that were in progress at the end of the interval; only with a rate.
     pub in_progress: u32,
     /// How many workers ran under `SCHED_BATCH` at the end of the interval; workers that have ended count by
     /// their last policy.
     pub batch: BatchPolicyCounts,
     /// Workers that waited for several replies at once at the end of the interval.
-    pub coalescing: u32,
+    pub coalescing_workers: u32,
 }
 
 /// Counts of workers by the outcome of their request for `SCHED_BATCH` (sched(7)). Workers that share CPUs
@@ -69,10 +69,10 @@ impl Health {
     pub(crate) fn add_end_state(&mut self, other: &Health) {
         self.connections = self.connections.saturating_add(other.connections);
         self.connections_lost = self.connections_lost.saturating_add(other.connections_lost);
-        self.waiting = self.waiting.saturating_add(other.waiting);
+        self.starts_waiting = self.starts_waiting.saturating_add(other.starts_waiting);
         self.in_progress = self.in_progress.saturating_add(other.in_progress);
         self.batch.add(&other.batch);
-        self.coalescing = self.coalescing.saturating_add(other.coalescing);
+        self.coalescing_workers = self.coalescing_workers.saturating_add(other.coalescing_workers);
     }
 
     /// Adds the health of a later interval: like [`Health::add`], but the state at the end is that of the
@@ -80,8 +80,8 @@ impl Health {
     pub fn add_later(&mut self, later: &Health) {
         self.add_times(later);
         (self.connections, self.connections_lost) = (later.connections, later.connections_lost);
-        (self.waiting, self.in_progress) = (later.waiting, later.in_progress);
-        (self.batch, self.coalescing) = (later.batch, later.coalescing);
+        (self.starts_waiting, self.in_progress) = (later.starts_waiting, later.in_progress);
+        (self.batch, self.coalescing_workers) = (later.batch, later.coalescing_workers);
     }
 
     fn add_times(&mut self, other: &Health) {

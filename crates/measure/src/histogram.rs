@@ -1,4 +1,4 @@
-//! Histograms as text: HdrHistogram V2, uncompressed, base64. Runs of empty cells take a few bytes.
+//! Histograms as text: HdrHistogram V2, uncompressed, base64. A sequence of empty buckets takes a few bytes.
 //!
 //! The text may come from a foreign file or another machine: decoding never panics, and never allocates more
 //! memory than the text has or a histogram of [`crate::Distribution`] needs.
@@ -25,7 +25,7 @@ pub fn encode_histogram<C: Counter>(histogram: &Histogram<C>) -> String {
     let mut bytes = Vec::new();
     match V2Serializer::new().serialize(histogram, &mut bytes) {
         Ok(_) => STANDARD.encode(bytes),
-        // Only a count above i64::MAX in one cell cannot be written.
+        // Only a count above i64::MAX in one bucket cannot be written.
         Err(_) => String::new(),
     }
 }
@@ -59,7 +59,7 @@ fn check_header_and_counts(bytes: &[u8]) -> Result<(), &'static str> {
         return Err("a histogram is shorter than its header says");
     }
     if u32_at(12) > u32::from(SIGNIFICANT_DIGITS) || u64_at(24) > HISTOGRAM_MAX_NS {
-        return Err("a histogram has more cells than Prony uses");
+        return Err("a histogram has more buckets than Prony uses");
     }
     let mut windows = payload.windows(OVERLONG_COUNT.len());
     if windows.any(|bytes| bytes == OVERLONG_COUNT) {
@@ -117,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_cells_that_no_histogram_has_are_errors() {
-        // i64::MIN empty cells, a number that never ends, i64::MAX samples, a cell beyond the last one.
+    fn counts_and_buckets_that_no_histogram_has_are_errors() {
+        // i64::MIN empty buckets, a number that never ends, i64::MAX samples, a bucket beyond the last one.
         let cases: [&[u8]; 4] = [
             &[0xff; 9],
             &[0xff; 40],
@@ -135,7 +135,7 @@ mod tests {
                 .len(),
             1
         );
-        // 2^34 samples in a cell of 32 bits.
+        // 2^34 samples in a bucket of 32 bits.
         let large = with_payload(&[1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01]);
         assert!(decode_histogram::<u64>(&large).is_ok());
         assert!(decode_histogram::<u32>(&large).is_err());
@@ -154,7 +154,7 @@ mod tests {
             let mut fine = Histogram::<u64>::new_with_bounds(1, highest, digits).unwrap();
             fine.record(1).unwrap();
             let error = decode_histogram::<u64>(&encode_histogram(&fine)).unwrap_err();
-            assert!(error.contains("more cells"), "{error}");
+            assert!(error.contains("more buckets"), "{error}");
         }
     }
 }

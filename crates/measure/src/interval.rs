@@ -1,7 +1,7 @@
 //! The figures of one interval, of one worker or of all workers merged.
 //!
-//! In: samples, and the loop's figures about itself. Out: a box that moves from the worker to the collector
-//! and back. Must never: allocate while recording.
+//! In: samples, and the loop's figures about itself. Out: an [`Interval`], which moves in a box from the
+//! worker to the collector and back. Must never: allocate while recording.
 
 use crate::errors::ErrorLedger;
 use crate::health::Health;
@@ -21,7 +21,7 @@ pub struct TimestampCounts {
     /// Timestamps that were discarded because they are before their request, or after the loop noticed the
     /// reply.
     pub impossible: u64,
-    /// Usable timestamps that lie between two readings of the clock offset that differ.
+    /// Usable timestamps from a period in which the offset between the clocks changed.
     pub doubtful: u64,
     /// Number of changes of the offset between the clocks by more than a microsecond.
     pub clock_steps: u64,
@@ -109,7 +109,7 @@ pub struct ExcludedTransactions {
     pub never_started: u64,
     /// Samples that ended in an interval that was already delivered. They are counted in the next interval,
     /// or as unfinished after the window. A value above zero means that the loop reports ends out of order.
-    pub misplaced: u64,
+    pub counted_in_later_interval: u64,
 }
 
 impl ExcludedTransactions {
@@ -136,7 +136,7 @@ impl ExcludedTransactions {
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
         self.in_flight.add(&other.in_flight);
         self.never_started = self.never_started.saturating_add(other.never_started);
-        self.misplaced = self.misplaced.saturating_add(other.misplaced);
+        self.counted_in_later_interval = self.counted_in_later_interval.saturating_add(other.counted_in_later_interval);
     }
 }
 
@@ -210,12 +210,12 @@ impl Interval {
         self.excluded.add(&other.excluded);
     }
 
-    /// All kinds together; `None` if nothing happened.
-    pub fn all(&self) -> Option<Tally<u32>> {
+    /// The sum of all kinds; `None` if the interval has no kinds, because no worker delivered it.
+    pub fn all_kinds(&self) -> Option<Tally<u32>> {
         let (first, others) = self.kinds.split_first()?;
-        let mut all = first.clone();
-        others.iter().for_each(|tally| all.add_same(tally));
-        Some(all)
+        let mut sum = first.clone();
+        others.iter().for_each(|tally| sum.add_same(tally));
+        Some(sum)
     }
 
     /// Removes all figures and keeps the memory.

@@ -12,7 +12,7 @@ use crate::tally::Shape;
 use prony_wire::ErrorClass;
 use std::collections::VecDeque;
 
-/// Maximum number of spare intervals. Spares are reused, so that a rotation does not allocate.
+/// Maximum number of spare intervals. They are reused, so that a rotation does not allocate.
 const MAX_SPARE_INTERVALS: usize = 3;
 
 /// Records the samples of one worker thread, each in the interval in which it ended.
@@ -30,7 +30,7 @@ pub struct Recorder {
     shape: Shape,
     finished: VecDeque<Box<Interval>>,
     #[expect(clippy::vec_box, reason = "the boxes are sent between threads")]
-    spares: Vec<Box<Interval>>,
+    spare_intervals: Vec<Box<Interval>>,
     probe: ThreadProbe,
     connections: u32,
     connections_lost: u32,
@@ -49,14 +49,14 @@ impl Recorder {
             schedule,
             shape,
             finished: VecDeque::with_capacity(2 * MAX_SPARE_INTERVALS),
-            spares: Vec::with_capacity(MAX_SPARE_INTERVALS),
+            spare_intervals: Vec::with_capacity(MAX_SPARE_INTERVALS),
             probe: ThreadProbe::new(),
             connections: 0,
             connections_lost: 0,
             is_coalescing: false,
             has_ended: false,
         };
-        recorder.spares.push(Box::new(Interval::new(span, shape)));
+        recorder.spare_intervals.push(Box::new(Interval::new(span, shape)));
         recorder.cache_current_bounds();
         recorder
     }
@@ -118,9 +118,9 @@ impl Recorder {
 
     /// Sets how many starts wait for a user and how many transactions are in progress as the current
     /// interval ends.
-    pub fn set_waiting_and_in_progress(&mut self, waiting: u64, in_progress: u32) {
+    pub fn set_waiting_and_in_progress(&mut self, starts_waiting: u64, in_progress: u32) {
         let health = &mut self.current.health;
-        (health.waiting, health.in_progress) = (waiting, in_progress);
+        (health.starts_waiting, health.in_progress) = (starts_waiting, in_progress);
     }
 
     /// Stores the first message of an error type. Call it for failed transactions only: it allocates.
@@ -159,8 +159,8 @@ impl Recorder {
 
     /// Returns an interval that the collector no longer needs, already cleared.
     pub fn give_back(&mut self, interval: Box<Interval>) {
-        if self.spares.len() < MAX_SPARE_INTERVALS && interval.has_shape(self.shape) {
-            self.spares.push(interval);
+        if self.spare_intervals.len() < MAX_SPARE_INTERVALS && interval.has_shape(self.shape) {
+            self.spare_intervals.push(interval);
         }
     }
 
@@ -177,7 +177,8 @@ impl Recorder {
         span.end_ns = now_ns.clamp(span.start_ns, span.end_ns);
         self.current.excluded.add(&excluded);
         let span = self.current.span;
-        // If a run ends where an interval begins, there is no interval to finish.
+        // If the run ends exactly where the current interval begins, that interval is empty and is not
+        // delivered.
         if span.length_ns() > 0 || !self.current.is_empty() || span.phase == RunPhase::Drain {
             self.replace_current(Box::new(Interval::empty(span)));
         }
@@ -206,7 +207,7 @@ impl Recorder {
             }
             // The first interval counts transactions that ended before the start of the load.
             if is_recording {
-                current.excluded.misplaced += u64::from(current.span.index > 0);
+                current.excluded.counted_in_later_interval += u64::from(current.span.index > 0);
                 return current.record(sample);
             }
         }
@@ -214,14 +215,14 @@ impl Recorder {
             Some(interval) if self.has_ended => interval,
             _ => current,
         };
-        last_interval.excluded.misplaced += u64::from(ended_ns < self.schedule.window_end_ns());
+        last_interval.excluded.counted_in_later_interval += u64::from(ended_ns < self.schedule.window_end_ns());
         last_interval.excluded.count(sample.outcome);
     }
 
     /// Finishes the current interval and opens the one that contains `now_ns`.
     #[cold]
     fn start_next_interval(&mut self, now_ns: u64) {
-        let next = match self.spares.pop() {
+        let next = match self.spare_intervals.pop() {
             Some(spare) => spare,
             None => Box::new(Interval::new(self.current.span, self.shape)),
         };
@@ -235,7 +236,7 @@ impl Recorder {
         let mut closed = std::mem::replace(&mut self.current, next);
         closed.health.connections = self.connections;
         closed.health.connections_lost = self.connections_lost;
-        closed.health.coalescing = self.is_coalescing.into();
+        closed.health.coalescing_workers = self.is_coalescing.into();
         self.probe.fill_in(&mut closed.health);
         self.finished.push_back(closed);
     }

@@ -36,7 +36,7 @@ pub struct ServiceTimeParts {
     /// From that arrival until the loop noticed it, nanoseconds.
     pub client_wait_ns: u64,
     /// Whether the reply shared a read with a later one, so that `server_ns` is an upper bound.
-    pub upper_bound: bool,
+    pub server_is_upper_bound: bool,
 }
 
 /// One finished transaction. All times are nanoseconds on the run's clock (`drive::clock`).

@@ -48,7 +48,7 @@ pub struct RunSchedule {
     pub interval_ns: u64,
 }
 
-/// One interval's place in time: `start_ns <= t < end_ns`.
+/// The time of one interval: `start_ns <= t < end_ns`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Index from the start of the load, from 0, without gaps.
@@ -99,7 +99,7 @@ impl RunSchedule {
         let window_end_ns = self.window_end_ns();
         let warmup_intervals = self.warmup_ns.div_ceil(step_ns);
         let at_ns = at_ns.max(self.start_ns);
-        let (phase, origin_ns, first, phase_end_ns) = if at_ns < window_start_ns {
+        let (phase, origin_ns, first_index, phase_end_ns) = if at_ns < window_start_ns {
             (RunPhase::Warmup, self.start_ns, 0, window_start_ns)
         } else if at_ns < window_end_ns {
             (
@@ -120,7 +120,7 @@ impl RunSchedule {
         let number = (at_ns - origin_ns) / step_ns;
         let start_ns = origin_ns + number * step_ns;
         Span {
-            index: saturating_index(first + number),
+            index: saturating_index(first_index + number),
             phase,
             start_ns,
             end_ns: start_ns.saturating_add(step_ns).min(phase_end_ns),

@@ -1,8 +1,7 @@
 //! The serialised form of an interval: what a journal stores, and what one machine sends to another.
 //!
-//! In: an [`Interval`], or its serialised form from a file or a network. Out: the opposite form, with equal
-//! content. Must never: panic, or allocate more than the input and the run's shape need, whatever the input
-//! contains.
+//! Converts an [`Interval`] to its serialised form and back, without loss. Must never: panic, or allocate
+//! more than the input and the run's shape need, whatever a file or a network delivers.
 //!
 //! Times count from the start of the load, because the clocks of two machines have no common origin.
 
@@ -48,7 +47,8 @@ pub enum InvalidInterval {
 pub struct SerializedInterval {
     index: u32,
     /// Name of the phase.
-    part: String,
+    #[serde(rename = "part")]
+    phase: String,
     /// Start of the interval, since the start of the load.
     start_ns: u64,
     /// End of the interval, since the start of the load; `u64::MAX` if it has no end.
@@ -67,20 +67,21 @@ pub struct SerializedInterval {
     connections: u32,
     #[serde(default, rename = "missing")]
     connections_lost: u32,
-    #[serde(default)]
-    waiting: u64,
+    #[serde(default, rename = "waiting")]
+    starts_waiting: u64,
     #[serde(default, rename = "under_way")]
     in_progress: u32,
     /// Workers under `SCHED_BATCH`, workers that returned to the default policy, refused requests.
     #[serde(default)]
     batch: [u32; 3],
-    #[serde(default)]
-    coalescing: u32,
+    #[serde(default, rename = "coalescing")]
+    coalescing_workers: u32,
     /// Usable, missing, impossible, doubtful, clock steps, send cost sum, transmit timestamps.
     #[serde(rename = "stamps")]
     timestamps: [u64; 7],
-    /// Unfinished, never started, misplaced.
-    leftover: [u64; 3],
+    /// Unfinished, never started, counted in a later interval.
+    #[serde(rename = "leftover")]
+    excluded: [u64; 3],
     /// Outcomes of the unfinished: committed, rolled back, failed, ambiguous, cut off.
     #[serde(default)]
     in_flight: [u64; 5],
@@ -116,7 +117,7 @@ impl SerializedInterval {
             });
         SerializedInterval {
             index: span.index,
-            part: span.phase.name().into(),
+            phase: span.phase.name().into(),
             start_ns: span.start_ns.saturating_sub(load_start_ns),
             end_ns: match span.end_ns {
                 u64::MAX => u64::MAX,
@@ -133,22 +134,23 @@ impl SerializedInterval {
             replies: health.replies,
             connections: health.connections,
             connections_lost: health.connections_lost,
-            waiting: health.waiting,
+            starts_waiting: health.starts_waiting,
             in_progress: health.in_progress,
             batch: health.batch.to_counts(),
-            coalescing: health.coalescing,
+            coalescing_workers: health.coalescing_workers,
             timestamps: interval.timestamps.to_counts(),
-            leftover: [
+            excluded: [
                 excluded.unfinished,
                 excluded.never_started,
-                excluded.misplaced,
+                excluded.counted_in_later_interval,
             ],
             in_flight: excluded.in_flight.to_counts(),
             queries: interval.queries.to_counts(),
         }
     }
 
-    /// The shape that its figures have, without a latency limit. Check its number of kinds before use.
+    /// The shape of these figures, with no latency limit. The number of kinds is not validated: check it
+    /// before memory is reserved by it.
     pub fn shape(&self) -> Shape {
         let first = self.kinds.first();
         Shape {
@@ -160,7 +162,7 @@ impl SerializedInterval {
     /// Restores the interval on a clock on which the load starts at `load_start_ns`.
     ///
     /// # Errors
-    /// If it does not have this shape, or contradicts itself. An interval without figures has any shape.
+    /// If it does not have this shape, or contradicts itself. An interval without kinds matches every shape.
     pub fn into_interval(
         self,
         load_start_ns: u64,
@@ -177,12 +179,12 @@ impl SerializedInterval {
         }
         interval.errors = self.to_error_ledger(shape.kinds)?;
         interval.health = self.to_health();
-        let [unfinished, never_started, misplaced] = self.leftover;
+        let [unfinished, never_started, counted_in_later_interval] = self.excluded;
         interval.excluded = ExcludedTransactions {
             unfinished,
             in_flight: InFlight::from_counts(self.in_flight),
             never_started,
-            misplaced,
+            counted_in_later_interval,
         };
         interval.timestamps = TimestampCounts::from_counts(self.timestamps);
         interval.queries = Queries::from_counts(self.queries);
@@ -220,7 +222,7 @@ impl SerializedInterval {
     }
 
     fn span_on_clock(&self, load_start_ns: u64) -> Result<Span, InvalidInterval> {
-        let phase = RunPhase::from_name(&self.part);
+        let phase = RunPhase::from_name(&self.phase);
         let phase = phase.ok_or(InvalidInterval::Span("its phase is unknown"))?;
         let on_clock = |since_start_ns: u64| match since_start_ns {
             u64::MAX => Some(u64::MAX),
@@ -265,16 +267,16 @@ impl SerializedInterval {
             replies: self.replies,
             connections: self.connections,
             connections_lost: self.connections_lost,
-            waiting: self.waiting,
+            starts_waiting: self.starts_waiting,
             in_progress: self.in_progress,
             batch: BatchPolicyCounts::from_counts(self.batch),
-            coalescing: self.coalescing,
+            coalescing_workers: self.coalescing_workers,
         }
     }
 
     fn check_counts(&self) -> Result<(), InvalidInterval> {
-        // Other counts are summed without a check for overflow; only the sum of send times is added with
-        // saturation.
+        // `send_cost_sum_ns` (`_`) is not checked, because it is added with saturation; the other counts are
+        // added without overflow checks.
         let [
             usable,
             missing,
@@ -295,12 +297,12 @@ impl SerializedInterval {
         let health = [
             self.iterations,
             self.replies,
-            self.waiting,
+            self.starts_waiting,
             self.other_errors,
         ];
         check_counts(&timestamps)?;
         check_counts(&health)?;
-        check_counts(&self.leftover)?;
+        check_counts(&self.excluded)?;
         check_counts(&self.in_flight)?;
         check_counts(&self.queries)?;
         let mut errors = self.errors.iter();
@@ -331,7 +333,7 @@ trait CountArray<const N: usize, T> {
     fn from_counts(counts: [T; N]) -> Self;
 }
 
-macro_rules! counts {
+macro_rules! impl_count_array {
     ($($type:ident [$number:ty; $length:literal] { $($field:ident),+ })+) => {$(
         impl CountArray<$length, $number> for $type {
             fn to_counts(self) -> [$number; $length] {
@@ -345,7 +347,7 @@ macro_rules! counts {
     )+};
 }
 
-counts! {
+impl_count_array! {
     BatchPolicyCounts [u32; 3] { active, reverted, refused }
     InFlight [u64; 5] { committed, rolled_back, failed, ambiguous, cut_off }
     Queries [u64; 5] { reads, writes, others, errors, reconnects }

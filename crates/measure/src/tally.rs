@@ -20,7 +20,8 @@ pub struct Shape {
     pub has_parts: bool,
     /// Whether each transaction opens its own connection, so that the time for connecting is recorded.
     pub has_connect: bool,
-    /// Committed transactions that take longer than this are counted as late, nanoseconds.
+    /// Committed transactions that take longer than this are counted in [`Tally::over_latency_limit`],
+    /// nanoseconds.
     pub latency_limit_ns: u64,
 }
 
@@ -49,12 +50,12 @@ pub struct Tally<C: Counter> {
     pub failed: u64,
     /// Never started, because they were already later than the latency limit.
     pub skipped: u64,
-    /// Extra tries of transactions that ended.
+    /// Tries after the first, of transactions that ended.
     pub retries: u64,
     /// Transactions that took more than one try.
     pub retried: u64,
     /// Committed transactions that took longer than the shape's limit.
-    pub late: u64,
+    pub over_latency_limit: u64,
     /// Sum of the response times of all transactions that ended, whatever their outcome, nanoseconds.
     /// Skipped transactions occupied no client and are not included.
     pub busy_ns: u128,
@@ -86,7 +87,7 @@ pub struct PartDistributions<C: Counter> {
     /// Time from arrival until the loop noticed the reply.
     pub client_wait: Distribution<C>,
     /// Number of server times that are upper bounds.
-    pub upper_bounds: u64,
+    pub server_times_upper_bound: u64,
 }
 
 impl<C: Counter> Default for PartDistributions<C> {
@@ -95,7 +96,7 @@ impl<C: Counter> Default for PartDistributions<C> {
             send_wait: Distribution::default(),
             server: Distribution::default(),
             client_wait: Distribution::default(),
-            upper_bounds: 0,
+            server_times_upper_bound: 0,
         }
     }
 }
@@ -110,7 +111,7 @@ impl<C: Counter> Tally<C> {
             skipped: 0,
             retries: 0,
             retried: 0,
-            late: 0,
+            over_latency_limit: 0,
             busy_ns: 0,
             response: Distribution::default(),
             service: shape.open_loop.then(Distribution::default),
@@ -153,7 +154,7 @@ impl<C: Counter> Tally<C> {
     #[inline]
     fn record_committed_times(&mut self, sample: &Sample, response_ns: u64) {
         self.response.record(response_ns);
-        self.late += u64::from(response_ns > self.latency_limit_ns);
+        self.over_latency_limit += u64::from(response_ns > self.latency_limit_ns);
         if let (Some(service), Some(lag)) = (&mut self.service, &mut self.lag) {
             service.record(sample.service_ns());
             lag.record(sample.started_ns.saturating_sub(sample.scheduled_ns));
@@ -162,7 +163,7 @@ impl<C: Counter> Tally<C> {
             times.send_wait.record(parts.send_wait_ns);
             times.server.record(parts.server_ns);
             times.client_wait.record(parts.client_wait_ns);
-            times.upper_bounds += u64::from(parts.upper_bound);
+            times.server_times_upper_bound += u64::from(parts.server_is_upper_bound);
         }
         if let Some(connect) = &mut self.connect {
             connect.record(sample.connect_ns);
@@ -172,13 +173,15 @@ impl<C: Counter> Tally<C> {
     /// The response times of all transactions that ended, whatever their outcome; `None` if all committed, or
     /// if the times of failed and rolled back transactions were not recorded.
     pub fn attempt_responses(&self) -> Option<Distribution<C>> {
-        let others = [&self.rolled_back_response, &self.failed_response];
-        let recorded: u64 = others.iter().map(|times| times.samples).sum();
+        let not_committed = [&self.rolled_back_response, &self.failed_response];
+        let recorded: u64 = not_committed.iter().map(|times| times.samples).sum();
         if recorded == 0 || recorded != self.rolled_back + self.failed {
             return None;
         }
         let mut all = self.response.clone();
-        others.into_iter().for_each(|times| all.add(times));
+        not_committed
+            .into_iter()
+            .for_each(|times| all.add(times));
         Some(all)
     }
 
@@ -208,7 +211,7 @@ impl<C: Counter> Tally<C> {
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.retries = self.retries.saturating_add(other.retries);
         self.retried = self.retried.saturating_add(other.retried);
-        self.late = self.late.saturating_add(other.late);
+        self.over_latency_limit = self.over_latency_limit.saturating_add(other.over_latency_limit);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         add(&mut self.response, &other.response);
         if let Some(service) = &other.service {
@@ -228,7 +231,7 @@ impl<C: Counter> Tally<C> {
             add(&mut sum.send_wait, &parts.send_wait);
             add(&mut sum.server, &parts.server);
             add(&mut sum.client_wait, &parts.client_wait);
-            sum.upper_bounds = sum.upper_bounds.saturating_add(parts.upper_bounds);
+            sum.server_times_upper_bound = sum.server_times_upper_bound.saturating_add(parts.server_times_upper_bound);
         }
         if let Some(connect) = &other.connect {
             add(self.connect.get_or_insert_default(), connect);
@@ -239,7 +242,7 @@ impl<C: Counter> Tally<C> {
     pub fn clear(&mut self) {
         (self.committed, self.rolled_back, self.failed) = (0, 0, 0);
         (self.skipped, self.retries, self.retried) = (0, 0, 0);
-        (self.late, self.busy_ns) = (0, 0);
+        (self.over_latency_limit, self.busy_ns) = (0, 0);
         self.response.clear();
         self.service.iter_mut().for_each(Distribution::clear);
         self.failed_response.clear();
@@ -250,7 +253,7 @@ impl<C: Counter> Tally<C> {
             parts.send_wait.clear();
             parts.server.clear();
             parts.client_wait.clear();
-            parts.upper_bounds = 0;
+            parts.server_times_upper_bound = 0;
         }
     }
 }

@@ -52,7 +52,7 @@ fn record_on_one_worker(
 }
 
 fn committed_in(row: &IntervalRow) -> u64 {
-    row.interval.all().map_or(0, |all| all.committed)
+    row.interval.all_kinds().map_or(0, |all| all.committed)
 }
 
 #[test]
@@ -61,9 +61,9 @@ fn a_sample_on_a_boundary_belongs_to_the_later_interval() {
     let ends = [S - 1, S, 2 * S, 3 * S - 1, 3 * S];
     let (rows, collected) = record_on_one_worker(schedule, &ends.map(sample_ending_at), 3 * S + 5);
     assert_eq!(rows.iter().map(committed_in).collect::<Vec<_>>(), [1, 1, 2]);
-    assert_eq!(collected.measured.all().committed, 4);
+    assert_eq!(collected.measured.all_kinds().committed, 4);
     assert_eq!(collected.measured.excluded.unfinished, 1);
-    assert_eq!(collected.measured.excluded.misplaced, 0);
+    assert_eq!(collected.measured.excluded.counted_in_later_interval, 0);
     assert_eq!(collected.measured.seconds(), 3.0);
     assert!((collected.drain_s - 5e-9).abs() < 1e-15);
 }
@@ -105,8 +105,8 @@ fn the_warm_up_has_separate_figures_and_intervals() {
     use RunPhase::{Measured, Warmup};
     assert_eq!(phases, [Warmup, Warmup, Measured, Measured]);
     let warmup = collected.warmup.expect("there is a warm-up");
-    assert_eq!((warmup.all().committed, warmup.seconds()), (2, 1.5));
-    assert_eq!(collected.measured.all().committed, 2);
+    assert_eq!((warmup.all_kinds().committed, warmup.seconds()), (2, 1.5));
+    assert_eq!(collected.measured.all_kinds().committed, 2);
     assert_eq!(collected.measured.seconds(), 2.0);
 }
 
@@ -121,9 +121,9 @@ fn a_duration_is_zero_if_the_clock_goes_backwards() {
     let samples = [sample_ending_at(5), backwards, sample_ending_at(S + 5)];
     let (rows, collected) = record_on_one_worker(schedule, &samples, 4 * S);
     assert_eq!(rows.iter().map(committed_in).collect::<Vec<_>>(), [1, 2, 0]);
-    let all = collected.measured.all();
+    let all = collected.measured.all_kinds();
     assert_eq!((all.committed, all.response.min_ns), (3, 0));
-    assert_eq!(collected.measured.excluded.misplaced, 1);
+    assert_eq!(collected.measured.excluded.counted_in_later_interval, 1);
     assert_eq!(
         collected.measured.seconds(),
         3.0,
@@ -146,7 +146,7 @@ fn a_late_sample_is_counted_in_its_interval_until_that_is_taken() {
     recorder.finish(S + 9, ExcludedTransactions::default());
     let drain = recorder.take_finished().expect("the drain");
     assert_eq!(drain.excluded.unfinished, 1);
-    assert_eq!(drain.excluded.misplaced, 1);
+    assert_eq!(drain.excluded.counted_in_later_interval, 1);
     assert!(recorder.take_finished().is_none());
 }
 
@@ -172,9 +172,9 @@ fn a_row_is_complete_once_every_worker_has_delivered_it() {
     recorders[0].record(&sample_ending_at(S + 5));
     recorders[0].finish(S + 10, ExcludedTransactions::default());
     deliver(&mut recorders[0], 0, &mut collector);
-    collector.end(0);
+    collector.end_worker(0);
     assert!(collector.next_row().is_none(), "worker 1 may still deliver");
-    assert_eq!(collector.finish().measured.all().committed, 2 + 1);
+    assert_eq!(collector.finish().measured.all_kinds().committed, 2 + 1);
 }
 
 /// On a busy machine a worker may not run for seconds; other workers deliver the intervals that it skips.
@@ -212,7 +212,7 @@ fn deliver_with_state(
 ) {
     while let Some(mut interval) = recorder.take_finished() {
         let health = &mut interval.health;
-        (health.waiting, health.in_progress) = (end_state.waiting, end_state.in_progress);
+        (health.starts_waiting, health.in_progress) = (end_state.starts_waiting, end_state.in_progress);
         health.batch = end_state.batch;
         recorder.give_back(collector.add(worker, interval));
     }
@@ -224,7 +224,7 @@ fn waiting_starts_are_counted_while_their_worker_gets_no_cpu() {
     let shape = Shape::closed(1);
     let mut collector = Collector::new(schedule, shape, 2);
     let end_state = Health {
-        waiting: 10,
+        starts_waiting: 10,
         in_progress: 2,
         batch: ACTIVE,
         ..Health::default()
@@ -243,13 +243,13 @@ fn waiting_starts_are_counted_while_their_worker_gets_no_cpu() {
     let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     assert_eq!(rows.len(), 4);
     for Health {
-        waiting,
+        starts_waiting,
         in_progress,
         batch,
         ..
     } in rows.iter().map(|row| row.interval.health)
     {
-        assert_eq!((waiting, in_progress, batch.active), (20, 4, 2));
+        assert_eq!((starts_waiting, in_progress, batch.active), (20, 4, 2));
     }
 }
 
@@ -284,7 +284,7 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
         }
         recorder.finish(end_ns, ExcludedTransactions::default());
         deliver_with_state(recorder, worker, &mut collector, end_state);
-        collector.end(worker);
+        collector.end_worker(worker);
     }
     let rows: Vec<IntervalRow> = std::iter::from_fn(|| collector.next_row()).collect();
     let both_policies = BatchPolicyCounts {
@@ -302,7 +302,7 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
     assert_eq!(collector.finish().measured.health.batch, both_policies);
 }
 
-/// No worker got a CPU in the last second: the scheduling policies remain the same.
+/// In the last second no worker got a CPU, so the scheduling policies of the second before still apply.
 #[test]
 fn an_empty_last_row_keeps_the_policies() {
     let schedule = RunSchedule::seconds(0, 0, Some(3 * S));
@@ -338,7 +338,7 @@ fn only_open_loops_record_service_times() {
     let mut late = sample_ending_at(5_000);
     late.scheduled_ns = 0;
     late.parts = Some(ServiceTimeParts {
-        upper_bound: true,
+        server_is_upper_bound: true,
         server_ns: 700,
         ..ServiceTimeParts::default()
     });
@@ -348,7 +348,7 @@ fn only_open_loops_record_service_times() {
         (5_000, 1_000)
     );
     let parts = open.parts.expect("requested");
-    assert_eq!((parts.server.max_ns, parts.upper_bounds), (700, 1));
+    assert_eq!((parts.server.max_ns, parts.server_times_upper_bound), (700, 1));
 }
 
 fn any_outcome() -> impl Strategy<Value = Outcome> {
@@ -414,8 +414,8 @@ proptest! {
             [tally.committed, tally.rolled_back, tally.failed, tally.skipped]
         };
         let total = |counts: [u64; 4]| counts.iter().sum::<u64>();
-        let warmup = collected.warmup.as_ref().map_or([0; 4], |warmup| counts(&warmup.all()));
-        let window = counts(&collected.measured.all());
+        let warmup = collected.warmup.as_ref().map_or([0; 4], |warmup| counts(&warmup.all_kinds()));
+        let window = counts(&collected.measured.all_kinds());
         prop_assert_eq!(std::array::from_fn::<u64, 4, _>(|i| warmup[i] + window[i]), expected);
         prop_assert_eq!((total(warmup), total(window)), (warm, measured));
         let excluded = collected.measured.excluded;
@@ -423,7 +423,7 @@ proptest! {
             excluded.unfinished + excluded.never_started + warm + measured,
             samples.len() as u64
         );
-        prop_assert_eq!(excluded.misplaced, 0);
+        prop_assert_eq!(excluded.counted_in_later_interval, 0);
         let failed = collected.measured.errors.total()
             + collected.warmup.as_ref().map_or(0, |warmup| warmup.errors.total());
         prop_assert_eq!(failed, expected[2]);

@@ -20,7 +20,7 @@ fn sample(ended_ns: u64, outcome: Outcome) -> Sample {
             send_wait_ns: 1_000,
             server_ns: 80_000,
             client_wait_ns: 9_000,
-            upper_bound: false,
+            server_is_upper_bound: false,
         }),
     }
 }

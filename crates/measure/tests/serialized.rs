@@ -39,12 +39,12 @@ fn sample() -> impl Strategy<Value = (Sample, Option<String>)> {
                 ended_ns: response_ns,
                 connect_ns: lag_ns / 2,
                 retries,
-                parts: parts.map(|(send_wait_ns, server_ns, client_wait_ns, upper_bound)| {
+                parts: parts.map(|(send_wait_ns, server_ns, client_wait_ns, server_is_upper_bound)| {
                     ServiceTimeParts {
                         send_wait_ns,
                         server_ns,
                         client_wait_ns,
-                        upper_bound,
+                        server_is_upper_bound,
                     }
                 }),
             };
@@ -101,7 +101,7 @@ fn interval(shape: Shape) -> impl Strategy<Value = Interval> {
                     cut_off: excluded[5],
                 },
                 never_started: excluded[6],
-                misplaced: others[1],
+                counted_in_later_interval: others[1],
             };
             interval.queries = Queries {
                 reads: queries[0],
@@ -122,7 +122,7 @@ fn interval(shape: Shape) -> impl Strategy<Value = Interval> {
             let health = &mut interval.health;
             (health.cpu_user_ns, health.cpu_system_ns) = (cpu[0], cpu[1]);
             health.run_queue_ns = cpu[2];
-            (health.iterations, health.replies, health.waiting) = (others[2], others[3], others[4]);
+            (health.iterations, health.replies, health.starts_waiting) = (others[2], others[3], others[4]);
             health.iteration_max_ns = large;
             (health.connections, health.connections_lost) = (small[0], small[1]);
             health.in_progress = small[2];
@@ -222,7 +222,7 @@ proptest! {
             read.add(&interval.clone());
             read.add(&read.clone());
             let _ = (read.is_empty(), read.excluded.in_flight.total(), read.queries.all());
-            let _ = (read.errors.total(), read.all().and_then(|all| all.response.quantile_ns(0.5)));
+            let _ = (read.errors.total(), read.all_kinds().and_then(|all| all.response.quantile_ns(0.5)));
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 
 /// An enumeration with a name for each value.
 pub trait Choice: Copy + PartialEq + 'static {
-    /// Every value with its name, in the order of help texts and messages.
+    /// All values with their names, in the order of help texts and messages.
     const ALL: &'static [(&'static str, Self)];
 
     /// The value of this name, exactly as written.
@@ -27,8 +27,8 @@ pub trait Choice: Copy + PartialEq + 'static {
 /// An enum whose variants have names, for TOML files, flags, JSON and messages.
 macro_rules! choices {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $text:literal,)+ }) => {
-        $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, schemars::JsonSchema)]
+        $(#[$meta])*
         pub enum $name {
             $($(#[$doc])* #[schemars(rename = $text)] $variant,)+
         }

@@ -34,8 +34,8 @@ pub struct FileInput {
     pub(crate) rejected_keys: Vec<String>,
 }
 
-/// A flag's value: `input.clients = flag("--clients", arguments.clients)`.
-pub fn flag<T>(name: &str, value: Option<T>) -> InputValue<T> {
+/// A flag's value: `input.clients = value_from_flag("--clients", arguments.clients)`.
+pub fn value_from_flag<T>(name: &str, value: Option<T>) -> InputValue<T> {
     value.map(|value| Located {
         value,
         location: InputLocation::Flag(name.to_owned()),
@@ -54,7 +54,7 @@ impl fmt::Debug for PlanInput {
 impl PlanInput {
     /// Sets an option of the workload from a flag, if the flag has a value.
     pub fn set_option<T: Into<toml::Value>>(&mut self, name: &str, key: &str, value: Option<T>) {
-        if let Some(option) = flag(name, value.map(Into::into)) {
+        if let Some(option) = value_from_flag(name, value.map(Into::into)) {
             self.options.insert(key.to_owned(), option);
         }
     }
@@ -102,7 +102,7 @@ impl PlanInput {
     /// The input that produces this plan, with every default written out. `server` is the URL to write.
     pub(crate) fn from_plan(plan: &Plan, server: Option<&str>) -> PlanInput {
         fn no_location<T>(value: T) -> InputValue<T> {
-            flag("", Some(value))
+            value_from_flag("", Some(value))
         }
         let drive = &plan.drive;
         let count = |number: u32| no_location(u64::from(number));
@@ -192,7 +192,7 @@ impl PlanInput {
         let mut arguments = Vec::new();
         for (setting, value, _) in self.given_settings() {
             let Some(flag) = &setting.flag else { continue };
-            match (flag.value_name, flag.off) {
+            match (flag.value_name, flag.help_if_it_turns_off) {
                 (Some(_), _) => arguments.extend([setting.flag_name(), value.to_text()]),
                 (None, off) if value.to_text() == off.is_none().to_string() => {
                     arguments.push(setting.flag_name())
@@ -236,9 +236,9 @@ mod tests {
     #[test]
     fn flags_take_precedence_and_drop_settings_that_they_exclude() {
         let mut flags = PlanInput {
-            url: flag("--url", Some("postgres://h/d".to_owned())),
-            transactions: flag("--transactions", Some(10)),
-            clients: flag("--clients", Some(4)),
+            url: value_from_flag("--url", Some("postgres://h/d".to_owned())),
+            transactions: value_from_flag("--transactions", Some(10)),
+            clients: value_from_flag("--clients", Some(4)),
             ..PlanInput::default()
         };
         flags.options.extend([(
@@ -267,9 +267,9 @@ mod tests {
     #[test]
     fn contradicting_flags_are_reported_at_the_flags() {
         let flags = PlanInput {
-            duration: flag("--duration", Some(Duration::from_secs(1))),
-            transactions: flag("--transactions", Some(10)),
-            clients: flag("--clients", Some(0)),
+            duration: value_from_flag("--duration", Some(Duration::from_secs(1))),
+            transactions: value_from_flag("--transactions", Some(10)),
+            clients: value_from_flag("--clients", Some(0)),
             ..PlanInput::default()
         };
         let problems = file().overlay(flags).check().unwrap_err().to_string();
@@ -285,7 +285,7 @@ mod tests {
         let text =
             "[server]\nurl = \"postgres://u:secret@h/d\"\n[workload]\nname = \"tpcb\"\nx1 = 5\n";
         let flags = PlanInput {
-            warmup: flag("--warmup", Some(Duration::from_secs(10))),
+            warmup: value_from_flag("--warmup", Some(Duration::from_secs(10))),
             ..PlanInput::default()
         };
         let input = PlanInput::from_toml("p.toml", text).unwrap().overlay(flags);
@@ -301,8 +301,8 @@ mod tests {
     #[test]
     fn debug_hides_the_url() {
         let input = PlanInput {
-            url: flag("--url", Some("postgres://u:secret@h/d".to_owned())),
-            workload: flag("tpcb", Some("tpcb".to_owned())),
+            url: value_from_flag("--url", Some("postgres://u:secret@h/d".to_owned())),
+            workload: value_from_flag("tpcb", Some("tpcb".to_owned())),
             ..PlanInput::default()
         };
         assert!(!format!("{input:?}").contains("secret"));

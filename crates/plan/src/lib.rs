@@ -1,8 +1,8 @@
 //! Plans: the settings of a benchmark run.
 //!
-//! TOML text, or values from a dialect or the command line, become a checked [`Plan`], or every problem at
-//! once, each with its location and a hint. A connection URL is never quoted in a problem, a schema or a
-//! `Debug` text.
+//! Turns TOML text, or values from a dialect or the command line, into a checked [`Plan`]; or reports all
+//! problems at once, each with its location and a hint. A connection URL is never quoted in a problem, a
+//! schema or a `Debug` text.
 //!
 //! [`PlanInput::from_toml`] reads a file and remembers where each value is; [`PlanInput::overlay`] applies
 //! the command line's flags; [`PlanInput::check`] fills in the defaults and checks the values against each
@@ -30,14 +30,14 @@ mod write;
 pub use check::{MAX_CLIENTS, MAX_DURATION, MAX_RATE_TPS, MAX_SCALE, MAX_THREADS};
 pub use choice::Choice;
 pub use duration::{DurationError, format_duration, parse_duration};
-pub use experiment::{Experiment, ExperimentRun, Order, Variant, VariantInput};
-pub use input::{FileInput, InputValue, Located, PlanInput, flag};
+pub use experiment::{Experiment, ExperimentRun, RunOrder, Variant, VariantInput};
+pub use input::{FileInput, InputValue, Located, PlanInput, value_from_flag};
 pub use observe::{ListenAddress, ListenError, ObservePlan};
 pub use plan::{
     Arrival, DrivePlan, IoEngine, Pace, Plan, QueryMode, ReplyWait, ServerPlan, Stop, WorkloadPlan,
 };
 pub use problem::{InputLocation, Problem, Problems};
 pub use random::{SplitMix, splitmix64};
-pub use sheet::{AsOf, Sheet};
+pub use sheet::{PriceDate, PriceSheet};
 pub use user_error::{ErrorParts, UserError};
 pub use write::{json_schema, to_json, to_toml};

@@ -8,9 +8,9 @@
 pub struct ErrorParts {
     /// The problem; may have several lines, as a server's message has.
     pub problem: String,
-    /// The location and its state: folders that were tried, the end of a log, the tables that a load left
+    /// What explains the problem: the folders that were tried, the end of a log, the tables that a load left
     /// behind. May have several lines.
-    pub place: Option<String>,
+    pub details: Option<String>,
     /// What to do; may have several lines.
     pub hint: Option<String>,
 }
@@ -22,7 +22,7 @@ pub trait UserError: std::error::Error {
 }
 
 impl ErrorParts {
-    /// A problem without place and hint.
+    /// A problem without details and hint.
     pub fn new(problem: impl Into<String>) -> Self {
         Self {
             problem: problem.into(),
@@ -30,10 +30,10 @@ impl ErrorParts {
         }
     }
 
-    /// Adds lines to the place.
+    /// Adds lines to the details.
     #[must_use]
-    pub fn with_place(mut self, place: impl Into<String>) -> Self {
-        add_lines(&mut self.place, place.into());
+    pub fn with_details(mut self, details: impl Into<String>) -> Self {
+        add_lines(&mut self.details, details.into());
         self
     }
 
@@ -59,10 +59,10 @@ impl ErrorParts {
         }
     }
 
-    /// The problem, then each line of the place and the hint on indented lines.
+    /// The problem, then each line of the details and the hint on indented lines.
     pub fn paragraph(&self) -> String {
         let mut text = self.problem.clone();
-        for line in self.place.iter().flat_map(|place| place.lines()) {
+        for line in self.details.iter().flat_map(|details| details.lines()) {
             text += &format!("\n  {line}");
         }
         if let Some(hint) = &self.hint {
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(bare.paragraph(), "disk full");
         let parts = bare
             .with_context("loading: ")
-            .with_place("a\nb")
+            .with_details("a\nb")
             .with_hint("make room")
             .with_hint("or stop");
         assert_eq!(parts.hint.as_deref(), Some("make room\nor stop"));

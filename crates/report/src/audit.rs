@@ -5,7 +5,7 @@
 
 use crate::printer::Printer;
 use crate::style::Style;
-use crate::terminal::findings::check_lines;
+use crate::terminal::findings::write_check_list;
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun};
 use prony_judge::audit::Audit;
@@ -45,7 +45,7 @@ pub fn write(out: &mut dyn Write, style: &Style, runs: &[AuditedRun]) -> io::Res
 fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io::Result<()> {
     let AuditedRun { run, audit, .. } = audited;
     out.wrapped(Style::bold, &format!("{number}{}", title(run)))?;
-    out.paragraph(&plain(&figures(run)))?;
+    out.paragraph(&plain(&figures_text(run)))?;
     if !audit.examined.is_empty() {
         out.heading("Examined")?;
         for text in &audit.examined {
@@ -55,7 +55,7 @@ fn write_audit(out: &mut Printer<'_>, number: &str, audited: &AuditedRun) -> io:
     out.heading("Checks")?;
     match audit.checks.is_empty() {
         true => out.line("  no problems found")?,
-        false => check_lines(out, &audit.checks)?,
+        false => write_check_list(out, &audit.checks)?,
     }
     match (&audited.stored, &audited.not_stored) {
         (Some(id), _) => out.line(format!(
@@ -79,9 +79,9 @@ pub(crate) fn title(run: &Run) -> String {
 }
 
 /// The figures of a run, separated by commas.
-fn figures(run: &Run) -> String {
+fn figures_text(run: &Run) -> String {
     let empty = KindFigures::default();
-    let all = run.measured.all().unwrap_or(&empty);
+    let all = run.measured.all_kinds().unwrap_or(&empty);
     let (response, scale) = (&all.response, run.workload.scale);
     let time = |name: &str, ns: f64| format!("{name} {}", units::time(ns));
     let percentile = |name, ns: Option<u64>| ns.map(|ns| time(name, ns as f64));
@@ -105,7 +105,7 @@ fn figures(run: &Run) -> String {
 }
 
 /// Writes the runs as one JSON document.
-pub fn json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
+pub fn write_json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
     let entries = runs.iter().map(|audited| {
         json!({
             "run": audited.run,
@@ -114,7 +114,7 @@ pub fn json(out: &mut dyn Write, runs: &[AuditedRun]) -> io::Result<()> {
             "kept": audited.stored,
         })
     });
-    crate::json::pretty(out, &json!({ "runs": entries.collect::<Vec<_>>() }))
+    crate::json::write_pretty(out, &json!({ "runs": entries.collect::<Vec<_>>() }))
 }
 
 #[cfg(test)]
@@ -171,7 +171,7 @@ mod tests {
         write(&mut out, &Style::plain(), &[entry(ReportedRun::default())]).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("no usable figure"));
         let mut out = Vec::new();
-        json(&mut out, &[entry(ReportedRun::default())]).unwrap();
+        write_json(&mut out, &[entry(ReportedRun::default())]).unwrap();
         let read: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert!(read["runs"][0]["run"]["imported"].is_object());
     }

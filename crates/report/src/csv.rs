@@ -1,13 +1,14 @@
 //! CSV output for spreadsheets.
 //!
-//! In: a Run. Out: comma-separated lines with a header (RFC 4180, but with `\n`), with units in the column
-//! names and empty cells for missing figures. Must never: round.
+//! In: a Run. Out: comma-separated lines with a header (RFC 4180, but with `\n`). Numeric columns without a
+//! unit in their name are counts or shares from 0 to 1; `seconds` is the length of a row. Cells of missing
+//! figures are empty. Must never: round.
 
 use prony_store::{Latency, MachineSecond, Run, ServerSecond};
 use std::io::{self, Write};
 
 /// Writes the per-second series, warm-up included.
-pub fn series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+pub fn write_series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
         "at_s,seconds,part,committed,rolled_back,failed,tps,mean_ns,p50_ns,p95_ns,p99_ns,max_ns,\
@@ -25,7 +26,7 @@ pub fn series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             "{},{},{},{},{},{},{tps},{},{},{},{},{},{},{},{},{},{},{},{}",
             second.at_s,
             second.length_s,
-            second.part.name(),
+            second.phase.name(),
             second.committed,
             second.rolled_back,
             second.failed,
@@ -48,14 +49,14 @@ pub fn series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 
 /// Writes the observations of the server, one line per reading. All waits are in one cell:
 /// `IO/WalSync 3; Lock/tuple 1`.
-pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
         "at_s,seconds,commits,rollbacks,cache_hits,cache_reads,log_bytes,temp_bytes,deadlocks,\
          connections,active,lock_waits,vacuums,checkpoint_age_bytes,history_length,\
          replication_lag_bytes,replication_lag_s,{},{},waits",
-        machine_columns("machine"),
-        machine_columns("client"),
+        machine_column_names("machine"),
+        machine_column_names("client"),
     )?;
     let seconds = run.observed.iter().flat_map(|observed| &observed.series);
     for second in seconds {
@@ -84,7 +85,7 @@ pub fn server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             cell(second.replication_lag_s),
             machine_cells(second.machine.as_ref()),
             machine_cells(second.client.as_ref()),
-            quoted(&waits(second)),
+            quoted(&waits_text(second)),
         )?;
     }
     Ok(())
@@ -110,7 +111,7 @@ const MACHINE_COLUMNS: [MachineColumn; 10] = [
 ];
 
 /// The column names of a machine, with a prefix.
-fn machine_columns(prefix: &str) -> String {
+fn machine_column_names(prefix: &str) -> String {
     MACHINE_COLUMNS
         .map(|(name, _)| format!("{prefix}_{name}"))
         .join(",")
@@ -121,24 +122,24 @@ fn machine_cells(machine: Option<&MachineSecond>) -> String {
     MACHINE_COLUMNS.map(|(_, cell)| cell(&machine)).join(",")
 }
 
-fn waits(second: &ServerSecond) -> String {
+fn waits_text(second: &ServerSecond) -> String {
     let waits = second.waits.iter();
     let waits = waits.map(|(name, count)| format!("{name} {count}"));
     waits.collect::<Vec<_>>().join("; ")
 }
 
 /// Writes the percentiles of the measured window, one line per kind and type of time.
-pub fn percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+pub fn write_percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
         "kind,time,samples,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns"
     )?;
     for kind in &run.measured.kinds {
         let mut times = vec![("response", &kind.response), ("service", &kind.service)];
-        if let Some(split) = &kind.split {
-            times.push(("send_wait", &split.send_wait));
-            times.push(("server", &split.server));
-            times.push(("client_wait", &split.client_wait));
+        if let Some(parts) = &kind.parts {
+            times.push(("send_wait", &parts.send_wait));
+            times.push(("server", &parts.server));
+            times.push(("client_wait", &parts.client_wait));
         }
         if let Some(connect) = &kind.connect {
             times.push(("connect", connect));
@@ -169,8 +170,8 @@ pub fn percentiles(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 }
 
 /// Writes the industry metrics of the workload, such as NOPM, and transactions per second, one line each.
-/// Unknown metrics are omitted.
-pub fn rates(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+/// Metrics without a value have no line; TPS has none if nothing was measured.
+pub fn write_metrics(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(out, "name,value,per_scale,note,title")?;
     for rate in &run.rates {
         writeln!(
@@ -183,7 +184,7 @@ pub fn rates(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             quoted(&rate.title),
         )?;
     }
-    let Some(all) = run.measured.all() else {
+    let Some(all) = run.measured.all_kinds() else {
         return Ok(());
     };
     let per_scale = all.tps / f64::from(run.workload.scale.max(1));
@@ -220,7 +221,7 @@ mod tests {
     #[test]
     fn the_series_has_a_line_per_second() {
         let run = sample_run::closed();
-        let lines = lines(series, &run);
+        let lines = lines(write_series, &run);
         assert_eq!(lines.len(), 1 + run.series.len());
         let columns = lines[0].split(',').count();
         assert!(lines.iter().all(|line| line.split(',').count() == columns));
@@ -230,7 +231,7 @@ mod tests {
     #[test]
     fn server_seconds_have_a_cell_per_column() {
         let mut run = sample_run::closed();
-        assert_eq!(lines(server, &run).len(), 1, "only a header");
+        assert_eq!(lines(write_server, &run).len(), 1, "only a header");
         let observed = ServerSecond {
             at_s: 1.5,
             length_s: 1.0,
@@ -246,7 +247,7 @@ mod tests {
         };
         let empty = ServerSecond::default();
         run.observed.get_or_insert_default().series = vec![observed, empty];
-        let lines = lines(server, &run);
+        let lines = lines(write_server, &run);
         let titles: Vec<&str> = lines[0].split(',').collect();
         let empty: Vec<&str> = lines[2].split(',').collect();
         assert_eq!(empty.len(), titles.len());
@@ -276,7 +277,7 @@ mod tests {
     fn an_absent_percentile_is_an_empty_cell() {
         let mut run = sample_run::closed();
         run.measured.kinds[0].response.p999_ns = None;
-        let lines = lines(percentiles, &run);
+        let lines = lines(write_percentiles, &run);
         assert!(lines[1].starts_with("all,response,"));
         let cells: Vec<&str> = lines[1].split(',').collect();
         assert_eq!(cells[9], "");
@@ -284,9 +285,9 @@ mod tests {
     }
 
     #[test]
-    fn each_rate_has_a_line() {
+    fn each_metric_has_a_line() {
         let mut run = sample_run::closed();
-        assert_eq!(lines(rates, &run).len(), 2, "a header and TPS");
+        assert_eq!(lines(write_metrics, &run).len(), 2, "a header and TPS");
         run.rates = vec![prony_store::IndustryMetric {
             name: prony_store::MetricName::Nopm,
             title: "new orders, committed".into(),
@@ -294,7 +295,7 @@ mod tests {
             per_scale: 548.185,
             note: None,
         }];
-        let lines = lines(rates, &run);
+        let lines = lines(write_metrics, &run);
         assert_eq!(lines[0], "name,value,per_scale,note,title");
         assert_eq!(lines[1], "NOPM,54818.5,548.185,,\"new orders, committed\"");
         assert!(lines[2].starts_with("TPS,27700,"), "{}", lines[2]);

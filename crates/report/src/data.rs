@@ -50,7 +50,7 @@ pub struct TableSize {
 }
 
 /// Writes the findings in their order.
-pub fn findings(out: &mut dyn Write, style: &Style, findings: &[DataFinding]) -> io::Result<()> {
+pub fn write_findings(out: &mut dyn Write, style: &Style, findings: &[DataFinding]) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for finding in findings {
         let label = match finding.state {
@@ -65,7 +65,7 @@ pub fn findings(out: &mut dyn Write, style: &Style, findings: &[DataFinding]) ->
 }
 
 /// Writes the sizes, and their sum if there are several tables.
-pub fn tables(out: &mut dyn Write, style: &Style, tables: &[TableSize]) -> io::Result<()> {
+pub fn write_table_sizes(out: &mut dyn Write, style: &Style, tables: &[TableSize]) -> io::Result<()> {
     if tables.is_empty() {
         return Ok(());
     }
@@ -117,7 +117,7 @@ mod tests {
             text: "99 rows, expected 100".into(),
         }];
         let mut out = Vec::new();
-        findings(&mut out, &Style::plain(), &wrong).unwrap();
+        write_findings(&mut out, &Style::plain(), &wrong).unwrap();
         assert_eq!(out, b"  WRONG  accounts-rows: 99 rows, expected 100\n");
     }
 
@@ -131,7 +131,7 @@ mod tests {
             ..TableSize::default()
         };
         let mut out = Vec::new();
-        tables(&mut out, &Style::plain(), &[table("a"), table("b")]).unwrap();
+        write_table_sizes(&mut out, &Style::plain(), &[table("a"), table("b")]).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("1,200"), "{text}");
         assert!(text.contains("3.0 MB") && text.contains("1.0 MB"), "{text}");

@@ -6,7 +6,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{check_ids, incomplete_notice, nothing_measured};
+use crate::terminal::{check_ids, incomplete_notice, is_unmeasured};
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
@@ -42,8 +42,8 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
             plain(rate.name.as_str())
         );
     }
-    let all = run.measured.all();
-    text += &match all.filter(|_| !nothing_measured(run)) {
+    let all = run.measured.all_kinds();
+    text += &match all.filter(|_| !is_unmeasured(run)) {
         Some(all) => format!(
             "{} transactions/s, p99 {}, {} failed",
             units::rate(all.tps),
@@ -68,7 +68,7 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
 }
 
 /// Writes the table of the variants. `by_nopm`: the rate is NOPM instead of TPS.
-pub fn summary(
+pub fn write_summary(
     out: &mut dyn Write,
     style: &Style,
     runs: &[Run],
@@ -160,7 +160,7 @@ mod tests {
             repeat: position,
             position,
             runs: 3,
-            order: prony_store::Order::Random,
+            order: prony_store::RunOrder::Random,
             order_seed: Some(7),
             ..Experiment::default()
         });
@@ -175,7 +175,7 @@ mod tests {
             write_run(&mut out, &style, run).unwrap();
         }
         let figures = variants(&names, runs);
-        summary(&mut out, &style, runs, &figures, all_have_nopm(runs)).unwrap();
+        write_summary(&mut out, &style, runs, &figures, all_have_nopm(runs)).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -34,7 +34,7 @@ impl<'a> HdrLog<'a> {
     pub fn of(run: &'a Run) -> Result<HdrLog<'a>, String> {
         let mut intervals = Vec::new();
         for kind in &run.measured.kinds {
-            let tag = kind.kind.as_deref().map(tag);
+            let tag = kind.kind.as_deref().map(tag_of_kind);
             let service = match &tag {
                 Some(tag) => format!("{tag}:service"),
                 None => "service".to_owned(),
@@ -82,7 +82,7 @@ impl<'a> HdrLog<'a> {
             log.write_histogram(histogram, since_start, length, tag)
                 .map_err(|error| match error {
                     IntervalLogWriterError::IoError(error) => error,
-                    // Only a cell with a count above i64::MAX cannot be written.
+                    // Only a bucket with a count above i64::MAX cannot be written.
                     IntervalLogWriterError::SerializeError(error) => io::Error::other(error),
                 })?;
         }
@@ -103,7 +103,7 @@ fn add_interval(
 }
 
 /// The tag of a kind: its name with `_` instead of characters that separate fields and lines.
-fn tag(kind: &str) -> String {
+fn tag_of_kind(kind: &str) -> String {
     let replace_separator = |c: char| match c {
         ',' => '_',
         c if c.is_whitespace() || c.is_control() => '_',

@@ -8,17 +8,17 @@ use std::io::{self, Write};
 
 /// Writes the document.
 pub fn write(out: &mut dyn Write, run: &Run) -> io::Result<()> {
-    pretty(out, run)
+    write_pretty(out, run)
 }
 
 /// Writes a document as indented JSON.
-pub fn pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+pub fn write_pretty(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, document)?;
     writeln!(out)
 }
 
 /// Writes the document as one line of JSON, for a stream of documents.
-pub fn line(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+pub fn write_line(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     serde_json::to_writer(&mut *out, run)?;
     writeln!(out)
 }
@@ -36,7 +36,7 @@ mod tests {
         assert_eq!(parsed, run);
         assert_eq!(out.last(), Some(&b'\n'));
         out.clear();
-        super::line(&mut out, &run).unwrap();
+        super::write_line(&mut out, &run).unwrap();
         assert_eq!(out.iter().filter(|&&byte| byte == b'\n').count(), 1);
         assert_eq!(
             serde_json::from_slice::<prony_store::Run>(&out).unwrap(),

@@ -13,7 +13,7 @@ use crate::redraw::Redraw;
 use crate::style::{Size, Style};
 use crate::units::{self, time_or_dash};
 use frame::LiveState;
-use prony_store::{Second, SecondPart, ServerSecond};
+use prony_store::{Second, SecondPhase, ServerSecond};
 use std::io::{self, Write};
 
 /// The title, length and clients of a run.
@@ -104,7 +104,7 @@ impl<W: Write> LiveView<W> {
         // Allow for half a second: intervals do not end exactly at whole seconds.
         if now_s + 0.5 >= self.printed_until_s + self.interval_s {
             self.printed_until_s = now_s;
-            self.plain_line(second, now_s)?;
+            self.print_plain_line(second, now_s)?;
         }
         Ok(())
     }
@@ -130,10 +130,10 @@ impl<W: Write> LiveView<W> {
         })
     }
 
-    fn plain_line(&mut self, second: &Second, now_s: f64) -> io::Result<()> {
+    fn print_plain_line(&mut self, second: &Second, now_s: f64) -> io::Result<()> {
         let unprinted = std::mem::take(&mut self.unprinted);
-        let part = match second.part {
-            SecondPart::Warmup => " warm-up",
+        let part = match second.phase {
+            SecondPhase::Warmup => " warm-up",
             _ => "",
         };
         let connections = match self.outline.connect_per_transaction {

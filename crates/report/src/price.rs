@@ -6,7 +6,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::findings::check_lines;
+use crate::terminal::findings::write_check_list;
 use crate::text::{cut, plain, wrap};
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::price::{Candidate, FigureRange, LoadAnswer, PricePoint, Prices, RankingObstacle};
@@ -46,7 +46,7 @@ pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<
         return Ok(());
     }
     out.heading("Notes")?;
-    check_lines(out, &prices.remarks)
+    write_check_list(out, &prices.remarks)
 }
 
 /// The ratios, one line per configuration.
@@ -72,8 +72,8 @@ fn write_points(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
     let mut table = Table::new(&header);
     for point in &prices.points {
-        let row = [table_name(point), runs(point)].into_iter();
-        table.row(row.chain(ratios(point, has_nopm)));
+        let row = [table_name(point), run_count_cell(point)].into_iter();
+        table.row(row.chain(ratio_cells(point, has_nopm)));
     }
     out.table(&table)?;
     out.paragraph(&format!(
@@ -95,11 +95,11 @@ pub(crate) const NO_TPMC: &str = "The three-year cost per NOPM resembles TPC-C's
 
 /// The cost of a configuration and the ratios derived from it, in the column order of all views. `has_nopm`:
 /// the table has columns for NOPM.
-pub(crate) fn ratios(point: &PricePoint, has_nopm: bool) -> Vec<String> {
+pub(crate) fn ratio_cells(point: &PricePoint, has_nopm: bool) -> Vec<String> {
     let mut cells = vec![
         money(point.cost),
         units::rate(point.tps),
-        units::or_unknown(point.tps_per_money, figure),
+        units::or_unknown(point.tps_per_money, three_digits_text),
         money(point.per_million_flat_out),
         money(point.per_million_at_utilisation),
     ];
@@ -133,7 +133,7 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         ("workload", point.workload.clone()),
         (
             "runs",
-            format!("{}: {}", runs(point), point.runs.join(", ")),
+            format!("{}: {}", run_count_cell(point), point.runs.join(", ")),
         ),
     ];
     items.extend(spread);
@@ -207,8 +207,8 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
         let point = &prices.points[*index];
         table.row([
             table_name(point),
-            runs(point),
-            units::or_unknown(point.tps_per_money, figure),
+            run_count_cell(point),
+            units::or_unknown(point.tps_per_money, three_digits_text),
             or_dash(point.break_even, per_month),
             match point.on_frontier {
                 Some(true) => "yes".to_owned(),
@@ -243,7 +243,7 @@ fn write_load_answer(
             plain(&point.name()),
             money(point.cost),
             plain(&prices.currency),
-            basis(point),
+            basis_phrase(point),
             slower_runs_note(prices, answer),
         ),
         None if !answer.obstacles.is_empty() => {
@@ -261,7 +261,7 @@ fn write_load_answer(
         let sustained = total.saturating_sub(candidate.runs_below);
         table.row([
             table_name(point),
-            runs(point),
+            run_count_cell(point),
             money(point.cost),
             units::rate(point.tps),
             time_or_dash(point.p95_ns),
@@ -320,8 +320,8 @@ fn write_obstacles(out: &mut Printer<'_>, obstacles: &[RankingObstacle]) -> io::
 }
 
 /// Writes the prices as one JSON document.
-pub fn json(out: &mut dyn Write, prices: &Prices) -> io::Result<()> {
-    crate::json::pretty(out, prices)
+pub fn write_json(out: &mut dyn Write, prices: &Prices) -> io::Result<()> {
+    crate::json::write_pretty(out, prices)
 }
 
 /// Whether a run has no price, or there is no ranking, or no configuration sustains the load.
@@ -352,12 +352,12 @@ pub(crate) fn short_name(point: &PricePoint, width: usize) -> String {
 }
 
 /// The number of runs behind a point, for a table column.
-pub(crate) fn runs(point: &PricePoint) -> String {
+pub(crate) fn run_count_cell(point: &PricePoint) -> String {
     plain(&point.runs_text())
 }
 
 /// The number of runs behind a point, for a sentence: `by the median of 6 runs`.
-pub(crate) fn basis(point: &PricePoint) -> String {
+pub(crate) fn basis_phrase(point: &PricePoint) -> String {
     match (point.runs.len(), point.repeats_planned) {
         (1, None | Some(..=1)) => "by one run".to_owned(),
         (1, Some(planned)) => format!("by one run of {planned}"),
@@ -382,7 +382,7 @@ pub(crate) fn money(amount: f64) -> String {
 }
 
 /// A ratio with three significant digits.
-pub(crate) fn figure(value: f64) -> String {
+pub(crate) fn three_digits_text(value: f64) -> String {
     match value {
         value if value >= 1.0 || value == 0.0 => units::rate(value),
         value => significant(value),

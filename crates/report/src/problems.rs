@@ -32,7 +32,7 @@ pub fn write_problem(out: &mut dyn Write, style: &Style, problem: &Problem) -> i
     for line in lines {
         writeln!(out, "  {}", line.trim_start())?;
     }
-    details(out, style, problem)
+    write_details(out, style, problem)
 }
 
 /// Writes all problems of a plan, preceded by their number.
@@ -49,12 +49,12 @@ pub fn write_problems(
     writeln!(out, "{} {heading}", style.alarm("prony:"))?;
     for problem in problems {
         writeln!(out, "- {}", visible(&problem.message))?;
-        details(out, style, problem)?;
+        write_details(out, style, problem)?;
     }
     Ok(())
 }
 
-fn details(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
+fn write_details(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
     if !problem.place.is_empty() {
         for line in visible(&problem.place).lines() {
             writeln!(out, "  {line}")?;

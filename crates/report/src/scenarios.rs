@@ -36,7 +36,7 @@ pub struct ScenarioRow {
 }
 
 /// Writes the list.
-pub fn list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) -> io::Result<()> {
+pub fn write_list(out: &mut dyn Write, style: &Style, groups: &[ScenarioGroup]) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for (number, group) in groups.iter().enumerate() {
         if number > 0 {
@@ -97,7 +97,7 @@ pub struct ScenarioDetails {
 }
 
 /// Writes the details.
-pub fn details(out: &mut dyn Write, style: &Style, scenario: &ScenarioDetails) -> io::Result<()> {
+pub fn write_details(out: &mut dyn Write, style: &Style, scenario: &ScenarioDetails) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&scenario.id))?;
     out.wrapped(Style::dim, &scenario.title)?;
@@ -168,7 +168,7 @@ mod tests {
             title: "pgbench".to_owned(),
             rows: vec![row(Some(("TPS".to_owned(), 20_359.0))), row(None)],
         }];
-        let shown = text(|out| list(out, &Style::plain(), &groups));
+        let shown = text(|out| write_list(out, &Style::plain(), &groups));
         let lines: Vec<&str> = shown.lines().collect();
         assert!(
             lines[2].contains("20,359  TPS") && lines[2].contains("AlloyDB-2023"),
@@ -193,7 +193,7 @@ mod tests {
             commands: vec!["prony load tpcb".to_owned()],
             script: Some(("a.sql".to_owned(), "SELECT 1;\n".to_owned())),
         };
-        let shown = text(|out| details(out, &Style::plain(), &scenario));
+        let shown = text(|out| write_details(out, &Style::plain(), &scenario));
         for part in [
             "  machine  16 CPUs\n  data     much\n",
             "Source: a document: a page.",

@@ -47,7 +47,7 @@ impl Size {
 
 /// Whether the locale's character set is UTF-8, by the first locale variable that is not empty (POSIX,
 /// 8.2). If all are empty, the POSIX locale applies, which is ASCII.
-fn unicode() -> bool {
+fn is_locale_utf8() -> bool {
     let value = |name: &&str| std::env::var_os(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(value);
     locale.is_some_and(|locale| is_utf8(&locale.to_string_lossy()))
@@ -72,7 +72,7 @@ impl Style {
             color: terminal && !no_color,
             terminal,
             width: width.clamp(60, 100),
-            unicode: unicode(),
+            unicode: is_locale_utf8(),
         }
     }
 

@@ -11,7 +11,7 @@ use prony_server::{Address, Control};
 use prony_session::{ActionShare, P90Limit};
 use prony_store::{
     ClientMachine, Drive, Engine, Event, EventKind, IndustryMetric, Network, Run, RunState, Server,
-    ServerAddress, Setting, SplitSource, Window, Workload as WorkloadRun, started_now,
+    ServerAddress, Setting, ServiceTimePartsSource, Window, Workload as WorkloadRun, started_now,
 };
 use prony_workload::{MetricSource, RateMetric, Workload};
 
@@ -135,7 +135,7 @@ fn drive_section(plan: &Plan, seed: u64) -> Drive {
 fn planned_end(stop: Stop) -> prony_store::PlannedEnd {
     match stop {
         Stop::After(time) => prony_store::PlannedEnd::DurationS(time.as_secs_f64()),
-        Stop::NoStartsAfter(time) => prony_store::PlannedEnd::StartsDurationS(time.as_secs_f64()),
+        Stop::NoStartsAfter(time) => prony_store::PlannedEnd::NoStartsAfterS(time.as_secs_f64()),
         Stop::Transactions(count) => prony_store::PlannedEnd::TransactionsPerClient(count),
         Stop::SharedTransactions { transactions, .. } => {
             prony_store::PlannedEnd::Transactions(transactions)
@@ -195,7 +195,7 @@ pub(crate) fn record_end(
         .map(stored_share)
         .collect();
     run.machine_mut().health = prony_store::client_health(measured);
-    run.timing = prony_store::timing(&measured.timestamps, split_source(run, drive, driven));
+    run.timing = prony_store::timing(&measured.timestamps, service_time_parts_source(run, drive, driven));
     let start_ns = driven.start.schedule.start_ns;
     run.events = driven
         .events
@@ -259,9 +259,9 @@ fn stored_limit(limit: &P90Limit) -> prony_store::ResponseTimeLimit {
 fn stored_share(share: &ActionShare) -> prony_store::ObservedShare {
     prony_store::ObservedShare {
         name: share.name.to_owned(),
-        of: share.base.to_owned(),
-        part: share.count,
-        whole: share.total,
+        base: share.base.to_owned(),
+        count: share.count,
+        total: share.total,
         expected_share: share.expected,
         exact: share.exact,
         minimum_share: share.minimum,
@@ -269,19 +269,19 @@ fn stored_share(share: &ActionShare) -> prony_store::ObservedShare {
 }
 
 /// The source of the timestamps that split the service time.
-fn split_source(run: &Run, drive: &DrivePlan, driven: &DriveResult) -> SplitSource {
+fn service_time_parts_source(run: &Run, drive: &DrivePlan, driven: &DriveResult) -> ServiceTimePartsSource {
     let has_timestamps = driven.collected.measured.timestamps.usable > 0;
     match run.drive.network {
-        Some(Network::Tcp) | None if has_timestamps => SplitSource::KernelTimestamps,
-        Some(_) if has_timestamps => SplitSource::SampledTimestamps {
+        Some(Network::Tcp) | None if has_timestamps => ServiceTimePartsSource::KernelTimestamps,
+        Some(_) if has_timestamps => ServiceTimePartsSource::SampledTimestamps {
             clients: drive.tcp_sample,
-            of_clients: drive.clients,
+            total_clients: drive.clients,
         },
-        Some(Network::Unix) => SplitSource::unavailable(
+        Some(Network::Unix) => ServiceTimePartsSource::unavailable(
             "unix sockets have no receive timestamps; --tcp-sample N connects N clients over TCP to estimate \
              it",
         ),
-        _ => SplitSource::unavailable("the kernel returned no receive timestamps"),
+        _ => ServiceTimePartsSource::unavailable("the kernel returned no receive timestamps"),
     }
 }
 

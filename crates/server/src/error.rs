@@ -55,6 +55,11 @@ pub enum Error {
         /// What to do.
         hint: String,
     },
+    /// No user name was given, and the operating system has none for this process.
+    NoUserName {
+        /// What to do.
+        hint: String,
+    },
     /// Lists of hosts, addresses and ports that do not match.
     Host {
         /// What is wrong with the lists.
@@ -137,6 +142,10 @@ impl UserError for Error {
                 format!("{problem} (from {origin})"),
                 "name password, md5, gss, sspi, scram-sha-256, oauth or none, separated by commas, with \"!\" \
                  before each or before none",
+            ),
+            Error::NoUserName { hint } => (
+                "no user name: the operating system has none for this process".to_owned(),
+                hint.as_str(),
             ),
             Error::Service { problem, hint }
             | Error::Host { problem, hint }

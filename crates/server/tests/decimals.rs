@@ -4,7 +4,7 @@
 use prony_server::control::BlockingConnection;
 use prony_server::embedded::{shared_mariadb, shared_postgres};
 use prony_server::{Environment, resolve};
-use prony_wire::{ParameterType, QueryMode, Statement, Statements, Value};
+use prony_wire::{ParameterType, QueryMode, Statement, StatementIds, Value};
 
 /// Numbers as unscaled digits and scale; 30 is MySQL's largest scale.
 const NUMBERS: [(i64, u8); 15] = [
@@ -66,7 +66,7 @@ fn check_round_trip(url: &str, with_type: &str, without_type: &str) {
     let target = resolve(url, &Environment::without_home("tester")).expect("a valid URL");
     for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
         let mut connection = BlockingConnection::connect(&target, mode).expect("connects");
-        let mut set = Statements::new();
+        let mut set = StatementIds::new();
         for (sql, declares_type) in [(with_type, true), (without_type, false)] {
             for (unscaled, scale) in NUMBERS {
                 let decimal_type = ParameterType::Decimal {

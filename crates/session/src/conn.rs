@@ -181,7 +181,7 @@ impl Conn {
                 transaction.parts.send_wait_ns += parts.send_wait_ns;
                 transaction.parts.server_ns += parts.server_ns;
                 transaction.parts.client_wait_ns += parts.client_wait_ns;
-                transaction.parts.upper_bound |= parts.upper_bound;
+                transaction.parts.server_is_upper_bound |= parts.server_is_upper_bound;
             }
             None => transaction.lacks_timestamp = true,
         }

@@ -30,11 +30,11 @@ pub(crate) fn read_file(path: &Path) -> Result<Vec<u8>, StoreError> {
         return Err(StoreError::not_a_run(path, "it is not a regular file"));
     }
     let file = File::open(path).map_err(io_error("read", path))?;
-    read_open(&file, path)
+    read_open_file(&file, path)
 }
 
 /// Reads an open file of at most [`MAX_DOCUMENT_BYTES`]; `path` is for the message.
-pub(crate) fn read_open(file: &File, path: &Path) -> Result<Vec<u8>, StoreError> {
+pub(crate) fn read_open_file(file: &File, path: &Path) -> Result<Vec<u8>, StoreError> {
     let mut bytes = Vec::new();
     file.take(MAX_DOCUMENT_BYTES + 1)
         .read_to_end(&mut bytes)
@@ -49,7 +49,7 @@ pub(crate) fn read_open(file: &File, path: &Path) -> Result<Vec<u8>, StoreError>
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
     /// It was written by a newer Prony, with this schema version.
-    #[error("it is of version {0}, which this Prony does not read")]
+    #[error("it has document version {0}, and this Prony reads up to {current}", current = SCHEMA_VERSION)]
     Newer(String),
     /// It is not a Run document, for this reason.
     #[error("{0}")]
@@ -92,10 +92,10 @@ pub(crate) fn parse_value(mut document: Value) -> Result<Run, DocumentError> {
     };
     match (version_numbers(&version), version_numbers(SCHEMA_VERSION)) {
         (None, _) => {
-            let reason = format!("its schema_version is `{version}`");
+            let reason = format!("its schema_version `{version}` is not of the form MAJOR.MINOR");
             return Err(DocumentError::Invalid(reason));
         }
-        (Some((version_read, _)), Some((current, _))) if version_read > current => {
+        (Some((major_read, _)), Some((major_current, _))) if major_read > major_current => {
             return Err(DocumentError::Newer(version));
         }
         (Some((1, _)), _) => document = version_1::upgrade(document),

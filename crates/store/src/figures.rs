@@ -21,7 +21,7 @@ pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> F
         Some(name) => name.clone(),
         None => format!("kind {}", index + 1),
     };
-    let mut figures = vec![kind_figures(None, &totals.all(), seconds)];
+    let mut figures = vec![kind_figures(None, &totals.all_kinds(), seconds)];
     for (index, tally) in totals.kinds.iter().enumerate() {
         figures.push(kind_figures(Some(name(index)), tally, seconds));
     }
@@ -83,7 +83,7 @@ fn kind_figures(kind: Option<String>, tally: &Tally<u64>, seconds: f64) -> KindF
         skipped: tally.skipped,
         retries: tally.retries,
         retried: tally.retried,
-        late: tally.late,
+        over_latency_limit: tally.over_latency_limit,
         tps: ratio(tally.committed as f64, seconds),
         response: latency(&tally.response),
         service: latency(tally.service()),
@@ -91,18 +91,18 @@ fn kind_figures(kind: Option<String>, tally: &Tally<u64>, seconds: f64) -> KindF
         failed_response: (tally.failed_response.samples > 0)
             .then(|| latency(&tally.failed_response)),
         lag: tally.lag.as_ref().map(latency),
-        split: tally.parts.as_ref().and_then(split),
+        parts: tally.parts.as_ref().and_then(service_time_parts),
         connect: tally.connect.as_ref().map(latency),
         busy_s: tally.busy_ns as f64 / 1e9,
     }
 }
 
-fn split(parts: &PartDistributions<u64>) -> Option<Split> {
-    (parts.server.samples > 0).then(|| Split {
+fn service_time_parts(parts: &PartDistributions<u64>) -> Option<PartLatencies> {
+    (parts.server.samples > 0).then(|| PartLatencies {
         send_wait: latency(&parts.send_wait),
         server: latency(&parts.server),
         client_wait: latency(&parts.client_wait),
-        upper_bounds: parts.upper_bounds,
+        server_times_upper_bound: parts.server_times_upper_bound,
     })
 }
 
@@ -151,9 +151,9 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
     let mut second = Second {
         at_s: span.start_ns.saturating_sub(load_start_ns) as f64 / 1e9,
         length_s: span.length_ns() as f64 / 1e9,
-        part: match span.phase {
-            RunPhase::Warmup => SecondPart::Warmup,
-            RunPhase::Measured | RunPhase::Drain => SecondPart::Measured,
+        phase: match span.phase {
+            RunPhase::Warmup => SecondPhase::Warmup,
+            RunPhase::Measured | RunPhase::Drain => SecondPhase::Measured,
         },
         client_cpu_s: in_s(interval.health.cpu_ns()),
         loop_delay_max_ns: interval.health.iteration_max_ns,
@@ -161,7 +161,7 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
         queries: queries(&interval.queries),
         ..Second::default()
     };
-    if let Some(all) = interval.all() {
+    if let Some(all) = interval.all_kinds() {
         second.committed = all.committed;
         second.rolled_back = all.rolled_back;
         second.failed = all.failed;
@@ -209,7 +209,7 @@ pub(crate) fn client_health_over(totals: &Totals, seconds: f64) -> ClientHealth 
         steal_share: totals.process.steal_share(),
         memory_peak_bytes: totals.process.memory_peak_bytes,
         batch: batch(health.batch),
-        coalescing_workers: Some(health.coalescing).filter(|&count| count > 0),
+        coalescing_workers: Some(health.coalescing_workers).filter(|&count| count > 0),
     }
 }
 
@@ -221,10 +221,10 @@ fn batch(counts: prony_measure::BatchPolicyCounts) -> Option<BatchScheduling> {
     })
 }
 
-/// The quality of the split, from the counts of timestamps.
-pub fn timing(counts: &TimestampCounts, split: SplitSource) -> Timing {
+/// How well the parts of the service time were measured, from the counts of timestamps.
+pub fn timing(counts: &TimestampCounts, parts_source: ServiceTimePartsSource) -> Timing {
     Timing {
-        split,
+        parts_source,
         with_timestamp: counts.usable,
         without_timestamp: counts.missing,
         impossible: counts.impossible,

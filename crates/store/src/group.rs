@@ -1,6 +1,6 @@
 //! Merges the seconds of a long run.
 //!
-//! Ten rows in order become one with their counts, sums and histograms. Seconds of different parts of a run
+//! Ten rows in order become one with their counts, sums and histograms. Seconds of different phases of a run
 //! are never merged, and those of the first hour never change.
 
 use prony_measure::IntervalRow;
@@ -14,12 +14,12 @@ const SECONDS_PER_GROUP: u32 = 10;
 #[derive(Debug)]
 pub(crate) struct SecondGroup {
     /// Offset of the first second in the journal.
-    pub(crate) position: u64,
+    pub(crate) start_offset: u64,
     /// The sum of the seconds.
     pub(crate) row: IntervalRow,
     /// Other lines written since the first second; they stay unchanged.
-    pub(crate) others: Vec<Vec<u8>>,
-    count: u32,
+    pub(crate) other_lines: Vec<Vec<u8>>,
+    second_count: u32,
 }
 
 impl SecondGroup {
@@ -27,14 +27,14 @@ impl SecondGroup {
     pub(crate) fn begin(
         row: &IntervalRow,
         load_start_ns: u64,
-        position: u64,
+        start_offset: u64,
     ) -> Option<SecondGroup> {
         let load_age_ns = row.interval.span.start_ns.saturating_sub(load_start_ns);
         (load_age_ns >= GROUP_AFTER_NS).then(|| SecondGroup {
-            position,
+            start_offset,
             row: row.clone(),
-            others: Vec::new(),
-            count: 1,
+            other_lines: Vec::new(),
+            second_count: 1,
         })
     }
 
@@ -45,13 +45,13 @@ impl SecondGroup {
 
     /// Adds the next row.
     pub(crate) fn add(&mut self, row: &IntervalRow) {
-        self.count += 1;
+        self.second_count += 1;
         add_row(&mut self.row, row);
     }
 
     /// Whether the group has all its seconds, so that its line can replace theirs.
     pub(crate) fn is_full(&self) -> bool {
-        self.count >= SECONDS_PER_GROUP
+        self.second_count >= SECONDS_PER_GROUP
     }
 }
 
@@ -64,7 +64,7 @@ fn add_row(sum: &mut IntervalRow, later: &IntervalRow) {
     sum.interval.health = health;
     for (worker, cpu_ns) in later.worker_cpu_ns.iter().enumerate() {
         match (sum.worker_cpu_ns.get_mut(worker), cpu_ns) {
-            (Some(Some(sum_ns)), Some(more_ns)) => *sum_ns = sum_ns.saturating_add(*more_ns),
+            (Some(Some(sum_ns)), Some(later_ns)) => *sum_ns = sum_ns.saturating_add(*later_ns),
             (Some(sum), Some(_)) => *sum = *cpu_ns,
             (Some(_), None) => {}
             (None, _) => sum.worker_cpu_ns.push(*cpu_ns),

@@ -73,7 +73,7 @@ pub struct ReportedRun {
     /// Never started.
     pub skipped: u64,
     /// Over the latency limit.
-    pub late: u64,
+    pub over_latency_limit: u64,
     /// Transactions that were retried.
     pub retried: u64,
     /// Extra tries.
@@ -216,7 +216,7 @@ impl ReportedRun {
             shares: self.shares,
             series: self.series,
             timing: Timing {
-                split: SplitSource::unavailable(format!("{} does not report it", self.tool)),
+                parts_source: ServiceTimePartsSource::unavailable(format!("{} does not report it", self.tool)),
                 ..Timing::default()
             },
             imported: Some(ImportSource {
@@ -266,7 +266,7 @@ impl ReportedRun {
             skipped: self.skipped,
             retries: self.retries,
             retried: self.retried,
-            late: self.late,
+            over_latency_limit: self.over_latency_limit,
             tps: self.tps.unwrap_or(0.0),
             busy_s: response.mean_ns * committed as f64 / 1e9,
             service: response.clone(),

@@ -20,9 +20,9 @@ struct PhaseSum {
 }
 
 impl PhaseSum {
-    fn add(part: &mut Option<PhaseSum>, row: &IntervalRow) {
+    fn add(phase_sum: &mut Option<PhaseSum>, row: &IntervalRow) {
         let span = row.interval.span;
-        let sum = part.get_or_insert_with(|| PhaseSum {
+        let sum = phase_sum.get_or_insert_with(|| PhaseSum {
             totals: Totals::new(span.start_ns, Shape::closed(1)),
             length_ns: 0,
         });
@@ -30,7 +30,7 @@ impl PhaseSum {
         sum.length_ns = sum.length_ns.saturating_add(span.length_ns());
     }
 
-    /// The length of the rows that were read, so that a lost row does not lower the throughput.
+    /// The total length of the rows that were read, so that a lost row does not lower the throughput.
     fn length_s(&self) -> f64 {
         self.length_ns as f64 / 1e9
     }
@@ -64,7 +64,7 @@ pub(crate) fn read_journal(
     let (mut warmup, mut measured) = (None, None);
     let (mut series, mut events) = (Vec::<Second>::new(), Vec::new());
     let (mut server, mut server_events) = (Vec::new(), Vec::new());
-    let (mut broken, mut dropped, mut diversion) = (0, 0, None);
+    let (mut broken_lines, mut dropped_lines, mut diversion) = (0, 0, None);
     let mut second_series = SecondSeries::default();
     let mut last_span: Option<Span> = None;
     for line in lines.filter(|line| !line.is_empty()) {
@@ -74,7 +74,7 @@ pub(crate) fn read_journal(
             Ok(JournalLine::Server(second)) => server.push(*second),
             Ok(JournalLine::ServerEvent(event)) => server_events.push(event),
             Ok(JournalLine::Diverted(target)) => diversion = Some(target),
-            Ok(JournalLine::Dropped(lines)) => dropped += lines,
+            Ok(JournalLine::Dropped(lines)) => dropped_lines += lines,
             Ok(JournalLine::Second(line)) => match line.into_row(run.workload.kinds.len()) {
                 // A kill while ten seconds are merged may leave some of them after their sum.
                 Ok(row) if last_span.is_some_and(|last| is_within(row.interval.span, last)) => {}
@@ -86,16 +86,16 @@ pub(crate) fn read_journal(
                         _ => PhaseSum::add(&mut measured, &row),
                     }
                 }
-                Err(_) => broken += 1,
+                Err(_) => broken_lines += 1,
             },
             // A header line of version 1 that is not the first line.
             Err(_) => match parse_header(path, line) {
                 Ok(later) => run = later,
-                Err(_) => broken += 1,
+                Err(_) => broken_lines += 1,
             },
         }
     }
-    let length_s = |part: &Option<PhaseSum>| part.as_ref().map_or(0.0, PhaseSum::length_s);
+    let length_s = |phase_sum: &Option<PhaseSum>| phase_sum.as_ref().map_or(0.0, PhaseSum::length_s);
     run.window = Window {
         warmup_s: length_s(&warmup),
         measured_s: length_s(&measured),
@@ -114,7 +114,7 @@ pub(crate) fn read_journal(
         warmup.in_flight = None;
     }
     run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
-    run.timing = timing(&sum.totals.timestamps, run.timing.split);
+    run.timing = timing(&sum.totals.timestamps, run.timing.parts_source);
     run.series = series;
     run.events.extend(events);
     if !(server.is_empty() && server_events.is_empty()) {
@@ -126,8 +126,8 @@ pub(crate) fn read_journal(
     run.ended_because = None;
     Ok(Some(JournalContent {
         run,
-        broken_lines: broken,
-        dropped_lines: dropped,
+        broken_lines,
+        dropped_lines,
         diversion,
     }))
 }

@@ -25,23 +25,23 @@ pub(crate) struct JournalFile {
     /// The run's id, for the name of a file in the temporary folder.
     id: String,
     /// The file in the store; it stays open because the lock lives as long as the open file.
-    stored: AppendFile,
+    store_file: AppendFile,
     /// The file that takes the lines after a write to the store failed.
-    diverted: Option<AppendFile>,
+    diverted_file: Option<AppendFile>,
     /// Offset of the reserved bytes; absent before the first line.
-    reserved_at: Option<u64>,
+    reserved_offset: Option<u64>,
     /// Lines that have not been written yet.
-    buffered: VecDeque<Vec<u8>>,
+    buffered_lines: VecDeque<Vec<u8>>,
     buffered_bytes: usize,
     /// The system's message of the latest failed write; absent once all lines are in the store.
     write_failure: Option<String>,
-    /// The failure of the store has been reported.
-    is_reported: bool,
-    /// The buffer in memory was too small for all buffered lines.
+    /// Whether the failure of the store has been reported.
+    has_reported_failure: bool,
+    /// Whether lines were dropped because the buffer in memory was full.
     has_dropped: bool,
     /// Lines dropped since the last buffered line.
-    dropped: u64,
-    /// Maximum bytes of `buffered`.
+    dropped_lines: u64,
+    /// Maximum bytes of `buffered_lines`.
     max_buffered_bytes: usize,
 }
 
@@ -98,19 +98,19 @@ impl JournalFile {
     pub(crate) fn new(id: &str, path: PathBuf, file: File) -> JournalFile {
         JournalFile {
             id: id.to_owned(),
-            stored: AppendFile {
+            store_file: AppendFile {
                 path,
                 file,
                 complete_bytes: 0,
             },
-            diverted: None,
-            reserved_at: None,
-            buffered: VecDeque::new(),
+            diverted_file: None,
+            reserved_offset: None,
+            buffered_lines: VecDeque::new(),
             buffered_bytes: 0,
             write_failure: None,
-            is_reported: false,
+            has_reported_failure: false,
             has_dropped: false,
-            dropped: 0,
+            dropped_lines: 0,
             max_buffered_bytes: MAX_BUFFERED_BYTES,
         }
     }
@@ -120,10 +120,10 @@ impl JournalFile {
         let length = line.len() as u64;
         line.resize(line.len() + RESERVED_BYTES, b' ');
         line.push(b'\n');
-        self.stored
+        self.store_file
             .append(&line)
-            .map_err(io_error("write", &self.stored.path))?;
-        self.reserved_at = Some(length);
+            .map_err(io_error("write", &self.store_file.path))?;
+        self.reserved_offset = Some(length);
         Ok(())
     }
 
@@ -134,7 +134,7 @@ impl JournalFile {
     /// in memory.
     pub(crate) fn append(&mut self, mut line: Vec<u8>) -> Result<(), StoreError> {
         line.push(b'\n');
-        self.buffer(line);
+        self.buffer_line(line);
         let error = match self.flush() {
             Ok(()) => {
                 self.clear_failure();
@@ -150,10 +150,10 @@ impl JournalFile {
             journal: fallback.clone(),
             ..Diversion::default()
         });
-        match std::mem::replace(&mut self.is_reported, true) {
+        match std::mem::replace(&mut self.has_reported_failure, true) {
             true => Ok(()),
             false => Err(StoreError::Diverted {
-                source: Box::new(io_error("write", &self.stored.path)(error)),
+                source: Box::new(io_error("write", &self.store_file.path)(error)),
                 fallback,
             }),
         }
@@ -161,38 +161,38 @@ impl JournalFile {
 
     /// Clears the failure and its note, if all lines are in the store again.
     fn clear_failure(&mut self) {
-        let is_complete = self.diverted.is_none() && !self.has_dropped;
+        let is_complete = self.diverted_file.is_none() && !self.has_dropped;
         if is_complete && self.write_failure.take().is_some() {
-            self.reserve_again();
+            self.blank_reserved_bytes();
         }
     }
 
-    fn buffer(&mut self, line: Vec<u8>) {
+    fn buffer_line(&mut self, line: Vec<u8>) {
         // The document at the end needs none of these lines; they only matter if the run is killed.
         if self.buffered_bytes + line.len() > self.max_buffered_bytes {
             self.has_dropped = true;
-            self.dropped += 1;
+            self.dropped_lines += 1;
             return;
         }
-        let dropped = std::mem::take(&mut self.dropped);
-        if dropped > 0
-            && let Ok(mut gap) = serde_json::to_vec(&JournalLine::Dropped(dropped))
+        let dropped_lines = std::mem::take(&mut self.dropped_lines);
+        if dropped_lines > 0
+            && let Ok(mut gap) = serde_json::to_vec(&JournalLine::Dropped(dropped_lines))
         {
             gap.push(b'\n');
             self.buffered_bytes += gap.len();
-            self.buffered.push_back(gap);
+            self.buffered_lines.push_back(gap);
         }
         self.buffered_bytes += line.len();
-        self.buffered.push_back(line);
+        self.buffered_lines.push_back(line);
     }
 
     /// Writes the buffered lines.
     fn flush(&mut self) -> io::Result<()> {
-        let file = self.diverted.as_mut().unwrap_or(&mut self.stored);
-        while let Some(line) = self.buffered.front() {
+        let file = self.diverted_file.as_mut().unwrap_or(&mut self.store_file);
+        while let Some(line) = self.buffered_lines.front() {
             file.append(line)?;
             self.buffered_bytes -= line.len();
-            self.buffered.pop_front();
+            self.buffered_lines.pop_front();
         }
         Ok(())
     }
@@ -201,17 +201,17 @@ impl JournalFile {
     /// room.
     fn divert(&mut self) -> Option<PathBuf> {
         let path = fallback_path(&self.id, "jsonl");
-        let mut bytes = fs::read(&self.stored.path).ok()?;
-        bytes.truncate(usize::try_from(self.stored.complete_bytes).ok()?);
+        let mut bytes = fs::read(&self.store_file.path).ok()?;
+        bytes.truncate(usize::try_from(self.store_file.complete_bytes).ok()?);
         let mut file = AppendFile {
             file: files::create_new(&path).ok()?,
             path: path.clone(),
             complete_bytes: 0,
         };
         let written = file.append(&bytes);
-        self.diverted = Some(file);
+        self.diverted_file = Some(file);
         if written.and_then(|()| self.flush()).is_err() {
-            self.diverted = None;
+            self.diverted_file = None;
             let _ = fs::remove_file(&path);
             return None;
         }
@@ -221,7 +221,7 @@ impl JournalFile {
     /// Writes the diversion into the reserved bytes of the journal in the store, for its readers. Returns
     /// whether it fits completely; if the path is long, only the cause does.
     pub(crate) fn record_diversion(&self, diversion: &Diversion) -> bool {
-        let Some(position) = self.reserved_at else {
+        let Some(position) = self.reserved_offset else {
             return false;
         };
         let line = |diversion: &Diversion| {
@@ -241,25 +241,26 @@ impl JournalFile {
         let mut bytes = vec![b'\n'];
         bytes.extend(line);
         bytes.resize(RESERVED_BYTES, b' ');
-        self.stored.write_over(position, &bytes).is_ok() && is_full
+        self.store_file.write_over(position, &bytes).is_ok() && is_full
     }
 
-    fn reserve_again(&self) {
-        if let Some(position) = self.reserved_at {
-            let _ = self.stored.write_over(position, &[b' '; RESERVED_BYTES]);
+    /// Clears the note in the reserved bytes, so that they can hold another one.
+    fn blank_reserved_bytes(&self) {
+        if let Some(position) = self.reserved_offset {
+            let _ = self.store_file.write_over(position, &[b' '; RESERVED_BYTES]);
         }
     }
 
     /// Offset of the next line, if all lines before it are written.
-    pub(crate) fn position(&self) -> Option<u64> {
-        let file = self.diverted.as_ref().unwrap_or(&self.stored);
-        self.buffered.is_empty().then_some(file.complete_bytes)
+    pub(crate) fn next_line_offset(&self) -> Option<u64> {
+        let file = self.diverted_file.as_ref().unwrap_or(&self.store_file);
+        self.buffered_lines.is_empty().then_some(file.complete_bytes)
     }
 
     /// Replaces all lines from `position` on with these; if that fails, the old lines stay.
     pub(crate) fn replace_from(&mut self, position: u64, lines: &[Vec<u8>]) {
-        let file = self.diverted.as_mut().unwrap_or(&mut self.stored);
-        if !self.buffered.is_empty() {
+        let file = self.diverted_file.as_mut().unwrap_or(&mut self.store_file);
+        if !self.buffered_lines.is_empty() {
             return;
         }
         if let Some(end) = file.overwrite(position, lines) {
@@ -277,12 +278,12 @@ impl JournalFile {
 
     /// Its path in the store.
     pub(crate) fn path(&self) -> &Path {
-        &self.stored.path
+        &self.store_file.path
     }
 
     /// The file outside the store that takes the lines, if any.
     pub(crate) fn diverted_path(&self) -> Option<&Path> {
-        self.diverted.as_ref().map(|file| file.path.as_path())
+        self.diverted_file.as_ref().map(|file| file.path.as_path())
     }
 
     /// Tries again to write the buffered lines.
@@ -293,8 +294,8 @@ impl JournalFile {
     /// Removes the journal: a document has replaced it, or the run never began.
     pub(crate) fn remove(self) {
         // If this fails, the next listing removes the journal.
-        let _ = fs::remove_file(&self.stored.path);
-        if let Some(diverted) = &self.diverted {
+        let _ = fs::remove_file(&self.store_file.path);
+        if let Some(diverted) = &self.diverted_file {
             let _ = fs::remove_file(&diverted.path);
         }
     }
@@ -310,17 +311,17 @@ impl JournalFile {
     /// Simulates a full disk of the store. Returns the real file, whose lock lives as long as it is open.
     pub(crate) fn fill_disk(&mut self) -> File {
         let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-        std::mem::replace(&mut self.stored.file, full)
+        std::mem::replace(&mut self.store_file.file, full)
     }
 
     /// Ends the simulation of a full disk.
     pub(crate) fn free_disk(&mut self, file: File) {
-        self.stored.file = file;
+        self.store_file.file = file;
     }
 
     /// Makes overwriting fail, as on a full copy-on-write file system.
     pub(crate) fn refuse_overwrites(&mut self) {
-        self.reserved_at = None;
+        self.reserved_offset = None;
     }
 
     /// Limits the buffer in memory to this many bytes.
@@ -341,20 +342,20 @@ mod tests {
         let file = files::create_new(&path).unwrap();
         let mut journal = JournalFile::new("over", path.clone(), file);
         journal.append(b"before".to_vec()).unwrap();
-        let position = journal.position().unwrap();
+        let position = journal.next_line_offset().unwrap();
         for line in ["second 1", "event", "second 2"] {
             journal.append(line.as_bytes().to_vec()).unwrap();
         }
         let before = fs::read(&path).unwrap();
         let too_long = [vec![b'x'; 200]];
         assert_eq!(
-            journal.stored.overwrite(position, &too_long),
+            journal.store_file.overwrite(position, &too_long),
             None,
             "too long"
         );
         assert_eq!(fs::read(&path).unwrap(), before);
         let lines = [b"both".to_vec(), b"event".to_vec()];
-        let end = journal.stored.overwrite(position, &lines).unwrap();
+        let end = journal.store_file.overwrite(position, &lines).unwrap();
         // The content if Prony is killed before the truncation.
         let before_truncation = fs::read_to_string(&path).unwrap();
         assert_eq!(before_truncation.len(), before.len());

@@ -88,12 +88,15 @@ pub struct IndustryMetric {
 pub struct ObservedShare {
     /// The action, such as `rolled back`; in the mix, the kind of transaction.
     pub name: String,
-    /// The set of which it is a share, such as `new orders`.
-    pub of: String,
-    /// How often users performed it.
-    pub part: u64,
-    /// How often they could have performed it.
-    pub whole: u64,
+    /// What the share is a share of, such as `new orders`.
+    #[serde(rename = "of")]
+    pub base: String,
+    /// How often users performed the action.
+    #[serde(rename = "part")]
+    pub count: u64,
+    /// How often users could have performed the action.
+    #[serde(rename = "whole")]
+    pub total: u64,
     /// The expected share, 0 to 1; absent if the workload expects none.
     #[serde(alias = "meant", alias = "expected")]
     pub expected_share: Option<f64>,

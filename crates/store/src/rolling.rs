@@ -35,7 +35,7 @@ impl SecondSeries {
         if self.phase.replace(phase) != Some(phase) {
             self.recent.clear();
         }
-        if let Some(all) = row.interval.all() {
+        if let Some(all) = row.interval.all_kinds() {
             self.recent.push_back(RecentSecond {
                 length_s: second.length_s,
                 response: all.response,

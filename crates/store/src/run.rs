@@ -12,7 +12,7 @@ pub use setup::*;
 pub(crate) use values::query_mode;
 pub use values::{
     BuildProfile, DurabilityClass, EventKind, FindingKind, Network, PlannedEnd, Replication,
-    RunState, SecondPart, ServerAddress, ServerEngine, Severity, SplitSource,
+    RunState, SecondPhase, ServerAddress, ServerEngine, Severity, ServiceTimePartsSource,
 };
 
 use crate::imported::ImportSource;
@@ -81,7 +81,7 @@ pub struct Run {
     pub events: Vec<Event>,
     /// Observations of the server; absent if it was not observed, and before version 1.1.
     pub observed: Option<Observed>,
-    /// The quality of the split of the response time.
+    /// How the parts of the service time were measured, and how far they can be trusted.
     pub timing: Timing,
     /// Version of the rules by which it was judged; absent if it was not judged, and before version 2.0.
     pub rules_version: Option<u32>,

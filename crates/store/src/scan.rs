@@ -3,7 +3,7 @@
 //! Finds documents and journals by id, and converts journals of killed runs to documents. Never changes the
 //! journal of a run in progress, or a foreign file. Other processes may write files at the same time.
 
-use crate::document::{read_document, read_file, read_open, write_document};
+use crate::document::{read_document, read_file, read_open_file, write_document};
 use crate::error::{StoreError, io_error};
 use crate::files;
 use crate::id::is_id;
@@ -34,14 +34,14 @@ const INCOMPLETE_HEADER: &str =
     "its first line is incomplete: it was cut off before anything was measured; remove it";
 
 impl RunStore {
-    /// The runs whose journal is in progress, or could not be converted to a document.
-    pub(crate) fn journals(
+    /// The runs that are in progress, and those whose journal could not be converted to a document.
+    pub(crate) fn read_journals(
         &self,
         unreadable: &mut Vec<(PathBuf, String)>,
     ) -> Result<Vec<(String, Run)>, StoreError> {
         let mut runs = Vec::new();
-        for (id, (path, _)) in self.files("jsonl")? {
-            match self.journal(&id) {
+        for (id, (path, _)) in self.files_with_extension("jsonl")? {
+            match self.load_journal(&id) {
                 Ok(JournalState::Live(run, _) | JournalState::Dead(run, _)) => {
                     runs.push((id, *run))
                 }
@@ -53,7 +53,7 @@ impl RunStore {
     }
 
     /// Reads a journal. The journal of a killed run is converted to a document, if possible.
-    pub(crate) fn journal(&self, id: &str) -> Result<JournalState, StoreError> {
+    pub(crate) fn load_journal(&self, id: &str) -> Result<JournalState, StoreError> {
         let path = self.journal_path(id);
         let Some(file) = open_journal(&path)? else {
             return Ok(JournalState::Gone);
@@ -73,7 +73,7 @@ impl RunStore {
             return Ok(JournalState::Gone);
         }
         // Reads the open file, not its path: the run may end at this moment and remove the journal.
-        let bytes = read_open(&file, &path)?;
+        let bytes = read_open_file(&file, &path)?;
         let Some(content) = read_journal(&path, &bytes)? else {
             return match is_dead && !bytes.is_empty() {
                 true => Err(StoreError::not_a_run(&path, INCOMPLETE_HEADER)),
@@ -100,8 +100,8 @@ impl RunStore {
 
     /// The ids of all documents and journals.
     pub(crate) fn ids(&self) -> Result<BTreeSet<String>, StoreError> {
-        let mut ids: BTreeSet<String> = self.files("json")?.into_keys().collect();
-        let journals = self.files("jsonl")?.into_iter();
+        let mut ids: BTreeSet<String> = self.files_with_extension("json")?.into_keys().collect();
+        let journals = self.files_with_extension("jsonl")?.into_iter();
         ids.extend(
             journals
                 .filter(|(_, (_, meta))| meta.len() > 0)
@@ -111,7 +111,7 @@ impl RunStore {
     }
 
     /// The files with this extension, by id.
-    pub(crate) fn files(
+    pub(crate) fn files_with_extension(
         &self,
         extension: &str,
     ) -> Result<BTreeMap<String, (PathBuf, Metadata)>, StoreError> {
@@ -199,7 +199,7 @@ fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
     });
     let is_missing_part = is_named && diverted.is_none();
     let (content, path) = diverted.unwrap_or((content, path));
-    let mut reason = why_partial(content.broken_lines, content.dropped_lines, &diversion);
+    let mut reason = reason_of_incompleteness(content.broken_lines, content.dropped_lines, &diversion);
     if let (true, Some(missing_path)) = (is_missing_part, diversion.document.or(diversion.journal))
     {
         let missing_path = crate::error::printable(&missing_path.display().to_string());
@@ -238,8 +238,8 @@ pub(crate) fn remove_diverted(diversion: &Diversion, id: &str) {
     }
 }
 
-/// Why a run is incomplete, as text.
-fn why_partial(broken: u64, dropped: u64, diversion: &Diversion) -> String {
+/// Why a run is incomplete, as a sentence.
+fn reason_of_incompleteness(broken_lines: u64, dropped_lines: u64, diversion: &Diversion) -> String {
     let because = crate::error::printable(&diversion.because);
     let mut text = match (because.is_empty(), diversion.ended) {
         (true, _) => {
@@ -256,16 +256,17 @@ fn why_partial(broken: u64, dropped: u64, diversion: &Diversion) -> String {
         ),
     };
     let lines = |count| if count == 1 { "line" } else { "lines" };
-    if dropped > 0 {
-        let lines = lines(dropped);
+    if dropped_lines > 0 {
+        let lines = lines(dropped_lines);
         text.push_str(&format!(
-            "; {dropped} {lines} before that are missing, because neither disk nor memory had room for them"
+            "; {dropped_lines} {lines} before that are missing, because neither disk nor memory had room \
+             for them"
         ));
     }
-    if broken > 0 {
-        let lines = lines(broken);
+    if broken_lines > 0 {
+        let lines = lines(broken_lines);
         text.push_str(&format!(
-            "; {broken} {lines} of the journal could not be read"
+            "; {broken_lines} {lines} of the journal could not be read"
         ));
     }
     text

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::annotation;
-use crate::document::{read_document, read_open, write_document};
+use crate::document::{read_document, read_open_file, write_document};
 use crate::error::{StoreError, io_error};
 use crate::filter::RunFilter;
 use crate::index::{FileStamp, Index, RunSummary, is_corrupt};
@@ -74,7 +74,7 @@ impl RunStore {
     /// If the folder cannot be read. A folder that does not exist is empty.
     pub fn list(&self, filter: &RunFilter) -> Result<Listing, StoreError> {
         let mut listing = Listing::default();
-        let journals = self.journals(&mut listing.unreadable)?;
+        let journals = self.read_journals(&mut listing.unreadable)?;
         let mut index = self.open_index()?;
         let mut runs = self.update_index(&mut index, &mut listing.unreadable)?;
         for (id, run) in journals {
@@ -82,7 +82,7 @@ impl RunStore {
             runs.push(RunSummary::new(&id, &run));
         }
         runs.sort_by(|a, b| (b.epoch_ns(), &b.id).cmp(&(a.epoch_ns(), &a.id)));
-        let annotated = self.files(annotation::EXTENSION)?;
+        let annotated = self.files_with_extension(annotation::EXTENSION)?;
         for run in &mut runs {
             if annotated.contains_key(&run.id) {
                 run.annotation = self.annotation(&run.id);
@@ -191,7 +191,7 @@ impl RunStore {
             if !lock::try_lock(&file).map_err(io_error("lock", &journal))? {
                 return Err(StoreError::Live { id: id.to_owned() });
             }
-            if let Ok(bytes) = read_open(&file, &journal)
+            if let Ok(bytes) = read_open_file(&file, &journal)
                 && let Ok(Some(content)) = read_journal(&journal, &bytes)
             {
                 remove_diverted(&content.diversion.unwrap_or_default(), id);
@@ -306,7 +306,7 @@ impl RunStore {
         let mut indexed = index.file_stamps()?;
         let mut added = Vec::new();
         let mut removed = Vec::new();
-        for (id, (path, meta)) in self.files("json")? {
+        for (id, (path, meta)) in self.files_with_extension("json")? {
             let stamp = file_stamp(&meta);
             if indexed.remove(&id) == Some(stamp) {
                 continue;
@@ -330,7 +330,7 @@ impl RunStore {
         // A journal may become a document between the two checks.
         for _ in 0..2 {
             if let JournalState::Live(run, path) | JournalState::Dead(run, path) =
-                self.journal(id)?
+                self.load_journal(id)?
             {
                 return Ok((*run, path));
             }

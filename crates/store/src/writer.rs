@@ -111,7 +111,7 @@ impl RunWriter {
         match &mut self.group {
             Some(group) => group.add(row),
             None => {
-                let position = self.journal.position();
+                let position = self.journal.next_line_offset();
                 self.group =
                     position.and_then(|position| SecondGroup::begin(row, load_start_ns, position));
             }
@@ -126,8 +126,8 @@ impl RunWriter {
         };
         let second = SecondLine::new(&group.row, load_start_ns);
         let mut lines = vec![self.serialize(&JournalLine::Second(Box::new(second)))?];
-        lines.extend(group.others);
-        self.journal.replace_from(group.position, &lines);
+        lines.extend(group.other_lines);
+        self.journal.replace_from(group.start_offset, &lines);
         written
     }
 
@@ -228,7 +228,7 @@ impl RunWriter {
     fn append_line(&mut self, line: &JournalLine) -> Result<(), StoreError> {
         let bytes = self.serialize(line)?;
         if let Some(group) = &mut self.group {
-            group.others.push(bytes.clone());
+            group.other_lines.push(bytes.clone());
         }
         self.journal.append(bytes)
     }

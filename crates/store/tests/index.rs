@@ -27,7 +27,7 @@ fn a_lost_or_corrupt_index_is_rebuilt() {
         std::fs::write(&index, garbage).unwrap();
         assert_eq!(count(&store), 5);
     }
-    // Damaged inside: the header is valid and the pages are not.
+    // The header is valid, and the pages after it are damaged.
     let mut bytes = std::fs::read(&index).unwrap();
     bytes[4_096..].fill(0xa5);
     std::fs::write(&index, &bytes).unwrap();
@@ -148,7 +148,7 @@ fn an_index_without_the_experiment_column_gets_it_and_keeps_its_rows() {
     );
     assert_eq!(listing.runs.iter().filter_map(experiment_of).count(), 1);
     let db = rusqlite::Connection::open(&index).unwrap();
-    // As the older version writes.
+    // Write the row as the older version does.
     db.execute_batch(
         "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state, workload,
              scale, clients, rate_tps, tps, p99_ns, server, worst)

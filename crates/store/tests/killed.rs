@@ -163,7 +163,7 @@ fn a_kill_loses_at_most_the_last_second() {
         expected.measured.timestamps.usable - 5,
         "without those of the drain"
     );
-    assert_eq!(run.timing.split, SplitSource::KernelTimestamps);
+    assert_eq!(run.timing.parts_source, ServiceTimePartsSource::KernelTimestamps);
     let files = std::fs::read_dir(folder.runs()).unwrap().count();
     assert_eq!(files, 1, "the journal has become a document");
 }
@@ -211,7 +211,7 @@ fn a_broken_line_in_a_journal_loses_only_its_second() {
         run.measured.length_s, 3.0,
         "the lost second does not lower the rate"
     );
-    let all = collected.measured.all();
+    let all = collected.measured.all_kinds();
     let tps = all.committed as f64 / 4.0;
     assert!((run.measured.kinds[0].tps - tps).abs() < 0.02 * tps);
     let reason = run.ended_because.unwrap();
@@ -292,7 +292,7 @@ fn child_whose_disk_is_full() {
         error.contains("the run continues, with its figures in memory"),
         "{error}"
     );
-    // It is reported once.
+    // The full disk is reported once.
     writer.write_second(&rows[2], LOAD_START_NS).unwrap();
     assert_eq!(
         std::fs::metadata(&journal).unwrap().len(),

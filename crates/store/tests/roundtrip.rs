@@ -43,7 +43,7 @@ fn figures_survive_storing_and_loading() {
     assert_eq!(all.tps, 970.0);
     assert_eq!(all.response.samples, 2_910);
     assert!(all.response.p99_ns.is_some() && all.response.p999_ns.is_none());
-    let split = all.split.as_ref().unwrap();
+    let split = all.parts.as_ref().unwrap();
     assert_eq!(split.client_wait.mean_ns, 1_500.0);
     let sum_ns = split.send_wait.mean_ns + split.server.mean_ns + split.client_wait.mean_ns;
     assert!((sum_ns - all.service.mean_ns).abs() < 0.01);
@@ -62,7 +62,7 @@ fn figures_survive_storing_and_loading() {
         (ErrorClass::Deadlock, "40P01")
     );
     assert_eq!(error.example, "deadlock detected");
-    let parts: Vec<&str> = loaded.series.iter().map(|s| s.part.name()).collect();
+    let parts: Vec<&str> = loaded.series.iter().map(|s| s.phase.name()).collect();
     assert_eq!(
         parts,
         ["warmup", "warmup", "measured", "measured", "measured"]
@@ -140,7 +140,7 @@ fn values_that_the_kernel_reports_are_in_the_document() {
 #[test]
 fn percentiles_can_be_recomputed_from_a_stored_histogram() {
     let (_, collected) = load(schedule(0, 2 * S));
-    let all = collected.measured.all();
+    let all = collected.measured.all_kinds();
     let stored = latency(&all.response);
     let times = stored.distribution().unwrap();
     assert_eq!(times.quantile_ns(0.99), stored.p99_ns);
@@ -168,7 +168,7 @@ fn a_document_with_nan_is_not_stored() {
 }
 
 #[test]
-fn lists_newest_first_and_filters() {
+fn runs_are_listed_newest_first_and_filtered() {
     let folder = Folder::new("list");
     let store = folder.store();
     assert_eq!(
@@ -226,7 +226,7 @@ fn lists_newest_first_and_filters() {
 }
 
 #[test]
-fn finds_by_prefix_and_by_path() {
+fn runs_are_found_by_prefix_and_by_path() {
     let folder = Folder::new("find");
     let store = folder.store();
     let first = stored(&store, |run| run.started_at = "2026-01-02T03:04:05Z".into());
@@ -258,7 +258,7 @@ fn finds_by_prefix_and_by_path() {
 }
 
 #[test]
-fn deletes_ended_runs_only() {
+fn only_ended_runs_can_be_deleted() {
     let folder = Folder::new("delete");
     let store = folder.store();
     let ended = stored(&store, |_| ());
@@ -301,7 +301,7 @@ fn a_folder_that_cannot_be_written_is_an_error_with_the_path() {
     let folder = Folder::new("readonly");
     let file = folder.path().join("file");
     std::fs::write(&file, "").unwrap();
-    // A folder below a file: impossible even for root.
+    // Not even root can create a folder below a file.
     let store = RunStore::open(Some(&file.join("store"))).unwrap();
     let error = store.begin(&mut run()).unwrap_err().to_string();
     assert!(

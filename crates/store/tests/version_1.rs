@@ -7,7 +7,7 @@ use prony_store::*;
 use std::fs;
 use std::path::Path;
 
-/// The example file of that name, read like a user's file.
+/// The example file with this name, read like a user's file.
 fn stored(name: &str) -> Run {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1");
     read_document(&path.join(name)).unwrap()
@@ -27,7 +27,7 @@ fn tcp(address: &str) -> Option<ServerAddress> {
 }
 
 #[test]
-fn an_open_loop_on_a_unix_socket_with_some_clients_on_tcp() {
+fn an_open_loop_run_on_a_unix_socket_with_some_clients_on_tcp_is_read() {
     let run = read("select-only.json");
     let path = "/var/tmp/prony-pg-3940049e/s/.s.PGSQL.21886".to_owned();
     assert_eq!(run.server.address, Some(ServerAddress::Unix(path)));
@@ -45,11 +45,11 @@ fn an_open_loop_on_a_unix_socket_with_some_clients_on_tcp() {
     );
     let network = Network::UnixWithTcpSample { clients: 2 };
     assert_eq!(drive.network, Some(network));
-    let split = SplitSource::SampledTimestamps {
+    let parts_source = ServiceTimePartsSource::SampledTimestamps {
         clients: 2,
-        of_clients: 4,
+        total_clients: 4,
     };
-    assert_eq!(run.timing.split, split);
+    assert_eq!(run.timing.parts_source, parts_source);
     let machine = run.machine();
     assert_eq!((machine.clients, machine.threads), (4, 1));
     assert_eq!((machine.host.name.as_str(), machine.host.cpus), ("vm", 2));
@@ -58,32 +58,32 @@ fn an_open_loop_on_a_unix_socket_with_some_clients_on_tcp() {
     assert_eq!(run.build.profile, BuildProfile::Release);
     assert_eq!((&run.build.commit, run.rules_version), (&None, None));
     assert_eq!(run.request["command"][0], "prony");
-    let parts: Vec<_> = run.series.iter().map(|second| second.part).collect();
-    use SecondPart::{Measured, Warmup};
-    assert_eq!(parts, [Warmup, Measured, Measured]);
+    let phases: Vec<_> = run.series.iter().map(|second| second.phase).collect();
+    use SecondPhase::{Measured, Warmup};
+    assert_eq!(phases, [Warmup, Measured, Measured]);
     let before = run.observed.unwrap().before.unwrap();
     assert_eq!(before.replication, Some(Replication::None));
     assert_eq!(before.durability.unwrap().class, DurabilityClass::D3);
-    assert_eq!(run.measured.all().unwrap().committed, 119);
+    assert_eq!(run.measured.all_kinds().unwrap().committed, 119);
     assert_eq!(run.measured.kinds[0].kind, None);
     assert_eq!(run.measured.kinds[1].kind.as_deref(), Some("select-only"));
     assert!(run.measured.length_s > 1.9 && run.series[1].length_s > 0.9);
 }
 
 #[test]
-fn lost_connections_of_two_engines() {
+fn runs_with_lost_connections_of_two_engines_are_read() {
     let run = read("oltp-mariadb.json");
     assert_eq!(run.server.known_engine(), Some(Engine::MariaDb));
     assert_eq!(run.server.address, tcp("127.0.0.1:25234"));
     assert_eq!(run.drive.network, Some(Network::Tcp));
-    assert_eq!(run.timing.split, SplitSource::KernelTimestamps);
+    assert_eq!(run.timing.parts_source, ServiceTimePartsSource::KernelTimestamps);
     assert_eq!(run.workload.setting("rand_spec_iter"), Some("12"));
     assert_eq!(run.workload.settings.len(), 13);
     assert_eq!(run.events[0].kind, EventKind::Outage);
     let error = &run.measured.errors[0];
     assert_eq!((error.class, error.count), (ErrorClass::LostConnection, 2));
     assert_eq!(run.shares[0].expected_share, Some(0.875));
-    // Such a document does not record whether transactions in flight at the end were counted.
+    // A document of version 1 does not record whether transactions in flight at the end were counted.
     assert_eq!(run.drive.stop, None);
 
     let run = read("tpcc.json");
@@ -101,7 +101,7 @@ fn lost_connections_of_two_engines() {
 }
 
 #[test]
-fn another_tools_run() {
+fn a_run_of_another_tool_is_read() {
     let run = read("imported.json");
     assert_eq!(run.machines, []);
     assert_eq!(run.machine(), &ClientMachine::default());
@@ -114,14 +114,14 @@ fn another_tools_run() {
     );
     assert_eq!(run.server.address, None);
     let reason = "HammerDB does not tell";
-    assert_eq!(run.timing.split, SplitSource::unavailable(reason));
+    assert_eq!(run.timing.parts_source, ServiceTimePartsSource::unavailable(reason));
     let driver = Setting::new("driver", "timed");
     assert!(run.workload.settings.contains(&driver));
 }
 
 /// The journal has two headers; only the second one records how the clients connected to the server.
 #[test]
-fn a_killed_runs_journal() {
+fn the_journal_of_a_killed_run_is_read() {
     let folder = Folder::new("version-1");
     fs::create_dir_all(folder.runs()).unwrap();
     let id = "20261123-014407-tpcb-5f2e";
@@ -132,17 +132,17 @@ fn a_killed_runs_journal() {
     let reason = run.ended_because.clone().unwrap();
     assert!(!reason.contains("could not be read"), "{reason}");
     assert_eq!(run.drive.network, Some(Network::Tcp));
-    assert_eq!(run.timing.split, SplitSource::default());
+    assert_eq!(run.timing.parts_source, ServiceTimePartsSource::default());
     assert!(run.timing.with_timestamp > 0);
     assert_eq!(run.series.len(), 3);
-    assert!(run.measured.all().unwrap().committed > 50);
+    assert!(run.measured.all_kinds().unwrap().committed > 50);
     assert!(run.observed.unwrap().series.len() > 1);
 }
 
 /// Fields that the first versions did not have are absent, and fields of later minor versions of version 1
 /// are ignored.
 #[test]
-fn other_minor_versions() {
+fn documents_of_other_minor_versions_are_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1/select-only.json");
     let mut document: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     document["schema_version"] = "1.0".into();
@@ -191,16 +191,16 @@ fn sections_of_a_wrong_type_are_errors() {
         let parsed = parse_document(document.to_string().as_bytes());
         assert!(parsed.is_err(), "{section}.{list}");
     }
-    // A setting in the old form is text.
+    // A setting of version 1 is text.
     let mut document = document.clone();
     document["workload"]["settings"] = serde_json::json!(["x"]);
     let run = parse_document(document.to_string().as_bytes()).unwrap();
     assert_eq!(run.workload.settings[0].value, "set");
 }
 
-/// Texts that later became enumerations, and the total of the kinds, which was named `all`.
+/// Version 1 stored topics as text, and named the total of the kinds `all`.
 #[test]
-fn topics_and_totals_that_were_texts() {
+fn topics_and_totals_stored_as_text_are_converted() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/version_1/select-only.json");
     let mut document: serde_json::Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let missing = |topic: &str| serde_json::json!({ "what": topic, "why": "denied" });
@@ -229,7 +229,7 @@ fn topics_and_totals_that_were_texts() {
         .iter()
         .map(|error| error.kind.as_deref())
         .collect();
-    // A transaction of a script may have that name.
+    // A transaction of a script may be named `all`.
     assert_eq!(kinds, [Some("all"), None]);
     document["observed"]["missing"] = serde_json::json!(["x", { "what": 1 }]);
     assert!(parse_document(document.to_string().as_bytes()).is_err());

@@ -6,7 +6,7 @@
 use prony_tds_server::{Column, Config, Connection, Datum, Outcome, Type};
 use prony_wire::login::{LoginProgress, TlsUse};
 use prony_wire::tds::{Connector, Login, TransactionRequest};
-use prony_wire::{Exchange, FeedStatus, QueryMode, Secret, SessionFlags, Statements, Value};
+use prony_wire::{Exchange, FeedStatus, QueryMode, Secret, SessionFlags, StatementIds, Value};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ fn record() -> Recorded {
             .feed(&replies[replies.len() - 1])
             .expect("an honest server");
     }
-    let statement = Statements::new().add("rows");
+    let statement = StatementIds::new().add("rows");
     for _ in 0..2 {
         exchange.request(std::iter::once((&statement, &[][..])));
         replies.push(server.receive(exchange.outgoing()));
@@ -273,7 +273,7 @@ fn converse(random: &mut Random, recorded: &Recorded, counts: &mut Counts) -> us
     let mode = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared][random.below(3)];
     let mut exchange = Exchange::tds(mode);
     exchange.set_session_flags(flags);
-    let statement = Statements::new().add("rows $1");
+    let statement = StatementIds::new().add("rows $1");
     'requests: for _ in 0..1 + random.below(3) {
         let values = [Value::Int(7)];
         match random.below(4) {

@@ -87,11 +87,11 @@ impl PendingLogin {
     }
 
     /// Whether the connection uses TLS, used it for the login, or has begun to set it up.
-    pub fn over_tls(&self) -> bool {
+    pub fn uses_tls(&self) -> bool {
         match self {
-            PendingLogin::Postgres(connector) => connector.over_tls(),
-            PendingLogin::Mysql(connector) => connector.over_tls(),
-            PendingLogin::Tds(connector) => connector.over_tls(),
+            PendingLogin::Postgres(connector) => connector.uses_tls(),
+            PendingLogin::Mysql(connector) => connector.uses_tls(),
+            PendingLogin::Tds(connector) => connector.uses_tls(),
         }
     }
 }

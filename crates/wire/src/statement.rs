@@ -36,12 +36,12 @@ pub struct Statement {
     id: u16,
     sql: Box<str>,
     /// The bytes to send, if they are not UTF-8.
-    raw: Option<Box<[u8]>>,
+    non_utf8_bytes: Option<Box<[u8]>>,
     /// Byte ranges of the text between placeholders; placeholder `n` follows piece `n`.
     pieces: Vec<std::ops::Range<usize>>,
     /// Index of the value of each placeholder.
     value_indexes: Vec<u16>,
-    parameters: u16,
+    parameter_count: u16,
     /// The declared types of the parameters; empty if none is declared.
     types: Box<[Option<ParameterType>]>,
     effect: Effect,
@@ -62,12 +62,12 @@ impl Statement {
 
     /// The SQL with its placeholders, in the bytes to send.
     pub fn bytes(&self) -> &[u8] {
-        self.raw.as_deref().unwrap_or(self.sql.as_bytes())
+        self.non_utf8_bytes.as_deref().unwrap_or(self.sql.as_bytes())
     }
 
     /// Number of values: the largest placeholder number.
-    pub fn parameters(&self) -> usize {
-        usize::from(self.parameters)
+    pub fn parameter_count(&self) -> usize {
+        usize::from(self.parameter_count)
     }
 
     /// Declares the types of the parameters, in order. The server infers those that are `None`, and all
@@ -81,7 +81,7 @@ impl Statement {
         T: Into<Option<ParameterType>>,
     {
         let types: Box<[_]> = types.into_iter().map(Into::into).collect();
-        assert_eq!(types.len(), self.parameters(), "{}", self.sql);
+        assert_eq!(types.len(), self.parameter_count(), "{}", self.sql);
         self.types = match types.iter().any(Option::is_some) {
             true => types,
             false => Box::default(),
@@ -97,7 +97,7 @@ impl Statement {
     /// Whether there is one value for each parameter, and each fits its declared type.
     pub fn accepts(&self, values: &[Value<'_>]) -> bool {
         let mut typed = self.types.iter().zip(values);
-        values.len() == self.parameters()
+        values.len() == self.parameter_count()
             && typed.all(|(declared, value)| declared.is_none_or(|declared| declared.holds(*value)))
     }
 
@@ -112,23 +112,23 @@ impl Statement {
     /// Marks that the statement changes data even if its first word does not show it, such as a
     /// `SELECT` of a function: losing its reply outside a block leaves the outcome unknown.
     #[must_use]
-    pub fn writing(mut self) -> Statement {
+    pub fn with_write_effect(mut self) -> Statement {
         if self.effect == Effect::Reads {
             self.effect = Effect::Writes;
         }
         self
     }
 
-    /// Sends the statement to MySQL and MariaDB as text in every mode, joined with adjacent statements of
-    /// this kind in a request, so that they share a round trip; MySQL's protocol has no other way to
-    /// share one. Changes nothing on PostgreSQL, where a request is one round trip anyway.
+    /// Marks that on MySQL and MariaDB the statement is sent as text in every mode, in one query with
+    /// adjacent statements that are marked: they then share a round trip, which MySQL's protocol does not
+    /// offer otherwise. Changes nothing on PostgreSQL, where a request is one round trip anyway.
     #[must_use]
-    pub fn joined(mut self) -> Statement {
+    pub fn with_joining(mut self) -> Statement {
         self.is_joined = true;
         self
     }
 
-    /// Whether the statement is joined with adjacent ones into one text (see [`Statement::joined`]).
+    /// Whether the statement is joined with adjacent ones into one text (see [`Statement::with_joining`]).
     pub fn is_joined(&self) -> bool {
         self.is_joined
     }
@@ -141,12 +141,12 @@ impl Statement {
     /// Index of the value of each placeholder, in the order of the text. For text that was not parsed, one
     /// index per value.
     pub fn value_indexes(&self) -> impl Iterator<Item = usize> {
-        let unparsed = match self.value_indexes.is_empty() {
-            true => self.parameters,
+        let unparsed_parameters = match self.value_indexes.is_empty() {
+            true => self.parameter_count,
             false => 0,
         };
         let parsed = self.value_indexes.iter().map(|index| usize::from(*index));
-        parsed.chain(0..usize::from(unparsed))
+        parsed.chain(0..usize::from(unparsed_parameters))
     }
 
     /// The statement's effect on its transaction.
@@ -168,21 +168,21 @@ impl Statement {
     }
 }
 
-/// The statements of one program, numbered in the order of their addition; numbers of removed
-/// statements are reused first.
+/// The numbers of the statements of one program, in the order in which the statements are created; numbers
+/// of removed statements are reused first.
 #[derive(Debug, Default)]
-pub struct Statements {
-    next: u16,
-    free: Vec<u16>,
+pub struct StatementIds {
+    next_id: u16,
+    free_ids: Vec<u16>,
 }
 
-impl Statements {
-    /// An empty set.
+impl StatementIds {
+    /// No number is in use.
     pub fn new() -> Self {
-        Statements::default()
+        StatementIds::default()
     }
 
-    /// Adds a statement with `$1`, `$2`... as placeholders.
+    /// Creates a statement with `$1`, `$2`... as placeholders.
     ///
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
@@ -193,17 +193,17 @@ impl Statements {
     fn add_bytes(&mut self, sql: &[u8]) -> Statement {
         let (pieces, value_indexes) = split_at_placeholders(sql);
         let display_text = String::from_utf8_lossy(sql);
-        let raw = match display_text {
+        let non_utf8_bytes = match display_text {
             Cow::Borrowed(_) => None,
             Cow::Owned(_) => Some(sql.into()),
         };
         Statement {
-            id: self.take_number(),
+            id: self.next_free_id(),
             effect: effect(sql),
             sql: display_text.into(),
-            raw,
+            non_utf8_bytes,
             pieces,
-            parameters: value_indexes
+            parameter_count: value_indexes
                 .iter()
                 .map(|index| index + 1)
                 .max()
@@ -215,7 +215,7 @@ impl Statements {
         }
     }
 
-    /// Adds a statement with `?` as placeholders, one for each value, in order. They are converted to
+    /// Creates a statement with `?` as placeholders, one for each value, in order. They are converted to
     /// numbered ones, so that every protocol can send the statement. The text is in any encoding that
     /// the connection uses.
     ///
@@ -225,20 +225,20 @@ impl Statements {
         self.add_bytes(&number_placeholders(sql.as_ref()))
     }
 
-    /// Adds a statement that is not parsed: it takes `parameters` values, whether or not its text
+    /// Creates a statement that is not parsed: it takes `parameter_count` values, whether or not its text
     /// names them. For the extended protocol only: in simple mode its text would be sent unchanged,
     /// so the caller must insert the values.
     ///
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
-    pub fn add_raw(&mut self, sql: &str, parameters: u16) -> Statement {
+    pub fn add_unparsed(&mut self, sql: &str, parameter_count: u16) -> Statement {
         Statement {
-            id: self.take_number(),
+            id: self.next_free_id(),
             sql: sql.into(),
-            raw: None,
+            non_utf8_bytes: None,
             pieces: std::iter::once(0..sql.len()).collect(),
             value_indexes: Vec::new(),
-            parameters,
+            parameter_count,
             effect: effect(sql.as_bytes()),
             types: Box::default(),
             wants_columns: false,
@@ -249,15 +249,15 @@ impl Statements {
     /// Removes a statement: another may reuse its number. Every connection that may have prepared it
     /// must close it first.
     pub fn remove(&mut self, statement: &Statement) {
-        self.free.push(statement.id);
+        self.free_ids.push(statement.id);
     }
 
-    fn take_number(&mut self) -> u16 {
-        if let Some(id) = self.free.pop() {
+    fn next_free_id(&mut self) -> u16 {
+        if let Some(id) = self.free_ids.pop() {
             return id;
         }
-        let id = self.next;
-        self.next = id.checked_add(1).expect("at most 65,535 statements");
+        let id = self.next_id;
+        self.next_id = id.checked_add(1).expect("at most 65,535 statements");
         id
     }
 }
@@ -268,13 +268,13 @@ pub(crate) fn effect(sql: &[u8]) -> Effect {
     let mut strongest = Effect::Reads;
     let mut at = 0;
     loop {
-        at = skip_comments(sql, at);
+        at = skip_blanks_and_comments(sql, at);
         if at >= sql.len() {
             return strongest;
         }
         strongest = match (strongest, effect_of_first_word(&sql[at..])) {
             (_, Effect::Commits) => return Effect::Commits,
-            (Effect::Reads, next) => next,
+            (Effect::Reads, next_effect) => next_effect,
             (strongest, _) => strongest,
         };
         at = position_after(sql, at, b";");
@@ -282,11 +282,11 @@ pub(crate) fn effect(sql: &[u8]) -> Effect {
 }
 
 /// The position of the first byte from `at` on that is not part of whitespace, a comment or a semicolon.
-pub(crate) fn skip_comments(sql: &[u8], mut at: usize) -> usize {
+pub(crate) fn skip_blanks_and_comments(sql: &[u8], mut at: usize) -> usize {
     while let Some(byte) = sql.get(at) {
         at = match byte {
             b';' | b' ' | b'\t' | b'\n' | b'\r' | b'\x0b' | b'\x0c' => at + 1,
-            b'-' | b'/' => match end_of_quoted(sql, at) {
+            b'-' | b'/' => match end_of_quoted_or_comment(sql, at) {
                 Some(end) => end,
                 None => return at,
             },
@@ -322,22 +322,22 @@ fn effect_of_first_word(sql: &[u8]) -> Effect {
 
 /// The same SQL with `$1`, `$2`... in place of each `?` outside quoted text, quoted names and comments.
 fn number_placeholders(bytes: &[u8]) -> Vec<u8> {
-    let (mut text, mut piece, mut at, mut count) = (Vec::new(), 0, 0, 0);
+    let (mut text, mut piece_start, mut at, mut count) = (Vec::new(), 0, 0, 0);
     while at < bytes.len() {
         if bytes[at] == b'?' {
             count += 1;
-            text.extend_from_slice(&bytes[piece..at]);
+            text.extend_from_slice(&bytes[piece_start..at]);
             text.extend_from_slice(format!("${count}").as_bytes());
-            piece = at + 1;
+            piece_start = at + 1;
         }
-        at = end_of_quoted(bytes, at).unwrap_or(at + 1);
+        at = end_of_quoted_or_comment(bytes, at).unwrap_or(at + 1);
     }
-    text.extend_from_slice(&bytes[piece..]);
+    text.extend_from_slice(&bytes[piece_start..]);
     text
 }
 
 /// The position after the quoted text, quoted name or comment that begins at `at`, if one does.
-fn end_of_quoted(bytes: &[u8], at: usize) -> Option<usize> {
+fn end_of_quoted_or_comment(bytes: &[u8], at: usize) -> Option<usize> {
     match bytes[at] {
         quote @ (b'\'' | b'"' | b'`') => Some(position_after(bytes, at + 1, &[quote])),
         b'-' if bytes[at..].starts_with(b"--") => Some(position_after(bytes, at, b"\n")),
@@ -349,9 +349,9 @@ fn end_of_quoted(bytes: &[u8], at: usize) -> Option<usize> {
 /// Splits SQL at `$n`, except in quoted text, quoted names and comments.
 fn split_at_placeholders(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>) {
     let (mut pieces, mut value_indexes) = (Vec::new(), Vec::new());
-    let (mut at, mut piece) = (0, 0);
+    let (mut at, mut piece_start) = (0, 0);
     while at < bytes.len() {
-        if let Some(end) = end_of_quoted(bytes, at) {
+        if let Some(end) = end_of_quoted_or_comment(bytes, at) {
             at = end;
             continue;
         }
@@ -364,10 +364,10 @@ fn split_at_placeholders(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>
                 let number = std::str::from_utf8(&bytes[at + 1..at + 1 + digits]);
                 match number.map(str::parse::<u16>) {
                     Ok(Ok(n)) if n > 0 => {
-                        pieces.push(piece..at);
+                        pieces.push(piece_start..at);
                         value_indexes.push(n - 1);
                         at += 1 + digits;
-                        piece = at;
+                        piece_start = at;
                     }
                     _ => at += 1,
                 }
@@ -375,7 +375,7 @@ fn split_at_placeholders(bytes: &[u8]) -> (Vec<std::ops::Range<usize>>, Vec<u16>
             _ => at += 1,
         }
     }
-    pieces.push(piece..bytes.len());
+    pieces.push(piece_start..bytes.len());
     (pieces, value_indexes)
 }
 

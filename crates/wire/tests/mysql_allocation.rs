@@ -1,7 +1,7 @@
 //! In steady state a request and its reply allocate nothing.
 
 use prony_allocations::allocations_of;
-use prony_wire::{Exchange, FeedStatus, QueryMode, SessionFlags, Statement, Statements, Value};
+use prony_wire::{Exchange, FeedStatus, QueryMode, SessionFlags, Statement, StatementIds, Value};
 
 /// One execution of each statement, as a batch, and a read of the rows.
 fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, replies: &[u8]) {
@@ -36,7 +36,7 @@ fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, rep
 
 #[test]
 fn no_request_allocates() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let statements = [set.add("a $1 $2 $3 $4"), set.add("b $1")];
     let execute: &[u8] = include_bytes!("recorded/mysql_execute_mysql_eof.bin");
     let mut exchange = Exchange::mysql(QueryMode::Prepared);

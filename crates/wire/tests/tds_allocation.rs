@@ -6,7 +6,7 @@ use prony_wire::login::LoginProgress;
 use prony_wire::login::TlsUse;
 use prony_wire::tds::{Connector, Login, TransactionRequest};
 use prony_wire::{
-    Exchange, FeedStatus, ParameterType, QueryMode, Secret, Statement, Statements, Value,
+    Exchange, FeedStatus, ParameterType, QueryMode, Secret, Statement, StatementIds, Value,
 };
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ fn read(exchange: &Exchange) {
 fn no_request_and_no_row_allocates() {
     for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
         let (mut exchange, mut server) = connect(mode);
-        let mut set = Statements::new();
+        let mut set = StatementIds::new();
         let types = ["int", "varchar(16)", "decimal(12,2)"];
         let types = types.map(|name| name.parse::<ParameterType>().ok());
         let statements = [

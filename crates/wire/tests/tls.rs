@@ -45,7 +45,7 @@ fn pair(name: &str, version: &'static rustls::SupportedProtocolVersion) -> Pair 
     }
 }
 
-/// The server's half: accepts TLS, then performs the server's part of SCRAM-SHA-256(-PLUS).
+/// The server: accepts TLS, then performs the server's part of SCRAM-SHA-256(-PLUS).
 struct ScramServer {
     tls: Option<ServerConnection>,
     config: Arc<ServerConfig>,
@@ -191,7 +191,7 @@ fn secret_login() -> Login {
     login
 }
 
-/// Runs both halves to the end, the server's bytes split into pieces of `piece` bytes.
+/// Runs client and server to the end, the server's bytes split into pieces of `piece` bytes.
 fn run_login(
     pair: &Pair,
     server: &mut ScramServer,
@@ -218,7 +218,7 @@ const BOTH: &[u8] = b"SCRAM-SHA-256-PLUS\0SCRAM-SHA-256\0\0";
 const PLAIN: &[u8] = b"SCRAM-SHA-256\0\0";
 
 #[test]
-fn scram_plus_over_both_versions_in_pieces_of_every_size() {
+fn scram_plus_succeeds_over_both_tls_versions_in_chunks_of_every_size() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let pair = pair("db.example", version);
         for piece in (1..40).chain([100, 1000, 100_000]) {
@@ -285,7 +285,7 @@ fn a_wrong_password_and_an_impostor_have_different_errors() {
 }
 
 #[test]
-fn a_wrong_name_is_refused() {
+fn a_certificate_for_another_name_is_refused() {
     let pair = pair("other.example", &rustls::version::TLS13);
     let error = run_login(
         &pair,
@@ -377,8 +377,8 @@ fn direct_tls_requires_alpn() {
 }
 
 #[test]
-fn a_connection_being_opened_is_small() {
-    // Ten thousand of them are open at the same time.
+fn a_connector_takes_little_memory() {
+    // Ten thousand connections may be opened at the same time.
     assert!(size_of::<Connector>() <= 512, "{}", size_of::<Connector>());
     assert!(size_of::<Channel>() <= 16);
 }
@@ -396,5 +396,5 @@ fn garbage_instead_of_tls_is_an_error() {
     connector.receive(b"S", &mut out).unwrap();
     let error = connector.receive(&[0x42; 4000], &mut out).unwrap_err();
     assert!(matches!(error, ConnectError::Tls(_)), "{error}");
-    assert!(connector.over_tls());
+    assert!(connector.uses_tls());
 }

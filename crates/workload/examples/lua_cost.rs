@@ -336,7 +336,7 @@ fn main() {
     let queries = measured.queries;
     println!(
         "{} events, {} queries",
-        measured.all().committed,
+        measured.all_kinds().committed,
         queries.reads + queries.writes + queries.others
     );
 }

@@ -103,7 +103,7 @@ impl UserError for Error {
             other => ErrorParts::new(other.problem()),
         };
         let left_behind = self.left_behind().into_iter();
-        let parts = left_behind.fold(parts, ErrorParts::with_place);
+        let parts = left_behind.fold(parts, ErrorParts::with_details);
         let hint = self.hint(&PronyCommands).into_iter();
         hint.fold(parts, ErrorParts::with_hint)
     }
@@ -229,7 +229,7 @@ mod tests {
         };
         let expected = ErrorParts {
             problem: "loading t: server closed the connection unexpectedly".to_owned(),
-            place: Some("left behind: half".to_owned()),
+            details: Some("left behind: half".to_owned()),
             hint: Some(
                 "This probably means the server terminated abnormally\nbefore or while processing the \
                  request.\nagain"

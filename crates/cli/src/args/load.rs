@@ -5,7 +5,7 @@
 use super::plan_flags::{LoadFlags, PlanFlags, ServerFlags};
 use super::{CachedArgs, WaitArgs};
 use clap::Args;
-use prony_plan::{PlanInput, flag};
+use prony_plan::{PlanInput, value_from_flag};
 use prony_workload::LoadRequest;
 
 /// Arguments of `prony load`.
@@ -54,7 +54,7 @@ impl LoadArgs {
     /// The plan input from the flags.
     pub fn input(&self) -> PlanInput {
         PlanInput {
-            workload: flag("WORKLOAD", Some(self.workload.clone())),
+            workload: value_from_flag("WORKLOAD", Some(self.workload.clone())),
             ..self.flags.input.clone()
         }
     }

@@ -3,7 +3,7 @@
 use super::plan_flags::{PlanFlags, RunFlags};
 use clap::Args;
 use prony_plan::scenario::parse_share;
-use prony_plan::{PlanInput, flag, parse_duration};
+use prony_plan::{PlanInput, value_from_flag, parse_duration};
 use std::time::Duration;
 
 /// Arguments of `prony run`.
@@ -83,7 +83,7 @@ impl RunArgs {
     pub fn input(&self) -> PlanInput {
         let workload = (!self.is_plan()).then(|| self.workload_or_plan.clone());
         PlanInput {
-            workload: flag("WORKLOAD", workload),
+            workload: value_from_flag("WORKLOAD", workload),
             ..self.flags.input.clone()
         }
     }

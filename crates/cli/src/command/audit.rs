@@ -25,7 +25,7 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
         runs.iter_mut().try_for_each(store_if_measured)?;
     }
     output::show(|out, style| match args.json {
-        true => audit::json(out, &runs),
+        true => audit::write_json(out, &runs),
         false => audit::write(out, style, &runs),
     })?;
     let checks = runs.iter().flat_map(|run| run.audit.checks.clone());
@@ -64,7 +64,7 @@ fn audited_runs(
 
 /// Stores a run if it has a throughput; otherwise notes that it is not stored.
 fn store_if_measured(audited_run: &mut AuditedRun) -> Result<(), Failure> {
-    let totals = audited_run.run.measured.all();
+    let totals = audited_run.run.measured.all_kinds();
     if totals.is_none_or(|totals| totals.committed == 0) || audited_run.run.measured.length_s <= 0.0
     {
         audited_run.not_stored = Some("not stored: its output has no throughput".to_owned());

@@ -7,7 +7,7 @@ use super::{output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{ObserveOptions, RunRequest, run_and_print};
-use prony_plan::{PlanInput, flag};
+use prony_plan::{PlanInput, value_from_flag};
 use prony_runner::host::processors;
 use std::ffi::OsString;
 use std::time::Duration;
@@ -20,13 +20,13 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let threads = processors().clamp(1, 2) as u64;
     let origin = "demo";
     let input = PlanInput {
-        embedded: flag(origin, Some(true)),
-        workload: flag(origin, Some("tpcb".to_owned())),
-        scale: flag(origin, Some(CLIENTS)),
-        clients: flag(origin, Some(CLIENTS)),
-        threads: flag(origin, Some(threads)),
-        warmup: flag(origin, Some(Duration::from_secs(2))),
-        duration: flag("--duration", Some(args.duration)),
+        embedded: value_from_flag(origin, Some(true)),
+        workload: value_from_flag(origin, Some("tpcb".to_owned())),
+        scale: value_from_flag(origin, Some(CLIENTS)),
+        clients: value_from_flag(origin, Some(CLIENTS)),
+        threads: value_from_flag(origin, Some(threads)),
+        warmup: value_from_flag(origin, Some(Duration::from_secs(2))),
+        duration: value_from_flag("--duration", Some(args.duration)),
         ..PlanInput::default()
     };
     let flags = input.arguments().join(" ");

@@ -7,7 +7,7 @@ use super::tables::table_sizes;
 use super::{output, server, sizing};
 use crate::args::{CachedArgs, LoadArgs, WaitArgs};
 use crate::exit::{Exit, Failure};
-use prony_plan::{PlanInput, flag};
+use prony_plan::{PlanInput, value_from_flag};
 use prony_report::{LoadProgressView, LoadStepProgress, Style, data, units};
 use prony_runner::Signals;
 use prony_runner::host::processors;
@@ -36,7 +36,7 @@ pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     let tables = table_sizes(&finished.report.tables);
     output::show(|out, style| {
         writeln!(out, "{}", load_summary(finished.workload, &finished.report))?;
-        data::tables(out, style, &tables)
+        data::write_table_sizes(out, style, &tables)
     })?;
     Ok(Exit::Success)
 }
@@ -81,7 +81,7 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     let mut control = server::connect(&target)?;
     if let Some(sizing) = sizing::choose_scale(&mut control, &input.cached, &plan.workload, None)? {
         output::notice(&sizing.description());
-        plan_input.scale = flag("--cached", Some(sizing.scale));
+        plan_input.scale = value_from_flag("--cached", Some(sizing.scale));
         plan = super::plan::check_runnable(plan_input, "the command line")?;
     }
     drop(control);

@@ -12,7 +12,7 @@ use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
 use assignments::{RunAssignment, resolve};
 use prony_judge::price::{
-    AsOf, Configuration, MeasuredConfiguration, PriceOptions, Sheet, TargetLoad,
+    PriceDate, Configuration, MeasuredConfiguration, PriceOptions, PriceSheet, TargetLoad,
 };
 use prony_report::html::SheetText;
 use prony_report::price;
@@ -57,7 +57,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     // Notes come after more severe remarks.
     prices.remarks.extend(notes);
     output::show(|out, style| match args.json {
-        true => price::json(out, &prices),
+        true => price::write_json(out, &prices),
         false => price::write(out, style, &prices),
     })?;
     Ok(match price::is_refused(&prices) {
@@ -67,10 +67,10 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
 }
 
 /// Today, by this machine's clock.
-pub(super) fn today() -> Result<AsOf, Failure> {
+pub(super) fn today() -> Result<PriceDate, Failure> {
     let today = jiff::Zoned::now().date();
     let to_u8 = |number: i8| u8::try_from(number).unwrap_or_default();
-    let today = AsOf::from_day(
+    let today = PriceDate::from_day(
         today.year().into(),
         to_u8(today.month()),
         to_u8(today.day()),
@@ -96,7 +96,7 @@ fn price_options(args: &PriceArgs) -> Result<PriceOptions, Failure> {
     })
 }
 
-fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<Sheet>, Failure> {
+fn load_sheets(args: &PriceArgs, store: &RunStore) -> Result<Vec<PriceSheet>, Failure> {
     let default_sheet = store.folder().join(DEFAULT_SHEET);
     let files: Vec<PathBuf> = match args.sheet.is_empty() {
         false => args.sheet.clone(),
@@ -127,13 +127,13 @@ pub(super) fn read_sheet(file: &Path) -> Result<SheetText, Failure> {
 }
 
 /// Parses and checks a sheet.
-pub(super) fn parse_sheet(sheet: &SheetText) -> Result<Sheet, Failure> {
+pub(super) fn parse_sheet(sheet: &SheetText) -> Result<PriceSheet, Failure> {
     let SheetText { file, text } = sheet;
-    Sheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
+    PriceSheet::from_toml(file, text).map_err(|problems| plan::failure(file, problems))
 }
 
 /// All configurations, each with its position: the index of the sheet and the index in the sheet.
-fn configurations(sheets: &[Sheet]) -> impl Iterator<Item = ((usize, usize), &Configuration)> {
+fn configurations(sheets: &[PriceSheet]) -> impl Iterator<Item = ((usize, usize), &Configuration)> {
     sheets.iter().enumerate().flat_map(|(sheet_index, sheet)| {
         let configurations = sheet.configurations.iter().enumerate();
         configurations.map(move |(index, configuration)| ((sheet_index, index), configuration))
@@ -144,7 +144,7 @@ fn configurations(sheets: &[Sheet]) -> impl Iterator<Item = ((usize, usize), &Co
 pub(super) type PricedRunsWithNotes = (Vec<PricedRun>, Vec<Check>);
 
 fn runs_named_by_sheets(
-    sheets: &[Sheet],
+    sheets: &[PriceSheet],
     store: &RunStore,
 ) -> Result<PricedRunsWithNotes, Failure> {
     let mut assignments = Vec::new();
@@ -175,7 +175,7 @@ fn assign_named_runs(
 /// Loads the named runs, and finds the configurations on which they were measured.
 pub(super) fn assign_runs(
     arguments: &[String],
-    sheets: &[Sheet],
+    sheets: &[PriceSheet],
     store: &RunStore,
 ) -> Result<PricedRunsWithNotes, Failure> {
     let scope = match arguments.len() {
@@ -234,7 +234,7 @@ pub(super) fn assign_runs(
 }
 
 /// The note on a variant of an experiment none of whose runs is named in a sheet.
-fn unpriced_variant_note(variant: &str, sheets: &[Sheet]) -> Check {
+fn unpriced_variant_note(variant: &str, sheets: &[PriceSheet]) -> Check {
     let variant = plain(variant);
     Check {
         id: "variant-unpriced".to_owned(),
@@ -258,7 +258,7 @@ struct SheetRun {
 }
 
 /// The runs that the sheets name, with their ids from the store.
-fn sheet_runs(sheets: &[Sheet], store: &RunStore) -> Vec<SheetRun> {
+fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
     let mut runs = Vec::new();
     for (position, configuration) in configurations(sheets) {
         for name in configuration
@@ -286,7 +286,7 @@ fn split_names(argument: &str) -> Vec<&str> {
 fn assign_side(
     names: &[&str],
     side: LoadedSide,
-    sheets: &[Sheet],
+    sheets: &[PriceSheet],
     sheet_runs: &[SheetRun],
 ) -> Result<RunAssignment, Failure> {
     let positions: Vec<(usize, usize)> = configurations(sheets)
@@ -328,14 +328,14 @@ fn assign_side(
     Ok(assignment)
 }
 
-fn configuration_names(sheets: &[Sheet]) -> String {
+fn configuration_names(sheets: &[PriceSheet]) -> String {
     let names: Vec<&str> = configurations(sheets)
         .map(|(_, configuration)| configuration.name.as_str())
         .collect();
     names.join(", ")
 }
 
-fn unknown_configuration_failure(name: &str, sheets: &[Sheet]) -> Failure {
+fn unknown_configuration_failure(name: &str, sheets: &[PriceSheet]) -> Failure {
     let message = format!("no configuration of the sheet is named {name}");
     Failure::new(
         Exit::Usage,

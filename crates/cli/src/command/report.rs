@@ -7,7 +7,7 @@ use super::compare::{NameScope, load_sides};
 use super::{file, output, price};
 use crate::args::{ReportArgs, VerifyArgs};
 use crate::exit::{Exit, Failure};
-use prony_judge::price::Sheet;
+use prony_judge::price::PriceSheet;
 use prony_report::html::{self, PriceInputs, RunPlacement, SheetText, VerifyError};
 use prony_report::text::{plain, system_error};
 use prony_store::{Run, RunStore};
@@ -66,7 +66,7 @@ impl ReportPage {
 fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failure> {
     let texts = args.sheet.iter().map(|file| price::read_sheet(file));
     let texts: Vec<SheetText> = texts.collect::<Result<_, _>>()?;
-    let sheets: Vec<Sheet> = texts
+    let sheets: Vec<PriceSheet> = texts
         .iter()
         .map(price::parse_sheet)
         .collect::<Result<_, _>>()?;

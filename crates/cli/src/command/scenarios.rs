@@ -21,7 +21,7 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
     {
         return match args.script {
             true => print_script(scenario),
-            false => output::show(|out, style| scenarios::details(out, style, &details(scenario)))
+            false => output::show(|out, style| scenarios::write_details(out, style, &details(scenario)))
                 .map(|()| Exit::Success),
         };
     }
@@ -66,7 +66,7 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
         })
         .filter(|group| !group.rows.is_empty())
         .collect();
-    output::show(|out, style| scenarios::list(out, style, &groups))?;
+    output::show(|out, style| scenarios::write_list(out, style, &groups))?;
     Ok(Exit::Success)
 }
 

@@ -116,13 +116,13 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let result = if format.json {
         output::show(|out, _| json::write(out, &run))
     } else if format.csv {
-        output::show_raw(|out| csv::series(out, &run))
+        output::show_raw(|out| csv::write_series(out, &run))
     } else if format.csv_server {
-        output::show_raw(|out| csv::server(out, &run))
+        output::show_raw(|out| csv::write_server(out, &run))
     } else if format.percentiles {
-        output::show_raw(|out| csv::percentiles(out, &run))
+        output::show_raw(|out| csv::write_percentiles(out, &run))
     } else if format.rates {
-        output::show_raw(|out| csv::rates(out, &run))
+        output::show_raw(|out| csv::write_metrics(out, &run))
     } else {
         let document = document.display().to_string();
         let annotation = store.annotation(&run.id);

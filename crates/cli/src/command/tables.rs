@@ -62,8 +62,8 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
             }
             None => writeln!(out, "{}, scale unknown", workload.dataset())?,
         }
-        data::findings(out, style, &findings)?;
-        data::tables(out, style, &tables)
+        data::write_findings(out, style, &findings)?;
+        data::write_table_sizes(out, style, &tables)
     })?;
     if report.is_ok() {
         return Ok(Exit::Success);

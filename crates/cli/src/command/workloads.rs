@@ -41,7 +41,7 @@ fn write_list(out: &mut dyn Write, style: &Style) -> io::Result<()> {
     writeln!(out)?;
     writeln!(
         out,
-        "`prony workloads NAME` shows the options and tables of one."
+        "`prony workloads NAME` shows the options and tables of a workload."
     )
 }
 

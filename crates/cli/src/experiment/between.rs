@@ -55,13 +55,13 @@ fn failure(reason: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_plan::{PlanInput, flag};
+    use prony_plan::{PlanInput, value_from_flag};
 
     fn experiment(script: &str) -> Experiment {
         let input = PlanInput {
-            workload: flag("w", Some("tpcb".to_owned())),
-            between: flag("b", Some(script.to_owned())),
-            repeats: flag("r", Some(2)),
+            workload: value_from_flag("w", Some("tpcb".to_owned())),
+            between: value_from_flag("b", Some(script.to_owned())),
+            repeats: value_from_flag("r", Some(2)),
             ..PlanInput::default()
         };
         input.check_experiment().expect("it is valid")

@@ -80,7 +80,7 @@ pub fn run_and_print(
         let summaries = variants(&names, &completed.runs);
         let by_nopm = all_have_nopm(&completed.runs);
         output::show(|out, style| {
-            experiment::summary(out, style, &completed.runs, &summaries, by_nopm)
+            experiment::write_summary(out, style, &completed.runs, &summaries, by_nopm)
         })?;
     }
     result.map(|()| completed.worst_exit)
@@ -120,7 +120,7 @@ fn run_all(
         output::notice(&experiment::run_header(&part.experiment));
         let result = run::execute(&request.requests[scheduled.variant], observe, Some(&part))?;
         output::show(|out, style| match request.as_json {
-            true => json::line(out, result.run()),
+            true => json::write_line(out, result.run()),
             false => experiment::write_run(out, style, result.run()),
         })?;
         if index == 0 {
@@ -158,7 +158,7 @@ fn experiment_entry(
     seed: u64,
     id: &str,
 ) -> prony_store::Experiment {
-    let is_random = experiment.order == prony_plan::Order::Random;
+    let is_random = experiment.order == prony_plan::RunOrder::Random;
     prony_store::Experiment {
         id: id.to_owned(),
         variant: experiment.variants[scheduled.variant].name.clone(),

@@ -64,7 +64,7 @@ impl Bench {
     }
 
     /// Runs the program to its end, without a server.
-    pub fn local(&self, arguments: &str) -> Output {
+    pub fn prony_without_server(&self, arguments: &str) -> Output {
         self.assert_no_password(self.command(arguments).output().expect("it starts"))
     }
 
@@ -236,7 +236,7 @@ pub fn send_signal(child: &Child, signal: &str) {
 
 /// Returns the last stored run.
 pub fn last_run(bench: &Bench) -> Run {
-    parse_run(&bench.local("show last --json"))
+    parse_run(&bench.prony_without_server("show last --json"))
 }
 
 /// Returns the I/O engines that work on this machine; requires a loaded database. epoll always works; if

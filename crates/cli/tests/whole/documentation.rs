@@ -131,7 +131,7 @@ fn the_commands_of_readme_and_using_work() {
     let runs = commands
         .iter()
         .filter(|line| line.starts_with("prony run "));
-    let listed = ok(&bench.local("runs"));
+    let listed = ok(&bench.prony_without_server("runs"));
     assert_eq!(
         listed.lines().count(),
         1 + runs.count(),
@@ -164,7 +164,7 @@ fn the_commands_about_published_figures_work() {
 fn the_documentation_matches_the_help() {
     let bench = Bench::new("readme_text");
     let readme = read_text(&repository_root().join("docs/using.md"));
-    let help = ok(&bench.local("--help"));
+    let help = ok(&bench.prony_without_server("--help"));
     let codes: Vec<&str> = help
         .split("Exit codes:\n")
         .nth(1)
@@ -193,8 +193,8 @@ fn the_documentation_matches_the_help() {
     }
     // Two codes share a row of the table.
     assert_eq!(rows.len() + 1, codes.len(), "{table}");
-    ok(&bench.local("run --help"));
-    ok(&bench.local("plan schema"));
+    ok(&bench.prony_without_server("run --help"));
+    ok(&bench.prony_without_server("plan schema"));
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_full_disk_is_reported_during_the_run() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("transactions/s committed"), "{stdout}");
 
-    assert!(ok(&bench.local("runs")).contains("partial"));
+    assert!(ok(&bench.prony_without_server("runs")).contains("partial"));
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(any_committed(&run));

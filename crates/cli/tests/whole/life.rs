@@ -32,9 +32,9 @@ fn the_main_commands_work_in_sequence() {
     assert_eq!((run.drive.seed, run.workload.scale), (7, 2));
     assert!(run.server.settings.contains_key("fsync"));
     assert!(
-        run.measured.kinds[0].split.is_some(),
+        run.measured.kinds[0].parts.is_some(),
         "{}",
-        run.timing.split
+        run.timing.parts_source
     );
     assert_eq!(
         last_run(&bench),
@@ -50,16 +50,16 @@ fn the_main_commands_work_in_sequence() {
     );
     assert!(ok(&bench.prony("check tpcb")).contains("balances-accounts-history"));
     assert_eq!(
-        ok(&bench.local("runs")).lines().count(),
+        ok(&bench.prony_without_server("runs")).lines().count(),
         3,
         "a header and two runs"
     );
     assert_eq!(
-        ok(&bench.local("show last --csv")).lines().count(),
+        ok(&bench.prony_without_server("show last --csv")).lines().count(),
         4,
         "three seconds"
     );
-    let stdout = ok(&bench.local(&format!("show {}", run.id)));
+    let stdout = ok(&bench.prony_without_server(&format!("show {}", run.id)));
     assert!(stdout.contains("transactions/s committed"), "{stdout}");
     assert!(ok(&bench.prony("clean tpcb")).contains("pgbench_accounts"));
 }
@@ -109,7 +109,7 @@ fn a_killed_run_keeps_its_measurements() {
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(!run.series.is_empty() && run.measured.kinds[0].committed > 0);
-    assert!(ok(&bench.local("runs")).contains("partial"));
+    assert!(ok(&bench.prony_without_server("runs")).contains("partial"));
     // The run was killed before its checks, so they are computed when it is read.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(
@@ -119,7 +119,7 @@ fn a_killed_run_keeps_its_measurements() {
     let expected = ["partial-run", "short-run", "debug-build", "one-host"];
     assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
     assert!(expected.iter().all(|id| ids.contains(id)), "{ids:?}");
-    let stdout = ok(&bench.local("show last"));
+    let stdout = ok(&bench.prony_without_server("show last"));
     assert!(
         stdout.contains("PARTIAL RESULT") && !stdout.contains("Valid: nothing"),
         "{stdout}"
@@ -212,10 +212,10 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
 fn a_run_on_a_throw_away_server_leaves_nothing() {
     let bench = Bench::new("throwaway");
     let arguments = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1";
-    let output = bench.local(arguments);
+    let output = bench.prony_without_server(arguments);
     let stdout = ok(&output);
     assert!(
-        stdout.contains("kernel stamps on 1 of 2 clients"),
+        stdout.contains("kernel timestamps on 1 of 2 clients"),
         "{stdout}"
     );
     let stderr = String::from_utf8_lossy(&output.stderr);

@@ -41,8 +41,8 @@ impl Bench {
         &self.url
     }
 
-    /// Runs the program without `--url`; asserts that its output contains no password.
-    pub fn local(&self, arguments: &str, additional: &[&str]) -> Output {
+    /// Runs the program with additional arguments; asserts that its output contains no password.
+    pub fn prony_with(&self, arguments: &str, additional: &[&str]) -> Output {
         let output = self
             .command(arguments)
             .args(additional)
@@ -54,7 +54,7 @@ impl Bench {
 
     /// Runs the program on this database.
     pub fn prony(&self, arguments: &str) -> Output {
-        self.local(arguments, &["--url", &self.url])
+        self.prony_with(arguments, &["--url", &self.url])
     }
 }
 
@@ -91,14 +91,14 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
             assert!(run.server.settings.contains_key(name), "{name}");
         }
         let reads = run.shares.iter().find(|share| share.name == "reads");
-        assert_eq!(reads.expect("counted").part, 1_400);
+        assert_eq!(reads.expect("counted").count, 1_400);
         assert!(
             run.workload.statements.iter().all(|sql| !sql.contains('$')),
             "{:?}",
             run.workload.statements
         );
     }
-    let stdout = ok(&bench.local("show last", &[]));
+    let stdout = ok(&bench.prony_with("show last", &[]));
     assert!(
         stdout.contains("oltp_read_write, scale 2, on MariaDB "),
         "{stdout}"
@@ -168,7 +168,7 @@ fn a_run_on_mariadb_records_its_server() {
     send_signal(&child, "-INT");
     let output = child.wait_with_output().expect("it ends");
     assert_hidden(&bench.password, &output, &bench.home);
-    let run: Run = parse_run(&bench.local("show last --json", &[]));
+    let run: Run = parse_run(&bench.prony_with("show last --json", &[]));
     for row in &run.observed.as_ref().expect("an observation").series {
         assert!(row.commits.is_some() && row.cache_hits.is_some(), "{row:?}");
         assert!(row.checkpoint_age_bytes.is_some() && row.history_length.is_some());
@@ -231,7 +231,7 @@ fn errors_of_mariadb_are_reported() {
     }
     let wrong_password = "gehe1m-aus-Paris";
     let url = bench.url.replace(&bench.password, wrong_password);
-    let output = bench.local("run oltp_insert", &["--url", &url]);
+    let output = bench.prony_with("run oltp_insert", &["--url", &url]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr_text(&output));
     assert!(
         stderr_text(&output).contains("Access denied"),

@@ -236,7 +236,7 @@ fn a_plan_can_disable_observation() {
         "{off}"
     );
     assert!(observed.series.is_empty());
-    let output = bench.local("show last --csv-server");
+    let output = bench.prony_without_server("show last --csv-server");
     assert_eq!(ok(&output).lines().count(), 1, "only a header");
     assert!(
         stderr_text(&output).contains("was not observed"),
@@ -249,7 +249,7 @@ fn a_plan_can_disable_observation() {
 fn distributions_and_server_seconds_can_be_exported() {
     let bench = loaded_bench("looking_on_after");
     let run = bench.run("run tpcb --clients 2 --duration 5s");
-    let log = ok(&bench.local("show last --hdr-log"));
+    let log = ok(&bench.prony_without_server("show last --hdr-log"));
     let mut tags = Vec::new();
     for entry in IntervalLogIterator::new(log.as_bytes()) {
         let LogEntry::Interval(interval) = entry.expect("a line of a log") else {
@@ -272,7 +272,7 @@ fn distributions_and_server_seconds_can_be_exported() {
     assert_eq!(tags, [None, Some("tpcb".to_owned())]);
     assert!(log.contains("#[BaseTime: "), "{log}");
 
-    let csv = ok(&bench.local("show last --csv-server"));
+    let csv = ok(&bench.prony_without_server("show last --csv-server"));
     let seconds = run.observed.expect("an observation").series.len();
     assert!(seconds > 0);
     assert_eq!(csv.lines().count(), 1 + seconds, "{csv}");

@@ -5,7 +5,7 @@ use prony_store::{Run, Severity};
 
 fn query_share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
     let mut shares = run.shares.iter();
-    let share = shares.find(|share| share.name == name && share.of == "queries");
+    let share = shares.find(|share| share.name == name && share.base == "queries");
     share.expect("counted")
 }
 
@@ -29,7 +29,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     for (name, per_transaction) in [("reads", 14), ("writes", 4), ("others", 2)] {
         let share = query_share(&run, name);
         assert_eq!(
-            (share.part, share.whole),
+            (share.count, share.total),
             (per_transaction * committed, 20 * committed)
         );
         assert!(share.exact);
@@ -47,7 +47,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     }
     assert_eq!(run.workload.statements.len(), 11);
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok(&bench.local("show last"));
+    let stdout = ok(&bench.prony_without_server("show last"));
     let row = |name: &str| {
         let mut lines = stdout
             .lines()
@@ -86,7 +86,7 @@ fn a_run_with_a_wrong_ratio_has_a_caveat() {
     );
     assert!(check.finding.contains("with 400 expected"), "{check:?}");
     assert!(check.advice.contains("prony check"), "{check:?}");
-    assert!(query_share(&run, "writes").part < 400);
+    assert!(query_share(&run, "writes").count < 400);
     let output = bench.prony("check oltp_read_write");
     assert_eq!(output.status.code(), Some(4), "{}", stderr_text(&output));
 }
@@ -126,7 +126,7 @@ fn all_invalid_options_are_reported() {
 fn options_apply_to_the_load_of_a_throw_away_server() {
     let bench = Bench::new("oltp_embedded");
     let arguments = "run hot-row --embedded --clients 4 --transactions 20 -o hint=on --json";
-    let run: Run = serde_json::from_str(&ok(&bench.local(arguments))).expect("a document");
+    let run: Run = serde_json::from_str(&ok(&bench.prony_without_server(arguments))).expect("a document");
     assert_eq!(run.measured.kinds[0].committed, 80);
-    assert_eq!(query_share(&run, "writes").part, 80);
+    assert_eq!(query_share(&run, "writes").count, 80);
 }

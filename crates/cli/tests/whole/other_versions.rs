@@ -88,7 +88,7 @@ fn run_oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
             .map(prony_store::ServerEngine::id);
         assert_eq!(actual, Some(engine), "{}", bench.url);
         let reads = run.shares.iter().find(|share| share.name == "reads");
-        assert!(reads.expect("counted").part >= 1_400, "{protocol}");
+        assert!(reads.expect("counted").count >= 1_400, "{protocol}");
     }
     ok(&bench.prony("check oltp_read_write"));
     ok(&bench.prony("clean oltp_read_write"));
@@ -115,7 +115,7 @@ fn run_ycsb(bench: &Bench) {
             );
             let run = bench.run(&arguments, 40);
             let share = run.shares.last().expect("a share");
-            assert_eq!(share.part, share.whole, "{arguments}");
+            assert_eq!(share.count, share.total, "{arguments}");
         }
     }
     ok(&bench.prony("check ycsb"));

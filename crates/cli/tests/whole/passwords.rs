@@ -78,16 +78,16 @@ impl Drop for PasswordBench<'_> {
 #[test]
 fn a_right_password_appears_nowhere() {
     let bench = Bench::new("secrecy");
-    let logins = PasswordBench::new(&bench);
+    let password_bench = PasswordBench::new(&bench);
     ok(&bench.prony("load tpcb --scale 1"));
     for source in PASSWORD_SOURCES {
         let arguments = "run select-only --clients 2 --transactions 5 --json";
-        let output = logins.command(arguments, source, &bench.password).output();
+        let output = password_bench.command(arguments, source, &bench.password).output();
         ok(&bench.assert_no_password(output.expect("it starts")));
 
         // Check the process title, the first lines and the journal during the run, then its partial result.
         let arguments = "run select-only --clients 2 --duration 5m";
-        let (child, first_lines) = start_run(logins.command(arguments, source, &bench.password));
+        let (child, first_lines) = start_run(password_bench.command(arguments, source, &bench.password));
         assert!(
             !first_lines.contains(&bench.password),
             "{source:?}: {first_lines}"
@@ -102,21 +102,21 @@ fn a_right_password_appears_nowhere() {
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     }
-    let stored = ok(&bench.local("runs"));
+    let stored = ok(&bench.prony_without_server("runs"));
     assert_eq!(
         stored.lines().count(),
         1 + 2 * PASSWORD_SOURCES.len(),
         "{stored}"
     );
     for arguments in ["show last", "show last --json", "show last --csv"] {
-        ok(&bench.local(arguments));
+        ok(&bench.prony_without_server(arguments));
     }
 }
 
 #[test]
 fn a_wrong_password_appears_nowhere() {
     let bench = Bench::new("secrecy_wrong");
-    let logins = PasswordBench::new(&bench);
+    let password_bench = PasswordBench::new(&bench);
     let wrong_password = "gehe1m-aus-Paris";
     for source in PASSWORD_SOURCES {
         for command in [
@@ -124,7 +124,7 @@ fn a_wrong_password_appears_nowhere() {
             "run tpcb --duration 1s --json",
             "load tpcb",
         ] {
-            let output = logins
+            let output = password_bench
                 .command(command, source, wrong_password)
                 .output()
                 .expect("it starts");

@@ -65,7 +65,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
         let experiment = run.experiment.as_ref().expect("an experiment");
         assert_eq!(
             (&experiment.id, experiment.runs, experiment.order),
-            (&runs[0].id, 4, prony_store::Order::Interleaved)
+            (&runs[0].id, 4, prony_store::RunOrder::Interleaved)
         );
         assert_eq!(
             experiment.variants,
@@ -90,7 +90,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
         "{printed}"
     );
     // The printed command succeeds: differences between the variants are intended.
-    let comparison = ok(&bench.local(&format!("compare {}", runs[0].id)));
+    let comparison = ok(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
     assert!(
         comparison.starts_with("COMPARABLE, WITH ")
             && comparison.contains("this is what the experiment varied"),
@@ -100,7 +100,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
         assert!(comparison.contains(part), "{part}:\n{comparison}");
     }
     assert!(!comparison.contains("Why they do not"), "{comparison}");
-    let listed = ok(&bench.local("runs"));
+    let listed = ok(&bench.prony_without_server("runs"));
     assert!(
         listed.contains("1/4 simple") && listed.contains("3/4 prepared"),
         "{listed}"
@@ -274,7 +274,7 @@ fn errors_of_all_variants_are_reported_before_the_first_run() {
         + "[variants.third.workload]\nname = \"select-olny\"\n[variants.forth.workload]\nbogus = 3\n";
     let (bench, plan) = bench_with_plan("mistakes", &invalid_plan);
     for arguments in [format!("plan check {plan}"), format!("run {plan}")] {
-        let output = bench.local(&arguments);
+        let output = bench.prony_without_server(&arguments);
         assert_eq!(output.status.code(), Some(2));
         let messages = stderr_text(&output);
         for part in [

@@ -19,18 +19,18 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
         let run = parse_run(&execute("--tcp-sample 2 --json"));
         let sampled = prony_store::Network::UnixWithTcpSample { clients: 2 };
         assert_eq!(run.drive.network, Some(sampled));
-        let source = prony_store::SplitSource::SampledTimestamps {
+        let source = prony_store::ServiceTimePartsSource::SampledTimestamps {
             clients: 2,
-            of_clients: 6,
+            total_clients: 6,
         };
-        assert_eq!(run.timing.split, source);
+        assert_eq!(run.timing.parts_source, source);
         let address = &run.server.address;
         assert!(
             matches!(address, Some(prony_store::ServerAddress::Unix(_))),
             "{address:?}"
         );
         let totals = &run.measured.kinds[0];
-        let split = totals.split.as_ref().expect("measured on two clients");
+        let split = totals.parts.as_ref().expect("measured on two clients");
         let parts = [&split.send_wait, &split.server, &split.client_wait];
         for part in parts {
             assert_eq!(part.samples, split.server.samples);
@@ -50,13 +50,13 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
         assert_eq!(run.drive.network, Some(prony_store::Network::Unix));
         assert!(
             run.timing
-                .split
+                .parts
                 .to_string()
                 .starts_with("unavailable: unix sockets"),
             "{}",
-            run.timing.split
+            run.timing.parts_source
         );
-        assert!(run.measured.kinds[0].split.is_none());
+        assert!(run.measured.kinds[0].parts.is_none());
         assert!(
             ok(&execute("")).contains("--tcp-sample"),
             "the option is suggested"

@@ -54,7 +54,7 @@ fn tpm_is_reported_with_nopm() {
     assert!(nopm.note.as_deref().expect("far above").contains("unpaced"));
 
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok(&bench.local("show last"));
+    let stdout = ok(&bench.prony_without_server("show last"));
     let position = |text: &str| {
         stdout
             .find(text)
@@ -74,7 +74,7 @@ fn tpm_is_reported_with_nopm() {
     );
     assert!(text.contains("not expected to hold here"), "{checked}");
     assert!(text.contains("ok condition-11:"), "{checked}");
-    let table = ok(&bench.local("show last --rates"));
+    let table = ok(&bench.prony_without_server("show last --rates"));
     let names: Vec<_> = table
         .lines()
         .filter_map(|line| line.split(',').next())
@@ -111,7 +111,7 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
     let run: Run = serde_json::from_str(&ok(&output)).expect("a document");
     assert_eq!(run.server.user, "clerk", "{}", stderr_text(&output));
     assert_no_tpm(&run);
-    assert!(!ok(&bench.local("show last")).contains("TPM"));
+    assert!(!ok(&bench.prony_without_server("show last")).contains("TPM"));
     assert!(query_number(&mut control, "select count(*) from orders") > 30_000);
 }
 
@@ -127,7 +127,7 @@ fn different_profiles_and_modes_are_not_comparable() {
     let other_ids = [run("hammerdb-4.6"), run("standard --mode statements")];
     // Checks may fail in such short runs, so the exit code is asserted only where it must be 7.
     let differences = |other: &str| {
-        let output = bench.local(&format!("compare {first} {other} --json"));
+        let output = bench.prony_without_server(&format!("compare {first} {other} --json"));
         let comparison: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let list = comparison["differences"]
             .as_array()
@@ -152,12 +152,12 @@ fn different_profiles_and_modes_are_not_comparable() {
         let (code, names) = differences(other);
         assert_eq!(code, Some(7), "{names:?}");
         assert!(names.iter().any(|other| other == name), "{name}: {names:?}");
-        let output = bench.local(&format!("compare {first} {other}"));
+        let output = bench.prony_without_server(&format!("compare {first} {other}"));
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(text.starts_with("NOT COMPARABLE"), "{text}");
         assert!(text.contains(name) && !text.contains("NOPM"), "{text}");
     }
-    let unknown_run = bench.local(&format!("compare {first} none-such"));
+    let unknown_run = bench.prony_without_server(&format!("compare {first} none-such"));
     assert_eq!(
         unknown_run.status.code(),
         Some(2),
@@ -172,12 +172,12 @@ fn assert_shares(run: &Run, stdout: &str) {
         let share = run
             .shares
             .iter()
-            .find(|share| (&*share.name, &*share.of) == (name, group));
+            .find(|share| (&*share.name, &*share.base) == (name, group));
         share.unwrap_or_else(|| panic!("no {name} of {group}: {:?}", run.shares))
     };
     let payments = share_of("payment", "transactions");
-    let total: u64 = run.shares[..5].iter().map(|share| share.part).sum();
-    assert_eq!(payments.whole, total, "the five kinds are all transactions");
+    let total: u64 = run.shares[..5].iter().map(|share| share.count).sum();
+    assert_eq!(payments.total, total, "the five kinds are all transactions");
     let measured = &run.measured.kinds[0];
     assert!(
         total >= measured.committed + measured.rolled_back,
@@ -185,7 +185,7 @@ fn assert_shares(run: &Run, stdout: &str) {
     );
     // Five standard deviations of the observed share.
     let tolerance = 5.0 * (10.0 / 23.0 * 13.0 / 23.0 / total as f64).sqrt();
-    let share = payments.part as f64 / total as f64;
+    let share = payments.count as f64 / total as f64;
     assert!(
         (share - 10.0 / 23.0).abs() < tolerance,
         "{share} of {total}"
@@ -194,7 +194,7 @@ fn assert_shares(run: &Run, stdout: &str) {
         share_of("by last name", "payments").expected_share,
         Some(0.6)
     );
-    assert_eq!(share_of("of another warehouse", "payments").part, 0);
+    assert_eq!(share_of("of another warehouse", "payments").count, 0);
     let check = run.checks.iter().find(|check| check.id == "shares");
     assert_eq!(check, None);
     assert!(stdout.contains("Shares over the whole run"), "{stdout}");

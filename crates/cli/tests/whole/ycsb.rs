@@ -26,9 +26,9 @@ fn ycsb_is_loaded_run_checked_and_cleaned() {
         assert_eq!(last_run(&bench), run, "it is stored");
         ids.push(run.id);
     }
-    let stdout = ok(&bench.local("show last"));
+    let stdout = ok(&bench.prony_without_server("show last"));
     assert!(stdout.contains("read-modify-write"), "{stdout}");
-    let refused = bench.local(&format!("compare {} {}", ids[0], ids[1]));
+    let refused = bench.prony_without_server(&format!("compare {} {}", ids[0], ids[1]));
     assert_eq!(refused.status.code(), Some(7), "{}", stderr_text(&refused));
     let checked = ok(&bench.prony("check ycsb"));
     assert!(checked.contains("records were inserted since"), "{checked}");

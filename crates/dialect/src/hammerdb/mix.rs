@@ -27,9 +27,9 @@ pub(super) fn add_shares(run: &mut ReportedRun, transactions: u64) {
         let expected = DECK.iter().find(|(name, _)| *name == kind.name);
         run.shares.push(ObservedShare {
             name: kind.name.clone(),
-            of: "transactions".to_owned(),
-            part: kind.count,
-            whole: transactions,
+            base: "transactions".to_owned(),
+            count: kind.count,
+            total: transactions,
             expected_share: expected.map(|(_, count)| count / DECK_SIZE),
             ..ObservedShare::default()
         });

@@ -10,7 +10,7 @@ use crate::reading::{
 };
 use prony_plan::{Choice, QueryMode};
 use prony_store::{
-    Engine, ObservedShare, RelationKind, ReportedKind, ReportedRun, Second, SecondPart, Setting,
+    Engine, ObservedShare, RelationKind, ReportedKind, ReportedRun, Second, SecondPhase, Setting,
 };
 
 /// The ratio of tps excluding to tps including connections above which connecting affects the throughput.
@@ -103,7 +103,7 @@ fn read_progress(remaining: &str, series: &[Second]) -> Option<Second> {
     Some(Second {
         at_s: start_s,
         length_s: seconds,
-        part: SecondPart::Measured,
+        phase: SecondPhase::Measured,
         committed: (tps.value * seconds).round().min(1e15) as u64,
         failed: failed.unwrap_or(0),
         mean_ns: mean.value * 1e6,
@@ -230,7 +230,7 @@ impl ReportReader {
         let Some((late, remaining)) = count(value) else {
             return Some(false);
         };
-        self.run.late = late;
+        self.run.over_latency_limit = late;
         if let Some((total, remaining)) = remaining.strip_prefix('/').and_then(count) {
             (self.late_total, self.late_percent) = (total, percent(remaining));
         }
@@ -318,7 +318,7 @@ impl ReportReader {
             (
                 "transactions above the limit, per cent",
                 self.late_percent,
-                run.late,
+                run.over_latency_limit,
                 self.late_total,
             ),
         ];
@@ -338,13 +338,13 @@ impl ReportReader {
                 ));
             }
         }
-        if run.late > 0 || self.late_total > 0 {
+        if run.over_latency_limit > 0 || self.late_total > 0 {
             let transactions = run.transactions.unwrap_or(0) as f64;
             let names = ["transactions above the limit", "transactions"];
             run.relations.push(relation(
                 RelationKind::AtMost,
                 names,
-                run.late as f64,
+                run.over_latency_limit as f64,
                 transactions,
                 0.0,
             ));
@@ -406,9 +406,9 @@ impl ReportReader {
             });
             run.shares.push(ObservedShare {
                 name: script.name.clone(),
-                of: "transactions".to_owned(),
-                part: script.transactions,
-                whole: script_total,
+                base: "transactions".to_owned(),
+                count: script.transactions,
+                total: script_total,
                 expected_share: (weights > 0).then(|| script.weight as f64 / weights as f64),
                 ..ObservedShare::default()
             });

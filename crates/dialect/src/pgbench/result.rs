@@ -32,7 +32,7 @@ pub fn run_report(
     let MeasuredRun {
         totals, connect_s, ..
     } = *measured;
-    let all = totals.all();
+    let all = totals.all_kinds();
     let script = |(number, script): (usize, &Script)| ScriptReport {
         description: script.name.clone(),
         weight: script.weight,
@@ -61,7 +61,7 @@ pub fn run_report(
         failures_detailed: options.failures_detailed,
         per_command: options.report_per_command,
         counts: counts(&all, &totals.errors, None, &options.percentiles),
-        late: all.late,
+        late: all.over_latency_limit,
         duration_ns: totals.end_ns.saturating_sub(totals.start_ns),
         connecting_ns,
         // pgbench 13 adds up the connection times of its threads; Prony's threads take about equal times.
@@ -148,7 +148,7 @@ fn moments(times: &Distribution<u64>) -> Moments {
 
 /// The data of a progress line, from the totals since the previous line.
 pub fn progress(options: &RunOptions, at: ProgressTime, totals: &Totals) -> Progress {
-    let all = totals.all();
+    let all = totals.all_kinds();
     let latency = moments(&all.response);
     let is_rate_limited = options.rate_tps.is_some();
     let lag = all.lag.as_ref().map(moments).unwrap_or_default();

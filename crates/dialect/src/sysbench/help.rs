@@ -1,6 +1,5 @@
-//! The text of `--help`.
-//!
-//! Must never: present a test that Prony does not implement as available.
+//! The text of `--help`. It lists sysbench's built-in tests as sysbench does, although Prony runs none of
+//! them (`NON_DATABASE_TESTS`).
 
 use super::compat::Compat;
 use super::spec;
@@ -13,8 +12,8 @@ pub fn help(compat: Compat) -> String {
             .collect();
         spec::help_lines(&specs)
     };
-    // Up to version 1.0, a group of driver options ends with two empty lines.
-    let gap = if compat == Compat::V1_0 { "\n" } else { "" };
+    // sysbench 1.0 prints an empty line after the last line.
+    let final_line = if compat == Compat::V1_0 { "\n" } else { "" };
     [
         "Usage:\n  sysbench [options]... [testname] [command]\n\n",
         "Commands implemented by most tests: prepare run cleanup help\n\n",
@@ -38,7 +37,7 @@ pub fn help(compat: Compat) -> String {
         "  memory - Memory functions speed test\n  threads - Threads subsystem performance test\n",
         "  mutex - Mutex performance test\n\n",
         "See 'sysbench <testname> help' for a list of options for each test.\n",
-        gap,
+        final_line,
     ]
     .concat()
 }

@@ -8,7 +8,7 @@
 use crate::reading::{
     PrintedNumber, between, count, leading_number, record_unreadable, relation, to_u32,
 };
-use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPart};
+use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPhase};
 
 /// Reads the output of one run.
 #[derive(Default)]
@@ -209,7 +209,7 @@ impl OutputReader {
             series.push(Second {
                 at_s: start_s,
                 length_s: seconds,
-                part: SecondPart::Measured,
+                phase: SecondPhase::Measured,
                 committed: (tps * seconds).round().min(1e15) as u64,
                 p95_ns: p95.map(ns),
                 p99_ns: p99.map(ns),

@@ -13,7 +13,7 @@ use prony_plan::{DrivePlan, IoEngine, QueryMode, Stop};
 use prony_server::embedded::{MariaDb, MariaDbOptions, shared_mariadb};
 use prony_server::{Control, Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User, UserId};
-use prony_wire::{Statement, Statements, Value};
+use prony_wire::{Statement, StatementIds, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -59,7 +59,7 @@ struct CounterProgram(Arc<CountingStatements>);
 
 impl CounterProgram {
     fn new() -> CounterProgram {
-        let mut set = Statements::new();
+        let mut set = StatementIds::new();
         CounterProgram(Arc::new(CountingStatements {
             echo: set.add("select $2, $1 + 0, $3, $1, '$1?' -- $9"),
             begin: set.add("begin"),
@@ -177,7 +177,7 @@ fn check_every_mode(url: &str) {
             let mut plan = plan_with(mode, io, 1.0);
             plan.stop = Stop::Transactions(15);
             let driven = drive(&CounterProgram::new(), &plan, &target);
-            let tally = driven.collected.measured.all();
+            let tally = driven.collected.measured.all_kinds();
             let errors = driven.collected.measured.errors.entries();
             assert_eq!(tally.failed, 0, "{mode:?} {io:?}: {errors:?}");
             assert!(
@@ -277,7 +277,7 @@ fn killed_connections_are_reopened_and_no_transaction_is_counted_twice() {
                 run.join().expect("the run ends")
             });
             let measured = &driven.collected.measured;
-            let tally = measured.all();
+            let tally = measured.all_kinds();
             assert!(tally.failed > 0, "{mode:?} {io:?}");
             for entry in measured.errors.entries() {
                 let lost = [ErrorClass::LostConnection, ErrorClass::AmbiguousCommit];
@@ -331,7 +331,7 @@ fn a_server_crash_and_restart_is_an_outage() {
     let lost: u64 = outages.map(|event| event.count).sum();
     // A server that has just come back may close early connections.
     assert!(lost >= u64::from(CLIENTS), "{:?}", driven.events);
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     let mut control = Control::connect(&target).expect("it is back");
     let sum = sum_of_counts(&mut control);
     assert!(tally.failed > 0);
@@ -380,7 +380,7 @@ async fn update_in_order(
 #[test]
 fn deadlocks_are_counted_in_their_error_class() {
     let (mut control, target) = prepare(&shared_mariadb().url(), "drive_deadlock");
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let program = OppositeOrders(Arc::new((
         set.add("begin"),
         set.add_with_question_marks("update counts set n = n + 1 where id = ?"),
@@ -389,7 +389,7 @@ fn deadlocks_are_counted_in_their_error_class() {
     let plan = plan_with(QueryMode::Prepared, IoEngine::Auto, 2.0);
     let driven = drive(&program, &plan, &target);
     let measured = &driven.collected.measured;
-    let tally = measured.all();
+    let tally = measured.all_kinds();
     assert!(
         tally.committed > 0 && tally.failed > 0,
         "{} {}",

@@ -43,7 +43,7 @@ fn a_transaction_can_use_several_connections() {
         "{:?}",
         driven.events
     );
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     // Two statements of 2 ms, for one second; one transaction of each user opens a new connection.
     assert!(
         tally.committed.abs_diff(40 * 250) <= 80,

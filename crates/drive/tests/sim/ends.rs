@@ -36,7 +36,7 @@ fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped(
     )
     .unwrap();
     let collected = &driven.collected;
-    assert_eq!(collected.measured.all().committed, 1);
+    assert_eq!(collected.measured.all_kinds().committed, 1);
     // Client 0's transaction ended in the drain, so it counts as unfinished.
     assert_eq!(collected.measured.excluded.unfinished, 1);
     let committed = InFlight {
@@ -52,7 +52,7 @@ fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped(
 fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
     let program = ClosureProgram(|id: prony_session::UserId, mut db: Db| -> User {
         Box::pin(async move {
-            let mut statements = prony_wire::Statements::new();
+            let mut statements = prony_wire::StatementIds::new();
             let statement = statements.add(match id.client {
                 0 => "COMMIT",
                 1 => "UPDATE t SET n = 1",
@@ -118,7 +118,7 @@ fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
 }
 
 async fn writes_and_waits(client: u32, mut db: Db) -> Result<(), prony_session::UserExit> {
-    let mut statements = prony_wire::Statements::new();
+    let mut statements = prony_wire::StatementIds::new();
     let insert = statements.add("INSERT INTO t VALUES (1)");
     let select = statements.add("SELECT 1");
     let sleep = statements.add("SELECT pg_sleep(5)");
@@ -158,7 +158,7 @@ fn an_interrupted_run_keeps_what_it_measured() {
         prony_drive::run_simulated(&job, with_timestamps(), replies_after(MS), &mut observer)
             .unwrap();
     assert!(driven.interrupted);
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     assert!(tally.committed >= 3_990, "{}", tally.committed);
     let rows: u64 = observer.rows.iter().map(|row| row.0).sum();
     assert_eq!(rows, tally.committed);

@@ -5,7 +5,7 @@ use prony_drive::RunEventKind;
 use prony_drive::io::sim::Answer;
 use prony_measure::ErrorClass;
 use prony_session::Outcome;
-use prony_wire::Statements;
+use prony_wire::StatementIds;
 use std::time::Duration;
 
 #[test]
@@ -19,7 +19,7 @@ fn errors_are_counted_by_class() {
         },
     };
     let (driven, _) = simulate(&Selects::new(), &plan(2, 1.0), with_timestamps(), server).unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     let share = tally.failed as f64 / (tally.committed + tally.failed) as f64;
     assert!((share - 0.1).abs() < 0.01, "{share}");
     let errors = &driven.collected.measured.errors;
@@ -46,7 +46,7 @@ fn the_run_continues_after_an_outage() {
     };
     let (driven, observer) =
         simulate(&Selects::new(), &plan(4, 4.0), with_timestamps(), server).unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     assert_eq!(tally.failed, 4);
     assert_eq!(driven.events.len(), 1, "{:?}", driven.events);
     let outage = &driven.events[0];
@@ -73,7 +73,7 @@ fn a_late_event_of_a_lost_connection_does_not_affect_the_new_one() {
         },
     };
     let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), with_timestamps(), server).unwrap();
-    assert_eq!(driven.collected.measured.all().failed, 1);
+    assert_eq!(driven.collected.measured.all_kinds().failed, 1);
     let outage = &driven.events[0];
     // The first attempt reopens the connection.
     assert_eq!(outage.until_ns.unwrap() - outage.from_ns, 30_000);
@@ -96,7 +96,7 @@ fn users_that_wait_for_a_start_keep_waiting_when_their_connections_are_lost() {
     };
     let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
     let measured = &driven.collected.measured;
-    let tally = measured.all();
+    let tally = measured.all_kinds();
     // The client whose start is due at that moment fails; the others have reconnected by their next
     // start.
     assert_eq!((tally.committed, tally.failed), (19, 1));
@@ -120,7 +120,7 @@ fn the_loss_of_a_connection_after_the_reply_to_its_commit_is_not_ambiguous() {
         Box::pin(async move {
             // The connection is lost while the next transaction sleeps, before its first statement.
             db.sleep(Duration::from_millis(5)).await;
-            let commit = Statements::new().add("COMMIT");
+            let commit = StatementIds::new().add("COMMIT");
             db.exec(&commit, &[]).await?;
             Ok(Outcome::Committed)
         })
@@ -143,7 +143,7 @@ fn an_idle_connection_that_is_lost_is_reopened_and_no_transaction_fails() {
     let mut plan = plan(1, 5.2);
     plan.pace = evenly(1.0);
     let (driven, _) = simulate(&Selects::new(), &plan, with_timestamps(), server).unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     assert_eq!((tally.committed, tally.failed), (6, 0));
     assert!(driven.events.len() >= 4, "{:?}", driven.events);
     let outages = driven
@@ -165,7 +165,7 @@ fn a_commit_in_flight_when_the_connection_is_lost_is_ambiguous() {
     let program = repeat(|db| {
         Box::pin(async move {
             db.query("BEGIN").await?;
-            let commit = Statements::new().add("COMMIT");
+            let commit = StatementIds::new().add("COMMIT");
             db.exec(&commit, &[]).await?;
             Ok(Outcome::Committed)
         })
@@ -241,7 +241,7 @@ fn a_loss_after_a_write_outside_a_block_is_ambiguous() {
     };
     let program = repeat(|db| {
         Box::pin(async move {
-            let mut statements = Statements::new();
+            let mut statements = StatementIds::new();
             let insert = statements.add("INSERT INTO t VALUES (1)");
             let sleep = statements.add("SELECT pg_sleep(5)");
             db.exec(&insert, &[]).await?;
@@ -265,10 +265,10 @@ fn a_protocol_violation_closes_the_connection() {
     };
     let (driven, _) = simulate(&Selects::new(), &plan(1, 1.0), with_timestamps(), server).unwrap();
     let measured = &driven.collected.measured;
-    assert_eq!(measured.all().committed, 0);
+    assert_eq!(measured.all_kinds().committed, 0);
     // The user fails at once, and then after 50, 100, 200 and 400 ms: the loop does not flood a server that
     // closes all connections.
-    assert_eq!(measured.all().failed, 5);
+    assert_eq!(measured.all_kinds().failed, 5);
     let entry = measured.errors.entries()[0].clone();
     assert!(
         entry.example.contains("the server sent"),
@@ -312,7 +312,7 @@ fn a_user_that_waits_for_its_connection_does_not_outlive_the_run() {
     plan.stop = prony_plan::Stop::NoStartsAfter(Duration::from_secs(2));
     plan.grace = Duration::MAX;
     let (driven, _) = simulate(&program, &plan, with_timestamps(), server).unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     assert!(tally.committed > 0);
     assert_eq!(
         (tally.failed, driven.collected.measured.excluded.unfinished),

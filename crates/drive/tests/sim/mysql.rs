@@ -6,7 +6,7 @@ use prony_drive::{DriveJob, DriveResult, run_simulated};
 use prony_plan::{DrivePlan, QueryMode};
 use prony_server::{Environment, Target, resolve};
 use prony_session::{Db, DbError, Outcome, Program, User};
-use prony_wire::{Statement, Statements};
+use prony_wire::{Statement, StatementIds};
 
 const PREPARE_NS: u64 = 700_000;
 const EXECUTE_NS: u64 = 1_100_000;
@@ -87,7 +87,7 @@ async fn execute_once(db: &mut Db, statement: &Statement) -> Result<Outcome, DbE
 
 /// One execution of a statement per transaction.
 fn single_executions() -> impl Program {
-    let statement = std::sync::Arc::new(Statements::new().add("DO 1"));
+    let statement = std::sync::Arc::new(StatementIds::new().add("DO 1"));
     ClosureProgram(move |_, mut db: Db| -> User {
         let statement = statement.clone();
         Box::pin(async move {
@@ -106,7 +106,7 @@ fn single_executions() -> impl Program {
 
 /// A batch of three executions per transaction.
 fn batches() -> impl Program {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let statements = ["DO 1", "DO 2", "DO 3"].map(|sql| set.add(sql));
     let statements = std::sync::Arc::new(statements);
     ClosureProgram(move |_, mut db: Db| -> User {
@@ -130,7 +130,7 @@ fn batches() -> impl Program {
 /// Checks the parts of all committed transactions against the time that the server took for each.
 fn assert_server_time(driven: &DriveResult, server_ns: u64, round_trips: u64) {
     let measured = &driven.collected.measured;
-    let tally = measured.all();
+    let tally = measured.all_kinds();
     assert!(tally.committed >= 10, "{}", tally.committed);
     let parts = tally
         .parts
@@ -190,8 +190,8 @@ fn each_round_trip_of_a_batch_is_split_and_none_is_an_upper_bound() {
             machine,
         );
         assert_server_time(&driven, 3 * (PREPARE_NS + EXECUTE_NS), 6);
-        let tally = driven.collected.measured.all();
-        assert_eq!(tally.parts.expect("parts").upper_bounds, 0);
+        let tally = driven.collected.measured.all_kinds();
+        assert_eq!(tally.parts.expect("parts").server_times_upper_bound, 0);
     }
     // In simple mode, all three share a round trip, and the time of each is unknown.
     let driven = drive(
@@ -199,8 +199,8 @@ fn each_round_trip_of_a_batch_is_split_and_none_is_an_upper_bound() {
         &plan_with_protocol(QueryMode::Simple),
         with_timestamps(),
     );
-    let tally = driven.collected.measured.all();
-    assert_eq!(tally.parts.expect("parts").upper_bounds, tally.committed);
+    let tally = driven.collected.measured.all_kinds();
+    assert_eq!(tally.parts.expect("parts").server_times_upper_bound, tally.committed);
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn the_first_execution_of_a_prepared_statement_is_split() {
         &plan_with_protocol(QueryMode::Prepared),
         busy_machine(),
     );
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     let parts = tally.parts.expect("the machine provides timestamps");
     assert_eq!(parts.server.min_ns, EXECUTE_NS);
     // The first execution also prepared the statement.
@@ -230,7 +230,7 @@ fn server_time_is_corrected_for_the_position_in_the_batch_in_each_round_trip() {
     let driven = drive(&single_executions(), &plan, machine);
     let measured = &driven.collected.measured;
     let parts = measured
-        .all()
+        .all_kinds()
         .parts
         .expect("the machine provides timestamps");
     let expected_ns = (PREPARE_NS + EXECUTE_NS) as f64;
@@ -271,7 +271,7 @@ fn a_connection_lost_between_round_trips_fails_one_transaction() {
         &mut TestObserver::default(),
     )
     .unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     assert_eq!(tally.failed, 1);
     assert!(tally.committed > 100, "{}", tally.committed);
     let ended_outages = driven

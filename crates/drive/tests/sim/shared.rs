@@ -35,10 +35,10 @@ fn any_free_client_takes_the_next_of_a_shared_number_of_starts() {
     let program = Selects::new();
     let (driven, _) = simulate(&program, &plan, with_timestamps(), slow_for_client_0()).unwrap();
     let measured = &driven.collected.measured;
-    assert_eq!(measured.all().committed, 1001);
+    assert_eq!(measured.all_kinds().committed, 1001);
     // Two fast clients make 1,000 transactions per second each: 0.5 s, in which the slow one makes
     // about five.
-    let slow_ns = measured.all().response.max_ns;
+    let slow_ns = measured.all_kinds().response.max_ns;
     assert_eq!(slow_ns, 100 * MS);
     assert!(
         (0.49..0.62).contains(&measured.seconds()),
@@ -59,7 +59,7 @@ fn a_run_with_a_shared_number_of_starts_also_ends_by_time() {
         replies_after(10 * MS),
     )
     .unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     // All transactions that started in time count.
     assert!(tally.committed.abs_diff(100) <= 2, "{}", tally.committed);
     assert_eq!(driven.collected.measured.excluded.unfinished, 0);
@@ -76,10 +76,10 @@ fn starts_in_the_warm_up_do_not_count_towards_a_shared_number() {
         replies_after(10 * MS),
     )
     .unwrap();
-    let warmup = driven.collected.warmup.expect("a warm-up").all().committed;
+    let warmup = driven.collected.warmup.expect("a warm-up").all_kinds().committed;
     assert!(warmup.abs_diff(200) <= 2, "{warmup}");
     // Transactions in flight at the end of the warm-up are measured as well.
-    let measured = driven.collected.measured.all().committed;
+    let measured = driven.collected.measured.all_kinds().committed;
     assert!((100..=102).contains(&measured), "{measured}");
 }
 
@@ -94,7 +94,7 @@ fn a_shared_number_of_starts_works_with_a_rate() {
     let (driven, _) =
         simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
     let measured = &driven.collected.measured;
-    assert_eq!(measured.all().committed, 200);
+    assert_eq!(measured.all_kinds().committed, 200);
     assert!((measured.seconds() - 2.0).abs() < 0.05);
     assert_eq!(measured.excluded.never_started, 0);
 }
@@ -175,6 +175,6 @@ fn waiting_starts_are_counted() {
     .unwrap();
     // Half of the starts are taken.
     let health = driven.collected.measured.health;
-    assert!(health.waiting.abs_diff(1500) <= 2, "{}", health.waiting);
+    assert!(health.starts_waiting.abs_diff(1500) <= 2, "{}", health.starts_waiting);
     assert_eq!(health.in_progress, 1);
 }

@@ -43,7 +43,7 @@ fn events_before_all_clients_are_connected_are_handled() {
         SlowForClient2 { connects: 0 },
     )
     .unwrap();
-    assert_eq!(driven.collected.measured.all().failed, 0);
+    assert_eq!(driven.collected.measured.all_kinds().failed, 0);
     assert_eq!(driven.collected.measured.health.connections, 3);
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
@@ -118,7 +118,7 @@ impl SimServer for SlowAccept {
 #[test]
 fn each_attempt_to_connect_has_its_own_deadline() {
     let driven = simulate_with_2s_timeout("127.0.0.1,127.0.0.2", &plan(1, 0.1), SlowAccept(0));
-    assert_eq!(driven.collected.measured.all().failed, 0);
+    assert_eq!(driven.collected.measured.all_kinds().failed, 0);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_connect_time_out_fails_the_transaction() {
     let mut plan = plan(1, 10.0);
     plan.connect_per_transaction = true;
     let driven = simulate_with_2s_timeout("127.0.0.1", &plan, AcceptsOnce(0));
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     // After the failure the user waits, outside a transaction, for the server to accept its connection.
     assert_eq!((tally.committed, tally.failed), (1, 1));
     assert_eq!(driven.collected.measured.excluded.unfinished, 0);
@@ -165,7 +165,7 @@ fn a_user_that_opens_a_connection_does_not_outlive_the_run() {
     .unwrap();
     let measured = &driven.collected.measured;
     assert!(measured.seconds() < 3.0, "{}", measured.seconds());
-    assert_eq!(measured.all().committed + measured.all().failed, 0);
+    assert_eq!(measured.all_kinds().committed + measured.all_kinds().failed, 0);
     assert_eq!(measured.excluded.unfinished, 1);
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
@@ -195,7 +195,7 @@ fn a_connection_opened_soon_after_the_end_is_awaited() {
     .unwrap();
     let measured = &driven.collected.measured;
     // The first connections took 600 ms of the second already.
-    assert_eq!((measured.all().committed, measured.all().failed), (2, 0));
+    assert_eq!((measured.all_kinds().committed, measured.all_kinds().failed), (2, 0));
     assert!(
         (1.1..1.3).contains(&measured.seconds()),
         "{}",
@@ -259,8 +259,8 @@ fn a_full_backlog_does_not_extend_the_time_to_connect() {
     )
     .unwrap();
     let measured = &driven.collected.measured;
-    assert_eq!((measured.all().committed, measured.all().failed), (0, 1));
-    let waited_s = measured.all().busy_ns as f64 / 1e9;
+    assert_eq!((measured.all_kinds().committed, measured.all_kinds().failed), (0, 1));
+    let waited_s = measured.all_kinds().busy_ns as f64 / 1e9;
     assert!((2.0..3.0).contains(&waited_s), "{waited_s}");
 }
 

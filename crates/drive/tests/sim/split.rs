@@ -3,7 +3,7 @@
 use crate::support::*;
 use prony_drive::io::sim::{Answer, Machine};
 use prony_session::Outcome;
-use prony_wire::Statements;
+use prony_wire::StatementIds;
 
 #[test]
 fn server_time_excludes_the_time_that_the_client_adds() {
@@ -18,7 +18,7 @@ fn server_time_excludes_the_time_that_the_client_adds() {
         replies_after(2 * MS),
     )
     .unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     let parts = tally.parts.as_ref().unwrap();
     assert_eq!(parts.server.mean_ns(), 2.0 * MS as f64);
     assert_eq!(parts.client_wait.mean_ns(), 3.0 * MS as f64);
@@ -40,7 +40,7 @@ fn server_time_is_corrected_for_the_position_in_the_batch() {
     )
     .unwrap();
     let measured = &driven.collected.measured;
-    let tally = measured.all();
+    let tally = measured.all_kinds();
     let parts = tally.parts.as_ref().unwrap();
     let server_ns = parts.server.mean_ns();
     assert!((server_ns / 200_000.0 - 1.0).abs() < 0.01, "{server_ns}");
@@ -71,15 +71,15 @@ fn server_times_of_merged_segments_and_batches_are_upper_bounds() {
         ..with_timestamps()
     };
     let (driven, _) = simulate(&Selects::new(), &plan(1, 0.1), machine, server).unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     let parts = tally.parts.as_ref().unwrap();
     assert!(tally.committed >= 10, "{}", tally.committed);
-    assert_eq!(tally.committed, parts.upper_bounds);
+    assert_eq!(tally.committed, parts.server_times_upper_bound);
     assert_eq!(parts.server.max_ns, 2 * MS);
 
     let program = repeat(|db| {
         Box::pin(async move {
-            let mut set = Statements::new();
+            let mut set = StatementIds::new();
             let (one, two) = (set.add("SELECT 1"), set.add("SELECT 2"));
             db.batch(&[(&one, &[]), (&two, &[])]).await?;
             Ok(Outcome::Committed)
@@ -92,6 +92,6 @@ fn server_times_of_merged_segments_and_batches_are_upper_bounds() {
         replies_after(MS),
     )
     .unwrap();
-    let tally = driven.collected.measured.all();
-    assert_eq!(tally.parts.as_ref().unwrap().upper_bounds, tally.committed);
+    let tally = driven.collected.measured.all_kinds();
+    assert_eq!(tally.parts.as_ref().unwrap().server_times_upper_bound, tally.committed);
 }

@@ -32,7 +32,7 @@ fn transactions_that_started_in_time_count_however_late_they_end() {
     .unwrap();
     let measured = &driven.collected.measured;
     // Starts at 0, 300, 600 and 900 ms; the last ones end at 1.2 s.
-    assert_eq!(measured.all().committed, 16);
+    assert_eq!(measured.all_kinds().committed, 16);
     assert_eq!(measured.excluded.unfinished, 0);
     assert!((1.2..1.25).contains(&measured.seconds()), "{measured:?}");
 }
@@ -48,7 +48,7 @@ fn a_transaction_that_sleeps_past_the_end_is_finished() {
     });
     let plan = plan_with_starts_for_1_s(2);
     let (driven, _) = simulate(&program, &plan, with_timestamps(), replies_after(MS)).unwrap();
-    assert_eq!(driven.collected.measured.all().committed, 2);
+    assert_eq!(driven.collected.measured.all_kinds().committed, 2);
     assert!(driven.collected.measured.seconds() > 3.0);
 }
 
@@ -65,10 +65,10 @@ fn starts_over_the_latency_limit_are_skipped_and_slow_transactions_are_late() {
     )
     .unwrap();
     let measured = &driven.collected.measured;
-    let tally = measured.all();
+    let tally = measured.all_kinds();
     // One client manages 20 of the 100 per second, and starts none that is over 20 ms late.
     assert!((18..=21).contains(&tally.committed), "{}", tally.committed);
-    assert_eq!(tally.late, tally.committed);
+    assert_eq!(tally.over_latency_limit, tally.committed);
     assert_eq!(
         tally.committed + tally.skipped + measured.excluded.never_started,
         100
@@ -92,7 +92,7 @@ fn skipped_starts_count_towards_a_clients_number_of_transactions() {
         replies_after(50 * MS),
     )
     .unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     assert_eq!(tally.committed + tally.skipped, 30);
     assert!(tally.skipped > 20, "{}", tally.skipped);
 }
@@ -116,7 +116,7 @@ fn without_reconnects_a_client_ends_with_its_connection() {
     let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
     assert_eq!(failed.map(|event| event.count).sum::<u64>(), 1);
     assert_eq!(driven.collected.measured.health.connections, 2);
-    let committed = driven.collected.measured.all().committed;
+    let committed = driven.collected.measured.all_kinds().committed;
     assert!((2_480..2_520).contains(&committed), "{committed}");
 }
 
@@ -160,7 +160,7 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
-        let tally = driven.collected.measured.all();
+        let tally = driven.collected.measured.all_kinds();
         let connects = connects.load(Ordering::Relaxed);
         if reconnect {
             assert!(connects > 3, "{connects}");
@@ -213,7 +213,7 @@ fn a_connection_lost_before_the_start_is_reopened_only_if_the_plan_reconnects() 
         let failed = driven.events.iter();
         let failed = failed.filter(|event| event.kind == RunEventKind::UserFailed);
         let failed = failed.map(|event| event.count).sum::<u64>();
-        let tally = driven.collected.measured.all();
+        let tally = driven.collected.measured.all_kinds();
         let connects = connects.load(Ordering::Relaxed);
         let expected = if reconnect { (4, 0, 0) } else { (3, 1, 1) };
         assert_eq!((connects, failed, tally.failed), expected);
@@ -262,7 +262,7 @@ fn a_tap_receives_every_sample_with_its_client() {
     .unwrap();
     let record = record.lock().unwrap();
     assert_eq!((record.starts.len(), record.ends.len()), (1, 1));
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     assert_eq!(record.samples.len() as u64, tally.committed);
     for client in 0..3 {
         let of_client = record.samples.iter().filter(|(owner, _)| *owner == client);
@@ -365,7 +365,7 @@ fn starts_without_waiting_follow_the_rules_of_other_starts() {
             let program = program_with_try_start(is_eager, 2);
             let result = simulate(&program, &plan, with_timestamps(), replies_after(30 * MS));
             let measured = result.unwrap().0.collected.measured;
-            let tally = measured.all();
+            let tally = measured.all_kinds();
             (
                 tally.committed,
                 tally.response.mean_ns(),
@@ -391,5 +391,5 @@ fn a_user_that_makes_no_request_does_not_start_without_waiting() {
         replies_after(MS),
     )
     .unwrap();
-    assert_eq!(driven.collected.measured.all().committed, 100);
+    assert_eq!(driven.collected.measured.all_kinds().committed, 100);
 }

@@ -39,7 +39,7 @@ fn a_user_that_panics_or_awaits_a_future_of_its_own_ends_without_the_others() {
     assert_eq!(failed, [RunEventKind::UserFailed, RunEventKind::UserFailed]);
     let detail = &driven.events[1].detail;
     assert_eq!(detail, "its program panicked: on purpose");
-    assert!(driven.collected.measured.all().committed >= 99);
+    assert!(driven.collected.measured.all_kinds().committed >= 99);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_user_without_requests_does_not_starve_the_others() {
         replies_after(10_000),
     )
     .unwrap();
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     // The user without requests makes one transaction per nanosecond of simulated time, the other user one
     // per 10 µs.
     assert!(

@@ -66,7 +66,7 @@ fn two_thousand_connections_complete_all_transactions() {
 
 /// The totals of a run without any error.
 fn totals_without_errors(driven: &DriveResult, io: IoEngine) -> Tally<u64> {
-    let tally = driven.collected.measured.all();
+    let tally = driven.collected.measured.all_kinds();
     assert_eq!(tally.failed, 0, "{io:?}");
     assert!(driven.events.is_empty(), "{io:?}: {:?}", driven.events);
     tally
@@ -145,7 +145,7 @@ fn replies_have_timestamps_and_the_parts_add_up_to_the_response_time() {
 /// in the parts, and for the time in which a user opened a connection, which happens `renewals`
 /// times.
 fn assert_parts_add_up(measured: &Totals, renewals: u64) {
-    let tally = measured.all();
+    let tally = measured.all_kinds();
     let parts = tally.parts.expect("parts over TCP");
     let sum_ns = parts.send_wait.sum_ns + parts.server.sum_ns + parts.client_wait.sum_ns;
     let response = &tally.response;
@@ -254,7 +254,7 @@ fn a_slow_client_does_not_count_as_a_slow_server() {
         assert_eq!(server_times.len(), 400, "{io:?}");
         let server_mean_ns =
             server_times.iter().sum::<Duration>().as_nanos() as f64 / server_times.len() as f64;
-        let tally = driven.collected.measured.all();
+        let tally = driven.collected.measured.all_kinds();
         let parts = tally.parts.as_ref().expect("parts over TCP");
         let (server_ns, client_ns) = (parts.server.mean_ns(), parts.client_wait.mean_ns());
         // Server time is the server's own time plus the network; it contains hardly any of the time that

@@ -195,7 +195,7 @@ fn events_before_the_start_are_handled_at_once() {
                 &mut TestObserver::default(),
             )
         });
-        let tally = driven.expect("it is accepted").collected.measured.all();
+        let tally = driven.expect("it is accepted").collected.measured.all_kinds();
         assert_eq!((tally.committed, tally.failed), (10, 0), "{io:?}");
         // The worker slept until the start: a busy loop would have used seconds.
         let used_ns = used_ns.load(Ordering::Relaxed);

@@ -89,7 +89,7 @@ fn threads_waiting_for_a_cpu_are_reported() {
 fn replies_that_wait_in_the_client_are_reported() {
     let check_with = |wait_ns, samples| {
         let mut run = healthy();
-        let split = run.measured.kinds[0].split.as_mut().unwrap();
+        let split = run.measured.kinds[0].parts.as_mut().unwrap();
         split.client_wait.mean_ns = wait_ns;
         split.client_wait.samples = samples;
         check_client_wait(&run)
@@ -106,7 +106,7 @@ fn replies_that_wait_in_the_client_are_reported() {
     assert!(check.advice.contains("--threads 4"), "{check:?}");
     assert!(check_with(4.3e5, 100).is_some());
     let mut unsplit = healthy();
-    unsplit.measured.kinds[0].split = None;
+    unsplit.measured.kinds[0].parts = None;
     assert_eq!(check_client_wait(&unsplit), None);
 }
 
@@ -169,7 +169,7 @@ fn long_loop_iterations_are_reported() {
         run.series
             .iter_mut()
             .for_each(|second| second.loop_delay_max_ns = iteration_ns);
-        run.measured.kinds[0].split = None;
+        run.measured.kinds[0].parts = None;
         run.measured.kinds[0].response.p99_ns = p99_ns;
         run
     };
@@ -181,6 +181,6 @@ fn long_loop_iterations_are_reported() {
     assert!(check.finding.contains("6.00 ms or more"), "{check:?}");
     assert_eq!(check_loop_delay(&with_iterations(6_000_000, None)), None);
     let mut split = with_iterations(6_000_000, Some(9_000_000));
-    split.measured.kinds[0].split = healthy().measured.kinds[0].split.clone();
+    split.measured.kinds[0].parts = healthy().measured.kinds[0].parts.clone();
     assert_eq!(check_loop_delay(&split), None, "client-wait covers it");
 }

@@ -94,7 +94,7 @@ fn waits_on_a_shared_machine_are_reported_once() {
     // 67 % of the 1,200 seconds that two threads have.
     run.machine_mut().health.run_queue_s = Some(804.0);
     run.machine_mut().health.busiest_thread_share = Some(0.16);
-    let split = run.measured.kinds[0].split.as_mut().unwrap();
+    let split = run.measured.kinds[0].parts.as_mut().unwrap();
     split.client_wait.mean_ns = 3.8e6;
     let ids = |run: &Run| -> Vec<String> {
         let checks = crate::judge(run).into_iter();

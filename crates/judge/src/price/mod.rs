@@ -25,7 +25,7 @@ pub use rank::{Ranking, RankingObstacle};
 pub use remarks::repeat_selection_notes;
 
 use crate::compare::sides::{RepeatDifference, repeat_differences};
-pub use prony_plan::sheet::{AsOf, Configuration, Sheet};
+pub use prony_plan::sheet::{PriceDate, Configuration, PriceSheet};
 
 use prony_store::{Check, Run, Severity};
 use serde::Serialize;
@@ -34,7 +34,7 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredConfiguration<'a> {
     /// The sheet with its prices.
-    pub sheet: &'a Sheet,
+    pub sheet: &'a PriceSheet,
     /// The configuration, with its cost.
     pub configuration: &'a Configuration,
     /// One run on the configuration.
@@ -45,7 +45,7 @@ pub struct MeasuredConfiguration<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PriceOptions {
     /// Today.
-    pub today: AsOf,
+    pub today: PriceDate,
     /// Share of the measured throughput that is used over the month, above 0 and up to 1.
     pub utilisation: f64,
     /// Whether to rank prices of different regions.

@@ -5,7 +5,7 @@
 use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
 use crate::statistics::median;
 use crate::{all_kinds, compare};
-use prony_plan::sheet::{AsOf, HOURS_PER_MONTH, Item};
+use prony_plan::sheet::{PriceDate, HOURS_PER_MONTH, Item};
 use prony_store::{Durability, MetricName, Run, RunState, ServerState, Severity};
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ pub struct FigureRange {
 /// The run with the reason why it has no price; `None` if it can be priced.
 pub(super) fn why_unpriced(
     measured: &MeasuredConfiguration<'_>,
-    today: AsOf,
+    today: PriceDate,
 ) -> Option<UnpricedRun> {
     let (run, configuration) = (measured.run, measured.configuration);
     let refused = |reason: String, advice: &str| {
@@ -202,7 +202,7 @@ pub(super) fn belong_to_one_point(
 /// Committed transactions per second within the latency limit, if there was one.
 pub(super) fn good_tps(run: &Run) -> f64 {
     all_kinds(run).map_or(0.0, |kind| {
-        kind.committed.saturating_sub(kind.late) as f64 / run.measured.length_s
+        kind.committed.saturating_sub(kind.over_latency_limit) as f64 / run.measured.length_s
     })
 }
 
@@ -285,7 +285,7 @@ impl PricePoint {
             texts.map(str::to_owned).collect::<Vec<_>>()
         };
         let as_of = configuration.as_of();
-        let age = |date: AsOf| options.today.first_day() - date.first_day();
+        let age = |date: PriceDate| options.today.first_day() - date.first_day();
         PricePoint {
             configuration: configuration.name.clone(),
             variant: (first.run.experiment.as_ref())

@@ -8,10 +8,10 @@ use crate::sample::{healthy, observed_mut, observed_run};
 mod comparability;
 mod repeats;
 
-fn sheet(text: &str) -> Sheet {
+fn sheet(text: &str) -> PriceSheet {
     let head = "[sheet]\ncurrency = \"USD\"\nregion = \"r1\"\nterm = \"on demand\"\n\
                 as_of = 2026-11-01\nsource = \"s\"\nentered_by = \"e\"\n";
-    Sheet::from_toml("p.toml", &format!("{head}{text}")).unwrap()
+    PriceSheet::from_toml("p.toml", &format!("{head}{text}")).unwrap()
 }
 
 fn configuration(name: &str, price: f64, more: &str) -> String {
@@ -21,13 +21,13 @@ fn configuration(name: &str, price: f64, more: &str) -> String {
     )
 }
 
-fn two_configurations() -> Sheet {
+fn two_configurations() -> PriceSheet {
     sheet(&(configuration("a", 1000.0, "") + &configuration("b", 2000.0, "")))
 }
 
 fn options() -> PriceOptions {
     PriceOptions {
-        today: AsOf::parse("2026-11-21").unwrap(),
+        today: PriceDate::parse("2026-11-21").unwrap(),
         utilisation: 0.3,
         across_regions: false,
         demand: None,
@@ -44,7 +44,7 @@ fn run(id: &str, tps: f64) -> Run {
     run
 }
 
-fn measurements<'a>(sheet: &'a Sheet, runs: &'a [(usize, Run)]) -> Vec<MeasuredConfiguration<'a>> {
+fn measurements<'a>(sheet: &'a PriceSheet, runs: &'a [(usize, Run)]) -> Vec<MeasuredConfiguration<'a>> {
     let measurements = runs.iter().map(|(index, run)| MeasuredConfiguration {
         sheet,
         configuration: &sheet.configurations[*index],
@@ -105,7 +105,7 @@ fn one_time_costs_are_spread_over_three_years() {
 fn transactions_beyond_the_latency_limit_do_not_count() {
     let sheet = two_configurations();
     let mut late = run("x", 10_000.0);
-    late.measured.kinds[0].late = 300_000;
+    late.measured.kinds[0].over_latency_limit = 300_000;
     let prices = price(&measurements(&sheet, &[(0, late)]), &options()).unwrap();
     assert_near(prices.points[0].tps, 5_000.0);
 }
@@ -214,7 +214,7 @@ fn old_prices_are_marked_and_future_ones_refused() {
     let sheet = two_configurations();
     let runs = [(0, run("x", 1.0))];
     let prices_on = |today: &str| {
-        let today = AsOf::parse(today).unwrap();
+        let today = PriceDate::parse(today).unwrap();
         price(
             &measurements(&sheet, &runs),
             &PriceOptions { today, ..options() },

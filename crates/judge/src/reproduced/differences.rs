@@ -209,7 +209,7 @@ fn mix_difference(run: &Run) -> Option<Difference> {
     if !measured.is_finite() || (measured / published - 1.0).abs() <= MIX_TOLERANCE {
         return None;
     }
-    let retries = run.measured.all().map_or(0, |all| all.retries);
+    let retries = run.measured.all_kinds().map_or(0, |all| all.retries);
     let explanation = match retries {
         0 => String::new(),
         retries => format!(

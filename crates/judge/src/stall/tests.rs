@@ -149,7 +149,7 @@ fn rows_of_ten_seconds_are_judged_by_their_rate() {
     let row = |at: u64, seconds: u64| Second {
         at_s: at as f64,
         length_s: seconds as f64,
-        part: SecondPart::Measured,
+        phase: SecondPhase::Measured,
         committed: (at..at + seconds).map(noise).sum(),
         ..Second::default()
     };
@@ -199,7 +199,7 @@ fn seconds_of_the_warm_up_partial_seconds_and_outages_are_no_stall() {
     let stalled = with_series(&counts);
     assert!(check(&stalled).is_some());
     let mut run = stalled.clone();
-    run.series[7].part = SecondPart::Warmup;
+    run.series[7].phase = SecondPhase::Warmup;
     assert_eq!(check(&run), None);
     let mut run = stalled.clone();
     run.series[7].length_s = 0.01;

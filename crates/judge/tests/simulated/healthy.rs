@@ -6,7 +6,7 @@
 
 use crate::random::Random;
 use crate::sample::{healthy_at_rate, observed_run};
-use prony_store::{Event, EventKind, Run, Second, SecondPart};
+use prony_store::{Event, EventKind, Run, Second, SecondPhase};
 
 /// How transactions start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ fn fill_series(random: &mut Random, run: &mut Run, load: Load, tps: f64, mean_ns
             Second {
                 at_s: warmup_s + at as f64,
                 length_s: 1.0,
-                part: SecondPart::Measured,
+                phase: SecondPhase::Measured,
                 committed: committed.round() as u64,
                 mean_ns: mean_ns * p50,
                 p50_ns: Some((0.9 * mean_ns * p50) as u64),
@@ -100,7 +100,7 @@ fn fill_totals(random: &mut Random, run: &mut Run, load: Load) {
         latency.p99_ns = Some((3.0 * mean_ns) as u64);
         latency.max_ns = (20.0 * mean_ns) as u64;
     }
-    let split = all.split.as_mut().expect("the sample has one");
+    let split = all.parts.as_mut().expect("the sample has one");
     let wait = random.between(0.0, 0.08);
     split.send_wait.mean_ns = 0.02 * mean_ns;
     split.client_wait.mean_ns = wait * mean_ns;

@@ -209,7 +209,7 @@ pub const FAULTS: &[Fault] = &[
         Caveat,
         |run, _| {
             let all = &mut run.measured.kinds[0];
-            let split = all.split.as_mut().expect("the sample has a split");
+            let split = all.parts.as_mut().expect("the sample has a split");
             split.client_wait.mean_ns = 0.15 * all.service.mean_ns;
             split.server.mean_ns = 0.83 * all.service.mean_ns;
         },

@@ -12,8 +12,8 @@ pub(super) struct SerializedTally {
     counts: [u64; 5],
     #[serde(default)]
     retried: u64,
-    #[serde(default)]
-    late: u64,
+    #[serde(default, rename = "late")]
+    over_latency_limit: u64,
     #[serde(with = "large_number")]
     busy_ns: u128,
     response: SerializedTimes,
@@ -28,8 +28,8 @@ pub(super) struct SerializedTally {
     /// Send wait, server, client wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parts: Option<[SerializedTimes; 3]>,
-    #[serde(default)]
-    upper_bounds: u64,
+    #[serde(default, rename = "upper_bounds")]
+    server_times_upper_bound: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     connect: Option<SerializedTimes>,
 }
@@ -61,7 +61,7 @@ impl SerializedTally {
                 tally.retries,
             ],
             retried: tally.retried,
-            late: tally.late,
+            over_latency_limit: tally.over_latency_limit,
             busy_ns: tally.busy_ns,
             response: SerializedTimes::new(&tally.response),
             service: tally.service.as_ref().map(SerializedTimes::new),
@@ -71,7 +71,7 @@ impl SerializedTally {
             parts: parts.map(|parts| {
                 [&parts.send_wait, &parts.server, &parts.client_wait].map(SerializedTimes::new)
             }),
-            upper_bounds: parts.map_or(0, |parts| parts.upper_bounds),
+            server_times_upper_bound: parts.map_or(0, |parts| parts.server_times_upper_bound),
             connect: tally.connect.as_ref().map(SerializedTimes::new),
         }
     }
@@ -97,25 +97,25 @@ impl SerializedTally {
     pub(super) fn into_tally(self, latency_limit_ns: u64) -> Result<Tally<u32>, InvalidInterval> {
         check_counts(&self.counts)?;
         let [committed, rolled_back, failed, skipped, retries] = self.counts;
-        let mut times = vec![&self.response];
-        times.extend(
+        let mut committed_times = vec![&self.response];
+        committed_times.extend(
             [&self.service, &self.lag, &self.connect]
                 .into_iter()
                 .flatten(),
         );
         let part_samples = self.parts.as_ref().map_or(0, |parts| parts[0].samples);
         let parts = self.parts.iter().flatten();
-        // Journals of older versions do not have the times of other outcomes.
+        // None is accepted: older journals have no times of failed or rolled-back transactions.
         let count_differs = |times: &Option<SerializedTimes>, count: u64| {
             times.as_ref().is_some_and(|times| times.samples != count)
         };
-        if times.iter().any(|times| times.samples != committed)
+        if committed_times.iter().any(|times| times.samples != committed)
             || count_differs(&self.failed_response, failed)
             || count_differs(&self.rolled_back_response, rolled_back)
             || parts.into_iter().any(|part| part.samples != part_samples)
             || part_samples > committed
-            || self.upper_bounds > part_samples
-            || self.late > committed
+            || self.server_times_upper_bound > part_samples
+            || self.over_latency_limit > committed
             || self.retried > retries
         {
             return Err(InvalidInterval::Count("its counts contradict each other"));
@@ -126,13 +126,13 @@ impl SerializedTally {
                 send_wait: send_wait.into_distribution()?,
                 server: server.into_distribution()?,
                 client_wait: client_wait.into_distribution()?,
-                upper_bounds: self.upper_bounds,
+                server_times_upper_bound: self.server_times_upper_bound,
             }),
         };
-        let restored = |times: Option<SerializedTimes>| {
+        let into_optional_distribution = |times: Option<SerializedTimes>| {
             times.map(SerializedTimes::into_distribution).transpose()
         };
-        let coarse = |times: Option<SerializedTimes>| match times {
+        let into_coarse_distribution = |times: Option<SerializedTimes>| match times {
             Some(times) => times.into_distribution_like(Distribution::coarse()),
             None => Ok(Distribution::coarse()),
         };
@@ -143,16 +143,16 @@ impl SerializedTally {
             skipped,
             retries,
             retried: self.retried,
-            late: self.late,
+            over_latency_limit: self.over_latency_limit,
             latency_limit_ns,
             busy_ns: self.busy_ns,
             response: self.response.into_distribution()?,
-            service: restored(self.service)?,
-            failed_response: coarse(self.failed_response)?,
-            rolled_back_response: coarse(self.rolled_back_response)?,
-            lag: restored(self.lag)?,
+            service: into_optional_distribution(self.service)?,
+            failed_response: into_coarse_distribution(self.failed_response)?,
+            rolled_back_response: into_coarse_distribution(self.rolled_back_response)?,
+            lag: into_optional_distribution(self.lag)?,
             parts,
-            connect: restored(self.connect)?,
+            connect: into_optional_distribution(self.connect)?,
         })
     }
 }
@@ -173,7 +173,7 @@ impl SerializedTimes {
         self.into_distribution_like(Distribution::default())
     }
 
-    /// The distribution; an error if its histogram does not have the cells of `empty`.
+    /// Restores the distribution; an error if its histogram does not have the same buckets as `empty`.
     fn into_distribution_like(
         self,
         empty: Distribution<u32>,
@@ -187,7 +187,7 @@ impl SerializedTimes {
                 || histogram.high() != times.histogram.high()
             {
                 return Err(InvalidInterval::Histogram(
-                    "a histogram has different cells than the run's".to_owned(),
+                    "the buckets of a histogram differ from the run's".to_owned(),
                 ));
             }
             times.histogram = histogram;
@@ -211,16 +211,16 @@ fn is_consistent(times: &Distribution<u32>) -> bool {
     let (histogram, samples) = (&times.histogram, u128::from(times.samples));
     let (min_ns, max_ns) = (times.min_ns, times.max_ns);
     let sums = samples * u128::from(min_ns)..=samples.saturating_mul(u128::from(max_ns));
-    // Times above an hour are all in the last cells.
-    let is_in_cell = |cell_ns: u64, time_ns: u64| {
-        time_ns > HISTOGRAM_MAX_NS || histogram.equivalent(cell_ns, time_ns)
+    // Times above an hour are all in the last buckets.
+    let is_in_bucket = |bucket_ns: u64, time_ns: u64| {
+        time_ns > HISTOGRAM_MAX_NS || histogram.equivalent(bucket_ns, time_ns)
     };
     histogram.len() == times.samples
         && min_ns <= max_ns
         && (samples > 0 || max_ns == 0)
         && sums.contains(&times.sum_ns)
         && (samples == 0
-            || is_in_cell(histogram.min(), min_ns) && is_in_cell(histogram.max(), max_ns))
+            || is_in_bucket(histogram.min(), min_ns) && is_in_bucket(histogram.max(), max_ns))
         && (0.0..=f64::MAX).contains(&times.squares_ns2)
 }
 

@@ -1,9 +1,9 @@
 use super::*;
-use crate::input::flag;
+use crate::input::value_from_flag;
 
 fn tpcb_input() -> PlanInput {
     PlanInput {
-        workload: flag("tpcb", Some("tpcb".to_owned())),
+        workload: value_from_flag("tpcb", Some("tpcb".to_owned())),
         ..PlanInput::default()
     }
 }
@@ -27,7 +27,7 @@ fn defaults_are_filled_in() {
 #[test]
 fn limits_are_inclusive() {
     let clients = |count| PlanInput {
-        clients: flag("--clients", Some(count)),
+        clients: value_from_flag("--clients", Some(count)),
         ..tpcb_input()
     };
     assert!(clients(1).check().is_ok());
@@ -37,7 +37,7 @@ fn limits_are_inclusive() {
         assert_problem(clients(count), "--clients", &message);
     }
     let scale = |scale| PlanInput {
-        scale: flag("--scale", Some(scale)),
+        scale: value_from_flag("--scale", Some(scale)),
         ..tpcb_input()
     };
     assert_eq!(scale(9).check().unwrap().workload.scale, Some(9));
@@ -47,9 +47,9 @@ fn limits_are_inclusive() {
 #[test]
 fn threads_and_tcp_sample_are_at_most_the_clients() {
     let with_threads = |threads, tcp_sample| PlanInput {
-        clients: flag("--clients", Some(4)),
-        threads: flag("--threads", Some(threads)),
-        tcp_sample: flag("--tcp-sample", Some(tcp_sample)),
+        clients: value_from_flag("--clients", Some(4)),
+        threads: value_from_flag("--threads", Some(threads)),
+        tcp_sample: value_from_flag("--tcp-sample", Some(tcp_sample)),
         ..tpcb_input()
     };
     assert!(with_threads(4, 4).check().is_ok());
@@ -62,8 +62,8 @@ fn threads_and_tcp_sample_are_at_most_the_clients() {
 #[test]
 fn a_rate_and_an_arrival_make_the_pace() {
     let with_rate = |rate_tps, arrival| PlanInput {
-        rate_tps: flag("--rate", rate_tps),
-        arrival: flag("--arrival", arrival),
+        rate_tps: value_from_flag("--rate", rate_tps),
+        arrival: value_from_flag("--arrival", arrival),
         ..tpcb_input()
     };
     let pace = |input: PlanInput| input.check().unwrap().drive.pace;
@@ -90,9 +90,9 @@ fn a_rate_and_an_arrival_make_the_pace() {
 #[test]
 fn a_run_stops_after_a_time_or_a_count() {
     let with_stop = |seconds: Option<u64>, transactions| PlanInput {
-        duration: flag("--duration", seconds.map(Duration::from_secs)),
-        transactions: flag("--transactions", transactions),
-        warmup: flag("--warmup", Some(Duration::from_secs(10))),
+        duration: value_from_flag("--duration", seconds.map(Duration::from_secs)),
+        transactions: value_from_flag("--transactions", transactions),
+        warmup: value_from_flag("--warmup", Some(Duration::from_secs(10))),
         ..tpcb_input()
     };
     let stop = |input: PlanInput| input.check().unwrap().drive.stop;
@@ -119,7 +119,7 @@ fn a_run_stops_after_a_time_or_a_count() {
 #[test]
 fn the_workload_needs_a_valid_name() {
     let named = |name: Option<&str>| PlanInput {
-        workload: flag("WORKLOAD", name.map(str::to_owned)),
+        workload: value_from_flag("WORKLOAD", name.map(str::to_owned)),
         ..PlanInput::default()
     };
     assert_problem(named(None), "workload.name", "is missing");
@@ -136,8 +136,8 @@ fn the_workload_needs_a_valid_name() {
 #[test]
 fn a_url_and_an_embedded_server_exclude_each_other() {
     let with_server = |url: &str, embedded| PlanInput {
-        url: flag("--url", Some(url.to_owned())),
-        embedded: flag("--embedded", Some(embedded)),
+        url: value_from_flag("--url", Some(url.to_owned())),
+        embedded: value_from_flag("--embedded", Some(embedded)),
         ..tpcb_input()
     };
     let message = "embedded and url (--url) exclude each other";
@@ -162,8 +162,8 @@ fn observe_settings_come_from_files_and_flags() {
     assert_eq!(plan.metrics_listen.unwrap().to_string(), "127.0.0.1:9187");
     // A flag takes precedence, and drops settings that it excludes.
     let flags = PlanInput {
-        observe: flag("--no-observe", Some(false)),
-        metrics_listen: flag("--metrics-listen", Some("[::1]:0".to_owned())),
+        observe: value_from_flag("--no-observe", Some(false)),
+        metrics_listen: value_from_flag("--metrics-listen", Some("[::1]:0".to_owned())),
         ..PlanInput::default()
     };
     let plan = file().overlay(flags).check().unwrap().observe;
@@ -171,7 +171,7 @@ fn observe_settings_come_from_files_and_flags() {
     assert_eq!(plan.metrics_listen.unwrap().to_string(), "[::1]:0");
     let not_observed = "[workload]\nname = \"tpcb\"\n[observe]\nserver = false\n";
     let metrics = PlanInput {
-        server_metrics: flag("--server-metrics", Some("http://db1".to_owned())),
+        server_metrics: value_from_flag("--server-metrics", Some("http://db1".to_owned())),
         ..PlanInput::default()
     };
     let plan = PlanInput::from_toml("p.toml", not_observed)

@@ -4,7 +4,7 @@
 //! once. A problem that several variants have is reported once.
 
 use super::{
-    DEFAULT_REPEATS, Experiment, MAX_NAME_CHARS, MAX_REPEATS, MAX_VARIANTS, Order, Variant,
+    DEFAULT_REPEATS, Experiment, MAX_NAME_CHARS, MAX_REPEATS, MAX_VARIANTS, RunOrder, Variant,
 };
 use crate::check::value_or;
 use crate::duration::shorten;
@@ -151,7 +151,7 @@ impl PlanInput {
         let repeats = value_or(&self.repeats, default.into());
         Ok(Experiment {
             repeats: repeats.min(u64::from(MAX_REPEATS)) as u32,
-            order: value_or(&self.order, Order::default()),
+            order: value_or(&self.order, RunOrder::default()),
             pause: value_or(&self.pause, Duration::ZERO),
             between: self.between.map(|command| command.value),
             variants: checked,

@@ -31,7 +31,8 @@ pub const MAX_NAME_CHARS: usize = 32;
 choices! {
     /// The order of the runs of an experiment.
     #[derive(Default)]
-    pub enum Order {
+    #[schemars(rename = "Order")]
+    pub enum RunOrder {
         /// Alternately forwards and backwards: A B B A A B B A. A steady drift of the server cancels if
         /// the number of repeats is even.
         #[default]
@@ -50,7 +51,7 @@ pub struct Experiment {
     /// Number of runs of each variant.
     pub repeats: u32,
     /// Order of the runs.
-    pub order: Order,
+    pub order: RunOrder,
     /// Time to wait before each run except the first.
     pub pause: Duration,
     /// Command that `sh` runs before each run except the first, as the user wrote it: it may contain a
@@ -104,7 +105,7 @@ impl Experiment {
         let indexes = || 0..self.variants.len();
         let run = |variant, repeat| ExperimentRun { variant, repeat };
         let mut runs = Vec::new();
-        if self.order == Order::Sequential {
+        if self.order == RunOrder::Sequential {
             runs.extend(
                 indexes()
                     .flat_map(|variant| (1..=self.repeats).map(move |repeat| run(variant, repeat))),
@@ -115,7 +116,7 @@ impl Experiment {
         for repeat in 1..=self.repeats {
             let mut order: Vec<usize> = indexes().collect();
             match self.order {
-                Order::Random => random.shuffle(&mut order),
+                RunOrder::Random => random.shuffle(&mut order),
                 _ if repeat % 2 == 0 => order.reverse(),
                 _ => {}
             }

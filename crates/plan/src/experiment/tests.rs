@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Choice, PlanInput, Problems, ServerPlan, Stop, flag};
+use crate::{Choice, PlanInput, Problems, ServerPlan, Stop, value_from_flag};
 use std::time::Duration;
 
 const TWO_VARIANTS: &str = "\
@@ -39,7 +39,7 @@ fn order(experiment: &Experiment, seed: u64) -> String {
         .collect()
 }
 
-fn variants(names: &[&str], repeats: u32, order: Order) -> Experiment {
+fn variants(names: &[&str], repeats: u32, order: RunOrder) -> Experiment {
     let plan = check(TWO_VARIANTS).unwrap().variants[0].plan.clone();
     let named = |name: &&str| Variant {
         name: (*name).to_owned(),
@@ -59,7 +59,7 @@ fn variants_override_the_plan_and_keep_the_order_of_the_file() {
     let experiment = check(TWO_VARIANTS).unwrap();
     assert_eq!(
         (experiment.repeats, experiment.order, experiment.run_count()),
-        (4, Order::Interleaved, 8)
+        (4, RunOrder::Interleaved, 8)
     );
     assert_eq!(experiment.pause, Duration::from_secs(5));
     let [simple, prepared] = &experiment.variants[..] else {
@@ -92,9 +92,9 @@ fn a_variant_drops_excluded_settings_and_a_flag_overrides_all() {
     let simple = check(&text).unwrap().variants.remove(0).plan;
     assert_eq!(simple.drive.stop, Stop::Transactions(9));
     let flags = PlanInput {
-        clients: flag("--clients", Some(64)),
-        embedded: flag("--embedded", Some(true)),
-        repeats: flag("--repeats", Some(2)),
+        clients: value_from_flag("--clients", Some(64)),
+        embedded: value_from_flag("--embedded", Some(true)),
+        repeats: value_from_flag("--repeats", Some(2)),
         ..PlanInput::default()
     };
     let overridden = plan_input(&text).overlay(flags).check_experiment().unwrap();
@@ -119,7 +119,7 @@ fn without_variants_the_plan_itself_is_repeated() {
     );
     assert_eq!(repeated.variants[0].name, "tpcb");
     let flags = PlanInput {
-        order: flag("--order", Some(Order::Random)),
+        order: value_from_flag("--order", Some(RunOrder::Random)),
         ..PlanInput::default()
     };
     let ordered = plan_input(minimal)
@@ -135,7 +135,7 @@ fn without_variants_the_plan_itself_is_repeated() {
         assert!(several.check_experiment().is_ok(), "{tables}");
     }
     let mut three_repeats = flags;
-    three_repeats.repeats = flag("--repeats", Some(3));
+    three_repeats.repeats = value_from_flag("--repeats", Some(3));
     let three_repeats = plan_input(minimal)
         .overlay(three_repeats)
         .check_experiment();
@@ -148,7 +148,7 @@ fn a_steady_drift_cancels_with_an_even_number_of_repeats() {
     assert!(DEFAULT_REPEATS.is_multiple_of(2));
     for names in [&["a", "b"][..], &["a", "b", "c", "d"]] {
         for repeats in 2..=7 {
-            let runs = variants(names, repeats, Order::Interleaved).run_order(0);
+            let runs = variants(names, repeats, RunOrder::Interleaved).run_order(0);
             let mut position_sums = vec![0; names.len()];
             for (position, run) in runs.iter().enumerate() {
                 position_sums[run.variant] += position;
@@ -165,14 +165,14 @@ fn a_steady_drift_cancels_with_an_even_number_of_repeats() {
 fn interleaved_runs_alternate_forwards_and_backwards() {
     let order_of =
         |names: &[&str], repeats, run_order| order(&variants(names, repeats, run_order), 1);
-    assert_eq!(order_of(&["a", "b"], 4, Order::Interleaved), "abbaabba");
+    assert_eq!(order_of(&["a", "b"], 4, RunOrder::Interleaved), "abbaabba");
     assert_eq!(
-        order_of(&["a", "b", "c"], 3, Order::Interleaved),
+        order_of(&["a", "b", "c"], 3, RunOrder::Interleaved),
         "abccbaabc"
     );
-    assert_eq!(order_of(&["a", "b"], 3, Order::Sequential), "aaabbb");
-    assert_eq!(order_of(&["a"], 3, Order::Random), "aaa");
-    let runs = variants(&["a", "b"], 2, Order::Interleaved).run_order(0);
+    assert_eq!(order_of(&["a", "b"], 3, RunOrder::Sequential), "aaabbb");
+    assert_eq!(order_of(&["a"], 3, RunOrder::Random), "aaa");
+    let runs = variants(&["a", "b"], 2, RunOrder::Interleaved).run_order(0);
     assert_eq!(
         runs.iter().map(|run| run.repeat).collect::<Vec<_>>(),
         [1, 1, 2, 2]
@@ -181,7 +181,7 @@ fn interleaved_runs_alternate_forwards_and_backwards() {
 
 #[test]
 fn a_random_order_has_each_variant_once_per_repeat_and_depends_on_the_seed() {
-    let three = variants(&["a", "b", "c"], 200, Order::Random);
+    let three = variants(&["a", "b", "c"], 200, RunOrder::Random);
     let shuffled = order(&three, 7);
     assert_eq!(shuffled, order(&three, 7));
     assert_ne!(shuffled, order(&three, 8));
@@ -259,7 +259,7 @@ fn two_variants_may_be_identical_unless_a_flag_makes_them_identical() {
         assert_eq!(experiment.variants[1].name, "b");
     }
     let flags = || PlanInput {
-        clients: flag("--clients", Some(3)),
+        clients: value_from_flag("--clients", Some(3)),
         ..PlanInput::default()
     };
     let identical = plan_input(&format!("{base}[variants.a]\n[variants.b]\n")).overlay(flags());

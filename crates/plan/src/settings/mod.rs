@@ -10,8 +10,8 @@ pub(crate) use values::SettingValue;
 
 use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
 use crate::choice::Choice;
-use crate::experiment::{MAX_REPEATS, Order, VariantInput};
-use crate::input::{FileInput, InputValue, Located, flag as by_flag};
+use crate::experiment::{MAX_REPEATS, RunOrder, VariantInput};
+use crate::input::{FileInput, InputValue, Located, value_from_flag};
 use crate::plan::{Arrival, DrivePlan, IoEngine, Plan, QueryMode, ReplyWait, WorkloadPlan};
 use crate::problem::{InputLocation, Problem};
 use crate::section::Section;
@@ -94,8 +94,8 @@ pub struct Flag {
     pub value_name: Option<&'static str>,
     /// Heading under which the help lists the flag.
     pub heading: &'static str,
-    /// For a switch that turns its setting off: the switch's help.
-    pub off: Option<&'static str>,
+    /// The help of a switch that turns its setting off; `None` for every other flag.
+    pub help_if_it_turns_off: Option<&'static str>,
 }
 
 const fn flag(heading: &'static str, long: &'static str, value_name: &'static str) -> Option<Flag> {
@@ -104,7 +104,7 @@ const fn flag(heading: &'static str, long: &'static str, value_name: &'static st
         short: None,
         value_name: Some(value_name),
         heading,
-        off: None,
+        help_if_it_turns_off: None,
     })
 }
 
@@ -119,7 +119,7 @@ const fn flag_with_short(
         short: Some(short),
         value_name: Some(value_name),
         heading,
-        off: None,
+        help_if_it_turns_off: None,
     })
 }
 
@@ -129,7 +129,7 @@ const fn switch(heading: &'static str, long: &'static str, short: Option<char>) 
         short,
         value_name: None,
         heading,
-        off: None,
+        help_if_it_turns_off: None,
     })
 }
 
@@ -139,7 +139,7 @@ const fn off_switch(heading: &'static str, long: &'static str, help: &'static st
         short: None,
         value_name: None,
         heading,
-        off: Some(help),
+        help_if_it_turns_off: Some(help),
     })
 }
 
@@ -208,7 +208,7 @@ macro_rules! settings {
             pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
                 let name = setting.flag_name();
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
-                    self.$field = by_flag(&name, Some(<$value>::from_text(text, &setting.kind)?));
+                    self.$field = value_from_flag(&name, Some(<$value>::from_text(text, &setting.kind)?));
                 })+
                 Ok(())
             }
@@ -298,7 +298,8 @@ settings! {
     /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
     /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
     /// variant before the next)
-    experiment.order => order: Order, SettingType::Choice(choice_names::<Order>), flag(REPEATS, "order", "ORDER");
+    experiment.order => order: RunOrder, SettingType::Choice(choice_names::<RunOrder>),
+        flag(REPEATS, "order", "ORDER");
     /// Time to wait before each run except the first, after the command of `between`
     experiment.pause => pause: Duration, SettingType::Time, None;
     /// Command that sh runs before each run except the first, such as a restart of the server; PRONY_VARIANT
@@ -343,7 +344,7 @@ impl Setting {
         value: &dyn SettingValue,
         location: &InputLocation,
     ) -> Option<Problem> {
-        let (message, hint) = value.range_error(&self.kind)?;
+        let (message, hint) = value.validation_error(&self.kind)?;
         let problem = Problem::new(location.clone(), message);
         Some(match hint {
             Some(hint) => problem.hint(hint),
@@ -360,10 +361,10 @@ fn defaults() -> PlanInput {
     };
     let mut defaults = PlanInput::from_plan(&plan, None);
     defaults.workload = None;
-    defaults.embedded = by_flag("", Some(false));
-    defaults.arrival = by_flag("", Some(Arrival::default()));
-    defaults.order = by_flag("", Some(Order::default()));
-    defaults.pause = by_flag("", Some(Duration::ZERO));
+    defaults.embedded = value_from_flag("", Some(false));
+    defaults.arrival = value_from_flag("", Some(Arrival::default()));
+    defaults.order = value_from_flag("", Some(RunOrder::default()));
+    defaults.pause = value_from_flag("", Some(Duration::ZERO));
     defaults
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The message and the hint for a value that is out of range.
-type RangeError = (String, Option<&'static str>);
+type ValidationError = (String, Option<&'static str>);
 
 /// A value of a setting.
 pub(crate) trait SettingValue {
@@ -40,8 +40,8 @@ pub(crate) trait SettingValue {
         }
     }
 
-    /// The problem of a value that is out of range.
-    fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
+    /// The problem of a value that is not allowed, such as a number out of range; `None` if it is allowed.
+    fn validation_error(&self, _kind: &SettingType) -> Option<ValidationError> {
         None
     }
 }
@@ -73,7 +73,7 @@ impl SettingValue for String {
         json!(self)
     }
 
-    fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
+    fn validation_error(&self, _kind: &SettingType) -> Option<ValidationError> {
         let message = "contains a zero byte".to_owned();
         self.contains('\0').then_some((message, None))
     }
@@ -98,7 +98,7 @@ impl SettingValue for u64 {
         json!(self)
     }
 
-    fn range_error(&self, kind: &SettingType) -> Option<RangeError> {
+    fn validation_error(&self, kind: &SettingType) -> Option<ValidationError> {
         let SettingType::Whole { min, max } = *kind else {
             return None;
         };
@@ -117,6 +117,7 @@ impl SettingValue for f64 {
     }
 
     fn from_text(text: &str, _kind: &SettingType) -> Result<f64, String> {
+        // The rate is the only setting of this type.
         let rate = text
             .parse()
             .ok()
@@ -128,7 +129,7 @@ impl SettingValue for f64 {
         json!(self)
     }
 
-    fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
+    fn validation_error(&self, _kind: &SettingType) -> Option<ValidationError> {
         // Both comparisons are false for NaN, which is out of range.
         if *self > 0.0 && *self <= MAX_RATE_TPS {
             return None;
@@ -137,7 +138,8 @@ impl SettingValue for f64 {
             "must be more than 0 and at most {MAX_RATE_TPS:.0} transactions per second, is {}",
             format_number(*self)
         );
-        let hint = "leave rate out for a closed loop, as fast as the server answers";
+        let hint =
+            "omit rate for a closed loop, in which each client sends as soon as the server has answered";
         Some((message, Some(hint)))
     }
 }
@@ -155,7 +157,7 @@ impl SettingValue for Duration {
         json!(format_duration(*self))
     }
 
-    fn range_error(&self, _kind: &SettingType) -> Option<RangeError> {
+    fn validation_error(&self, _kind: &SettingType) -> Option<ValidationError> {
         let message = format!("must be at most 366d, is {}", format_duration(*self));
         (*self > MAX_DURATION).then_some((message, None))
     }

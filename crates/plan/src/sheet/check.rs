@@ -1,10 +1,10 @@
 //! Checks the content of a price sheet.
 //!
-//! The result is a [`Sheet`], or every problem. Values that make up a price are never filled in, and a
+//! The result is a [`PriceSheet`], or every problem. Values that make up a price are never filled in, and a
 //! problem that is only a consequence of another one is not reported.
 
 use super::read::{ConfigurationInput, ItemInput, SHARED_KEYS, SheetInput, read};
-use super::{Configuration, Item, Sheet};
+use super::{Configuration, Item, PriceSheet};
 use crate::duration::{format_number, shorten};
 use crate::input::InputValue;
 use crate::problem::{InputLocation, Problem, Problems};
@@ -12,12 +12,12 @@ use crate::problem::{InputLocation, Problem, Problems};
 /// Maximum quantity or price; a larger one is probably a typing error.
 const MAX_AMOUNT: f64 = 1e12;
 
-impl Sheet {
+impl PriceSheet {
     /// Reads a price sheet's text. `file` is its name for messages, as the user wrote it.
     ///
     /// # Errors
     /// Every problem at once, in the order of their locations; if the text is not TOML, only that problem.
-    pub fn from_toml(file: &str, text: &str) -> Result<Sheet, Problems> {
+    pub fn from_toml(file: &str, text: &str) -> Result<PriceSheet, Problems> {
         let mut input = read(file, text)?;
         let mut checker = Checker {
             problems: std::mem::take(&mut input.problems),
@@ -47,7 +47,7 @@ impl Checker {
         self.problems.push(problem.hint(hint));
     }
 
-    fn check_sheet(&mut self, file: &str, input: SheetInput) -> Option<Sheet> {
+    fn check_sheet(&mut self, file: &str, input: SheetInput) -> Option<PriceSheet> {
         if input.configurations.is_empty() {
             if !input.has_rejected_tables {
                 let location = file_location(file, "configuration");
@@ -77,7 +77,7 @@ impl Checker {
             configurations
                 .extend(self.check_configuration(configuration, input.has_rejected_tables));
         }
-        Some(Sheet {
+        Some(PriceSheet {
             file: file.to_owned(),
             example: input.example.is_some_and(|example| example.value),
             configurations,

@@ -1,7 +1,7 @@
 //! As-of dates, with the precision in which they were given.
 //!
-//! Text or a TOML date becomes an [`AsOf`], which converts to days since 1970. The precision of a date never
-//! increases, and no clock is read.
+//! Text or a TOML date becomes a [`PriceDate`], which converts to days since 1970. The precision of a date
+//! never increases, and no clock is read.
 
 use jiff::civil::{Date, date};
 use std::fmt;
@@ -14,20 +14,20 @@ const VALID_YEARS: std::ops::RangeInclusive<u16> = 1970..=9999;
 
 /// When a price was valid: a day, a month, or only a year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AsOf {
+pub struct PriceDate {
     year: u16,
     month: Option<u8>,
     day: Option<u8>,
 }
 
-impl AsOf {
+impl PriceDate {
     /// A date with its day; `None` if the day does not exist or is before 1970.
-    pub fn from_day(year: i64, month: u8, day: u8) -> Option<AsOf> {
+    pub fn from_day(year: i64, month: u8, day: u8) -> Option<PriceDate> {
         let year = u16::try_from(year)
             .ok()
             .filter(|year| VALID_YEARS.contains(year))?;
         civil_date(year, month, day)?;
-        Some(AsOf {
+        Some(PriceDate {
             year,
             month: Some(month),
             day: Some(day),
@@ -35,7 +35,7 @@ impl AsOf {
     }
 
     /// Reads `2026-11-20`, `2026-11` or `2026`.
-    pub fn parse(text: &str) -> Option<AsOf> {
+    pub fn parse(text: &str) -> Option<PriceDate> {
         let mut parts = text.split('-');
         let year = parse_digits(parts.next()?, 4)?;
         let month = parts.next();
@@ -48,8 +48,8 @@ impl AsOf {
             None => Some(1),
             Some(text) => u8::try_from(parse_digits(text, 2)?).ok(),
         };
-        let full_date = AsOf::from_day(i64::from(year), part_or_1(month)?, part_or_1(day)?)?;
-        Some(AsOf {
+        let full_date = PriceDate::from_day(i64::from(year), part_or_1(month)?, part_or_1(day)?)?;
+        Some(PriceDate {
             month: month.and(full_date.month),
             day: day.and(full_date.day),
             ..full_date
@@ -83,7 +83,7 @@ pub(super) fn calendar_error(text: &str) -> Option<String> {
         .then(|| format!("the day must be from 01 to {last} in {year:04}-{month:02}, is {day:02}"))
 }
 
-impl fmt::Display for AsOf {
+impl fmt::Display for PriceDate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:04}", self.year)?;
         for part in [self.month, self.day].into_iter().flatten() {
@@ -117,7 +117,7 @@ mod tests {
             ("2019", 17_897),
             ("2026-11-21", 20_778),
         ] {
-            let date = AsOf::parse(text).unwrap();
+            let date = PriceDate::parse(text).unwrap();
             assert_eq!(date.first_day(), day, "{text}");
             assert_eq!(date.to_string(), text);
         }
@@ -137,11 +137,11 @@ mod tests {
             "2019-",
             "March 2019",
         ] {
-            assert_eq!(AsOf::parse(text), None, "{text}");
+            assert_eq!(PriceDate::parse(text), None, "{text}");
         }
-        assert_eq!(AsOf::from_day(2019, 2, 29), None);
+        assert_eq!(PriceDate::from_day(2019, 2, 29), None);
         assert_eq!(calendar_error("1969-13"), None, "the year is wrong");
         assert_eq!(calendar_error("2019-1-1"), None, "the form is wrong");
-        assert_eq!(AsOf::from_day(-1, 1, 1), None);
+        assert_eq!(PriceDate::from_day(-1, 1, 1), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Price sheets: the cost of configurations, with source and date.
 //!
-//! TOML text becomes a checked [`Sheet`], or every problem at once, each with its location and a hint.
+//! TOML text becomes a checked [`PriceSheet`], or every problem at once, each with its location and a hint.
 //! Prices, currencies and dates are never filled in, and currencies never converted.
 //!
 //! ```toml
@@ -28,7 +28,7 @@ mod check;
 mod date;
 mod read;
 
-pub use date::AsOf;
+pub use date::PriceDate;
 
 use crate::choice::choices;
 
@@ -37,7 +37,7 @@ pub const HOURS_PER_MONTH: f64 = 730.0;
 
 /// A checked price sheet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sheet {
+pub struct PriceSheet {
     /// Name of the sheet's file, as the user wrote it.
     pub file: String,
     /// Whether the sheet is an example that comes with Prony, not the user's own prices.
@@ -81,7 +81,7 @@ pub struct Item {
     /// Commitment: `on demand`, `1 year`...
     pub term: String,
     /// When the price was valid.
-    pub as_of: AsOf,
+    pub as_of: PriceDate,
     /// Source of the price.
     pub source: String,
     /// The person who entered the price.
@@ -144,9 +144,9 @@ impl Configuration {
     }
 
     /// The oldest date of the configuration's prices.
-    pub fn as_of(&self) -> Option<AsOf> {
+    pub fn as_of(&self) -> Option<PriceDate> {
         let dates = self.items.iter().map(|item| item.as_of);
-        dates.min_by_key(AsOf::first_day)
+        dates.min_by_key(PriceDate::first_day)
     }
 
     /// The distinct values of one field of the items, in order of first occurrence.
@@ -161,7 +161,7 @@ impl Configuration {
     }
 }
 
-impl Sheet {
+impl PriceSheet {
     /// The currency of all prices.
     pub fn currency(&self) -> &str {
         let first = self.configurations.first();

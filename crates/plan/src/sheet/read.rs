@@ -4,7 +4,7 @@
 //! each other.
 
 use super::date::calendar_error;
-use super::{AsOf, Per};
+use super::{PriceDate, Per};
 use crate::duration::shorten;
 use crate::input::{InputValue, Located};
 use crate::problem::{InputLocation, Problem, Problems};
@@ -73,7 +73,7 @@ pub(super) const SHARED_KEYS: [(&str, &str); 5] = [
 pub(super) struct SharedValues {
     /// In the order of [`SHARED_KEYS`].
     pub texts: [InputValue<String>; 5],
-    pub as_of: InputValue<AsOf>,
+    pub as_of: InputValue<PriceDate>,
     /// The keys among these that were given but could not be read.
     pub rejected_keys: Vec<String>,
 }
@@ -296,14 +296,14 @@ fn read_texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
 }
 
 /// Reads the date of a price: a TOML date, or a text if only the month or the year is known.
-fn read_date(section: &mut Section<'_, '_>) -> InputValue<AsOf> {
+fn read_date(section: &mut Section<'_, '_>) -> InputValue<PriceDate> {
     let key = "as_of";
     let (value, location) = section.read_value(key)?;
     let date = match value {
         DeValue::Datetime(date_time) => date_time
             .date
-            .and_then(|date| AsOf::from_day(date.year.into(), date.month, date.day)),
-        DeValue::String(text) => AsOf::parse(text),
+            .and_then(|date| PriceDate::from_day(date.year.into(), date.month, date.day)),
+        DeValue::String(text) => PriceDate::parse(text),
         _ => None,
     };
     match date {

@@ -49,7 +49,7 @@ usage = 0.5
 "#;
 
 fn problems(text: &str) -> Vec<String> {
-    let Problems(problems) = Sheet::from_toml("p.toml", text).unwrap_err();
+    let Problems(problems) = PriceSheet::from_toml("p.toml", text).unwrap_err();
     problems
         .iter()
         .map(|problem| format!("{}: {}", problem.location, problem.message))
@@ -58,7 +58,7 @@ fn problems(text: &str) -> Vec<String> {
 
 #[test]
 fn the_costs_of_a_sheet_add_up() {
-    let sheet = Sheet::from_toml("p.toml", VALID).unwrap();
+    let sheet = PriceSheet::from_toml("p.toml", VALID).unwrap();
     assert_eq!((sheet.currency(), sheet.example), ("EUR", false));
     let [small, owned] = &sheet.configurations[..] else {
         panic!("{sheet:?}");
@@ -223,7 +223,7 @@ fn a_sheet_with_the_wrong_structure_is_rejected() {
 #[test]
 fn the_2019_example_is_marked_as_an_example_and_dated() {
     let text = include_str!("../../../../plans/prices/aiven-2019.toml");
-    let sheet = Sheet::from_toml("aiven-2019.toml", text).unwrap();
+    let sheet = PriceSheet::from_toml("aiven-2019.toml", text).unwrap();
     let prices: Vec<(&str, f64)> = sheet
         .configurations
         .iter()
@@ -250,10 +250,10 @@ fn the_2019_example_is_marked_as_an_example_and_dated() {
 proptest::proptest! {
     #[test]
     fn parsing_never_panics_on_any_text(text in "\\PC{0,200}", cut in 0usize..900) {
-        let _ = Sheet::from_toml("p.toml", &text);
+        let _ = PriceSheet::from_toml("p.toml", &text);
         let cut = cut.min(VALID.len());
         if VALID.is_char_boundary(cut) {
-            let _ = Sheet::from_toml("p.toml", &VALID[..cut]);
+            let _ = PriceSheet::from_toml("p.toml", &VALID[..cut]);
         }
     }
 }

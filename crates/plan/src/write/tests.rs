@@ -32,7 +32,7 @@ fn read(name: &str, text: &str) -> Plan {
 }
 
 /// The tables of a plan file with their keys.
-fn known_keys() -> Vec<(&'static str, Vec<&'static str>)> {
+fn known_tables() -> Vec<(&'static str, Vec<&'static str>)> {
     let keys = |name| of_table(name).map(Setting::key).collect();
     TABLES.map(|(name, _)| (name, keys(name))).to_vec()
 }
@@ -45,7 +45,8 @@ fn resolve_ref<'a>(schema: &'a Value, node: &'a Value) -> &'a Value {
     }
 }
 
-/// A table of a plan, or of a variant, with the whole schema.
+/// The schema of table `name` of `owner`, a plan or a variant. `schema` is the whole document, to resolve
+/// `$ref`.
 fn table<'a>(owner: &'a Value, schema: &'a Value, name: &str) -> &'a Value {
     resolve_ref(schema, &owner["properties"][name])
 }
@@ -54,12 +55,12 @@ fn table<'a>(owner: &'a Value, schema: &'a Value, name: &str) -> &'a Value {
 fn the_schema_has_exactly_the_keys_that_are_read() {
     let schema = json_schema();
     let tables: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
-    let read = known_keys();
-    // The tables of variants are those of the plan.
-    assert_eq!(tables.len(), read.len() + 1);
+    let known_tables = known_tables();
+    // The additional property is `variants`.
+    assert_eq!(tables.len(), known_tables.len() + 1);
     let variant = &schema["$defs"]["variant"];
     assert_eq!(variant["additionalProperties"], false);
-    for (name, keys) in read.iter().take(3) {
+    for (name, keys) in known_tables.iter().take(3) {
         let variant_table = table(variant, &schema, name);
         let properties = variant_table["properties"].as_object().unwrap();
         assert_eq!(properties.len(), keys.len(), "[variants.NAME.{name}]");
@@ -75,7 +76,7 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
             "a variant inherits the values of the plan"
         );
     }
-    for (name, mut keys) in read {
+    for (name, mut keys) in known_tables {
         let table = table(&schema, &schema, name);
         let properties = table["properties"].as_object().unwrap();
         let mut in_schema: Vec<&str> = properties.keys().map(String::as_str).collect();
@@ -99,7 +100,7 @@ fn the_schema_has_exactly_the_keys_that_are_read() {
 }
 
 #[test]
-fn the_defaults_of_the_schema_are_those_of_the_check() {
+fn schema_defaults_equal_the_defaults_of_a_checked_plan() {
     let schema = json_schema();
     let plan = to_json(&read("p", "[workload]\nname = \"tpcb\"\n"), "");
     let run = table(&schema, &schema, "run")["properties"]
@@ -188,7 +189,7 @@ fn the_schema_accepts_the_examples() {
         }
         assert_accepts(&schema, &schema, &tables, &name);
     }
-    // `fits` itself can fail.
+    // Check that `fits` rejects wrong values.
     let run = &table(&schema, &schema, "run")["properties"];
     let clients = &run["clients"];
     assert!(!fits(&schema, clients, &json!("64")));
@@ -211,7 +212,7 @@ fn json_has_every_key_and_no_password() {
     assert_eq!(json["run"]["arrival"], "poisson");
     assert_eq!(json["run"]["transactions"], Value::Null);
     let run = json["run"].as_object().unwrap();
-    for (table, keys) in known_keys() {
+    for (table, keys) in known_tables() {
         if table == "observe" {
             let observe = json["observe"].as_object().unwrap();
             assert!(keys.iter().all(|key| observe.contains_key(*key)));

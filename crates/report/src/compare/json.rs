@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Writes the comparison as one JSON document.
-pub fn write(out: &mut dyn Write, found: &SidesComparison, limits: &Limits) -> io::Result<()> {
-    let id = |side: usize| match found.sides.get(side).map(|side| side.runs.as_slice()) {
+pub fn write(out: &mut dyn Write, comparison: &SidesComparison, limits: &Limits) -> io::Result<()> {
+    let id = |side: usize| match comparison.sides.get(side).map(|side| side.runs.as_slice()) {
         Some([only]) => Value::from(only.as_str()),
         Some(several) => Value::from(several.join(",")),
         None => Value::Null,
     };
-    let first = found.against.first();
+    let first = comparison.against.first();
     let pairs = first
         .iter()
         .flat_map(|compared_side| &compared_side.figures)
@@ -32,25 +32,25 @@ pub fn write(out: &mut dyn Write, found: &SidesComparison, limits: &Limits) -> i
     let mut document = json!({
         "a": id(0),
         "b": id(1),
-        "verdict": found.verdict,
+        "verdict": comparison.verdict,
         "differences": first.map(|compared_side| &compared_side.differences),
         "figures": pairs.collect::<Vec<_>>(),
-        "caveats": found.caveats,
-        "primary": found.primary,
-        "told": sentences(found, limits),
-        "sides": found.sides,
-        "against": found.against,
+        "caveats": comparison.caveats,
+        "primary": comparison.primary,
+        "told": sentences(comparison, limits),
+        "sides": comparison.sides,
+        "against": comparison.against,
     });
-    if found.sides.iter().any(|side| side.runs.len() == 1) {
+    if comparison.sides.iter().any(|side| side.runs.len() == 1) {
         document["runs_needed"] = json!(runs_needed_usually());
     }
     if !limits.gates.is_empty() {
-        document["limits"] = found
+        document["limits"] = comparison
             .against
             .iter()
             .flat_map(|compared_side| {
                 limits
-                    .results(found, compared_side)
+                    .results(comparison, compared_side)
                     .map(|result| (compared_side.letter, result))
             })
             .map(|(letter, result)| {
@@ -64,5 +64,5 @@ pub fn write(out: &mut dyn Write, found: &SidesComparison, limits: &Limits) -> i
             })
             .collect();
     }
-    crate::json::pretty(out, &document)
+    crate::json::write_pretty(out, &document)
 }

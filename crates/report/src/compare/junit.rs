@@ -24,29 +24,29 @@ struct TestCase {
 pub fn write(
     out: &mut dyn Write,
     runs: &[Vec<&Run>],
-    found: &SidesComparison,
+    comparison: &SidesComparison,
     limits: &Limits,
 ) -> io::Result<()> {
-    let name = |side: usize| match (runs.get(side), found.sides.get(side)) {
+    let name = |side: usize| match (runs.get(side), comparison.sides.get(side)) {
         (Some(runs), Some(side)) => side_name(runs, side),
         _ => String::new(),
     };
     let suite = |(index, compared_side): (usize, &SideComparison)| {
         let (second, first) = (name(index + 1), name(0));
         let title = format!("{} ({second}) against A ({first})", compared_side.letter);
-        (title, cases(found, compared_side, limits))
+        (title, cases(comparison, compared_side, limits))
     };
-    let suites: Vec<_> = found.against.iter().enumerate().map(suite).collect();
+    let suites: Vec<_> = comparison.against.iter().enumerate().map(suite).collect();
     let document = document(&suites).map_err(io::Error::other)?;
     out.write_all(document.as_bytes())
 }
 
 fn cases(
-    found: &SidesComparison,
+    comparison: &SidesComparison,
     compared_side: &SideComparison,
     limits: &Limits,
 ) -> Vec<TestCase> {
-    let mixed = found.sides.iter().filter(|side| {
+    let mixed = comparison.sides.iter().filter(|side| {
         let concerned = side.letter == 'A' || side.letter == compared_side.letter;
         concerned && !side.repeat_differences.is_empty()
     });
@@ -76,7 +76,7 @@ fn cases(
         message: side_sentence(compared_side.letter, figure),
         failed: false,
     }));
-    cases.extend(limits.results(found, compared_side).map(|result| {
+    cases.extend(limits.results(comparison, compared_side).map(|result| {
         TestCase {
             name: match result.finding.gate {
                 Gate::Slower(_) => "limit: slower",

@@ -30,13 +30,13 @@ impl Limits {
     /// The results of one side, in the order of the limits.
     pub(super) fn results<'a>(
         &'a self,
-        found: &'a SidesComparison,
+        comparison: &'a SidesComparison,
         side: &'a SideComparison,
     ) -> impl Iterator<Item = LimitResult> + 'a {
         // Sides that do not compare fail as such.
         let gates = self.gates.iter().filter(|_| !side.figures.is_empty());
         gates.map(move |gate| {
-            let finding = found.evaluate_gate(side, *gate);
+            let finding = comparison.evaluate_gate(side, *gate);
             let passed = self.passes(finding.result);
             let text = self.sentence(side.letter, &finding);
             LimitResult {

@@ -19,33 +19,33 @@ use std::io::{self, Write};
 pub fn write(
     out: &mut dyn Write,
     runs: &[Vec<&Run>],
-    found: &SidesComparison,
+    comparison: &SidesComparison,
     limits: &Limits,
 ) -> io::Result<()> {
-    writeln!(out, "**{}**\n", found.label())?;
-    for line in sentences(found, limits) {
+    writeln!(out, "**{}**\n", comparison.label())?;
+    for line in sentences(comparison, limits) {
         writeln!(out, "- {}", escape(&line))?;
     }
-    if !found.against.is_empty() {
+    if !comparison.against.is_empty() {
         writeln!(out)?;
     }
-    for (side, runs) in found.sides.iter().zip(runs) {
+    for (side, runs) in comparison.sides.iter().zip(runs) {
         let name = code(&side_name(runs, side));
         let what = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));
         writeln!(out, "- {}: {name}: {}", side.letter, code(&what))?;
     }
-    for (heading, unlike) in mixed_sides(found) {
+    for (heading, unlike) in mixed_sides(comparison) {
         differences(out, &heading, &unlike, ["one", "another"])?;
     }
-    for compared_side in &found.against {
+    for compared_side in &comparison.against {
         write_side(out, compared_side)?;
     }
-    if let Some(no_ratio) = no_ratio(found) {
+    if let Some(no_ratio) = no_ratio(comparison) {
         writeln!(out, "\n{no_ratio}: these do not compare.")?;
     }
-    for note in cautions(found) {
+    for note in cautions(comparison) {
         writeln!(out, "\n{}", escape(&note))?;
     }
     Ok(())

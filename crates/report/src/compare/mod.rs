@@ -50,13 +50,13 @@ pub(crate) fn by_severity(
             .filter(|difference| difference.severity == severity);
         (heading, severity, matching.collect::<Vec<_>>())
     });
-    each.filter(|(_, _, found)| !found.is_empty())
+    each.filter(|(_, _, matching)| !matching.is_empty())
 }
 
 /// The sides whose runs are not repeats of one another: a heading, and the differences among the
 /// runs.
-fn mixed_sides(found: &SidesComparison) -> impl Iterator<Item = (String, Vec<&Difference>)> {
-    let mixed = found
+fn mixed_sides(comparison: &SidesComparison) -> impl Iterator<Item = (String, Vec<&Difference>)> {
+    let mixed = comparison
         .sides
         .iter()
         .filter(|side| !side.repeat_differences.is_empty());
@@ -97,16 +97,16 @@ pub fn write(
     out: &mut dyn Write,
     style: &Style,
     runs: &[Vec<&Run>],
-    found: &SidesComparison,
+    comparison: &SidesComparison,
     limits: &Limits,
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
-    out.line(style.bold(&found.label()))?;
-    for (side, runs) in found.sides.iter().zip(runs) {
-        let what = runs
+    out.line(style.bold(&comparison.label()))?;
+    for (side, runs) in comparison.sides.iter().zip(runs) {
+        let workload = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));
-        let line = format!("{}: {what}", side_name(runs, side));
+        let line = format!("{}: {workload}", side_name(runs, side));
         out.line(format!("  {}  {}", side.letter, cut(&line, MAX_LINE_WIDTH)))?;
         if runs.len() > 1 {
             for line in wrap(&plain(&side.runs.join(", ")), MAX_LINE_WIDTH) {
@@ -114,17 +114,17 @@ pub fn write(
             }
         }
     }
-    let sentences = sentences(found, limits);
+    let sentences = sentences(comparison, limits);
     if !sentences.is_empty() {
         out.line("")?;
     }
     sentences.iter().try_for_each(|line| out.paragraph(line))?;
-    for (heading, unlike) in mixed_sides(found) {
+    for (heading, unlike) in mixed_sides(comparison) {
         out.heading(&heading)?;
         differences(out, &unlike, ["one<", "another<"])?;
     }
-    for compared_side in &found.against {
-        if found.against.len() > 1 {
+    for compared_side in &comparison.against {
+        if comparison.against.len() > 1 {
             out.heading(&format!(
                 "{} against A: {}",
                 compared_side.letter,
@@ -133,12 +133,12 @@ pub fn write(
         }
         write_side(out, compared_side)?;
     }
-    if let Some(no_ratio) = no_ratio(found) {
+    if let Some(no_ratio) = no_ratio(comparison) {
         out.line(format!(
             "\n  {no_ratio}: prony show has the figures of each."
         ))?;
     }
-    for note in cautions(found) {
+    for note in cautions(comparison) {
         out.line("")?;
         out.paragraph(&note)?;
     }

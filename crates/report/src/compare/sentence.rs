@@ -46,17 +46,17 @@ fn whole_percent(share: f64) -> String {
 }
 
 /// One sentence for each leading figure of every side, and whether the side keeps each limit.
-pub(super) fn sentences(found: &SidesComparison, limits: &Limits) -> Vec<String> {
-    let each = found.against.iter().flat_map(|one| {
-        let leading = found.leading_figures(one).into_iter();
+pub(super) fn sentences(comparison: &SidesComparison, limits: &Limits) -> Vec<String> {
+    let each = comparison.against.iter().flat_map(|compared_side| {
+        let leading = comparison.leading_figures(compared_side).into_iter();
         let figures: Vec<String> = leading
-            .map(|figure| side_sentence(one.letter, figure))
+            .map(|figure| side_sentence(compared_side.letter, figure))
             .collect();
-        let results = limits.results(found, one);
+        let results = limits.results(comparison, compared_side);
         let results: Vec<String> = results.map(|result| result.text).collect();
         figures.into_iter().chain(results)
     });
-    let left_out = found.sides.iter().flat_map(left_out_sentences);
+    let left_out = comparison.sides.iter().flat_map(left_out_sentences);
     left_out.chain(each).collect()
 }
 
@@ -74,10 +74,12 @@ fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
 
 /// The column titles of both sides and of the change. Figures of repeats are medians, and so is what the change
 /// is computed from.
-pub(super) fn headings(of: &SideComparison) -> [String; 3] {
-    let repeated = |one: &FigureComparison| one.a.values.len() > 1 || one.b.values.len() > 1;
-    let letter = of.letter;
-    let titles = match of.figures.iter().any(repeated) {
+pub(super) fn headings(compared_side: &SideComparison) -> [String; 3] {
+    let repeated = |compared: &FigureComparison| {
+        compared.a.values.len() > 1 || compared.b.values.len() > 1
+    };
+    let letter = compared_side.letter;
+    let titles = match compared_side.figures.iter().any(repeated) {
         true => ["A, median", "{}, median", "{} against A"],
         false => ["A", "{}", "{} against A"],
     };
@@ -85,18 +87,18 @@ pub(super) fn headings(of: &SideComparison) -> [String; 3] {
 }
 
 /// Cautions that apply to all figures.
-pub(super) fn cautions(found: &SidesComparison) -> Vec<String> {
-    let figures = || found.against.iter().flat_map(|one| &one.figures);
+pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
+    let figures = || comparison.against.iter().flat_map(|compared_side| &compared_side.figures);
     let mut notes = Vec::new();
     if figures().next().is_none() {
         return notes;
     }
     let single_runs = |side: &&SideSummary| side.runs.len() == 1;
-    if found.sides.iter().any(|side| single_runs(&side)) {
+    if comparison.sides.iter().any(|side| single_runs(&side)) {
         notes.push(one_run_each());
     }
     let intervals = || figures().filter_map(|figure| figure.significance);
-    if let Some(primary) = found
+    if let Some(primary) = comparison
         .primary
         .as_ref()
         .filter(|_| intervals().next().is_some())
@@ -111,12 +113,12 @@ pub(super) fn cautions(found: &SidesComparison) -> Vec<String> {
         notes.push(TOO_FEW_FOR_RANKS.to_owned());
     }
     // Sides that do not compare, or have single runs, have no interval to widen.
-    let has_interval = |one: &&SideComparison| {
-        one.figures
+    let has_interval = |compared_side: &&SideComparison| {
+        compared_side.figures
             .iter()
-            .any(|of| of.significance.is_some_and(|it| it.p.is_some()))
+            .any(|compared| compared.significance.is_some_and(|it| it.p.is_some()))
     };
-    let tested = found.against.iter().filter(has_interval).count();
+    let tested = comparison.against.iter().filter(has_interval).count();
     if tested > 1 {
         notes.push(format!(
             "{tested} comparisons against A: Holm's method widens the intervals, so that with equal sides \
@@ -127,41 +129,41 @@ pub(super) fn cautions(found: &SidesComparison) -> Vec<String> {
 }
 
 /// The sides that have no ratio; `None` if all have one.
-pub(super) fn no_ratio(found: &SidesComparison) -> Option<String> {
-    let without = found.against.iter();
-    let without = without.filter(|one| one.verdict == Verdict::NotComparable);
-    let letters: Vec<String> = without.map(|one| one.letter.to_string()).collect();
+pub(super) fn no_ratio(comparison: &SidesComparison) -> Option<String> {
+    let not_comparable = comparison.against.iter();
+    let not_comparable = not_comparable.filter(|compared_side| compared_side.verdict == Verdict::NotComparable);
+    let letters: Vec<String> = not_comparable.map(|compared_side| compared_side.letter.to_string()).collect();
     match letters.len() {
-        all if all == found.against.len() => Some("No ratio is given".to_owned()),
+        all if all == comparison.against.len() => Some("No ratio is given".to_owned()),
         0 => None,
         _ => Some(format!("No ratio is given for {}", letters.join(", "))),
     }
 }
 
 /// One figure in a sentence, the side named by its letter.
-pub(super) fn side_sentence(letter: char, of: &FigureComparison) -> String {
-    sentence(["A", letter.encode_utf8(&mut [0; 4])], of)
+pub(super) fn side_sentence(letter: char, compared: &FigureComparison) -> String {
+    sentence(["A", letter.encode_utf8(&mut [0; 4])], compared)
 }
 
 /// Like `side_sentence`, with other names for the sides.
-pub(crate) fn sentence(names: [&str; 2], of: &FigureComparison) -> String {
+pub(crate) fn sentence(names: [&str; 2], compared: &FigureComparison) -> String {
     let [first, second] = names;
-    let name = plain(&of.name);
-    let size = share((of.ratio - 1.0).abs());
-    let less = of.ratio < 1.0;
+    let name = plain(&compared.name);
+    let size = share((compared.ratio - 1.0).abs());
+    let less = compared.ratio < 1.0;
     let word = if less { "lower" } else { "higher" };
-    let Some(significance) = of.significance else {
-        return match of.ratio.is_finite() {
-            true => without_statement(names, of),
+    let Some(significance) = compared.significance else {
+        return match compared.ratio.is_finite() {
+            true => without_statement(names, compared),
             false => format!("{name}: there is no ratio."),
         };
     };
-    let basis = basis(of, &significance);
+    let basis = basis(compared, &significance);
     let level = level(&significance);
     let Some(difference) = significance.is_significant else {
         return format!(
             "{name}: {} ({level} interval {}); not tested.",
-            signed(of.ratio),
+            signed(compared.ratio),
             format_interval(&significance)
         );
     };
@@ -178,7 +180,7 @@ pub(crate) fn sentence(names: [&str; 2], of: &FigureComparison) -> String {
         true => [1.0 - significance.high, 1.0 - significance.low],
         false => [significance.low - 1.0, significance.high - 1.0],
     };
-    let direction = match of.unit {
+    let direction = match compared.unit {
         Unit::Nanoseconds => word,
         Unit::Rate => slower_or_faster(less),
     };
@@ -190,10 +192,10 @@ pub(crate) fn sentence(names: [&str; 2], of: &FigureComparison) -> String {
 }
 
 /// Both figures with their ratio, and why nothing is said about a difference.
-fn without_statement(names: [&str; 2], of: &FigureComparison) -> String {
+fn without_statement(names: [&str; 2], compared: &FigureComparison) -> String {
     let [first, second] = names;
-    let [a, b] = [&of.a, &of.b].map(|side| figure(of.unit, side.median));
-    let reason = match [&of.a, &of.b].map(|side| side.values.len()) {
+    let [a, b] = [&compared.a, &compared.b].map(|side| figure(compared.unit, side.median));
+    let reason = match [&compared.a, &compared.b].map(|side| side.values.len()) {
         [1, 1] => "1 run per side".to_owned(),
         [1, _] => format!("{first} has 1 run"),
         [_, 1] => format!("{second} has 1 run"),
@@ -201,8 +203,8 @@ fn without_statement(names: [&str; 2], of: &FigureComparison) -> String {
     };
     format!(
         "{}: {first} {a}, {second} {b} ({}); no statement about a difference: {reason}.",
-        plain(&of.name),
-        signed(of.ratio)
+        plain(&compared.name),
+        signed(compared.ratio)
     )
 }
 
@@ -227,8 +229,8 @@ pub(super) fn format_change(ratio: f64) -> String {
 }
 
 /// `5 runs each`, `5 and 4 runs`, and whether that assumes normal scatter.
-fn basis(of: &FigureComparison, significance: &Significance) -> String {
-    let [a, b] = [&of.a, &of.b].map(|sample| sample.values.len() as u64);
+fn basis(compared: &FigureComparison, significance: &Significance) -> String {
+    let [a, b] = [&compared.a, &compared.b].map(|sample| sample.values.len() as u64);
     let runs = match a == b {
         true => format!("{} runs each", units::count(a)),
         false => format!("{} and {} runs", units::count(a), units::count(b)),

@@ -26,15 +26,15 @@ fn runs(mark: &str, tps: &[f64]) -> Vec<Run> {
 }
 
 /// A comparison in each format.
-struct Shown {
-    found: SidesComparison,
+struct ComparisonViews {
+    comparison: SidesComparison,
     text: String,
     json: serde_json::Value,
     markdown: String,
     xml: String,
 }
 
-fn shown_as(name: &str, sides: &[Vec<Run>], limits: &Limits) -> Shown {
+fn shown_as(name: &str, sides: &[Vec<Run>], limits: &Limits) -> ComparisonViews {
     let runs: Vec<Vec<&Run>> = sides.iter().map(|runs| runs.iter().collect()).collect();
     let named: Vec<Side<'_>> = runs
         .iter()
@@ -43,24 +43,24 @@ fn shown_as(name: &str, sides: &[Vec<Run>], limits: &Limits) -> Shown {
             runs: runs.clone(),
         })
         .collect();
-    let found = compare_sides(&named, &CompareOptions::default());
+    let comparison = compare_sides(&named, &CompareOptions::default());
     let text = |view: &dyn Fn(&mut Vec<u8>) -> io::Result<()>| {
         let mut out = Vec::new();
         view(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     };
     let style = Style::plain();
-    let read = text(&|out| json(out, &found, limits));
-    Shown {
-        text: text(&|out| write(out, &style, &runs, &found, limits)),
+    let read = text(&|out| json(out, &comparison, limits));
+    ComparisonViews {
+        text: text(&|out| write(out, &style, &runs, &comparison, limits)),
         json: serde_json::from_str(&read).unwrap(),
-        markdown: text(&|out| markdown(out, &runs, &found, limits)),
-        xml: text(&|out| junit(out, &runs, &found, limits)),
-        found,
+        markdown: text(&|out| markdown(out, &runs, &comparison, limits)),
+        xml: text(&|out| junit(out, &runs, &comparison, limits)),
+        comparison,
     }
 }
 
-fn shown(sides: &[Vec<Run>]) -> Shown {
+fn shown(sides: &[Vec<Run>]) -> ComparisonViews {
     shown_as("", sides, &Limits::default())
 }
 
@@ -69,33 +69,33 @@ const FASTER: [f64; 3] = [10_900.0, 11_000.0, 11_100.0];
 
 #[test]
 fn comparable_runs_have_a_ratio_and_a_caution() {
-    let of = shown(&[vec![run("a", 10_000.0)], vec![run("b", 11_000.0)]]);
+    let views = shown(&[vec![run("a", 10_000.0)], vec![run("b", 11_000.0)]]);
     assert!(
-        of.text.starts_with("COMPARABLE, WITH 1 CAVEAT\n"),
+        views.text.starts_with("COMPARABLE, WITH 1 CAVEAT\n"),
         "{}",
-        of.text
+        views.text
     );
     assert!(
-        of.text.contains("+10.0 %") && of.text.contains("One run per side"),
+        views.text.contains("+10.0 %") && views.text.contains("One run per side"),
         "{}",
-        of.text
+        views.text
     );
-    assert!(of.text.contains("repeats"), "{}", of.text);
-    let words = of.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(views.text.contains("repeats"), "{}", views.text);
+    let words = views.text.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "TPS: A 10,000, B 11,000 (+10.0 %); no statement about a difference: 1 run per side.",
         "p99: A 10.0 ms, B 9.09 ms (-9.1 %); no statement about a difference: 1 run per side.",
         "it takes 5 runs per side to find a difference of 5 %.",
     ] {
-        assert!(words.contains(expected), "{expected}:\n{}", of.text);
+        assert!(words.contains(expected), "{expected}:\n{}", views.text);
     }
     for verdict in ["faster", "slower", "higher", "lower"] {
-        assert!(!words.contains(verdict), "{verdict}:\n{}", of.text);
+        assert!(!words.contains(verdict), "{verdict}:\n{}", views.text);
     }
     let p99 = |line: &&str| line.trim_start().starts_with("p99 ") && line.ends_with(" none");
-    assert!(of.text.lines().any(|line| p99(&line)), "{}", of.text);
-    assert_eq!(of.json["runs_needed"]["runs"], 5);
-    assert_eq!(of.json["against"][0]["figures"][0].get("found"), None);
+    assert!(views.text.lines().any(|line| p99(&line)), "{}", views.text);
+    assert_eq!(views.json["runs_needed"]["runs"], 5);
+    assert_eq!(views.json["against"][0]["figures"][0].get("found"), None);
     let several = shown(&[vec![run("a", 10_000.0)], runs("b", &STEADY)]);
     let told = several.json["told"][0].as_str().unwrap();
     assert!(
@@ -120,8 +120,8 @@ fn seconds_of_single_runs_give_no_verdict() {
         run.events.clear();
         vec![run]
     };
-    let of = shown(&[seconds("a", 10_000.0), seconds("b", 4_000.0)]);
-    let sentence = of.json["told"][0].as_str().unwrap();
+    let views = shown(&[seconds("a", 10_000.0), seconds("b", 4_000.0)]);
+    let sentence = views.json["told"][0].as_str().unwrap();
     assert_eq!(
         sentence,
         "TPS: A 10,000, B 4,000 (-60.0 %); no statement about a difference: 1 run per side."
@@ -130,27 +130,27 @@ fn seconds_of_single_runs_give_no_verdict() {
 
 #[test]
 fn repeats_are_reported_with_their_interval() {
-    let of = shown_as(
+    let views = shown_as(
         "",
         &[runs("a", &STEADY), runs("b", &FASTER)],
         &Limits::default(),
     );
-    assert!(of.text.starts_with("COMPARABLE\n"), "{}", of.text);
+    assert!(views.text.starts_with("COMPARABLE\n"), "{}", views.text);
     let tps = "TPS: B is faster by 10.0 % (95 % interval 7.";
     assert!(
-        of.text.contains(tps) && of.text.contains("3 runs each, scatter"),
+        views.text.contains(tps) && views.text.contains("3 runs each, scatter"),
         "{}",
-        of.text
+        views.text
     );
     assert!(
-        of.text
+        views.text
             .contains("p99: -9.1 % (95 % interval -11.0 to -7.1 %); not tested."),
         "{}",
-        of.text
+        views.text
     );
-    assert!(!of.text.contains("One run per side"));
-    let of = shown(&[runs("a", &FASTER), runs("b", &STEADY)]);
-    assert!(of.text.contains("TPS: B is slower by 9.1 %"), "{}", of.text);
+    assert!(!views.text.contains("One run per side"));
+    let views = shown(&[runs("a", &FASTER), runs("b", &STEADY)]);
+    assert!(views.text.contains("TPS: B is slower by 9.1 %"), "{}", views.text);
     let same = shown(&[
         runs("a", &STEADY),
         runs("b", &[9_950.0, 10_000.0, 10_060.0]),
@@ -168,15 +168,15 @@ fn repeats_are_reported_with_their_interval() {
 
 #[test]
 fn very_large_changes_are_not_printed_in_digits() {
-    let of = shown(&[
+    let views = shown(&[
         runs("a", &[5_000.0, 20_000.0]),
         runs("b", &[4_000.0, 30_000.0]),
     ]);
-    assert!(of.text.contains("to over +1,000 %"), "{}", of.text);
+    assert!(views.text.contains("to over +1,000 %"), "{}", views.text);
     assert!(
-        of.text.contains("a difference of over 1,000 % or more"),
+        views.text.contains("a difference of over 1,000 % or more"),
         "{}",
-        of.text
+        views.text
     );
 }
 
@@ -185,10 +185,10 @@ fn incomparable_runs_have_no_ratio() {
     let (a, mut b) = (run("a", 10_000.0), run("b", 11_000.0));
     b.workload.settings = vec![prony_store::Setting::new("profile", "\u{1b}[31mhammerdb")];
     b.server.version = "9".repeat(200);
-    let of = shown(&[vec![a], vec![b]]);
-    assert!(of.text.starts_with("NOT COMPARABLE\n"), "{}", of.text);
-    assert!(of.text.contains("profile"), "{}", of.text);
-    for text in [&of.text, &of.markdown, &of.xml] {
+    let views = shown(&[vec![a], vec![b]]);
+    assert!(views.text.starts_with("NOT COMPARABLE\n"), "{}", views.text);
+    assert!(views.text.contains("profile"), "{}", views.text);
+    for text in [&views.text, &views.markdown, &views.xml] {
         assert!(
             !text.contains("against A |")
                 && !text.contains("interval |")
@@ -197,14 +197,14 @@ fn incomparable_runs_have_no_ratio() {
         );
         assert!(!text.contains("TPS") && !text.contains("10.0 %"), "{text}");
     }
-    let long = of.text.lines().find(|line| line.chars().count() > 100);
+    let long = views.text.lines().find(|line| line.chars().count() > 100);
     assert_eq!(long, None);
     assert!(
-        of.xml.contains("failures=\"1\"") && of.xml.contains("tests=\"1\""),
+        views.xml.contains("failures=\"1\"") && views.xml.contains("tests=\"1\""),
         "{}",
-        of.xml
+        views.xml
     );
-    assert_eq!(of.json["verdict"], "not_comparable");
+    assert_eq!(views.json["verdict"], "not_comparable");
 }
 
 #[test]
@@ -254,25 +254,25 @@ fn a_limit_is_exceeded_kept_or_undecided() {
         gates: vec![Gate::Slower(0.03)],
         pass_undecided,
     };
-    let of = shown_as("", &sides(&[9_000.0, 9_100.0, 9_050.0]), &limits(true));
+    let views = shown_as("", &sides(&[9_000.0, 9_100.0, 9_050.0]), &limits(true));
     assert!(
-        of.text
+        views.text
             .contains("B is slower than A by more than 3.0 % (TPS): the limit is exceeded.")
     );
-    assert!(of.xml.contains("failures=\"1\"") && of.xml.contains("<failure message=\"B is slower"));
-    assert_eq!(of.json["limits"][0]["result"], "exceeded");
-    let of = shown_as("", &sides(&STEADY), &limits(false));
-    assert!(of.markdown.contains("the limit is kept"), "{}", of.markdown);
-    assert!(of.xml.contains("failures=\"0\""));
+    assert!(views.xml.contains("failures=\"1\"") && views.xml.contains("<failure message=\"B is slower"));
+    assert_eq!(views.json["limits"][0]["result"], "exceeded");
+    let views = shown_as("", &sides(&STEADY), &limits(false));
+    assert!(views.markdown.contains("the limit is kept"), "{}", views.markdown);
+    assert!(views.xml.contains("failures=\"0\""));
     let vague = sides(&[9_600.0, 9_700.0, 9_800.0]);
     let single = [vec![run("a", 10_000.0)], vec![run("b", 4_000.0)]];
     for (pass, failures) in [(true, "failures=\"0\""), (false, "failures=\"1\"")] {
         for sides in [&vague[..], &single] {
-            let of = shown_as("", sides, &limits(pass));
-            assert!(of.text.contains("These runs do not show"), "{}", of.text);
-            assert!(of.xml.contains(failures), "{}", of.xml);
-            assert_eq!(of.json["limits"][0]["result"], "undecided");
-            assert_eq!(of.json["limits"][0]["passed"], pass);
+            let views = shown_as("", sides, &limits(pass));
+            assert!(views.text.contains("These runs do not show"), "{}", views.text);
+            assert!(views.xml.contains(failures), "{}", views.xml);
+            assert_eq!(views.json["limits"][0]["result"], "undecided");
+            assert_eq!(views.json["limits"][0]["passed"], pass);
         }
     }
 }
@@ -283,8 +283,8 @@ fn limits_of_the_99th_percentile_name_it() {
         gates: vec![Gate::P99Slower(0.05), Gate::P99Above(9e6)],
         ..Limits::default()
     };
-    let of = shown_as("", &[runs("a", &FASTER), runs("b", &STEADY)], &limits);
-    let told: Vec<&str> = of.json["told"].as_array().unwrap()[2..]
+    let views = shown_as("", &[runs("a", &FASTER), runs("b", &STEADY)], &limits);
+    let told: Vec<&str> = views.json["told"].as_array().unwrap()[2..]
         .iter()
         .map(|text| text.as_str().unwrap())
         .collect();
@@ -295,39 +295,39 @@ fn limits_of_the_99th_percentile_name_it() {
             "The 99th percentile of B's response times is above 9.00 ms: the limit is exceeded.",
         ]
     );
-    assert!(of.xml.contains("failures=\"2\""), "{}", of.xml);
+    assert!(views.xml.contains("failures=\"2\""), "{}", views.xml);
 }
 
 #[test]
 fn each_of_several_sides_has_its_own_section() {
-    let of = shown(&[runs("a", &STEADY), runs("b", &FASTER), runs("c", &STEADY)]);
+    let views = shown(&[runs("a", &STEADY), runs("b", &FASTER), runs("c", &STEADY)]);
     for part in [
         "B against A: COMPARABLE",
         "C against A: COMPARABLE",
         "97.5 % interval",
         "Holm",
     ] {
-        assert!(of.text.contains(part), "{part}: {}", of.text);
+        assert!(views.text.contains(part), "{part}: {}", views.text);
     }
-    assert_eq!(of.xml.matches("<testsuite ").count(), 2);
+    assert_eq!(views.xml.matches("<testsuite ").count(), 2);
     assert!(
-        of.markdown
+        views.markdown
             .contains("| | A, median | C, median | C against A | interval |"),
         "{}",
-        of.markdown
+        views.markdown
     );
     // One case for comparability, and one for each figure.
-    let cases = of.xml.matches("<testcase ").count();
-    assert_eq!(cases, 2 * (1 + of.found.against[0].figures.len()));
+    let cases = views.xml.matches("<testcase ").count();
+    assert_eq!(cases, 2 * (1 + views.comparison.against[0].figures.len()));
 }
 
 #[test]
 fn a_mixed_side_has_no_ratio_and_the_others_keep_theirs() {
     let mut mixed = runs("c", &STEADY);
     mixed[1].workload.scale += 1;
-    let of = shown(&[runs("a", &STEADY), mixed, runs("c", &FASTER)]);
-    assert!(of.text.starts_with("NOT COMPARABLE\n"), "{}", of.text);
-    for text in [&of.text, &of.markdown] {
+    let views = shown(&[runs("a", &STEADY), mixed, runs("c", &FASTER)]);
+    assert!(views.text.starts_with("NOT COMPARABLE\n"), "{}", views.text);
+    for text in [&views.text, &views.markdown] {
         assert!(text.contains("No ratio is given for B:"), "{text}");
         assert!(!text.contains("No ratio is given:"), "{text}");
         // There is only one interval, so Holm's correction widens nothing.
@@ -335,11 +335,11 @@ fn a_mixed_side_has_no_ratio_and_the_others_keep_theirs() {
         assert!(text.contains("95"), "{text}");
     }
     assert!(
-        of.text
+        views.text
             .contains("TPS: C is faster by 10.0 % (95 % interval")
     );
-    assert!(!of.text.contains("TPS: B"), "{}", of.text);
-    let suites: Vec<&str> = of.xml.split("<testsuite ").skip(1).collect();
+    assert!(!views.text.contains("TPS: B"), "{}", views.text);
+    let suites: Vec<&str> = views.xml.split("<testsuite ").skip(1).collect();
     assert!(suites[0].contains("failures=\"1\"") && suites[1].contains("failures=\"0\""));
     let all = shown(&[runs("a", &STEADY), runs("b", &FASTER)]);
     assert!(!all.text.contains("No ratio") && !all.markdown.contains("No ratio"));
@@ -363,29 +363,29 @@ fn a_side_of_mixed_runs_has_no_ratio() {
         }
         all
     };
-    let of = shown(&[variant("a", &STEADY), variant("simple", &FASTER)]);
+    let views = shown(&[variant("a", &STEADY), variant("simple", &FASTER)]);
     assert!(
-        of.text.starts_with("COMPARABLE, WITH 1 CAVEAT\n"),
+        views.text.starts_with("COMPARABLE, WITH 1 CAVEAT\n"),
         "{}",
-        of.text
+        views.text
     );
     assert!(
-        of.text.contains("TPS: B is faster by 10.0 %"),
+        views.text.contains("TPS: B is faster by 10.0 %"),
         "{}",
-        of.text
+        views.text
     );
     assert!(
-        of.text.contains("this is what the experiment varied"),
+        views.text.contains("this is what the experiment varied"),
         "{}",
-        of.text
+        views.text
     );
     let mut mixed = variant("simple", &STEADY[..1]);
     mixed.extend(variant("extended", &FASTER[..2]));
-    let of = shown(&[variant("a", &STEADY), mixed]);
-    assert!(of.text.starts_with("NOT COMPARABLE\n"), "{}", of.text);
+    let views = shown(&[variant("a", &STEADY), mixed]);
+    assert!(views.text.starts_with("NOT COMPARABLE\n"), "{}", views.text);
     assert!(
-        of.text
+        views.text
             .contains("The runs of B are not repeats of each other")
     );
-    assert!(of.text.contains("No ratio is given:") && !of.text.contains("TPS"));
+    assert!(views.text.contains("No ratio is given:") && !views.text.contains("TPS"));
 }

@@ -123,7 +123,7 @@ impl Chart<'_> {
             .filter(|value| *value > 0.0)
             .fold(f64::INFINITY, f64::min);
         let log = self.axis == Axis::Times && max > 30.0 * min;
-        let top = TOP + super::marks::height(self.marks);
+        let top = TOP + super::marks::letters_height(self.marks);
         let y = match self.axis {
             Axis::Share => Scale::from_zero(1.0, BOTTOM, top),
             _ if log => Scale::logarithmic(min, max, BOTTOM, top),

@@ -8,7 +8,7 @@ use super::escape::{Escaped, EscapedName};
 use super::scale::Scale;
 use super::table::{end, row, table};
 use crate::terminal::latency::{
-    FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, parts, title_row,
+    FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, names_and_latencies, title_row,
 };
 use crate::units;
 use prony_store::{KindFigures, Latency, Run, decode_histogram};
@@ -36,9 +36,9 @@ pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
     let Some(all) = kinds.first() else {
         return Ok(());
     };
-    if let Some(split) = &all.split {
+    if let Some(parts) = &all.parts {
         table(out, SPLIT, &title_row("part"))?;
-        for (name, latency) in parts(split) {
+        for (name, latency) in names_and_latencies(parts) {
             row(out, name, &cells(latency))?;
         }
         end(out)?;

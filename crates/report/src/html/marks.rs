@@ -112,7 +112,7 @@ fn occurring_kinds(marks: &[EventMark]) -> impl Iterator<Item = MarkKind> {
 }
 
 /// The height of the letters above the plot, in units of the drawing.
-pub fn height(marks: &[EventMark]) -> f64 {
+pub fn letters_height(marks: &[EventMark]) -> f64 {
     ROW_HEIGHT * occurring_kinds(marks).count() as f64
 }
 

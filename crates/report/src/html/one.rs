@@ -7,9 +7,9 @@ use super::escape::{Escaped, EscapedName};
 use super::table::{end, row, table, text_row};
 use super::{distribution, marks, repeat, scenario, seconds, section, server};
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
-use crate::terminal::setup::{client_lines, setup_lines};
+use crate::terminal::setup::{client_health_sentences, setup_lines};
 use crate::terminal::{
-    KIND_COLUMNS, counts, engine, imported, incomplete_notice, kind_rows, nothing_measured,
+    KIND_COLUMNS, describe_counts, engine_name, imported, incomplete_notice, kind_rows, is_unmeasured,
     verdict_text,
 };
 use crate::text::plain;
@@ -35,7 +35,7 @@ const SECTIONS: [(&str, &str); 8] = [
 /// Workload and server, on one line.
 pub fn title(run: &Run) -> String {
     let version = run.server.version.split(" (").next().unwrap_or_default();
-    let server = format!("{} {}", engine(&run.server), plain(version));
+    let server = format!("{} {}", engine_name(&run.server), plain(version));
     let scale = match run.workload.scale {
         0 => String::new(),
         scale => format!(", scale {}", count(scale.into())),
@@ -104,7 +104,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
         )?;
     }
     out.push_str("<ul class=\"figures\">");
-    let unmeasured = nothing_measured(run);
+    let unmeasured = is_unmeasured(run);
     for rate in run.rates.iter().filter(|_| !unmeasured) {
         let note = rate.note.as_deref();
         let note = note.map_or(String::new(), |note| format!("; {note}"));
@@ -116,7 +116,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
             &title,
         )?;
     }
-    if let Some(all) = run.measured.all().filter(|_| !unmeasured) {
+    if let Some(all) = run.measured.all_kinds().filter(|_| !unmeasured) {
         figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
         let response = &all.response;
         for (name, ns) in [
@@ -133,7 +133,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
     if unmeasured {
         out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
     }
-    writeln!(out, "<p>{}</p>", Escaped(counts(run)))?;
+    writeln!(out, "<p>{}</p>", Escaped(describe_counts(run)))?;
     scenario::write(out, run)?;
     let kinds = kind_rows(run);
     if kinds.is_empty() {
@@ -157,7 +157,7 @@ fn figure(out: &mut String, value: &str, name: &str, description: &str) -> fmt::
 
 fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     let errors = &run.measured.errors;
-    let failed = run.measured.all().map_or(0, |all| all.failed);
+    let failed = run.measured.all_kinds().map_or(0, |all| all.failed);
     if errors.is_empty() {
         out.push_str(match (&run.imported, failed) {
             (None, 0) => "<p>No transaction failed in the measured window.</p>\n",
@@ -245,7 +245,7 @@ fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
         writeln!(out, "<dt>{}</dt><dd>{}</dd>", Escaped(label), Escaped(text))?;
     }
     if run.imported.is_none() {
-        let health = client_lines(run).join("; ");
+        let health = client_health_sentences(run).join("; ");
         writeln!(out, "<dt>its health</dt><dd>{}</dd>", Escaped(health))?;
     }
     out.push_str("</dl>\n");

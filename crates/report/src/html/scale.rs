@@ -21,7 +21,7 @@ pub struct Scale {
 impl Scale {
     /// A linear scale from zero to a round value of at least `maximum`, drawn from `from` to `to`.
     pub fn from_zero(maximum: f64, from: f64, to: f64) -> Scale {
-        let maximum = positive(maximum);
+        let maximum = positive_or_one(maximum);
         let step = round_step(maximum / 4.0);
         let count = (maximum / step).ceil().clamp(1.0, MAX_TICKS as f64);
         let ticks = (0..=count as u32).map(|n| f64::from(n) * step).collect();
@@ -75,7 +75,7 @@ impl Scale {
             1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0,
             7200.0,
         ];
-        let end_s = positive(end_s);
+        let end_s = positive_or_one(end_s);
         let fits = |step: &&f64| end_s / **step <= MAX_TICKS as f64 - 1.0;
         let step = STEPS_S.iter().find(fits).copied();
         let step = step.unwrap_or_else(|| round_step(end_s / 8.0));
@@ -103,7 +103,7 @@ impl Scale {
 }
 
 /// The value, or 1 if it is not a positive number.
-fn positive(value: f64) -> f64 {
+fn positive_or_one(value: f64) -> f64 {
     match value.is_finite() && value > 0.0 {
         true => value,
         false => 1.0,

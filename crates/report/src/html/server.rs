@@ -8,7 +8,7 @@ use super::escape::Escaped;
 use super::marks::EventMark;
 use super::seconds::{end_s, group_size};
 use super::table::{end, row_at, table_with_id};
-use crate::terminal::server::{by_wait_event, lines};
+use crate::terminal::server::{by_wait_event, describe_server};
 use crate::text::plain;
 use crate::units::{self, or_dash};
 use prony_store::{MachineSecond, Run, ServerSecond};
@@ -39,7 +39,7 @@ fn rate(rows: ReadingGroup<'_>, count_of: impl Fn(&ServerSecond) -> Option<u64>)
 }
 
 /// The mean of a value of the server's machine.
-fn machine(rows: ReadingGroup<'_>, value_of: fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
+fn machine_mean(rows: ReadingGroup<'_>, value_of: fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
     mean(rows, |row| value_of(row.machine.as_ref()?))
 }
 
@@ -64,7 +64,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         let reason = Escaped(plain(reason));
         return writeln!(out, "<p class=\"absent\">Not observed: {reason}</p>");
     }
-    for line in lines(run, observed) {
+    for line in describe_server(run, observed) {
         writeln!(out, "<p>{}</p>", Escaped(line))?;
     }
     if observed.series.is_empty() {
@@ -90,12 +90,12 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         }
     };
     let title = "CPU of the server's machine, share of all its CPUs";
-    draw("cpu", title, cpu(&groups), units::percent, Axis::Share)?;
+    draw("cpu", title, cpu_lines(&groups), units::percent, Axis::Share)?;
     let title = "Active sessions by wait event, at each reading";
-    draw("waits", title, waits(&groups), sessions, Axis::Linear)?;
+    draw("waits", title, wait_lines(&groups), sessions, Axis::Linear)?;
     let title = "Log and disks, bytes per second";
     let size = |bytes| format!("{}/s", units::bytes(bytes as u64));
-    draw("bytes", title, bytes(&groups), size, Axis::Linear)?;
+    draw("bytes", title, bytes_lines(&groups), size, Axis::Linear)?;
     table(out, number, &groups, end_s(run))
 }
 
@@ -105,7 +105,7 @@ fn middle_s(rows: ReadingGroup<'_>) -> f64 {
     rows.first().map_or(0.0, |row| row.at_s) + seconds / 2.0
 }
 
-fn line(
+fn chart_line(
     name: &str,
     groups: &[ReadingGroup<'_>],
     value_of: impl Fn(ReadingGroup<'_>) -> Option<f64>,
@@ -116,30 +116,30 @@ fn line(
     }
 }
 
-fn cpu(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
+fn cpu_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     vec![
-        line("busy", groups, |rows| {
-            machine(rows, |second| second.busy_share)
+        chart_line("busy", groups, |rows| {
+            machine_mean(rows, |second| second.busy_share)
         }),
-        line("idle, waiting for I/O", groups, |rows| {
-            machine(rows, |second| second.io_wait_share)
+        chart_line("idle, waiting for I/O", groups, |rows| {
+            machine_mean(rows, |second| second.io_wait_share)
         }),
-        line("stolen by the hypervisor", groups, |rows| {
-            machine(rows, |second| second.steal_share)
+        chart_line("stolen by the hypervisor", groups, |rows| {
+            machine_mean(rows, |second| second.steal_share)
         }),
-        line("the client's machine, busy", groups, |rows| {
+        chart_line("the client's machine, busy", groups, |rows| {
             mean(rows, |row| row.client.as_ref()?.busy_share)
         }),
     ]
 }
 
-fn bytes(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
+fn bytes_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     vec![
-        line("log", groups, |rows| rate(rows, |row| row.log_bytes)),
-        line("written to disks", groups, |rows| {
+        chart_line("log", groups, |rows| rate(rows, |row| row.log_bytes)),
+        chart_line("written to disks", groups, |rows| {
             rate(rows, |row| row.machine.as_ref()?.disk_write_bytes)
         }),
-        line("read from disks", groups, |rows| {
+        chart_line("read from disks", groups, |rows| {
             rate(rows, |row| row.machine.as_ref()?.disk_read_bytes)
         }),
     ]
@@ -159,7 +159,7 @@ fn has_sessions(row: &ServerSecond) -> bool {
 }
 
 /// One line for each of the most frequent wait events, and a line for all others.
-fn waits(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
+fn wait_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     let sums = by_wait_event(groups.iter().copied().flatten());
     let named: Vec<&str> = sums
         .iter()
@@ -175,14 +175,14 @@ fn waits(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     let mut lines: Vec<ChartLine> = named
         .iter()
         .map(|name| {
-            line(&plain(name), groups, |rows| {
+            chart_line(&plain(name), groups, |rows| {
                 mean_sessions(rows, &|event| event == *name)
             })
         })
         .collect();
     if sums.len() > MAX_WAITS {
         let others = |rows: ReadingGroup<'_>| mean_sessions(rows, &|event| !named.contains(&event));
-        lines.push(line("all others", groups, others));
+        lines.push(chart_line("all others", groups, others));
     }
     lines
 }
@@ -208,8 +208,8 @@ fn table(out: &mut String, number: usize, groups: &[ReadingGroup<'_>], end_s: f6
         let size = |bytes: f64| units::bytes(bytes as u64);
         let cells = [
             or_dash(rate(rows, |row| row.commits), units::rate),
-            or_dash(machine(rows, |second| second.busy_share), units::percent),
-            or_dash(machine(rows, |second| second.io_wait_share), units::percent),
+            or_dash(machine_mean(rows, |second| second.busy_share), units::percent),
+            or_dash(machine_mean(rows, |second| second.io_wait_share), units::percent),
             or_dash(server_cpus(rows), units::rate),
             or_dash(mean(rows, |row| row.active.map(f64::from)), sessions),
             or_dash(mean(rows, |row| row.lock_waits.map(f64::from)), sessions),
@@ -297,7 +297,7 @@ mod tests {
             ServerSecond::default(),
         ];
         let groups: Vec<ReadingGroup<'_>> = rows.chunks(1).collect();
-        let lines = waits(&groups);
+        let lines = wait_lines(&groups);
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c", "d", "all others"]);
         assert_eq!(lines[4].values, [Some(9.0), Some(0.0), None]);

@@ -11,7 +11,7 @@ use super::seconds::{end_s, group_size, throughput};
 use super::table::{end, row, row_at, table, table_with_id, text_row};
 use super::{section, variants};
 use crate::compare::{by_severity, change, figure, one_run_each, sentence};
-use crate::terminal::{nothing_measured, verdict_text};
+use crate::terminal::{is_unmeasured, verdict_text};
 use crate::text::plain;
 use crate::units::{self, or_dash, time_or_dash};
 use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
@@ -139,7 +139,7 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
     table(out, "The runs", &columns)?;
     for (index, document) in documents.iter().enumerate() {
         let run = &document.run;
-        let all = run.measured.all();
+        let all = run.measured.all_kinds();
         let percentile = |field: fn(&prony_store::Latency) -> Option<u64>| {
             time_or_dash(all.and_then(|all| field(&all.response)))
         };
@@ -154,7 +154,7 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
              <td>{4}</td><td>{5}</td><td class=\"word\">{6}</td><td class=\"word\">{7}</td></tr>",
             index + 1,
             Escaped(&run.id),
-            or_dash(all.filter(|_| !nothing_measured(run)), |all| units::rate(
+            or_dash(all.filter(|_| !is_unmeasured(run)), |all| units::rate(
                 all.tps
             )),
             percentile(|latency| latency.p50_ns),

@@ -9,7 +9,7 @@ use super::minute::{LastMinute, MergeMode, SECONDS};
 use crate::style::{Size, Style};
 use crate::text::{ascii, cut, plain};
 use crate::units::{self, or_dash, time_or_dash};
-use prony_store::{Second, SecondPart, ServerSecond};
+use prony_store::{Second, SecondPhase, ServerSecond};
 
 /// Width of a name and its figure before a chart, in characters.
 const LABEL_WIDTH: usize = 16;
@@ -148,7 +148,7 @@ fn tps(second: &Second) -> f64 {
 /// The progress of the run.
 fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usize) -> String {
     let now_s = last.at_s + last.length_s;
-    let warming = last.part == SecondPart::Warmup;
+    let warming = last.phase == SecondPhase::Warmup;
     let measured_s = (now_s - outline.warmup_s).max(0.0);
     let position = match (warming, outline.measured_s) {
         (true, _) => format!(

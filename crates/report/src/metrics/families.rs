@@ -3,7 +3,7 @@
 //! In: an [`Exposition`]. Out: its text. Must never: write a family twice, or a sample before its family.
 
 use super::{BUCKET_BOUNDS_S, Exposition, ServerTotals};
-use prony_store::{SecondPart, ServerSecond};
+use prony_store::{SecondPhase, ServerSecond};
 use std::fmt::Display;
 use std::io::{self, Write};
 
@@ -123,7 +123,7 @@ fn run(text: &mut MetricsText<'_>, all: &Exposition) -> io::Result<()> {
     text.single("prony_connections", last.map(|last| last.connections))?;
     let elapsed_s = last.map(|last| last.at_s + last.length_s);
     text.single("prony_elapsed_seconds", elapsed_s)?;
-    let measuring = last.map(|last| u8::from(last.part != SecondPart::Warmup));
+    let measuring = last.map(|last| u8::from(last.phase != SecondPhase::Warmup));
     text.single("prony_measuring", measuring)?;
     text.single("prony_waiting_starts", all.waiting_starts)
 }

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::sample_run::closed;
-use prony_judge::price::{AsOf, Sheet};
+use prony_judge::price::{PriceDate, PriceSheet};
 use prony_judge::price::{MeasuredConfiguration, PriceOptions, TargetLoad, price};
 
-fn sheet(names: [&str; 2]) -> Sheet {
+fn sheet(names: [&str; 2]) -> PriceSheet {
     let mut text = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
                     as_of = 2019-03-20\nsource = \"a talk\"\nentered_by = \"dba\"\nexample = true\n"
         .to_owned();
@@ -15,12 +15,12 @@ fn sheet(names: [&str; 2]) -> Sheet {
              quantity = 1\nunit_price = {price}\nper = \"month\"\n"
         );
     }
-    Sheet::from_toml("p.toml", &text).unwrap()
+    PriceSheet::from_toml("p.toml", &text).unwrap()
 }
 
 fn options() -> PriceOptions {
     PriceOptions {
-        today: AsOf::parse("2026-11-21").unwrap(),
+        today: PriceDate::parse("2026-11-21").unwrap(),
         utilisation: 0.3,
         across_regions: false,
         demand: Some(TargetLoad {
@@ -162,7 +162,7 @@ fn amounts_are_formatted_for_people() {
         assert_eq!(money(amount), text);
     }
     assert_eq!(
-        (figure(29.27), figure(0.123)),
+        (three_digits_text(29.27), three_digits_text(0.123)),
         ("29.3".into(), "0.123".into())
     );
 }

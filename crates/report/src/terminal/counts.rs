@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: tables, and a sentence below. Must never: show a share of an empty total as zero.
 
-use super::nothing_measured;
+use super::is_unmeasured;
 use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::plain;
@@ -16,7 +16,7 @@ pub(crate) const KIND_COLUMNS: [&str; 5] =
 
 /// The counts of each kind, the total first; empty if there is only one kind.
 pub(crate) fn kind_rows(run: &Run) -> Vec<[String; 5]> {
-    if run.measured.kinds.len() < 3 || nothing_measured(run) {
+    if run.measured.kinds.len() < 3 || is_unmeasured(run) {
         return Vec::new();
     }
     let kinds = run.measured.kinds.iter().map(|kind| {
@@ -75,7 +75,7 @@ pub fn write_shares(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let is_count = |share: &&ObservedShare| share.exact || share.expected_share.is_none();
     let (counts, drawn): (Vec<&ObservedShare>, Vec<&ObservedShare>) =
         run.shares.iter().partition(is_count);
-    share_counts(out, run, &counts)?;
+    write_share_counts(out, run, &counts)?;
     if drawn.is_empty() {
         return Ok(());
     }
@@ -84,48 +84,48 @@ pub fn write_shares(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     for share in drawn {
         table.row([
             plain(&share.name),
-            plain(&share.of),
-            count(share.whole),
-            or_dash(observed(share), tenths),
-            or_dash(share.expected_share, tenths),
-            share.minimum_share.map_or(String::new(), tenths),
+            plain(&share.base),
+            count(share.total),
+            or_dash(observed_share(share), percent_with_tenths),
+            or_dash(share.expected_share, percent_with_tenths),
+            share.minimum_share.map_or(String::new(), percent_with_tenths),
         ]);
     }
     out.table(&table)
 }
 
 /// Counts of what successful transactions did, such as reads among queries.
-fn share_counts(out: &mut Printer<'_>, run: &Run, counts: &[&ObservedShare]) -> io::Result<()> {
+fn write_share_counts(out: &mut Printer<'_>, run: &Run, counts: &[&ObservedShare]) -> io::Result<()> {
     let Some(first) = counts.first() else {
         return Ok(());
     };
-    let unit = plain(&first.of);
+    let unit = plain(&first.base);
     out.heading(&format!(
         "Counts over the whole run, in transactions that succeeded: {unit}"
     ))?;
     let mut table = Table::new(&["count", "counted", "target", "of all"]);
     for share in counts {
-        let target = |expected: f64| count((expected * share.whole as f64).round() as u64);
+        let target = |expected: f64| count((expected * share.total as f64).round() as u64);
         table.row([
             plain(&share.name),
-            count(share.part),
+            count(share.count),
             or_dash(share.expected_share, target),
-            or_dash(observed(share), tenths),
+            or_dash(observed_share(share), percent_with_tenths),
         ]);
     }
     out.table(&table)?;
-    retried(run).map_or(Ok(()), |text| out.paragraph(&text))
+    describe_retried_queries(run).map_or(Ok(()), |text| out.paragraph(&text))
 }
 
 /// The observed share, 0 to 1; `None` if the total is zero.
-fn observed(share: &ObservedShare) -> Option<f64> {
-    (share.whole > 0).then(|| share.part as f64 / share.whole as f64)
+fn observed_share(share: &ObservedShare) -> Option<f64> {
+    (share.total > 0).then(|| share.count as f64 / share.total as f64)
 }
 
 /// A sentence about the queries of failed attempts: sysbench counts them, but the counts of successful
 /// transactions do not.
-fn retried(run: &Run) -> Option<String> {
-    let retries = run.measured.all()?.retries;
+fn describe_retried_queries(run: &Run) -> Option<String> {
+    let retries = run.measured.all_kinds()?.retries;
     let queries = run.measured.queries.as_ref().filter(|_| retries > 0)?;
     let ratio = match queries.writes {
         0 => String::new(),
@@ -144,6 +144,6 @@ fn retried(run: &Run) -> Option<String> {
 }
 
 /// A percentage with one decimal, so that 42.9 % does not become 43 %.
-fn tenths(share: f64) -> String {
+fn percent_with_tenths(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

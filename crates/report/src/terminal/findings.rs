@@ -24,7 +24,7 @@ pub(crate) fn failed_in_warmup(run: &Run) -> u64 {
 }
 
 /// Writes the failed transactions by class and code, and the number of those in the warm-up.
-pub fn errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+pub fn write_errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let warmup_failures = failed_in_warmup(run);
     if run.measured.errors.is_empty() && warmup_failures == 0 {
         return Ok(());
@@ -59,7 +59,7 @@ pub fn errors(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 }
 
 /// Writes outages and other events.
-pub fn events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+pub fn write_events(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if run.events.is_empty() {
         return Ok(());
     }
@@ -94,12 +94,12 @@ pub fn describe_event(event: &Event) -> (String, String) {
 }
 
 /// Writes the findings of the checks.
-pub fn checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+pub fn write_checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if run.checks.is_empty() {
         return Ok(());
     }
     out.heading("Checks")?;
-    check_lines(out, &run.checks)
+    write_check_list(out, &run.checks)
 }
 
 /// Checks, the worst first, and doubt before scope.
@@ -110,7 +110,7 @@ pub(crate) fn worst_first(checks: &[Check]) -> Vec<&Check> {
 }
 
 /// Writes checks, the worst first. Notes are printed without advice, because they rarely require action.
-pub(crate) fn check_lines(out: &mut Printer<'_>, checks: &[Check]) -> io::Result<()> {
+pub(crate) fn write_check_list(out: &mut Printer<'_>, checks: &[Check]) -> io::Result<()> {
     for check in worst_first(checks) {
         let (label, look): (&str, fn(&Style, &str) -> String) = match (check.severity, check.kind) {
             (Severity::Invalid, _) => ("invalid", Style::alarm),

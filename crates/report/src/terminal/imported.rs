@@ -3,7 +3,7 @@
 //! In: an imported Run. Out: text. Must never: show zero for a figure that was not reported.
 
 use super::latency::{cells, title_row};
-use super::{DocumentLocation, counts, engine, findings, headline, setup};
+use super::{DocumentLocation, counts, engine_name, findings, setup, write_headline};
 use crate::audit::title;
 use crate::printer::Printer;
 use crate::style::Style;
@@ -22,11 +22,11 @@ pub fn write(
 ) -> io::Result<()> {
     out.wrapped(Style::bold, &title(run))?;
     out.wrapped(Style::caution, &import_notice(imported))?;
-    headline(out, run)?;
-    response(out, run)?;
+    write_headline(out, run)?;
+    write_response_times(out, run)?;
     counts::write_kinds(out, run)?;
     counts::write_shares(out, run)?;
-    findings::checks(out, run)?;
+    findings::write_checks(out, run)?;
     out.heading("Set-up")?;
     out.named(14, &setup_lines(run, imported))?;
     setup::write_location(out, stored)
@@ -39,7 +39,7 @@ pub fn import_notice(imported: &ImportSource) -> String {
 }
 
 /// Writes the response times that the output reported.
-fn response(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let mut table = Table::new(&title_row("kind"));
     for kind in &run.measured.kinds {
         let cells = cells(&kind.response);
@@ -59,7 +59,7 @@ pub fn setup_lines(run: &Run, imported: &ImportSource) -> Vec<(&'static str, Str
     let (server, drive) = (&run.server, &run.drive);
     let mut reported = Vec::new();
     if server.engine.is_some() {
-        let server = format!("{} {}", engine(server), server.version);
+        let server = format!("{} {}", engine_name(server), server.version);
         reported.push(server.trim().to_owned());
     }
     if run.workload.scale > 0 {

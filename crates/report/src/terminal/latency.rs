@@ -7,7 +7,7 @@ use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
-use prony_store::{KindFigures, Latency, Run, Split, SplitSource};
+use prony_store::{KindFigures, Latency, Run, PartLatencies, ServiceTimePartsSource};
 use std::io;
 
 /// Columns of [`cells`].
@@ -24,7 +24,7 @@ pub(crate) const FAILED: &str = "Response time of failed transactions";
 pub(crate) const SPLIT: &str = "Where the service time went";
 
 /// Writes response time by kind; in an open loop, service time as well.
-pub fn response(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let kinds = kinds_to_show(run);
     let open = run.drive.open_loop;
     out.heading(if open { FROM_SCHEDULE } else { RESPONSE })?;
@@ -53,40 +53,40 @@ pub fn response(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 }
 
 /// The names and the latencies of the parts of the service time.
-pub(crate) fn parts(split: &Split) -> [(&'static str, &Latency); 3] {
+pub(crate) fn names_and_latencies(parts: &PartLatencies) -> [(&'static str, &Latency); 3] {
     [
-        ("send wait", &split.send_wait),
-        ("server", &split.server),
-        ("client wait", &split.client_wait),
+        ("send wait", &parts.send_wait),
+        ("server", &parts.server),
+        ("client wait", &parts.client_wait),
     ]
 }
 
 /// Writes send wait, server time and client wait, or the reason why they are unknown.
-pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+pub fn write_service_time_parts(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let kinds = kinds_to_show(run);
     let Some(all) = kinds.first() else {
         return Ok(());
     };
     let timing = &run.timing;
     out.heading(SPLIT)?;
-    let Some(split) = &all.split else {
-        let reason = unavailable_reason(&timing.split, all.committed);
+    let Some(parts) = &all.parts else {
+        let reason = unavailable_reason(&timing.parts_source, all.committed);
         return out.paragraph(&format!("Not known: {reason}."));
     };
     let mut table = Table::new(&title_row("part"));
-    for (name, latency) in parts(split) {
+    for (name, latency) in names_and_latencies(parts) {
         add_row(&mut table, name.to_owned(), latency);
     }
     // Server time by kind is the figure for comparing servers.
     for kind in kinds.iter().skip(1) {
-        if let Some(split) = &kind.split {
+        if let Some(kind_parts) = &kind.parts {
             let name = format!("server, {}", plain(kind.name()));
-            add_row(&mut table, name, &split.server);
+            add_row(&mut table, name, &kind_parts.server);
         }
     }
     out.table(&table)?;
-    out.paragraph(&split_summary(split, all.connect.is_some()))?;
-    let covered = split.server.samples;
+    out.paragraph(&parts_summary(parts, all.connect.is_some()))?;
+    let covered = parts.server.samples;
     if covered < all.service.samples {
         let all = count_with_noun(
             all.service.samples,
@@ -100,26 +100,26 @@ pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         ))?;
     }
     let mut source = format!(
-        "Source: {}; {} with a stamp, {} without, {} impossible, {} doubtful",
-        plain(&timing.split.to_string()),
+        "Source: {}; {} with a timestamp, {} without, {} impossible, {} doubtful",
+        plain(&timing.parts_source.to_string()),
         count_with_noun(timing.with_timestamp, "reply", "replies"),
         count(timing.without_timestamp),
         count(timing.impossible),
         count(timing.doubtful),
     );
-    if split.upper_bounds > 0 {
+    if parts.server_times_upper_bound > 0 {
         source += &format!(
             "; {} server times are upper bounds (several replies in one read)",
-            count(split.upper_bounds)
+            count(parts.server_times_upper_bound)
         );
     }
     out.paragraph(&format!("{source}."))
 }
 
 /// Sentences about the mean of each part. `connects`: each transaction opened a connection first, which is
-/// not part of the split.
-fn split_summary(split: &Split, connects: bool) -> String {
-    let means = parts(split).map(|(_, latency)| latency.mean_ns);
+/// not one of the parts.
+fn parts_summary(parts: &PartLatencies, connects: bool) -> String {
+    let means = names_and_latencies(parts).map(|(_, latency)| latency.mean_ns);
     let sum: f64 = means.iter().sum();
     if sum <= 0.0 {
         return "No time was measured.".into();
@@ -146,13 +146,13 @@ fn with_no_break_spaces(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
-fn unavailable_reason(split: &SplitSource, committed: u64) -> String {
-    match split {
-        SplitSource::Unavailable { reason } if !reason.is_empty() => plain(reason),
-        SplitSource::Unavailable { .. } => "no receive timestamps were available".into(),
-        // Timestamps are available, but there is no committed transaction to split.
+fn unavailable_reason(source: &ServiceTimePartsSource, committed: u64) -> String {
+    match source {
+        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => plain(reason),
+        ServiceTimePartsSource::Unavailable { .. } => "no receive timestamps were available".into(),
+        // Timestamps are available, but there is no committed transaction.
         _ if committed == 0 => "no transaction committed".into(),
-        _ => split.to_string(),
+        _ => source.to_string(),
     }
 }
 

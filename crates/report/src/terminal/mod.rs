@@ -17,7 +17,7 @@ use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count, count_with_noun, span};
 use prony_judge::scope;
-use prony_store::{Check, KindFigures, Run, RunState, Second, SecondPart, ServerEngine, Severity};
+use prony_store::{Check, KindFigures, Run, RunState, Second, SecondPhase, ServerEngine, Severity};
 use std::io::{self, Write};
 
 /// The location of a document.
@@ -48,29 +48,29 @@ pub fn write(
     if let Some(imported) = &run.imported {
         return imported::write(out, run, imported, stored);
     }
-    title(out, run)?;
-    headline(out, run)?;
-    latency::response(out, run)?;
-    latency::split(out, run)?;
+    write_title(out, run)?;
+    write_headline(out, run)?;
+    latency::write_response_times(out, run)?;
+    latency::write_service_time_parts(out, run)?;
     counts::write_kinds(out, run)?;
     counts::write_shares(out, run)?;
-    findings::errors(out, run)?;
-    findings::events(out, run)?;
-    findings::checks(out, run)?;
-    server::server(out, run)?;
-    setup::client(out, run)?;
-    setup::setup(out, run)?;
+    findings::write_errors(out, run)?;
+    findings::write_events(out, run)?;
+    findings::write_checks(out, run)?;
+    server::write_server(out, run)?;
+    setup::write_client_health(out, run)?;
+    setup::write_setup(out, run)?;
     crate::reproduced::write(out, run)?;
     setup::write_location(out, stored)
 }
 
-fn title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+fn write_title(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let workload = &run.workload;
     let title = format!(
         "{}, scale {}, on {} {}",
         plain(&workload.name),
         count(workload.scale.into()),
-        engine(&run.server),
+        engine_name(&run.server),
         plain(run.server.version.split(" (").next().unwrap_or_default()),
     );
     out.wrapped(Style::bold, &title)?;
@@ -87,7 +87,7 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
                 .to_owned(),
         ),
         RunState::Partial => {
-            let covered = match nothing_measured(run) {
+            let covered = match is_unmeasured(run) {
                 true => "Nothing was measured.".to_owned(),
                 false => format!(
                     "The figures cover the {} that were measured.",
@@ -103,15 +103,15 @@ pub(crate) fn incomplete_notice(run: &Run) -> Option<String> {
 }
 
 /// Whether no part of the load was measured; zeros in the document are then not figures.
-pub(crate) fn nothing_measured(run: &Run) -> bool {
+pub(crate) fn is_unmeasured(run: &Run) -> bool {
     let ended = |kind: &KindFigures| kind.committed + kind.rolled_back + kind.failed;
     let any_ended = run.measured.kinds.iter().any(|kind| ended(kind) > 0);
     run.measured.length_s <= 0.0 && !any_ended && run.imported.is_none()
 }
 
-fn headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.line("")?;
-    if nothing_measured(run) {
+    if is_unmeasured(run) {
         out.line(format!("  {}", out.style.bold("Nothing was measured")))?;
     } else {
         for rate in &run.rates {
@@ -131,18 +131,18 @@ fn headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
                 out.line(format!("  {line}"))?;
             }
         }
-        let tps = run.measured.all().map_or(0.0, |all| all.tps);
+        let tps = run.measured.all_kinds().map_or(0.0, |all| all.tps);
         let figure = format!("{} transactions/s committed", units::rate(tps));
         out.line(format!("  {}", out.style.bold(&figure)))?;
     }
-    out.paragraph(&counts(run))?;
+    out.paragraph(&describe_counts(run))?;
     write_throughput_bars(out, run)?;
-    verdict(out, run)
+    write_verdict(out, run)
 }
 
 /// The number of transactions and their outcomes.
-pub(crate) fn counts(run: &Run) -> String {
-    if nothing_measured(run) {
+pub(crate) fn describe_counts(run: &Run) -> String {
+    if is_unmeasured(run) {
         return match run.window.warmup_s {
             warmup_s if warmup_s > 0.0 => format!(
                 "The measured window had not begun after {} of warm-up.",
@@ -152,7 +152,7 @@ pub(crate) fn counts(run: &Run) -> String {
         };
     }
     let empty = KindFigures::default();
-    let all = run.measured.all().unwrap_or(&empty);
+    let all = run.measured.all_kinds().unwrap_or(&empty);
     let mut text = format!(
         "{} in the {} measured",
         count_with_noun(all.committed, "transaction", "transactions"),
@@ -161,7 +161,7 @@ pub(crate) fn counts(run: &Run) -> String {
     if run.window.warmup_s > 0.0 {
         text += &format!(", after {} of warm-up", span(run.window.warmup_s));
     }
-    let in_flight = in_flight(run);
+    let in_flight = describe_in_flight(run);
     let counts = [
         (all.failed, "failed"),
         (all.rolled_back, "rolled back by intent"),
@@ -180,7 +180,7 @@ pub(crate) fn counts(run: &Run) -> String {
 }
 
 /// The outcomes of the transactions in flight at the end.
-fn in_flight(run: &Run) -> String {
+fn describe_in_flight(run: &Run) -> String {
     let text = "in flight at the end, not counted".to_owned();
     let Some(in_flight) = &run.measured.in_flight else {
         return text;
@@ -203,7 +203,7 @@ fn in_flight(run: &Run) -> String {
 }
 
 /// Writes whether the figures can be used, and the ids of the checks with findings.
-fn verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+fn write_verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let Some((worst, text)) = verdict_text(run) else {
         return Ok(());
     };
@@ -247,8 +247,8 @@ pub fn write_judgement(
         plain(&run.id),
         version(run.rules_version)
     ))?;
-    verdict(out, run)?;
-    findings::checks(out, run)?;
+    write_verdict(out, run)?;
+    findings::write_checks(out, run)?;
     let missing_in = |these: &[Check], others: &[Check]| -> Vec<String> {
         let is_missing = |check: &&Check| {
             let same = |other: &Check| (&other.id, other.severity) == (&check.id, check.severity);
@@ -289,7 +289,7 @@ pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
 pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
     let invalid = check_ids(run, Severity::Invalid);
     if !invalid.is_empty() {
-        let consequence = match nothing_measured(run) {
+        let consequence = match is_unmeasured(run) {
             true => "there is no figure",
             false => "this figure must not be used",
         };
@@ -335,7 +335,7 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
 /// Writes the throughput as one bar per second of the measured window, with its range.
 fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let is_full_second =
-        |second: &&Second| second.part == SecondPart::Measured && second.length_s > 0.5;
+        |second: &&Second| second.phase == SecondPhase::Measured && second.length_s > 0.5;
     let seconds = run.series.iter().filter(is_full_second);
     let tps = seconds.map(|second| second.committed as f64 / second.length_s);
     let tps: Vec<f64> = tps.collect();
@@ -352,7 +352,7 @@ fn write_throughput_bars(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 }
 
 /// The name of the server's engine; empty if unknown.
-pub(crate) fn engine(server: &prony_store::Server) -> String {
+pub(crate) fn engine_name(server: &prony_store::Server) -> String {
     plain(server.engine.as_ref().map_or("", ServerEngine::name))
 }
 

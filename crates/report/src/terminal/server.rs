@@ -16,7 +16,7 @@ use std::io;
 const MAX_WAITS: usize = 4;
 
 /// Writes the section; nothing if the run's server was not observed.
-pub fn server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+pub fn write_server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let Some(observed) = &run.observed else {
         return Ok(());
     };
@@ -24,16 +24,16 @@ pub fn server(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if let Some(reason) = &observed.off {
         return out.paragraph(&format!("not observed: {}", plain(reason)));
     }
-    let mut lines = lines(run, observed).into_iter();
+    let mut lines = describe_server(run, observed).into_iter();
     lines.try_for_each(|line| out.paragraph(&line))
 }
 
 /// The observations, in sentences.
-pub fn lines(run: &Run, observed: &Observed) -> Vec<String> {
+pub fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
     let lines = [
         Some(describe_machine(run, observed)),
         Some(describe_activity(run, observed)),
-        waits(run),
+        describe_waits(run),
         Some(durability_and_cost(observed)),
         describe_missing(observed),
     ];
@@ -96,8 +96,8 @@ fn describe_activity(run: &Run, observed: &Observed) -> String {
         describe_cache(hit_ratio, cache, data),
         data_fit(run).map(|fit| format!("data {}", fit.describe())),
         log.map(|log| format!("{} of log", bytes(log))),
-        Some(events(run, observed)),
-        sessions(maximum(|row| row.active), maximum(|row| row.lock_waits)),
+        Some(describe_events(run, observed)),
+        describe_sessions(maximum(|row| row.active), maximum(|row| row.lock_waits)),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
@@ -120,7 +120,7 @@ fn describe_cache(hit_ratio: Option<f64>, cache: Option<u64>, data: Option<u64>)
 }
 
 /// The maximum number of active sessions and of sessions waiting for a lock, if known.
-fn sessions(active: Option<u32>, locks: Option<u32>) -> Option<String> {
+fn describe_sessions(active: Option<u32>, locks: Option<u32>) -> Option<String> {
     let count_sessions = |count: u32| count_with_noun(count.into(), "session", "sessions");
     Some(match (active, locks) {
         (Some(active), Some(locks)) => format!(
@@ -148,7 +148,7 @@ const REPORTED_BY: [(&str, [ObservedTopic; 2]); 3] = [
 ];
 
 /// Counts of checkpoints and similar events; says which kinds could not be observed.
-fn events(run: &Run, observed: &Observed) -> String {
+fn describe_events(run: &Run, observed: &Observed) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let kinds = [
         EventKind::Checkpoint,
@@ -211,7 +211,7 @@ pub(crate) fn by_wait_event<'a>(
 }
 
 /// The most frequent wait events of active sessions, with their shares.
-fn waits(run: &Run) -> Option<String> {
+fn describe_waits(run: &Run) -> Option<String> {
     let sums = by_wait_event(observations::rows(run));
     let total: u64 = sums.iter().map(|(_, sum)| sum).sum();
     let shares = sums.iter().take(MAX_WAITS).map(|(event, sum)| {

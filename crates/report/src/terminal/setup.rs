@@ -2,7 +2,7 @@
 //!
 //! In: a Run. Out: labelled parts and sentences. Must never: print a value for an unknown one.
 
-use super::{DocumentLocation, engine};
+use super::{DocumentLocation, engine_name};
 use crate::printer::Printer;
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_unknown};
@@ -10,14 +10,14 @@ use prony_store::{BatchScheduling, Choice, Drive, Experiment, Host, Run, Server,
 use std::io;
 
 /// Writes the client's health.
-pub fn client(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+pub fn write_client_health(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.heading("This client")?;
-    let mut lines = client_lines(run).into_iter();
+    let mut lines = client_health_sentences(run).into_iter();
     lines.try_for_each(|line| out.paragraph(&line))
 }
 
 /// The client's health, in sentences.
-pub fn client_lines(run: &Run) -> Vec<String> {
+pub fn client_health_sentences(run: &Run) -> Vec<String> {
     let client = &run.machine().health;
     // Every iteration of the loop takes some time: zero means not measured.
     let delay_ns = Some(client.loop_delay_max_ns).filter(|ns| *ns > 0);
@@ -69,7 +69,7 @@ fn describe_batch(batch: BatchScheduling) -> String {
 }
 
 /// Writes the set-up: server, load, machine.
-pub fn setup(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+pub fn write_setup(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.heading("Set-up")?;
     out.named(9, &setup_lines(run))
 }
@@ -77,8 +77,8 @@ pub fn setup(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 /// The set-up as labels and values.
 pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     let parts = [
-        ("server", server(&run.server)),
-        ("options", options(run)),
+        ("server", describe_server(&run.server)),
+        ("options", describe_options(run)),
         ("settings", commit_settings(run)),
         (
             "part of",
@@ -86,9 +86,9 @@ pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
                 .as_ref()
                 .map_or(String::new(), describe_experiment),
         ),
-        ("drive", drive(&run.drive)),
-        ("I/O", network(&run.drive)),
-        ("client", machine(&run.machine().host)),
+        ("drive", describe_drive(&run.drive)),
+        ("I/O", describe_network(&run.drive)),
+        ("client", describe_client_machine(&run.machine().host)),
         (
             "prony",
             plain(&format!(
@@ -104,12 +104,12 @@ pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     parts.collect()
 }
 
-fn options(run: &Run) -> String {
+fn describe_options(run: &Run) -> String {
     let options = run.workload.settings.iter().map(Setting::to_string);
     plain(&options.collect::<Vec<_>>().join(", "))
 }
 
-fn server(server: &Server) -> String {
+fn describe_server(server: &Server) -> String {
     let tls = match &server.tls {
         Some(tls) => format!("TLS {}", plain(tls).trim_start_matches("TLS ")),
         None => "no TLS".into(),
@@ -120,7 +120,7 @@ fn server(server: &Server) -> String {
     };
     format!(
         "{} {} at {}, database {}, role {}, {tls}{embedded}",
-        engine(server),
+        engine_name(server),
         plain(&server.version),
         or_unknown(server.address.as_ref(), |address| plain(
             &address.to_string()
@@ -143,7 +143,7 @@ fn describe_experiment(experiment: &Experiment) -> String {
     ))
 }
 
-fn drive(drive: &Drive) -> String {
+fn describe_drive(drive: &Drive) -> String {
     let pace = match drive.rate_tps {
         Some(rate) => format!(
             "open loop at {} transactions/s ({} arrivals)",
@@ -165,7 +165,7 @@ fn drive(drive: &Drive) -> String {
     )
 }
 
-fn network(drive: &Drive) -> String {
+fn describe_network(drive: &Drive) -> String {
     let reason = match plain(&drive.io_reason) {
         reason if reason.is_empty() => reason,
         reason => format!(" ({reason})"),
@@ -177,7 +177,7 @@ fn network(drive: &Drive) -> String {
 }
 
 /// The client machine, without values that its kernel does not report (often the CPU model).
-fn machine(host: &Host) -> String {
+fn describe_client_machine(host: &Host) -> String {
     let kernel = Some(plain(&host.kernel)).filter(|kernel| !kernel.is_empty());
     let parts = [
         plain(&host.name),

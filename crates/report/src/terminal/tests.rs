@@ -76,11 +76,11 @@ fn industry_metrics_precede_the_throughput() {
 fn observed_shares_are_printed_beside_the_targets() {
     let mut run = sample_run::closed();
     assert!(!text(&run, None).contains("Shares over"));
-    let share = |part, whole, minimum_share| prony_store::ObservedShare {
+    let share = |count, total, minimum_share| prony_store::ObservedShare {
         name: "payment".into(),
-        of: "transactions".into(),
-        part,
-        whole,
+        base: "transactions".into(),
+        count,
+        total,
         expected_share: Some(10.0 / 23.0),
         exact: false,
         minimum_share,
@@ -88,7 +88,7 @@ fn observed_shares_are_printed_beside_the_targets() {
     run.shares = vec![share(429, 1_000, Some(0.43)), share(0, 0, None)];
     let mut wide = share(1, 123_456_789, Some(0.43));
     wide.name = "of another warehouse".into();
-    wide.of = "order-statuses".into();
+    wide.base = "order-statuses".into();
     run.shares.push(wide);
     let fits = |line: &str| line.chars().count() <= 80;
     assert!(text(&run, None).lines().all(fits));
@@ -103,16 +103,16 @@ fn observed_shares_are_printed_beside_the_targets() {
 #[test]
 fn fixed_counts_have_their_own_table() {
     let mut run = sample_run::closed();
-    let count = |name: &str, part, expected_share: Option<f64>| prony_store::ObservedShare {
+    let share = |name: &str, count, expected_share: Option<f64>| prony_store::ObservedShare {
         name: name.into(),
-        of: "queries".into(),
-        part,
-        whole: 20_000,
+        base: "queries".into(),
+        count,
+        total: 20_000,
         exact: expected_share.is_some(),
         expected_share,
         minimum_share: None,
     };
-    run.shares = vec![count("reads", 13_999, Some(0.7)), count("others", 7, None)];
+    run.shares = vec![share("reads", 13_999, Some(0.7)), share("others", 7, None)];
     let flat = flat_text(&run);
     assert!(!flat.contains("Shares over"), "{flat}");
     assert!(flat.contains("succeeded: queries"), "{flat}");
@@ -196,7 +196,7 @@ fn a_partial_run_and_a_missing_split_have_a_reason() {
     run.state = RunState::Running;
     assert!(self::text(&run, None).contains("STILL RUNNING"));
     run.measured.kinds.truncate(1);
-    run.measured.kinds[0].split = None;
+    run.measured.kinds[0].parts = None;
     run.measured.kinds[0].committed = 0;
     assert!(self::text(&run, None).contains("Not known: no transaction committed."));
 }

@@ -27,11 +27,11 @@ fn kind(name: Option<&str>, committed: u64, seconds: f64) -> KindFigures {
         tps: committed as f64 / seconds,
         response: latency(committed, 2_310_000.0),
         service: latency(committed, 2_310_000.0),
-        split: Some(Split {
+        parts: Some(PartLatencies {
             send_wait: latency(committed, 40_000.0),
             server: latency(committed, 170_000.0),
             client_wait: latency(committed, 2_100_000.0),
-            upper_bounds: 12,
+            server_times_upper_bound: 12,
         }),
         busy_s: 63.9,
         ..KindFigures::default()
@@ -45,9 +45,9 @@ pub fn closed() -> Run {
         .map(|i| Second {
             at_s: f64::from(i),
             length_s: 1.0,
-            part: match i {
-                0 => SecondPart::Warmup,
-                _ => SecondPart::Measured,
+            phase: match i {
+                0 => SecondPhase::Warmup,
+                _ => SecondPhase::Measured,
             },
             committed: 27_000 + 200 * u64::from(i),
             mean_ns: 2_310_000.0,
@@ -179,7 +179,7 @@ pub fn closed() -> Run {
         }],
         observed: None,
         timing: Timing {
-            split: SplitSource::KernelTimestamps,
+            parts_source: ServiceTimePartsSource::KernelTimestamps,
             with_timestamp: 554_000,
             without_timestamp: 2,
             impossible: 1,
@@ -217,7 +217,7 @@ pub fn open_partial() -> Run {
     run.drive.arrival = Some(Arrival::Poisson);
     run.drive.network = Some(Network::Unix);
     run.timing = Timing {
-        split: SplitSource::unavailable(
+        parts_source: ServiceTimePartsSource::unavailable(
             "unix sockets give no receive stamps; --tcp-sample N estimates it",
         ),
         ..Timing::default()
@@ -228,7 +228,7 @@ pub fn open_partial() -> Run {
         kind(Some("stock-level"), 20, 4.0),
     ];
     for kind in &mut run.measured.kinds {
-        kind.split = None;
+        kind.parts = None;
         kind.service = latency(kind.committed, 1_000_000.0);
     }
     run.measured.never_started = 11;

@@ -38,7 +38,7 @@ pub use waiting::{CONNECT_TIMEOUT, IO_TIMEOUT, Silence, StopSignal, WaitOptions}
 
 use crate::target::{Endpoint, Target};
 use prony_wire::{
-    Engine, Exchange, FeedStatus, QueryMode, ServerError, Session, Statements, Value,
+    Engine, Exchange, FeedStatus, QueryMode, ServerError, Session, StatementIds, Value,
 };
 use std::time::Duration;
 
@@ -115,9 +115,9 @@ impl Control {
     /// # Errors
     /// As for [`Control::execute`].
     pub fn query_with(&mut self, sql: &str, values: &[&str]) -> Result<Vec<TextRow>, Error> {
-        let statement = Statements::new().add(sql);
+        let statement = StatementIds::new().add(sql);
         let values: Vec<Value<'_>> = values.iter().copied().map(Value::Text).collect();
-        if values.len() != statement.parameters() {
+        if values.len() != statement.parameter_count() {
             return Err(Error::Usage("each parameter needs a value"));
         }
         self.request(sql, |exchange| {
@@ -266,7 +266,7 @@ impl Control {
         let notices = exchange.notices().take(remaining);
         self.session.notices.extend(notices);
         exchange
-            .add_settings(&mut self.session.parameters)
+            .add_parameters(&mut self.session.parameters)
             .map_err(|error| Error::Violation(error.to_string()))?;
         reply.map_err(|mut error| {
             if let (Error::Statement(error), Account::Postgres(login)) =

@@ -86,7 +86,7 @@ pub(super) fn log_in(
         Socket::connect(&route, deadline).map_err(|error| (cause_of_io_error(error), false))?;
     let mut login = route.new_login();
     let (session, channel) =
-        run_login(&socket, deadline, &mut login).map_err(|cause| (cause, login.over_tls()))?;
+        run_login(&socket, deadline, &mut login).map_err(|cause| (cause, login.uses_tls()))?;
     socket.enable_probes(&route, session.cancel.backend_pid);
     let exchange = match route.account {
         // `true`: each reply includes the row description, which has the number of columns.

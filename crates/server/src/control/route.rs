@@ -229,7 +229,7 @@ fn postgres_login(target: &Target, endpoint: &Endpoint, options: &PostgresOption
             .into_iter()
             .filter(|(method, _)| options.require_auth.allows(*method))
             .fold(AuthMethods::EMPTY, |allowed, (_, method)| {
-                allowed.and(method)
+                allowed.union(method)
             });
     }
     login

@@ -87,7 +87,7 @@ impl Package {
     /// The package for this machine.
     ///
     /// # Errors
-    /// [`Error::Platform`] if there is none.
+    /// [`Error::UnsupportedPlatform`] if there is none.
     pub fn for_this_machine() -> Result<Package, Error> {
         let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
         let platform = match (os, arch) {
@@ -95,10 +95,10 @@ impl Package {
             ("linux", "aarch64") => "linux-arm64v8",
             ("macos", "x86_64") => "darwin-amd64",
             ("macos", "aarch64") => "darwin-arm64v8",
-            _ => return Err(Error::Platform { os, arch }),
+            _ => return Err(Error::UnsupportedPlatform { os, arch }),
         };
         let package = PACKAGES.iter().find(|package| package.platform == platform);
-        package.copied().ok_or(Error::Platform { os, arch })
+        package.copied().ok_or(Error::UnsupportedPlatform { os, arch })
     }
 
     /// The package's URL on Maven Central, or on the mirror that PRONY_MAVEN_BASE names.
@@ -132,8 +132,8 @@ impl Package {
 /// already. Call it only with the user's consent. `progress` is called repeatedly during the download.
 ///
 /// # Errors
-/// [`Error::Platform`], [`Error::Download`], [`Error::Checksum`], [`Error::Archive`], [`Error::Io`];
-/// [`Error::Interrupted`] if `stop` is requested.
+/// [`Error::UnsupportedPlatform`], [`Error::Download`], [`Error::Checksum`], [`Error::Archive`],
+/// [`Error::Io`]; [`Error::Interrupted`] if `stop` is requested.
 pub fn download(
     stop: &StopSignal,
     progress: &mut dyn FnMut(DownloadProgress),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// An error of a throw-away server.
 ///
-/// `Display` puts the place and the hint on separate, indented lines.
+/// `Display` puts the details and the hint on separate, indented lines.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// No usable PostgreSQL programs on this machine.
@@ -25,8 +25,8 @@ pub enum Error {
         reason: String,
     },
 
-    /// The repository has no programs for this platform.
-    Platform {
+    /// Maven Central has no PostgreSQL programs for this platform.
+    UnsupportedPlatform {
         /// Operating system.
         os: &'static str,
         /// Processor architecture.
@@ -76,7 +76,7 @@ pub enum Error {
     },
 
     /// Prony runs as root, and there is no ordinary user to run the server as.
-    User {
+    NoServerUser {
         /// Why no user can be used.
         reason: String,
     },
@@ -127,7 +127,7 @@ pub enum Error {
 
     /// The throw-away MariaDB failed.
     MariaDb {
-        /// What failed: a predicate such as "did not start".
+        /// The message after "the throw-away MariaDB", such as "did not start".
         problem: String,
         /// The end of its log.
         log: String,
@@ -154,7 +154,7 @@ impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         ErrorParts {
             problem: self.problem(),
-            place: self.place(),
+            details: self.details(),
             hint: self.hint().map(str::to_owned),
         }
     }
@@ -168,7 +168,7 @@ impl Error {
                 "PRONY_PG_BINDIR names {}, which cannot be used: {reason}",
                 bin_dir.display()
             ),
-            Error::Platform { os, arch } => {
+            Error::UnsupportedPlatform { os, arch } => {
                 format!("there are no PostgreSQL programs to download for {os} on {arch}")
             }
             Error::Download { url, reason } => format!("cannot download {url}: {reason}"),
@@ -187,8 +187,11 @@ impl Error {
             } => {
                 format!("cannot {action} {}: {source}", path.display())
             }
-            Error::NoFolder { .. } => "no directory for a throw-away server".to_owned(),
-            Error::User { reason } => format!("PostgreSQL must not run as root, and {reason}"),
+            Error::NoFolder { .. } => {
+                "cannot create a private directory for the throw-away server in any of these folders:"
+                    .to_owned()
+            },
+            Error::NoServerUser { reason } => format!("PostgreSQL must not run as root, and {reason}"),
             Error::Setting { name, reason } => {
                 format!("the server setting {name:?} cannot be written: {reason}")
             }
@@ -196,22 +199,22 @@ impl Error {
                 format!("cannot run {}: {reason}", program.display())
             }
             Error::Initdb { output } => {
-                let note = empty_note(output);
+                let note = blank_output_note(output);
                 format!("initdb could not create the data directory:{note}")
             }
             Error::Start { status, log } => {
-                let note = empty_note(log);
+                let note = blank_output_note(log);
                 format!("the throw-away PostgreSQL did not start ({status}). Its log:{note}")
             }
             Error::NotReady { seconds, log } => {
-                let note = empty_note(log);
+                let note = blank_output_note(log);
                 format!("the throw-away PostgreSQL was not ready after {seconds} s. Its log:{note}")
             }
             Error::NoMariaDb { program } => format!("no {program} found on this machine"),
             Error::MariaDb { problem, log } => {
                 format!(
                     "the throw-away MariaDB {problem}. Its log:{}",
-                    empty_note(log)
+                    blank_output_note(log)
                 )
             }
             Error::Interrupted => {
@@ -222,14 +225,14 @@ impl Error {
     }
 
     /// The folders that were tried, or the output or log of a program.
-    fn place(&self) -> Option<String> {
+    fn details(&self) -> Option<String> {
         let lines: Vec<String> = match self {
             Error::NotFound { folders } | Error::NoFolder { folders } => folders.clone(),
             Error::Initdb { output: log }
             | Error::Start { log, .. }
             | Error::NotReady { log, .. }
             | Error::MariaDb { log, .. }
-                if empty_note(log).is_empty() =>
+                if !is_blank(log) =>
             {
                 log.lines().map(|line| format!("| {line}")).collect()
             }
@@ -247,7 +250,7 @@ impl Error {
             Error::EnvVariable { .. } => {
                 "it must contain postgres and initdb; `pg_config --bindir` prints such a folder"
             }
-            Error::Platform { .. } => "install PostgreSQL with your system's package manager",
+            Error::UnsupportedPlatform { .. } => "install PostgreSQL with your system's package manager",
             Error::Download { .. } => {
                 "check the network (HTTPS_PROXY is respected), name a mirror of Maven Central in \
                  PRONY_MAVEN_BASE, or install PostgreSQL with your package manager"
@@ -257,7 +260,7 @@ impl Error {
                 "set TMPDIR to a writable directory with a short path (at most 60 bytes of letters, digits and \
                  / . _ -) that every user can access"
             }
-            Error::User { .. } => {
+            Error::NoServerUser { .. } => {
                 "run Prony as an ordinary user, or add one: useradd --system postgres"
             }
             Error::NoMariaDb { .. } => {
@@ -291,9 +294,13 @@ impl Error {
     }
 }
 
-/// A note that replaces an empty output; otherwise empty.
-fn empty_note(output: &str) -> &'static str {
-    match output.trim().is_empty() {
+fn is_blank(output: &str) -> bool {
+    output.trim().is_empty()
+}
+
+/// A note that replaces a blank output; otherwise empty.
+fn blank_output_note(output: &str) -> &'static str {
+    match is_blank(output) {
         true => " (nothing)",
         false => "",
     }
@@ -304,14 +311,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_lines_are_the_place_of_the_error() {
+    fn log_lines_are_the_details_of_the_error() {
         let log = "LOG: a; b\nhint: not ours";
         let error = Error::Start {
             status: "exit status: 1".to_owned(),
             log: log.to_owned(),
         };
         let problem = "the throw-away PostgreSQL did not start (exit status: 1). Its log:";
-        let expected = ErrorParts::new(problem).with_place("| LOG: a; b\n| hint: not ours");
+        let expected = ErrorParts::new(problem).with_details("| LOG: a; b\n| hint: not ours");
         assert_eq!(error.parts(), expected);
         assert_eq!(
             error.to_string(),
@@ -334,7 +341,7 @@ mod tests {
         };
         let parts = error.parts();
         assert_eq!(
-            parts.place.as_deref(),
+            parts.details.as_deref(),
             Some("/a: too old\n/b; c: no initdb")
         );
         let hint = parts.hint.unwrap_or_default();

@@ -72,7 +72,7 @@ impl Version {
 /// set, only that folder is used.
 ///
 /// # Errors
-/// [`Error::NotFound`], [`Error::EnvVariable`], [`Error::User`].
+/// [`Error::NotFound`], [`Error::EnvVariable`], [`Error::NoServerUser`].
 pub fn find() -> Result<Installation, Error> {
     find_all()?.into_iter().next().ok_or(Error::NotFound {
         folders: Vec::new(),

@@ -20,7 +20,7 @@ pub struct ServerUser {
 }
 
 impl ServerUser {
-    /// Makes `command` run as this user, without root's other groups.
+    /// Makes `command` run as this user, without root's supplementary groups.
     pub(crate) fn apply_to(&self, command: &mut Command) {
         // The standard library calls setgroups(0), setgid and setuid in this order in the child,
         // before any `pre_exec` closure.
@@ -44,7 +44,7 @@ pub(crate) fn effective_uid() -> u32 {
 /// Prefers `postgres`, which owns only a server's files; else `nobody`.
 ///
 /// # Errors
-/// [`Error::User`] if this process runs as root and neither user exists.
+/// [`Error::NoServerUser`] if this process runs as root and neither user exists.
 pub fn server_user() -> Result<Option<ServerUser>, Error> {
     if effective_uid() != 0 {
         return Ok(None);
@@ -54,7 +54,7 @@ pub fn server_user() -> Result<Option<ServerUser>, Error> {
         .filter_map(look_up_user)
         .find(|user| user.uid != 0)
         .map(Some)
-        .ok_or_else(|| Error::User {
+        .ok_or_else(|| Error::NoServerUser {
             reason: "neither the user postgres nor nobody exists".to_owned(),
         })
 }

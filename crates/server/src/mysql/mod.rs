@@ -90,8 +90,7 @@ fn build_target(
 
     let user = match options.non_empty("user") {
         Some(user) => user.to_owned(),
-        None => env.user.clone().ok_or_else(|| Error::Host {
-            problem: "no user name: the operating system has none for this process".into(),
+        None => env.user.clone().ok_or_else(|| Error::NoUserName {
             hint: "give one in the URL, or with user= in an option file".into(),
         })?,
     };

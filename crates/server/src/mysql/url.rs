@@ -23,7 +23,7 @@ pub(crate) fn strip_scheme(text: &str) -> Option<&str> {
 /// hosts.
 pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error> {
     let parts = split(rest)?;
-    parts.refuse_second_at("URL")?;
+    parts.refuse_at_sign_in_hosts("URL")?;
     let mut set = |name: &str, raw: Option<&str>| -> Result<(), Error> {
         if let Some(raw) = raw.filter(|raw| !raw.is_empty()) {
             let value = decode(raw, &format!("the {name}"))?;
@@ -43,8 +43,8 @@ pub(super) fn read(rest: &str, options: &mut Options) -> Result<Vec<Host>, Error
     }
     // If the query contains an "@", part of an unescaped password may be there.
     let may_have_password = parts.query.is_some_and(|query| query.contains('@'));
-    for (location, parameter) in query_parameters(&parts).enumerate() {
-        let location = format!("URL query parameter {}", location + 1);
+    for (index, parameter) in query_parameters(&parts).enumerate() {
+        let location = format!("URL query parameter {}", index + 1);
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         let value = parameter.contains('=').then(|| decode(value, &location));
         let value = value.transpose()?;

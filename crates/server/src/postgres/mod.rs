@@ -67,8 +67,7 @@ pub fn resolve_with_options(
 
     let user = match options.non_empty("user") {
         Some(user) => user.to_owned(),
-        None => env.user.clone().ok_or_else(|| Error::Host {
-            problem: "no user name: the operating system has none for this process".into(),
+        None => env.user.clone().ok_or_else(|| Error::NoUserName {
             hint: "give one with user=... or PGUSER".into(),
         })?,
     };

@@ -102,7 +102,7 @@ fn apply_section(
         if line.starts_with("ldap") {
             return Err(fail(
                 "LDAP lookup",
-                "Prony does not query LDAP: write the options".into(),
+                "Prony does not query LDAP: write the options into this section instead".into(),
             ));
         }
         let Some((name, value)) = line.split_once('=') else {

@@ -53,7 +53,7 @@ impl UriParts<'_> {
     /// # Errors
     ///
     /// A host or port contains an `@`, which most likely belongs to the password.
-    pub(crate) fn refuse_second_at(&self, kind: &str) -> Result<(), Error> {
+    pub(crate) fn refuse_at_sign_in_hosts(&self, kind: &str) -> Result<(), Error> {
         let mut texts = self.hosts.iter().flat_map(|(host, port)| [host, port]);
         match texts.any(|text| text.contains('@')) {
             true => Err(Error::conninfo(
@@ -137,7 +137,7 @@ fn split_host(rest: &str) -> Result<(&str, &str), Error> {
 /// Malformed brackets, percent signs or query, unknown keywords.
 pub(crate) fn parse(rest: &str) -> Result<Vec<(&'static Keyword, String)>, Error> {
     let parts = split(rest)?;
-    parts.refuse_second_at("URI")?;
+    parts.refuse_at_sign_in_hosts("URI")?;
     let mut pairs = Vec::new();
     let mut push = |name: &str, raw: &str, part: &str| -> Result<(), Error> {
         if !raw.is_empty() {
@@ -190,7 +190,7 @@ fn parse_query(query: &str, pairs: &mut Vec<(&'static Keyword, String)>) -> Resu
         let value = decode(value, &location)?;
         pairs.push(match options::find(&key) {
             Some(keyword) => (keyword, value),
-            // `ssl=true` is JDBC's spelling, and the only one that libpq accepts.
+            // libpq accepts JDBC's `ssl=true`, and no other value of `ssl`.
             None if key == "ssl" && value == "true" => {
                 (options::expect_keyword("sslmode"), "require".to_owned())
             }

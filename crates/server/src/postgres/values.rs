@@ -172,8 +172,9 @@ pub(crate) fn require_auth(options: &Options) -> Result<RequireAuth, Error> {
 ///
 /// GSS encryption, a check of the peer, SCRAM keys or protocol 3.2 are required.
 pub(crate) fn refuse_unsupported(options: &Options) -> Result<(), Error> {
-    let gss = [("disable", false), ("prefer", false), ("require", true)];
-    if parse_choice(options, "gssencmode", false, &gss)? {
+    // Whether the mode requires GSS.
+    let gss_modes = [("disable", false), ("prefer", false), ("require", true)];
+    if parse_choice(options, "gssencmode", false, &gss_modes)? {
         return Err(Error::Unsupported {
             feature: format!(
                 "GSS encryption (gssencmode=require, {})",
@@ -182,8 +183,9 @@ pub(crate) fn refuse_unsupported(options: &Options) -> Result<(), Error> {
             hint: "use gssencmode=prefer or disable, and sslmode=require for TLS".into(),
         });
     }
-    let certificate = [("disable", ()), ("allow", ()), ("require", ())];
-    parse_choice(options, "sslcertmode", (), &certificate)?;
+    let certificate_modes = [("disable", ()), ("allow", ()), ("require", ())];
+    parse_choice(options, "sslcertmode", (), &certificate_modes)?;
+    // Whether the version is newer than 3.0.
     let versions = [("3.0", false), ("3.2", true), ("latest", true)];
     parse_choice(options, "max_protocol_version", false, &versions)?;
     if parse_choice(options, "min_protocol_version", false, &versions)? {

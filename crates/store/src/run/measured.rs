@@ -1,6 +1,6 @@
 //! Figures of the parts of a run and of each second, and events.
 
-use super::values::{EventKind, SecondPart, error_class};
+use super::values::{EventKind, SecondPhase, error_class};
 use crate::named::QueryCounts;
 use prony_wire::ErrorClass;
 use schemars::JsonSchema;
@@ -41,7 +41,7 @@ pub struct Figures {
 
 impl Figures {
     /// The figures of all kinds together; absent if nothing was measured.
-    pub fn all(&self) -> Option<&KindFigures> {
+    pub fn all_kinds(&self) -> Option<&KindFigures> {
         self.kinds.iter().find(|figures| figures.kind.is_none())
     }
 }
@@ -83,8 +83,8 @@ pub struct KindFigures {
     #[serde(default)]
     pub retried: u64,
     /// Committed transactions over the latency limit.
-    #[serde(default)]
-    pub late: u64,
+    #[serde(default, rename = "late")]
+    pub over_latency_limit: u64,
     /// Committed transactions per second of the part.
     pub tps: f64,
     /// Response time of committed transactions: from the scheduled start.
@@ -104,8 +104,8 @@ pub struct KindFigures {
     pub lag: Option<Latency>,
     /// Parts of the service time, without connecting: their means add up to the mean service time, less
     /// connecting with `connect_per_transaction`. Absent if no timestamps were available.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub split: Option<Split>,
+    #[serde(rename = "split", skip_serializing_if = "Option::is_none")]
+    pub parts: Option<PartLatencies>,
     /// Time spent on connecting inside transactions (`connect_per_transaction`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connect: Option<Latency>,
@@ -126,7 +126,8 @@ const ALL_KINDS: &str = "all";
 
 /// The parts of the service time, without connecting.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Split {
+#[schemars(rename = "Split")]
+pub struct PartLatencies {
     /// From queueing in the client to transmission.
     pub send_wait: Latency,
     /// From the transmission of the request to the arrival of the reply: the server's time, under the load
@@ -135,7 +136,8 @@ pub struct Split {
     /// From the arrival of the reply until the client noticed it.
     pub client_wait: Latency,
     /// How many of the server times are upper bounds (several replies in one read).
-    pub upper_bounds: u64,
+    #[serde(rename = "upper_bounds")]
+    pub server_times_upper_bound: u64,
 }
 
 /// A distribution of times. A percentile with too few samples is absent.
@@ -178,7 +180,8 @@ pub struct Second {
     #[serde(alias = "seconds")]
     pub length_s: f64,
     /// Warm-up or measured window.
-    pub part: SecondPart,
+    #[serde(rename = "part")]
+    pub phase: SecondPhase,
     /// Committed transactions.
     pub committed: u64,
     /// Intentionally rolled back.

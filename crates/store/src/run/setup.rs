@@ -2,10 +2,10 @@
 
 use super::values::{
     BuildProfile, FindingKind, Network, PlannedEnd, ServerAddress, ServerEngine, Severity,
-    SplitSource, query_mode,
+    ServiceTimePartsSource, query_mode,
 };
 use crate::named::ResponseTimeLimit;
-use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::Order};
+use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
 use prony_wire::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -300,11 +300,12 @@ pub struct BatchScheduling {
     pub refused: u32,
 }
 
-/// The quality of the split of the response time.
+/// How the parts of the service time were measured, and how far they can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Timing {
     /// The source of the parts of the service time.
-    pub split: SplitSource,
+    #[serde(rename = "split")]
+    pub parts_source: ServiceTimePartsSource,
     /// Replies with a usable timestamp.
     #[serde(rename = "stamped")]
     pub with_timestamp: u64,
@@ -356,7 +357,7 @@ pub struct Experiment {
     /// Planned runs, of all variants together.
     pub runs: u32,
     /// Order of the runs of the variants.
-    pub order: Order,
+    pub order: RunOrder,
     /// Seed of a random order; absent for other orders.
     pub order_seed: Option<u64>,
     /// Names of all variants in the order of the plan; empty in documents of older versions.

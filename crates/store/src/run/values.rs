@@ -1,11 +1,11 @@
-//! Enumerations of the Run document; the document holds the names of their values.
+//! Enums of the Run document, which stores the names of their variants.
 
 use prony_wire::{Engine, ErrorClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
-/// Declares an enumeration with the names that documents and messages use.
+/// Declares an enum with the names that documents and messages use.
 macro_rules! named_values {
     ($($(#[$attribute:meta])* $type:ident {
         $($(#[$about:meta])* $value:ident = $name:literal),+ $(,)?
@@ -15,7 +15,7 @@ macro_rules! named_values {
         pub enum $type { $($(#[$about])* #[serde(rename = $name)] $value),+ }
 
         impl $type {
-            /// Every value.
+            /// All variants.
             pub const ALL: &[$type] = &[$($type::$value),+];
 
             /// Its name in the document and in reports.
@@ -23,7 +23,7 @@ macro_rules! named_values {
                 match self { $($type::$value => $name),+ }
             }
 
-            /// The value of that name.
+            /// The variant of that name.
             pub fn from_name(name: &str) -> Option<$type> {
                 Self::ALL.iter().copied().find(|value| value.name() == name)
             }
@@ -57,7 +57,7 @@ named_values! {
 
     /// What a finding says about the figure.
     FindingKind {
-        /// It does not cover this: a client on another machine, a checkpoint, a longer run.
+        /// The figure does not cover what the finding names, such as a checkpoint.
         Scope = "scope",
         /// The measurement may be wrong.
         Doubt = "doubt",
@@ -73,9 +73,10 @@ named_values! {
         Release = "release",
     }
 
-    /// The part of the load to which a second belongs.
+    /// The phase of the load to which a second belongs.
     #[derive(Default)]
-    SecondPart {
+    #[schemars(rename = "SecondPart")]
+    SecondPhase {
         /// Before the measured window.
         Warmup = "warmup",
         /// In the measured window.
@@ -244,7 +245,8 @@ pub enum PlannedEnd {
     /// After this many seconds of the measured window.
     DurationS(f64),
     /// No transaction starts after this many seconds; transactions in flight are counted.
-    StartsDurationS(f64),
+    #[serde(rename = "starts_duration_s")]
+    NoStartsAfterS(f64),
     /// After this many transactions of each client.
     TransactionsPerClient(u64),
     /// After this many transactions of all clients together.
@@ -254,7 +256,8 @@ pub enum PlannedEnd {
 /// The source of the parts of the service time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum SplitSource {
+#[schemars(rename = "SplitSource")]
+pub enum ServiceTimePartsSource {
     /// Kernel timestamps of all clients.
     #[serde(rename = "kernel_stamps")]
     KernelTimestamps,
@@ -264,7 +267,8 @@ pub enum SplitSource {
         /// Clients with timestamps.
         clients: u32,
         /// All clients.
-        of_clients: u32,
+        #[serde(rename = "of_clients")]
+        total_clients: u32,
     },
     /// There are no parts.
     Unavailable {
@@ -273,29 +277,29 @@ pub enum SplitSource {
     },
 }
 
-impl fmt::Display for SplitSource {
+impl fmt::Display for ServiceTimePartsSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SplitSource::KernelTimestamps => f.write_str("kernel stamps"),
-            SplitSource::SampledTimestamps {
+            ServiceTimePartsSource::KernelTimestamps => f.write_str("kernel timestamps"),
+            ServiceTimePartsSource::SampledTimestamps {
                 clients,
-                of_clients,
-            } => write!(f, "kernel stamps on {clients} of {of_clients} clients"),
-            SplitSource::Unavailable { reason } => write!(f, "unavailable: {reason}"),
+                total_clients,
+            } => write!(f, "kernel timestamps on {clients} of {total_clients} clients"),
+            ServiceTimePartsSource::Unavailable { reason } => write!(f, "unavailable: {reason}"),
         }
     }
 }
 
-impl Default for SplitSource {
-    fn default() -> SplitSource {
-        SplitSource::unavailable("")
+impl Default for ServiceTimePartsSource {
+    fn default() -> ServiceTimePartsSource {
+        ServiceTimePartsSource::unavailable("")
     }
 }
 
-impl SplitSource {
-    /// The split is unavailable, for this reason.
-    pub fn unavailable(reason: impl Into<String>) -> SplitSource {
-        SplitSource::Unavailable {
+impl ServiceTimePartsSource {
+    /// The parts are unavailable, for this reason.
+    pub fn unavailable(reason: impl Into<String>) -> ServiceTimePartsSource {
+        ServiceTimePartsSource::Unavailable {
             reason: reason.into(),
         }
     }
@@ -338,7 +342,7 @@ pub(crate) mod query_mode {
     ) -> Result<Option<QueryMode>, D::Error> {
         let name = Option::<String>::deserialize(deserializer)?;
         let mode = name.map(|name| {
-            QueryMode::from_name(&name).ok_or_else(|| Error::custom(format!("no protocol: {name}")))
+            QueryMode::from_name(&name).ok_or_else(|| Error::custom(format!("unknown protocol mode: {name}")))
         });
         mode.transpose()
     }

@@ -69,7 +69,7 @@ pub fn run() -> Run {
             ..Drive::default()
         },
         timing: Timing {
-            split: SplitSource::KernelTimestamps,
+            parts_source: ServiceTimePartsSource::KernelTimestamps,
             ..Timing::default()
         },
         ..Run::default()
@@ -111,7 +111,7 @@ pub fn sample(number: u64) -> Sample {
             send_wait_ns: 500,
             server_ns: service_ns - 2_000,
             client_wait_ns: 1_500,
-            upper_bound: number.is_multiple_of(10),
+            server_is_upper_bound: number.is_multiple_of(10),
         }),
     }
 }
@@ -165,7 +165,7 @@ pub fn finished(rows: &[IntervalRow], collected: &CollectedFigures) -> Run {
         }],
         timing: timing(
             &collected.measured.timestamps,
-            SplitSource::KernelTimestamps,
+            ServiceTimePartsSource::KernelTimestamps,
         ),
         ..run
     }

@@ -31,22 +31,22 @@ impl Exchange {
 
     /// Notices and warnings that came with the reply. MySQL only reports the number of its warnings.
     pub fn notices(&self) -> impl Iterator<Item = ServerError> {
-        let (postgres, _, tds) = self.replies();
+        let (postgres, _, tds) = self.reply_by_protocol();
         let postgres = postgres.into_iter().flat_map(Reply::notices);
         let tds = tds.into_iter().flat_map(tds::reply::Reply::notices);
         postgres.map(postgres::parse_error).chain(tds)
     }
 
-    /// Adds the settings that the server reported with the reply. MySQL and SQL Server
+    /// Adds the parameters that the server reported with the reply. MySQL and SQL Server
     /// report none.
     ///
     /// # Errors
     /// A report is malformed.
-    pub fn add_settings(&self, parameters: &mut Parameters) -> Result<(), ConnectError> {
+    pub fn add_parameters(&self, parameters: &mut Parameters) -> Result<(), ConnectError> {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => {
-                let mut settings = reply.settings();
-                settings.try_for_each(|body| parameters.add(body))
+                let mut reported = reply.parameter_reports();
+                reported.try_for_each(|body| parameters.add(body))
             }
             ProtocolState::Mysql(_) | ProtocolState::Tds(_) => Ok(()),
         }
@@ -79,14 +79,14 @@ impl Exchange {
         }
     }
 
-    /// Whether the replies to some of the request's `executions` arrive in one round trip.
-    pub fn shares_round_trip(&self, executions: u32) -> bool {
+    /// Whether several of the `executed_statements` of the request share a round trip.
+    pub fn shares_round_trip(&self, executed_statements: u32) -> bool {
         match &self.state {
-            ProtocolState::Postgres { .. } => executions > 1,
+            ProtocolState::Postgres { .. } => executed_statements > 1,
             ProtocolState::Mysql(mysql) => {
-                mysql.codec.execution_round_trips() < executions as usize
+                mysql.codec.execution_round_trips() < executed_statements as usize
             }
-            ProtocolState::Tds(tds) => tds.codec.message_count() < executions as usize,
+            ProtocolState::Tds(tds) => tds.codec.message_count() < executed_statements as usize,
         }
     }
 
@@ -111,7 +111,7 @@ impl Exchange {
 
     /// The names of the columns of result `result` (from 0); none if the server described none.
     pub fn column_names(&self, result: usize) -> impl Iterator<Item = &[u8]> {
-        let (postgres, mysql, tds) = self.replies();
+        let (postgres, mysql, tds) = self.reply_by_protocol();
         let postgres = postgres.into_iter();
         let postgres = postgres.flat_map(move |reply| reply.column_names(result));
         let mysql = mysql.into_iter();
@@ -142,7 +142,7 @@ impl Exchange {
 
     /// The rows of all results of the reply, each with the number of its result from 0.
     pub fn rows(&self) -> impl Iterator<Item = (usize, WireRow<'_>)> {
-        let (postgres, mysql, tds) = self.replies();
+        let (postgres, mysql, tds) = self.reply_by_protocol();
         let postgres = postgres.into_iter().flat_map(Reply::rows);
         let mysql = mysql.into_iter().flat_map(mysql::reply::Reply::rows);
         let tds = tds.into_iter().flat_map(tds::reply::Reply::rows);
@@ -153,7 +153,7 @@ impl Exchange {
     }
 
     #[allow(clippy::type_complexity)]
-    fn replies(
+    fn reply_by_protocol(
         &self,
     ) -> (
         Option<&Reply>,

@@ -37,7 +37,7 @@ impl Plugin {
         Plugin::Clear,
     ];
 
-    /// The server's name for it.
+    /// The server's name for the method.
     pub(super) fn name(self) -> &'static str {
         match self {
             Plugin::Native => "mysql_native_password",
@@ -62,10 +62,10 @@ impl Plugin {
         let password = password(login)?;
         Ok(match self {
             Plugin::Native if password.is_empty() => Vec::new(),
-            Plugin::Native => native(password, legacy_nonce(nonce)),
+            Plugin::Native => scramble_sha1(password, legacy_nonce(nonce)),
             Plugin::Ed25519 => ed25519::sign(password, &nonce[..nonce.len().min(32)]).to_vec(),
             Plugin::CachingSha2 | Plugin::Sha256 if password.is_empty() => vec![0],
-            Plugin::CachingSha2 => sha2(password, legacy_nonce(nonce)),
+            Plugin::CachingSha2 => scramble_sha256(password, legacy_nonce(nonce)),
             Plugin::Sha256 if over_tls => zero_terminated(password),
             Plugin::Sha256 => match &login.server_public_key {
                 Some(pem) => encrypt_password(pem, password, nonce)?,
@@ -90,7 +90,7 @@ impl Plugin {
     ) -> Result<Answer, ConnectError> {
         let password = password(login)?;
         match (self, data) {
-            // The server had the hash in its cache.
+            // The server had the password's hash in its cache, so it needs no further packet.
             (Plugin::CachingSha2, [3]) => Ok(Answer::Wait),
             (Plugin::CachingSha2, [4]) => {
                 if over_tls || login.over_unix_socket {
@@ -145,7 +145,7 @@ fn encrypt_password(pem: &[u8], password: &[u8], nonce: &[u8]) -> Result<Vec<u8>
 }
 
 /// `SHA1(password) XOR SHA1(nonce, SHA1(SHA1(password)))`
-fn native(password: &[u8], nonce: &[u8]) -> Vec<u8> {
+fn scramble_sha1(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     let sha1 = |parts: &[&[u8]]| hash(&digest::SHA1_FOR_LEGACY_USE_ONLY, parts);
     let once = sha1(&[password]);
     let twice = sha1(&[&once]);
@@ -153,7 +153,7 @@ fn native(password: &[u8], nonce: &[u8]) -> Vec<u8> {
 }
 
 /// `SHA256(password) XOR SHA256(SHA256(SHA256(password)), nonce)`
-fn sha2(password: &[u8], nonce: &[u8]) -> Vec<u8> {
+fn scramble_sha256(password: &[u8], nonce: &[u8]) -> Vec<u8> {
     let sha256 = |parts: &[&[u8]]| hash(&digest::SHA256, parts);
     let once = sha256(&[password]);
     let twice = sha256(&[&once]);

@@ -27,7 +27,7 @@ pub(crate) const QUIT: &[u8] = b"\x01\0\0\0\x01";
 /// Offset of a statement's number in a COM_STMT_EXECUTE packet: after header and command.
 const STATEMENT_NUMBER_OFFSET: usize = HEADER + 1;
 
-/// What a connection knows about one statement.
+/// The state of one statement on a connection.
 #[derive(Clone, Debug, Default)]
 struct StatementSlot {
     state: PrepareState,
@@ -63,8 +63,8 @@ struct Command {
     placeholders: usize,
     /// Whether the command may open a transaction even if it fails.
     may_open_transaction: bool,
-    /// The same execution as COM_QUERY, in case the server cannot prepare the statement: its range in
-    /// `Codec::bytes`, and the next sequence number.
+    /// The same execution as COM_QUERY, for a server that cannot prepare the statement: the range of its
+    /// packets in `Codec::bytes`, and the sequence number of the server's next packet.
     text: Option<(Range<usize>, u8)>,
 }
 
@@ -99,7 +99,7 @@ pub struct Codec {
     bytes: Vec<u8>,
     commands: Vec<Command>,
     /// Index of the command in flight.
-    in_flight: usize,
+    in_flight_index: usize,
     /// Numbers of statements to close on the server with the next request.
     numbers_to_close: Vec<u32>,
     /// Buffer for the types of one execution's values, reused to avoid allocations.
@@ -115,7 +115,7 @@ impl Codec {
             slots: Vec::new(),
             bytes: Vec::new(),
             commands: Vec::new(),
-            in_flight: 0,
+            in_flight_index: 0,
             numbers_to_close: Vec::new(),
             type_buffer: Vec::new(),
             no_backslash_escapes: false,
@@ -137,7 +137,7 @@ impl Codec {
     fn clear(&mut self) {
         self.bytes.clear();
         self.commands.clear();
-        self.in_flight = 0;
+        self.in_flight_index = 0;
     }
 
     /// Begins a request: discards the commands of the previous one, also those that were never sent.
@@ -281,7 +281,7 @@ impl Codec {
 
     /// The bytes of the command in flight.
     pub(crate) fn outgoing(&self) -> &[u8] {
-        match (self.in_flight, self.commands.get(self.in_flight)) {
+        match (self.in_flight_index, self.commands.get(self.in_flight_index)) {
             // Include the COM_STMT_CLOSE commands before it.
             (0, Some(command)) => &self.bytes[..command.bytes.end],
             (_, Some(command)) => &self.bytes[command.bytes.clone()],
@@ -292,7 +292,7 @@ impl Codec {
     /// Like [`Codec::outgoing`], without the preceding bytes; after the last reply, the bytes of the
     /// last command.
     pub(crate) fn command(&self) -> &[u8] {
-        let command = self.commands.get(self.in_flight).or(self.commands.last());
+        let command = self.commands.get(self.in_flight_index).or(self.commands.last());
         command.map_or(&[], |command| &self.bytes[command.bytes.clone()])
     }
 
@@ -305,7 +305,7 @@ impl Codec {
 
     /// Expects the reply to the command in flight. Returns true if it has arrived already.
     pub(crate) fn expect(&self, reply: &mut Reply) -> bool {
-        let Some(command) = self.commands.get(self.in_flight) else {
+        let Some(command) = self.commands.get(self.in_flight_index) else {
             return true;
         };
         let format = match command.kind {
@@ -321,7 +321,7 @@ impl Codec {
     /// # Errors
     /// The reply does not match the command.
     pub(crate) fn record_reply(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
-        let Some(command) = self.commands.get(self.in_flight).cloned() else {
+        let Some(command) = self.commands.get(self.in_flight_index).cloned() else {
             return Ok(AfterReply::Done);
         };
         if reply.requested_data_sequence().is_some() {
@@ -347,14 +347,14 @@ impl Codec {
             self.numbers_to_close
                 .extend(number.first_chunk().copied().map(u32::from_le_bytes));
         }
-        self.in_flight += 1;
+        self.in_flight_index += 1;
         let is_data = |command: &&Command| command.kind == CommandKind::Data;
-        if self.commands.get(self.in_flight).filter(is_data).is_some() {
+        if self.commands.get(self.in_flight_index).filter(is_data).is_some() {
             // The server did not request the data: skip it.
-            self.in_flight += 1;
+            self.in_flight_index += 1;
         }
         Ok(
-            match reply.error_number() == 0 && self.in_flight < self.commands.len() {
+            match reply.error_number() == 0 && self.in_flight_index < self.commands.len() {
                 true => AfterReply::Send,
                 false => AfterReply::Done,
             },

@@ -19,13 +19,13 @@ use std::sync::Arc;
 const LOGIN_PACKETS_MAX: u32 = 100;
 
 /// Longest packet of a login that is accepted, in bytes.
-const PACKET_MAX: usize = 64 * 1024;
+const PACKET_BYTES_MAX: usize = 64 * 1024;
 /// Longest payload that the client declares to accept, in bytes.
 const MAX_ALLOWED_PACKET: u32 = 1 << 30;
 /// `utf8mb4_general_ci`, which every server since 5.5 supports.
 const UTF8MB4: u8 = 45;
 /// How often a server may switch to another plugin; once is usual.
-const SWITCHES_MAX: u32 = 3;
+const PLUGIN_SWITCHES_MAX: u32 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -49,7 +49,7 @@ pub struct Connector {
     nonce: Vec<u8>,
     /// Sequence number of the next packet, in either direction.
     sequence: u8,
-    switches: u32,
+    plugin_switches: u32,
     /// Packets received from the server so far.
     packets: u32,
 }
@@ -69,13 +69,13 @@ impl Connector {
             plugin: Plugin::Native,
             nonce: Vec::new(),
             sequence: 0,
-            switches: 0,
+            plugin_switches: 0,
             packets: 0,
         }
     }
 
     /// Whether the connection uses TLS, or has begun to set it up.
-    pub fn over_tls(&self) -> bool {
+    pub fn uses_tls(&self) -> bool {
         !self.channel.is_plain()
     }
 
@@ -157,7 +157,7 @@ impl Connector {
         let Some((length, sequence)) = header(&self.inbox, 0) else {
             return Ok(None);
         };
-        if length > PACKET_MAX {
+        if length > PACKET_BYTES_MAX {
             return Err(not_mysql("it sends a packet of an invalid length"));
         }
         if self.inbox.len() < HEADER + length {
@@ -258,7 +258,7 @@ impl Connector {
             None | Some(Plugin::Clear | Plugin::Ed25519) => Plugin::Native,
             Some(plugin) => plugin,
         };
-        let over_tls = self.over_tls();
+        let over_tls = self.uses_tls();
         let login = self.login.clone();
         let answer = match self.plugin.first_answer(&login, &self.nonce, over_tls) {
             // The account may use a different plugin, which needs no secure connection.
@@ -305,7 +305,7 @@ impl Connector {
         payload: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<Option<u16>, ConnectError> {
-        let over_tls = self.over_tls();
+        let over_tls = self.uses_tls();
         match payload {
             [0, rest @ ..] => {
                 let mut reader = Reader(rest);
@@ -339,8 +339,8 @@ impl Connector {
 
     /// Handles the server's switch to another plugin.
     fn switch_plugin(&mut self, rest: &[u8], out: &mut Vec<u8>) -> Result<(), ConnectError> {
-        self.switches += 1;
-        if self.switches > SWITCHES_MAX {
+        self.plugin_switches += 1;
+        if self.plugin_switches > PLUGIN_SWITCHES_MAX {
             return Err(not_mysql(
                 "it keeps switching to another authentication plugin",
             ));
@@ -353,7 +353,7 @@ impl Connector {
         self.nonce = reader.0.to_vec();
         let answer = self
             .plugin
-            .first_answer(&self.login, &self.nonce, self.over_tls())?;
+            .first_answer(&self.login, &self.nonce, self.uses_tls())?;
         self.put_packet(&answer, out);
         Ok(())
     }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_classified() {
+    fn error_numbers_are_classified() {
         let class = |number, code: &[u8; 5]| classify(number, *code, "").class;
         assert_eq!(class(1213, b"40001"), ErrorClass::Deadlock);
         // SQL Server uses this number for a deadlock victim.

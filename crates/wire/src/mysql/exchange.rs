@@ -48,7 +48,7 @@ impl Exchange {
     /// Expects the reply to the first command.
     fn send(&mut self) {
         // The reply may have arrived already: an error that the server sent before it closed the
-        // connection. The next bytes, or the end of the connection, then reveal it.
+        // connection. It is found with the next bytes, or at the end of the connection.
         self.codec.expect(&mut self.reply);
     }
 

@@ -85,7 +85,8 @@ pub(crate) struct Reply {
     format: ReplyFormat,
     /// Sequence number that the next packet must have.
     sequence: u8,
-    /// Packets longer than 16 MiB: the offset and the length of the reassembled payload.
+    /// Payloads of 16 MiB and more, which take several packets: the offset and the length of the reassembled
+    /// payload.
     joined: Vec<(usize, usize)>,
     results: Vec<ResultPosition>,
     error: Option<Range<usize>>,

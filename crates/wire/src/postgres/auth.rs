@@ -39,8 +39,8 @@ impl AuthMethods {
     /// No method, not even login without authentication; the start of a list.
     pub const EMPTY: AuthMethods = AuthMethods(0);
 
-    /// The union of both.
-    pub const fn and(self, other: AuthMethods) -> AuthMethods {
+    /// The methods of both sets.
+    pub const fn union(self, other: AuthMethods) -> AuthMethods {
         AuthMethods(self.0 | other.0)
     }
 
@@ -145,7 +145,7 @@ impl Auth {
         reason: &'static str,
     ) -> Result<&'l str, ConnectError> {
         check_allowed(login, method, reason)?;
-        // Such an answer is not bound to anything: a relay could use it.
+        // Such an answer is not bound to this TLS connection: a relay could use it.
         if login.channel_binding == ChannelBinding::Require {
             return Err(ConnectError::ChannelBinding(
                 "the server requests an authentication method without it",
@@ -254,7 +254,7 @@ fn choose(
     tls: &TlsState<'_>,
 ) -> Result<(&'static [u8], Binding), ConnectError> {
     if plus && !tls.in_use {
-        // Only a relay that removed the TLS could make a server send this.
+        // A server offers this only over TLS, so without TLS a relay must have removed it.
         return Err(ConnectError::Scram(
             "server offered SCRAM-SHA-256-PLUS authentication over a non-SSL connection",
         ));

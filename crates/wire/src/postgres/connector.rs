@@ -17,7 +17,7 @@ pub struct Connector {
     channel: Channel,
     tls: Option<TlsParts>,
     direct: bool,
-    /// Whether TLS is established and the handshake has been notified.
+    /// Whether TLS is established and the handshake knows it.
     established: bool,
 }
 
@@ -93,7 +93,7 @@ impl Connector {
     }
 
     /// Whether the connection uses TLS, or tried to: libpq's fallbacks depend on it.
-    pub fn over_tls(&self) -> bool {
+    pub fn uses_tls(&self) -> bool {
         !self.channel.is_plain()
     }
 

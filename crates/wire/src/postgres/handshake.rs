@@ -128,7 +128,7 @@ impl Handshake {
     }
 
     /// Whether the connection uses TLS.
-    pub fn over_tls(&self) -> bool {
+    pub fn uses_tls(&self) -> bool {
         self.tls_binding.is_some()
     }
 

@@ -83,8 +83,8 @@ impl Reply {
         self.error = None;
         self.command_tag = None;
         if has_unread {
-            // If the server has sent a final error, that is the reply to this request. A violation
-            // stays unread, and the next bytes reveal it.
+            // If the server has sent a final error, that is the reply to this request. A violation is ignored
+            // here; the next call of `feed` reports it.
             let _ = self.scan();
         }
     }
@@ -188,7 +188,7 @@ impl Reply {
     }
 
     /// Bodies of the ParameterStatus messages that came with the reply.
-    pub fn settings(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn parameter_reports(&self) -> impl Iterator<Item = &[u8]> {
         let settings = self.messages().filter(|(kind, _)| *kind == b'S');
         settings.map(|(_, body)| &self.bytes[body])
     }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn parts_of(sql: &str) -> Vec<(String, Option<usize>)> {
-    let statement = Statements::new().add(sql);
+    let statement = StatementIds::new().add(sql);
     let text = |text: &[u8]| String::from_utf8(text.to_owned()).expect("UTF-8");
     statement.parts().map(|(t, v)| (text(t), v)).collect()
 }
@@ -28,19 +28,19 @@ fn placeholders_in_quotes_and_comments_are_ignored() {
 #[test]
 fn question_marks_are_numbered_outside_quotes_and_comments() {
     let statement =
-        Statements::new().add_with_question_marks("select ?, '?', `a?`, ? -- ?\n/* ? */ ?é");
+        StatementIds::new().add_with_question_marks("select ?, '?', `a?`, ? -- ?\n/* ? */ ?é");
     assert_eq!(
         statement.sql(),
         "select $1, '?', `a?`, $2 -- ?\n/* ? */ $3é"
     );
     assert_eq!(statement.value_indexes().collect::<Vec<_>>(), [0, 1, 2]);
-    let raw = Statements::new().add_raw("select ?, ?", 2);
-    assert_eq!(raw.value_indexes().collect::<Vec<_>>(), [0, 1]);
+    let unparsed = StatementIds::new().add_unparsed("select ?, ?", 2);
+    assert_eq!(unparsed.value_indexes().collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]
 fn text_in_another_encoding_is_sent_unchanged() {
-    let statement = Statements::new().add_with_question_marks(b"select '\xe9?', ? -- \xe9");
+    let statement = StatementIds::new().add_with_question_marks(b"select '\xe9?', ? -- \xe9");
     assert_eq!(statement.bytes(), b"select '\xe9?', $1 -- \xe9");
     assert_eq!(statement.sql(), "select '\u{fffd}?', $1 -- \u{fffd}");
     let parts: Vec<_> = statement.parts().collect();
@@ -56,26 +56,26 @@ fn text_in_another_encoding_is_sent_unchanged() {
 
 #[test]
 fn statements_are_numbered_and_their_parameters_counted() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     assert_eq!(set.add("select 1").id(), 0);
     let second = set.add("select $2 + $1");
-    assert_eq!((second.id(), second.parameters()), (1, 2));
+    assert_eq!((second.id(), second.parameter_count()), (1, 2));
     // The number of a removed statement is reused first.
     set.remove(&second);
     assert_eq!([set.add("select 3").id(), set.add("select 4").id()], [1, 2]);
 }
 
 #[test]
-fn raw_text_is_not_parsed() {
-    let statement = Statements::new().add_raw("select '$1', $2", 2);
-    assert_eq!(statement.parameters(), 2);
+fn unparsed_text_is_sent_unchanged() {
+    let statement = StatementIds::new().add_unparsed("select '$1', $2", 2);
+    assert_eq!(statement.parameter_count(), 2);
     let parts: Vec<_> = statement.parts().collect();
     assert_eq!(parts, [(&b"select '$1', $2"[..], None)]);
 }
 
 #[test]
 fn the_first_word_determines_the_effect() {
-    let effect_of = |sql| Statements::new().add(sql).effect();
+    let effect_of = |sql| StatementIds::new().add(sql).effect();
     assert_eq!(effect_of(" SELECT 1"), Effect::Reads);
     assert_eq!(effect_of("END;"), Effect::Commits);
     // Several in one text: pgbench's `\\;`.
@@ -93,14 +93,14 @@ fn the_first_word_determines_the_effect() {
     assert_eq!(effect_of("/* commit */ select 1 /* ; */"), Effect::Writes);
     assert_eq!(effect_of("-- commit"), Effect::Reads);
     assert_eq!(effect_of("- 1"), Effect::Writes);
-    let mut set = Statements::new();
-    assert_eq!(set.add("select f()").writing().effect(), Effect::Writes);
-    assert_eq!(set.add("commit").writing().effect(), Effect::Commits);
+    let mut set = StatementIds::new();
+    assert_eq!(set.add("select f()").with_write_effect().effect(), Effect::Writes);
+    assert_eq!(set.add("commit").with_write_effect().effect(), Effect::Commits);
 }
 
 #[test]
 fn values_must_match_the_parameters() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let plain = set.add("$1 $2");
     assert!(plain.types().is_empty());
     assert!(plain.accepts(&[Value::Int(1), Value::Text("x")]));
@@ -115,8 +115,8 @@ fn values_must_match_the_parameters() {
 
 #[test]
 #[should_panic(expected = "select $1, $2")]
-fn each_parameter_needs_a_type() {
-    let _ = Statements::new()
+fn with_types_requires_a_type_for_each_parameter() {
+    let _ = StatementIds::new()
         .add("select $1, $2")
         .with_types([ParameterType::Int]);
 }

@@ -25,7 +25,7 @@ mod text;
 
 use text::{must_be_sent_as_text, put_declarations, put_numbered_text, put_statement_text};
 
-/// What a connection knows about one statement.
+/// The state of one statement on a connection.
 #[derive(Clone, Debug, Default)]
 struct StatementSlot {
     state: PrepareState,
@@ -82,7 +82,7 @@ pub(crate) struct Codec {
     messages: Vec<Message>,
     calls: Vec<Call>,
     /// Index of the message in flight.
-    in_flight: usize,
+    in_flight_index: usize,
     /// Handles of statements that are no longer used; the next message with calls drops them.
     handles_to_drop: Vec<i32>,
     /// Buffer for the parameter types of one execution, reused to avoid allocations.
@@ -100,7 +100,7 @@ impl Codec {
             bytes: Vec::new(),
             messages: Vec::new(),
             calls: Vec::new(),
-            in_flight: 0,
+            in_flight_index: 0,
             handles_to_drop: Vec::new(),
             type_buffer: Vec::new(),
         }
@@ -141,7 +141,7 @@ impl Codec {
         self.bytes.clear();
         self.messages.clear();
         self.calls.clear();
-        self.in_flight = 0;
+        self.in_flight_index = 0;
     }
 
     /// Queues one execution.
@@ -151,8 +151,8 @@ impl Codec {
             || statement.is_joined()
             || must_be_sent_as_text(statement)
         {
-            let joins = self.mode == QueryMode::Simple || statement.is_joined();
-            return self.queue_text(statement, values, joins);
+            let may_join = self.mode == QueryMode::Simple || statement.is_joined();
+            return self.queue_text(statement, values, may_join);
         }
         let mut types = std::mem::take(&mut self.type_buffer);
         self.set_types(statement, values, &mut types);
@@ -260,7 +260,7 @@ impl Codec {
     fn set_types(&mut self, statement: &Statement, values: &[Value<'_>], types: &mut Vec<SqlType>) {
         types.clear();
         let slot = self.slots.get(usize::from(statement.id()));
-        for index in 0..statement.parameters() {
+        for index in 0..statement.parameter_count() {
             let declared = statement.types().get(index).copied().flatten();
             let last_type = slot.and_then(|slot| slot.types.get(index)).copied();
             let value = values.get(index).copied().unwrap_or(Value::Null);
@@ -292,9 +292,9 @@ impl Codec {
         });
     }
 
-    /// Queues a statement as text. `joins`: the texts before and after it may be in the same message.
-    fn queue_text(&mut self, statement: &Statement, values: &[Value<'_>], joins: bool) {
-        match joins && self.has_open_message(packet_type::BATCH) {
+    /// Queues a statement as text. `may_join`: the texts before and after it may be in the same message.
+    fn queue_text(&mut self, statement: &Statement, values: &[Value<'_>], may_join: bool) {
+        match may_join && self.has_open_message(packet_type::BATCH) {
             // The text before may end in a comment, so begin a new line.
             true => put_utf16("\n;", &mut self.bytes),
             false => {
@@ -303,7 +303,7 @@ impl Codec {
             }
         }
         put_statement_text(statement, values, &mut self.bytes);
-        if !joins {
+        if !may_join {
             self.close_message();
         }
     }

@@ -89,7 +89,7 @@ impl Connector {
     }
 
     /// Whether the connection uses TLS, or used it for the login.
-    pub fn over_tls(&self) -> bool {
+    pub fn uses_tls(&self) -> bool {
         !self.channel.is_plain() || self.tls_for_login_only
     }
 
@@ -147,7 +147,7 @@ impl Connector {
     ) -> Result<LoginProgress, ConnectError> {
         self.received_bytes += from_socket.len();
         if self.received_bytes > LOGIN_BYTES_MAX {
-            return Err(not_tds("its login does not end"));
+            return Err(not_tds_error("its login does not end"));
         }
         if self.phase == Phase::TlsInPackets {
             return self.receive_handshake(from_socket, to_socket);
@@ -172,7 +172,7 @@ impl Connector {
         while let Some(piece) = self
             .unframer
             .next(&mut input, &[packet_type::REPLY])
-            .map_err(not_tds_because_of)?
+            .map_err(not_tds_error_of)?
         {
             self.message.extend_from_slice(piece.payload);
             if !piece.ends_message {
@@ -185,12 +185,12 @@ impl Connector {
                     if !input.is_empty() {
                         return Err(match self.phase {
                             Phase::TlsInPackets => ConnectError::BytesBeforeTls,
-                            _ => not_tds("it answers before it is asked"),
+                            _ => not_tds_error("it answers before it is asked"),
                         });
                     }
                 }
                 Phase::Login => return self.handle_login(&message, input),
-                _ => return Err(not_tds("it sends a message after the login")),
+                _ => return Err(not_tds_error("it sends a message after the login")),
             }
         }
         Ok(LoginProgress::More)
@@ -207,7 +207,7 @@ impl Connector {
         while let Some(piece) = self
             .unframer
             .next(&mut input, &packet_types)
-            .map_err(not_tds_because_of)?
+            .map_err(not_tds_error_of)?
         {
             let (mut plain, mut response) = (Vec::new(), Vec::new());
             let received = self
@@ -228,7 +228,7 @@ impl Connector {
                 continue;
             }
             if !plain.is_empty() || !input.is_empty() || !piece.ends_message {
-                return Err(not_tds("it sends more than a TLS handshake"));
+                return Err(not_tds_error("it sends more than a TLS handshake"));
             }
             if self.channel.protocol_version() == Some(ProtocolVersion::TLSv1_3) {
                 return Err(ConnectError::TlsVersionInPackets);
@@ -245,9 +245,9 @@ impl Connector {
         message: &[u8],
         to_socket: &mut Vec<u8>,
     ) -> Result<(), ConnectError> {
-        let server = prelogin::parse(message).ok_or_else(|| not_tds("invalid PRELOGIN"))?;
+        let server = prelogin::parse(message).ok_or_else(|| not_tds_error("invalid PRELOGIN"))?;
         if server.mars {
-            return Err(not_tds("it enables MARS, which was not requested"));
+            return Err(not_tds_error("it enables MARS, which was not requested"));
         }
         if server.requires_entra {
             return Err(ConnectError::SqlLoginNeeded("Microsoft Entra"));
@@ -339,11 +339,11 @@ impl Connector {
     }
 }
 
-fn not_tds(reason: &str) -> ConnectError {
+fn not_tds_error(reason: &str) -> ConnectError {
     ConnectError::NotTds(reason.to_owned())
 }
 
-fn not_tds_because_of(violation: Violation) -> ConnectError {
+fn not_tds_error_of(violation: Violation) -> ConnectError {
     ConnectError::NotTds(match violation {
         Violation::Unexpected(byte) => format!("its first byte is {byte:#04x}"),
         violation => violation.to_string(),

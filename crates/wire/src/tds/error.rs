@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_classified() {
+    fn error_numbers_are_classified() {
         let class = |number| classify(number, 16, "").class;
         assert_eq!(class(1205), ErrorClass::Deadlock);
         assert_eq!(class(3960), ErrorClass::Serialization);

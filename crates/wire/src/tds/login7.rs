@@ -22,15 +22,15 @@ const FIELDS_OFFSET: usize = 36;
 
 /// OptionFlags1: report the change of database (0x20), refuse the login if the database is missing (0x40),
 /// report the change of language (0x80).
-const FLAGS_1: u8 = 0xe0;
+const OPTION_FLAGS_1: u8 = 0xe0;
 /// OptionFlags2: the language must exist (1); ANSI settings as for ODBC (2).
-const FLAGS_2: u8 = 0x03;
+const OPTION_FLAGS_2: u8 = 0x03;
 /// Bit of TypeFlags: the session only reads.
-const READ_ONLY: u8 = 0x20;
+const TYPE_FLAG_READ_ONLY: u8 = 0x20;
 /// OptionFlags3: the message has a list of extensions.
-const FLAGS_3: u8 = 0x10;
+const OPTION_FLAGS_3: u8 = 0x10;
 /// Extension without data: the client understands UTF-8 collations.
-const UTF8_SUPPORT: u8 = 0x0a;
+const EXTENSION_UTF8_SUPPORT: u8 = 0x0a;
 const EXTENSIONS_END: u8 = 0xff;
 
 /// Appends the message. `strict`: as TDS 8.0, otherwise as TDS 7.4.
@@ -57,8 +57,8 @@ pub(super) fn put_login(
         let at = start + index * 4;
         out[at..at + 4].copy_from_slice(&word.to_le_bytes());
     }
-    let type_flags = if login.read_only { READ_ONLY } else { 0 };
-    out[start + 24..start + 28].copy_from_slice(&[FLAGS_1, FLAGS_2, type_flags, FLAGS_3]);
+    let type_flags = if login.read_only { TYPE_FLAG_READ_ONLY } else { 0 };
+    out[start + 24..start + 28].copy_from_slice(&[OPTION_FLAGS_1, OPTION_FLAGS_2, type_flags, OPTION_FLAGS_3]);
     let texts = [
         (0, "name of this host", login.host.as_str()),
         (1, "user name", login.user.as_str()),
@@ -86,7 +86,7 @@ pub(super) fn put_login(
     put_field(out, start, 5, at, 4);
     let list_offset = (at - start + 4) as u32;
     out.extend_from_slice(&list_offset.to_le_bytes());
-    out.extend_from_slice(&[UTF8_SUPPORT, 0, 0, 0, 0, EXTENSIONS_END]);
+    out.extend_from_slice(&[EXTENSION_UTF8_SUPPORT, 0, 0, 0, 0, EXTENSIONS_END]);
     // Empty fields after the six bytes of ClientID: data of Windows logins, file to attach, new password.
     let end = out.len();
     for field_at in [78, 82, 86] {
@@ -105,7 +105,7 @@ fn put_field(out: &mut [u8], start: usize, field: usize, at: usize, length: usiz
     out[entry + 2..entry + 4].copy_from_slice(&(length as u16).to_le_bytes());
 }
 
-/// Swaps the halves of each byte and inverts every second bit, as the protocol requires; this is no
+/// Swaps the halves of each byte and inverts every second bit, as the protocol requires; this is not
 /// encryption.
 fn obfuscate_password(bytes: &mut [u8]) {
     for byte in bytes {

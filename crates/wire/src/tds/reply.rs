@@ -17,7 +17,7 @@ mod results;
 mod scan;
 
 /// A buffer with a larger capacity (in elements) is freed when the next request begins.
-const KEPT_CAPACITY_MAX: usize = 64 * 1024;
+const RETAINED_CAPACITY_MAX: usize = 64 * 1024;
 /// Maximum number of bytes that a server may send without a request.
 const UNSOLICITED_BYTES_MAX: usize = 64 * 1024;
 
@@ -61,11 +61,11 @@ pub(crate) struct Reply {
     bytes: Vec<u8>,
     /// Length of the part of `bytes` that is parsed.
     scanned_length: usize,
-    /// A message was sent, and the reply to it is not complete.
+    /// Whether a message was sent and the reply to it is not complete.
     is_waiting: bool,
-    /// An attention was sent and is not acknowledged.
+    /// Whether an attention was sent and is not acknowledged.
     attention_pending: bool,
-    /// The request was canceled: an attention was acknowledged before the reply was complete.
+    /// Whether the request was canceled: an attention was acknowledged before the reply was complete.
     canceled: bool,
     columns: Vec<Column>,
     /// Columns of the result whose rows arrive now, as a range of `columns`.
@@ -124,14 +124,14 @@ impl Reply {
     /// Drops the reply to the previous request, before a new one is sent.
     pub(crate) fn begin(&mut self) {
         self.bytes.clear();
-        if self.bytes.capacity() > KEPT_CAPACITY_MAX {
+        if self.bytes.capacity() > RETAINED_CAPACITY_MAX {
             self.bytes = Vec::new();
         }
-        if self.row_offsets.capacity() > KEPT_CAPACITY_MAX {
+        if self.row_offsets.capacity() > RETAINED_CAPACITY_MAX {
             self.row_offsets = Vec::new();
         }
         if let Some(mut texts) = self.row_texts.take() {
-            texts.free_if_larger(KEPT_CAPACITY_MAX);
+            texts.free_if_larger(RETAINED_CAPACITY_MAX);
             self.spare_texts.replace(texts);
         }
         self.column_names.take();

@@ -168,13 +168,13 @@ pub enum TransactionRequest<'a> {
 }
 
 /// Type of a request to the transaction manager: TM_COMMIT_XACT.
-const COMMIT: u16 = 7;
+const COMMIT_REQUEST_TYPE: u16 = 7;
 
 /// Whether a message to the transaction manager is a commit.
 pub(super) fn is_commit(message: &[u8]) -> bool {
     message
         .get(HEADER_BYTES + ALL_HEADERS_BYTES..)
-        .is_some_and(|body| body.starts_with(&COMMIT.to_le_bytes()))
+        .is_some_and(|body| body.starts_with(&COMMIT_REQUEST_TYPE.to_le_bytes()))
 }
 
 /// Appends a request to the transaction manager.
@@ -196,7 +196,7 @@ pub(super) fn put_transaction(request: TransactionRequest<'_>, out: &mut Vec<u8>
             out[at] = (out.len() - at - 1) as u8;
             return;
         }
-        TransactionRequest::Commit(next) => (COMMIT, next),
+        TransactionRequest::Commit(next) => (COMMIT_REQUEST_TYPE, next),
         TransactionRequest::Rollback(next) => (8_u16, next),
     };
     out.extend_from_slice(&request_type.to_le_bytes());

@@ -44,7 +44,7 @@ pub(crate) mod done_status {
 
 /// The content of a token after its type; `Some(None)`: the token is incomplete. `None`: the type is
 /// unknown, or the length depends on types of columns, as in COLMETADATA, ROW, NBCROW and RETURNVALUE.
-pub(crate) fn body<'a>(token_type: u8, reader: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
+pub(crate) fn take_body<'a>(token_type: u8, reader: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
     use token_type::*;
     Some(match token_type {
         RETURN_STATUS => reader.take(4),
@@ -91,7 +91,7 @@ pub(crate) enum EnvChange<'a> {
 }
 
 /// Parses the content of an ENVCHANGE; `None` if it is malformed.
-pub(crate) fn env_change(body: &[u8]) -> Option<EnvChange<'_>> {
+pub(crate) fn parse_env_change(body: &[u8]) -> Option<EnvChange<'_>> {
     let mut reader = Reader(body);
     Some(match reader.byte()? {
         1 => EnvChange::Database(reader.short_text()?),

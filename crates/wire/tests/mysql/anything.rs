@@ -3,7 +3,7 @@
 use crate::support::*;
 use prony_wire::login::TlsUse;
 use prony_wire::mysql::Connector;
-use prony_wire::{Exchange, FeedStatus, QueryMode, SessionFlags, Statements, Value};
+use prony_wire::{Exchange, FeedStatus, QueryMode, SessionFlags, StatementIds, Value};
 use proptest::prelude::*;
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ proptest! {
         let mode = if prepared_mode { QueryMode::Prepared } else { QueryMode::Simple };
         let flags = if eof { SessionFlags::default() } else { without_eof() };
         let mut exchange = exchange(mode, flags);
-        let statement = Statements::new().add("select $1");
+        let statement = StatementIds::new().add("select $1");
         exchange.request(execution(&statement, &[Value::Int(1)]));
         if prepared_mode {
             let answer = if eof { recorded!("prepare_mysql_eof") as &[u8] } else { recorded!("prepare_mysql") };

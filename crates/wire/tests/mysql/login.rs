@@ -1,4 +1,4 @@
-//! Recorded logins, and what is sent before TLS.
+//! Recorded logins, and the bytes that are sent before TLS.
 
 use crate::common::cuts;
 use crate::support::*;
@@ -49,7 +49,7 @@ fn a_recorded_rsa_login_succeeds_at_every_split() {
         let (sent, result) = replay(login("rec"), &pieces);
         assert!(result.unwrap().is_some());
         let sent = packets(&sent);
-        // The login; the request for the key; the password encrypted with it, different each time.
+        // The login, the request for the key, and the password encrypted with it, which differs each time.
         assert_eq!(sent.len(), 3);
         assert_eq!((sent[1].0, sent[1].1), (3, &[2][..]));
         assert_eq!((sent[2].0, sent[2].1.len()), (5, 256));

@@ -2,7 +2,7 @@
 
 use crate::common::cuts;
 use crate::support::*;
-use prony_wire::{BlockState, FeedStatus, QueryMode, SessionFlags, Statements, Value};
+use prony_wire::{BlockState, FeedStatus, QueryMode, SessionFlags, StatementIds, Value};
 
 #[test]
 fn recorded_text_results_are_parsed_at_every_split() {
@@ -39,7 +39,7 @@ fn recorded_text_results_are_parsed_at_every_split() {
 
 #[test]
 fn recorded_prepared_statements_are_parsed_at_every_split() {
-    let statement = Statements::new().add("select ... where 1 = $1");
+    let statement = StatementIds::new().add("select ... where 1 = $1");
     for (prepare, execute, flags) in [
         (
             &recorded!("prepare_mariadb")[..],
@@ -116,7 +116,7 @@ fn recorded_procedures_blocks_and_errors_are_parsed_at_every_split() {
     }
     for pieces in cuts(recorded!("missing_mariadb")) {
         let mut exchange = exchange(QueryMode::Simple, without_eof());
-        let statement = Statements::new().add("begin");
+        let statement = StatementIds::new().add("begin");
         exchange.request(std::iter::once((&statement, &[][..])));
         assert_eq!(
             exchange.feed(recorded!("begin_mariadb")).unwrap(),

@@ -24,11 +24,11 @@ fn a_requested_file_is_sent_only_from_data_of_the_request() {
 #[test]
 fn the_error_that_ends_a_session_is_available() {
     let killed = refusal(1927, "70100");
-    // It arrives while no request is open.
+    // The error arrives while no request is open.
     let mut idle = exchange(QueryMode::Simple, without_eof());
     assert_eq!(idle.feed(&killed).unwrap(), FeedStatus::More);
     assert_eq!(idle.final_error().unwrap().number, 1927);
-    // It arrives after a successful reply, which remains valid.
+    // The error arrives after a successful reply, which remains valid.
     let mut busy = exchange(QueryMode::Simple, without_eof());
     busy.query("commit");
     assert_eq!(
@@ -55,7 +55,7 @@ fn packets_out_of_order_or_unsolicited_are_errors() {
 
 #[test]
 fn a_row_of_several_packets_is_reassembled_at_any_split() {
-    // One column; a row whose one value makes a payload of 16 MiB - 1 and 5 bytes more.
+    // One column; the value of the row makes a payload of 16 MiB + 4 bytes, which takes two packets.
     const PACKET: usize = 0xff_ffff;
     let long = vec![b'v'; PACKET + 5 - 9];
     let mut payload = vec![0xfe];

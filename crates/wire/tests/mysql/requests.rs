@@ -2,12 +2,12 @@
 
 use crate::support::*;
 use prony_wire::{
-    Exchange, FeedStatus, ParameterType, QueryMode, Statement, Statements, Value, Violation,
+    Exchange, FeedStatus, ParameterType, QueryMode, Statement, StatementIds, Value, Violation,
 };
 
 #[test]
 fn parameter_types_are_sent_only_when_they_change() {
-    let statement = Statements::new().add("insert into t values ($1, $2, $1)");
+    let statement = StatementIds::new().add("insert into t values ($1, $2, $1)");
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
     exchange.request(execution(&statement, &[Value::Int(-2), Value::Null]));
     assert_eq!(exchange.outgoing()[5..], *b"insert into t values (?, ?, ?)");
@@ -21,7 +21,7 @@ fn parameter_types_are_sent_only_when_they_change() {
         [head, &[2], types, &minus_two, &minus_two].concat()
     );
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
-    // The same types: they are not sent again.
+    // The types are the same, so they are not sent again.
     exchange.request(execution(&statement, &[Value::Int(-2), Value::Null]));
     assert_eq!(
         sent(&exchange),
@@ -42,7 +42,7 @@ fn parameter_types_are_sent_only_when_they_change() {
 #[test]
 fn decimals_are_sent_as_text_with_the_decimal_type() {
     let decimal = |unscaled, scale| Value::Decimal { unscaled, scale };
-    let statement = Statements::new().add("do $1, $2");
+    let statement = StatementIds::new().add("do $1, $2");
     let mut prepared_mode = exchange(QueryMode::Prepared, without_eof());
     let values = [decimal(-1_230, 2), decimal(1, 252)];
     prepared_mode.request(execution(&statement, &values));
@@ -85,7 +85,7 @@ fn a_null_has_the_type_of_its_parameter() {
         Some(ParameterType::VarChar(4)),
         None,
     ];
-    let statement = Statements::new().add("do $1, $2, $3, $4").with_types(types);
+    let statement = StatementIds::new().add("do $1, $2, $3, $4").with_types(types);
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
     exchange.request(execution(&statement, &[Value::Null; 4]));
     assert_eq!(exchange.feed(&prepared(9, 4)).unwrap(), FeedStatus::Send);
@@ -94,7 +94,7 @@ fn a_null_has_the_type_of_its_parameter() {
     let types: &[u8] = &[1, 8, 0, 246, 0, 253, 0, 6, 0];
     assert_eq!(sent(&exchange), [head, &[0b1111], types].concat());
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
-    // The values have the declared types: they are not sent again.
+    // The values have the declared types, so the types are not sent again.
     let amount = Value::Decimal {
         unscaled: 5,
         scale: 1,
@@ -110,7 +110,7 @@ fn a_null_has_the_type_of_its_parameter() {
 
 #[test]
 fn statements_that_cannot_be_prepared_are_sent_as_text() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let (begin, add) = (set.add("begin;"), set.add("update t set n = n + $1"));
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
     let value = [Value::Int(-1)];
@@ -139,7 +139,7 @@ fn statements_that_cannot_be_prepared_are_sent_as_text() {
 
 #[test]
 fn a_batch_prepares_each_statement_once() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let (one, two) = (set.add("one $1"), set.add("two"));
     let value = [Value::Int(1)];
     let batch: [(&Statement, &[Value]); 3] = [(&one, &value), (&two, &[]), (&one, &value)];
@@ -174,7 +174,7 @@ fn a_batch_prepares_each_statement_once() {
 
 #[test]
 fn an_error_ends_the_request() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let (bad, good) = (set.add("bad"), set.add("good"));
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
     let batch: [(&Statement, &[Value]); 2] = [(&bad, &[]), (&good, &[])];
@@ -209,7 +209,7 @@ fn an_error_ends_the_request() {
 
 #[test]
 fn simple_mode_sends_one_text_with_literals() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let (one, two) = (set.add("select $1, $2, $3 ;\n"), set.add("do $1 -- $2"));
     let mut exchange = exchange(QueryMode::Simple, without_eof());
     let first = [Value::Int(-7), Value::Text(r"o'\n"), Value::Null];
@@ -232,8 +232,8 @@ fn simple_mode_sends_one_text_with_literals() {
 #[test]
 fn adjacent_joined_statements_are_sent_as_one_text() {
     for mode in [QueryMode::Prepared, QueryMode::Extended] {
-        let mut set = Statements::new();
-        let (begin, add) = (set.add("begin").joined(), set.add("do $1").joined());
+        let mut set = StatementIds::new();
+        let (begin, add) = (set.add("begin").with_joining(), set.add("do $1").with_joining());
         let other = set.add("select 1");
         let mut exchange = exchange(mode, without_eof());
         let (seven, long) = ([Value::Int(7)], "x".repeat(9_000_000));
@@ -287,14 +287,14 @@ fn adjacent_joined_statements_are_sent_as_one_text() {
 
 #[test]
 fn extended_mode_prepares_each_time_and_closes_the_previous() {
-    let statement = Statements::new().add("do $1");
+    let statement = StatementIds::new().add("do $1");
     let mut exchange = exchange(QueryMode::Extended, without_eof());
     let value = [Value::Int(1)];
     for number in [5, 6] {
         exchange.request(execution(&statement, &value));
         let sent = packets(exchange.outgoing());
         assert_eq!(sent.last().unwrap().1, b"\x16do ?");
-        // The previous one is closed in the same request.
+        // The previous prepared statement is closed in the same request.
         if number == 6 {
             assert_eq!((sent.len(), sent[0].1), (2, &b"\x19\x05\0\0\0"[..]));
         }
@@ -312,7 +312,7 @@ fn extended_mode_prepares_each_time_and_closes_the_previous() {
 
 #[test]
 fn the_next_request_closes_statements_and_their_ids_are_reused() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
     let sent = |exchange: &Exchange| -> Vec<Vec<u8>> {
         let sent = packets(exchange.outgoing());
@@ -323,14 +323,14 @@ fn the_next_request_closes_statements_and_their_ids_are_reused() {
     assert_eq!(exchange.feed(&prepared(5, 1)).unwrap(), FeedStatus::Send);
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
     exchange.close(&old);
-    // Closing it twice has no further effect.
+    // Closing a statement twice has no further effect.
     exchange.close(&old);
     set.remove(&old);
     let new = set.add("new $1");
     assert!(new.id() == old.id() && !exchange.is_prepared(&new));
     exchange.prepare(&new);
     assert_eq!(sent(&exchange), [&b"\x19\x05\0\0\0"[..], b"\x16new ?"]);
-    // The server has no refused statement to forget.
+    // The server did not prepare the refused statement, so there is nothing to close.
     let refused = refusal(1146, "42S02");
     assert_eq!(exchange.feed(&refused).unwrap(), FeedStatus::Complete);
     assert!(exchange.is_prepared(&new));
@@ -339,16 +339,16 @@ fn the_next_request_closes_statements_and_their_ids_are_reused() {
     exchange.request(execution(&new, &[Value::Int(1)]));
     assert_eq!(sent(&exchange), [b"\x16new ?"]);
     assert_eq!(exchange.feed(&prepared(6, 1)).unwrap(), FeedStatus::Send);
-    // Its types are sent: the server has not received them for this statement.
+    // The types are sent, because the server has not received them for this statement.
     assert_eq!(sent(&exchange)[0][11..14], [1, 8, 0]);
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
-    // A query closes it too; a new connection has nothing to close.
+    // A query closes the statement too; a new connection has nothing to close.
     exchange.close(&new);
     exchange.query("x");
     assert_eq!(sent(&exchange), [&b"\x19\x06\0\0\0"[..], b"\x03x"]);
     assert_eq!(exchange.text(), Some("x"));
     assert_eq!(exchange.feed(OK).unwrap(), FeedStatus::Complete);
-    // Error messages name it once its reply has arrived.
+    // Error messages name the statement once its reply has arrived.
     assert_eq!(exchange.text(), Some("x"));
     exchange.request(execution(&new, &[Value::Int(1)]));
     assert_eq!(exchange.feed(&prepared(7, 1)).unwrap(), FeedStatus::Send);

@@ -6,7 +6,7 @@ use crate::types::reply_of_all_types;
 use prony_tds_server::{Config, Connection, Encryption, ReplyWriter, message};
 use prony_wire::login::{LoginProgress, TlsUse};
 use prony_wire::tds::Connector;
-use prony_wire::{Exchange, FeedStatus, QueryMode, Statements, Value};
+use prony_wire::{Exchange, FeedStatus, QueryMode, StatementIds, Value};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
@@ -117,7 +117,7 @@ proptest! {
     ) {
         let mode = if prepared { QueryMode::Prepared } else { QueryMode::Simple };
         let mut exchange = Exchange::tds(mode);
-        let statement = Statements::new().add("select $1");
+        let statement = StatementIds::new().add("select $1");
         let values = [Value::Int(1)];
         exchange.request([(&statement, &values[..]), (&statement, &values[..])].into_iter());
         let bytes = [changed(&REPLIES[which], changes), tail].concat();
@@ -148,7 +148,7 @@ proptest! {
     ) {
         let mode = [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared][mode];
         let mut talk = Talk::with(mode, |_, _| vec![prony_tds_server::Outcome::Done]);
-        let statement = Statements::new().add_raw(&format!("do {sql}"), 5);
+        let statement = StatementIds::new().add_unparsed(&format!("do {sql}"), 5);
         let values = [
             Value::Text(&text),
             Value::Bytes(&bytes),

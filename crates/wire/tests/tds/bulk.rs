@@ -48,7 +48,7 @@ fn row(number: i64, text: &str) -> [Value<'_>; 6] {
 }
 
 #[test]
-fn every_row_arrives() {
+fn every_loaded_row_arrives() {
     let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![Outcome::Done]);
     let options = BulkOptions {
         table_lock: true,
@@ -166,7 +166,7 @@ fn rows_that_do_not_fit_are_refused_and_leave_the_load_unchanged() {
 }
 
 #[test]
-fn rows_do_not_follow_a_statement_that_failed() {
+fn rows_are_not_sent_after_a_statement_that_failed() {
     let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![Outcome::Done]);
     let mut load = BulkLoad::new("t", columns(), &BulkOptions::default(), [0; 5]);
     load.finish();

@@ -39,8 +39,8 @@ fn every_mode_of_encryption_works_at_every_split() {
         (TlsUse::Direct, Encryption::Strict, Ok((true, true))),
     ] {
         for step in STEPS {
-            let found = outcome(tls_use, encryption, step);
-            assert_eq!(found, wanted, "{tls_use:?} {encryption:?} {step}");
+            let actual = outcome(tls_use, encryption, step);
+            assert_eq!(actual, wanted, "{tls_use:?} {encryption:?} {step}");
         }
     }
 }

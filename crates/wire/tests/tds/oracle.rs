@@ -1,10 +1,11 @@
-//! The server of these tests against another implementation of the protocol, the crate `tds-protocol`: it
-//! understands that client as it understands ours, and that client its replies.
+//! The server of these tests against another implementation of the protocol, the client of the crate
+//! `tds-protocol`: the server understands that client's requests, and the client understands the server's
+//! replies.
 
 use crate::support::*;
 use crate::types::{reply_of_all_types, values};
 use prony_tds_server::{Connection, Datum, Encryption, LoginRecord, Request, message, messages};
-use prony_wire::{ParameterType, QueryMode, Statements, Value};
+use prony_wire::{ParameterType, QueryMode, StatementIds, Value};
 use std::sync::Arc;
 use tds_protocol::login7::Login7;
 use tds_protocol::prelogin::{EncryptionLevel, PreLogin};
@@ -14,7 +15,7 @@ use tds_protocol::token::{Token, TokenParser};
 
 /// Tokens of messages from the server, in packets of this size.
 fn tokens(mut bytes: Vec<u8>, size: usize) -> Vec<Token> {
-    let mut found = Vec::new();
+    let mut actual = Vec::new();
     for (_, payload) in messages(&mut bytes, size) {
         let mut parser = TokenParser::new(payload.into());
         let mut columns = None;
@@ -22,14 +23,14 @@ fn tokens(mut bytes: Vec<u8>, size: usize) -> Vec<Token> {
             if let Token::ColMetaData(described) = &token {
                 columns = Some(described.clone());
             }
-            found.push(token);
+            actual.push(token);
         }
     }
-    found
+    actual
 }
 
 #[test]
-fn another_client_logs_in_and_its_requests_are_those_of_ours() {
+fn another_client_logs_in_and_sends_the_same_requests() {
     let config = config(Encryption::NotSupported);
     let received = received(&config);
     let mut server = Connection::new(Arc::new(config));
@@ -43,9 +44,9 @@ fn another_client_logs_in_and_its_requests_are_those_of_ours() {
         .with_app_name("prony")
         .with_server_name(HOST)
         .with_packet_size(512);
-    let found = tokens(server.receive(&message(0x10, &login.encode(), 4096)), 4096);
+    let actual = tokens(server.receive(&message(0x10, &login.encode(), 4096)), 4096);
     let accepted = |token: &Token| matches!(token, Token::LoginAck(_));
-    assert!(found.iter().any(accepted), "{found:?}");
+    assert!(actual.iter().any(accepted), "{actual:?}");
     let requests = [
         (1, SqlBatch::new("select 'é'").encode()),
         (
@@ -58,20 +59,20 @@ fn another_client_logs_in_and_its_requests_are_those_of_ours() {
         ),
     ];
     for (kind, payload) in requests {
-        let found = tokens(server.receive(&message(kind, &payload, 512)), 512);
+        let actual = tokens(server.receive(&message(kind, &payload, 512)), 512);
         let failed = |token: &Token| matches!(token, Token::Error(_));
-        assert!(!found.iter().any(failed), "{found:?}");
+        assert!(!actual.iter().any(failed), "{actual:?}");
     }
     let theirs = std::mem::take(&mut *received.lock().unwrap());
 
-    // The same from us.
+    // The same requests, sent by Prony's client.
     let mut talk = Talk::new(
         QueryMode::Extended,
         crate::support::config(Encryption::NotSupported),
     );
     talk.query("select 'é'");
     let types = [ParameterType::Int, ParameterType::Text];
-    let statement = Statements::new().add("select $1, $2").with_types(types);
+    let statement = StatementIds::new().add("select $1, $2").with_types(types);
     talk.exec(&statement, &[Value::Int(-7), Value::Text("中")]);
     let ours = std::mem::take(&mut *talk.received.lock().unwrap());
     let (their_login, our_login) = (&theirs.logins[0], &ours.logins[0]);
@@ -106,13 +107,13 @@ fn another_client_logs_in_and_its_requests_are_those_of_ours() {
 
 #[test]
 fn another_client_reads_the_replies() {
-    let found = tokens(reply_of_all_types(), 512);
-    let columns = found.iter().find_map(|token| match token {
+    let actual = tokens(reply_of_all_types(), 512);
+    let columns = actual.iter().find_map(|token| match token {
         Token::ColMetaData(columns) => Some(columns.columns.len()),
         _ => None,
     });
     assert_eq!(columns, Some(values().len()));
-    let count = |is: fn(&Token) -> bool| found.iter().filter(|token| is(token)).count();
+    let count = |is: fn(&Token) -> bool| actual.iter().filter(|token| is(token)).count();
     assert_eq!(count(|token| matches!(token, Token::Row(_))), 2);
     assert_eq!(count(|token| matches!(token, Token::NbcRow(_))), 2);
     assert_eq!(count(|token| matches!(token, Token::Done(_))), 1);

@@ -3,7 +3,7 @@
 use crate::requests::{call, echo, ids};
 use crate::support::*;
 use prony_tds_server::{Datum, Outcome, Procedure, Type};
-use prony_wire::{ParameterType, QueryMode, Statements, Value, tds};
+use prony_wire::{ParameterType, QueryMode, StatementIds, Value, tds};
 
 #[test]
 fn parameters_have_their_declared_types() {
@@ -18,7 +18,7 @@ fn parameters_have_their_declared_types() {
         "text",
     ];
     let types = types.map(|name| name.parse::<ParameterType>().unwrap());
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let statement = set
         .add("insert t values ($1, $2, $3, $4, $5, $6, $7)")
         .with_types(types);
@@ -47,7 +47,7 @@ fn parameters_have_their_declared_types() {
     let declared = "@P1 smallint,@P2 int,@P3 bigint,@P4 decimal(12,2),@P5 char(4),@P6 varchar(16),\
                     @P7 nvarchar(max)";
     assert_eq!(parameters[1].value, wide(declared));
-    let found: Vec<_> = parameters[2..]
+    let actual: Vec<_> = parameters[2..]
         .iter()
         .map(|p| (p.kind, p.value.clone()))
         .collect();
@@ -65,7 +65,7 @@ fn parameters_have_their_declared_types() {
         (Type::VarChar(16), Datum::Bytes(vec![0x80])),
         (Type::NVarCharMax, wide(&long)),
     ];
-    assert_eq!(found, wanted);
+    assert_eq!(actual, wanted);
     // The declaration does not depend on the values.
     talk.exec(&statement, &[Value::Null; 7]);
     let requests = talk.requests();
@@ -81,7 +81,7 @@ fn parameters_have_their_declared_types() {
 #[test]
 fn parameters_without_declared_types_use_few_types() {
     let mut talk = Talk::with(QueryMode::Prepared, |_, _| vec![Outcome::Done]);
-    let statement = Statements::new().add("select $1");
+    let statement = StatementIds::new().add("select $1");
     let decimal = Value::Decimal {
         unscaled: 5,
         scale: 40,
@@ -149,7 +149,7 @@ fn procedures_are_called_by_name() {
     let requests = talk.requests();
     let call = &call(&requests[0])[0];
     assert_eq!(call.procedure, Procedure::Name("dbo.neword".to_owned()));
-    let found: Vec<_> = call
+    let actual: Vec<_> = call
         .parameters
         .iter()
         .map(|p| (p.kind, p.value.clone()))
@@ -167,7 +167,7 @@ fn procedures_are_called_by_name() {
         (Type::Date, Datum::Date(1)),
         (Type::Int(8), Datum::Int(256)),
     ];
-    assert_eq!(found, wanted);
+    assert_eq!(actual, wanted);
     let mut postgres = prony_wire::Exchange::postgres(QueryMode::Simple, false);
     assert!(!postgres.call(tds::Procedure::ExecuteSql, &[]));
     assert!(!postgres.transaction(tds::TransactionRequest::Commit(None)));

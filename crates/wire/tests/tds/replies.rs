@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use prony_tds_server::{Column, Datum, Outcome, ReplyWriter, Type, message};
-use prony_wire::{Exchange, FeedStatus, QueryMode, Statements, Value, Violation};
+use prony_wire::{Exchange, FeedStatus, QueryMode, StatementIds, Value, Violation};
 
 #[test]
 fn each_statement_of_a_text_has_a_result() {
@@ -30,12 +30,12 @@ fn each_statement_of_a_text_has_a_result() {
 
 #[test]
 fn each_call_has_a_result_even_if_the_server_counts_nothing() {
-    // As with SET NOCOUNT ON.
+    // The server counts no rows after SET NOCOUNT ON.
     let mut talk = Talk::with(QueryMode::Extended, |text, _| match text.contains("rows") {
         true => vec![Outcome::Done, ints(&[5]), Outcome::Done],
         false => vec![Outcome::Done],
     });
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let (quiet, rows) = (set.add("select quiet"), set.add("select rows"));
     talk.batch(&[(&quiet, &[]), (&rows, &[]), (&quiet, &[])]);
     assert_eq!((talk.round_trips, talk.exchange.result_count()), (1, 3));
@@ -78,17 +78,17 @@ fn waiting() -> Exchange {
 }
 
 #[test]
-fn the_error_that_ends_a_session_is_kept() {
+fn the_error_that_ends_a_session_is_available() {
     let killed = reply(|reply| {
         reply.error((596, 1, 21), "Cannot continue the execution");
         reply.done(0xfd, 2, 0, 0);
     });
     let done = reply(|reply| reply.done(0xfd, 0, 0, 0));
-    // It arrives while no request is open.
+    // The error arrives while no request is open.
     let mut idle = Exchange::tds(QueryMode::Simple);
     assert_eq!(idle.feed(&killed), Ok(FeedStatus::More));
     assert_eq!(idle.final_error().unwrap().number, 596);
-    // After a successful reply, which remains valid.
+    // The error arrives after a successful reply, which remains valid.
     let mut busy = waiting();
     assert_eq!(
         busy.feed(&[&done[..], &killed].concat()),
@@ -98,7 +98,7 @@ fn the_error_that_ends_a_session_is_kept() {
     assert_eq!(busy.final_error().unwrap().number, 596);
     busy.reset();
     assert!(busy.final_error().is_none());
-    // The error is the reply.
+    // The error is the reply to the next request.
     let mut busy = waiting();
     assert_eq!(busy.feed(&killed), Ok(FeedStatus::Complete));
     assert!(busy.final_error().unwrap().is_fatal());
@@ -194,11 +194,11 @@ fn a_long_value_is_not_read_again_from_its_start() {
 #[test]
 fn a_prepared_statement_without_a_handle_is_not_prepared() {
     let mut exchange = Exchange::tds(QueryMode::Prepared);
-    let statement = Statements::new().add("select $1");
+    let statement = StatementIds::new().add("select $1");
     exchange.request(std::iter::once((&statement, &[Value::Int(1)][..])));
     let done = reply(|reply| reply.done(0xfe, 0, 0, 0));
     assert_eq!(exchange.feed(&done), Ok(FeedStatus::Complete));
-    // No further attempt to prepare the statement in advance; its next execution prepares it again.
+    // The statement is not prepared in advance again; its next execution prepares it.
     assert!(exchange.is_prepared(&statement));
     exchange.request(std::iter::once((&statement, &[Value::Int(1)][..])));
     let outgoing = exchange.outgoing();

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use prony_tds_server::{Datum, Outcome, Procedure, Request, Rpc};
-use prony_wire::{BlockState, ParameterType, QueryMode, Statement, Statements, Value};
+use prony_wire::{BlockState, ParameterType, QueryMode, Statement, StatementIds, Value};
 
 pub fn call(rpcs: &Request) -> &[Rpc] {
     match rpcs {
@@ -40,7 +40,7 @@ pub fn echo(mode: QueryMode) -> Talk {
 #[test]
 fn texts_contain_their_values_as_literals() {
     let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![Outcome::Count(1)]);
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let statement = set.add("insert t values ($1, $2, $3, $4, $5, $6, $7, $8); ");
     let decimal = Value::Decimal {
         unscaled: -5,
@@ -82,7 +82,7 @@ fn long_texts_are_split_into_packets() {
 #[test]
 fn a_prepared_statement_is_prepared_once_with_its_first_execution() {
     let mut talk = echo(QueryMode::Prepared);
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let statement = set.add("select $1").with_types([ParameterType::Int]);
     for step in [1, 5, 100_000] {
         talk.step = step;
@@ -109,7 +109,7 @@ fn a_prepared_statement_is_prepared_once_with_its_first_execution() {
     assert_eq!(ids(&talk.requests()[0]), [15, 12]);
     assert_eq!(talk.rows(), [(0, vec!["10".to_owned()])]);
     assert_eq!(talk.exchange.result_count(), 1);
-    // On a new connection nothing is prepared.
+    // No statement is prepared on a new connection.
     talk.exchange.reset();
     assert!(!talk.exchange.is_prepared(&other));
 }
@@ -117,7 +117,7 @@ fn a_prepared_statement_is_prepared_once_with_its_first_execution() {
 #[test]
 fn a_statement_whose_handle_the_server_forgot_is_prepared_again() {
     let mut talk = echo(QueryMode::Prepared);
-    let statement = Statements::new()
+    let statement = StatementIds::new()
         .add("select $1")
         .with_types([ParameterType::Int]);
     talk.exec(&statement, &[Value::Int(1)]);
@@ -130,7 +130,7 @@ fn a_statement_whose_handle_the_server_forgot_is_prepared_again() {
 }
 
 /// Statements that read, write, write and read.
-fn mixed(set: &mut Statements) -> [Statement; 4] {
+fn mixed(set: &mut StatementIds) -> [Statement; 4] {
     [
         "select $1",
         "update a set b = $1",
@@ -141,10 +141,10 @@ fn mixed(set: &mut Statements) -> [Statement; 4] {
 }
 
 #[test]
-fn only_reads_share_a_message_with_what_precedes_them() {
+fn only_reads_share_a_message_with_the_statement_before_them() {
     for mode in [QueryMode::Extended, QueryMode::Prepared] {
         let mut talk = echo(mode);
-        let [read, write, other, last] = mixed(&mut Statements::new());
+        let [read, write, other, last] = mixed(&mut StatementIds::new());
         let value = [Value::Int(1)];
         for round in 0..2 {
             let batch: [(&Statement, &[Value<'_>]); 6] = [
@@ -161,11 +161,11 @@ fn only_reads_share_a_message_with_what_precedes_them() {
                 (_, 0) => 13,
                 _ => 12,
             };
-            let found: Vec<_> = talk.requests().iter().map(ids).collect();
+            let actual: Vec<_> = talk.requests().iter().map(ids).collect();
             let wanted = [vec![id; 2], vec![id], vec![id; 1]];
-            assert_eq!(found[..2], wanted[..2]);
-            assert_eq!(found[2][0], id);
-            assert_eq!((found.len(), found[2].len()), (3, 3));
+            assert_eq!(actual[..2], wanted[..2]);
+            assert_eq!(actual[2][0], id);
+            assert_eq!((actual.len(), actual[2].len()), (3, 3));
             assert_eq!(talk.exchange.result_count(), 6);
             assert!(talk.exchange.shares_round_trip(6));
             let results: Vec<_> = talk.rows().iter().map(|(result, _)| *result).collect();
@@ -175,7 +175,7 @@ fn only_reads_share_a_message_with_what_precedes_them() {
 }
 
 #[test]
-fn nothing_follows_a_statement_that_failed() {
+fn nothing_is_sent_after_a_statement_that_failed() {
     let mut talk = Talk::with(QueryMode::Prepared, |text, _| {
         match text.contains("update") {
             true => vec![Outcome::Error(
@@ -187,7 +187,7 @@ fn nothing_follows_a_statement_that_failed() {
             false => vec![Outcome::Count(1)],
         }
     });
-    let [read, write, other, _] = mixed(&mut Statements::new());
+    let [read, write, other, _] = mixed(&mut StatementIds::new());
     let value = [Value::Int(1)];
     talk.batch(&[(&read, &value), (&write, &value), (&other, &value)]);
     assert_eq!(talk.error(), Some(2627));
@@ -201,10 +201,10 @@ fn nothing_follows_a_statement_that_failed() {
 }
 
 #[test]
-fn transactions_begin_and_end_in_texts_in_every_mode() {
+fn statements_that_begin_or_end_a_transaction_are_sent_as_text_in_every_mode() {
     for mode in [QueryMode::Simple, QueryMode::Extended, QueryMode::Prepared] {
         let mut talk = echo(mode);
-        let mut set = Statements::new();
+        let mut set = StatementIds::new();
         let (begin, end) = (set.add("/* t */ BEGIN TRAN"), set.add(" commit"));
         let write = set
             .add("update a set b = $1")
@@ -223,7 +223,7 @@ fn transactions_begin_and_end_in_texts_in_every_mode() {
             (talk.error(), talk.exchange.block_state()),
             (None, BlockState::Idle)
         );
-        // In one request the descriptor is that of the message before.
+        // Within a request, each message has the descriptor that the reply to the previous one contained.
         let value = [Value::Int(1)];
         talk.batch(&[(&begin, &[]), (&write, &value), (&end, &[])]);
         assert_eq!(
@@ -241,9 +241,9 @@ fn transactions_begin_and_end_in_texts_in_every_mode() {
 #[test]
 fn joined_statements_share_a_text_in_every_mode() {
     let mut talk = Talk::with(QueryMode::Prepared, |_, _| vec![Outcome::Count(2)]);
-    let mut set = Statements::new();
-    let one = set.add("update a set b = $1").joined();
-    let two = set.add("delete c").joined();
+    let mut set = StatementIds::new();
+    let one = set.add("update a set b = $1").with_joining();
+    let two = set.add("delete c").with_joining();
     talk.batch(&[(&one, &[Value::Int(4)]), (&two, &[])]);
     assert_eq!(text(&talk.requests()[0]), "update a set b = 4\n;delete c");
     assert_eq!((talk.round_trips, talk.exchange.result_count()), (1, 2));
@@ -252,7 +252,7 @@ fn joined_statements_share_a_text_in_every_mode() {
 #[test]
 fn pushed_executions_are_one_request() {
     let mut talk = echo(QueryMode::Extended);
-    let [read, write, ..] = mixed(&mut Statements::new());
+    let [read, write, ..] = mixed(&mut StatementIds::new());
     talk.exchange.push(true, &write, &[Value::Int(7)]);
     talk.exchange.push(false, &read, &[Value::Int(8)]);
     talk.exchange.sync(false);

@@ -3,12 +3,12 @@
 use crate::support::*;
 use prony_tds_server::{Outcome, Request};
 use prony_wire::tds::{Isolation, TransactionRequest};
-use prony_wire::{BlockState, ErrorClass, FeedStatus, QueryMode, Statements, Value};
+use prony_wire::{BlockState, ErrorClass, FeedStatus, QueryMode, StatementIds, Value};
 
 #[test]
 fn the_transaction_manager_needs_no_sql() {
     let mut talk = Talk::with(QueryMode::Prepared, |_, _| vec![Outcome::Count(1)]);
-    let statement = Statements::new().add("update a set b = 1");
+    let statement = StatementIds::new().add("update a set b = 1");
     let manage = |talk: &mut Talk, request| {
         assert!(talk.exchange.transaction(request));
         let commits = matches!(request, TransactionRequest::Commit(_));
@@ -56,16 +56,16 @@ fn the_transaction_manager_needs_no_sql() {
 
 #[test]
 fn a_transaction_inside_a_call_is_error_266() {
-    // Our own requests avoid it; a procedure can still do it.
+    // Prony's own requests avoid this error; a procedure can still cause it.
     let mut talk = Talk::with(QueryMode::Extended, |_, _| vec![Outcome::Done]);
-    let statement = Statements::new().add("/* not hidden */ begin tran");
+    let statement = StatementIds::new().add("/* not hidden */ begin tran");
     talk.exec(&statement, &[]);
     assert_eq!(
         (talk.error(), talk.exchange.block_state()),
         (None, BlockState::Open)
     );
     talk.query("ROLLBACK");
-    let statement = Statements::new().add("exec p ; begin tran");
+    let statement = StatementIds::new().add("exec p ; begin tran");
     talk.exec(&statement, &[]);
     assert_eq!(talk.error(), Some(266));
     assert_eq!(talk.exchange.block_state(), BlockState::Open);
@@ -86,7 +86,7 @@ fn a_deadlock_rolls_back_and_can_be_retried() {
             }
         });
         talk.step = step;
-        let mut set = Statements::new();
+        let mut set = StatementIds::new();
         let (insert, update) = (
             set.add("insert a values ($1)"),
             set.add("update a set b = $1"),
@@ -165,7 +165,7 @@ fn an_attention_cancels_a_request() {
 }
 
 #[test]
-fn an_attention_that_is_late_changes_nothing() {
+fn an_attention_after_the_reply_changes_nothing() {
     let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![ints(&[1])]);
     talk.exchange.query("select 1");
     let reply = talk.server.receive(talk.exchange.outgoing());
@@ -189,7 +189,7 @@ fn an_attention_that_is_late_changes_nothing() {
 #[test]
 fn queued_messages_are_not_sent_after_an_attention() {
     let mut talk = Talk::with(QueryMode::Extended, |_, _| vec![Outcome::Hang]);
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let (one, two) = (set.add("update a set b = 1"), set.add("update a set b = 2"));
     talk.exchange
         .request([(&one, &[][..]), (&two, &[][..])].into_iter());

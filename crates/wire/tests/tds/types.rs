@@ -134,7 +134,7 @@ pub fn reply_of_all_types() -> Vec<u8> {
     reply.columns(&columns);
     reply.row(&columns, &row);
     reply.row(&columns, &nulls);
-    // ORDER by the first column, COLINFO, TABNAME, SESSIONSTATE: skipped.
+    // The tokens ORDER (by the first column), COLINFO, TABNAME and SESSIONSTATE are skipped.
     reply.token(0xa9, &[1, 0]);
     reply.token(0xa5, &[1, 1, 0]);
     reply.token(0xa4, &[0]);
@@ -154,9 +154,9 @@ fn check(exchange: &Exchange) {
         _ => "NULL".to_owned(),
     });
     let nulls: Vec<String> = nulls.collect();
-    let found = rows(exchange);
+    let actual = rows(exchange);
     for (index, wanted) in [&wanted, &nulls, &wanted, &nulls].into_iter().enumerate() {
-        assert_eq!(found[index], (0, wanted.clone()), "row {index}");
+        assert_eq!(actual[index], (0, wanted.clone()), "row {index}");
     }
     let (_, first) = exchange.rows().next().unwrap();
     for (index, wanted) in wanted.iter().enumerate() {
@@ -176,7 +176,7 @@ fn check(exchange: &Exchange) {
 }
 
 #[test]
-fn every_type_at_every_split() {
+fn values_of_every_type_are_read_at_every_split() {
     let reply = reply_of_all_types();
     assert!(reply.len() > 3 * 512, "the reply has several packets");
     for pieces in cuts(&reply) {
@@ -189,7 +189,7 @@ fn every_type_at_every_split() {
         assert_eq!(exchange.feed(last), Ok(FeedStatus::Complete));
         check(&exchange);
     }
-    // Byte by byte.
+    // The bytes arrive one at a time.
     let mut exchange = Exchange::tds(QueryMode::Simple);
     exchange.query("select everything");
     let last = reply.len() - 1;
@@ -232,9 +232,9 @@ fn integers_are_read_from_texts_and_decimals_too() {
     });
     talk.query("select");
     let (_, row) = talk.exchange.rows().next().unwrap();
-    let found: Vec<_> = (0..7).map(|index| row.int(index)).collect();
+    let actual: Vec<_> = (0..7).map(|index| row.int(index)).collect();
     assert_eq!(
-        found,
+        actual,
         [Some(-12), Some(34), Some(-56), None, Some(9), None, None]
     );
 }

@@ -207,7 +207,7 @@ impl OutsideConnections {
             self.connections[self.current].close_statement(id);
             return answer;
         }
-        Answer::Prepared(id, statement.parameters())
+        Answer::Prepared(id, statement.parameter_count())
     }
 
     fn execute<'a>(&mut self, id: usize, parameter: impl Fn(usize) -> Value<'a>) -> Answer {
@@ -218,7 +218,7 @@ impl OutsideConnections {
             return Answer::Failed(FailedAnswer::internal("no such statement"));
         };
         let text = connection.prepared.text(id).unwrap_or_default();
-        let params: Vec<Value<'_>> = (0..statement.parameters()).map(parameter).collect();
+        let params: Vec<Value<'_>> = (0..statement.parameter_count()).map(parameter).collect();
         let (operation, sql) = sent_statement(&self.context.settings, text, &statement, &params);
         self.execute_request(operation, &sql, |exchange| {
             exchange.request(std::iter::once((&*statement, &params[..])));

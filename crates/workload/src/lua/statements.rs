@@ -1,7 +1,7 @@
 //! The prepared statements of one connection, from texts with `?`. Limits the number of open statements to what a
 //! connection supports, and closes a statement when the script has closed it as often as it opened it.
 
-use prony_wire::{Statement, Statements};
+use prony_wire::{Statement, StatementIds};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -18,7 +18,7 @@ struct OpenStatement {
 /// The prepared statements of one connection. Equal texts share a statement.
 #[derive(Default)]
 pub struct PreparedStatements {
-    set: Statements,
+    set: StatementIds,
     numbers_by_text: HashMap<Vec<u8>, usize>,
     /// The open statements, by number.
     by_number: Vec<Option<OpenStatement>>,

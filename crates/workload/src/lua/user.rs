@@ -334,7 +334,7 @@ impl ScriptUser {
             connections.close_statement(id);
             return Ok(answer);
         }
-        Ok(Answer::Prepared(id, statement.parameters()))
+        Ok(Answer::Prepared(id, statement.parameter_count()))
     }
 
     /// Executes the current request: a text, or the prepared statement with this number.
@@ -380,7 +380,7 @@ impl ScriptUser {
             let sql = lossy_text(self.request_sql()?);
             return Ok((SqlOperation::Query, sql.into_owned()));
         };
-        let values: Vec<Value<'_>> = self.parameter_values(statement.parameters()).collect();
+        let values: Vec<Value<'_>> = self.parameter_values(statement.parameter_count()).collect();
         let text = prepared.text(id).unwrap_or_default();
         Ok(sent_statement(self.settings(), text, &statement, &values))
     }
@@ -392,7 +392,7 @@ impl ScriptUser {
 
     /// Encodes the current request, which executes this statement.
     fn begin_execution(&self, statement: &Statement, db: &mut Db) -> Result<(), DbError> {
-        let count = statement.parameters();
+        let count = statement.parameter_count();
         if count > INLINE_PARAMETERS_MAX {
             let values: Vec<Value<'_>> = self.parameter_values(count).collect();
             return db.begin_request(statement, &values);

@@ -21,7 +21,7 @@ use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
 use prony_session::{ActionShare, Db, DbError, Outcome, Program, User, UserExit, UserId};
-use prony_wire::{Statement, Statements, Value};
+use prony_wire::{Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -158,7 +158,7 @@ impl OltpProgram {
         (tables, table_size): (u32, u32),
         highest_ids: Vec<u64>,
     ) -> Self {
-        let mut set = Statements::new();
+        let mut set = StatementIds::new();
         let in_block = workload.event.in_block(&options);
         let block = in_block.then(|| [BEGIN, COMMIT].map(|sql| set.add(sql)));
         let mut statements: [Vec<Statement>; StatementKind::ALL.len()] = Default::default();

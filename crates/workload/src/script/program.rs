@@ -12,7 +12,7 @@ use super::value::Value;
 use super::variables::VariableNames;
 use crate::random::{Random, RunSeeds};
 use prony_session::{Db, Program, User, UserId};
-use prony_wire::{QueryMode, Statement, Statements};
+use prony_wire::{QueryMode, Statement, StatementIds};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The scripts of a run.
@@ -50,10 +50,10 @@ struct RunGenerators {
 impl Scripts {
     /// The program of these scripts; `scale` is the value of their variable `scale`.
     pub fn new(set: ScriptSet, scale: u32, policy: ScriptPolicy) -> Self {
-        let mut numbered_statements = Statements::new();
+        let mut numbered_statements = StatementIds::new();
         let mut add = |sql: &SqlCommand| {
             let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-            let statement = numbered_statements.add_raw(&sql.numbered_text, count);
+            let statement = numbered_statements.add_unparsed(&sql.numbered_text, count);
             match sql.store_columns {
                 Some(_) => statement.with_columns(),
                 None => statement,

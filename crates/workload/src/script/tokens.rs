@@ -102,9 +102,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Skips blanks and continued line ends. At the end of the command, consumes the newline and returns
-    /// true.
-    fn skip_to_word(&mut self) -> bool {
+    /// Skips blanks and continued line ends; returns whether the command ends there, and then consumes the
+    /// newline.
+    fn is_at_end_after_blanks(&mut self) -> bool {
         loop {
             let input = self.remaining();
             match input.first() {
@@ -127,7 +127,7 @@ impl<'a> Source<'a> {
     /// The position is the one that pgbench prints in errors: if the line is continued after the word, it is larger by
     /// the length of the continuation.
     pub fn next_word(&mut self) -> Option<(&'a str, usize)> {
-        if self.skip_to_word() {
+        if self.is_at_end_after_blanks() {
             return None;
         }
         let start = self.position;
@@ -152,7 +152,7 @@ impl<'a> Source<'a> {
 
     /// The next token of an expression.
     pub fn next_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
-        if self.skip_to_word() {
+        if self.is_at_end_after_blanks() {
             return Ok(Token::End);
         }
         let input = self.remaining();

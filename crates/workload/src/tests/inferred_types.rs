@@ -29,7 +29,7 @@ pub fn assert_declared_as_inferred<'a>(
 ) {
     for statement in statements {
         let sql = statement.sql();
-        if statement.parameters() == 0 {
+        if statement.parameter_count() == 0 {
             continue;
         }
         let declared_types: Vec<String> = statement

@@ -6,7 +6,7 @@
 use super::schema::{BIGINT_FROM_SCALE, Table};
 use crate::random::Random;
 use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
-use prony_wire::{ParameterType, Statement, Statements, Value};
+use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::sync::Arc;
 
 /// One of the three workloads.
@@ -87,7 +87,7 @@ impl AccountProgram {
             true => ParameterType::BigInt,
             false => int,
         };
-        let mut statements = Statements::new();
+        let mut statements = StatementIds::new();
         let mut add =
             |sql, types: &[ParameterType]| statements.add(sql).with_types(types.iter().copied());
         let shared = AccountRun {

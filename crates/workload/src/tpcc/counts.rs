@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Numbers of transactions of one kind, by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EndCounts {
+pub struct OutcomeCounts {
     /// Committed.
     pub committed: u64,
     /// Rolled back as intended.
@@ -17,11 +17,11 @@ pub struct EndCounts {
     pub failed: u64,
 }
 
-/// Counts over the whole run, warm-up included. Failed transactions are counted in `ends` only.
+/// Counts over the whole run, warm-up included. Failed transactions are counted in `outcomes_by_kind` only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TpccCounts {
     /// By kind, in the order of [`TpccTransaction::ALL`].
-    pub ends: [EndCounts; 5],
+    pub outcomes_by_kind: [OutcomeCounts; 5],
     /// Retries after serialization failures and deadlocks.
     pub retries: u64,
     /// Lines of new orders, including orders that were rolled back.
@@ -53,7 +53,7 @@ pub struct TpccCounts {
 impl TpccCounts {
     /// Adds the counts of another user.
     pub fn add(&mut self, other: &TpccCounts) {
-        for (sum, other) in self.ends.iter_mut().zip(&other.ends) {
+        for (sum, other) in self.outcomes_by_kind.iter_mut().zip(&other.outcomes_by_kind) {
             sum.committed += other.committed;
             sum.rolled_back += other.rolled_back;
             sum.failed += other.failed;
@@ -84,7 +84,7 @@ impl TpccCounts {
 
     /// Transactions of a kind that ended as intended: committed or rolled back.
     pub fn done(&self, kind: TpccTransaction) -> u64 {
-        let ends = self.ends[kind as usize];
+        let ends = self.outcomes_by_kind[kind as usize];
         ends.committed + ends.rolled_back
     }
 
@@ -102,7 +102,7 @@ impl TpccCounts {
 
     /// Share of new orders that were rolled back as intended; the target is 0.01.
     pub fn rolled_back(&self) -> Option<f64> {
-        let ends = self.ends[TpccTransaction::NewOrder as usize];
+        let ends = self.outcomes_by_kind[TpccTransaction::NewOrder as usize];
         share(ends.rolled_back, self.done(TpccTransaction::NewOrder))
     }
 
@@ -175,13 +175,13 @@ mod tests {
     #[test]
     fn sums_of_two_users_are_added() {
         let mut counts = TpccCounts::default();
-        counts.ends[1].committed = 3;
+        counts.outcomes_by_kind[1].committed = 3;
         for (index, sum) in counts.sums_mut().into_iter().enumerate() {
             *sum = index as u64 + 1;
         }
         let mut total = counts;
         total.add(&counts);
-        assert_eq!(total.ends[1].committed, 6);
+        assert_eq!(total.outcomes_by_kind[1].committed, 6);
         for (index, sum) in total.sums_mut().into_iter().enumerate() {
             assert_eq!(*sum, 2 * (index as u64 + 1));
         }

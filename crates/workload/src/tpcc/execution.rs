@@ -154,7 +154,7 @@ impl<'a> StepRunner<'a> {
         label: u8,
     ) -> Result<(), DbError> {
         for statement in step {
-            self.db.push(statement, &values[..statement.parameters()])?;
+            self.db.push(statement, &values[..statement.parameter_count()])?;
             self.labels[self.queued_statements] = DISCARDED;
             self.queued_statements += 1;
         }
@@ -170,7 +170,7 @@ async fn execute<'a>(
     values: &[Value<'_>],
 ) -> Result<DbReply<'a>, DbError> {
     for statement in step {
-        db.exec(statement, &values[..statement.parameters()])
+        db.exec(statement, &values[..statement.parameter_count()])
             .await?;
     }
     Ok(db.last_reply())

@@ -3,7 +3,7 @@
 //! Executes transactions on the loaded tables as the plan's options require. Must never count a failure as
 //! a success, or retry with different input.
 
-use super::counts::{EndCounts, TpccCounts, UserCounts};
+use super::counts::{OutcomeCounts, TpccCounts, UserCounts};
 use super::deck::Deck;
 use super::execution::Mode;
 use super::input::{InputGenerator, TpccTransaction};
@@ -273,7 +273,7 @@ impl OrderEntryRun {
             let result = self
                 .run_with_retries(&input, &mut db, &mut texts, &mut own_counts)
                 .await?;
-            let ends = &mut own_counts.sums.ends[kind as usize];
+            let ends = &mut own_counts.sums.outcomes_by_kind[kind as usize];
             let outcome = match &result {
                 Ok(output) => Ok(count_end(output, ends)),
                 Err(error) => {
@@ -378,7 +378,7 @@ async fn start_when_due(
 }
 
 /// Counts how a transaction ended.
-fn count_end(output: &Output, ends: &mut EndCounts) -> Outcome {
+fn count_end(output: &Output, ends: &mut OutcomeCounts) -> Outcome {
     match output {
         Output::NewOrder(result) if result.rolled_back => {
             ends.rolled_back += 1;

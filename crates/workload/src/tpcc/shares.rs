@@ -44,7 +44,7 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ac
     let [orders, payments] =
         [TpccTransaction::NewOrder, TpccTransaction::Payment].map(|kind| counts.done(kind));
     let statuses = counts.done(TpccTransaction::OrderStatus);
-    let rolled_back = counts.ends[TpccTransaction::NewOrder as usize].rolled_back;
+    let rolled_back = counts.outcomes_by_kind[TpccTransaction::NewOrder as usize].rolled_back;
     // With a single warehouse, nothing is remote.
     let if_multiple = |share: f64| if warehouses > 1 { share } else { 0.0 };
     let (lines, remote_lines) = (counts.lines, counts.remote_lines);
@@ -135,7 +135,7 @@ mod tests {
                     TpccTransaction::Delivery => sums.delivery(10),
                     TpccTransaction::StockLevel => {}
                 }
-                let ends = &mut sums.ends[kind as usize];
+                let ends = &mut sums.outcomes_by_kind[kind as usize];
                 ends.rolled_back += u64::from(rolled_back);
                 ends.committed += u64::from(!rolled_back);
             }

@@ -8,7 +8,7 @@ use super::input::TpccTransaction;
 use super::parameters::split_types;
 use super::profile::Profile;
 use crate::SqlDialect;
-use prony_wire::{Statement, Statements};
+use prony_wire::{Statement, StatementIds};
 
 /// A step of a transaction: one or more statements, the last of which returns the rows. On servers without
 /// `RETURNING`, an `UPDATE` and the `SELECT` of the updated values are one step.
@@ -18,7 +18,7 @@ pub type TransactionStep = Box<[Statement]>;
 #[derive(Debug)]
 pub struct StatementSet {
     dialect: SqlDialect,
-    statements: Statements,
+    statements: StatementIds,
     /// The texts in order, as they are sent to the server.
     pub texts: Vec<String>,
 }
@@ -28,7 +28,7 @@ impl StatementSet {
     pub fn new(dialect: SqlDialect) -> Self {
         StatementSet {
             dialect,
-            statements: Statements::new(),
+            statements: StatementIds::new(),
             texts: Vec::new(),
         }
     }
@@ -56,7 +56,7 @@ impl StatementSet {
         let section = engine.fill(section, profile, "", true);
         let steps = section.split("\n\n").map(|step| {
             let statements = statements(step).map(|sql| match pipelined {
-                true => self.add(&sql).joined(),
+                true => self.add(&sql).with_joining(),
                 false => self.add(&sql),
             });
             statements.collect()

@@ -14,7 +14,7 @@ use super::rows::push_characters;
 use crate::SqlDialect;
 use crate::random::Random;
 use prony_session::{ActionShare, Db, DbError, Outcome, Program, User, UserExit, UserId};
-use prony_wire::{ParameterType, Statement, Statements, Value};
+use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -81,7 +81,7 @@ pub fn statements(options: &YcsbOptions, fields: u32, engine: SqlDialect) -> Vec
 impl YcsbProgram {
     /// The program for the loaded data.
     pub fn new(options: YcsbOptions, layout: Layout, engine: SqlDialect) -> Self {
-        let mut statements = Statements::new();
+        let mut statements = StatementIds::new();
         let fields = layout.field_count;
         let key = engine::searched_key(engine);
         let mut add = |text: &str, types: &[ParameterType]| {
@@ -309,7 +309,7 @@ impl YcsbRun {
 
     async fn update(&self, key: &Key, user: &mut UserState, db: &mut Db) -> Result<(), DbError> {
         let update = pick(&self.update, &mut user.random);
-        let fields = update.parameters() - 1;
+        let fields = update.parameter_count() - 1;
         let mut values = [Value::Null; VALUES_MAX];
         self.draw_fields(fields, user);
         self.split_into_fields(&user.fields, &mut values[..fields]);

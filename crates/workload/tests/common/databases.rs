@@ -1,6 +1,6 @@
 //! Separate databases for tests, and loads and runs on them.
 
-pub use crate::plans::{drive, plan};
+pub use crate::plans::{drive_plan, plan};
 use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, run};
 use prony_measure::{ErrorEntry, Tally};
 use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan};
@@ -141,15 +141,15 @@ pub fn run_workload(
     (clients, transactions): (u32, u64),
 ) -> RunOutcome {
     let loaded = database.program(name, options).expect("the data is loaded");
-    let drive = DrivePlan {
+    let drive_plan = DrivePlan {
         protocol,
-        ..drive(clients, Stop::Transactions(transactions))
+        ..drive_plan(clients, Stop::Transactions(transactions))
     };
     let job = DriveJob {
         program: &*loaded.program,
         target: &database.target,
         tcp_target: None,
-        plan: &drive,
+        plan: &drive_plan,
         seed: 5,
         interrupt: &AtomicBool::new(false),
         tap: None,

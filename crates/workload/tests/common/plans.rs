@@ -16,7 +16,7 @@ pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
 }
 
 /// A closed loop on two threads, with prepared statements.
-pub fn drive(clients: u32, stop: Stop) -> DrivePlan {
+pub fn drive_plan(clients: u32, stop: Stop) -> DrivePlan {
     DrivePlan {
         clients,
         threads: 2,

@@ -1,31 +1,31 @@
 //! Eight concurrent users: the data stays consistent despite failures, retries and lost connections.
 
-use crate::support::{TestDatabase, drive, private_server, run_workload};
+use crate::support::{TestDatabase, drive_plan, private_server, run_workload};
 use prony_plan::Stop;
 use std::time::{Duration, Instant};
 
 const MODES: [&str; 3] = ["procedures", "statements", "pipelined"];
 
 #[test]
-fn conditions_hold_after_eight_concurrent_users() {
+fn consistency_conditions_hold_after_eight_concurrent_users() {
     let database = TestDatabase::new("tpcc_concurrent");
     database.load(2, 2, &[]);
-    let (mut ordered, mut delivered, mut retries) = (0, 0, 0);
+    let (mut new_orders, mut delivered, mut retries) = (0, 0, 0);
     for mode in MODES {
         let options = [("mode", mode), ("home", "all"), ("max_tries", "100")];
-        let run = drive(8, Stop::After(Duration::from_secs(3)));
-        let outcome = run_workload(&database, &options, &run, 5);
+        let plan = drive_plan(8, Stop::After(Duration::from_secs(3)));
+        let outcome = run_workload(&database, &options, &plan, 5);
         assert_eq!(outcome.failed, 0, "{mode}: {:?}", outcome.codes);
         assert_eq!(database.problems(), [""; 0], "{mode}");
-        ordered += outcome.counts.ends[0].committed as i64;
+        new_orders += outcome.counts.outcomes_by_kind[0].committed as i64;
         delivered += outcome.counts.delivered as i64;
         retries += outcome.counts.retries;
         let orders = database.number("select count(*) from orders") - 60_000;
-        assert_eq!(orders, ordered, "{mode}");
+        assert_eq!(orders, new_orders, "{mode}");
         let removed = 18_000 + orders - database.number("select count(*) from new_order");
         assert_eq!(removed, delivered, "{mode}: no order is delivered twice");
     }
-    assert!(ordered > 0, "{ordered} orders");
+    assert!(new_orders > 0, "{new_orders} orders");
     println!("{retries} retries");
 }
 
@@ -40,7 +40,7 @@ fn lock_wait_timeouts_are_retried_and_counted() {
         blocker
             .execute("begin; update warehouse set w_ytd = w_ytd")
             .expect("a lock that all payments wait for");
-        // A row that is updated to its current value stays locked.
+        // Lock the rows explicitly: the update changes no value, and the test must not depend on its locks.
         blocker
             .query("select w_id from warehouse for update")
             .expect("locks");
@@ -49,7 +49,7 @@ fn lock_wait_timeouts_are_retried_and_counted() {
             &database,
             &options,
             // Some of these are payments, each of which waits twice.
-            &drive(2, Stop::Transactions(4)),
+            &drive_plan(2, Stop::Transactions(4)),
             5,
         );
         assert!(outcome.failed > 0 && outcome.retries > 0, "{mode}");
@@ -69,10 +69,10 @@ fn a_server_killed_during_a_run_keeps_committed_transactions() {
     for mode in MODES {
         let before = database.number("select count(*) from orders");
         let outcome = std::thread::scope(|scope| {
-            let run = drive(8, Stop::After(Duration::from_secs(10)));
+            let plan = drive_plan(8, Stop::After(Duration::from_secs(10)));
             let options = [("mode", mode), ("home", "all")];
             let database = &database;
-            let running = scope.spawn(move || run_workload(database, &options, &run, 5));
+            let running = scope.spawn(move || run_workload(database, &options, &plan, 5));
             let begun = Instant::now();
             while database.number("select count(*) from orders") == before {
                 assert!(
@@ -85,18 +85,18 @@ fn a_server_killed_during_a_run_keeps_committed_transactions() {
             server.restart().expect("restarts");
             running.join().expect("the run continues")
         });
-        assert!(outcome.events > 0, "{mode}: the outage is reported");
+        assert!(outcome.outages > 0, "{mode}: the outage is reported");
         assert_eq!(database.problems(), [""; 0], "{mode}");
         // Commits that a user has seen are durable; transactions in flight may have committed too.
-        let ordered = outcome.counts.ends[0];
+        let new_orders = outcome.counts.outcomes_by_kind[0];
         let inserted = (database.number("select count(*) from orders") - before) as u64;
         assert!(
-            inserted >= ordered.committed,
-            "{mode}: {inserted} of {ordered:?}"
+            inserted >= new_orders.committed,
+            "{mode}: {inserted} of {new_orders:?}"
         );
         assert!(
-            inserted <= ordered.committed + ordered.failed,
-            "{mode}: {inserted} {ordered:?}"
+            inserted <= new_orders.committed + new_orders.failed,
+            "{mode}: {inserted} {new_orders:?}"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The three modes of each profile have the same effect, and the same as on PostgreSQL.
 
 use crate::rare_cases::seed_with_rare_cases;
-use crate::support::{TestDatabase, checksums, drive, run_workload};
+use crate::support::{TestDatabase, checksums, drive_plan, run_workload};
 use prony_plan::{QueryMode, Stop};
 use prony_workload::SqlDialect;
 use prony_workload::tpcc::profile::Profile;
@@ -32,9 +32,9 @@ fn every_mode_leaves_the_same_data_and_counts() {
                 let database = TestDatabase::new("tpcc_modes");
                 database.load(2, 2, &[("profile", profile)]);
                 let options = [("profile", profile), ("mode", mode), ("home", "all")];
-                let mut drive = drive(1, Stop::Transactions(TRANSACTIONS));
-                drive.protocol = *protocol;
-                let outcome = run_workload(&database, &options, &drive, seed);
+                let mut drive_plan = drive_plan(1, Stop::Transactions(TRANSACTIONS));
+                drive_plan.protocol = *protocol;
+                let outcome = run_workload(&database, &options, &drive_plan, seed);
                 assert_eq!(
                     (outcome.failed, outcome.retries),
                     (0, 0),
@@ -42,7 +42,7 @@ fn every_mode_leaves_the_same_data_and_counts() {
                     outcome.codes
                 );
                 let counts = outcome.counts;
-                assert!(counts.ends[0].rolled_back > 0, "{label}: {counts:?}");
+                assert!(counts.outcomes_by_kind[0].rolled_back > 0, "{label}: {counts:?}");
                 assert!(
                     counts.remote_lines > 0 && counts.remote_payments > 0,
                     "{label}"
@@ -65,8 +65,8 @@ fn every_mode_leaves_the_same_data_and_counts() {
             let on_postgres = TestDatabase::postgres("tpcc_maria_modes");
             on_postgres.load(2, 1, &[]);
             let options = [("home", "all")];
-            let drive = drive(1, Stop::Transactions(TRANSACTIONS));
-            let outcome = run_workload(&on_postgres, &options, &drive, seed);
+            let drive_plan = drive_plan(1, Stop::Transactions(TRANSACTIONS));
+            let outcome = run_workload(&on_postgres, &options, &drive_plan, seed);
             assert_eq!(first.expect("it ran").1, outcome.counts, "on PostgreSQL");
         }
     }
@@ -82,7 +82,7 @@ fn procedures_are_installed_once_and_dropped_by_clean() {
          where routine_schema = database() and routine_name like 'prony%'";
     let creation_times = "select sum(to_seconds(created) + microsecond(created)) from \
          information_schema.routines where routine_schema = database()";
-    let short_run = drive(1, Stop::Transactions(30));
+    let short_run = drive_plan(1, Stop::Transactions(30));
     run_workload(&database, &[("mode", "statements")], &short_run, 3);
     assert_eq!(database.number(own_procedures), 0, "no procedure is needed");
     run_workload(&database, &[], &short_run, 3);

@@ -1,6 +1,6 @@
 //! Runs of a user that lacks some of the required privileges.
 
-use crate::support::{TestDatabase, drive, plan, run_workload};
+use crate::support::{TestDatabase, drive_plan, plan, run_workload};
 use prony_plan::Stop;
 use prony_server::{Control, embedded};
 use prony_workload::tpcc::OrderEntryProgram;
@@ -33,13 +33,13 @@ fn missing_privileges_are_reported_with_the_grants() {
     );
     prepare(&[("mode", "statements")]).expect("needs no procedures");
     // Once the procedures exist, the privilege to call them is enough.
-    run_workload(&database, &[], &drive(1, Stop::Transactions(10)), 1);
+    run_workload(&database, &[], &drive_plan(1, Stop::Transactions(10)), 1);
     database.execute(
         "grant execute on tpcc_rights.* to reader@localhost; \
          grant execute on tpcc_rights.* to reader@'127.0.0.1'",
     );
     prepare(&[]).expect("the procedures exist");
     let restricted = TestDatabase::with(target.clone());
-    let outcome = run_workload(&restricted, &[], &drive(1, Stop::Transactions(46)), 1);
+    let outcome = run_workload(&restricted, &[], &drive_plan(1, Stop::Transactions(46)), 1);
     assert_eq!(outcome.failed, 0, "{:?}", outcome.codes);
 }

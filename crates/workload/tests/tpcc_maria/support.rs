@@ -1,7 +1,7 @@
 //! Databases for tests on MariaDB and PostgreSQL, and loads and runs on them.
 
 use crate::plans;
-pub use crate::plans::drive;
+pub use crate::plans::drive_plan;
 use prony_drive::{DriveJob, LoadStart, Observer, run};
 use prony_plan::{DrivePlan, WorkloadPlan};
 use prony_server::embedded::{self, MariaDb, MariaDbOptions};
@@ -168,7 +168,7 @@ pub struct RunOutcome {
     /// Codes under which the failures are counted.
     pub codes: Vec<String>,
     /// Number of outages.
-    pub events: usize,
+    pub outages: usize,
 }
 
 struct SilentObserver;
@@ -182,7 +182,7 @@ impl Observer for SilentObserver {
 pub fn run_workload(
     database: &TestDatabase,
     options: &[(&str, &str)],
-    drive: &DrivePlan,
+    drive_plan: &DrivePlan,
     seed: u64,
 ) -> RunOutcome {
     let program = OrderEntryProgram::prepare(&mut database.control(), &plan(options));
@@ -191,7 +191,7 @@ pub fn run_workload(
         program: &program,
         target: &database.target,
         tcp_target: None,
-        plan: drive,
+        plan: drive_plan,
         seed,
         interrupt: &AtomicBool::new(false),
         tap: None,
@@ -212,7 +212,7 @@ pub fn run_workload(
         failed: measured.kinds.iter().map(|kind| kind.failed).sum(),
         retries: measured.kinds.iter().map(|kind| kind.retries).sum(),
         codes,
-        events: driven.events.len(),
+        outages: driven.events.len(),
     }
 }
 

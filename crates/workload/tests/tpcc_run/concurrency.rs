@@ -1,14 +1,14 @@
 //! Eight concurrent users: the data stays consistent despite failures and retries.
 
 use crate::support::{
-    WAREHOUSES, drive, eight_clients, findings, loaded_copy, number, plan, run_workload,
+    WAREHOUSES, drive_plan, eight_clients, findings, loaded_copy, number, plan, run_workload,
 };
 use prony_plan::Stop;
 use prony_workload::tpcc::execution::Mode;
 use prony_workload::tpcc::input::TpccTransaction;
 
 #[test]
-fn conditions_hold_after_eight_concurrent_users() {
+fn consistency_conditions_hold_after_eight_concurrent_users() {
     for mode in Mode::ALL {
         let database = loaded_copy(&format!("concurrent_{}", mode.name()));
         let options = [("mode", mode.name()), ("home", "all")];
@@ -18,7 +18,7 @@ fn conditions_hold_after_eight_concurrent_users() {
         let orders = number(&database, "select count(*) from orders");
         let inserted = orders - 30_000 * i64::from(WAREHOUSES);
         let counts = outcome.counts;
-        assert_eq!(inserted, counts.ends[0].committed as i64, "{mode:?}");
+        assert_eq!(inserted, counts.outcomes_by_kind[0].committed as i64, "{mode:?}");
         assert!(inserted > 0, "{mode:?}: {inserted} orders");
         let delivered = 9_000 * i64::from(WAREHOUSES) + inserted
             - number(&database, "select count(*) from new_order");
@@ -72,7 +72,7 @@ fn serialization_failures_are_retried_and_never_counted_as_successes() {
         assert_eq!(findings(&database), [""; 0], "{mode:?}");
         let orders =
             number(&database, "select count(*) from orders") - 30_000 * i64::from(WAREHOUSES);
-        assert_eq!(orders, outcome.counts.ends[0].committed as i64, "{mode:?}");
+        assert_eq!(orders, outcome.counts.outcomes_by_kind[0].committed as i64, "{mode:?}");
     }
 }
 
@@ -83,15 +83,15 @@ fn a_failed_transaction_changes_nothing_and_its_user_continues() {
         database
             .execute("alter table history add constraint small check (h_amount < 2500) not valid");
         // A fixed number of transactions, so that a seed makes the same payments on every machine.
-        let drive = drive(8, Stop::Transactions(40));
-        let outcome = run_workload(&database, &plan(&[("mode", mode.name())]), &drive, 5);
+        let drive_plan = drive_plan(8, Stop::Transactions(40));
+        let outcome = run_workload(&database, &plan(&[("mode", mode.name())]), &drive_plan, 5);
         let share = outcome.failed[1] as f64 / (outcome.failed[1] + outcome.committed[1]) as f64;
         assert!((0.3..0.7).contains(&share), "{mode:?}: {share}");
         assert_eq!(outcome.codes, ["23514"], "{mode:?}");
         assert_eq!((outcome.failed[0], outcome.retries), (0, 0), "{mode:?}");
         let paid =
             number(&database, "select count(*) from history") - 30_000 * i64::from(WAREHOUSES);
-        assert_eq!(paid, outcome.counts.ends[1].committed as i64, "{mode:?}");
+        assert_eq!(paid, outcome.counts.outcomes_by_kind[1].committed as i64, "{mode:?}");
         assert_eq!(findings(&database), [""; 0], "{mode:?}");
     }
 }
@@ -100,12 +100,12 @@ fn a_failed_transaction_changes_nothing_and_its_user_continues() {
 #[test]
 fn users_have_keying_and_think_times() {
     let database = loaded_copy("paced");
-    let mut drive = eight_clients(6);
-    drive.clients = 40;
-    let outcome = run_workload(&database, &plan(&[("pacing", "spec")]), &drive, 5);
+    let mut drive_plan = eight_clients(6);
+    drive_plan.clients = 40;
+    let outcome = run_workload(&database, &plan(&[("pacing", "spec")]), &drive_plan, 5);
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
-    assert_eq!(outcome.counts.ends[0].committed, 0);
-    let payments = outcome.counts.ends[1].committed;
+    assert_eq!(outcome.counts.outcomes_by_kind[0].committed, 0);
+    let payments = outcome.counts.outcomes_by_kind[1].committed;
     // In six seconds, no user has time for a third payment.
     assert!((1..=80).contains(&payments), "{payments}");
 }

@@ -44,15 +44,15 @@ fn deliveries(name: &str, profile: &str, seed: u64) -> (Vec<(Sample, Sample)>, W
     );
     let plan = plan(&[("pacing", "spec"), ("profile", profile), ("home", "all")]);
     let program = OrderEntryProgram::prepare(&mut database.control(), &plan).expect("loaded");
-    let mut drive = eight_clients(20);
-    drive.clients = 60;
+    let mut drive_plan = eight_clients(20);
+    drive_plan.clients = 60;
     let samples = Samples::default();
     let tap = |_| -> Box<dyn Tap> { Box::new(SampleTap(Arc::clone(&samples))) };
     let job = DriveJob {
         program: &program,
         target: &database.target,
         tcp_target: None,
-        plan: &drive,
+        plan: &drive_plan,
         seed,
         interrupt: &AtomicBool::new(false),
         tap: Some(&tap),
@@ -62,7 +62,7 @@ fn deliveries(name: &str, profile: &str, seed: u64) -> (Vec<(Sample, Sample)>, W
     assert_eq!(findings(&database), [""; 0]);
     let samples = samples.lock().expect("no panic");
     let mut pairs = Vec::new();
-    for client in 0..drive.clients {
+    for client in 0..drive_plan.clients {
         let client_samples = samples.iter().filter(|(number, _)| *number == client);
         let client_samples: Vec<Sample> = client_samples.map(|(_, sample)| *sample).collect();
         let is_delivery = |pair: &&[Sample]| pair[0].kind == TpccTransaction::Delivery as u16;

@@ -62,7 +62,7 @@ fn every_mode_leaves_the_same_data_and_counts() {
             let completed: u64 = outcome.committed.iter().chain(&outcome.rolled_back).sum();
             assert_eq!(completed, TRANSACTIONS, "{label}");
             for kind in TpccTransaction::ALL {
-                let ends = outcome.counts.ends[kind as usize];
+                let ends = outcome.counts.outcomes_by_kind[kind as usize];
                 assert!(ends.committed > 0, "{label}: no {kind:?}");
                 assert_eq!(ends.committed, outcome.committed[kind as usize], "{label}");
                 assert_eq!(
@@ -81,7 +81,7 @@ fn every_mode_leaves_the_same_data_and_counts() {
             assert_final_state(
                 &database,
                 profile,
-                &outcome.counts.ends.map(|ends| ends.committed),
+                &outcome.counts.outcomes_by_kind.map(|ends| ends.committed),
                 &label,
             );
         }
@@ -128,9 +128,9 @@ fn the_simple_protocol_has_the_same_effect() {
         for mode in [Mode::Procedures, Mode::Statements] {
             let database =
                 loaded_copy(&format!("protocol_{protocol:?}_{}", mode.name()).to_lowercase());
-            let mut drive = transactions(60);
-            drive.protocol = protocol;
-            let outcome = run_workload(&database, &plan(&[("mode", mode.name())]), &drive, 3);
+            let mut drive_plan = transactions(60);
+            drive_plan.protocol = protocol;
+            let outcome = run_workload(&database, &plan(&[("mode", mode.name())]), &drive_plan, 3);
             assert_eq!(
                 outcome.failed, [0; 5],
                 "{protocol:?} {mode:?}: {:?}",

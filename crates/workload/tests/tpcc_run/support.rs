@@ -1,7 +1,7 @@
 //! Databases with two loaded warehouses, and runs on them.
 
 use crate::plans;
-pub use crate::plans::drive;
+pub use crate::plans::drive_plan;
 use prony_drive::{DriveJob, LoadStart, Observer, run};
 use prony_plan::{DrivePlan, Stop, WorkloadPlan};
 use prony_server::{Control, Environment, Target, embedded};
@@ -108,26 +108,26 @@ impl Observer for SilentObserver {
 pub fn run_workload(
     database: &TestDatabase,
     plan: &WorkloadPlan,
-    drive: &DrivePlan,
+    drive_plan: &DrivePlan,
     seed: u64,
 ) -> RunOutcome {
     let program =
         OrderEntryProgram::prepare(&mut database.control(), plan).expect("the data is loaded");
-    run_program(database, &program, drive, seed)
+    run_program(database, &program, drive_plan, seed)
 }
 
 /// Runs an existing program.
 pub fn run_program(
     database: &TestDatabase,
     program: &OrderEntryProgram,
-    drive: &DrivePlan,
+    drive_plan: &DrivePlan,
     seed: u64,
 ) -> RunOutcome {
     let job = DriveJob {
         program,
         target: &database.target,
         tcp_target: None,
-        plan: drive,
+        plan: drive_plan,
         seed,
         interrupt: &AtomicBool::new(false),
         tap: None,
@@ -160,12 +160,12 @@ fn codes(measured: &prony_measure::Totals) -> Vec<String> {
 
 /// A plan with one client and this many transactions.
 pub fn transactions(count: u64) -> DrivePlan {
-    drive(1, Stop::Transactions(count))
+    drive_plan(1, Stop::Transactions(count))
 }
 
 /// A plan with eight clients and this duration.
 pub fn eight_clients(seconds: u64) -> DrivePlan {
-    drive(8, Stop::After(Duration::from_secs(seconds)))
+    drive_plan(8, Stop::After(Duration::from_secs(seconds)))
 }
 
 /// The problems that `check` finds in the data.

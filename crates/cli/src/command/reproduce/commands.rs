@@ -4,7 +4,7 @@
 //! the equivalent input, which `reproduce` executes. A password is never shown.
 
 use prony_plan::scenario::{Cached, Scenario, ScenarioSize};
-use prony_plan::{PlanInput, flag};
+use prony_plan::{PlanInput, value_from_flag};
 use prony_runner::host::processors;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -114,11 +114,11 @@ pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput 
     }
     let warmup = Some(settings.warmup).filter(|warmup| !warmup.is_zero());
     PlanInput {
-        clients: flag("--clients", Some(settings.clients)),
-        threads: flag("--threads", Some(settings.threads)),
-        protocol: flag("--protocol", scenario.protocol),
-        warmup: flag("--warmup", warmup),
-        duration: flag("--duration", Some(settings.duration)),
+        clients: value_from_flag("--clients", Some(settings.clients)),
+        threads: value_from_flag("--threads", Some(settings.threads)),
+        protocol: value_from_flag("--protocol", scenario.protocol),
+        warmup: value_from_flag("--warmup", warmup),
+        duration: value_from_flag("--duration", Some(settings.duration)),
         ..input
     }
 }
@@ -126,8 +126,8 @@ pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput 
 /// The input that a load and a run share: workload and scale.
 fn base_input(workload: &str, settings: &ScenarioSettings) -> PlanInput {
     PlanInput {
-        workload: flag("WORKLOAD", Some(workload.to_owned())),
-        scale: flag("--scale", Some(settings.size.scale)),
+        workload: value_from_flag("WORKLOAD", Some(workload.to_owned())),
+        scale: value_from_flag("--scale", Some(settings.size.scale)),
         ..PlanInput::default()
     }
 }
@@ -141,7 +141,7 @@ pub fn load_and_run_commands(
     flags: &PlanInput,
 ) -> [String; 2] {
     let line = |command: &str, input: PlanInput| {
-        let url = flag("--url", url.map(str::to_owned));
+        let url = value_from_flag("--url", url.map(str::to_owned));
         let arguments = PlanInput { url, ..input }.arguments().join(" ");
         format!("prony {command} {arguments}")
     };

@@ -102,7 +102,7 @@ impl<'a> SysbenchObserver<'a> {
         format_report: impl FnOnce(&Report<'_>) -> String,
     ) {
         let settings = self.bench.settings;
-        let sums = self.since_checkpoint.all();
+        let sums = self.since_checkpoint.all_kinds();
         let histogram = Histogram::from_distribution(&sums.response);
         let ms = |ns: f64| ns / 1e6;
         let report = Report {
@@ -152,14 +152,14 @@ impl<'a> SysbenchObserver<'a> {
             at_s,
             threads: settings.threads,
             sql: self.bench.texts.uses_database(),
-            counters: counters(&self.since_line.queries, self.since_line.all().committed)
+            counters: counters(&self.since_line.queries, self.since_line.all_kinds().committed)
                 + self.outside_since_line,
             interval_s: self.since_line.seconds(),
             percentile: settings.percentile,
             latency_ms: Histogram::from_distribution(&self.latencies)
                 .percentile_ms(settings.percentile),
             queue: settings.rate_tps.map(|_| QueueState {
-                length: health.waiting,
+                length: health.starts_waiting,
                 concurrency: u64::from(health.in_progress),
             }),
         };

@@ -6,7 +6,7 @@
 use super::{Difference, FigureComparison, Side};
 use crate::formatting::{count, percent};
 use crate::thresholds::{REPEATS_MAX_CV, REPEATS_MIN_RUNS};
-use prony_store::{Experiment, Order, Run, Severity};
+use prony_store::{Experiment, Run, RunOrder, Severity};
 
 fn caveat(what: &str, values: [String; 2], why: &'static str) -> Difference {
     let [a, b] = values;
@@ -43,7 +43,7 @@ pub(super) fn caveats(
         caveats.push(caveat("run-to-run", values, why));
     }
     let orders = sides.map(|runs| experiments(runs).next().map(|experiment| experiment.order));
-    if orders == [Some(Order::Sequential); 2]
+    if orders == [Some(RunOrder::Sequential); 2]
         && common_experiment_id(sides[0]) == common_experiment_id(sides[1])
     {
         let why = "anything that changed on the machines meanwhile affects only one side";

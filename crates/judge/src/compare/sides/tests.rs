@@ -311,7 +311,7 @@ fn several_sides_are_corrected_as_one_family() {
 
 #[test]
 fn an_experiment_reports_missing_runs_and_sequential_order() {
-    let experiment_runs = |variant: &str, order: prony_store::Order| {
+    let experiment_runs = |variant: &str, order: prony_store::RunOrder| {
         let mut runs = runs(variant, &STEADY);
         for (index, run) in runs.iter_mut().enumerate() {
             run.experiment = Some(Experiment {
@@ -327,24 +327,24 @@ fn an_experiment_reports_missing_runs_and_sequential_order() {
         runs
     };
     let comparison = compare(&[
-        &experiment_runs("a", prony_store::Order::Interleaved),
-        &experiment_runs("b", prony_store::Order::Interleaved),
+        &experiment_runs("a", prony_store::RunOrder::Interleaved),
+        &experiment_runs("b", prony_store::RunOrder::Interleaved),
     ]);
     assert_eq!(comparison.label(), "COMPARABLE");
     let comparison = compare(&[
-        &experiment_runs("a", prony_store::Order::Sequential),
-        &experiment_runs("b", prony_store::Order::Sequential),
+        &experiment_runs("a", prony_store::RunOrder::Sequential),
+        &experiment_runs("b", prony_store::RunOrder::Sequential),
     ]);
     assert_eq!(caveat_names(&comparison), ["order"]);
-    let mut incomplete = experiment_runs("b", prony_store::Order::Interleaved);
+    let mut incomplete = experiment_runs("b", prony_store::RunOrder::Interleaved);
     incomplete.pop();
     let comparison = compare(&[
-        &experiment_runs("a", prony_store::Order::Interleaved),
+        &experiment_runs("a", prony_store::RunOrder::Interleaved),
         &incomplete,
     ]);
     assert_eq!(caveat_names(&comparison), ["repeats", "incomplete"]);
     let comparison = compare(&[
-        &experiment_runs("a", prony_store::Order::Interleaved),
+        &experiment_runs("a", prony_store::RunOrder::Interleaved),
         &runs("b", &STEADY),
     ]);
     assert_eq!(

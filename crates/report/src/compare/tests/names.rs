@@ -22,13 +22,13 @@ fn names_from_documents_stay_plain_text() {
         with_bad_names(runs("a", &STEADY), "1"),
         with_bad_names(runs("b", &FASTER), "2"),
     ];
-    let of = shown_as(BAD, &sides, &Limits::default());
+    let views = shown_as(BAD, &sides, &Limits::default());
     assert!(
-        !of.text.contains('\u{1b}') && of.text.contains("<script>"),
+        !views.text.contains('\u{1b}') && views.text.contains("<script>"),
         "{}",
-        of.text
+        views.text
     );
-    for line in of.markdown.lines() {
+    for line in views.markdown.lines() {
         let allowed = line.replace("<code>", "").replace("</code>", "");
         assert!(
             !allowed.contains(['<', '>', '`', '@', '_', '[', '\\', '\u{1b}']),
@@ -48,11 +48,11 @@ fn names_from_documents_stay_plain_text() {
         }
     }
     assert!(
-        !of.xml.contains("<script") && !of.xml.contains('\u{1b}'),
+        !views.xml.contains("<script") && !views.xml.contains('\u{1b}'),
         "{}",
-        of.xml
+        views.xml
     );
-    assert_balanced(&of.xml);
+    assert_balanced(&views.xml);
 }
 
 /// Every opened element is closed, and no attribute contains a character that would end it.

@@ -6,7 +6,7 @@
 use crate::html::chart::{LEFT, SCROLL_HINT, grid, tick};
 use crate::html::escape::Escaped;
 use crate::html::scale::Scale;
-use crate::price::{basis, money, short_name};
+use crate::price::{basis_phrase, money, short_name};
 use crate::text::plain;
 use crate::units;
 use prony_judge::price::{PricePoint, Prices};
@@ -230,7 +230,7 @@ fn description(prices: &Prices) -> String {
             money(point.cost),
             plain(&prices.currency),
             units::rate(point.tps),
-            basis(point),
+            basis_phrase(point),
         )
     });
     let sentences: Vec<String> = sentences.collect();

@@ -16,7 +16,7 @@ use crate::price::{self as price_view, NO_TPMC, money};
 use crate::text::plain;
 use crate::units::{self, or_dash};
 use prony_judge::price::{
-    AsOf, MeasuredConfiguration, PriceError, PriceOptions, PricePoint, Prices, Sheet, price,
+    PriceDate, MeasuredConfiguration, PriceError, PriceOptions, PricePoint, Prices, PriceSheet, price,
 };
 use prony_judge::thresholds::PRICE_MAX_AGE_DAYS;
 use prony_store::Run;
@@ -124,12 +124,12 @@ impl PagePrices {
 impl PriceInputs {
     pub(super) fn prices(&self, runs: &[&Run]) -> Result<Prices, PriceInputsError> {
         let read = |sheet: &SheetText| {
-            Sheet::from_toml(&sheet.file, &sheet.text).map_err(|problems| PriceInputsError::Sheet {
+            PriceSheet::from_toml(&sheet.file, &sheet.text).map_err(|problems| PriceInputsError::Sheet {
                 file: plain(&sheet.file),
                 problems: plain(&problems.to_string()),
             })
         };
-        let sheets: Vec<Sheet> = self.sheets.iter().map(read).collect::<Result<_, _>>()?;
+        let sheets: Vec<PriceSheet> = self.sheets.iter().map(read).collect::<Result<_, _>>()?;
         let measured = |placement: &RunPlacement| {
             let sheet = sheets.get(placement.sheet)?;
             Some(MeasuredConfiguration {
@@ -139,7 +139,7 @@ impl PriceInputs {
             })
         };
         let measured_runs = self.placed.iter().map(measured).collect::<Option<Vec<_>>>();
-        let today = AsOf::parse(&self.today);
+        let today = PriceDate::parse(&self.today);
         let usable = self.utilisation > 0.0 && self.utilisation <= 1.0;
         let options = PriceOptions {
             today: today.ok_or_else(|| PriceInputsError::InvalidDate(plain(&self.today)))?,
@@ -238,8 +238,8 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     table(out, &caption, &columns)?;
     for (index, point) in prices.points.iter().enumerate() {
         let name = format!("{}: {}", index + 1, Escaped(plain(&point.name())));
-        let mut cells = vec![price_view::runs(point)];
-        cells.extend(price_view::ratios(point, has_nopm));
+        let mut cells = vec![price_view::run_count_cell(point)];
+        cells.extend(price_view::ratio_cells(point, has_nopm));
         cells.push(or_dash(point.break_even, money));
         cells.push(or_dash(point.on_frontier, |on| {
             if on { "yes" } else { "no" }.to_owned()

@@ -110,12 +110,12 @@ proptest! {
         let redacted = redact(&text);
         // The redacted text can be parsed, and has the same options except for the secrets.
         if parse(&text).is_ok() && !redacted.ends_with("://***") {
-            let non_secret = |text: &str| -> Vec<(&str, String)> {
+            let non_secret_options = |text: &str| -> Vec<(&str, String)> {
                 let pairs = parse(text).unwrap();
                 let non_secret = pairs.into_iter().filter(|(keyword, _)| !keyword.secret);
                 non_secret.map(|(keyword, value)| (keyword.name, value)).collect()
             };
-            prop_assert_eq!(non_secret(&text), non_secret(&redacted));
+            prop_assert_eq!(non_secret_options(&text), non_secret_options(&redacted));
             prop_assert!(secret_values(&redacted).iter().all(|secret| secret == "***"), "{}", redacted);
         }
     }

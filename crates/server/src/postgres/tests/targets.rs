@@ -1,6 +1,6 @@
 //! Hosts, ports, parameters and the other fields of a target.
 
-use super::super::{Environment, resolve as resolve_in};
+use super::super::{Environment, resolve as resolve_with_env};
 use super::{Folder, error_text, postgres_options, resolve};
 use crate::{AuthMethod, ChannelBinding, RequireAuth, SessionAttrs, TcpOptions};
 use std::time::Duration;
@@ -71,7 +71,7 @@ fn invalid_lists_are_refused() {
     assert!(error.contains("too long"), "{error}");
 
     let folder = Folder::new();
-    let error = resolve_in("", &folder.env().with("PGPORT", "0x1"))
+    let error = resolve_with_env("", &folder.env().with("PGPORT", "0x1"))
         .unwrap_err()
         .to_string();
     assert!(
@@ -92,7 +92,7 @@ fn one_unresolvable_host_of_several_is_a_warning() {
 }
 
 #[test]
-fn the_default_socket_folder_is_one_that_has_a_socket() {
+fn the_default_socket_folder_is_one_with_a_socket_or_else_the_first_that_exists() {
     let folder = Folder::new();
     let mut env = folder.env();
     env.socket_dirs = ["none", "first", "second"]
@@ -101,7 +101,7 @@ fn the_default_socket_folder_is_one_that_has_a_socket() {
     folder.write("first/other", "");
     folder.write("second/.s.PGSQL.5433", "");
     let first_address = |port: &str| {
-        let target = resolve_in(&format!("port={port}"), &env).unwrap();
+        let target = resolve_with_env(&format!("port={port}"), &env).unwrap();
         target
             .describe()
             .replace(&folder.0.display().to_string(), "")
@@ -114,7 +114,7 @@ fn the_default_socket_folder_is_one_that_has_a_socket() {
 fn user_and_database_have_libpqs_defaults() {
     let folder = Folder::new();
     let names = |url: &str| {
-        let target = resolve_in(url, &folder.env()).unwrap();
+        let target = resolve_with_env(url, &folder.env()).unwrap();
         format!("{} {}", target.user, target.database)
     };
     assert_eq!(names(""), "os os");
@@ -123,7 +123,7 @@ fn user_and_database_have_libpqs_defaults() {
     assert_eq!(names("user='' dbname=''"), "os os");
     let mut env = folder.env();
     env.user = None;
-    let error = resolve_in("", &env).unwrap_err().to_string();
+    let error = resolve_with_env("", &env).unwrap_err().to_string();
     assert!(
         error.contains("no user name") && error.contains("PGUSER"),
         "{error}"
@@ -141,7 +141,7 @@ fn startup_parameters_come_in_libpqs_order() {
         .with("PGGEQO", "off")
         .with("PGCLIENTENCODING", "LATIN1");
     let parameters = |env: &Environment, url: &str| {
-        let target = resolve_in(url, env).unwrap();
+        let target = resolve_with_env(url, env).unwrap();
         let list = &postgres_options(&target).parameters;
         list.iter()
             .map(|(k, v)| format!("{k}={v}"))
@@ -282,12 +282,12 @@ fn invalid_choices_are_refused() {
 
 #[test]
 fn require_auth_allows_only_the_named_methods() {
-    use AuthMethod::{Md5, None, Password, ScramSha256};
+    use AuthMethod::{Md5, Password, ScramSha256};
     let rule = |list: &str| {
         let target = resolve(&format!("require_auth={list}")).unwrap();
         postgres_options(&target).require_auth.clone()
     };
-    let methods = [None, Password, Md5, ScramSha256];
+    let methods = [AuthMethod::None, Password, Md5, ScramSha256];
     let allowed = |rule: RequireAuth| methods.map(|method| rule.allows(method));
     assert_eq!(
         allowed(postgres_options(&resolve("").unwrap()).require_auth.clone()),
@@ -326,7 +326,7 @@ fn require_auth_allows_only_the_named_methods() {
         assert!(error.contains(message), "{list}: {error}");
     }
     let env = Environment::without_home("os").with("PGREQUIREAUTH", "scram-sha-256,none");
-    let target = resolve_in("host=/tmp", &env).unwrap();
+    let target = resolve_with_env("host=/tmp", &env).unwrap();
     let allowed = postgres_options(&target).require_auth.to_string();
     assert_eq!(allowed, "scram-sha-256,none");
     assert_eq!(rule("!gss,!sspi").to_string(), "!gss,!sspi");
@@ -359,7 +359,7 @@ fn random_load_balancing_shuffles_all_hosts() {
 fn debug_output_contains_no_password() {
     let folder = Folder::new();
     let env = folder.env().with("PGPASSWORD", "hunter2");
-    let target = resolve_in("host=/tmp", &env).unwrap();
+    let target = resolve_with_env("host=/tmp", &env).unwrap();
     assert_eq!(
         target.endpoints[0].password.as_ref().unwrap().reveal(),
         "hunter2"

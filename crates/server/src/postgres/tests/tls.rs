@@ -6,7 +6,7 @@
 //! Longer than 400 lines: libpq's modes are one table of cases.
 
 use super::super::tls::build_verifier;
-use super::super::{Environment, collect_options, resolve as resolve_in, values};
+use super::super::{Environment, collect_options, resolve as resolve_with_env, values};
 use super::{Folder, data_path, error_text, postgres_options, resolve};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
@@ -312,7 +312,7 @@ fn the_servers_name_is_the_host_or_the_address() {
 fn client_certificates_and_keys_are_checked() {
     let folder = Folder::new();
     let url = "host=127.0.0.1 sslmode=require";
-    let resolve = |url: &str| resolve_in(url, &folder.env());
+    let resolve = |url: &str| resolve_with_env(url, &folder.env());
     let has_certificate = |url: &str| {
         resolve(url)
             .unwrap()

@@ -5,10 +5,10 @@ use super::*;
 impl Codec {
     /// Handles the server's request for a file: only a request with data can answer it.
     pub(super) fn send_data(&mut self, reply: &mut Reply) -> Result<AfterReply, Violation> {
-        match self.commands.get(self.in_flight + 1) {
+        match self.commands.get(self.in_flight_index + 1) {
             Some(data) if data.kind == CommandKind::Data => {
                 reply.data_sent(data.sequence);
-                self.in_flight += 1;
+                self.in_flight_index += 1;
                 Ok(AfterReply::Data)
             }
             _ => Err(Violation::LocalInfile),
@@ -30,7 +30,7 @@ impl Codec {
             let slot = &mut self.slots[usize::from(command.statement)];
             slot.state = PrepareState::Prepared(prepared.id);
         }
-        for later in &mut self.commands[self.in_flight + 1..] {
+        for later in &mut self.commands[self.in_flight_index + 1..] {
             if later.statement != command.statement {
                 continue;
             }
@@ -49,7 +49,7 @@ impl Codec {
     /// Switches a statement that cannot be prepared, and its queued executions, to text.
     pub(super) fn fall_back_to_text(&mut self, command: &Command) {
         self.slots[usize::from(command.statement)].state = PrepareState::SentAsText;
-        for later in &mut self.commands[self.in_flight + 1..] {
+        for later in &mut self.commands[self.in_flight_index + 1..] {
             if later.statement == command.statement
                 && let Some((bytes, sequence)) = later.text.take()
             {

@@ -1,8 +1,8 @@
 use super::*;
-use crate::statement::Statements;
+use crate::statement::StatementIds;
 
 fn sent(mode: QueryMode, describe: bool, sql: &str, values: &[Value]) -> Vec<u8> {
-    let statement = Statements::new().add(sql);
+    let statement = StatementIds::new().add(sql);
     let mut out = Vec::new();
     let mut codec = Codec::new(mode, describe);
     codec.request(std::iter::once((&statement, values)), &mut out);
@@ -39,7 +39,7 @@ fn simple_mode_writes_literals() {
 
 #[test]
 fn a_batch_is_one_request_in_every_mode() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let (one, two) = (set.add("select $1 -- one"), set.add("select 2"));
     let value = [Value::Int(1)];
     for (mode, start, end) in [
@@ -65,7 +65,7 @@ fn a_batch_is_one_request_in_every_mode() {
 
 #[test]
 fn prepared_mode_parses_once_and_again_after_a_failed_parse() {
-    let statement = Statements::new().add("select $1");
+    let statement = StatementIds::new().add("select $1");
     let mut codec = Codec::new(QueryMode::Prepared, false);
     let request = |codec: &mut Codec| {
         let mut out = Vec::new();
@@ -83,7 +83,7 @@ fn prepared_mode_parses_once_and_again_after_a_failed_parse() {
 
 #[test]
 fn the_next_request_closes_statements_and_their_ids_are_reused() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let mut codec = Codec::new(QueryMode::Prepared, false);
     let close = b"C\0\0\0\x09SP_0\0";
     let old = set.add("select 1");
@@ -122,8 +122,8 @@ fn the_next_request_closes_statements_and_their_ids_are_reused() {
 
 #[test]
 fn an_abandoned_request_prepares_nothing() {
-    let mut set = Statements::new();
-    let (first, second) = (set.add_raw("select '$1'", 1), set.add("select 2"));
+    let mut set = StatementIds::new();
+    let (first, second) = (set.add_unparsed("select '$1'", 1), set.add("select 2"));
     let mut codec = Codec::new(QueryMode::Prepared, false);
     let mut out = Vec::new();
     codec.execute(&first, &[Value::Null], &mut out);
@@ -134,7 +134,7 @@ fn an_abandoned_request_prepares_nothing() {
         let mut out = Vec::new();
         codec.execute(
             statement,
-            &[Value::Null][..statement.parameters()],
+            &[Value::Null][..statement.parameter_count()],
             &mut out,
         );
         codec.sync(&mut out);
@@ -145,7 +145,7 @@ fn an_abandoned_request_prepares_nothing() {
 
 #[test]
 fn columns_are_described_only_on_request() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let (plain, with_columns) = (set.add("select 1"), set.add("select 1").with_columns());
     let described = |statement: &Statement, describe| {
         let mut out = Vec::new();
@@ -175,7 +175,7 @@ fn parse_messages_contain_declared_types() {
         unscaled: -1_230,
         scale: 2,
     };
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let mut codec = Codec::new(QueryMode::Prepared, false);
     let statement = set.add("q$1$2").with_types([None, Some(money)]);
     let mut out = Vec::new();
@@ -200,7 +200,7 @@ fn parse_messages_contain_declared_types() {
         (ParameterType::Text, 25),
     ];
     for (declared, oid) in oids {
-        let statement = Statements::new().add("$1").with_types([declared]);
+        let statement = StatementIds::new().add("$1").with_types([declared]);
         let mut out = Vec::new();
         codec.prepare(&statement, &mut out);
         let types = [&b"$1\0\0\x01"[..], &oid.to_be_bytes(), SYNC].concat();
@@ -210,7 +210,7 @@ fn parse_messages_contain_declared_types() {
 
 #[test]
 fn without_declared_types_the_parse_message_has_none() {
-    let mut set = Statements::new();
+    let mut set = StatementIds::new();
     let plain = set.add("q$1");
     let mut expected = Vec::new();
     Codec::new(QueryMode::Extended, false).execute(&plain, &[Value::Null], &mut expected);

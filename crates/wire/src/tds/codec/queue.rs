@@ -57,7 +57,7 @@ impl Codec {
     /// and makes `reply` expect the server's reply to the message.
     pub(crate) fn send(&mut self, reply: &mut Reply) {
         self.close_message();
-        let Some(message) = self.messages.get(self.in_flight) else {
+        let Some(message) = self.messages.get(self.in_flight_index) else {
             return;
         };
         if message.packet_type != packet_type::BULK {
@@ -73,7 +73,7 @@ impl Codec {
 
     /// Processes the reply to the message in flight. Returns whether another message must be sent.
     pub(crate) fn record_reply(&mut self, reply: &Reply) -> bool {
-        let Some(message) = self.messages.get(self.in_flight) else {
+        let Some(message) = self.messages.get(self.in_flight_index) else {
             return false;
         };
         for (index, call) in self.calls[message.calls.clone()].iter().enumerate() {
@@ -90,19 +90,19 @@ impl Codec {
                 _ => {}
             }
         }
-        self.in_flight += 1;
-        !reply.is_failed() && self.in_flight < self.messages.len()
+        self.in_flight_index += 1;
+        !reply.is_failed() && self.in_flight_index < self.messages.len()
     }
 
     /// The bytes of the message in flight; after the last reply, those of the last message.
     pub(crate) fn outgoing(&self) -> &[u8] {
-        let message = self.messages.get(self.in_flight).or(self.messages.last());
+        let message = self.messages.get(self.in_flight_index).or(self.messages.last());
         message.map_or(&[], |message| &self.bytes[message.bytes.clone()])
     }
 
     /// Whether the message in flight commits: by its text, or as a request to the transaction manager.
     pub(crate) fn is_commit(&self) -> bool {
-        let message = self.messages.get(self.in_flight).or(self.messages.last());
+        let message = self.messages.get(self.in_flight_index).or(self.messages.last());
         message.is_some_and(|message| {
             let bytes = &self.bytes[message.bytes.clone()];
             match message.packet_type {

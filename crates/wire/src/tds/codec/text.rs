@@ -9,7 +9,7 @@ use super::super::rpc::ALL_HEADERS_BYTES;
 use super::super::utf16::{put_utf16, put_utf16_lossy};
 use super::{SqlType, Statement, Value};
 use crate::parameter_type::ParameterType;
-use crate::statement::{Effect, effect, skip_comments};
+use crate::statement::{Effect, effect, skip_blanks_and_comments};
 
 /// First words of statements that must not be sent as a procedure call: those that begin or end a
 /// transaction (error 266), and those whose effect would end with the call (SET and USE).
@@ -17,7 +17,7 @@ const TEXT_ONLY_WORDS: [&[u8]; 6] = [b"begin", b"commit", b"rollback", b"save", 
 
 /// Whether a statement is sent as text in every mode.
 pub(super) fn must_be_sent_as_text(statement: &Statement) -> bool {
-    let sql = &statement.bytes()[skip_comments(statement.bytes(), 0)..];
+    let sql = &statement.bytes()[skip_blanks_and_comments(statement.bytes(), 0)..];
     let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
     let first_word = &sql[..letters.count()];
     TEXT_ONLY_WORDS

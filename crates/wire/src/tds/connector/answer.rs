@@ -5,16 +5,16 @@
 
 use super::super::error;
 use super::super::packet::{PACKET_SIZE_INITIAL, PACKET_SIZE_MAX, PACKET_SIZE_MIN, Reader};
-use super::super::token::{self, EnvChange, env_change, token_type};
+use super::super::token::{self, EnvChange, parse_env_change, token_type};
 use super::super::utf16;
-use super::not_tds;
+use super::not_tds_error;
 use crate::{ConnectError, Parameters, ServerError};
 
 /// Oldest accepted version: TDS 7.2, of SQL Server 2005. Older versions encode row counts in four bytes.
 const VERSION_MIN: u32 = 0x7200_0000;
-/// Maximum number of the login's notices that are kept.
-const NOTICES_KEPT_MAX: usize = 16;
-/// Notices that every login has, so they are not kept: "Changed database context", "Changed language
+/// Maximum number of the login's notices that are stored.
+const STORED_NOTICES_MAX: usize = 16;
+/// Notices that every login has, so they are not stored: "Changed database context", "Changed language
 /// setting".
 const USUAL_NOTICES: [u32; 2] = [5701, 5703];
 
@@ -45,14 +45,14 @@ pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
     let (mut is_accepted, mut is_done) = (false, false);
     let mut reader = Reader(message);
     while let Some(token_type) = reader.byte() {
-        let body = token::body(token_type, &mut reader)
-            .ok_or_else(|| not_tds("it sends an unknown token during the login"))?
-            .ok_or_else(|| not_tds("its reply to the login is truncated"))?;
+        let body = token::take_body(token_type, &mut reader)
+            .ok_or_else(|| not_tds_error("it sends an unknown token during the login"))?
+            .ok_or_else(|| not_tds_error("its reply to the login is truncated"))?;
         match token_type {
             token_type::ERROR => return Err(error::parse(body).into()),
             token_type::INFO => {
                 let notice = error::parse(body);
-                if reply.notices.len() < NOTICES_KEPT_MAX && !USUAL_NOTICES.contains(&notice.number)
+                if reply.notices.len() < STORED_NOTICES_MAX && !USUAL_NOTICES.contains(&notice.number)
                 {
                     reply.notices.push(notice);
                 }
@@ -68,18 +68,18 @@ pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
             }
             token_type::DONE => is_done = true,
             token_type::FEATURE_ACK | token_type::SESSION_STATE | token_type::ORDER => {}
-            _ => return Err(not_tds("it sends rows during the login")),
+            _ => return Err(not_tds_error("it sends rows during the login")),
         }
     }
     match is_accepted && is_done {
         true => Ok(reply),
-        false => Err(not_tds("it does not acknowledge the login")),
+        false => Err(not_tds_error("it does not acknowledge the login")),
     }
 }
 
 impl LoginReply {
     fn apply_env_change(&mut self, body: &[u8]) -> Result<(), ConnectError> {
-        let change = env_change(body).ok_or_else(|| not_tds("invalid ENVCHANGE"))?;
+        let change = parse_env_change(body).ok_or_else(|| not_tds_error("invalid ENVCHANGE"))?;
         match change {
             EnvChange::Database(name) => {
                 self.parameters.set("database", &utf16::display_text(name))
@@ -89,7 +89,7 @@ impl LoginReply {
                 let allowed = PACKET_SIZE_MIN..PACKET_SIZE_MAX;
                 self.packet_size = size
                     .filter(|size| allowed.contains(&usize::from(*size)))
-                    .ok_or_else(|| not_tds("it chooses an impossible packet size"))?;
+                    .ok_or_else(|| not_tds_error("it chooses an impossible packet size"))?;
             }
             EnvChange::Collation(collation) => self.collation = collation,
             EnvChange::Routing(port, host) => self.route = Some((utf16::display_text(host), port)),
@@ -107,9 +107,9 @@ impl LoginReply {
             Some((version, reader.short_text()?, reader.array::<4>()?))
         })();
         let (version, program, [major, minor, build_high, build_low]) =
-            parsed.ok_or_else(|| not_tds("invalid LOGINACK"))?;
+            parsed.ok_or_else(|| not_tds_error("invalid LOGINACK"))?;
         if version < VERSION_MIN && version != super::super::login7::VERSION_8_0 {
-            return Err(not_tds("SQL Server 2005 or later is needed"));
+            return Err(not_tds_error("SQL Server 2005 or later is needed"));
         }
         let build = u16::from_be_bytes([build_high, build_low]);
         let version = format!("{major}.{minor}.{build}");

@@ -5,12 +5,12 @@
 //! arrives.
 
 use super::super::packet::Reader;
-use super::super::token::{self, EnvChange, done_status, env_change, token_type};
+use super::super::token::{self, EnvChange, done_status, parse_env_change, token_type};
 use super::super::type_info::{RawValue, ReadError, TypeInfo, malformed, read_columns, skip_chunk};
 use super::*;
 
-/// Maximum number of a reply's notices that are kept.
-const NOTICES_KEPT_MAX: usize = 64;
+/// Maximum number of a reply's notices that are stored.
+const STORED_NOTICES_MAX: usize = 64;
 
 impl Reply {
     /// Parses as many tokens as have arrived.
@@ -50,7 +50,7 @@ impl Reply {
             token_type::RETURN_VALUE => self.scanned_length = self.parse_return_value(at)?,
             token_type => {
                 let mut reader = Reader(&self.bytes[at + 1..]);
-                let body = token::body(token_type, &mut reader)
+                let body = token::take_body(token_type, &mut reader)
                     .ok_or(ReadError::Malformed(Violation::Unexpected(token_type)))?
                     .ok_or(ReadError::Incomplete)?
                     .len();
@@ -134,11 +134,11 @@ impl Reply {
                 self.handle_done(token_type, body)
             }
             token_type::ERROR => self.record_error(body),
-            token_type::INFO if self.notice_ranges.len() < NOTICES_KEPT_MAX => {
+            token_type::INFO if self.notice_ranges.len() < STORED_NOTICES_MAX => {
                 self.notice_ranges.push(body)
             }
             token_type::ENV_CHANGE => {
-                let change = env_change(&self.bytes[body]);
+                let change = parse_env_change(&self.bytes[body]);
                 let change = change.ok_or_else(|| malformed("invalid ENVCHANGE"))?;
                 self.transaction_descriptor =
                     transaction_after(change, self.transaction_descriptor);
@@ -229,7 +229,7 @@ impl Reply {
         let message = std::mem::take(&mut self.unsolicited);
         let mut reader = Reader(&message);
         while let Some(token_type) = reader.byte() {
-            let body = token::body(token_type, &mut reader).flatten();
+            let body = token::take_body(token_type, &mut reader).flatten();
             match (token_type, body) {
                 (token_type::ERROR, Some(body)) => {
                     self.unsolicited_error.get_or_insert_with(|| body.into());
@@ -237,7 +237,7 @@ impl Reply {
                 // Tokens after the error belong to the end of the session.
                 _ if self.unsolicited_error.is_some() => break,
                 (token_type::INFO, Some(_)) => {}
-                (token_type::ENV_CHANGE, Some(body)) => match env_change(body) {
+                (token_type::ENV_CHANGE, Some(body)) => match parse_env_change(body) {
                     Some(change) => {
                         self.transaction_descriptor =
                             transaction_after(change, self.transaction_descriptor)

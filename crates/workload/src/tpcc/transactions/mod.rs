@@ -47,7 +47,7 @@ impl Transactions {
                 let call = match kind {
                     TpccTransaction::NewOrder
                     | TpccTransaction::Payment
-                    | TpccTransaction::Delivery => call.writing(),
+                    | TpccTransaction::Delivery => call.with_write_effect(),
                     TpccTransaction::OrderStatus | TpccTransaction::StockLevel => call,
                 };
                 match profile.calls_hammerdb_routines {
