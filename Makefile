@@ -64,7 +64,7 @@ lint: ## Checks formatting, clippy (warnings are errors) and the syntax of scrip
 
 versus: build canned ## Runs Prony and pgbench alternately; prints tables of the ratios of CPU and TPS (about 40 minutes; COUNT=1 counts instructions, 5 minutes)
 	@scripts/setup $(if $(COUNT),versus-count,versus)
-	scripts/versus $(if $(COUNT),--pairs 2 --cases $(or $(CASES),counts),$(if $(CASES),--cases $(CASES))) $(VERSUS)
+	scripts/versus $(if $(COUNT),--pairs 3 --cases $(or $(CASES),counts),$(if $(CASES),--cases $(CASES))) $(VERSUS)
 
 versus-pgbench: build ## As versus, for Prony called as pgbench with identical command lines (about 40 minutes)
 	@scripts/setup versus

@@ -22,14 +22,15 @@ class Canned(Throwaway):
     user = "versus"
     database = "sbtest"
 
-    def __init__(self, program, protocol, cpus=None):
-        """`cpus`: the CPUs on which it runs."""
+    def __init__(self, program, protocol, cpus=None, is_batch=False):
+        """`cpus`: the CPUs on which it runs; `is_batch`: a request does not interrupt the client on the same CPU."""
         super().__init__({})
         if protocol not in PROTOCOLS:
             raise ValueError(protocol)
         self.program = program
         self.protocol = protocol
         self.cpus = cpus
+        self.is_batch = is_batch
 
     def _start(self):
         set_parent_death_signal = end_with_parent(signal.SIGKILL)
@@ -40,6 +41,8 @@ class Canned(Throwaway):
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
             if self.cpus:
                 os.sched_setaffinity(0, self.cpus)
+            if self.is_batch:
+                os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
         self.port = free_port()
         # The name that libpq gives a unix socket.

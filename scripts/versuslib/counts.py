@@ -132,7 +132,7 @@ def compare(args, bin_dir, home, print_progress, measure_row, raw):
             raw |= {case.id: {"skipped": reason} for case in chosen}
         elif chosen:
             programs = canned_tools.programs(dialect, args, bin_dir, home)
-            with Canned(args.canned, chosen[0].protocol, cases.ONE_CPU) as server:
+            with Canned(args.canned, chosen[0].protocol, cases.ONE_CPU, is_batch=True) as server:
                 for case in chosen:
                     print_progress(f"{case.id}: {args.pairs} pairs of counts")
 
