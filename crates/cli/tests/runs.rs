@@ -66,9 +66,15 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     assert_eq!(ids(&labelled), ["20261121-1002"]);
     let stdout = home.run(&["show", "20261121-1002"], 0);
     assert!(
-        stdout.starts_with("label: before\\x1b[2J vacuum\n"),
+        stdout.ends_with(
+            "\n20261121-1002 [before\\x1b[2J vacuum]: prony show 20261121-1002 --full\n"
+        ),
         "{stdout}"
     );
+    let full = home.run(&["show", "20261121-1002", "--full"], 0);
+    assert!(full.starts_with("label: before\\x1b[2J vacuum\n"), "{full}");
+    let newest = home.run(&["show", "last"], 0);
+    assert!(newest.contains("\n  note    the newest\n"), "{newest}");
     assert_eq!(home.run(&["show", "before\\x1b[2J vacuum"], 0), stdout);
     home.run(&["runs", "label", "last", "before\\x1b[2J vacuum"], 0);
     home.run(&["show", "before\\x1b[2J vacuum"], 2);

@@ -228,7 +228,7 @@ mod tests {
     fn a_run_shows_its_position_in_an_experiment() {
         let mut out = Vec::new();
         let run = in_experiment("new", 2, closed());
-        crate::terminal::write(&mut out, &Style::plain(), &run, None).unwrap();
+        crate::terminal::write_full(&mut out, &Style::plain(), &run, None).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("part of"), "{text}");
         assert!(text.contains("run 2 of 3, variant new, repeat 2"), "{text}");

@@ -190,6 +190,10 @@ pub struct DemoArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Print all figures, checks and settings of the result, not only the first screen
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
+
     /// Do not store the run
     #[arg(long)]
     pub no_store: bool,

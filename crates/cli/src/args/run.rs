@@ -63,6 +63,10 @@ pub struct RunArgs {
 /// Whether a run is stored, and how its progress is shown.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct RunOutputArgs {
+    /// Print all figures, checks and settings of the result, not only the first screen
+    #[arg(long, help_heading = "Result", conflicts_with = "json")]
+    pub full: bool,
+
     /// Do not store the run
     #[arg(long, help_heading = "Result")]
     pub no_store: bool,

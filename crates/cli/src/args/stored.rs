@@ -159,7 +159,8 @@ pub struct JudgeArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  prony show last
+  prony show last                              the first screen
+  prony show last --full                       all figures, checks and settings
   prony show 20261120-2333 --csv > seconds.csv
   prony show last --rates
   prony show last --hdr-log > last.hlog        for tools that read HdrHistogram's logs
@@ -173,10 +174,14 @@ pub struct ShowArgs {
     pub format: Format,
 }
 
-/// The output format; text for people if none is given.
+/// The output format; the first screen of the result if none is given.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[group(multiple = false)]
 pub struct Format {
+    /// Print all figures, checks and settings, not only the first screen
+    #[arg(long)]
+    pub full: bool,
+
     /// Print the whole document as JSON
     #[arg(long)]
     pub json: bool,

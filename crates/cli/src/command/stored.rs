@@ -8,11 +8,12 @@ use crate::exit::{Exit, Failure};
 use jiff::Timestamp;
 use prony_report::hdr_log::HdrLog;
 use prony_report::history;
-use prony_report::terminal::{self, DocumentLocation};
+use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::text::plain;
 use prony_report::{csv, json};
 use prony_runner::description;
 use prony_store::{Annotation, Run, RunFilter, RunState, RunStore, StoreError};
+use std::path::Path;
 use std::time::SystemTime;
 
 /// Lists, labels, annotates or deletes stored runs.
@@ -123,6 +124,13 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         output::show_raw(|out| csv::percentiles(out, &run))
     } else if format.rates {
         output::show_raw(|out| csv::rates(out, &run))
+    } else if !format.full && run.imported.is_none() {
+        let annotation = store.annotation(&run.id);
+        let stored = StoredRun {
+            show_argument: &show_argument(&args.run, &run),
+            annotation: &annotation,
+        };
+        output::show(|out, style| terminal::write_first_screen(out, style, &run, Some(stored)))
     } else {
         let document = document.display().to_string();
         let annotation = store.annotation(&run.id);
@@ -136,10 +144,21 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             let stored = DocumentLocation::ReadFrom {
                 document: &document,
             };
-            terminal::write(out, style, &run, Some(stored))
+            terminal::write_full(out, style, &run, Some(stored))
         })
     };
     result.map(|()| Exit::Success)
+}
+
+/// The argument with which `prony show` prints the run again: the id, unless the user named a file or the newest run.
+fn show_argument(name: &str, run: &Run) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "./_-+=@:,".contains(c);
+    match name {
+        "last" => name.to_owned(),
+        file if !Path::new(file).is_file() => run.id.clone(),
+        file if file.chars().all(is_plain) => file.to_owned(),
+        file => format!("'{}'", file.replace('\'', "'\\''")),
+    }
 }
 
 /// Prints the distributions of a run, for other tools.

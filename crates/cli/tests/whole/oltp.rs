@@ -47,7 +47,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     }
     assert_eq!(run.workload.statements.len(), 11);
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok(&bench.local("show last"));
+    let stdout = ok(&bench.local("show last --full"));
     let row = |name: &str| {
         let mut lines = stdout
             .lines()

@@ -108,7 +108,7 @@ fn a_right_password_appears_nowhere() {
         1 + 2 * PASSWORD_SOURCES.len(),
         "{stored}"
     );
-    for arguments in ["show last", "show last --json", "show last --csv"] {
+    for arguments in ["show last --full", "show last --json", "show last --csv"] {
         ok(&bench.local(arguments));
     }
 }

@@ -124,7 +124,7 @@ fn json_output_of_repeats_has_one_document_per_line() {
     assert_eq!(repeats, [1, 2, 3]);
     let seeds: std::collections::BTreeSet<u64> = runs.iter().map(|run| run.drive.seed).collect();
     assert_eq!(seeds.len(), 3, "each run has its own seed");
-    let single_run = ok(&bench.prony("run select-only --transactions 20 --repeats 1"));
+    let single_run = ok(&bench.prony("run select-only --transactions 20 --repeats 1 --full"));
     assert!(
         single_run.contains("Stored in"),
         "like a run without repeats:\n{single_run}"

@@ -1,9 +1,10 @@
 //! Tests of a printed result.
 
+mod first_screen;
 mod server;
 mod verdict;
 
-use super::{DocumentLocation, write};
+use super::{DocumentLocation, write_full};
 use crate::sample_run;
 use crate::style::Style;
 use prony_store::{Run, RunState, Severity};
@@ -11,7 +12,7 @@ use prony_store::{Run, RunState, Severity};
 fn text(run: &Run, stored: Option<&str>) -> String {
     let mut out = Vec::new();
     let stored = stored.map(|place| DocumentLocation::JustStored { place, id: &run.id });
-    write(&mut out, &Style::plain(), run, stored).unwrap();
+    write_full(&mut out, &Style::plain(), run, stored).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -253,7 +254,7 @@ fn an_existing_document_is_not_reported_as_stored() {
     let document = DocumentLocation::ReadFrom {
         document: "/tmp/x.json",
     };
-    write(
+    write_full(
         &mut out,
         &Style::plain(),
         &sample_run::closed(),
