@@ -15,7 +15,7 @@ PROTOCOLS = ("postgres", "mysql")
 START_SECONDS = 60
 
 
-class Canned(Throwaway):
+class CannedServer(Throwaway):
     """A running canned server. Use it in a `with` block."""
 
     END = ((signal.SIGTERM, 10), (signal.SIGKILL, 10))

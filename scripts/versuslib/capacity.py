@@ -7,14 +7,14 @@ import dataclasses
 import statistics
 
 from . import canned_tools, cases, figures, sysbench, tools
-from .canned import Canned
+from .canned import CannedServer
 
 # Below this share of the run's time the client waited for the server, or for its CPU.
 BUSY_SHARE = 0.9
 
 
 @dataclasses.dataclass
-class Driven(tools.Measurement):
+class CapacityRun(tools.Measurement):
     """One run against the canned server. Of sysbench, `transactions` are queries and `tps` is QPS."""
 
     server_cpu_s: float = 0.0
@@ -40,7 +40,7 @@ def drive(program, case, server, seconds):
         transactions, tps = tools.read_pgbench(output)
     else:
         transactions, tps = sysbench.read_report(output)[:2]
-    return Driven(result.wall_s, result.cpu_s, transactions, tps, 0, server_cpu_s)
+    return CapacityRun(result.wall_s, result.cpu_s, transactions, tps, 0, server_cpu_s)
 
 
 def head(other):
@@ -67,7 +67,7 @@ def limit(runs):
 
 
 def row(case, prony, other):
-    """One line of the table, from two lists of `Driven`."""
+    """One line of the table, from two lists of `CapacityRun`."""
     rate = figures.ratio([run.tps for run in prony], [run.tps for run in other])
     cpu = figures.ratio([run.cpu_us_per_transaction for run in prony], [run.cpu_us_per_transaction for run in other])
 
@@ -99,7 +99,7 @@ def compare(args, bin_dir, home, print_progress, measure_row, raw):
             raw |= {case.id: {"skipped": reason} for case in chosen}
         elif chosen:
             programs = canned_tools.programs(dialect, args, bin_dir, home)
-            with Canned(args.canned, chosen[0].protocol, cases.OTHER_CPUS) as server:
+            with CannedServer(args.canned, chosen[0].protocol, cases.OTHER_CPUS) as server:
                 for case in chosen:
                     print_progress(f"{case.id}: {args.pairs} pairs of {args.seconds} s")
 

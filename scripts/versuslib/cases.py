@@ -169,7 +169,7 @@ FILES = list(file_cases())
 LAYOUTS = list(layout_cases())
 
 @dataclasses.dataclass(frozen=True)
-class Canned:
+class CannedCase:
     """One comparison of identical command lines against the canned server."""
 
     id: str
@@ -201,7 +201,7 @@ def canned_cases(prefix, clients, networks, cpus=None):
             ("point", "sysbench", ("oltp_point_select",), "sysbench oltp_point_select"),
             ("read-write", "sysbench", ("oltp_read_write",), "sysbench oltp_read_write"),
         ):
-            yield Canned(f"{prefix}-{name}-{network}", f"{text}, {titles[network]}, {count}", dialect, options, clients, network, 1, cpus)
+            yield CannedCase(f"{prefix}-{name}-{network}", f"{text}, {titles[network]}, {count}", dialect, options, clients, network, 1, cpus)
 
 
 # How much load one client thread can drive.

@@ -14,11 +14,11 @@ import statistics
 import tempfile
 
 from . import canned_tools, cases, figures, tools
-from .canned import Canned
+from .canned import CannedServer
 from .server import ScriptError
 
 # Transactions of the two runs.
-FEW, MANY = 500, 2_500
+FEW_TRANSACTIONS, MANY_TRANSACTIONS = 500, 2_500
 # A call that is made less often than once in this many transactions is not listed.
 RARE = 20
 
@@ -59,7 +59,7 @@ def per_transaction(few, many):
 
     Only the thread that drives the load counts, which is the one whose count grows most: other threads act by time.
     """
-    transactions = MANY - FEW
+    transactions = MANY_TRANSACTIONS - FEW_TRANSACTIONS
     instructions = max(number - few[0].get(thread, 0) for thread, number in many[0].items())
     names = sorted({*few[1], *many[1]})
     by_name = {name: (many[1].get(name, 0) - few[1].get(name, 0)) / transactions for name in names}
@@ -80,7 +80,7 @@ def count_run(program, case, server, transactions):
 
 def count(program, case, server):
     """The counts of a program."""
-    return per_transaction(*(count_run(program, case, server, transactions) for transactions in (FEW, MANY)))
+    return per_transaction(*(count_run(program, case, server, transactions) for transactions in (FEW_TRANSACTIONS, MANY_TRANSACTIONS)))
 
 
 def head(other):
@@ -132,7 +132,7 @@ def compare(args, bin_dir, home, print_progress, measure_row, raw):
             raw |= {case.id: {"skipped": reason} for case in chosen}
         elif chosen:
             programs = canned_tools.programs(dialect, args, bin_dir, home)
-            with Canned(args.canned, chosen[0].protocol, cases.ONE_CPU, is_batch=True) as server:
+            with CannedServer(args.canned, chosen[0].protocol, cases.ONE_CPU, is_batch=True) as server:
                 for case in chosen:
                     print_progress(f"{case.id}: {args.pairs} pairs of counts")
 

@@ -299,8 +299,8 @@ def measure_sysbench(args):
 
 def measure_canned(args, bin_dir):
     """Measures capacity and counts, which need no database; prints."""
-    other = "other build" if args.against else "pgbench, sysbench"
-    raw, parts = {}, [f"## Prony and {other}, with a server that answers from memory", machine()]
+    other = "other build" if args.against else "other tool"
+    raw, parts = {}, [f"## Prony and {'another build' if args.against else 'the tools that it replaces'}, with a server that answers from memory", machine()]
     parts[-1] += f"\n- {version_line([args.prony, '--version'])}; median of {args.pairs} interleaved pairs (smallest–largest)"
     for module, text in (
         (capacity, f"Runs of {args.seconds} s; of sysbench, queries are counted, else transactions"),

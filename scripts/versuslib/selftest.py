@@ -227,7 +227,7 @@ def canned_figures():
         for thread, number in ((1, 900), (2, 70)):
             pathlib.Path(folder, f"callgrind-0{thread}").write_text(f"events: Ir\nsummary: {number}\ntotals: {number}\n")
         assert counts.read_callgrind(folder) == {1: 900, 2: 70}
-    transactions = counts.MANY - counts.FEW
+    transactions = counts.MANY_TRANSACTIONS - counts.FEW_TRANSACTIONS
     few, many = ({1: 9_000_000, 2: 500}, {"send": 10}), ({1: 9_000_100, 2: 500 + 40 * transactions}, {"send": 10 + transactions, "poll": transactions // 2})
     result = counts.per_transaction(few, many)
     assert (result.instructions, result.calls) == (40.0, 1.5), result
@@ -235,7 +235,7 @@ def canned_figures():
     assert row[1:3] == ["0.50 (0.50–0.50)", "40 / 80"] and row[5] == "send 1.00, poll 0.50", row
 
     def runs(cpu_s, server_cpu_s):
-        return [capacity.Driven(5.0, cpu_s, 100_000, 20_000.0, 0, server_cpu_s)] * 3
+        return [capacity.CapacityRun(5.0, cpu_s, 100_000, 20_000.0, 0, server_cpu_s)] * 3
 
     assert capacity.limit(runs(4.9, 2.0)) == "client"
     assert capacity.limit(runs(3.0, 4.9)).startswith("server")

@@ -20,7 +20,7 @@ pub trait Session: Send {
     /// length of these messages in bytes.
     ///
     /// # Errors
-    /// Why the connection ends: the client said goodbye, or sent what this server does not understand.
+    /// The reason why the connection ends.
     fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, SessionEnd>;
 }
 
@@ -28,9 +28,9 @@ pub trait Session: Send {
 #[derive(Debug, PartialEq, Eq)]
 pub enum SessionEnd {
     /// The client ended it.
-    Goodbye,
-    /// This server does not understand a message.
-    NotUnderstood(String),
+    ClosedByClient,
+    /// The client sent a message that this server does not support.
+    Unsupported(String),
 }
 
 enum Listener {
@@ -91,8 +91,8 @@ impl Client {
         };
         match result {
             Ok(_) => out.is_empty() || self.socket.write_all(out).is_ok(),
-            Err(SessionEnd::Goodbye) => false,
-            Err(SessionEnd::NotUnderstood(message)) => {
+            Err(SessionEnd::ClosedByClient) => false,
+            Err(SessionEnd::Unsupported(message)) => {
                 eprintln!("canned_server: {message}");
                 false
             }
@@ -240,7 +240,7 @@ mod tests {
                 return Ok(0);
             };
             if input[..end].ends_with(b"bye") {
-                return Err(SessionEnd::Goodbye);
+                return Err(SessionEnd::ClosedByClient);
             }
             out.extend_from_slice(&input[..=end]);
             Ok(end + 1)

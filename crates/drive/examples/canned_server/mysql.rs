@@ -147,10 +147,10 @@ impl MySqlSession {
 
     fn handle(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<(), SessionEnd> {
         let Some((command, body)) = payload.split_first() else {
-            return Err(not_understood("an empty packet"));
+            return Err(unsupported("an empty packet"));
         };
         match command {
-            0x01 => return Err(SessionEnd::Goodbye),
+            0x01 => return Err(SessionEnd::ClosedByClient),
             // COM_QUERY
             0x03 => self.execute(StatementKind::of(body), false, out),
             // COM_STMT_PREPARE
@@ -160,8 +160,7 @@ impl MySqlSession {
                 let number = body.first_chunk().copied().map(u32::from_le_bytes);
                 let index = number.unwrap_or(0).wrapping_sub(1) as usize;
                 let kind = self.statements.get(index).copied();
-                let kind =
-                    kind.ok_or_else(|| not_understood("the number of an unknown statement"))?;
+                let kind = kind.ok_or_else(|| unsupported("the number of an unknown statement"))?;
                 self.execute(kind, true, out);
             }
             // COM_STMT_CLOSE has no reply. Numbers are not used again.
@@ -170,14 +169,14 @@ impl MySqlSession {
             0x1b => put_eof(out, &mut 1, self.in_transaction),
             // COM_INIT_DB, COM_PING, COM_STMT_RESET
             0x02 | 0x0e | 0x1a => put_ok(out, &mut 1, 0, self.in_transaction),
-            _ => return Err(not_understood(&format!("command {command:#x}"))),
+            _ => return Err(unsupported(&format!("command {command:#x}"))),
         }
         Ok(())
     }
 }
 
-fn not_understood(subject: &str) -> SessionEnd {
-    SessionEnd::NotUnderstood(format!("the client sent {subject}"))
+fn unsupported(subject: &str) -> SessionEnd {
+    SessionEnd::Unsupported(format!("the client sent {subject}"))
 }
 
 impl Session for MySqlSession {
@@ -300,9 +299,9 @@ mod tests {
         let mut out = Vec::new();
         for request in [command(0x17, b"\x09\0\0\0\0\x01\0\0\0"), command(0x11, b"")] {
             let end = session.receive(&request, &mut out);
-            assert!(matches!(end, Err(SessionEnd::NotUnderstood(_))), "{end:?}");
+            assert!(matches!(end, Err(SessionEnd::Unsupported(_))), "{end:?}");
         }
         let end = session.receive(&command(1, b""), &mut out);
-        assert_eq!(end, Err(SessionEnd::Goodbye));
+        assert_eq!(end, Err(SessionEnd::ClosedByClient));
     }
 }

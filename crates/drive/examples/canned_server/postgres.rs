@@ -99,17 +99,17 @@ impl Reply {
 
 /// A prepared statement.
 #[derive(Clone, Copy)]
-struct Prepared {
+struct PreparedStatement {
     kind: StatementKind,
     reply: &'static Reply,
     /// The number of its parameters.
     parameter_count: u16,
 }
 
-impl Prepared {
+impl PreparedStatement {
     fn new(sql: &[u8]) -> Self {
         let kind = StatementKind::of(sql);
-        Prepared {
+        PreparedStatement {
             kind,
             reply: Reply::to(sql, kind),
             parameter_count: parameter_count(sql),
@@ -139,9 +139,9 @@ fn split_text(body: &[u8]) -> (&[u8], &[u8]) {
 pub struct PgSession {
     has_started: bool,
     in_transaction: bool,
-    statements: HashMap<Vec<u8>, Prepared>,
+    statements: HashMap<Vec<u8>, PreparedStatement>,
     /// The statement of the unnamed portal.
-    bound: Option<Prepared>,
+    portal: Option<PreparedStatement>,
 }
 
 impl PgSession {
@@ -151,7 +151,7 @@ impl PgSession {
             has_started: false,
             in_transaction: false,
             statements: HashMap::new(),
-            bound: None,
+            portal: None,
         }
     }
 
@@ -164,7 +164,7 @@ impl PgSession {
         let code = body.first_chunk().copied().map(u32::from_be_bytes);
         match code {
             Some(SSL_REQUEST | GSS_REQUEST) => out.push(b'N'),
-            Some(CANCEL_REQUEST) => return Err(SessionEnd::Goodbye),
+            Some(CANCEL_REQUEST) => return Err(SessionEnd::ClosedByClient),
             Some(code) if code >> 16 == 3 => {
                 self.has_started = true;
                 message(out, b'R', &[0; 4]);
@@ -174,19 +174,19 @@ impl PgSession {
                 message(out, b'K', &[0, 0, 0, 1, 0, 0, 0, 1]);
                 self.put_ready(out);
             }
-            _ => return Err(not_understood("a startup packet of another version")),
+            _ => return Err(unsupported("a startup packet of another version")),
         }
         Ok(())
     }
 
-    fn statement(&self, name: &[u8]) -> Result<Prepared, SessionEnd> {
+    fn statement(&self, name: &[u8]) -> Result<PreparedStatement, SessionEnd> {
         let prepared = self.statements.get(name).copied();
-        prepared.ok_or_else(|| not_understood("the name of a statement that was not prepared"))
+        prepared.ok_or_else(|| unsupported("the name of a statement that was not prepared"))
     }
 
-    fn bound(&self) -> Result<Prepared, SessionEnd> {
-        let error = || not_understood("a portal that was not bound");
-        self.bound.ok_or_else(error)
+    fn portal(&self) -> Result<PreparedStatement, SessionEnd> {
+        let error = || unsupported("a portal that was not bound");
+        self.portal.ok_or_else(error)
     }
 
     fn handle(&mut self, kind: u8, body: &[u8], out: &mut Vec<u8>) -> Result<(), SessionEnd> {
@@ -204,13 +204,13 @@ impl PgSession {
             }
             b'P' => {
                 let (name, tail) = split_text(body);
-                let prepared = Prepared::new(split_text(tail).0);
+                let prepared = PreparedStatement::new(split_text(tail).0);
                 self.statements.insert(name.to_vec(), prepared);
                 message(out, b'1', &[]);
             }
             b'B' => {
                 let (_portal, tail) = split_text(body);
-                self.bound = Some(self.statement(split_text(tail).0)?);
+                self.portal = Some(self.statement(split_text(tail).0)?);
                 message(out, b'2', &[]);
             }
             b'D' if body.first() == Some(&b'S') => {
@@ -222,27 +222,27 @@ impl PgSession {
                 message(out, b't', &parameters);
                 out.extend_from_slice(&prepared.reply.description);
             }
-            b'D' => out.extend_from_slice(&self.bound()?.reply.description),
+            b'D' => out.extend_from_slice(&self.portal()?.reply.description),
             b'E' => {
-                let bound = self.bound()?;
-                out.extend_from_slice(&bound.reply.result);
-                self.in_transaction = bound.kind.in_transaction_after(self.in_transaction);
+                let statement = self.portal()?;
+                out.extend_from_slice(&statement.reply.result);
+                self.in_transaction = statement.kind.in_transaction_after(self.in_transaction);
             }
             b'C' => message(out, b'3', &[]),
             b'S' => self.put_ready(out),
             b'H' => {}
-            b'X' => return Err(SessionEnd::Goodbye),
+            b'X' => return Err(SessionEnd::ClosedByClient),
             _ => {
                 let kind = char::from(kind);
-                return Err(not_understood(&format!("a message of type {kind:?}")));
+                return Err(unsupported(&format!("a message of type {kind:?}")));
             }
         }
         Ok(())
     }
 }
 
-fn not_understood(subject: &str) -> SessionEnd {
-    SessionEnd::NotUnderstood(format!("the client sent {subject}"))
+fn unsupported(subject: &str) -> SessionEnd {
+    SessionEnd::Unsupported(format!("the client sent {subject}"))
 }
 
 impl Session for PgSession {
@@ -259,7 +259,7 @@ impl Session for PgSession {
             };
             let length = u32::from_be_bytes(*length) as usize;
             let Some(body_bytes) = length.checked_sub(4) else {
-                return Err(not_understood("a message of fewer than four bytes"));
+                return Err(unsupported("a message of fewer than four bytes"));
             };
             let start = type_bytes + 4;
             let Some(body) = rest.get(start..start + body_bytes) else {
@@ -372,12 +372,12 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_not_understood_ends_the_session() {
+    fn an_unsupported_message_ends_the_session() {
         let mut session = started();
         let mut out = Vec::new();
         let end = session.receive(b"F\0\0\0\x04", &mut out);
-        assert!(matches!(end, Err(SessionEnd::NotUnderstood(_))), "{end:?}");
+        assert!(matches!(end, Err(SessionEnd::Unsupported(_))), "{end:?}");
         let end = session.receive(b"X\0\0\0\x04", &mut out);
-        assert_eq!(end, Err(SessionEnd::Goodbye));
+        assert_eq!(end, Err(SessionEnd::ClosedByClient));
     }
 }
