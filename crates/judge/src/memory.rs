@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(check_swap(&run), None);
         swap_at(&mut run, 3_000_000);
         let check = check_swap(&run).unwrap();
-        assert!(crate::scope::is_doubt(&check));
+        assert!(check.is_doubt());
         assert!(
             check
                 .finding

@@ -39,16 +39,16 @@
 //! | | caveat | more than 90 %, counted in the same way |
 //! | `client-headroom` | note | more than 50 %, where the wait for a CPU always counts: no room for twice the load |
 //! | `client-machine` | caveat | the client's machine, if it is not the server's, above 70 % busy |
-//! | `throttled` | invalid, caveat, note | a CPU limit stopped the client; severity by the share of the time |
+//! | `throttled` | invalid, caveat, note | a CPU limit stopped the client; severity by the share of the time, as for `steal` |
 //! | `run-queue` | caveat | worker threads waited for a CPU for more than 5 % of their time, unless client and server share a machine |
 //! | `client-wait` | caveat | replies waited in the kernel for more than 10 % of the service time, unless client and server share a machine |
 //! | `loop-delay` | caveat | for a run without timestamps: the longest iteration of the loop in the median second exceeds half of the 99th percentile |
 //! | `debug-build` | caveat | Prony built without optimisation |
 //! | `stamps` | caveat | more than 0.1 % of the timestamps impossible or doubtful |
 //! | `clock-steps` | note | the offset between the clocks moved by more than a microsecond |
-//! | `steal` | invalid, caveat, note | by the share of the machine's CPU time that the hypervisor withheld; at most a caveat in a window below 5 s |
+//! | `steal` | invalid, caveat, note | by the share of the machine's CPU time that the hypervisor withheld; at most a caveat if it was counted for less than 5 s |
 //! | `server-steal` | invalid, caveat, note | the same for the server's machine |
-//! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, observed for 5 s or more |
+//! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, counted for 5 s or more |
 //! | | caveat | more than 15 % of it |
 //! | `swap` | caveat | more than 1 MB per second swapped on the server's or the client's machine |
 //! | `untuned` | note | the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data |
@@ -186,9 +186,25 @@ pub fn severity_of_effect(effect: f64) -> Option<Severity> {
     }
 }
 
-/// Shortest window in which stolen time may invalidate a run, seconds. The kernel counts stolen time in ticks
-/// of 10 ms, and a few ticks are a large share of a shorter window.
-pub const STEAL_INVALID_MIN_S: f64 = 5.0;
+/// Shortest observed time in which a counted share of the CPUs may invalidate a run, seconds. The kernel counts
+/// CPU time in ticks of 10 ms and CPU limits in periods of 100 ms, and a few of them, or one burst of another
+/// program, are a large share of a shorter time.
+pub const COUNTED_SHARE_INVALID_MIN_S: f64 = 5.0;
+
+/// The severity of time that the kernel counted against the run, such as stolen time: that of the effect, but at
+/// most a caveat if it was counted for less than [`COUNTED_SHARE_INVALID_MIN_S`]. All checks of such shares use
+/// it.
+pub fn severity_of_counted_share(share: f64, counted_s: f64) -> Option<Severity> {
+    severity_of_effect(share).map(|severity| limited_by_counted_time(severity, counted_s))
+}
+
+/// The severity of a finding that rests on counted CPU time.
+pub fn limited_by_counted_time(severity: Severity, counted_s: f64) -> Severity {
+    match counted_s < COUNTED_SHARE_INVALID_MIN_S {
+        true => severity.min(Severity::Caveat),
+        false => severity,
+    }
+}
 
 /// Largest gap between the number of clients and the number that the busy time accounts for, share of the
 /// clients.
@@ -285,8 +301,6 @@ pub const NEIGHBOURS_MAX_SHARE: f64 = 0.15;
 /// Share of other processes above which the result is invalid: they used more of the machine than was left
 /// for the server.
 pub const NEIGHBOURS_INVALID_SHARE: f64 = 0.5;
-/// Shortest observed time for which `NEIGHBOURS_INVALID_SHARE` applies, seconds.
-pub const NEIGHBOURS_INVALID_MIN_S: f64 = 5.0;
 /// Swapped bytes per second above which the machine's memory was too small; a machine that only swaps out
 /// idle pages stays below.
 pub const SWAP_MAX_BYTES_PER_S: f64 = 1e6;

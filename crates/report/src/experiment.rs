@@ -6,7 +6,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{check_ids, incomplete_notice, nothing_measured};
+use crate::terminal::{check_ids, doubt_count, incomplete_notice, nothing_measured};
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
@@ -52,13 +52,13 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         ),
         None => "nothing was measured".to_owned(),
     };
-    let [invalid, caveats] =
-        [Severity::Invalid, Severity::Caveat].map(|severity| check_ids(run, severity));
-    let verdict = match (invalid.is_empty(), incomplete_notice(run), caveats.len()) {
+    let invalid = check_ids(run, Severity::Invalid);
+    let doubts = run.checks.iter().filter(|check| check.is_doubt()).count();
+    let verdict = match (invalid.is_empty(), incomplete_notice(run), doubts) {
         (false, _, _) => style.alarm(&format!("invalid ({})", invalid.join(", "))),
         (_, Some(_), _) => style.caution("ended early"),
         (_, _, 0) => "valid".to_owned(),
-        (_, _, number) => count_with_noun(number as u64, "caveat", "caveats"),
+        (_, _, number) => doubt_count(run, number),
     };
     let id = match run.id.as_str() {
         "" => String::new(),

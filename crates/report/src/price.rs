@@ -202,10 +202,18 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
     let tps_per_money = format!("TPS/{}", plain(&prices.currency));
     let per_month = |cost| format!("{} per month", money(cost));
-    let mut table = Table::new(&["", "runs", &tps_per_money, "break-even", "frontier<"]);
+    let mut table = Table::new(&[
+        "rank",
+        "<",
+        "runs",
+        &tps_per_money,
+        "break-even",
+        "frontier<",
+    ]);
     for index in &ranking.order {
         let point = &prices.points[*index];
         table.row([
+            or_dash(point.rank, |rank| rank.to_string()),
             table_name(point),
             runs(point),
             units::or_unknown(point.tps_per_money, figure),
@@ -218,8 +226,9 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
     out.table(&table)?;
     out.paragraph(
-        "Break-even: the price at which a configuration would give as much throughput for the money as the \
-         first. Frontier: no other configuration is faster at this price or less.",
+        "Rank: one more than the number of configurations that are better for sure, because their interval \
+         lies above; configurations with overlapping intervals are not ranked apart. Break-even: the price at \
+         which a configuration would give as much throughput for the money as the first. Frontier: no other configuration is faster at this price or less.",
     )
 }
 

@@ -7,6 +7,7 @@ use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
+use prony_judge::percentile_intervals::percentile_intervals;
 use prony_store::{KindFigures, Latency, Run, Split, SplitSource};
 use std::io;
 
@@ -29,6 +30,9 @@ pub fn response(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let open = run.drive.open_loop;
     out.heading(if open { FROM_SCHEDULE } else { RESPONSE })?;
     let mut absent = write_latency_table(out, &kinds, |kind| Some(&kind.response))?;
+    if let Some(text) = intervals_text(run) {
+        out.paragraph(&text)?;
+    }
     if open {
         out.heading(FROM_START)?;
         absent |= write_latency_table(out, &kinds, |kind| Some(&kind.service))?;
@@ -50,6 +54,23 @@ pub fn response(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         out.line(format!("  {}", out.style.dim(note)))?;
     }
     Ok(())
+}
+
+/// A sentence with the confidence intervals of the percentiles of the response time; `None` if there are none.
+pub(crate) fn intervals_text(run: &Run) -> Option<String> {
+    let intervals = percentile_intervals(run);
+    let texts = intervals.iter().map(|interval| {
+        let [low, high] = [interval.low_ns, interval.high_ns]
+            .map(|ns| with_no_break_spaces(&units::time(ns as f64)));
+        format!("p{} {low} to {high}", interval.percentile)
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| {
+        format!(
+            "95 % intervals over all kinds, by the scatter of the seconds: {}. Repeats may differ by more.",
+            texts.join("; ")
+        )
+    })
 }
 
 /// The names and the latencies of the parts of the service time.

@@ -300,7 +300,7 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
     let doubts: Vec<String> = run
         .checks
         .iter()
-        .filter(|check| scope::is_doubt(check))
+        .filter(|check| check.is_doubt())
         .map(|check| plain(&check.id))
         .collect();
     let limits = scope::limits(&run.checks);
@@ -316,11 +316,7 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
         ),
         (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found.".to_owned()),
         (_, number) => {
-            // Rules before version 2 did not tell doubt from scope.
-            let number = match run.checks.iter().any(|check| check.kind.is_some()) {
-                true => count_with_noun(number as u64, "doubt", "doubts"),
-                false => count_with_noun(number as u64, "caveat", "caveats"),
-            };
+            let number = doubt_count(run, number);
             let text = format!("Valid, with {number}: {}.", doubts.join(", "));
             (Severity::Caveat, text)
         }
@@ -330,6 +326,14 @@ pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
         false => format!("{verdict} Scope: {}.", limits.join("; ")),
     };
     Some((severity, text))
+}
+
+/// The number of findings that cast doubt on a run: `2 doubts`. Rules before version 2 did not tell doubt from scope.
+pub(crate) fn doubt_count(run: &Run, number: usize) -> String {
+    match run.checks.iter().any(|check| check.kind.is_some()) {
+        true => count_with_noun(number as u64, "doubt", "doubts"),
+        false => count_with_noun(number as u64, "caveat", "caveats"),
+    }
 }
 
 /// Writes the throughput as one bar per second of the measured window, with its range.

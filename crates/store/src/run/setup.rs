@@ -334,6 +334,16 @@ pub struct Check {
     pub advice: String,
 }
 
+impl Check {
+    /// Whether it casts doubt on the measurement. A caveat without a kind, from older rules, does.
+    pub fn is_doubt(&self) -> bool {
+        match self.kind {
+            Some(kind) => kind == FindingKind::Doubt,
+            None => self.severity > Severity::Note,
+        }
+    }
+}
+
 /// A run's position in an experiment: a plan with variants, each run several times.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Experiment {
