@@ -109,7 +109,7 @@ pub fn summary(
         ]);
     }
     out.table(&table)?;
-    out.paragraph("Spread: from the lowest run to the highest, as a share of the median.")?;
+    out.paragraph("Spread: from the lowest run to the highest, as a share of the median. p99: of committed transactions.")?;
     let excluded = runs.iter().filter(|run| !is_counted(run));
     let excluded = excluded.filter_map(|run| run.experiment.as_ref());
     let excluded: Vec<String> = excluded
@@ -202,6 +202,24 @@ mod tests {
         // Interrupted in the first run of the second variant.
         assert!(!text.contains("prony compare"), "{text}");
         assert_eq!(shown(&[closed()], &["a"]).matches("Spread").count(), 0);
+    }
+
+    #[test]
+    fn the_line_of_a_run_counts_doubts_and_not_its_scope() {
+        let mut run = in_experiment("old", 1, closed());
+        for check in &mut run.checks {
+            check.kind = Some(prony_store::FindingKind::Scope);
+        }
+        assert!(
+            run.checks
+                .iter()
+                .any(|check| check.severity == Severity::Caveat)
+        );
+        let text = shown(&[run.clone()], &["old"]);
+        assert!(text.contains("3 failed; valid  2026"), "{text}");
+        run.checks[0].kind = Some(prony_store::FindingKind::Doubt);
+        let text = shown(&[run], &["old"]);
+        assert!(text.contains("3 failed; 1 doubt  2026"), "{text}");
     }
 
     #[test]

@@ -318,6 +318,7 @@ fn run_request(
         as_json: args.json,
         is_stored: !args.output.no_store,
         progress_interval: args.output.progress,
+        check_after: false,
         purpose: Purpose::default(),
     };
     Ok((request, observe))
