@@ -108,6 +108,7 @@ impl ToolRun<'_> {
             connection: &self.server.connection,
             observation: None,
             read_server_txn_count: false,
+            check_after: false,
             seed: self.seed,
             store_policy: StorePolicy::IfPossible,
             store_folder: self.store.folder,

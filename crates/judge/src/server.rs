@@ -11,7 +11,7 @@ use crate::observations::{observed, rows, server_machine_mean};
 use crate::thresholds::{
     COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
     COMMITS_PER_CLIENT_MAX, LIMITER_CPU_MIN_BUSY_SHARE, LIMITER_DISK_MIN_BUSY_SHARE,
-    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, SAME_START_MAX_GAP_S, severity_of_effect,
+    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, SAME_START_MAX_GAP_S, severity_of_counted_share,
 };
 use crate::workload::description;
 use crate::{all_kinds, new_check};
@@ -223,7 +223,7 @@ pub(crate) fn check_observer(run: &Run) -> Option<Check> {
         "observer",
         // Never invalid, because the share is an upper bound of the effect: CPU time that was idle anyway
         // costs the load nothing.
-        severity_of_effect(share)?.min(Severity::Caveat),
+        severity_of_counted_share(share, load_s)?.min(Severity::Caveat),
         format!(
             "Observing the server took {} of CPU time, {} of its machine, for {} (the longest round \
              {}).",

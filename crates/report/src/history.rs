@@ -48,7 +48,7 @@ pub fn write(out: &mut dyn Write, style: &Style, runs: &[RunSummary]) -> io::Res
 
 fn state(run: &RunSummary) -> &'static str {
     match run.state {
-        RunState::Complete if run.worst_severity == Some(Severity::Invalid) => "invalid",
+        RunState::Complete if run.worst_doubt == Some(Severity::Invalid) => "invalid",
         RunState::Complete => "complete",
         RunState::Partial => "partial",
         RunState::Running => "running",
@@ -159,7 +159,7 @@ mod tests {
     fn a_run_shows_its_position_in_an_experiment_and_its_validity() {
         let invalid = RunSummary {
             experiment: position_in_experiment("a-long-name-of-a-variant"),
-            worst_severity: Some(Severity::Invalid),
+            worst_doubt: Some(Severity::Invalid),
             ..summary()
         };
         let text = shown(&[summary(), invalid]);

@@ -1,5 +1,6 @@
 //! Executes one run.
 
+use crate::check_after;
 use crate::document;
 use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
@@ -178,6 +179,7 @@ impl RunRecorder<'_> {
             server_observer.end(load_end, run.observed.get_or_insert_default());
         }
         document::record_end(&mut run, job, &driven, server_tpm.or(observer_tpm));
+        run.consistency = check_after::check_after(job, &driven);
         prony_judge::judge_run(&mut run);
         FinishedRun {
             store_result: writer.map(|writer| writer.finish(&run)),

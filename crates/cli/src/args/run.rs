@@ -52,6 +52,10 @@ pub struct RunArgs {
     )]
     pub cached_of: Option<super::CachedOf>,
 
+    /// Check the consistency of the data after the run, as `prony check` does; a failure makes the run invalid
+    #[arg(long, help_heading = "Result")]
+    pub check_after: bool,
+
     /// Print the result as JSON; for several runs, one line each as it ends
     #[arg(long, help_heading = "Result")]
     pub json: bool,

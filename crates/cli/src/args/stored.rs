@@ -81,8 +81,12 @@ pub enum RunsCommand {
 
 /// The names of the verdicts, with their meaning.
 const VERDICTS: [(&str, RunVerdict, &str); 5] = [
-    ("valid", RunVerdict::Valid, "Complete, without caveats"),
-    ("caveats", RunVerdict::Caveats, "Complete, with caveats"),
+    ("valid", RunVerdict::Valid, "Complete, without doubts"),
+    (
+        "caveats",
+        RunVerdict::Caveats,
+        "Complete, with caveats that cast doubt on the figures",
+    ),
     (
         "invalid",
         RunVerdict::Invalid,

@@ -39,6 +39,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         format: ResultFormat::from_flags(args.json, args.full),
         is_stored: !args.no_store,
         progress_interval: Duration::from_secs(1),
+        check_after: false,
         purpose: Default::default(),
     };
     run_and_print(&request, &ObserveOptions::default())

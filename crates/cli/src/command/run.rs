@@ -80,6 +80,7 @@ fn run_request(
 ) -> Result<RunRequest, Failure> {
     Ok(RunRequest {
         request_json: request_document(input, &plan, arguments),
+        check_after: args.check_after,
         purpose: Purpose {
             cached: expected_cached(args, &plan)?,
             ..Purpose::default()

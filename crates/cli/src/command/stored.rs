@@ -115,7 +115,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         output::notice(&format!("prony: {}: its server was not observed", run.id));
     }
     let result = if format.json {
-        output::show(|out, _| json::write(out, &run))
+        output::show(|out, _| json::write_shown(out, &run))
     } else if format.csv {
         output::show_raw(|out| csv::series(out, &run))
     } else if format.csv_server {

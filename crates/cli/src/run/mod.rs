@@ -63,6 +63,8 @@ pub struct RunRequest {
     pub is_stored: bool,
     /// Time between lines of progress; zero for none.
     pub progress_interval: Duration,
+    /// Whether the consistency of the data is checked after the load.
+    pub check_after: bool,
     /// What the run is part of or is compared with: an experiment, a scenario, a share of cached data.
     pub purpose: Purpose,
 }
@@ -222,6 +224,7 @@ pub fn execute(
             connection: &prepared.connection,
             observation: Some(prepared.observation),
             read_server_txn_count: true,
+            check_after: request.check_after,
             seed: part
                 .map_or(plan.drive.seed, |part| part.seed)
                 .unwrap_or_else(random_seed),

@@ -125,7 +125,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
             ("p99", response.p99_ns),
         ] {
             if let Some(ns) = ns {
-                figure(out, &units::time(ns as f64), name, "response time")?;
+                figure(out, &units::time(ns as f64), name, "response, of committed")?;
             }
         }
     }

@@ -281,7 +281,7 @@ fn variants_of_an_experiment_are_shown_by_their_medians() {
         .split("<caption>The variants, by the medians")
         .nth(1)
         .unwrap();
-    let part = part.split("<caption>The runs<").next().unwrap();
+    let part = part.split("<caption>The runs;").next().unwrap();
     assert!(part.contains(">102<") && part.contains(">152<"), "{part}");
     assert!(
         part.contains("&lt;b&gt;new&lt;/b&gt;") && !part.contains(markup),

@@ -122,6 +122,8 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
         "runs      1 of 2: 2",
         "a configuration with a long name (old): 1,000 USD per month, by the median of\n",
         "99th 9.24 ms; the slowest of",
+        // The runs of both are equal.
+        "a configuration w… (new)  1 of 2     27.7     1  ",
     ] {
         assert!(text.contains(expected), "{expected}:\n{text}");
     }

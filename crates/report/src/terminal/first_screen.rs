@@ -291,7 +291,7 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     let is_invalid = verdict.severity == Severity::Invalid;
     let doubts: Vec<&Check> = super::findings::worst_first(&run.checks)
         .into_iter()
-        .filter(|check| scope::is_doubt(check))
+        .filter(|check| check.is_doubt())
         .collect();
     let ids = || doubts.iter().map(|check| plain(&check.id));
     let doubt = match doubts.as_slice() {

@@ -106,6 +106,14 @@ pub(crate) fn severity_format(severity: Severity) -> fn(&Style, &str) -> String 
     }
 }
 
+/// The number of findings that cast doubt on a run: `2 doubts`. Rules before version 2 did not tell doubt from scope.
+pub(crate) fn doubt_count(run: &Run, number: usize) -> String {
+    match run.checks.iter().any(|check| check.kind.is_some()) {
+        true => count_with_noun(number as u64, "doubt", "doubts"),
+        false => count_with_noun(number as u64, "caveat", "caveats"),
+    }
+}
+
 /// The verdict; `None` for a run in progress, which has not been checked.
 pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
     let invalid = check_ids(run, Severity::Invalid);
@@ -131,11 +139,7 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
         ),
         (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found".to_owned()),
         (_, number) => {
-            // Rules before version 2 did not tell doubt from scope.
-            let number = match run.checks.iter().any(|check| check.kind.is_some()) {
-                true => count_with_noun(number as u64, "doubt", "doubts"),
-                false => count_with_noun(number as u64, "caveat", "caveats"),
-            };
+            let number = doubt_count(run, number);
             let state = match run.state {
                 RunState::Partial => "Partial",
                 RunState::Complete | RunState::Running => "Valid",
@@ -148,7 +152,7 @@ pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
 
 /// The ids of the checks that raise doubts about the measurement.
 fn doubts(run: &Run) -> Vec<String> {
-    let doubts = run.checks.iter().filter(|check| scope::is_doubt(check));
+    let doubts = run.checks.iter().filter(|check| check.is_doubt());
     doubts.map(|check| plain(&check.id)).collect()
 }
 

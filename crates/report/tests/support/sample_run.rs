@@ -85,6 +85,7 @@ pub fn closed() -> Run {
                 cpu: "Some CPU 3.0 GHz".into(),
                 cpus: 8,
                 memory_bytes: 34_000_000_000,
+                cpu_frequency: None,
             },
             clients: 64,
             threads: 2,
@@ -178,6 +179,7 @@ pub fn closed() -> Run {
             count: 64,
         }],
         observed: None,
+        consistency: None,
         timing: Timing {
             split: SplitSource::KernelTimestamps,
             with_timestamp: 554_000,

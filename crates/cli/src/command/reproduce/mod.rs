@@ -318,6 +318,7 @@ fn run_request(
         format: ResultFormat::from_flags(args.json, args.output.full),
         is_stored: !args.output.no_store,
         progress_interval: args.output.progress,
+        check_after: false,
         purpose: Purpose::default(),
     };
     Ok((request, observe))

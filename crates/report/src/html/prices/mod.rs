@@ -233,13 +233,14 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     if has_nopm {
         columns.extend(["NOPM", "3 years/NOPM"]);
     }
-    columns.extend(["break-even", "frontier"]);
+    columns.extend(["rank", "break-even", "frontier"]);
     let caption = format!("Committed transactions per second and their cost in {currency}");
     table(out, &caption, &columns)?;
     for (index, point) in prices.points.iter().enumerate() {
         let name = format!("{}: {}", index + 1, Escaped(plain(&point.name())));
         let mut cells = vec![price_view::runs(point)];
         cells.extend(price_view::ratios(point, has_nopm));
+        cells.push(or_dash(point.rank, |rank| rank.to_string()));
         cells.push(or_dash(point.break_even, money));
         cells.push(or_dash(point.on_frontier, |on| {
             if on { "yes" } else { "no" }.to_owned()
