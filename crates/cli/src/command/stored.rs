@@ -38,10 +38,11 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
         last: None,
         ..run_filter(args)
     } == RunFilter::default();
+    let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
     output::show(
         |out, style| match listing.runs.is_empty() && !is_unfiltered {
             true => writeln!(out, "No stored run matches."),
-            false => history::write(out, style, &listing.runs),
+            false => history::write(out, style, &listing.runs, now_ns),
         },
     )?;
     for (path, reason) in &listing.unreadable {
