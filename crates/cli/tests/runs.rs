@@ -86,6 +86,24 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
 }
 
 #[test]
+fn diff_settings_lists_what_differs_between_two_runs() {
+    let home = home_with_runs("different");
+    let text = home.run(&["diff-settings", "20261121-1001", "20261122"], 0);
+    for expected in [
+        "A  20261121-1001\n",
+        "name  tpcb  tpcc\n",
+        "\n1 setting differs, ",
+    ] {
+        assert!(text.contains(expected), "no `{expected}` in\n{text}");
+    }
+    let json = home.run(&["diff-settings", "20261121-1001", "last", "--json"], 0);
+    let differences: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let expected = json!([{"group": "workload", "name": "name", "a": "tpcb", "b": "tpcc"}]);
+    assert_eq!(differences, expected);
+    home.run(&["diff-settings", "20261121-1001"], 2);
+}
+
+#[test]
 fn deleting_removes_all_named_runs_or_none() {
     let home = home_with_runs("deleted");
     home.run(&["runs", "label", "20261121-1001", "x"], 0);
