@@ -190,10 +190,8 @@ fn show_names_the_file_that_was_read() {
     let id = home.import(10_000.0, 15.0);
     let stored = home.0.join("runs").join(format!("{id}.json"));
     let expected = format!("Read from {}\n", stored.display());
-    assert!(
-        home.run(&["show", "last", "--full"], 0)
-            .ends_with(&expected)
-    );
+    let text = home.run(&["show", "last", "--full"], 0);
+    assert!(text.ends_with(&expected));
     // A copy in the current folder is another file, although its id is that of a run in the store.
     std::fs::copy(&stored, home.0.join("copy.json")).expect("a copy");
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_prony"))

@@ -59,7 +59,7 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     );
     home.run(&["runs", "note", "last", "the newest"], 0);
     let listed = home.run(&["runs"], 0);
-    assert!(listed.contains("\n  [before\\x1b[2J vacuum]\n"), "{listed}");
+    assert!(listed.contains("  before\\x1b[2J vacuum\n"), "{listed}");
     assert!(listed.contains("\n  the newest\n"), "{listed}");
     assert!(!listed.contains('\u{1b}'), "{listed:?}");
     let labelled = home.run(&["runs", "--label", "before\\x1b[2J vacuum"], 0);
@@ -81,8 +81,26 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     home.run(&["runs", "label", "last", ""], 0);
     assert_eq!(std::fs::read(&path).expect("it is there"), before);
     home.run(&["runs", "label", "20261121-1002", ""], 0);
-    assert!(!home.run(&["runs"], 0).contains('['));
+    assert!(!home.run(&["runs"], 0).contains("vacuum"));
     home.run(&["runs", "label", "20261121", "of several"], 2);
+}
+
+#[test]
+fn diff_settings_lists_what_differs_between_two_runs() {
+    let home = home_with_runs("different");
+    let text = home.run(&["diff-settings", "20261121-1001", "20261122"], 0);
+    for expected in [
+        "A  20261121-1001\n",
+        "name  tpcb  tpcc\n",
+        "\n1 setting differs, ",
+    ] {
+        assert!(text.contains(expected), "no `{expected}` in\n{text}");
+    }
+    let json = home.run(&["diff-settings", "20261121-1001", "last", "--json"], 0);
+    let differences: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let expected = json!([{"group": "workload", "name": "name", "a": "tpcb", "b": "tpcc"}]);
+    assert_eq!(differences, expected);
+    home.run(&["diff-settings", "20261121-1001"], 2);
 }
 
 #[test]

@@ -58,6 +58,17 @@ pub enum RunVerdict {
 }
 
 impl RunVerdict {
+    /// The name, as listed and in filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunVerdict::Running => "running",
+            RunVerdict::Partial => "partial",
+            RunVerdict::Valid => "valid",
+            RunVerdict::Caveats => "caveats",
+            RunVerdict::Invalid => "invalid",
+        }
+    }
+
     /// The verdict on a stored run.
     pub fn of(run: &RunSummary) -> RunVerdict {
         match (run.state, run.worst_doubt) {

@@ -159,6 +159,30 @@ pub struct JudgeArgs {
     pub again: bool,
 }
 
+/// Arguments of `prony diff-settings`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Lists every setting that the two documents record differently: the load, the workload's options, the
+server with its machine, the client, and all settings of the server. `prony compare` says which of
+them matter for the figures.
+
+Examples:
+  prony diff-settings 20261120-2333 last
+  prony diff-settings before.json after.json --json | jq -r '.[].name'")]
+pub struct DiffSettingsArgs {
+    /// The first run, named as in `prony show`
+    #[arg(value_name = "A")]
+    pub a: String,
+
+    /// The second run
+    #[arg(value_name = "B")]
+    pub b: String,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `prony show`.
 #[derive(Args, Debug)]
 #[command(after_help = "\

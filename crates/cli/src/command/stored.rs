@@ -1,16 +1,16 @@
-//! `prony runs` and `prony show`.
+//! `prony runs`, `prony show` and `prony diff-settings`.
 //!
-//! Print a table of runs, or one run in the requested format. Never change the document of a run.
+//! Print a table of runs, one run in the requested format, or the settings in which two runs differ. Never change the document of a run.
 
 use super::output;
-use crate::args::{RunsArgs, RunsCommand, ShowArgs, Since};
+use crate::args::{DiffSettingsArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 use crate::exit::{Exit, Failure};
 use jiff::Timestamp;
 use prony_report::hdr_log::HdrLog;
-use prony_report::history;
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::text::plain;
 use prony_report::{csv, json};
+use prony_report::{history, settings};
 use prony_runner::description;
 use prony_store::{Annotation, Run, RunFilter, RunState, RunStore, StoreError};
 use std::path::Path;
@@ -38,10 +38,11 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
         last: None,
         ..run_filter(args)
     } == RunFilter::default();
+    let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
     output::show(
         |out, style| match listing.runs.is_empty() && !is_unfiltered {
             true => writeln!(out, "No stored run matches."),
-            false => history::write(out, style, &listing.runs),
+            false => history::write(out, style, &listing.runs, now_ns),
         },
     )?;
     for (path, reason) in &listing.unreadable {
@@ -148,6 +149,21 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         })
     };
     result.map(|()| Exit::Success)
+}
+
+/// Lists the settings in which two runs differ.
+pub fn diff_settings(args: &DiffSettingsArgs) -> Result<Exit, Failure> {
+    let store = RunStore::open(None)?;
+    let (a, b) = (store.load(&args.a)?, store.load(&args.b)?);
+    output::show(|out, style| match args.json {
+        true => {
+            let (differences, _) = settings::setting_differences(&a, &b);
+            serde_json::to_writer_pretty(&mut *out, &differences)?;
+            writeln!(out)
+        }
+        false => settings::write(out, style, &a, &b),
+    })?;
+    Ok(Exit::Success)
 }
 
 /// The argument with which `prony show` prints the run again: the id, unless the user named a file or the newest run.

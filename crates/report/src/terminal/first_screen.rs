@@ -3,12 +3,13 @@
 //! In: a Run. Out: its figure, its verdict, response and server times, what limited it, one advice, and the command
 //! that prints the rest. Must never: print a line that the terminal would wrap, or cut a word.
 
+use super::paragraph::{Paragraph, fit};
 use super::verdict::{severity_format, verdict_sentence};
 use super::{engine, incomplete_notice, nothing_measured, outcome_counts};
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::text::{plain, sparkline, wrap};
+use crate::text::{plain, sparkline};
 use crate::units::{self, count, count_with_noun, time_or_dash};
 use prony_judge::scope;
 use prony_store::{
@@ -22,11 +23,6 @@ pub const MAX_LINES: usize = 22;
 
 /// Maximum number of bars of the sparkline.
 const MAX_BARS: usize = 24;
-/// Width of the labels `doubt`, `scope`, `limit`, `advice` and `note` with the gap behind them, in characters.
-const LABEL_WIDTH: usize = 8;
-/// Marks a text that is continued in the full result.
-const CONTINUED: &str = " …";
-
 /// What the first screen says about the stored document.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredRun<'a> {
@@ -34,90 +30,6 @@ pub struct StoredRun<'a> {
     pub show_argument: &'a str,
     /// Its label and note.
     pub annotation: &'a Annotation,
-}
-
-/// Lines of the screen that belong together.
-struct Paragraph {
-    /// Wrapped lines without escape codes.
-    lines: Vec<String>,
-    /// The number of lines that stay if the screen has too many.
-    min_lines: usize,
-    /// Paragraphs with a lower rank lose lines first.
-    rank: u8,
-    /// Formats each line, such as [`Style::bold`].
-    format: fn(&Style, &str) -> String,
-}
-
-impl Paragraph {
-    /// A paragraph of one line, which always stays.
-    fn line(text: String) -> Paragraph {
-        Paragraph {
-            lines: vec![text],
-            min_lines: 1,
-            rank: u8::MAX,
-            format: |_, line| line.to_owned(),
-        }
-    }
-
-    /// An empty line.
-    fn gap() -> Paragraph {
-        Paragraph {
-            min_lines: 0,
-            rank: 5,
-            ..Paragraph::line(String::new())
-        }
-    }
-
-    /// Text in at most `max_lines` lines of `width` characters.
-    fn text(text: &str, width: usize, max_lines: usize) -> Paragraph {
-        Paragraph {
-            lines: first_lines(&wrap(text, width), max_lines, width),
-            min_lines: 1,
-            rank: 3,
-            format: |_, line| line.to_owned(),
-        }
-    }
-
-    /// Text behind a label, indented like it.
-    fn labelled(label: &str, text: &str, width: usize, max_lines: usize) -> Paragraph {
-        let mut paragraph = Paragraph::text(text, width.saturating_sub(LABEL_WIDTH + 2), max_lines);
-        for (row, line) in paragraph.lines.iter_mut().enumerate() {
-            let label = if row == 0 { label } else { "" };
-            *line = format!("  {label:<LABEL_WIDTH$}{line}");
-        }
-        paragraph
-    }
-
-    fn with_format(self, format: fn(&Style, &str) -> String) -> Paragraph {
-        Paragraph { format, ..self }
-    }
-
-    fn with_rank(self, rank: u8) -> Paragraph {
-        Paragraph { rank, ..self }
-    }
-
-    /// Removes the last line.
-    fn shorten(&mut self, width: usize) {
-        let kept = self.lines.len().saturating_sub(1);
-        self.lines = first_lines(&self.lines, kept, width);
-    }
-}
-
-/// The first `max_lines` lines of a wrapped text; the last one ends in [`CONTINUED`] if lines are missing.
-fn first_lines(lines: &[String], max_lines: usize, width: usize) -> Vec<String> {
-    let mut kept: Vec<String> = lines.iter().take(max_lines).cloned().collect();
-    let (true, Some(last)) = (lines.len() > max_lines, kept.last_mut()) else {
-        return kept;
-    };
-    let mut end = last.trim_end_matches(CONTINUED).trim_end();
-    while end.chars().count() + CONTINUED.chars().count() > width {
-        let Some((shorter, _)) = end.rsplit_once(' ') else {
-            break;
-        };
-        end = shorter.trim_end();
-    }
-    *last = format!("{end}{CONTINUED}");
-    kept
 }
 
 /// Writes the first screen of a run; `stored` is absent if the run is not stored.
@@ -163,25 +75,6 @@ pub(super) fn write(
     out.line("")?;
     let line = &last_line(run, stored, width);
     out.line(line)
-}
-
-/// Shortens paragraphs until they have `max_lines` lines together.
-fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
-    loop {
-        let lines: usize = paragraphs
-            .iter()
-            .map(|paragraph| paragraph.lines.len())
-            .sum();
-        let can_shorten = |paragraph: &&mut Paragraph| paragraph.lines.len() > paragraph.min_lines;
-        let shortest = paragraphs
-            .iter_mut()
-            .filter(can_shorten)
-            .min_by_key(|paragraph| paragraph.rank);
-        match shortest {
-            Some(paragraph) if lines > max_lines => paragraph.shorten(width),
-            _ => return,
-        }
-    }
 }
 
 /// The workload, its settings, the server and the load.

@@ -8,6 +8,7 @@ pub(crate) mod findings;
 mod first_screen;
 pub(crate) mod imported;
 pub(crate) mod latency;
+mod paragraph;
 pub(crate) mod server;
 pub(crate) mod setup;
 mod verdict;
