@@ -217,7 +217,7 @@ pub fn open_partial() -> Run {
     run.drive.network = Some(Network::Unix);
     run.timing = Timing {
         split: SplitSource::unavailable(
-            "unix sockets give no receive stamps; --tcp-sample N estimates it",
+            "unix sockets have no receive timestamps; --tcp-sample N estimates it",
         ),
         ..Timing::default()
     };
