@@ -41,9 +41,7 @@ demo: build ## Starts a temporary PostgreSQL, loads it, drives it for 15 s, repo
 test: ## Runs all tests; as root on Debian or Ubuntu installs what they need (SERVERS=all|small|none: versions of servers to download)
 	@scripts/setup build
 	@scripts/setup test
-	@for script in scripts/tests/*.sh; do echo "== $$script"; "$$script"; done
-	@# Most tests wait for a server, so more of them run at a time than there are CPUs.
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} scripts/servers --want $(or $(SERVERS),$(if $(CI),all,small)) -- cargo test --workspace --no-fail-fast
+	@scripts/test $(TARGET) $(or $(SERVERS),$(if $(CI),all,small))
 
 test-pgbench: ## The full comparison with pgbench, of which `make test` runs a part (PARTS="tap rows" runs only these parts)
 	@scripts/setup build
@@ -60,7 +58,7 @@ lint: ## Checks formatting, clippy (warnings are errors) and the syntax of scrip
 	@scripts/setup lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	@for script in scripts/setup scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
+	@for script in scripts/setup scripts/test scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
 
 versus: build canned ## Runs Prony and pgbench alternately; prints tables of the ratios of CPU and TPS (about 40 minutes; COUNT=1 counts instructions, 5 minutes)
 	@scripts/setup $(if $(COUNT),versus-count,versus)

@@ -148,6 +148,10 @@ impl RunObserver for StoreWarnings<'_> {
         (self.store.warn)(&error.to_string());
     }
 
+    fn ready(&mut self) {
+        self.observer.ready();
+    }
+
     fn started(&mut self, start: &LoadStart) {
         self.observer.started(start);
     }

@@ -121,14 +121,14 @@ mod tests {
         let mut run = healthy();
         assert_eq!(check_no_split(&run), None);
         run.measured.kinds[0].split = None;
-        run.timing.split = SplitSource::unavailable("unix sockets give no stamps");
+        run.timing.split = SplitSource::unavailable("unix sockets have no timestamps");
         run.drive.network = Some(Network::Unix);
         let check = check_no_split(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
         assert!(
             check
                 .finding
-                .contains("known (unix sockets give no stamps):"),
+                .contains("known (unix sockets have no timestamps):"),
             "{check:?}"
         );
         assert!(check.advice.contains("--tcp-sample 8 "), "{check:?}");

@@ -24,7 +24,9 @@ pub trait RunObserver {
     fn not_stored(&mut self, _error: &StoreError) {}
     /// The journal could not be written; the run continues.
     fn journal_failed(&mut self, _error: &StoreError) {}
-    /// All connections are up; the load starts.
+    /// All users are ready. They start after this call, so that output of the observer precedes theirs.
+    fn ready(&mut self) {}
+    /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, _start: &LoadStart) {}
     /// A second is complete.
     fn second_ended(&mut self, _second: &RunSecond<'_>) {}
@@ -190,8 +192,11 @@ impl RunRecorder<'_> {
 }
 
 impl Observer for RunRecorder<'_> {
+    fn ready(&mut self) {
+        self.observer.ready();
+    }
+
     fn started(&mut self, start: &LoadStart) {
-        // Call the observer first, so that its output precedes that of scripts.
         self.observer.started(start);
         let tpm_target = self.tpm_target.take();
         self.tpm_measurement =

@@ -216,7 +216,7 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
     let output = bench.local(arguments);
     let stdout = ok(&output);
     assert!(
-        stdout.contains("kernel stamps on 1 of 2 clients"),
+        stdout.contains("kernel timestamps on 1 of 2 clients"),
         "{stdout}"
     );
     let stderr = String::from_utf8_lossy(&output.stderr);

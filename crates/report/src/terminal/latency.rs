@@ -121,7 +121,7 @@ pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
         ))?;
     }
     let mut source = format!(
-        "Source: {}; {} with a stamp, {} without, {} impossible, {} doubtful",
+        "Source: {}; {} with a timestamp, {} without, {} impossible, {} doubtful",
         plain(&timing.split.to_string()),
         count_with_noun(timing.with_timestamp, "reply", "replies"),
         count(timing.without_timestamp),

@@ -192,7 +192,7 @@ fn an_open_loop_shows_response_and_service_times_and_explains_absent_percentiles
 fn a_partial_run_and_a_missing_split_have_a_reason() {
     let text = text(&sample_run::open_partial(), None);
     assert!(text.contains("PARTIAL RESULT: ended early: SIGINT."));
-    assert!(text.contains("Not known: unix sockets give no receive stamps"));
+    assert!(text.contains("Not known: unix sockets have no receive timestamps"));
     let mut run = sample_run::closed();
     run.state = RunState::Running;
     assert!(self::text(&run, None).contains("STILL RUNNING"));

@@ -38,6 +38,15 @@ fn kind(name: Option<&str>, committed: u64, seconds: f64) -> KindFigures {
     }
 }
 
+/// The build that writes and verifies the pages of the tests.
+pub fn test_build() -> Build {
+    Build {
+        version: "0.1.0".to_owned(),
+        commit: Some("01234567".to_owned()),
+        ..Build::default()
+    }
+}
+
 /// A complete closed-loop run of one kind of transaction, with a split of the service time.
 pub fn closed() -> Run {
     let seconds = 4.0;
@@ -220,7 +229,7 @@ pub fn open_partial() -> Run {
     run.drive.network = Some(Network::Unix);
     run.timing = Timing {
         split: SplitSource::unavailable(
-            "unix sockets give no receive stamps; --tcp-sample N estimates it",
+            "unix sockets have no receive timestamps; --tcp-sample N estimates it",
         ),
         ..Timing::default()
     };

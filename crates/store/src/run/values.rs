@@ -276,11 +276,11 @@ pub enum SplitSource {
 impl fmt::Display for SplitSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SplitSource::KernelTimestamps => f.write_str("kernel stamps"),
+            SplitSource::KernelTimestamps => f.write_str("kernel timestamps"),
             SplitSource::SampledTimestamps {
                 clients,
                 of_clients,
-            } => write!(f, "kernel stamps on {clients} of {of_clients} clients"),
+            } => write!(f, "kernel timestamps on {clients} of {of_clients} clients"),
             SplitSource::Unavailable { reason } => write!(f, "unavailable: {reason}"),
         }
     }
