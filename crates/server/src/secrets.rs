@@ -48,15 +48,16 @@ fn sysbench_password_value(argument: &[u8]) -> Option<usize> {
     (is_named(b"mysql-password") || is_named(b"pgsql-password")).then_some(equals + 1)
 }
 
-/// The next secret keyword of libpq, or `PWD` of SQL Server's connection strings.
+/// The next secret keyword of libpq, or `PWD` or a token of SQL Server's connection strings.
 fn next_secret_keyword(text: &[u8]) -> Option<Range<usize>> {
-    let libpq = find_secret_keyword(text);
-    let pwd = find(text, b"pwd").map(|start| start..start + 3);
-    match (libpq, pwd) {
-        (Some(libpq), Some(pwd)) if pwd.start < libpq.start => Some(pwd),
-        (None, pwd) => pwd,
-        (libpq, _) => libpq,
-    }
+    let names = ["pwd", "token"].into_iter();
+    let others = names.filter_map(|name| {
+        let start = find(text, name.as_bytes())?;
+        Some(start..start + name.len())
+    });
+    others
+        .chain(find_secret_keyword(text))
+        .min_by_key(|range| range.start)
 }
 
 /// Replaces each password in an argument with `***`.

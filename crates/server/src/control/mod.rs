@@ -173,7 +173,7 @@ impl Control {
     }
 
     /// The server's version as a number; 0 if it reported none. PostgreSQL: 150020 for 15.20, 90603
-    /// for 9.6.3. MySQL and MariaDB: 80031 for 8.0.31, 101119 for 10.11.19. SQL Server: 160004105 for
+    /// for 9.6.3. MySQL and MariaDB: 80031 for 8.0.31, 101119 for 10.11.19. SQL Server: 16004105 for
     /// 16.0.4105.
     pub fn server_version(&self) -> u32 {
         match self.route.account {
@@ -330,7 +330,7 @@ fn mysql_version(text: &str) -> u32 {
     major * 10_000 + minor * 100 + patch
 }
 
-/// `16.0.4105` is 160004105.
+/// `16.0.4105` is 16004105.
 fn sql_server_version(text: &str) -> u32 {
     let [major, minor, build] = version_parts(text, 9999);
     major.min(999) * 1_000_000 + minor.min(99) * 10_000 + build
@@ -363,8 +363,8 @@ mod tests {
         assert_eq!(mysql_version("9.7.4-2"), 90_704);
         assert_eq!(mysql_version(""), 0);
         assert_eq!(mysql_version("999999999999.1"), 100);
-        assert_eq!(sql_server_version("16.0.4105"), 160_004_105);
-        assert_eq!(sql_server_version("12.0.2000"), 120_002_000);
+        assert_eq!(sql_server_version("16.0.4105"), 16_004_105);
+        assert_eq!(sql_server_version("12.0.2000"), 12_002_000);
         assert_eq!(sql_server_version("9999.9999.99999"), 999_999_999);
     }
 }

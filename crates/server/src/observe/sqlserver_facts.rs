@@ -29,10 +29,10 @@ const DATABASE_COLUMNS: [(&str, u32); 14] = [
     ("is_auto_update_stats_on", 0),
     ("is_auto_update_stats_async_on", 0),
     ("is_parameterization_forced", 0),
-    ("is_encrypted", 100_000_000),
-    ("delayed_durability_desc", 120_000_000),
-    ("is_memory_optimized_elevate_to_snapshot_on", 120_000_000),
-    ("is_accelerated_database_recovery_on", 150_000_000),
+    ("is_encrypted", 10_000_000),
+    ("delayed_durability_desc", 12_000_000),
+    ("is_memory_optimized_elevate_to_snapshot_on", 12_000_000),
+    ("is_accelerated_database_recovery_on", 15_000_000),
 ];
 
 const CONFIGURATIONS: &str =
@@ -54,7 +54,7 @@ pub(super) fn read(control: &mut Control) -> Result<Vec<TextRow>, Error> {
         SCOPED_CONFIGURATIONS.to_owned(),
     ] {
         match control.query(&sql) {
-            Ok(found) => rows.extend(found),
+            Ok(settings) => rows.extend(settings),
             Err(error) if error.is_lost() => return Err(error),
             // Not in this version, or not allowed.
             Err(_) => {}
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn only_columns_that_the_version_has_are_queried() {
-        assert!(!database_query(110_000_000).contains("delayed_durability"));
-        assert!(database_query(110_000_000).contains("is_encrypted"));
-        let newest = database_query(160_004_105);
+        assert!(!database_query(11_000_000).contains("delayed_durability"));
+        assert!(database_query(11_000_000).contains("is_encrypted"));
+        let newest = database_query(16_004_105);
         assert!(newest.contains("is_accelerated_database_recovery_on"));
         assert_eq!(
             newest.matches("union all").count(),

@@ -29,7 +29,7 @@ const REQUIRED_QUERY: &str = "select max(required_synchronized_secondaries_to_co
 const UNLOGGED_QUERY: &str =
     "select name from sys.tables where durability_desc = 'SCHEMA_ONLY' order by 1";
 /// First version with memory-optimized tables and with delayed durability.
-const VERSION_2014: u32 = 120_000_000;
+const VERSION_2014: u32 = 12_000_000;
 
 /// Display name of a table.
 const DISPLAY_NAME: &str = "case when s.name = 'dbo' then '' else s.name + '.' end + t.name";
