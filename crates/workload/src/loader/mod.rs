@@ -7,6 +7,7 @@ pub mod mysql;
 pub mod procedure;
 
 use crate::copy::{RowSource, send};
+use crate::engines::unsupported_engine;
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
 use crate::{Error, sql};
@@ -56,6 +57,7 @@ impl Loader<'_> {
         let session = match control.engine() {
             Engine::PostgreSql => POSTGRES_SESSION,
             Engine::MySql | Engine::MariaDb => MYSQL_SESSION,
+            Engine::SqlServer => return Err(unsupported_engine(&control)),
         };
         sql::execute(&mut control, "preparing the session", session)?;
         Ok(control)
@@ -71,6 +73,7 @@ impl Loader<'_> {
         // The lock lasts until the session ends; its number is arbitrary but fixed. The server may
         // take a moment to notice that a previous load has ended or was interrupted.
         match control.engine() {
+            Engine::SqlServer => Err(unsupported_engine(control)),
             Engine::MySql | Engine::MariaDb => {
                 let name = lock_name(&format!("prony load {workload}"));
                 let lock =

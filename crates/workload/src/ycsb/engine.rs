@@ -46,7 +46,7 @@ pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
             in_page.map_or(row, |rows| 8_192 / rows) + 44
         }
         // Keys arrive in random order, which leaves a quarter of each page empty.
-        Engine::MySql | Engine::MariaDb => (values + 60) * 4 / 3,
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => (values + 60) * 4 / 3,
     }
 }
 
