@@ -73,6 +73,11 @@ fn now_s(control: &mut Control) -> Result<i64, Error> {
         SqlDialect::PostgreSql => "select extract(epoch from date_trunc('second', now()))::bigint",
         // MySQL's datetime has no time zone: it is treated as UTC when it is read and when it is written.
         SqlDialect::MySql => "select timestampdiff(second, '1970-01-01', now())",
+        // Local time, as `sysdatetime()` in the transactions. A second has 32 bits until 2038.
+        SqlDialect::TransactSql => {
+            "select datediff(day, '19700101', sysdatetime()) * cast(86400 as bigint) \
+             + datediff(second, cast(cast(sysdatetime() as date) as datetime2), sysdatetime())"
+        }
     };
     let row = sql::query_row(control, "reading the server's clock", select)?;
     Ok(row.int(0).unwrap_or(EPOCH_S))
@@ -153,8 +158,9 @@ impl Dataset for TpccDataset {
         control: &mut Control,
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error> {
-        let first = "(select -1 from item limit 1) union all select w_id - 1 from warehouse";
-        dataset::missing_parts(control, all, first)
+        let item = self.dialect.select_first(1, "-1 from item");
+        let first = format!("select * from ({item}) i union all select w_id - 1 from warehouse");
+        dataset::missing_parts(control, all, &first)
     }
 
     fn row_count(&self, parts: &[LoadPart]) -> u64 {
@@ -176,6 +182,7 @@ impl Dataset for TpccDataset {
         match self.dialect {
             SqlDialect::PostgreSql => self.layout.index_builds(),
             SqlDialect::MySql => indexes::mysql_builds(),
+            SqlDialect::TransactSql => indexes::sql_server_builds(),
         }
     }
 

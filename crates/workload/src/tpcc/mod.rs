@@ -29,6 +29,7 @@ pub mod rows;
 pub mod schema;
 mod sequences;
 mod shares;
+mod sqlserver;
 mod statements;
 mod template;
 mod texts;

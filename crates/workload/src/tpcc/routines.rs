@@ -91,7 +91,7 @@ pub fn driver_routines(dialect: SqlDialect) -> Vec<Routine> {
     let function_flags = match dialect {
         // HammerDB calls procedures instead of functions if `pg_storedprocs` is true.
         SqlDialect::PostgreSql => &[true, false][..],
-        SqlDialect::MySql => &[false],
+        SqlDialect::MySql | SqlDialect::TransactSql => &[false],
     };
     let texts = function_flags.iter().flat_map(|function| {
         let texts = engine.hammerdb_routines.iter();

@@ -99,7 +99,7 @@ impl Table {
             Table::Stock => match dialect {
                 // The other order would be cheaper to load, but it is not HammerDB's.
                 SqlDialect::PostgreSql => &["s_i_id", "s_w_id"],
-                SqlDialect::MySql => &["s_w_id", "s_i_id"],
+                SqlDialect::MySql | SqlDialect::TransactSql => &["s_w_id", "s_i_id"],
             },
             Table::Customer => &["c_w_id", "c_d_id", "c_id"],
             Table::History => &[],
