@@ -61,7 +61,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     let maximum = client as f64 * (1.0 + COMMITS_GAP_MAX_SHARE) + allowed as f64;
     let is_postgres = match run.server.known_engine() {
         Some(Engine::PostgreSql) => true,
-        Some(Engine::MySql | Engine::MariaDb) | None => false,
+        Some(Engine::MySql | Engine::MariaDb | Engine::SqlServer) | None => false,
     };
     let counts_are_exact = is_postgres
         && description(run).is_some_and(|description| description.commits_once)
@@ -82,6 +82,8 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
 fn counts_all_commits(run: &Run) -> bool {
     match run.server.known_engine() {
         Some(Engine::PostgreSql) => return true,
+        // It counts the transactions that begin.
+        Some(Engine::SqlServer) => return false,
         Some(Engine::MySql | Engine::MariaDb) | None => {}
     }
     let cache = run.server.settings.get("query_cache_type");

@@ -122,6 +122,7 @@ impl From<Engine> for SqlDialect {
         match engine {
             Engine::PostgreSql => SqlDialect::PostgreSql,
             Engine::MySql | Engine::MariaDb => SqlDialect::MySql,
+            Engine::SqlServer => SqlDialect::TransactSql,
         }
     }
 }

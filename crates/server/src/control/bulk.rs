@@ -15,10 +15,16 @@ impl Control {
     ///
     /// # Errors
     /// As for [`Control::execute`]; [`Error::Usage`] if the server is not SQL Server.
-    pub fn bulk_load(&mut self, _load: &BulkLoad) -> Result<u64, Error> {
+    pub fn bulk_load(&mut self, load: &BulkLoad) -> Result<u64, Error> {
         match self.engine() {
             Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
                 Err(Error::Usage("only SQL Server has bulk loads"))
+            }
+            Engine::SqlServer => {
+                self.request(load.statement(), |exchange| {
+                    exchange.bulk_load(load);
+                })?;
+                Ok(self.connection.exchange().affected_rows())
             }
         }
     }

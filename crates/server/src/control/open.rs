@@ -92,6 +92,7 @@ pub(super) fn log_in(
         // `true`: each reply includes the row description, which has the number of columns.
         Account::Postgres(_) => Exchange::postgres(mode, true).with_copy(),
         Account::Mysql(_) => Exchange::mysql(mode),
+        Account::Tds(_) => Exchange::tds(mode),
     };
     Ok(NewConnection {
         connection: BlockingConnection::new(socket, channel, &session, exchange),

@@ -10,11 +10,11 @@ use super::error::FailureCause;
 use super::waiting::WaitOptions;
 use crate::target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
-    RequireAuth, SslMode, Target, TcpOptions,
+    RequireAuth, SqlServerOptions, SslMode, Target, TcpOptions,
 };
 use prony_wire::login::{TlsParts, TlsUse};
 use prony_wire::postgres::{self, AuthMethods, CancelKey, Connector, Login};
-use prony_wire::{ConnectError, PendingLogin, mysql};
+use prony_wire::{ConnectError, ErrorClass, PendingLogin, mysql, tds};
 use rustls::pki_types::ServerName;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub struct Route {
     pub wait_options: WaitOptions,
     /// Time limit for connecting and logging in; [`Duration::MAX`]: no limit.
     pub connect_limit: Duration,
+    /// Where a SQL Server routed this login, if it was routed.
+    pub redirect: Option<Box<tds::Route>>,
 }
 
 /// The account to log in with, by protocol.
@@ -45,6 +47,8 @@ pub enum Account {
     Postgres(Arc<Login>),
     /// MySQL or MariaDB.
     Mysql(Arc<mysql::Login>),
+    /// SQL Server.
+    Tds(Arc<tds::Login>),
 }
 
 impl Route {
@@ -58,6 +62,13 @@ impl Route {
             Account::Mysql(login) => {
                 PendingLogin::Mysql(Box::new(mysql::Connector::new(login.clone(), tls_use, tls)))
             }
+            Account::Tds(login) => {
+                let connector = tds::Connector::new(login.clone(), tls_use, tls);
+                PendingLogin::Tds(Box::new(match &self.redirect {
+                    Some(redirect) => connector.after_route(redirect),
+                    None => connector,
+                }))
+            }
         }
     }
 
@@ -67,6 +78,7 @@ impl Route {
         match self.account {
             Account::Postgres(_) => after_postgres_failure(self.tls_use, over_tls, cause),
             Account::Mysql(_) => after_mysql_failure(self.tls_use, over_tls, cause),
+            Account::Tds(_) => after_tds_failure(cause),
         }
     }
 
@@ -102,13 +114,22 @@ pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             let account = Account::Mysql(Arc::new(login));
             (account, requires_tls, false, certificate_name)
         }
+        ProtocolOptions::SqlServer(options) => {
+            let login = tds_login(target, endpoint, options);
+            let certificate_name = options.certificate_name.clone().or(server_name);
+            let account = Account::Tds(Arc::new(login));
+            (account, false, options.strict, certificate_name)
+        }
     };
+    let is_tds = matches!(account, Account::Tds(_));
     let tls_uses: &[TlsUse] = match (&endpoint.address, target.tls.mode) {
         (Address::Unix(_), _) if tls_on_socket => &[TlsUse::Must],
         (Address::Unix(_), _) | (_, SslMode::Disable) => &[TlsUse::No],
         // As in libpq, the second attempt also allows no TLS: a server without TLS then repeats its
         // refusal, which is more informative than "no TLS".
         (_, SslMode::Allow) => &[TlsUse::No, TlsUse::IfOffered],
+        // The server's answer decides in the same attempt.
+        (_, SslMode::Prefer) if is_tds => &[TlsUse::IfOffered],
         (_, SslMode::Prefer) => &[TlsUse::IfOffered, TlsUse::No],
         _ if direct_tls => &[TlsUse::Direct],
         _ => &[TlsUse::Must],
@@ -123,6 +144,7 @@ pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             tcp: target.tcp,
             wait_options: target.wait_options.clone(),
             connect_limit: target.connect_limit(),
+            redirect: None,
         })
         .collect()
 }
@@ -188,6 +210,38 @@ fn after_mysql_failure(tls_use: TlsUse, over_tls: bool, cause: &FailureCause) ->
         | FailureCause::SessionMismatch(_)
         | FailureCause::SessionCheckFailed(_)
         | FailureCause::Io(_) => AfterFailure::NextEndpoint,
+    }
+}
+
+/// A server that is not reached leads to the next address; any answer of a server ends the search, except
+/// that its database is moving.
+fn after_tds_failure(cause: &FailureCause) -> AfterFailure {
+    match cause {
+        FailureCause::Login(ConnectError::Server(error))
+            if error.classification.class == ErrorClass::LostConnection =>
+        {
+            AfterFailure::NextEndpoint
+        }
+        FailureCause::Login(_) | FailureCause::Closed | FailureCause::Interrupted => {
+            AfterFailure::GiveUp
+        }
+        FailureCause::Timeout
+        | FailureCause::SessionMismatch(_)
+        | FailureCause::SessionCheckFailed(_)
+        | FailureCause::Io(_) => AfterFailure::NextEndpoint,
+    }
+}
+
+fn tds_login(target: &Target, endpoint: &Endpoint, options: &SqlServerOptions) -> tds::Login {
+    let password = endpoint.password.clone().unwrap_or_default();
+    tds::Login {
+        server: endpoint.host.clone(),
+        host: options.client_host.clone(),
+        application: options.program_name.clone(),
+        client_pid: std::process::id(),
+        packet_size: options.packet_size,
+        read_only: options.read_only,
+        ..tds::Login::new(&target.user, password, &target.database)
     }
 }
 

@@ -9,15 +9,16 @@ use super::random::LastNames;
 use super::routines;
 use super::rows::{Content, TpccRows, order_lines};
 use super::schema::{MAX_SCALE, Table};
-use super::unfinished_load;
+use super::{TPCC, unfinished_load};
 use crate::catalog::{self, Tables};
 use crate::copy::RowSource;
+use crate::engines::require_engine;
 use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
 use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, sql};
+use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, Workload, sql};
 use prony_server::Control;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,7 @@ pub fn load(
         bytes: u64::from(layout.scale) * WAREHOUSE_MB * 1_000_000,
     };
     procedure::load(request, &subject, (progress, stop), |control| {
+        require_engine(control, TPCC.engines())?;
         let start_s = match unfinished_load::find(control)? {
             Some(unfinished) => unfinished.resume(&layout)?,
             None => None,

@@ -52,7 +52,7 @@ pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
             in_page.map_or(row, |rows| 8_192 / rows) + 44
         }
         // Keys arrive in random order, which leaves a quarter of each page empty.
-        Engine::MySql | Engine::MariaDb => (values + 60) * 4 / 3,
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => (values + 60) * 4 / 3,
     }
 }
 
@@ -188,6 +188,10 @@ mod tests {
                 "SELECT field3 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2"
             );
         }
+        assert_eq!(
+            scan(SqlDialect::TransactSql, None),
+            "SELECT TOP ($2) * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key"
+        );
         assert_eq!(read(None), "SELECT * FROM usertable WHERE ycsb_key = $1");
         assert_eq!(
             read(Some(9)),
@@ -219,6 +223,16 @@ mod tests {
             "create table usertable (ycsb_key varchar(64) not null, field0 text, field1 text, \
              primary key (ycsb_key)) engine = innodb comment = 'x'"
         );
+        let text = create(SqlDialect::TransactSql, 1, "x");
+        let table = "create table usertable (ycsb_key varchar(64) not null, field0 varchar(max)); ";
+        assert!(
+            text.starts_with(&format!("begin transaction; {table}")),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("; commit") && text.contains("N'x'"),
+            "{text}"
+        );
         assert!(EXISTS.contains(NAME));
     }
 
@@ -227,6 +241,8 @@ mod tests {
         let error = DbError::server(Protocol::PostgreSql, 0, *b"23505", String::new());
         assert!(is_duplicate(SqlDialect::PostgreSql, &error));
         assert!(!is_duplicate(SqlDialect::MySql, &error));
+        let tds_error = DbError::server(Protocol::Tds, 2627, *b"23000", String::new());
+        assert!(is_duplicate(SqlDialect::TransactSql, &tds_error));
         let mysql_error = DbError::server(Protocol::MySql, 1062, *b"23000", String::new());
         assert!(is_duplicate(SqlDialect::MySql, &mysql_error));
         assert!(!is_duplicate(SqlDialect::PostgreSql, &mysql_error));

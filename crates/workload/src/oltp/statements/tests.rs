@@ -170,3 +170,58 @@ fn note_preserves_the_users_table_comment() {
     let note = SqlDialect::PostgreSql.note_statement(2, "x", &with_comment);
     assert_eq!(note, "comment on table sbtest2 is 'x'");
 }
+
+#[test]
+fn tables_of_sql_server_have_a_sequence() {
+    let dialect = SqlDialect::TransactSql;
+    let options = OltpOptions::default();
+    assert_eq!(
+        dialect.create_table(3, &options, false),
+        "create sequence sbtest3_id as integer start with 1; \
+         create table sbtest3 (id integer not null default next value for sbtest3_id, \
+         k integer default '0' not null, c char(120) default '' not null, \
+         pad char(60) default '' not null)"
+    );
+    let by_client = OltpOptions {
+        auto_inc: false,
+        ..OltpOptions::default()
+    };
+    for (options, is_bulk) in [(&by_client, false), (&options, true)] {
+        let text = dialect.create_table(3, options, is_bulk);
+        assert!(
+            text.starts_with("create table sbtest3 (id integer not null, "),
+            "{text}"
+        );
+    }
+    assert_eq!(
+        dialect.continue_sequence(3, &options, 9).as_deref(),
+        Some("alter sequence sbtest3_id restart with 10")
+    );
+    assert_eq!(
+        dialect.drop_tables(&["sbtest1", "sbtest3"]),
+        "drop table if exists sbtest1, sbtest3; drop sequence if exists sbtest1_id, sbtest3_id"
+    );
+}
+
+#[test]
+fn errors_of_sql_server_that_a_retry_may_resolve_are_ignored() {
+    let error = |number| DbError::server(Protocol::Tds, number, *b"HY000", String::new());
+    for number in [1205, 3960, 2627] {
+        assert!(SqlDialect::TransactSql.is_ignored(&error(number)));
+    }
+    assert!(!SqlDialect::TransactSql.is_ignored(&error(208)));
+    assert!(!SqlDialect::PostgreSql.is_ignored(&error(1205)));
+}
+
+#[test]
+fn only_sql_server_gets_declared_types_one_for_each_parameter() {
+    let options = OltpOptions::default();
+    for kind in StatementKind::ALL {
+        assert_eq!(SqlDialect::PostgreSql.parameter_types(kind, &options), None);
+        assert_eq!(SqlDialect::MySql.parameter_types(kind, &options), None);
+        let dialect = SqlDialect::TransactSql;
+        let types = dialect.parameter_types(kind, &options).expect("types");
+        let sql = dialect.event_statement(kind, 1, &options);
+        assert_eq!(sql.matches('$').count(), types.len(), "{sql}");
+    }
+}

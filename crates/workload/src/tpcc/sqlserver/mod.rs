@@ -2,7 +2,7 @@
 //!
 //! Procedures process line by line, as the statements do. Each returns one row, all NULL for an order
 //! with an unused item, and no row counts of the statements inside (`NOCOUNT`). If a required row is
-//! missing, it rolls back and fails with error 50001. After an error of the server `XACT_ABORT` rolls back,
+//! missing, it rolls back and fails with error 50000. After an error of the server `XACT_ABORT` rolls back,
 //! and the error reaches the client unchanged: no procedure turns an error into a row.
 
 use super::engine::EngineSql;

@@ -17,9 +17,9 @@ begin
   select @discount = c_discount, @last = c_last, @credit = c_credit
     from customer where c_w_id = @p_w_id and c_d_id = @p_d_id and c_id = @p_c_id;
   {missing}
-  update district set @o_id = d_next_o_id, @d_tax = d_tax, d_next_o_id = d_next_o_id + 1
-    where d_w_id = @p_w_id and d_id = @p_d_id;
+  update district set d_next_o_id = d_next_o_id + 1 where d_w_id = @p_w_id and d_id = @p_d_id;
   {missing}
+  select @o_id = d_next_o_id - 1, @d_tax = d_tax from district where d_w_id = @p_w_id and d_id = @p_d_id;
   insert into orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_carrier_id, o_ol_cnt, o_all_local)
     values (@o_id, @p_d_id, @p_w_id, @p_c_id, sysdatetime(), null, len(@p_lines) / 15, @p_all_local);
   insert into new_order (no_o_id, no_d_id, no_w_id) values (@o_id, @p_d_id, @p_w_id);

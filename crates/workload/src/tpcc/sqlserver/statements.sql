@@ -17,7 +17,7 @@ SELECT c_discount, c_last, c_credit FROM customer WHERE c_w_id = $1:int AND c_d_
 
 -- district
 UPDATE district SET d_next_o_id = d_next_o_id + 1
-  OUTPUT deleted.d_next_o_id, inserted.d_tax
+  OUTPUT inserted.d_next_o_id - 1, inserted.d_tax
   WHERE d_w_id = $1:int AND d_id = $2:smallint;
 
 -- order
@@ -69,8 +69,7 @@ UPDATE customer SET c_balance = c_balance - $4:decimal(12,2){counters:, c_ytd_pa
   c_data = CASE WHEN c_credit = 'BC' THEN left($5:varchar(500) + c_data, 500) ELSE c_data END
   OUTPUT inserted.c_first, inserted.c_middle, inserted.c_last, inserted.c_street_1, inserted.c_street_2,
     inserted.c_city, inserted.c_state, inserted.c_zip, inserted.c_phone, inserted.c_since, inserted.c_credit,
-    inserted.c_credit_lim, inserted.c_discount, inserted.c_balance,
-    CASE WHEN inserted.c_credit = 'BC' THEN left(inserted.c_data, 200) END
+    inserted.c_credit_lim, inserted.c_discount, inserted.c_balance, left(inserted.c_data, 200)
   WHERE c_w_id = $1:int AND c_d_id = $2:smallint AND c_id = $3:int;
 
 -- district
