@@ -16,8 +16,14 @@ use prony_wire::login::{TlsParts, TlsUse};
 use prony_wire::postgres::{self, AuthMethods, CancelKey, Connector, Login};
 use prony_wire::{ConnectError, ErrorClass, PendingLogin, mysql, tds};
 use rustls::pki_types::ServerName;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// What each session of SQL Server runs first: an error then ends its transaction, as on the other servers.
+/// The login itself turns the ANSI options on.
+const SESSION_SETUP: &str = "SET XACT_ABORT ON";
 
 /// One way to connect: endpoint, TLS or not, and account.
 #[derive(Clone, Debug)]
@@ -70,6 +76,42 @@ impl Route {
                 }))
             }
         }
+    }
+
+    /// The route to the server to which a SQL Server routed this login. `None` if the failure is a different
+    /// one, or the name of that server has no address.
+    pub fn redirected(&self, cause: &FailureCause) -> Option<Route> {
+        let (FailureCause::Login(ConnectError::Routed(redirect)), Account::Tds(login)) =
+            (cause, &self.account)
+        else {
+            return None;
+        };
+        // The name may have an instance, which the port makes irrelevant.
+        let host = redirect.host.split('\\').next().unwrap_or_default();
+        let address = redirected_address(host, redirect.port)?;
+        let endpoint = Endpoint {
+            address: Address::Tcp(address),
+            host: host.to_owned(),
+            port: redirect.port,
+            password: self.endpoint.password.clone(),
+        };
+        // A name that the user gave for the certificate stays.
+        let tls = self.tls.as_ref().map(|(config, name)| {
+            let is_host = self.endpoint.server_name().as_ref() == Some(name);
+            let host_name = endpoint.server_name().filter(|_| is_host);
+            (config.clone(), host_name.unwrap_or_else(|| name.clone()))
+        });
+        let login = tds::Login {
+            server: redirect.host.clone(),
+            ..(**login).clone()
+        };
+        Some(Route {
+            endpoint,
+            tls,
+            account: Account::Tds(Arc::new(login)),
+            redirect: Some(redirect.clone()),
+            ..self.clone()
+        })
     }
 
     /// What to try after a failure on this route. `over_tls`: the connection used or was negotiating
@@ -147,6 +189,20 @@ pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             redirect: None,
         })
         .collect()
+}
+
+/// The first address of a server to which logins are routed. Each name is resolved once in a process: a
+/// connection of the load cannot wait for a name server, and the control connection is routed before it.
+fn redirected_address(host: &str, port: u16) -> Option<SocketAddr> {
+    static ADDRESSES: Mutex<BTreeMap<(String, u16), SocketAddr>> = Mutex::new(BTreeMap::new());
+    let key = (host.to_owned(), port);
+    let mut addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(address) = addresses.get(&key) {
+        return Some(*address);
+    }
+    let address = (host, port).to_socket_addrs().ok()?.next()?;
+    addresses.insert(key, address);
+    Some(address)
 }
 
 /// The name that a server's certificate must have on a unix socket.
@@ -241,6 +297,7 @@ fn tds_login(target: &Target, endpoint: &Endpoint, options: &SqlServerOptions) -
         client_pid: std::process::id(),
         packet_size: options.packet_size,
         read_only: options.read_only,
+        session_setup: SESSION_SETUP.to_owned(),
         ..tds::Login::new(&target.user, password, &target.database)
     }
 }
