@@ -69,7 +69,15 @@ pub(super) fn put_login(
         (7, "language", ""),
         (8, "database name", login.database.as_str()),
     ];
+    let mut extension_at = 0;
     for (field, name, text) in texts {
+        if field == 6 {
+            // The field for extensions points to an offset, which points to the list of extensions. In the order
+            // of the fields, because some servers read the message in this order (Babelfish 4.3).
+            extension_at = out.len();
+            put_field(out, start, 5, extension_at, 4);
+            out.extend_from_slice(&[0; 4]);
+        }
         let at = out.len();
         put_utf16(text, out);
         let units = (out.len() - at) / 2;
@@ -81,11 +89,8 @@ pub(super) fn put_login(
         }
         put_field(out, start, field, at, units);
     }
-    // The field for extensions points to an offset, which points to the list of extensions.
-    let at = out.len();
-    put_field(out, start, 5, at, 4);
-    let list_offset = (at - start + 4) as u32;
-    out.extend_from_slice(&list_offset.to_le_bytes());
+    let list_offset = (out.len() - start) as u32;
+    out[extension_at..extension_at + 4].copy_from_slice(&list_offset.to_le_bytes());
     out.extend_from_slice(&[UTF8_SUPPORT, 0, 0, 0, 0, EXTENSIONS_END]);
     // Empty fields after the six bytes of ClientID: data of Windows logins, file to attach, new password.
     let end = out.len();

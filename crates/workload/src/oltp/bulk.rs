@@ -15,7 +15,7 @@ use prony_session::UserId;
 /// Maximum size of a statement in bytes.
 pub const PACKET_BYTES: usize = 512 * 1024;
 
-/// Maximum number of rows of a statement.
+/// Maximum number of rows of a statement, on top of its size.
 pub fn rows_max(dialect: SqlDialect) -> u32 {
     match dialect {
         SqlDialect::PostgreSql | SqlDialect::MySql => u32::MAX,
