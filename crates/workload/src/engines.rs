@@ -74,6 +74,8 @@ mod tests {
         assert!(names.contains(&"tpcc") && names.contains(&"oltp_read_write"));
         assert!(!names.contains(&"tpcb"), "{names:?}");
         assert!(workloads_on(Engine::PostgreSql).contains(&"tpcb"));
-        assert!(workloads_on(Engine::SqlServer).is_empty());
+        let names = workloads_on(Engine::SqlServer);
+        assert!(names.contains(&"ycsb") && names.contains(&"oltp_read_write"));
+        assert!(!names.contains(&"script"), "{names:?}");
     }
 }

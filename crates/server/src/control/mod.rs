@@ -14,6 +14,7 @@
 //! # }
 //! ```
 
+mod bulk;
 mod cancel;
 mod connection;
 mod copy;

@@ -29,6 +29,7 @@ pub mod rows;
 pub mod schema;
 mod sequences;
 mod shares;
+mod sqlserver;
 mod statements;
 mod template;
 mod texts;
@@ -144,6 +145,11 @@ impl Workload for OrderEntry {
 
     fn statements(&self) -> Vec<String> {
         program::statements()
+    }
+
+    /// Its SQL for SQL Server has not run to the end on a server yet.
+    fn engines(&self) -> &'static [Engine] {
+        &[Engine::PostgreSql, Engine::MySql, Engine::MariaDb]
     }
 
     fn options(&self) -> &'static [OptionSpec] {
