@@ -194,7 +194,9 @@ impl<'a> RequestBuilder<'a> {
     pub fn new(settings: &'a Settings) -> Self {
         let prefix = settings.database.as_str();
         let mut engines = Engine::ALL.into_iter();
-        let engine = engines.find(|engine| dictionary::prefix(*engine) == prefix);
+        // SQL Server is not among the databases that Prony can be HammerDB for.
+        let engine = engines
+            .find(|engine| *engine != Engine::SqlServer && dictionary::prefix(*engine) == prefix);
         Self {
             settings,
             engine: engine.unwrap_or(Engine::PostgreSql),
