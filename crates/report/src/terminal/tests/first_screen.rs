@@ -200,7 +200,7 @@ fn an_open_loop_shows_both_times_and_why_the_server_time_is_missing() {
         "PARTIAL RESULT: ended early: SIGINT.",
         "response (schedule)",
         "service (start)",
-        "server  not known: unix sockets give no receive stamps",
+        "server  not known: unix sockets have no receive timestamps",
     ] {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
