@@ -13,13 +13,15 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # The folder in which cargo builds, by cargo's own variables.
 TARGET := $(or $(CARGO_TARGET_DIR),$(CARGO_BUILD_TARGET_DIR),target)
 PRONY := $(TARGET)/release/prony
+CANNED := $(TARGET)/release/examples/canned_server
 
 # Parameters of versus, each optional: make versus PAIRS=9 CASES=unix64,tcp64 RUN_SECONDS=10 SCALE=50
 # With AGAINST=path/to/another/prony that build takes the place of pgbench and sysbench.
-VERSUS = --prony $(PRONY) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
+# With COUNT=1 instructions and system calls are counted, and nothing is timed.
+VERSUS = --prony $(PRONY) --canned $(CANNED) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW)) $(if $(AGAINST),--against $(AGAINST))
 
-.PHONY: help build demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench
+.PHONY: help build canned demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench
 
 help: ## Prints this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -29,15 +31,17 @@ build: ## Builds the release binary, target/release/prony
 	@scripts/setup build
 	cargo build --release --bin prony
 
+canned: ## Builds the server that answers from memory, for the capacity and the counts of versus
+	@scripts/setup build
+	cargo build --release -p prony-drive --example canned_server
+
 demo: build ## Starts a temporary PostgreSQL, loads it, drives it for 15 s, reports, stops it
 	@scripts/setup demo $(PRONY)
 
 test: ## Runs all tests; as root on Debian or Ubuntu installs what they need (SERVERS=all|small|none: versions of servers to download)
 	@scripts/setup build
 	@scripts/setup test
-	@for script in scripts/tests/*.sh; do echo "== $$script"; "$$script"; done
-	@# Most tests wait for a server, so more of them run at a time than there are CPUs.
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-4} scripts/servers --want $(or $(SERVERS),$(if $(CI),all,small)) -- cargo test --workspace --no-fail-fast
+	@scripts/test $(TARGET) $(or $(SERVERS),$(if $(CI),all,small))
 
 test-pgbench: ## The full comparison with pgbench, of which `make test` runs a part (PARTS="tap rows" runs only these parts)
 	@scripts/setup build
@@ -54,11 +58,11 @@ lint: ## Checks formatting, clippy (warnings are errors) and the syntax of scrip
 	@scripts/setup lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	@for script in scripts/setup scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
+	@for script in scripts/setup scripts/test scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
 
-versus: build ## Runs Prony and pgbench alternately; prints a table of the ratios of CPU and TPS (about 20 minutes)
-	@scripts/setup versus
-	scripts/versus $(if $(CASES),--cases $(CASES)) $(VERSUS)
+versus: build canned ## Runs Prony and pgbench alternately; prints tables of the ratios of CPU and TPS (about 40 minutes; COUNT=1 counts instructions, 5 minutes)
+	@scripts/setup $(if $(COUNT),versus-count,versus)
+	scripts/versus $(if $(COUNT),--pairs 3 --cases $(or $(CASES),counts),$(if $(CASES),--cases $(CASES))) $(VERSUS)
 
 versus-pgbench: build ## As versus, for Prony called as pgbench with identical command lines (about 40 minutes)
 	@scripts/setup versus

@@ -49,6 +49,9 @@ for variable in CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR; do
     for target in demo versus versus-sysbench; do
         output=$(env -u CARGO_TARGET_DIR -u CARGO_BUILD_TARGET_DIR "$variable=$work/built" make -n -C "$root" "$target")
         [[ $output == *" $work/built/release/prony"* ]] || { echo "$target with $variable: $output" && exit 1; }
+        [[ $target != versus* || $output == *" $work/built/release/examples/canned_server"* ]] || { echo "$target with $variable: $output" && exit 1; }
     done
 done
+output=$(make -n -C "$root" versus COUNT=1)
+[[ $output == *"setup versus-count"*"--cases counts"* ]] || { echo "versus COUNT=1: $output" && exit 1; }
 echo "setup: ok"

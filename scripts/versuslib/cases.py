@@ -37,6 +37,9 @@ class Dialect:
     # If set, Prony with these options is the baseline instead of pgbench.
     baseline_options: Optional[tuple] = None
     cpus: Optional[frozenset] = None
+    # The server's CPUs if they differ from the client's.
+    server_cpus: Optional[frozenset] = None
+    threads: int = 1
 
     @property
     def workload(self):
@@ -83,6 +86,8 @@ class SysbenchLoad:
 
 # Any CPU will do: the first one that this process may use.
 ONE_CPU = frozenset({min(os.sched_getaffinity(0))})
+# Empty on a machine with one CPU.
+OTHER_CPUS = frozenset(os.sched_getaffinity(0)) - ONE_CPU
 
 RUNS = [
     Case("unix64", "select-only, unix socket, 64 clients, ring", "select-only", 64, "unix", "ring", 0.55, 1.15),
@@ -134,6 +139,24 @@ def file_cases():
             )
 
 
+def layout_cases():
+    """Where client and server run: on the same CPUs, on separate ones, with a network between them, and with two client threads."""
+    titles = {"unix": "unix socket", "tcp": "TCP", "namespace": "TCP"}
+    apart = {"cpus": ONE_CPU, "server_cpus": OTHER_CPUS}
+    for name, network, placement, text in (
+        ("shared", "unix", {}, "all CPUs shared"),
+        ("shared", "tcp", {}, "all CPUs shared"),
+        ("threads2", "unix", {"threads": 2}, "all CPUs shared, -j 2"),
+        ("threads2", "tcp", {"threads": 2}, "all CPUs shared, -j 2"),
+        ("apart", "unix", apart, "client on one CPU, server on the others"),
+        ("apart", "tcp", apart, "client on one CPU, server on the others"),
+        ("namespace", "namespace", apart, "client on one CPU and in a network namespace, server on the others"),
+    ):
+        end = "" if name == "namespace" else f"-{network}"
+        options = ("-S", "-M", "prepared")
+        yield Dialect(f"layout-{name}{end}", f"-S, {titles[network]}, 64 clients, {text}", options, 64, network, None, None, **placement)
+
+
 # The file's name; each tool has the file in a separate folder.
 SELECT_ONLY = "select-only.sql"
 SELECT_ONLY_TEXT = """\
@@ -143,6 +166,49 @@ SELECT abalance FROM pgbench_accounts WHERE aid = :aid;
 
 DIALECT = list(dialect_cases())
 FILES = list(file_cases())
+LAYOUTS = list(layout_cases())
+
+@dataclasses.dataclass(frozen=True)
+class CannedCase:
+    """One comparison of identical command lines against the canned server."""
+
+    id: str
+    title: str
+    # The tool that both programs are called as.
+    dialect: str
+    # The options that select the script and the query mode; for sysbench also the test.
+    options: tuple
+    clients: int
+    network: str
+    threads: int = 1
+    cpus: Optional[frozenset] = None
+
+    @property
+    def protocol(self):
+        """The protocol of the server."""
+        return "postgres" if self.dialect == "pgbench" else "mysql"
+
+
+def canned_cases(prefix, clients, networks, cpus=None):
+    """Conversations with the canned server, for capacity and for counts."""
+    count = f"{clients} client{'s' * (clients > 1)}"
+    titles = {"unix": "unix socket", "tcp": "TCP"}
+    for network in networks:
+        for name, dialect, options, text in (
+            ("select", "pgbench", ("-S", "-M", "prepared"), "pgbench -S, prepared"),
+            ("select-simple", "pgbench", ("-S", "-M", "simple"), "pgbench -S, simple"),
+            ("tpcb", "pgbench", ("-b", "tpcb-like", "-M", "prepared"), "pgbench -b tpcb-like, prepared"),
+            ("point", "sysbench", ("oltp_point_select",), "sysbench oltp_point_select"),
+            ("read-write", "sysbench", ("oltp_read_write",), "sysbench oltp_read_write"),
+        ):
+            yield CannedCase(f"{prefix}-{name}-{network}", f"{text}, {titles[network]}, {count}", dialect, options, clients, network, 1, cpus)
+
+
+# How much load one client thread can drive.
+CAPACITY = list(canned_cases("capacity", 64, ("unix", "tcp"), ONE_CPU))
+# Instructions and system calls. One client, on the server's CPU: with several, or if both run at once, timing decides
+# how many replies a wait returns and how many reads fail because the reply is not there yet.
+COUNTS = list(canned_cases("count", 1, ("unix",), ONE_CPU))
 
 # Tables of the sysbench cases, and the rows of each.
 TABLES, ROWS = 10, 25_000
@@ -185,9 +251,16 @@ GROUPS = {
     "tpcc": TPCC,
     "sysbench": SYSBENCH,
     "pgbench-file": [case.id for case in FILES],
+    "layouts": [case.id for case in LAYOUTS],
+    "capacity": [case.id for case in CAPACITY],
+    "counts": [case.id for case in COUNTS],
 }
 
-ALL = [*GROUPS["loads"], *GROUPS["runs"], MEMORY]
+# Cases that need no database, and all cases that are not measured on the server of pgbench's tables.
+CANNED = {*GROUPS["capacity"], *GROUPS["counts"]}
+ELSEWHERE = {*TPCC, *SYSBENCH, *CANNED}
+
+ALL = [*GROUPS["loads"], *GROUPS["runs"], *GROUPS["layouts"], *GROUPS["capacity"], MEMORY]
 
 
 def without_bounds(case):
@@ -199,15 +272,15 @@ def without_bounds(case):
 def choose(text):
     """The identifiers in a comma-separated list; `all` and the names of groups stand for several.
 
-    `all` is the cases of native plans; the dialects and tpcc are separate groups.
+    `all` is the cases of native plans, the layouts and the capacity; the dialects, tpcc and the counts are separate groups.
     """
     chosen = []
-    known = {*ALL, *GROUPS["pgbench"], *GROUPS["tpcc"], *GROUPS["sysbench"]}
+    known = list(dict.fromkeys([*ALL, *(name for group in GROUPS.values() for name in group)]))
     for word in filter(None, (word.strip() for word in text.split(","))):
         names = ALL if word == "all" else GROUPS.get(word, [word])
         for name in names:
             if name not in known:
-                raise ValueError(f"no case {name!r}; there are: all, {', '.join([*GROUPS, *ALL, *GROUPS['pgbench'], *GROUPS['tpcc'], *GROUPS['sysbench']])}")
+                raise ValueError(f"no case {name!r}; there are: all, {', '.join([*GROUPS, *known])}")
             if name not in chosen:
                 chosen.append(name)
     return chosen

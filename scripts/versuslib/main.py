@@ -5,6 +5,7 @@ both tools at the same time.
 """
 import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -15,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-from . import cases, figures, tpcc, selftest, sysbench
+from . import canned_tools, capacity, cases, counts, figures, tpcc, selftest, sysbench
+from .namespace import Namespace
 from .server import Server, ScriptError, find_bin_dir
 from .tools import Pgbench, Prony
 
@@ -36,6 +38,7 @@ def arguments(argv):
     parser.add_argument("--memory-warehouses", default=env("MEMORY_WAREHOUSES", "1,10,20"), help="warehouses of the runs of tpcc-memory (MEMORY_WAREHOUSES, 1,10,20)")
     parser.add_argument("--prony", default=env("PRONY", str(ROOT / "target/release/prony")), help="the prony binary (PRONY)")
     parser.add_argument("--against", metavar="PRONY", default=env("AGAINST"), help="compare with this other build of prony instead of pgbench and sysbench (AGAINST)")
+    parser.add_argument("--canned", default=env("CANNED", str(ROOT / "target/release/examples/canned_server")), help="the canned server, for capacity and counts (CANNED)")
     parser.add_argument("--no-fsync", action="store_true", default=bool(env("NO_FSYNC")), help="fsync=off on the server; the report says so (NO_FSYNC)")
     parser.add_argument("--shared-buffers", default=env("SHARED_BUFFERS", "1GB"), help="shared_buffers of the server (SHARED_BUFFERS, 1GB)")
     parser.add_argument("--raw", metavar="FILE", help="write every measurement to FILE as JSON")
@@ -112,14 +115,28 @@ def compare_runs(chosen, tools, server, args, raw):
 
         def measure(tool):
             reset_state(case, server)
-            pin = server.on_cpu(min(case.cpus)) if case.cpus else contextlib.nullcontext()
-            with pin:
+            with placed(case, server):
                 result = tool.run(case, args.seconds, DATABASE)
             print_progress(f"  {tool.name:8} {result.tps:9,.0f} TPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
             return result
 
         rows.append(measure_row(case, figures.run_row, tools, args, measure, raw))
     return rows
+
+
+def placed(case, server):
+    """Puts the server on the case's CPUs inside a block."""
+    cpus = getattr(case, "server_cpus", None) or case.cpus
+    return server.on_cpus(cpus) if cpus else contextlib.nullcontext()
+
+
+def skip_reason(case, namespace):
+    """Why a case cannot be measured on this machine; None if it can."""
+    if case.network == "namespace" and namespace.error:
+        return namespace.error
+    if case.server_cpus is not None and not case.server_cpus:
+        return "needs two CPUs"
+    return None
 
 
 def reset_state(case, server):
@@ -137,18 +154,27 @@ class Invocation:
         self.options = options
 
 
-def compare_dialect(chosen, tools, server, args, raw):
-    """Rows of the tables of the pgbench dialect: Prony compared with pgbench, and -f compared with -S."""
+def compare_dialect(chosen, tools, server, namespace, args, raw):
+    """Rows of the tables of the pgbench dialect: Prony compared with pgbench, -f compared with -S, and the layouts."""
     tables = []
-    for group in (cases.DIALECT, cases.FILES):
+    for group in (cases.DIALECT, cases.FILES, cases.LAYOUTS):
         rows = []
         for case in (case for case in group if case.id in chosen):
+            reason = skip_reason(case, namespace)
+            if reason:
+                print_progress(f"{case.id}: skipped: {reason}")
+                raw[case.id] = {"skipped": reason}
+                rows.append([case.title, f"skipped: {reason}"] + [""] * 7)
+                continue
+            if case.network == "namespace":
+                case = dataclasses.replace(case, title=f"{case.title}, {namespace.link}")
             print_progress(f"{case.id}: {args.pairs} pairs of {args.seconds} s")
 
             def measure(invocation):
                 reset_state(case, server)
                 options = [word.format(scale=args.scale) for word in invocation.options]
-                result = invocation.tool.dialect(case, options, args.seconds, DATABASE)
+                with placed(case, server):
+                    result = invocation.tool.dialect(case, options, args.seconds, DATABASE)
                 print_progress(f"  {invocation.name:8} {result.tps:9,.0f} TPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
                 return result
 
@@ -209,7 +235,7 @@ def environment(server, args):
         machine(),
         f"- {version_line([server.bin_dir / 'postgres', '--version'])}; {version_line([args.against or server.bin_dir / 'pgbench', '--version'])}; {version_line([args.prony, '--version'])}",
         f"- {setting_texts}",
-        f"- scale {args.scale}; {args.pairs} interleaved pairs a case, the order changing from pair to pair; runs of {args.seconds} s; one client thread; prepared statements unless the case says otherwise",
+        f"- scale {args.scale}; {args.pairs} interleaved pairs a case, the order changing from pair to pair; runs of {args.seconds} s; one client thread and prepared statements unless the case says otherwise",
         "- ratios: median of the pairs (smallest–largest); CPU: user and system time of the whole client process, start and connecting included, for both tools",
     ]
 
@@ -223,6 +249,7 @@ def report(args, server, rows):
         "loads": figures.load_head(other),
         "pgbench": figures.run_head(other),
         "pgbench-file": figures.FILE_HEAD,
+        "layouts": figures.run_head(other),
         "memory": [
             "tool",
             f"peak at {args.memory_clients} clients, MB",
@@ -253,8 +280,7 @@ def measure_tpcc(args, bin_dir):
     with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
         text, raw, directory = tpcc.measure(args, bin_dir, home, print_progress, interleave, environment)
     print(text)
-    if args.raw:
-        pathlib.Path(args.raw).write_text(json.dumps(raw, default=vars, indent=1))
+    write_raw(args, raw)
     return directory
 
 
@@ -266,10 +292,34 @@ def measure_sysbench(args):
     with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
         text, raw, directory = sysbench.measure(args, home, print_progress, interleave, intro)
     print(text)
-    if args.raw:
-        pathlib.Path(args.raw).write_text(json.dumps(raw, default=vars, indent=1))
+    write_raw(args, raw)
     raise_failures(raw)
     return directory
+
+
+def measure_canned(args, bin_dir):
+    """Measures capacity and counts, which need no database; prints."""
+    other = "other build" if args.against else "other tool"
+    raw, parts = {}, [f"## Prony and {'another build' if args.against else 'the tools that it replaces'}, with a server that answers from memory", machine()]
+    parts[-1] += f"\n- {version_line([args.prony, '--version'])}; median of {args.pairs} interleaved pairs (smallest–largest)"
+    for module, text in (
+        (capacity, f"Runs of {args.seconds} s; of sysbench, queries are counted, else transactions"),
+        (counts, "Instructions in user space by callgrind, system calls by strace, without starting and ending"),
+    ):
+        with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
+            rows = module.compare(args, bin_dir, home, print_progress, measure_row, raw)
+        if rows:
+            parts += [f"{text}:", figures.table(module.head(other), rows)]
+    print("\n\n".join(parts))
+    write_raw(args, raw)
+    raise_failures(raw)
+
+
+def write_raw(args, raw):
+    """Writes all measurements so far to the file of --raw."""
+    args.measured = {**getattr(args, "measured", {}), **raw}
+    if args.raw:
+        pathlib.Path(args.raw).write_text(json.dumps(args.measured, default=vars, indent=1))
 
 
 def raise_failures(raw):
@@ -294,27 +344,49 @@ def measure_all(args, bin_dir):
     }
     if args.no_fsync:
         settings["fsync"] = "off"
-    with tempfile.TemporaryDirectory(prefix="prony-versus-home-") as home, Server(bin_dir, settings) as server:
+    needs_namespace = any(case.network == "namespace" and case.id in args.cases for case in cases.LAYOUTS)
+    with contextlib.ExitStack() as stack:
+        home = stack.enter_context(tempfile.TemporaryDirectory(prefix="prony-versus-home-"))
+        namespace = stack.enter_context(Namespace()) if needs_namespace else None
+        server = stack.enter_context(Server(bin_dir, settings, namespace))
         other = Prony(server, args.against, home, "other") if args.against else Pgbench(server)
         tools = [Prony(server, args.prony, home), other]
         intro = environment(server, args)
         print_progress("\n".join(intro))
         rows = {"loads": compare_loads(args.cases, tools, server, args, raw)}
-        if set(args.cases) - set(cases.GROUPS["loads"]):
+        if set(args.cases) - {*cases.GROUPS["loads"], *cases.ELSEWHERE}:
             print_progress(f"loading scale {args.scale} by {tools[1].name}, for all runs")
             server.sql(f"create database {DATABASE}")
             tools[1].load(args.scale, DATABASE, 1)
             server.sql("checkpoint")
             warm_cache(server)
         rows["runs"] = compare_runs(args.cases, tools, server, args, raw)
-        rows["pgbench"], rows["pgbench-file"] = compare_dialect(args.cases, tools, server, args, raw)
+        rows["pgbench"], rows["pgbench-file"], rows["layouts"] = compare_dialect(args.cases, tools, server, namespace, args, raw)
         rows["memory"] = compare_memory(tools, args, raw) if cases.MEMORY in args.cases else []
         text = report(args, server, rows)
     print(text)
-    if args.raw:
-        pathlib.Path(args.raw).write_text(json.dumps(raw, default=vars, indent=1))
+    write_raw(args, raw)
     raise_failures(raw)
     return server.directory
+
+
+def measure_parts(args, bin_dir):
+    """Measures the chosen cases, one server after the other; the failure of a part does not affect the others. Returns the exit status."""
+    parts = (
+        (cases.TPCC, lambda: measure_tpcc(args, bin_dir)),
+        (cases.SYSBENCH, lambda: measure_sysbench(args)),
+        (set(args.cases) - cases.ELSEWHERE, lambda: measure_all(args, bin_dir)),
+        (cases.CANNED, lambda: measure_canned(args, bin_dir)),
+    )
+    status = 0
+    for names, measure in parts:
+        if set(args.cases) & set(names):
+            try:
+                measure()
+            except ScriptError as error:
+                print_progress(f"versus: {error}")
+                status = 1
+    return status
 
 
 def main(argv):
@@ -325,7 +397,7 @@ def main(argv):
     try:
         bin_dir = find_bin_dir()
         if args.self_test:
-            return selftest.run(bin_dir, measure_all, measure_tpcc, measure_sysbench, arguments)
+            return selftest.run(bin_dir, measure_all, measure_tpcc, measure_sysbench, measure_canned, args, arguments)
         if not os.access(args.prony, os.X_OK):
             raise ScriptError(f"there is no {args.prony}: build it by `make build`, or name one by --prony")
         args.prony = str(pathlib.Path(args.prony).resolve())
@@ -335,17 +407,12 @@ def main(argv):
             if set(args.cases) & set(cases.TPCC):
                 raise ScriptError("--against does not go with the cases of tpcc: they compare with bounds of the server")
             args.against = str(pathlib.Path(args.against).resolve())
-        if set(args.cases) & set(cases.TPCC):
-            measure_tpcc(args, bin_dir)
-        if set(args.cases) & set(cases.SYSBENCH):
-            measure_sysbench(args)
-        args.cases = [case for case in args.cases if case not in {*cases.TPCC, *cases.SYSBENCH}]
-        if args.cases:
-            measure_all(args, bin_dir)
+        if set(args.cases) & cases.CANNED:
+            canned_tools.need_server(args)
+        return measure_parts(args, bin_dir)
     except ScriptError as error:
         print_progress(f"versus: {error}")
         return 1
     except KeyboardInterrupt:
         print_progress("versus: interrupted")
         return 130
-    return 0

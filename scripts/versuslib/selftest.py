@@ -8,11 +8,15 @@ import io
 import json
 import os
 import pathlib
+import signal
+import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 
-from . import cases, figures, tpcc, sysbench, tools
+from . import capacity, cases, counts, figures, tpcc, sysbench, tools
+from .namespace import Namespace
 from .server import ScriptError
 
 # A fake prony that calls pgbench, so that a complete pass runs before prony is built.
@@ -203,6 +207,120 @@ def sysbench_report():
     assert len(cases.choose("sysbench")) == 12 and not set(cases.choose("all")) & set(cases.SYSBENCH)
 
 
+STRACE_TABLE = """\
+% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ------------------
+ 43.83    0.010991         392        28         1 futex
+ 33.59    0.008423           8      1006           io_uring_enter
+------ ----------- ----------- --------- --------- ------------------
+100.00    0.025076          15      1034         1 total
+"""
+
+
+def canned_figures():
+    """Checks the arithmetic of counts and of capacity for known figures."""
+    assert counts.read_strace(STRACE_TABLE) == {"futex": 28, "io_uring_enter": 1006}
+    assert raises(ScriptError, lambda: counts.read_strace("strace: error"))
+    with tempfile.TemporaryDirectory() as folder:
+        assert raises(ScriptError, lambda: counts.read_callgrind(folder))
+        pathlib.Path(folder, "callgrind").write_text("events: Ir\n")
+        for thread, number in ((1, 900), (2, 70)):
+            pathlib.Path(folder, f"callgrind-0{thread}").write_text(f"events: Ir\nsummary: {number}\ntotals: {number}\n")
+        assert counts.read_callgrind(folder) == {1: 900, 2: 70}
+    transactions = counts.MANY_TRANSACTIONS - counts.FEW_TRANSACTIONS
+    few, many = ({1: 9_000_000, 2: 500}, {"send": 10}), ({1: 9_000_100, 2: 500 + 40 * transactions}, {"send": 10 + transactions, "poll": transactions // 2})
+    result = counts.per_transaction(few, many)
+    assert (result.instructions, result.calls) == (40.0, 1.5), result
+    row = counts.row(cases.COUNTS[0], [result], [counts.Counts(80.0, 3.0, {})])
+    assert row[1:3] == ["0.50 (0.50–0.50)", "40 / 80"] and row[5] == "send 1.00, poll 0.50", row
+
+    def runs(cpu_s, server_cpu_s):
+        return [capacity.CapacityRun(5.0, cpu_s, 100_000, 20_000.0, 0, server_cpu_s)] * 3
+
+    assert capacity.limit(runs(4.9, 2.0)) == "client"
+    assert capacity.limit(runs(3.0, 4.9)).startswith("server")
+    assert capacity.limit(runs(3.0, 3.0)).startswith("neither")
+    row = capacity.row(cases.CAPACITY[0], runs(4.9, 2.0), runs(2.45, 4.9))
+    assert row[4:7] == ["49.00 / 24.50", "98 / 49", "40 / 98"] and row[7].startswith("client / server"), row
+
+
+def namespace_is_removed():
+    """Checks that a namespace and its interfaces are gone after a block, also after an exception."""
+    with Namespace() as namespace:
+        interface = pathlib.Path("/sys/class/net", namespace.server_interface)
+        if namespace.error:
+            print(f"versus self-test: skipped: {namespace.error}")
+            return
+        assert interface.exists() and namespace.link
+        listed = tools.execute(["ip", "-o", "link"], dict(os.environ), namespace_pid=namespace.pid)[1]
+        assert namespace.client_interface in listed and namespace.server_interface not in listed, listed
+
+    def interrupted():
+        with Namespace():
+            raise KeyboardInterrupt
+
+    assert raises(KeyboardInterrupt, interrupted)
+    assert not interface.exists()
+
+
+def killed_namespace_is_removed():
+    """Checks that the kernel removes the namespace's interfaces when this script is killed."""
+    folder = str(pathlib.Path(__file__).resolve().parents[1])
+    text = f"import sys; sys.dont_write_bytecode = True; sys.path.insert(0, {folder!r})\n" + textwrap.dedent(
+        """
+        import signal
+        from versuslib.namespace import Namespace
+        with Namespace() as namespace:
+            print(namespace.error or namespace.server_interface, flush=True)
+            signal.pause()
+        """
+    )
+    for number in (signal.SIGINT, signal.SIGKILL):
+        child = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        interface = pathlib.Path("/sys/class/net", child.stdout.readline().strip())
+        if not interface.name.startswith("prony") or not interface.exists():
+            child.kill()
+            child.wait()
+            print("versus self-test: skipped: no network namespace")
+            return
+        child.send_signal(number)
+        child.wait()
+        deadline = time.monotonic() + 60
+        while interface.exists():
+            assert time.monotonic() < deadline, f"{interface} after signal {number}"
+            time.sleep(0.05)
+
+
+def canned_pass(bin_dir, measure_canned, arguments, canned):
+    """Capacity and counts once, small, with the installed pgbench and sysbench on both sides, against the canned server."""
+    passes = [(bin_dir / "pgbench", ["capacity-select-unix", "capacity-tpcb-tcp", "count-select-simple-unix"])]
+    try:
+        passes.append((sysbench.find_sysbench(), ["capacity-point-tcp", "count-read-write-unix"]))
+    except ScriptError as error:
+        print(f"versus self-test: skipped: {error}")
+    for program, chosen in passes:
+        with tempfile.TemporaryDirectory() as folder:
+            raw = pathlib.Path(folder) / "raw.json"
+            words = ["--pairs", "1", "--seconds", "1", "--cases", ",".join(chosen), "--raw", str(raw)]
+            args = arguments([*words, "--prony", str(program), "--canned", canned])
+            out = io.StringIO()
+            with contextlib.redirect_stdout(out):
+                measure_canned(args, bin_dir)
+            text, results = out.getvalue(), json.loads(raw.read_text())
+        for case in (case for case in [*cases.CAPACITY, *cases.COUNTS] if case.id in chosen):
+            assert f"| {case.title} |" in text, text
+            if "skipped" in results[case.id]:
+                print(f"versus self-test: {case.id} skipped: {results[case.id]['skipped']}")
+                continue
+            for name in ("prony", "other"):
+                (result,) = results[case.id][name]
+                if case.id.startswith("capacity"):
+                    assert result["transactions"] > 0 and result["cpu_s"] > 0, result
+                else:
+                    # Each transaction sends a request and reads a reply.
+                    assert result["instructions"] > 100 and result["calls"] > 1.5, result
+
+
 def child_cpu_time():
     """Checks that a child's CPU time and memory are measured completely, and without this script's."""
     burn = textwrap.dedent(
@@ -218,6 +336,21 @@ def child_cpu_time():
     assert float(output) <= result.cpu_s + 0.01 <= 2 * float(output) + 1, (output, result)
     failing = lambda: tools.execute(["false"], dict(os.environ))  # noqa: E731
     assert raises(ScriptError, failing)
+
+
+def layout_cases():
+    """Checks which cases are skipped, and that the layouts put client and server on different CPUs."""
+    from .main import skip_reason
+
+    class Refused:
+        error = "needs root"
+
+    namespace, apart = (next(c for c in cases.LAYOUTS if c.id == name) for name in ("layout-namespace", "layout-apart-tcp"))
+    assert skip_reason(namespace, Refused) == "needs root"
+    assert not apart.cpus & apart.server_cpus and bool(skip_reason(apart, None)) != bool(cases.OTHER_CPUS)
+    assert skip_reason(dataclasses.replace(apart, server_cpus=frozenset()), None) == "needs two CPUs"
+    assert skip_reason(cases.LAYOUTS[0], None) is None
+    assert [c.threads for c in cases.LAYOUTS].count(2) == 2
 
 
 def interleaving():
@@ -247,8 +380,10 @@ def full_pass(bin_dir, measure_all, arguments):
         small = ["--pairs", "2", "--seconds", "2", "--scale", "1", "--memory-clients", "3"]
         small += ["--shared-buffers", "32MB"]
         dialect = ["pgbench-select-simple-tcp8", "pgbench-tpcb-prepared-unix1", "pgbench-file-simple-unix1"]
-        chosen = ["--cases", ",".join(["load,unix8,tcp64,one-cpu,tpcb64,memory", *dialect]), "--raw", str(raw)]
+        layouts = ["layout-threads2-tcp", "layout-apart-unix", "layout-namespace"]
+        chosen = ["--cases", ",".join(["load,unix8,tcp64,one-cpu,tpcb64,memory", *dialect, *layouts]), "--raw", str(raw)]
         # Few clients: on a loaded machine 64 may not even be connected within the run.
+        cases.LAYOUTS[:] = [dataclasses.replace(c, clients=3) for c in cases.LAYOUTS]
         cases.RUNS[:] = [dataclasses.replace(c, clients=min(c.clients, 3)) for c in cases.RUNS]
         args = arguments([*small, *chosen, "--prony", str(fake)])
         out = io.StringIO()
@@ -266,6 +401,12 @@ def full_pass(bin_dir, measure_all, arguments):
         assert [len(results[case][name]) for name in names] == [2, 2], results[case]
         assert all(m["transactions"] > 0 and m["cpu_s"] > 0 for name in names for m in results[case][name]), case
         assert f"| {next(c.title for c in [*cases.DIALECT, *cases.FILES] if c.id == case)} |" in text, text
+    for case in layouts:
+        assert f"| {next(c.title for c in cases.LAYOUTS if c.id == case)}" in text, text
+        if "skipped" in results[case]:
+            print(f"versus self-test: {case} skipped: {results[case]['skipped']}")
+        else:
+            assert all(m["transactions"] > 0 for name in ("prony", "pgbench") for m in results[case][name]), case
     assert "-f / -S" in text, text
     assert "made up" in text and "fsync on" in text and "| load, --jobs 1 |" in text, text
     assert all(peak > 1_000_000 for peak in results["memory pgbench"]), results
@@ -359,13 +500,29 @@ def a_failure_is_reported(bin_dir, measure_all, arguments):
     assert "| prony | could not be measured |" in out.getvalue(), out.getvalue()
 
 
-def run(bin_dir, measure_all, measure_tpcc, measure_sysbench, arguments):
+def run(bin_dir, measure_all, measure_tpcc, measure_sysbench, measure_canned, args, arguments):
     """Returns the exit status."""
-    for test in (arithmetic, report_parsing, tpcc_figures, sysbench_report, child_cpu_time, interleaving):
+    for test in (
+        arithmetic,
+        report_parsing,
+        tpcc_figures,
+        sysbench_report,
+        canned_figures,
+        child_cpu_time,
+        interleaving,
+        layout_cases,
+        namespace_is_removed,
+        killed_namespace_is_removed,
+    ):
         test()
         print(f"versus self-test: {test.__name__} ok")
+    if os.access(args.canned, os.X_OK):
+        canned_pass(bin_dir, measure_canned, arguments, args.canned)
+        print("versus self-test: canned_pass ok")
+    else:
+        print(f"versus self-test: canned_pass skipped: there is no {args.canned}")
     tpcc_pass(bin_dir, measure_tpcc, arguments)
-    print("versus self-test: order_entry_pass ok")
+    print("versus self-test: tpcc_pass ok")
     sysbench_pass(measure_sysbench, arguments)
     print("versus self-test: sysbench_pass ok")
     for test in (full_pass, two_builds_pass, a_failure_is_reported):

@@ -136,9 +136,14 @@ class Server(Throwaway):
 
     END = ((signal.SIGINT, 30), (signal.SIGQUIT, 20), (signal.SIGKILL, 20))
 
-    def __init__(self, bin_dir, settings):
+    def __init__(self, bin_dir, settings, namespace=None):
+        """`namespace`: the network namespace of some clients; the server listens on its address too."""
         super().__init__(settings)
         self.bin_dir = bin_dir
+        self.namespace = namespace if namespace and not namespace.error else None
+        self.addresses = {"tcp": "127.0.0.1"}
+        if self.namespace:
+            self.addresses["namespace"] = namespace.server_address
 
     def _start(self):
         user = server_user()
@@ -161,12 +166,12 @@ class Server(Throwaway):
             raise ScriptError("initdb failed:\n" + process_result.stderr)
         # `password` on loopback: SCRAM costs a client milliseconds of CPU per connection, much more than
         # what is measured here.
-        (data / "pg_hba.conf").write_text(
-            "local all all trust\nhost all all 127.0.0.1/32 password\n"
-        )
+        clients = ["127.0.0.1", *([self.namespace.client_address] if self.namespace else [])]
+        hosts = "".join(f"host all all {address}/32 password\n" for address in clients)
+        (data / "pg_hba.conf").write_text("local all all trust\n" + hosts)
         self.port = free_port()
         command = [self.bin_dir / "postgres", "-D", data, "-p", str(self.port)]
-        command += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={sock}"]
+        command += ["-c", f"listen_addresses={','.join(self.addresses.values())}", "-c", f"unix_socket_directories={sock}"]
         for name, value in self.settings.items():
             command += ["-c", f"{name}={value}"]
         with open(self.log, "w") as log:
@@ -193,8 +198,8 @@ class Server(Throwaway):
         raise ScriptError("the server did not start:\n" + self.log.read_text()[-2000:])
 
     def host(self, network):
-        """libpq's host for `unix` or `tcp`."""
-        return str(self.directory / "s") if network == "unix" else "127.0.0.1"
+        """libpq's host for `unix`, `tcp` or `namespace`."""
+        return str(self.directory / "s") if network == "unix" else self.addresses[network]
 
     def url(self, network, database):
         """Connection URI without a password."""
@@ -218,10 +223,10 @@ class Server(Throwaway):
         return process_result.stdout.strip()
 
     @contextlib.contextmanager
-    def on_cpu(self, cpu):
-        """Makes new backends run only on this CPU inside the block."""
+    def on_cpus(self, cpus):
+        """Makes new backends run only on these CPUs inside the block."""
         before = os.sched_getaffinity(self.process.pid)
-        os.sched_setaffinity(self.process.pid, {cpu})
+        os.sched_setaffinity(self.process.pid, cpus)
         try:
             yield
         finally:

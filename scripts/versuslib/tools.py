@@ -14,6 +14,7 @@ import threading
 import time
 
 from .cases import SELECT_ONLY, SELECT_ONLY_TEXT
+from .namespace import enter_network_namespace
 from .server import ScriptError, end_with_parent
 
 
@@ -33,12 +34,17 @@ class Measurement:
         return 1e6 * self.cpu_s / self.transactions
 
 
-def execute(command, env, cpus=None, watch_memory=False, folder=None):
-    """Runs a client to its end, in a folder if one is named; returns its Measurement so far and its standard output."""
+def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_pid=None):
+    """Runs a client to its end; returns its Measurement so far and its standard output.
+
+    `cpus`: where it runs; `folder`: its working directory; `namespace_pid`: a process whose network namespace it uses.
+    """
     set_parent_death_signal = end_with_parent(9)
+    enter_namespace = enter_network_namespace(namespace_pid) if namespace_pid else lambda: None
 
     def in_child():
         set_parent_death_signal()
+        enter_namespace()
         hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         if cpus:
@@ -136,11 +142,17 @@ def read_prony(output):
     return kind["committed"] + warmup_transactions, kind["tps"]
 
 
-def run_dialect(program, server, env, case, options, seconds, database, folder=None):
-    """Runs a program with a pgbench command line, which is the same for every program."""
+def dialect_command(program, server, case, options, length, database):
+    """A pgbench command line, which is the same for every program; `length`: the options that end the run."""
     command = [program, "-h", server.host(case.network), "-p", server.port, "-U", "postgres"]
-    command += ["-n", *options, "-c", case.clients, "-j", 1, "-T", seconds, database]
-    result, output = execute(command, env, case.cpus, folder=folder)
+    return [*command, "-n", *options, "-c", case.clients, "-j", case.threads, *length, database]
+
+
+def run_dialect(program, server, env, case, options, seconds, database, folder=None):
+    """Runs a program with a pgbench command line."""
+    command = dialect_command(program, server, case, options, ["-T", seconds], database)
+    namespace_pid = server.namespace.pid if case.network == "namespace" else None
+    result, output = execute(command, env, case.cpus, folder=folder, namespace_pid=namespace_pid)
     result.transactions, result.tps = read_pgbench(output)
     failed = re.search(r"number of failed transactions: (\d+)", output)
     if failed and failed.group(1) != "0":

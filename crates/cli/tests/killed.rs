@@ -26,7 +26,7 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
         listed.contains("partial") && listed.contains("–"),
         "{listed}"
     );
-    let stdout = home.run(&["show", "last"], 0);
+    let stdout = home.run(&["show", "last", "--full"], 0);
     for expected in [
         "PARTIAL RESULT",
         "\n  Nothing was measured\n",
@@ -64,7 +64,7 @@ fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     }
     let path = home.0.join("runs/20261121-1001.json");
     let document = std::fs::read(&path).expect("it is there");
-    let stdout = home.run(&["show", "20261121-1001"], 0);
+    let stdout = home.run(&["show", "20261121-1001", "--full"], 0);
     assert!(
         stdout.contains("Partial: the run ended early; no other problems were found."),
         "{stdout}"
@@ -109,7 +109,7 @@ fn a_killed_run_of_an_older_version_is_judged_by_its_workload() {
         "tps": 1600.0, "response": latency, "service": latency, "busy_s": 960.0,
     }]);
     home.write_file("runs/20261121-1001.json", &run.to_string());
-    let stdout = home.run(&["show", "last"], 0);
+    let stdout = home.run(&["show", "last", "--full"], 0);
     let expected = "16 clients shared 10 branches";
     assert!(stdout.contains(expected), "{stdout}");
     let json = home.run(&["show", "last", "--json"], 0);
@@ -121,7 +121,7 @@ fn a_killed_run_of_an_older_version_is_judged_by_its_workload() {
         run["workload"]["settings"] = json!([format!("pacing {pacing}"), "routines of another"]);
         run["plan"] = json!({ "workload": { "name": "tpcc", "scale": null, "pacing": pacing } });
         home.write_file("runs/20261121-1001.json", &run.to_string());
-        let stdout = home.run(&["show", "last"], 0);
+        let stdout = home.run(&["show", "last", "--full"], 0);
         assert_eq!(stdout.contains("contention"), is_contended, "{stdout}");
     }
 }

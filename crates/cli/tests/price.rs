@@ -59,7 +59,7 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
     let (small, big) = (home.import(10_000.0, 15.0), home.import(25_000.0, 8.0));
     let listed = home.run(&["runs"], 0);
     assert!(listed.contains("imported pgbench"), "{listed}");
-    let stdout = home.run(&["show", &small], 0);
+    let stdout = home.run(&["show", &small, "--full"], 0);
     assert!(
         stdout.contains("IMPORTED") && stdout.contains("15.0 ms"),
         "{stdout}"
@@ -190,11 +190,12 @@ fn show_names_the_file_that_was_read() {
     let id = home.import(10_000.0, 15.0);
     let stored = home.0.join("runs").join(format!("{id}.json"));
     let expected = format!("Read from {}\n", stored.display());
-    assert!(home.run(&["show", "last"], 0).ends_with(&expected));
+    let text = home.run(&["show", "last", "--full"], 0);
+    assert!(text.ends_with(&expected));
     // A copy in the current folder is another file, although its id is that of a run in the store.
     std::fs::copy(&stored, home.0.join("copy.json")).expect("a copy");
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(["show", "copy.json"])
+        .args(["show", "copy.json", "--full"])
         .current_dir(&home.0)
         .env("PRONY_HOME", &home.0)
         .env("NO_COLOR", "1")

@@ -59,24 +59,48 @@ fn labels_and_notes_are_shown_and_do_not_change_the_document() {
     );
     home.run(&["runs", "note", "last", "the newest"], 0);
     let listed = home.run(&["runs"], 0);
-    assert!(listed.contains("\n  [before\\x1b[2J vacuum]\n"), "{listed}");
+    assert!(listed.contains("  before\\x1b[2J vacuum\n"), "{listed}");
     assert!(listed.contains("\n  the newest\n"), "{listed}");
     assert!(!listed.contains('\u{1b}'), "{listed:?}");
     let labelled = home.run(&["runs", "--label", "before\\x1b[2J vacuum"], 0);
     assert_eq!(ids(&labelled), ["20261121-1002"]);
     let stdout = home.run(&["show", "20261121-1002"], 0);
     assert!(
-        stdout.starts_with("label: before\\x1b[2J vacuum\n"),
+        stdout.ends_with(
+            "\n20261121-1002 [before\\x1b[2J vacuum]: prony show 20261121-1002 --full\n"
+        ),
         "{stdout}"
     );
+    let full = home.run(&["show", "20261121-1002", "--full"], 0);
+    assert!(full.starts_with("label: before\\x1b[2J vacuum\n"), "{full}");
+    let newest = home.run(&["show", "last"], 0);
+    assert!(newest.contains("\n  note    the newest\n"), "{newest}");
     assert_eq!(home.run(&["show", "before\\x1b[2J vacuum"], 0), stdout);
     home.run(&["runs", "label", "last", "before\\x1b[2J vacuum"], 0);
     home.run(&["show", "before\\x1b[2J vacuum"], 2);
     home.run(&["runs", "label", "last", ""], 0);
     assert_eq!(std::fs::read(&path).expect("it is there"), before);
     home.run(&["runs", "label", "20261121-1002", ""], 0);
-    assert!(!home.run(&["runs"], 0).contains('['));
+    assert!(!home.run(&["runs"], 0).contains("vacuum"));
     home.run(&["runs", "label", "20261121", "of several"], 2);
+}
+
+#[test]
+fn diff_settings_lists_what_differs_between_two_runs() {
+    let home = home_with_runs("different");
+    let text = home.run(&["diff-settings", "20261121-1001", "20261122"], 0);
+    for expected in [
+        "A  20261121-1001\n",
+        "name  tpcb  tpcc\n",
+        "\n1 setting differs, ",
+    ] {
+        assert!(text.contains(expected), "no `{expected}` in\n{text}");
+    }
+    let json = home.run(&["diff-settings", "20261121-1001", "last", "--json"], 0);
+    let differences: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let expected = json!([{"group": "workload", "name": "name", "a": "tpcb", "b": "tpcc"}]);
+    assert_eq!(differences, expected);
+    home.run(&["diff-settings", "20261121-1001"], 2);
 }
 
 #[test]
@@ -139,7 +163,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     let before = std::fs::read(&path).expect("it is there");
     let judged = home.run(&["judge", "last"], 0);
     for expected in [
-        "20261121-1001, judged by rules of version 2",
+        "20261121-1001, judged by rules of version 3",
         "Valid: no problems were found. Scope: client and server on one machine.",
         "note     one-host",
         "Against rules of version 1: new: one-host (note)",
@@ -156,13 +180,13 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     home.run(&["judge", "last", "--again"], 0);
     let stdout = home.run(&["show", "last", "--json"], 0);
     let stored: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(stored["rules_version"], 2);
+    assert_eq!(stored["rules_version"], 3);
     assert_eq!(stored["checks"][0]["id"], "one-host");
     assert_eq!(stored["checks"][0]["kind"], "scope");
     assert_eq!(stored["measured"]["kinds"][0]["committed"], 96_000);
     let again = home.run(&["judge", "last"], 0);
     assert!(
-        again.contains("Against rules of version 2: the same findings."),
+        again.contains("Against rules of version 3: the same findings."),
         "{again}"
     );
     home.run(&["judge", "nothing"], 2);

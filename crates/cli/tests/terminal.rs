@@ -167,7 +167,10 @@ fn views_of_a_document_send_no_control_characters() {
     // script(1) of util-linux runs the program on a pseudo-terminal.
     let mut script_command = Command::new("script");
     script_command
-        .args(["-qec", concat!(env!("CARGO_BIN_EXE_prony"), " show last")])
+        .args([
+            "-qec",
+            concat!(env!("CARGO_BIN_EXE_prony"), " show last --full"),
+        ])
         .arg("/dev/null")
         .env("PRONY_HOME", &home.0)
         .env("TERM", "xterm")

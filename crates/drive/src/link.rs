@@ -75,6 +75,8 @@ pub struct Link {
     /// The index of the route to that endpoint.
     route_index: u16,
     failures: Vec<ConnectFailure>,
+    /// The route to the server to which a SQL Server routed the login.
+    redirected: Option<Box<Route>>,
 }
 
 /// Buffers that the links of a worker share.
@@ -97,6 +99,7 @@ impl Link {
             endpoint_index: 0,
             route_index: 0,
             failures: Vec::new(),
+            redirected: None,
         }
     }
 
@@ -125,6 +128,7 @@ impl Link {
         self.endpoint_index = 0;
         self.route_index = 0;
         self.failures.clear();
+        self.redirected = None;
         self.open(io, slot, routes)
     }
 
@@ -272,7 +276,10 @@ impl Link {
         self.channel.is_plain()
     }
 
-    fn route<'a>(&self, routes: &'a Routes) -> &'a Route {
+    fn route<'a>(&'a self, routes: &'a Routes) -> &'a Route {
+        if let Some(redirected) = &self.redirected {
+            return redirected;
+        }
         &routes.by_endpoint[usize::from(self.endpoint_index)][usize::from(self.route_index)]
     }
 
@@ -294,16 +301,20 @@ impl Link {
         cause: FailureCause,
     ) -> LinkStep {
         let route = self.route(routes);
+        if let Some(redirected) = route.redirected(&cause) {
+            self.close(io, slot, &[]);
+            self.redirected = Some(Box::new(redirected));
+            return self.open(io, slot, routes);
+        }
         let over_tls = match &self.phase {
             Phase::LoggingIn(log_in) => log_in.uses_tls(),
             _ => false,
         };
         let next_attempt = route.after_failure(over_tls, &cause);
-        self.failures.push(ConnectFailure {
-            endpoint: Box::new(route.endpoint.clone()),
-            cause,
-        });
+        let endpoint = Box::new(route.endpoint.clone());
+        self.failures.push(ConnectFailure { endpoint, cause });
         self.close(io, slot, &[]);
+        self.redirected = None;
         let more_routes = usize::from(self.route_index) + 1
             < routes.by_endpoint[usize::from(self.endpoint_index)].len();
         let more_endpoints = usize::from(self.endpoint_index) + 1 < routes.by_endpoint.len();

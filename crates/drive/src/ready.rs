@@ -21,8 +21,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Time between the last connection and the common start, in which the start signal reaches all threads, and
-/// the observer prints what precedes the users' own output. 2 ms were too few on a busy machine.
+/// Time between the start signal and the common start, in which the signal reaches all threads. 2 ms were too
+/// few on a busy machine.
 const START_DELAY_NS: u64 = 5_000_000;
 
 /// A slice of a run whose connections are up and whose users are ready.
@@ -39,19 +39,26 @@ pub struct ReadySlice<'a> {
 }
 
 impl ReadySlice<'_> {
-    /// Starts the load as soon as all threads have the start time, and drives it to its end.
+    /// Calls [`Observer::ready`], starts the load as soon as all threads have the start time, and drives it to
+    /// its end.
     pub fn start(self, observer: &mut dyn Observer) -> DriveResult {
+        observer.ready();
         let now_ns = match self.choice.name {
             // The simulated clock belongs to the worker: it cannot be read here.
             "sim" => self.ready_ns,
             _ => Clock::System.now_ns(),
         };
-        self.start_at(now_ns + START_DELAY_NS, observer)
+        self.drive(now_ns + START_DELAY_NS, observer)
     }
 
-    /// Starts the load at this time of the run's clock (`CLOCK_MONOTONIC`), and drives it to its end.
-    /// If the time has passed, the first scheduled starts are late.
+    /// Calls [`Observer::ready`], starts the load at this time of the run's clock (`CLOCK_MONOTONIC`), and drives
+    /// it to its end. If the time has passed, the first scheduled starts are late.
     pub fn start_at(self, start_ns: u64, observer: &mut dyn Observer) -> DriveResult {
+        observer.ready();
+        self.drive(start_ns, observer)
+    }
+
+    fn drive(self, start_ns: u64, observer: &mut dyn Observer) -> DriveResult {
         let start = LoadStart {
             engine: self.choice.name,
             engine_reason: self.choice.reason,

@@ -61,7 +61,9 @@ pub trait Tap {
 
 /// Watches a run from the collecting thread.
 pub trait Observer {
-    /// All connections are up; the load starts.
+    /// All users are ready. They start after this call, so that output of the observer precedes theirs.
+    fn ready(&mut self) {}
+    /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, start: &LoadStart);
     /// A second is complete.
     fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule);

@@ -115,7 +115,9 @@ fn a_failed_transaction_allocates_only_its_error_message() {
         },
     };
     let (driven, _) = simulate(&program, &plan(1, 0.9), with_timestamps(), server).unwrap();
-    assert!(driven.collected.measured.all_kinds().failed > WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS);
+    assert!(
+        driven.collected.measured.all_kinds().failed > WARMUP_TRANSACTIONS + COUNTED_TRANSACTIONS
+    );
     assert_eq!(allocated.load(Ordering::Relaxed), COUNTED_TRANSACTIONS);
 }
 

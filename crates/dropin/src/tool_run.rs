@@ -108,6 +108,7 @@ impl ToolRun<'_> {
             connection: &self.server.connection,
             observation: None,
             read_server_txn_count: false,
+            check_after: false,
             seed: self.seed,
             store_policy: StorePolicy::IfPossible,
             store_folder: self.store.folder,
@@ -145,6 +146,10 @@ impl RunObserver for StoreWarnings<'_> {
 
     fn journal_failed(&mut self, error: &StoreError) {
         (self.store.warn)(&error.to_string());
+    }
+
+    fn ready(&mut self) {
+        self.observer.ready();
     }
 
     fn started(&mut self, start: &LoadStart) {

@@ -14,7 +14,7 @@ use crate::machine::shared_machine_evidence;
 use crate::thresholds::{
     BUSY_THREAD_CAVEAT_SHARE, BUSY_THREAD_INVALID_SHARE, BUSY_THREAD_NOTE_SHARE,
     CLIENT_MACHINE_BUSY_MAX_SHARE, CLIENT_WAIT_MAX_SHARE, LOOP_DELAY_MAX_SHARE,
-    RUN_QUEUE_MAX_SHARE, SPLIT_MIN_SAMPLES, severity_of_effect,
+    RUN_QUEUE_MAX_SHARE, SPLIT_MIN_SAMPLES, severity_of_counted_share,
 };
 use crate::{all_kinds, new_check, observations};
 use prony_store::{BuildProfile, Check, Run, SecondPhase, Severity};
@@ -127,7 +127,7 @@ pub(crate) fn check_throttled(run: &Run) -> Option<Check> {
         let throttled_s = row.client.as_ref()?.throttled_s?;
         (row.length_s > 0.0).then(|| throttled_s / row.length_s)
     })?;
-    let severity = severity_of_effect(throttled_share)?;
+    let severity = severity_of_counted_share(throttled_share, observations::observed_s(run))?;
     new_check(
         "throttled",
         severity,

@@ -36,6 +36,8 @@ pub(crate) fn check_data_scale(run: &Run) -> Option<Check> {
     let tables = tables_before(run)?;
     let max_deviation = match run.server.known_engine() {
         Some(Engine::PostgreSql) => DATA_SCALE_MAX_DEVIATION,
+        // The partitions' counts of rows are exact.
+        Some(Engine::SqlServer) => DATA_SCALE_MAX_DEVIATION,
         Some(Engine::MySql | Engine::MariaDb) | None => DATA_SCALE_INNODB_MAX_DEVIATION,
     };
     let has_fixed_size = |table: &&ScaledTable| {
@@ -142,6 +144,10 @@ pub(crate) fn check_durability(run: &Run) -> Option<Check> {
             let advice = match run.server.known_engine() {
                 Some(Engine::PostgreSql) => {
                     "Let the role read pg_class, or check yourself that its tables are logged."
+                }
+                Some(Engine::SqlServer) => {
+                    "Check in sys.tables that none of its tables has the durability SCHEMA_ONLY; the stored run \
+                     says why it could not be queried."
                 }
                 Some(Engine::MySql | Engine::MariaDb) | None => {
                     "Check with SHOW TABLE STATUS that its tables use InnoDB or another engine with a \

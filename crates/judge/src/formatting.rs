@@ -2,37 +2,64 @@
 //!
 //! Must never: print more digits than a reader needs.
 
-/// A share as a percentage: `0.4 %`, `12 %`.
-pub(crate) fn percent(share: f64) -> String {
+/// A share as a percentage: `0.42 %`, `4.2 %`, `42 %`.
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
+    if !percent.is_finite() {
+        return "–".to_owned();
+    }
     match percent.abs() {
         0.0 => "0 %".to_owned(),
-        size if size < 0.01 => "less than 0.01 %".to_owned(),
-        size if size < 1.0 => format!("{percent:.2} %"),
-        size if size < 10.0 => format!("{percent:.1} %"),
+        size if size < 0.01 => "< 0.01 %".to_owned(),
+        size if size < 0.995 => format!("{percent:.2} %"),
+        size if size < 9.95 => format!("{percent:.1} %"),
         _ => format!("{percent:.0} %"),
     }
 }
 
-/// A time in its natural unit: `170 µs`, `2.3 ms`, `15.0 s`.
-pub(crate) fn time(ns: f64) -> String {
-    match ns {
-        ns if ns < 1e3 => format!("{ns:.0} ns"),
-        ns if ns < 1e6 => format!("{:.0} µs", ns / 1e3),
-        ns if ns < 1e7 => format!("{:.2} ms", ns / 1e6),
-        ns if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
-        ns => format!("{:.1} s", ns / 1e9),
+/// A time given in nanoseconds, with three significant digits: `870 ns`, `1.23 ms`, `12.3 s`.
+pub fn time(ns: f64) -> String {
+    const STEPS: [(f64, &str); 3] = [(1e3, "ns"), (1e6, "µs"), (1e9, "ms")];
+    if !ns.is_finite() {
+        return "–".into();
+    }
+    for (limit, unit) in STEPS {
+        let value = ns / (limit / 1e3);
+        // Compare the rounded value: 999.7 µs is printed as `1.00 ms`, not `1000 µs`.
+        if value < 999.5 {
+            return format!("{} {unit}", three_digits(value, unit == "ns"));
+        }
+    }
+    let seconds = ns / 1e9;
+    if seconds < 999.5 {
+        format!("{} s", three_digits(seconds, false))
+    } else {
+        format!("{} s", thousands(seconds.round() as u64))
     }
 }
 
-/// A size in its natural unit: `512 kB`, `6.0 GB`.
-pub(crate) fn bytes(bytes: u64) -> String {
-    match bytes as f64 {
-        size if size < 1e3 => format!("{size:.0} bytes"),
-        size if size < 1e6 => format!("{:.0} kB", size / 1e3),
-        size if size < 1e9 => format!("{:.0} MB", size / 1e6),
-        size => format!("{:.1} GB", size / 1e9),
+/// A value below 1,000 with three significant digits, or without decimals if `integer`.
+pub fn three_digits(value: f64, integer: bool) -> String {
+    if integer || value >= 99.95 || value == 0.0 {
+        format!("{value:.0}")
+    } else if value >= 9.995 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.2}")
     }
+}
+
+/// Bytes in powers of ten: `34 MB`, `1.2 GB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut value = n as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1e3;
+        unit += 1;
+    }
+    let decimals = usize::from(unit > 0 && value < 9.95);
+    format!("{value:.decimals$} {}", UNITS[unit])
 }
 
 /// A number with its noun: `1 client`, `2,000 clients`.
@@ -69,21 +96,40 @@ mod tests {
     #[test]
     fn figures_have_few_digits() {
         assert_eq!(percent(0.0), "0 %");
-        assert_eq!(percent(0.00001), "less than 0.01 %");
+        assert_eq!(percent(0.00001), "< 0.01 %");
         assert_eq!(percent(0.0042), "0.42 %");
-        assert_eq!(percent(0.0421), "4.2 %");
+        assert_eq!(percent(0.00997), "1.0 %");
+        assert_eq!(percent(-0.0421), "-4.2 %");
         assert_eq!(percent(0.421), "42 %");
-        assert_eq!(time(250.0), "250 ns");
-        assert_eq!(time(170_000.0), "170 µs");
-        assert_eq!(time(2_300_000.0), "2.30 ms");
-        assert_eq!(time(23_000_000.0), "23.0 ms");
-        assert_eq!(time(15e9), "15.0 s");
-        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(percent(f64::NAN), "–");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_234_567), "1.2 MB");
+        assert_eq!(bytes(34_000_000), "34 MB");
         assert_eq!(bytes(6_000_000_000), "6.0 GB");
         assert_eq!(count(1, "client"), "1 client");
         assert_eq!(count(0, "client"), "0 clients");
         assert_eq!(count(1_234_567, "client"), "1,234,567 clients");
         assert_eq!(thousands(999), "999");
         assert_eq!(share(1, 0), 0.0);
+    }
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        let cases = [
+            (0.0, "0 ns"),
+            (870.0, "870 ns"),
+            (999.6, "1.00 µs"),
+            (9_999.0, "10.0 µs"),
+            (99_960.0, "100 µs"),
+            (999_700.0, "1.00 ms"),
+            (1_234_000.0, "1.23 ms"),
+            (12_340_000.0, "12.3 ms"),
+            (2.5e9, "2.50 s"),
+            (1.5e12, "1,500 s"),
+            (f64::NAN, "–"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(time(ns), text, "{ns} ns");
+        }
     }
 }

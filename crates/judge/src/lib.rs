@@ -9,7 +9,9 @@
 
 pub mod audit;
 mod client;
+mod client_setup;
 pub mod compare;
+mod consistency;
 mod data;
 mod errors;
 pub mod experiment;
@@ -21,6 +23,7 @@ mod littles_law;
 mod machine;
 pub mod memory;
 pub mod observations;
+pub mod percentile_intervals;
 pub mod price;
 mod rate;
 pub mod reproduced;
@@ -43,16 +46,17 @@ use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.
-pub const RULES_VERSION: u32 = 2;
+pub const RULES_VERSION: u32 = 3;
 
 /// One check: returns a finding, or `None` if there is nothing to report.
 type Checker = fn(&Run) -> Option<Check>;
 
 /// All checks, in the order in which findings of one severity are reported.
-const CHECKS: [Checker; 51] = [
+const CHECKS: [Checker; 54] = [
     errors::check_nothing_committed,
     server::check_restart,
     tables::check_tables_replaced,
+    consistency::check_consistency,
     server::check_server_commits,
     littles_law::check,
     errors::check_errors,
@@ -76,6 +80,8 @@ const CHECKS: [Checker; 51] = [
     client::check_loop_delay,
     client::check_client_machine,
     client::check_debug_build,
+    client_setup::check_cpu_frequency,
+    client_setup::check_network,
     stamps::check_stamps,
     machine::check_round_trip,
     machine::check_one_host,

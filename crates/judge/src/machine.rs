@@ -6,10 +6,10 @@
 use crate::client::{excessive_client_wait, run_queue_share};
 use crate::formatting::{count, percent, time};
 use crate::thresholds::{
-    NEIGHBOURS_INVALID_MIN_S, NEIGHBOURS_INVALID_SHARE, NEIGHBOURS_MAX_SHARE,
-    ONE_HOST_BUSY_MAX_SHARE, ONE_HOST_CLIENT_MAX_SHARE, ROUND_TRIP_MAX_SHARE,
-    ROUND_TRIP_P99_MAX_NS, ROUND_TRIP_P99_MAX_RATIO, RUN_QUEUE_MAX_SHARE, STEAL_INVALID_MIN_S,
-    severity_of_effect,
+    NEIGHBOURS_INVALID_SHARE, NEIGHBOURS_MAX_SHARE, ONE_HOST_BUSY_MAX_SHARE,
+    ONE_HOST_CLIENT_MAX_SHARE, ROUND_TRIP_MAX_SHARE, ROUND_TRIP_P99_MAX_NS,
+    ROUND_TRIP_P99_MAX_RATIO, RUN_QUEUE_MAX_SHARE, limited_by_counted_time,
+    severity_of_counted_share,
 };
 use crate::{all_kinds, new_check, observations};
 use prony_store::{Check, Run, ServerAddress, Severity};
@@ -17,13 +17,9 @@ use std::net::{IpAddr, SocketAddr};
 
 pub(crate) fn check_steal(run: &Run) -> Option<Check> {
     let steal = run.machine().health.steal_share?;
-    let severity = severity_of_effect(steal)?;
     new_check(
         "steal",
-        match run.measured.length_s < STEAL_INVALID_MIN_S {
-            true => severity.min(Severity::Caveat),
-            false => severity,
-        },
+        severity_of_counted_share(steal, run.measured.length_s)?,
         format!(
             "The hypervisor withheld {} of the client machine's CPU time for other guests.",
             percent(steal)
@@ -40,7 +36,7 @@ pub(crate) fn check_server_steal(run: &Run) -> Option<Check> {
     }
     new_check(
         "server-steal",
-        severity_of_effect(steal)?,
+        severity_of_counted_share(steal, observations::observed_s(run))?,
         format!(
             "The hypervisor withheld {} of the server machine's CPU time for other guests.",
             percent(steal)
@@ -157,16 +153,13 @@ pub(crate) fn check_neighbours(run: &Run) -> Option<Check> {
     if other_share <= NEIGHBOURS_MAX_SHARE {
         return None;
     }
-    // CPU time is counted in ticks, and a short window may contain one burst of another process.
-    let observed_s: f64 = observations::rows(run).map(|row| row.length_s).sum();
-    let severity =
-        match other_share > NEIGHBOURS_INVALID_SHARE && observed_s >= NEIGHBOURS_INVALID_MIN_S {
-            true => Severity::Invalid,
-            false => Severity::Caveat,
-        };
+    let severity = match other_share > NEIGHBOURS_INVALID_SHARE {
+        true => Severity::Invalid,
+        false => Severity::Caveat,
+    };
     new_check(
         "neighbours",
-        severity,
+        limited_by_counted_time(severity, observations::observed_s(run)),
         format!(
             "Other processes used {} of the CPUs of the server's machine, the server {} and the client {}: \
              neither had the machine to itself.",

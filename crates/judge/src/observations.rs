@@ -28,6 +28,11 @@ pub fn rows(run: &Run) -> impl Iterator<Item = &ServerSecond> {
     })
 }
 
+/// How much of the window the observer's rows cover, seconds.
+pub fn observed_s(run: &Run) -> f64 {
+    rows(run).map(|row| row.length_s).sum()
+}
+
 /// Sum of the rows' values over the window; `None` if no row has a value.
 pub fn sum(run: &Run, value_of: impl Fn(&ServerSecond) -> Option<u64>) -> Option<u64> {
     rows(run).filter_map(value_of).reduce(u64::saturating_add)

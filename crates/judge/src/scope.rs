@@ -45,14 +45,6 @@ pub fn phrase(id: &str) -> Option<&'static str> {
     Some(phrase)
 }
 
-/// Whether a finding casts doubt on the measurement. A caveat without a kind, from older rules, does.
-pub fn is_doubt(check: &Check) -> bool {
-    match check.kind {
-        Some(kind) => kind == FindingKind::Doubt,
-        None => check.severity > Severity::Note,
-    }
-}
-
 /// What the figures are limited to, in the order of the findings; empty if nothing limits them. `partial-run`
 /// is left out, because the verdict on a partial run says that the run is partial.
 pub fn limits(checks: &[Check]) -> Vec<&'static str> {
@@ -81,7 +73,7 @@ mod tests {
         run.machine_mut().health.busiest_thread_share = Some(0.13);
         let checks = crate::judge(&run);
         assert_eq!(
-            checks.iter().filter(|check| is_doubt(check)).count(),
+            checks.iter().filter(|check| check.is_doubt()).count(),
             0,
             "{checks:?}"
         );
@@ -114,8 +106,8 @@ mod tests {
             finding: String::new(),
             advice: String::new(),
         };
-        assert!(is_doubt(&check(Severity::Caveat)));
-        assert!(!is_doubt(&check(Severity::Note)));
+        assert!(check(Severity::Caveat).is_doubt());
+        assert!(!check(Severity::Note).is_doubt());
         assert_eq!(limits(&[check(Severity::Caveat)]), [""; 0]);
     }
 

@@ -11,7 +11,7 @@ use crate::observations::{observed, rows, server_machine_mean};
 use crate::thresholds::{
     COMMITS_GAP_MAX_SHARE, COMMITS_LAG_MAX_S, COMMITS_MIN_COUNT, COMMITS_OF_SERVER_MAX,
     COMMITS_PER_CLIENT_MAX, LIMITER_CPU_MIN_BUSY_SHARE, LIMITER_DISK_MIN_BUSY_SHARE,
-    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, SAME_START_MAX_GAP_S, severity_of_effect,
+    LIMITER_MIN_SESSIONS, LIMITER_WAIT_MIN_SHARE, SAME_START_MAX_GAP_S, severity_of_counted_share,
 };
 use crate::workload::description;
 use crate::{all_kinds, new_check};
@@ -61,7 +61,7 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
     let maximum = client as f64 * (1.0 + COMMITS_GAP_MAX_SHARE) + allowed as f64;
     let is_postgres = match run.server.known_engine() {
         Some(Engine::PostgreSql) => true,
-        Some(Engine::MySql | Engine::MariaDb) | None => false,
+        Some(Engine::MySql | Engine::MariaDb | Engine::SqlServer) | None => false,
     };
     let counts_are_exact = is_postgres
         && description(run).is_some_and(|description| description.commits_once)
@@ -82,6 +82,8 @@ pub(crate) fn check_server_commits(run: &Run) -> Option<Check> {
 fn counts_all_commits(run: &Run) -> bool {
     match run.server.known_engine() {
         Some(Engine::PostgreSql) => return true,
+        // It counts the transactions that begin.
+        Some(Engine::SqlServer) => return false,
         Some(Engine::MySql | Engine::MariaDb) | None => {}
     }
     let cache = run.server.settings.get("query_cache_type");
@@ -223,7 +225,7 @@ pub(crate) fn check_observer(run: &Run) -> Option<Check> {
         "observer",
         // Never invalid, because the share is an upper bound of the effect: CPU time that was idle anyway
         // costs the load nothing.
-        severity_of_effect(share)?.min(Severity::Caveat),
+        severity_of_counted_share(share, load_s)?.min(Severity::Caveat),
         format!(
             "Observing the server took {} of CPU time, {} of its machine, for {} (the longest round \
              {}).",

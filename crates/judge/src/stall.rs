@@ -179,7 +179,8 @@ fn connected_seconds(run: &Run) -> Vec<&Second> {
             event.at_s <= second.at_s + second.length_s && !ended_before
         })
     };
-    let is_whole = |second: &Second| second.phase == SecondPhase::Measured && second.length_s > 0.95;
+    let is_whole =
+        |second: &Second| second.phase == SecondPhase::Measured && second.length_s > 0.95;
     run.series
         .iter()
         .filter(|second| is_whole(second) && !overlaps_outage(second))

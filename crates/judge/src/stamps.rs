@@ -6,7 +6,7 @@
 use crate::formatting::{count, percent, share};
 use crate::thresholds::BAD_TIMESTAMPS_MAX_SHARE;
 use crate::{all_kinds, new_check};
-use prony_store::{Check, Network, Run, Severity, ServiceTimePartsSource};
+use prony_store::{Check, Network, Run, ServiceTimePartsSource, Severity};
 
 pub(crate) fn check_stamps(run: &Run) -> Option<Check> {
     let timing = &run.timing;
@@ -54,7 +54,9 @@ pub(crate) fn check_no_split(run: &Run) -> Option<Check> {
         return None;
     }
     let reason = match &run.timing.parts_source {
-        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => format!(" ({reason})"),
+        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => {
+            format!(" ({reason})")
+        }
         _ => String::new(),
     };
     let advice = match run.drive.network {
@@ -121,14 +123,15 @@ mod tests {
         let mut run = healthy();
         assert_eq!(check_no_split(&run), None);
         run.measured.kinds[0].parts = None;
-        run.timing.parts_source = ServiceTimePartsSource::unavailable("unix sockets give no stamps");
+        run.timing.parts_source =
+            ServiceTimePartsSource::unavailable("unix sockets have no timestamps");
         run.drive.network = Some(Network::Unix);
         let check = check_no_split(&run).unwrap();
         assert_eq!(check.severity, Severity::Note);
         assert!(
             check
                 .finding
-                .contains("known (unix sockets give no stamps):"),
+                .contains("known (unix sockets have no timestamps):"),
             "{check:?}"
         );
         assert!(check.advice.contains("--tcp-sample 8 "), "{check:?}");

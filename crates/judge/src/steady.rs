@@ -127,7 +127,7 @@ pub(crate) fn per_second_rates(run: &Run, counted: impl Fn(&Second) -> u64) -> O
 }
 
 /// The row of each whole second of the window; `None` if the run cannot be judged.
-fn judged_rows(run: &Run) -> Option<Vec<&Second>> {
+pub(crate) fn judged_rows(run: &Run) -> Option<Vec<&Second>> {
     row_of_each_second(run, &ended).filter(|rows| rows.len() >= STEADY_MIN_SECONDS)
 }
 

@@ -1,5 +1,7 @@
 //! The thresholds of all checks.
 //!
+//! Longer than 400 lines: one table documents them all.
+//!
 //! Checks use these constants instead of repeating their values.
 //!
 //! Where a row says "invalid, caveat, note", the severity follows from the known effect on the figure
@@ -39,16 +41,19 @@
 //! | | caveat | more than 90 %, counted in the same way |
 //! | `client-headroom` | note | more than 50 %, where the wait for a CPU always counts: no room for twice the load |
 //! | `client-machine` | caveat | the client's machine, if it is not the server's, above 70 % busy |
-//! | `throttled` | invalid, caveat, note | a CPU limit stopped the client; severity by the share of the time |
+//! | `throttled` | invalid, caveat, note | a CPU limit stopped the client; severity by the share of the time, as for `steal` |
+//! | `cpu-frequency` | caveat | the client's CPUs run at their lowest frequency (`powersave` of a driver for which that is fixed), or may not reach 90 % of their highest |
+//! | | note | any other governor than `performance` |
+//! | `network` | caveat | the busiest network link of the client's machine, if it is not the server's, used for more than 70 % of its speed in one direction |
 //! | `run-queue` | caveat | worker threads waited for a CPU for more than 5 % of their time, unless client and server share a machine |
 //! | `client-wait` | caveat | replies waited in the kernel for more than 10 % of the service time, unless client and server share a machine |
 //! | `loop-delay` | caveat | for a run without timestamps: the longest iteration of the loop in the median second exceeds half of the 99th percentile |
 //! | `debug-build` | caveat | Prony built without optimisation |
 //! | `stamps` | caveat | more than 0.1 % of the timestamps impossible or doubtful |
 //! | `clock-steps` | note | the offset between the clocks moved by more than a microsecond |
-//! | `steal` | invalid, caveat, note | by the share of the machine's CPU time that the hypervisor withheld; at most a caveat in a window below 5 s |
+//! | `steal` | invalid, caveat, note | by the share of the machine's CPU time that the hypervisor withheld; at most a caveat if it was counted for less than 5 s |
 //! | `server-steal` | invalid, caveat, note | the same for the server's machine |
-//! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, observed for 5 s or more |
+//! | `neighbours` | invalid | processes other than server and client used more than half of the server's machine, counted for 5 s or more |
 //! | | caveat | more than 15 % of it |
 //! | `swap` | caveat | more than 1 MB per second swapped on the server's or the client's machine |
 //! | `untuned` | note | the server's cache is less than 5 % of a memory of 4 GB or more, and smaller than the data |
@@ -61,6 +66,8 @@
 //! | | caveat | the server counts over 1 % more commits than the client, in addition to those of connections and observer; only if each transaction is one commit |
 //! | `restart` | invalid | the server was restarted or changed its role; a note if the plan expects an outage |
 //! | `tables-replaced` | invalid | a table of the run was replaced, emptied or dropped during it (another oid, file or time of creation), or lost half of its size or more |
+//! | `consistency` | invalid | a consistency condition of the data does not hold after the run (`--check-after`) |
+//! | | caveat | the check could not be completed |
 //! | `durability` | caveat | class D0, D1 or D2 |
 //! | `data-scale` | caveat | the number of rows differs from that of the scale by more than 10 %; for InnoDB, whose estimates are rough, by more than 60 % |
 //! | `data-grown` | caveat | earlier runs have added more than 10 % |
@@ -112,6 +119,7 @@
 //! | 4 % of the server's CPUs stolen | server-steal |
 //! | others use 25 % of the server's CPUs | neighbours |
 //! | the client stopped by a CPU limit for 5 % | throttled |
+//! | the client's network link 85 % used | network |
 //! | the server is missing 3 % of the commits | server-commits |
 //! | a restart of the server | restart |
 //! | connections lost for 6 % of the window | outage |
@@ -186,9 +194,30 @@ pub fn severity_of_effect(effect: f64) -> Option<Severity> {
     }
 }
 
-/// Shortest window in which stolen time may invalidate a run, seconds. The kernel counts stolen time in ticks
-/// of 10 ms, and a few ticks are a large share of a shorter window.
-pub const STEAL_INVALID_MIN_S: f64 = 5.0;
+/// Highest frequency that the settings of the client's CPUs allow, share of the highest that they have.
+pub const CPU_FREQUENCY_MIN_LIMIT_SHARE: f64 = 0.90;
+/// Use of a network link, share of its speed: above it, packets wait in queues when they come in bursts.
+pub const NETWORK_MAX_SHARE: f64 = 0.70;
+
+/// Shortest observed time in which a counted share of the CPUs may invalidate a run, seconds. The kernel counts
+/// CPU time in ticks of 10 ms and CPU limits in periods of 100 ms, and a few of them, or one burst of another
+/// program, are a large share of a shorter time.
+pub const COUNTED_SHARE_INVALID_MIN_S: f64 = 5.0;
+
+/// The severity of time that the kernel counted against the run, such as stolen time: that of the effect, but at
+/// most a caveat if it was counted for less than [`COUNTED_SHARE_INVALID_MIN_S`]. All checks of such shares use
+/// it.
+pub fn severity_of_counted_share(share: f64, counted_s: f64) -> Option<Severity> {
+    severity_of_effect(share).map(|severity| limited_by_counted_time(severity, counted_s))
+}
+
+/// The severity of a finding that rests on counted CPU time.
+pub fn limited_by_counted_time(severity: Severity, counted_s: f64) -> Severity {
+    match counted_s < COUNTED_SHARE_INVALID_MIN_S {
+        true => severity.min(Severity::Caveat),
+        false => severity,
+    }
+}
 
 /// Largest gap between the number of clients and the number that the busy time accounts for, share of the
 /// clients.
@@ -285,8 +314,6 @@ pub const NEIGHBOURS_MAX_SHARE: f64 = 0.15;
 /// Share of other processes above which the result is invalid: they used more of the machine than was left
 /// for the server.
 pub const NEIGHBOURS_INVALID_SHARE: f64 = 0.5;
-/// Shortest observed time for which `NEIGHBOURS_INVALID_SHARE` applies, seconds.
-pub const NEIGHBOURS_INVALID_MIN_S: f64 = 5.0;
 /// Swapped bytes per second above which the machine's memory was too small; a machine that only swaps out
 /// idle pages stays below.
 pub const SWAP_MAX_BYTES_PER_S: f64 = 1e6;

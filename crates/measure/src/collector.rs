@@ -243,7 +243,9 @@ impl Collector {
         };
         let empty = || Box::new(Interval::empty(self.schedule.span(index)));
         let mut interval = pending_row.interval.unwrap_or_else(empty);
-        interval.health.add_end_state(&pending_row.health_of_skipped_workers);
+        interval
+            .health
+            .add_end_state(&pending_row.health_of_skipped_workers);
         // A worker that has ended has no connections any more; only its scheduling policy still counts.
         let ended_workers = self
             .workers
@@ -314,7 +316,12 @@ impl Collector {
             .saturating_sub(self.first_pending_index)
             .saturating_sub(from as u32);
         progress.next_index = progress.next_index.max(end_index);
-        for pending_row in self.pending_rows.iter_mut().skip(from).take(skipped_count as usize) {
+        for pending_row in self
+            .pending_rows
+            .iter_mut()
+            .skip(from)
+            .take(skipped_count as usize)
+        {
             pending_row
                 .health_of_skipped_workers
                 .add_end_state(&progress.last_health);

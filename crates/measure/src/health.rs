@@ -72,7 +72,9 @@ impl Health {
         self.starts_waiting = self.starts_waiting.saturating_add(other.starts_waiting);
         self.in_progress = self.in_progress.saturating_add(other.in_progress);
         self.batch.add(&other.batch);
-        self.coalescing_workers = self.coalescing_workers.saturating_add(other.coalescing_workers);
+        self.coalescing_workers = self
+            .coalescing_workers
+            .saturating_add(other.coalescing_workers);
     }
 
     /// Adds the health of a later interval: like [`Health::add`], but the state at the end is that of the

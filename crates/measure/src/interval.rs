@@ -136,7 +136,9 @@ impl ExcludedTransactions {
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
         self.in_flight.add(&other.in_flight);
         self.never_started = self.never_started.saturating_add(other.never_started);
-        self.counted_in_later_interval = self.counted_in_later_interval.saturating_add(other.counted_in_later_interval);
+        self.counted_in_later_interval = self
+            .counted_in_later_interval
+            .saturating_add(other.counted_in_later_interval);
     }
 }
 

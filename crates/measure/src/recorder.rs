@@ -56,7 +56,9 @@ impl Recorder {
             is_coalescing: false,
             has_ended: false,
         };
-        recorder.spare_intervals.push(Box::new(Interval::new(span, shape)));
+        recorder
+            .spare_intervals
+            .push(Box::new(Interval::new(span, shape)));
         recorder.cache_current_bounds();
         recorder
     }
@@ -215,7 +217,8 @@ impl Recorder {
             Some(interval) if self.has_ended => interval,
             _ => current,
         };
-        last_interval.excluded.counted_in_later_interval += u64::from(ended_ns < self.schedule.window_end_ns());
+        last_interval.excluded.counted_in_later_interval +=
+            u64::from(ended_ns < self.schedule.window_end_ns());
         last_interval.excluded.count(sample.outcome);
     }
 

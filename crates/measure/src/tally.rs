@@ -179,9 +179,7 @@ impl<C: Counter> Tally<C> {
             return None;
         }
         let mut all = self.response.clone();
-        not_committed
-            .into_iter()
-            .for_each(|times| all.add(times));
+        not_committed.into_iter().for_each(|times| all.add(times));
         Some(all)
     }
 
@@ -211,7 +209,9 @@ impl<C: Counter> Tally<C> {
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.retries = self.retries.saturating_add(other.retries);
         self.retried = self.retried.saturating_add(other.retried);
-        self.over_latency_limit = self.over_latency_limit.saturating_add(other.over_latency_limit);
+        self.over_latency_limit = self
+            .over_latency_limit
+            .saturating_add(other.over_latency_limit);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         add(&mut self.response, &other.response);
         if let Some(service) = &other.service {
@@ -231,7 +231,9 @@ impl<C: Counter> Tally<C> {
             add(&mut sum.send_wait, &parts.send_wait);
             add(&mut sum.server, &parts.server);
             add(&mut sum.client_wait, &parts.client_wait);
-            sum.server_times_upper_bound = sum.server_times_upper_bound.saturating_add(parts.server_times_upper_bound);
+            sum.server_times_upper_bound = sum
+                .server_times_upper_bound
+                .saturating_add(parts.server_times_upper_bound);
         }
         if let Some(connect) = &other.connect {
             add(self.connect.get_or_insert_default(), connect);

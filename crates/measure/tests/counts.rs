@@ -212,7 +212,8 @@ fn deliver_with_state(
 ) {
     while let Some(mut interval) = recorder.take_finished() {
         let health = &mut interval.health;
-        (health.starts_waiting, health.in_progress) = (end_state.starts_waiting, end_state.in_progress);
+        (health.starts_waiting, health.in_progress) =
+            (end_state.starts_waiting, end_state.in_progress);
         health.batch = end_state.batch;
         recorder.give_back(collector.add(worker, interval));
     }
@@ -348,7 +349,10 @@ fn only_open_loops_record_service_times() {
         (5_000, 1_000)
     );
     let parts = open.parts.expect("requested");
-    assert_eq!((parts.server.max_ns, parts.server_times_upper_bound), (700, 1));
+    assert_eq!(
+        (parts.server.max_ns, parts.server_times_upper_bound),
+        (700, 1)
+    );
 }
 
 fn any_outcome() -> impl Strategy<Value = Outcome> {

@@ -39,14 +39,16 @@ fn sample() -> impl Strategy<Value = (Sample, Option<String>)> {
                 ended_ns: response_ns,
                 connect_ns: lag_ns / 2,
                 retries,
-                parts: parts.map(|(send_wait_ns, server_ns, client_wait_ns, server_is_upper_bound)| {
-                    ServiceTimeParts {
-                        send_wait_ns,
-                        server_ns,
-                        client_wait_ns,
-                        server_is_upper_bound,
-                    }
-                }),
+                parts: parts.map(
+                    |(send_wait_ns, server_ns, client_wait_ns, server_is_upper_bound)| {
+                        ServiceTimeParts {
+                            send_wait_ns,
+                            server_ns,
+                            client_wait_ns,
+                            server_is_upper_bound,
+                        }
+                    },
+                ),
             };
             (sample, message)
         },
@@ -122,7 +124,8 @@ fn interval(shape: Shape) -> impl Strategy<Value = Interval> {
             let health = &mut interval.health;
             (health.cpu_user_ns, health.cpu_system_ns) = (cpu[0], cpu[1]);
             health.run_queue_ns = cpu[2];
-            (health.iterations, health.replies, health.starts_waiting) = (others[2], others[3], others[4]);
+            (health.iterations, health.replies, health.starts_waiting) =
+                (others[2], others[3], others[4]);
             health.iteration_max_ns = large;
             (health.connections, health.connections_lost) = (small[0], small[1]);
             health.in_progress = small[2];

@@ -95,7 +95,7 @@ pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 type MachineColumn = (&'static str, fn(&MachineSecond) -> String);
 
 /// The columns of a machine; shares are from 0 to 1.
-const MACHINE_COLUMNS: [MachineColumn; 10] = [
+const MACHINE_COLUMNS: [MachineColumn; 12] = [
     ("busy", |second| cell(second.busy_share)),
     ("busiest_cpu", |second| cell(second.busiest_cpu_share)),
     ("io_wait", |second| cell(second.io_wait_share)),
@@ -108,6 +108,8 @@ const MACHINE_COLUMNS: [MachineColumn; 10] = [
     ("disk_write_bytes", |second| cell(second.disk_write_bytes)),
     ("disk_busy", |second| cell(second.disk_busy_share)),
     ("throttled_s", |second| cell(second.throttled_s)),
+    ("network_bytes", |second| cell(second.network_bytes)),
+    ("link_busy", |second| cell(second.link_busy_share)),
 ];
 
 /// The column names of a machine, with a prefix.

@@ -50,7 +50,11 @@ pub struct TableSize {
 }
 
 /// Writes the findings in their order.
-pub fn write_findings(out: &mut dyn Write, style: &Style, findings: &[DataFinding]) -> io::Result<()> {
+pub fn write_findings(
+    out: &mut dyn Write,
+    style: &Style,
+    findings: &[DataFinding],
+) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     for finding in findings {
         let label = match finding.state {
@@ -65,7 +69,11 @@ pub fn write_findings(out: &mut dyn Write, style: &Style, findings: &[DataFindin
 }
 
 /// Writes the sizes, and their sum if there are several tables.
-pub fn write_table_sizes(out: &mut dyn Write, style: &Style, tables: &[TableSize]) -> io::Result<()> {
+pub fn write_table_sizes(
+    out: &mut dyn Write,
+    style: &Style,
+    tables: &[TableSize],
+) -> io::Result<()> {
     if tables.is_empty() {
         return Ok(());
     }

@@ -6,7 +6,7 @@
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
-use crate::terminal::{check_ids, incomplete_notice, is_unmeasured};
+use crate::terminal::{check_ids, doubt_count, incomplete_notice, is_unmeasured};
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
 use prony_judge::experiment::{Spread, VariantFigures, is_counted};
@@ -52,13 +52,13 @@ pub fn write_run(out: &mut dyn Write, style: &Style, run: &Run) -> io::Result<()
         ),
         None => "nothing was measured".to_owned(),
     };
-    let [invalid, caveats] =
-        [Severity::Invalid, Severity::Caveat].map(|severity| check_ids(run, severity));
-    let verdict = match (invalid.is_empty(), incomplete_notice(run), caveats.len()) {
+    let invalid = check_ids(run, Severity::Invalid);
+    let doubts = run.checks.iter().filter(|check| check.is_doubt()).count();
+    let verdict = match (invalid.is_empty(), incomplete_notice(run), doubts) {
         (false, _, _) => style.alarm(&format!("invalid ({})", invalid.join(", "))),
         (_, Some(_), _) => style.caution("ended early"),
         (_, _, 0) => "valid".to_owned(),
-        (_, _, number) => count_with_noun(number as u64, "caveat", "caveats"),
+        (_, _, number) => doubt_count(run, number),
     };
     let id = match run.id.as_str() {
         "" => String::new(),
@@ -109,7 +109,7 @@ pub fn write_summary(
         ]);
     }
     out.table(&table)?;
-    out.paragraph("Spread: from the lowest run to the highest, as a share of the median.")?;
+    out.paragraph("Spread: from the lowest run to the highest, as a share of the median. p99: of committed transactions.")?;
     let excluded = runs.iter().filter(|run| !is_counted(run));
     let excluded = excluded.filter_map(|run| run.experiment.as_ref());
     let excluded: Vec<String> = excluded
@@ -205,6 +205,24 @@ mod tests {
     }
 
     #[test]
+    fn the_line_of_a_run_counts_doubts_and_not_its_scope() {
+        let mut run = in_experiment("old", 1, closed());
+        for check in &mut run.checks {
+            check.kind = Some(prony_store::FindingKind::Scope);
+        }
+        assert!(
+            run.checks
+                .iter()
+                .any(|check| check.severity == Severity::Caveat)
+        );
+        let text = shown(&[run.clone()], &["old"]);
+        assert!(text.contains("3 failed; valid  2026"), "{text}");
+        run.checks[0].kind = Some(prony_store::FindingKind::Doubt);
+        let text = shown(&[run], &["old"]);
+        assert!(text.contains("3 failed; 1 doubt  2026"), "{text}");
+    }
+
+    #[test]
     fn a_comparison_is_suggested_if_two_variants_have_a_complete_run() {
         let suggestion = "\nTo see whether they differ: prony compare 20261121-1\n";
         let two_variants = [
@@ -228,7 +246,7 @@ mod tests {
     fn a_run_shows_its_position_in_an_experiment() {
         let mut out = Vec::new();
         let run = in_experiment("new", 2, closed());
-        crate::terminal::write(&mut out, &Style::plain(), &run, None).unwrap();
+        crate::terminal::write_full(&mut out, &Style::plain(), &run, None).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("part of"), "{text}");
         assert!(text.contains("run 2 of 3, variant new, repeat 2"), "{text}");

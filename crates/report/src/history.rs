@@ -1,65 +1,87 @@
 //! The table of stored runs.
 //!
-//! In: summaries of runs, newest first. Out: a table of at most 100 columns; an experiment, a label and a note
-//! are on a line below the row. Must never: read a document.
+//! In: summaries of runs, newest first. Out: a table of at most 100 columns; an experiment and a note are on a line
+//! below the row. Must never: read a document.
 
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain};
-use crate::units::{self, count, or_dash, time_or_dash};
-use prony_store::{RunState, RunSummary, Severity};
+use crate::units::{self, time_or_dash};
+use prony_store::{RunSummary, RunVerdict};
 use std::io::{self, Write};
 
 /// The maximum width of a line, in characters.
 const MAX_WIDTH: usize = 100;
 
-/// Writes the table.
-pub fn write(out: &mut dyn Write, style: &Style, runs: &[RunSummary]) -> io::Result<()> {
+/// Width of the columns between the id and the label, with the gaps around them, in characters.
+const MIDDLE_WIDTH: usize = 46;
+/// Minimum width of the column of labels.
+const MIN_LABEL_WIDTH: usize = 10;
+
+/// Writes the table; `now_ns` is the time at which the runs are listed, nanoseconds since 1970.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(
+    out: &mut dyn Write,
+    style: &Style,
+    runs: &[RunSummary],
+    now_ns: i64,
+) -> io::Result<()> {
     if runs.is_empty() {
         return writeln!(out, "No runs are stored yet.");
     }
+    let widest_id = runs.iter().map(|run| run.id.chars().count()).max();
+    let used = widest_id.unwrap_or(0) + MIDDLE_WIDTH;
+    let label_width = style.width.saturating_sub(used).max(MIN_LABEL_WIDTH);
     // The id contains the time: a separate column would not fit.
-    let mut table = Table::new(&[
-        "run (local date and time of start)",
-        "scale",
-        "clients",
-        "tps",
-        "p99",
-        "state<",
-        "server<",
-    ]);
+    let mut table = Table::new(&["run", "age", "figure", "p99", "verdict<", "label<"]);
     for run in runs {
-        let server = run.server.split(" (").next().unwrap_or_default();
+        let label = plain(run.annotation.label.as_deref().unwrap_or_default());
+        let shown_label = cut(&label, label_width);
         table.row([
             plain(&run.id),
-            count(run.scale.into()),
-            count(run.clients.into()),
-            or_dash(run.tps, units::rate),
+            age(now_ns.saturating_sub(run.epoch_ns())),
+            figure(run),
             time_or_dash(run.p99_ns),
-            state(run).to_owned(),
-            cut(&plain(server), 16),
+            RunVerdict::of(run).name().to_owned(),
+            shown_label.clone(),
         ]);
-        if let Some(line) = details_line(run) {
+        let cut_label = Some(label).filter(|label| *label != shown_label);
+        if let Some(line) = details_line(run, cut_label) {
             table.below(line);
         }
     }
     table.write(out, style, 0)
 }
 
-fn state(run: &RunSummary) -> &'static str {
-    match run.state {
-        RunState::Complete if run.worst_severity == Some(Severity::Invalid) => "invalid",
-        RunState::Complete => "complete",
-        RunState::Partial => "partial",
-        RunState::Running => "running",
+/// The primary figure of a run.
+fn figure(run: &RunSummary) -> String {
+    match (run.nopm, run.tps) {
+        (Some(nopm), _) => format!("{} NOPM", units::rate(nopm)),
+        (None, Some(tps)) => format!("{} TPS", units::rate(tps)),
+        (None, None) => "–".to_owned(),
     }
 }
 
-/// The line below a row: experiment, label and note; absent if the run has none.
-fn details_line(run: &RunSummary) -> Option<String> {
+/// The time since a run started in its largest unit: `45 s`, `12 min`, `5 h`, `30 d`.
+fn age(ns: i64) -> String {
+    let seconds = u64::try_from(ns / 1_000_000_000).unwrap_or(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// The line below a row: the tool of an imported run, experiment, a label that does not fit its column, and note;
+/// absent if the run has none.
+fn details_line(run: &RunSummary, cut_label: Option<String>) -> Option<String> {
     let experiment = run.experiment.as_ref();
-    let label = run.annotation.label.as_ref();
+    let imported = run.server.starts_with("imported ");
     let parts = [
+        imported.then(|| plain(&run.server)),
         experiment.map(|experiment| {
             let variant = plain(&experiment.variant);
             format!(
@@ -67,7 +89,7 @@ fn details_line(run: &RunSummary) -> Option<String> {
                 experiment.position, experiment.runs
             )
         }),
-        label.map(|label| format!("[{}]", plain(label))),
+        cut_label.map(|label| format!("[{label}]")),
         run.annotation.note.as_deref().map(plain),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -93,7 +115,7 @@ pub fn write_annotation(
 mod tests {
     use super::*;
     use crate::sample_run::closed;
-    use prony_store::{Annotation, Experiment};
+    use prony_store::{Annotation, Experiment, RunState, Severity};
 
     fn summary() -> RunSummary {
         let run = closed();
@@ -102,7 +124,8 @@ mod tests {
 
     fn shown(runs: &[RunSummary]) -> String {
         let mut out = Vec::new();
-        write(&mut out, &Style::plain(), runs).unwrap();
+        let now_ns = summary().epoch_ns() + 3 * 3_600 * 1_000_000_000;
+        write(&mut out, &Style::plain(), runs, now_ns).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -159,15 +182,53 @@ mod tests {
     fn a_run_shows_its_position_in_an_experiment_and_its_validity() {
         let invalid = RunSummary {
             experiment: position_in_experiment("a-long-name-of-a-variant"),
-            worst_severity: Some(Severity::Invalid),
+            worst_doubt: Some(Severity::Invalid),
             ..summary()
         };
         let text = shown(&[summary(), invalid]);
         let expected = "\n  experiment 3/10 a-long-name-of-a-variant\n";
         assert!(text.contains(expected), "{text}");
-        assert_eq!(text.matches("postgresql 17.2").count(), 2, "{text}");
-        assert_eq!(text.matches("complete").count(), 1, "{text}");
+        assert_eq!(text.matches("caveats").count(), 1, "{text}");
         assert_eq!(text.matches("invalid").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_row_has_age_figure_percentile_verdict_and_label() {
+        let labelled = |label: &str| RunSummary {
+            annotation: Annotation {
+                label: Some(label.to_owned()),
+                note: None,
+            },
+            ..summary()
+        };
+        let text = shown(&[labelled("base")]);
+        let row = "20261120-233342-tpcb-7f3a  3 h  27,700 TPS  9.24 ms  caveats  base\n";
+        assert!(text.ends_with(row), "{text}");
+        let new_orders = RunSummary {
+            nopm: Some(54_818.0),
+            ..summary()
+        };
+        assert!(shown(&[new_orders]).contains("  54,818 NOPM  "));
+        let text = shown(&[labelled("a label that is too long for its column")]);
+        assert!(
+            text.contains("\n  [a label that is too long for its column]\n"),
+            "{text}"
+        );
+        let imported = RunSummary {
+            server: "imported pgbench".to_owned(),
+            ..summary()
+        };
+        assert!(shown(&[imported]).contains("\n  imported pgbench\n"));
+    }
+
+    #[test]
+    fn an_age_is_in_its_largest_unit() {
+        let ages =
+            [-5, 59, 60, 3_599, 3_600, 172_799, 172_800].map(|s: i64| age(s * 1_000_000_000));
+        assert_eq!(
+            ages,
+            ["0 s", "59 s", "1 min", "59 min", "1 h", "47 h", "2 d"]
+        );
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The Run document as JSON, for programs.
 //!
-//! In: a Run. Out: its JSON, with a line break at the end. Must never: omit a field.
+//! In: a Run. Out: its JSON, with a line break at the end; for [`write_shown`] with figures that are computed from
+//! the document. Must never: omit a field.
 
+use prony_judge::percentile_intervals::{PercentileInterval, percentile_intervals};
 use prony_store::Run;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -9,6 +11,25 @@ use std::io::{self, Write};
 /// Writes the document.
 pub fn write(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     write_pretty(out, run)
+}
+
+/// A document with the figures that are computed when it is shown.
+#[derive(Serialize)]
+struct ShownRun<'a> {
+    #[serde(flatten)]
+    run: &'a Run,
+    /// 95 % intervals of the percentiles of the response time of committed transactions, over all kinds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    response_intervals: Vec<PercentileInterval>,
+}
+
+/// Writes the document with the confidence intervals of its percentiles, which are not stored.
+pub fn write_shown(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    let shown = ShownRun {
+        run,
+        response_intervals: percentile_intervals(run),
+    };
+    write_pretty(out, &shown)
 }
 
 /// Writes a document as indented JSON.

@@ -22,6 +22,7 @@ pub mod problems;
 mod redraw;
 mod reproduced;
 pub mod scenarios;
+pub mod settings;
 pub mod style;
 mod table;
 pub mod terminal;

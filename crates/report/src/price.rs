@@ -3,6 +3,10 @@
 //! In: prices computed by `judge`. Out: tables, or JSON. Must never: print an amount
 //! without its currency and the date of its prices, or call anything tpmC.
 
+mod amounts;
+
+pub(crate) use amounts::{money, three_digits_text};
+
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::table::Table;
@@ -202,13 +206,21 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
     let tps_per_money = format!("TPS/{}", plain(&prices.currency));
     let per_month = |cost| format!("{} per month", money(cost));
-    let mut table = Table::new(&["", "runs", &tps_per_money, "break-even", "frontier<"]);
+    let mut table = Table::new(&[
+        "",
+        "runs",
+        &tps_per_money,
+        "rank",
+        "break-even",
+        "frontier<",
+    ]);
     for index in &ranking.order {
         let point = &prices.points[*index];
         table.row([
             table_name(point),
             run_count_cell(point),
             units::or_unknown(point.tps_per_money, three_digits_text),
+            or_dash(point.rank, |rank| rank.to_string()),
             or_dash(point.break_even, per_month),
             match point.on_frontier {
                 Some(true) => "yes".to_owned(),
@@ -218,8 +230,9 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     }
     out.table(&table)?;
     out.paragraph(
-        "Break-even: the price at which a configuration would give as much throughput for the money as the \
-         first. Frontier: no other configuration is faster at this price or less.",
+        "Rank: configurations whose intervals overlap are not ranked apart. Break-even: the price at which a \
+         configuration would give as much throughput for the money as the first. Frontier: no other \
+         configuration is faster at this price or less.",
     )
 }
 
@@ -363,36 +376,6 @@ pub(crate) fn basis_phrase(point: &PricePoint) -> String {
         (1, Some(planned)) => format!("by one run of {planned}"),
         _ => format!("by the median of {} runs", point.runs_text()),
     }
-}
-
-/// An amount of money, without its currency.
-pub(crate) fn money(amount: f64) -> String {
-    match amount {
-        amount if amount >= 999.995 => {
-            let cents = (amount * 100.0).round();
-            let integer = count((cents / 100.0).floor() as u64);
-            match cents % 100.0 {
-                0.0 => integer,
-                fraction => format!("{integer}.{fraction:02.0}"),
-            }
-        }
-        amount if amount >= 1.0 || amount == 0.0 => format!("{amount:.2}"),
-        amount => significant(amount),
-    }
-}
-
-/// A ratio with three significant digits.
-pub(crate) fn three_digits_text(value: f64) -> String {
-    match value {
-        value if value >= 1.0 || value == 0.0 => units::rate(value),
-        value => significant(value),
-    }
-}
-
-/// Three significant digits of a number below 1.
-fn significant(value: f64) -> String {
-    let decimals = (2.0 - value.log10().floor()).clamp(2.0, 12.0) as usize;
-    format!("{value:.decimals$}")
 }
 
 #[cfg(test)]

@@ -97,7 +97,11 @@ pub struct ScenarioDetails {
 }
 
 /// Writes the details.
-pub fn write_details(out: &mut dyn Write, style: &Style, scenario: &ScenarioDetails) -> io::Result<()> {
+pub fn write_details(
+    out: &mut dyn Write,
+    style: &Style,
+    scenario: &ScenarioDetails,
+) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     out.line(style.bold(&scenario.id))?;
     out.wrapped(Style::dim, &scenario.title)?;

@@ -186,7 +186,13 @@ fn the_page_renders_without_console_messages() {
     };
     let folder = TempFolder::new("one");
     let mut page = Vec::new();
-    html::write(&mut page, &[observed_run()], None).unwrap();
+    html::write(
+        &mut page,
+        &[observed_run()],
+        None,
+        &sample_run::test_build(),
+    )
+    .unwrap();
     let page = String::from_utf8(page).unwrap();
 
     let output = open_page(&browser, &folder.0, &page, &[]);
@@ -328,7 +334,7 @@ fn points_and_frontier_render_without_console_messages() {
     let folder = TempFolder::new("prices");
     let (runs, inputs) = priced_runs();
     let mut page = Vec::new();
-    html::write(&mut page, &runs, Some(&inputs)).unwrap();
+    html::write(&mut page, &runs, Some(&inputs), &sample_run::test_build()).unwrap();
     let page = String::from_utf8(page).unwrap();
     if let Some(file) = std::env::var_os("PRONY_KEEP_PAGE") {
         std::fs::write(file, &page).unwrap();

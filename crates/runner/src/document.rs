@@ -11,7 +11,7 @@ use prony_server::{Address, Control};
 use prony_session::{ActionShare, P90Limit};
 use prony_store::{
     ClientMachine, Drive, Engine, Event, EventKind, IndustryMetric, Network, Run, RunState, Server,
-    ServerAddress, Setting, ServiceTimePartsSource, Window, Workload as WorkloadRun, started_now,
+    ServerAddress, ServiceTimePartsSource, Setting, Window, Workload as WorkloadRun, started_now,
 };
 use prony_workload::{MetricSource, RateMetric, Workload};
 
@@ -195,7 +195,10 @@ pub(crate) fn record_end(
         .map(stored_share)
         .collect();
     run.machine_mut().health = prony_store::client_health(measured);
-    run.timing = prony_store::timing(&measured.timestamps, service_time_parts_source(run, drive, driven));
+    run.timing = prony_store::timing(
+        &measured.timestamps,
+        service_time_parts_source(run, drive, driven),
+    );
     let start_ns = driven.start.schedule.start_ns;
     run.events = driven
         .events
@@ -269,7 +272,11 @@ fn stored_share(share: &ActionShare) -> prony_store::ObservedShare {
 }
 
 /// The source of the timestamps that split the service time.
-fn service_time_parts_source(run: &Run, drive: &DrivePlan, driven: &DriveResult) -> ServiceTimePartsSource {
+fn service_time_parts_source(
+    run: &Run,
+    drive: &DrivePlan,
+    driven: &DriveResult,
+) -> ServiceTimePartsSource {
     let has_timestamps = driven.collected.measured.timestamps.usable > 0;
     match run.drive.network {
         Some(Network::Tcp) | None if has_timestamps => ServiceTimePartsSource::KernelTimestamps,

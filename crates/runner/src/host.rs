@@ -35,6 +35,7 @@ pub fn this_machine() -> Host {
             .trim_end_matches(" kB")
             .parse::<u64>()
             .map_or(0, |kib| kib * 1024),
+        cpu_frequency: crate::cpu_frequency::read(),
     }
 }
 

@@ -36,6 +36,8 @@ pub struct RunJob<'a> {
     /// Whether to read the server's own transaction count, if the workload has a metric that needs
     /// it. This uses a connection.
     pub read_server_txn_count: bool,
+    /// Whether to check the consistency of the workload's data after the load.
+    pub check_after: bool,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Whether to store the run.

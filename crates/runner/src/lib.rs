@@ -4,6 +4,8 @@
 //! calls a [`RunObserver`] during the run. Must never: print, format for a person, or depend on which
 //! command line started the run.
 
+mod check_after;
+mod cpu_frequency;
 pub mod description;
 mod document;
 mod error;

@@ -1,5 +1,6 @@
 //! Executes one run.
 
+use crate::check_after;
 use crate::document;
 use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
@@ -23,7 +24,9 @@ pub trait RunObserver {
     fn not_stored(&mut self, _error: &StoreError) {}
     /// The journal could not be written; the run continues.
     fn journal_failed(&mut self, _error: &StoreError) {}
-    /// All connections are up; the load starts.
+    /// All users are ready. They start after this call, so that output of the observer precedes theirs.
+    fn ready(&mut self) {}
+    /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, _start: &LoadStart) {}
     /// A second is complete.
     fn second_ended(&mut self, _second: &RunSecond<'_>) {}
@@ -178,6 +181,7 @@ impl RunRecorder<'_> {
             server_observer.end(load_end, run.observed.get_or_insert_default());
         }
         document::record_end(&mut run, job, &driven, server_tpm.or(observer_tpm));
+        run.consistency = check_after::check_after(job, &driven);
         prony_judge::judge_run(&mut run);
         FinishedRun {
             store_result: writer.map(|writer| writer.finish(&run)),
@@ -188,8 +192,11 @@ impl RunRecorder<'_> {
 }
 
 impl Observer for RunRecorder<'_> {
+    fn ready(&mut self) {
+        self.observer.ready();
+    }
+
     fn started(&mut self, start: &LoadStart) {
-        // Call the observer first, so that its output precedes that of scripts.
         self.observer.started(start);
         let tpm_target = self.tpm_target.take();
         self.tpm_measurement =

@@ -22,11 +22,17 @@ pub fn free_client_connections(control: &mut Control) -> Option<u64> {
              ('max_connections', 'superuser_reserved_connections', 'reserved_connections')"
         }
         Engine::MySql | Engine::MariaDb => "SELECT @@global.max_connections",
+        // Zero stands for the largest number.
+        Engine::SqlServer => {
+            "SELECT CASE WHEN CAST(value_in_use AS int) = 0 THEN 32767 ELSE CAST(value_in_use AS int) END \
+             - (SELECT count(*) FROM sys.dm_exec_sessions WHERE is_user_process = 1) + 1 \
+             FROM sys.configurations WHERE name = 'user connections'"
+        }
     };
     let number = |text: String| text.parse::<i64>().ok();
     let mut available = control.query_value(sql).ok().flatten().and_then(number)?;
     match control.engine() {
-        Engine::PostgreSql => {}
+        Engine::PostgreSql | Engine::SqlServer => {}
         Engine::MySql | Engine::MariaDb => {
             let rows = control
                 .query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
@@ -52,7 +58,7 @@ pub fn was_restarted(control: &mut Control, before: Option<f64>) -> bool {
     // Only PostgreSQL reports its start time; for the others it is computed from the uptime.
     let tolerance_s = match control.engine() {
         Engine::PostgreSql => 0.0,
-        Engine::MySql | Engine::MariaDb => SAME_START_MAX_GAP_S,
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => SAME_START_MAX_GAP_S,
     };
     let after = started_unix_s(control);
     before
@@ -79,7 +85,7 @@ pub fn create_index(control: &mut Control, table: &str, column: &str) -> Result<
 pub fn has_vacuum(control: &Control) -> bool {
     match control.engine() {
         Engine::PostgreSql => true,
-        Engine::MySql | Engine::MariaDb => false,
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
     }
 }
 
@@ -110,6 +116,7 @@ impl Prewarm {
     pub fn best_for(control: &mut Control) -> Prewarm {
         match control.engine() {
             Engine::MySql | Engine::MariaDb => Prewarm::Checksum,
+            Engine::SqlServer => Prewarm::Scan,
             Engine::PostgreSql => {
                 let sql = "SELECT count(*) FROM pg_extension WHERE extname = 'pg_prewarm'";
                 match control.query_value(sql).ok().flatten().as_deref() {

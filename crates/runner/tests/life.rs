@@ -158,6 +158,7 @@ fn run_in(
             connection: &prepared.connection,
             observation: Some(prepared.observation),
             read_server_txn_count: true,
+            check_after: true,
             seed: 1,
             store_policy,
             store_folder: Some(folder),

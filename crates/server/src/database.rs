@@ -46,6 +46,7 @@ pub fn database_exists(control: &mut Control, name: &str) -> Result<bool, Databa
     let (catalog, column) = match control.engine() {
         Engine::PostgreSql => ("pg_database", "datname"),
         Engine::MySql | Engine::MariaDb => ("information_schema.schemata", "schema_name"),
+        Engine::SqlServer => ("sys.databases", "name"),
     };
     exists(control, catalog, column, name)
 }
@@ -86,6 +87,9 @@ pub fn table_names(control: &mut Control) -> Result<Vec<String>, DatabaseError> 
         Engine::MySql | Engine::MariaDb => {
             "select table_name from information_schema.tables where table_schema = database() \
              order by 1"
+        }
+        Engine::SqlServer => {
+            "select name from sys.objects where type in ('U', 'V') and is_ms_shipped = 0 order by 1"
         }
     };
     let rows = control

@@ -12,6 +12,7 @@ mod mysql;
 pub mod observe;
 pub mod postgres;
 pub mod secrets;
+mod sqlserver;
 pub mod target;
 mod txn_counts;
 mod url;
@@ -25,7 +26,7 @@ pub use postgres::{
 };
 pub use target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
-    RequireAuth, SessionAttrs, SslMode, Target, TcpOptions, Tls,
+    RequireAuth, SessionAttrs, SqlServerOptions, SslMode, Target, TcpOptions, Tls,
 };
 pub use txn_counts::{
     CounterStart, TxnCount, read_counter_start, read_txn_counts, txns_per_minute,

@@ -20,7 +20,7 @@ pub fn password_ranges(argument: &[u8]) -> Vec<Range<usize>> {
         ranges.push(range);
     }
     let mut from = 0;
-    while let Some(keyword) = find_secret_keyword(&argument[from..]) {
+    while let Some(keyword) = next_secret_keyword(&argument[from..]) {
         let after_key = from + keyword.end;
         let (start, end) = value_range(argument, after_key);
         if start < end
@@ -46,6 +46,18 @@ fn sysbench_password_value(argument: &[u8]) -> Option<usize> {
         name.len() == expected.len() && name.iter().zip(expected).all(same)
     };
     (is_named(b"mysql-password") || is_named(b"pgsql-password")).then_some(equals + 1)
+}
+
+/// The next secret keyword of libpq, or `PWD` or a token of SQL Server's connection strings.
+fn next_secret_keyword(text: &[u8]) -> Option<Range<usize>> {
+    let names = ["pwd", "token"].into_iter();
+    let others = names.filter_map(|name| {
+        let start = find(text, name.as_bytes())?;
+        Some(start..start + name.len())
+    });
+    others
+        .chain(find_secret_keyword(text))
+        .min_by_key(|range| range.start)
 }
 
 /// Replaces each password in an argument with `***`.
@@ -111,13 +123,19 @@ fn value_range(argument: &[u8], after_key: usize) -> (usize, usize) {
     let quote = argument
         .get(start)
         .copied()
-        .filter(|b| matches!(b, b'\'' | b'"'));
+        .filter(|b| matches!(b, b'\'' | b'"' | b'{'));
     if quote.is_some() {
         start += 1;
     }
     let mut end = start;
     while let Some(&byte) = argument.get(end) {
         match (quote, byte) {
+            // In braces, a doubled brace stands for itself.
+            (Some(b'{'), b'}') => match argument.get(end + 1) {
+                Some(b'}') => end += 1,
+                _ => break,
+            },
+            (Some(b'{'), _) => {}
             (_, b'\\') => end += 1,
             (Some(quote), byte) if byte == quote => break,
             (None, b'&') => break,

@@ -7,7 +7,7 @@ mod protocol;
 
 pub use protocol::{
     AuthMethod, ChannelBinding, MysqlOptions, PostgresOptions, ProtocolOptions, RequireAuth,
-    SessionAttrs,
+    SessionAttrs, SqlServerOptions,
 };
 
 use crate::control::{CONNECT_TIMEOUT, WaitOptions};
@@ -70,6 +70,8 @@ impl Target {
             ProtocolOptions::PostgreSql(options) => options.session_attrs,
             // MySQL's protocol does not report the kind of session.
             ProtocolOptions::MySql(_) => SessionAttrs::Any,
+            // ApplicationIntent requests a kind of server, and the server answers by routing.
+            ProtocolOptions::SqlServer(_) => SessionAttrs::Any,
         }
     }
 
@@ -78,6 +80,10 @@ impl Target {
         let (settings, key) = match &mut self.protocol {
             ProtocolOptions::PostgreSql(options) => (&mut options.parameters, "application_name"),
             ProtocolOptions::MySql(options) => (&mut options.attributes, "program_name"),
+            ProtocolOptions::SqlServer(options) => {
+                name.clone_into(&mut options.program_name);
+                return;
+            }
         };
         settings.retain(|(name, _)| name != key);
         settings.push((key.to_owned(), name.to_owned()));
@@ -87,7 +93,7 @@ impl Target {
     /// it.
     pub fn allow_load_data(&mut self) {
         match &mut self.protocol {
-            ProtocolOptions::PostgreSql(_) => {}
+            ProtocolOptions::PostgreSql(_) | ProtocolOptions::SqlServer(_) => {}
             ProtocolOptions::MySql(options) => options.local_infile = true,
         }
     }
@@ -98,6 +104,7 @@ impl Target {
         match self.protocol {
             ProtocolOptions::PostgreSql(_) => Exchange::postgres(mode, describe),
             ProtocolOptions::MySql(_) => Exchange::mysql(mode),
+            ProtocolOptions::SqlServer(_) => Exchange::tds(mode),
         }
     }
 }
@@ -293,6 +300,7 @@ mod tests {
             let list = match &target.protocol {
                 ProtocolOptions::PostgreSql(options) => &options.parameters,
                 ProtocolOptions::MySql(options) => &options.attributes,
+                ProtocolOptions::SqlServer(_) => panic!("no list of names"),
             };
             let names: Vec<_> = list.iter().filter(|(name, _)| name == key).collect();
             assert_eq!(names, [&(key.to_owned(), "bench".to_owned())]);

@@ -33,6 +33,13 @@ const READ_POSTGRES: &str = "select pg_stat_clear_snapshot(); \
 /// The only form that all versions support: the table that holds these counters differs between
 /// them.
 const READ_MYSQL: &str = "show global status where variable_name in ('Com_commit', 'Com_rollback')";
+/// As HammerDB counts SQL Server's transactions: requests of all sessions. The name is padded.
+const READ_SQL_SERVER: &str = "select cast(cntr_value as bigint), \
+     cast(datediff(second, '20000101', sysutcdatetime()) as float) \
+     + datepart(microsecond, sysutcdatetime()) / 1000000.0 \
+     from sys.dm_os_performance_counters where counter_name like 'Batch Requests/sec%'";
+const START_SQL_SERVER: &str =
+    "select datediff(second, '20000101', sqlserver_start_time) from sys.dm_os_sys_info";
 const CLOCK_MYSQL: &str = "select unix_timestamp(now(6))";
 
 /// Reads the counters `readings` times in one transaction, so that the reader adds only one to the
@@ -52,7 +59,7 @@ pub fn read_txn_counts(
         Engine::PostgreSql => {
             control.execute("begin transaction isolation level read committed read only")?;
         }
-        Engine::MySql | Engine::MariaDb => {}
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => {}
     }
     let mut series = Vec::new();
     for index in 0..readings {
@@ -60,7 +67,8 @@ pub fn read_txn_counts(
             return Ok(None);
         }
         let reading = match engine {
-            Engine::PostgreSql => read_postgres(&control.query(READ_POSTGRES)?),
+            Engine::PostgreSql => read_one_row(&control.query(READ_POSTGRES)?),
+            Engine::SqlServer => read_one_row(&control.query(READ_SQL_SERVER)?),
             Engine::MySql | Engine::MariaDb => {
                 read_mysql(&control.query(READ_MYSQL)?, &control.query(CLOCK_MYSQL)?)
             }
@@ -72,12 +80,13 @@ pub fn read_txn_counts(
     }
     match engine {
         Engine::PostgreSql => drop(control.execute("commit")?),
-        Engine::MySql | Engine::MariaDb => {}
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => {}
     }
     Ok(Some(series))
 }
 
-fn read_postgres(rows: &[TextRow]) -> Option<TxnCount> {
+/// The counter and the clock in one row.
+fn read_one_row(rows: &[TextRow]) -> Option<TxnCount> {
     let cell = |column: usize| rows.first()?.get(column)?.as_deref();
     Some(TxnCount {
         transactions: cell(0)?.parse().ok()?,
@@ -127,7 +136,7 @@ pub enum CounterStart {
     /// When PostgreSQL's statistics were last reset: all of them by a crash, or those of one
     /// database by a user.
     Reset(String),
-    /// When MySQL or MariaDB was started, in whole seconds of its clock.
+    /// When MySQL, MariaDB or SQL Server was started, in whole seconds of its clock.
     Started(i64),
 }
 
@@ -156,6 +165,10 @@ pub fn read_counter_start(control: &mut Control) -> Result<CounterStart, Error> 
             .query_value(RESET_QUERY)
             .map(|value| CounterStart::Reset(value.unwrap_or_default())),
         Engine::MySql | Engine::MariaDb => read_server_start(control),
+        Engine::SqlServer => control.query_value(START_SQL_SERVER).map(|value| {
+            let seconds = value.and_then(|text| text.parse().ok());
+            seconds.map_or(CounterStart::Reset(String::new()), CounterStart::Started)
+        }),
     };
     match start {
         Err(error) if !error.is_lost() => Ok(CounterStart::Reset(String::new())),

@@ -49,18 +49,29 @@ pub enum RunVerdict {
     Running,
     /// Ended early.
     Partial,
-    /// Complete, with nothing worse than notes.
+    /// Complete, without doubts; its scope may be limited.
     Valid,
-    /// Complete, with caveats.
+    /// Complete, with caveats that cast doubt on the figures.
     Caveats,
     /// Complete, and its figures must not be used.
     Invalid,
 }
 
 impl RunVerdict {
+    /// The name, as listed and in filters.
+    pub fn name(self) -> &'static str {
+        match self {
+            RunVerdict::Running => "running",
+            RunVerdict::Partial => "partial",
+            RunVerdict::Valid => "valid",
+            RunVerdict::Caveats => "caveats",
+            RunVerdict::Invalid => "invalid",
+        }
+    }
+
     /// The verdict on a stored run.
     pub fn of(run: &RunSummary) -> RunVerdict {
-        match (run.state, run.worst_severity) {
+        match (run.state, run.worst_doubt) {
             (RunState::Running, _) => RunVerdict::Running,
             (RunState::Partial, _) => RunVerdict::Partial,
             (RunState::Complete, Some(Severity::Invalid)) => RunVerdict::Invalid,

@@ -216,7 +216,10 @@ impl ReportedRun {
             shares: self.shares,
             series: self.series,
             timing: Timing {
-                parts_source: ServiceTimePartsSource::unavailable(format!("{} does not report it", self.tool)),
+                parts_source: ServiceTimePartsSource::unavailable(format!(
+                    "{} does not report it",
+                    self.tool
+                )),
                 ..Timing::default()
             },
             imported: Some(ImportSource {

@@ -3,6 +3,7 @@
 //! It has one row for each document, for listing, and no information of its own: it can be deleted at any
 //! time and is rebuilt from the documents.
 
+use crate::MetricName;
 use crate::annotation::Annotation;
 use crate::error::StoreError;
 use crate::files;
@@ -16,6 +17,10 @@ use std::time::Duration;
 
 /// Version of the tables. An index of another version is neither used nor changed.
 const TABLES_VERSION: i64 = 1;
+
+/// The text for a run without doubts. In a row of a Prony that did not tell doubts from other findings the column is
+/// null: that row is not used, and written again from its document.
+const NO_DOUBT: &str = "none";
 
 /// How long to wait for another Prony that writes to the index.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
@@ -39,12 +44,14 @@ pub struct RunSummary {
     pub rate_tps: Option<f64>,
     /// Committed transactions per second of the measured window; absent if nothing was measured.
     pub tps: Option<f64>,
+    /// New orders committed per minute; absent if the workload has none, or if nothing was measured.
+    pub nopm: Option<f64>,
     /// 99th percentile of the response time, nanoseconds.
     pub p99_ns: Option<u64>,
     /// Engine and version of the server.
     pub server: String,
-    /// The highest severity among its checks.
-    pub worst_severity: Option<Severity>,
+    /// The highest severity among the findings that cast doubt on it; absent if none does.
+    pub worst_doubt: Option<Severity>,
     /// Its position in an experiment.
     pub experiment: Option<Experiment>,
     /// Its label and note; filled in by listing.
@@ -56,6 +63,7 @@ impl RunSummary {
     pub fn new(id: &str, run: &Run) -> RunSummary {
         let all = run.measured.all_kinds();
         let measured = all.filter(|_| run.measured.length_s > 0.0);
+        let doubts = run.checks.iter().filter(|check| check.is_doubt());
         RunSummary {
             id: id.to_owned(),
             started_at: run.started_at.clone(),
@@ -65,6 +73,7 @@ impl RunSummary {
             clients: run.drive.clients,
             rate_tps: run.drive.rate_tps,
             tps: measured.map(|all| all.tps),
+            nopm: measured.and_then(|_| nopm(run)),
             p99_ns: measured.and_then(|all| all.response.p99_ns),
             server: match &run.imported {
                 Some(imported) => format!("imported {}", imported.tool),
@@ -73,14 +82,14 @@ impl RunSummary {
                     format!("{engine} {}", run.server.version)
                 }
             },
-            worst_severity: run.checks.iter().map(|check| check.severity).max(),
+            worst_doubt: doubts.map(|check| check.severity).max(),
             experiment: run.experiment.clone(),
             annotation: Annotation::default(),
         }
     }
 
     /// Start, nanoseconds since 1970; runs are sorted by it.
-    pub(crate) fn epoch_ns(&self) -> i64 {
+    pub fn epoch_ns(&self) -> i64 {
         epoch_ns(&self.started_at)
     }
 }
@@ -123,7 +132,9 @@ impl Index {
 
     /// The indexed documents, each with its size and modification time when it was indexed.
     pub(crate) fn file_stamps(&self) -> Result<HashMap<String, FileStamp>, StoreError> {
-        let mut query = self.db.prepare("SELECT id, bytes, changed_ns FROM runs")?;
+        let mut query = self
+            .db
+            .prepare("SELECT id, bytes, changed_ns FROM runs WHERE doubt IS NOT NULL")?;
         let rows = query.query_map([], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
@@ -143,8 +154,8 @@ impl Index {
         for (summary, (bytes, changed_ns)) in put {
             transaction.execute(
                 "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state,
-                     workload, scale, clients, rate_tps, tps, p99_ns, server, worst, experiment)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                     workload, scale, clients, rate_tps, tps, p99_ns, server, doubt, experiment, nopm)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
                 params![
                     summary.id,
                     bytes,
@@ -161,8 +172,9 @@ impl Index {
                         .p99_ns
                         .map(|ns| i64::try_from(ns).unwrap_or(i64::MAX)),
                     summary.server,
-                    summary.worst_severity.map(Severity::name),
+                    summary.worst_doubt.map_or(NO_DOUBT, Severity::name),
                     experiment_json(summary.experiment.as_ref()),
+                    summary.nopm,
                 ],
             )?;
         }
@@ -173,7 +185,8 @@ impl Index {
     pub(crate) fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
         let mut query = self.db.prepare(
             "SELECT id, started_at, state, workload, scale, clients, rate_tps, tps, p99_ns, server,
-                 worst, experiment FROM runs ORDER BY started_ns DESC, id DESC",
+                 doubt, experiment, nopm FROM runs WHERE doubt IS NOT NULL
+                 ORDER BY started_ns DESC, id DESC",
         )?;
         let rows = query.query_map([], summary)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -182,7 +195,7 @@ impl Index {
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
     let p99_ns: Option<i64> = row.get(8)?;
-    let (state, worst): (String, Option<String>) = (row.get(2)?, row.get(10)?);
+    let (state, doubt): (String, String) = (row.get(2)?, row.get(10)?);
     let experiment: Option<String> = row.get(11)?;
     Ok(RunSummary {
         id: row.get(0)?,
@@ -193,12 +206,20 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         clients: row.get(5)?,
         rate_tps: row.get(6)?,
         tps: row.get(7)?,
+        nopm: row.get(12)?,
         p99_ns: p99_ns.and_then(|ns| u64::try_from(ns).ok()),
         server: row.get(9)?,
-        worst_severity: worst.and_then(|worst| Severity::from_name(&worst)),
+        worst_doubt: Severity::from_name(&doubt),
         experiment: experiment.and_then(|text| serde_json::from_str(&text).ok()),
         annotation: Annotation::default(),
     })
+}
+
+/// New orders committed per minute.
+fn nopm(run: &Run) -> Option<f64> {
+    let mut rates = run.rates.iter();
+    let rate = rates.find(|rate| rate.name == MetricName::Nopm)?;
+    Some(rate.value)
 }
 
 /// The experiment as JSON, as in the document.
@@ -244,30 +265,44 @@ fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     if version_found != TABLES_VERSION {
         return Err(rusqlite::Error::InvalidQuery);
     }
-    add_experiment(db)?;
+    add_later_columns(db)?;
     // Reads the table, so that a broken file is detected here.
     db.query_row("SELECT count(*) FROM runs", [], |_| Ok(()))
 }
 
-/// Adds the column that the first tables of this version did not have. The version stays the same: an older
-/// Prony names the columns that it reads and writes, so it still works; its rows have no experiment.
-fn add_experiment(db: &Connection) -> rusqlite::Result<()> {
-    let missing = |db: &Connection| {
-        let column = "SELECT count(*) FROM pragma_table_info('runs') WHERE name = 'experiment'";
-        db.query_row(column, [], |row| row.get::<_, i64>(0))
+/// Columns that the first tables of this version did not have, each with the statements that add it. Rows are
+/// removed if their documents have the value: the next listing reads these again.
+const LATER_COLUMNS: [(&str, &str); 3] = [
+    ("experiment", "ALTER TABLE runs ADD COLUMN experiment TEXT;"),
+    (
+        "nopm",
+        "ALTER TABLE runs ADD COLUMN nopm REAL; DELETE FROM runs;",
+    ),
+    ("doubt", "ALTER TABLE runs ADD COLUMN doubt TEXT;"),
+];
+
+/// Adds the columns that are missing. The version stays the same: an older Prony names the columns that it reads and
+/// writes, so it still works; its rows have no experiment, NOPM or doubt.
+fn add_later_columns(db: &Connection) -> rusqlite::Result<()> {
+    let is_missing = |db: &Connection, name: &str| {
+        let column = "SELECT count(*) FROM pragma_table_info('runs') WHERE name = ?1";
+        db.query_row(column, [name], |row| row.get::<_, i64>(0))
             .map(|count| count == 0)
     };
-    if !missing(db)? {
-        return Ok(());
+    for (name, statements) in LATER_COLUMNS {
+        if !is_missing(db, name)? {
+            continue;
+        }
+        db.execute_batch("BEGIN IMMEDIATE")?;
+        let added = is_missing(db, name).and_then(|is_missing| match is_missing {
+            true => db.execute_batch(statements),
+            // Another process has added it first.
+            false => Ok(()),
+        });
+        db.execute_batch(if added.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        added?;
     }
-    db.execute_batch("BEGIN IMMEDIATE")?;
-    let added = missing(db).and_then(|is_missing| match is_missing {
-        true => db.execute_batch("ALTER TABLE runs ADD COLUMN experiment TEXT"),
-        // Another process has added it first.
-        false => Ok(()),
-    });
-    db.execute_batch(if added.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    added
+    Ok(())
 }
 
 const TABLES: &str = "CREATE TABLE runs (
@@ -285,7 +320,9 @@ const TABLES: &str = "CREATE TABLE runs (
     p99_ns INTEGER,
     server TEXT NOT NULL,
     worst TEXT,
-    experiment TEXT
+    experiment TEXT,
+    nopm REAL,
+    doubt TEXT
 ) STRICT;
 CREATE INDEX runs_by_start ON runs (started_ns);";
 

@@ -247,14 +247,18 @@ impl JournalFile {
     /// Clears the note in the reserved bytes, so that they can hold another one.
     fn blank_reserved_bytes(&self) {
         if let Some(position) = self.reserved_offset {
-            let _ = self.store_file.write_over(position, &[b' '; RESERVED_BYTES]);
+            let _ = self
+                .store_file
+                .write_over(position, &[b' '; RESERVED_BYTES]);
         }
     }
 
     /// Offset of the next line, if all lines before it are written.
     pub(crate) fn next_line_offset(&self) -> Option<u64> {
         let file = self.diverted_file.as_ref().unwrap_or(&self.store_file);
-        self.buffered_lines.is_empty().then_some(file.complete_bytes)
+        self.buffered_lines
+            .is_empty()
+            .then_some(file.complete_bytes)
     }
 
     /// Replaces all lines from `position` on with these; if that fails, the old lines stay.

@@ -44,7 +44,7 @@ pub use observed::{
 pub use observed_topic::ObservedTopic;
 pub use prony_measure::{decode_histogram, encode_histogram};
 pub use prony_plan::scenario::PublishedMetric;
-pub use prony_plan::{Arrival, Choice, RunOrder, QueryMode};
+pub use prony_plan::{Arrival, Choice, QueryMode, RunOrder};
 pub use prony_wire::{Engine, ErrorClass};
 pub use rolling::SecondSeries;
 pub use run::*;

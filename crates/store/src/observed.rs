@@ -293,6 +293,12 @@ pub struct MachineSecond {
     /// The busiest disk's share of time with I/O in progress.
     #[serde(alias = "disk_busy", skip_serializing_if = "Option::is_none")]
     pub disk_busy_share: Option<f64>,
+    /// Received and sent over the network, bytes; without the loopback interface (this machine only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_bytes: Option<u64>,
+    /// The busiest network link's share of its speed, in its busier direction; absent if no link reports a speed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_busy_share: Option<f64>,
     /// Time in which this process's control group was throttled by its CPU limit, seconds (client only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub throttled_s: Option<f64>,

@@ -3,16 +3,18 @@
 //! It never holds a password, and figures are never changed. Times are seconds (`_s`) or nanoseconds (`_ns`).
 //! Unknown values are null or absent.
 
+mod consistency;
 mod measured;
 mod setup;
 mod values;
 
+pub use consistency::*;
 pub use measured::*;
 pub use setup::*;
 pub(crate) use values::query_mode;
 pub use values::{
     BuildProfile, DurabilityClass, EventKind, FindingKind, Network, PlannedEnd, Replication,
-    RunState, SecondPhase, ServerAddress, ServerEngine, Severity, ServiceTimePartsSource,
+    RunState, SecondPhase, ServerAddress, ServerEngine, ServiceTimePartsSource, Severity,
 };
 
 use crate::imported::ImportSource;
@@ -81,6 +83,9 @@ pub struct Run {
     pub events: Vec<Event>,
     /// Observations of the server; absent if it was not observed, and before version 1.1.
     pub observed: Option<Observed>,
+    /// The consistency check of the data after the load; absent if none was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consistency: Option<ConsistencyCheck>,
     /// How the parts of the service time were measured, and how far they can be trusted.
     pub timing: Timing,
     /// Version of the rules by which it was judged; absent if it was not judged, and before version 2.0.

@@ -199,7 +199,8 @@ fn follow_diversion(content: JournalContent, path: PathBuf) -> CompleteRun {
     });
     let is_missing_part = is_named && diverted.is_none();
     let (content, path) = diverted.unwrap_or((content, path));
-    let mut reason = reason_of_incompleteness(content.broken_lines, content.dropped_lines, &diversion);
+    let mut reason =
+        reason_of_incompleteness(content.broken_lines, content.dropped_lines, &diversion);
     if let (true, Some(missing_path)) = (is_missing_part, diversion.document.or(diversion.journal))
     {
         let missing_path = crate::error::printable(&missing_path.display().to_string());
@@ -239,7 +240,11 @@ pub(crate) fn remove_diverted(diversion: &Diversion, id: &str) {
 }
 
 /// Why a run is incomplete, as a sentence.
-fn reason_of_incompleteness(broken_lines: u64, dropped_lines: u64, diversion: &Diversion) -> String {
+fn reason_of_incompleteness(
+    broken_lines: u64,
+    dropped_lines: u64,
+    diversion: &Diversion,
+) -> String {
     let because = crate::error::printable(&diversion.because);
     let mut text = match (because.is_empty(), diversion.ended) {
         (true, _) => {

@@ -77,6 +77,43 @@ fn the_index_of_a_newer_prony_is_not_changed() {
         .unwrap();
 }
 
+/// Findings that limit the scope do not count, also for rows of a Prony that did not tell them from doubts.
+#[test]
+fn verdicts_count_doubts_and_rows_without_them_are_read_again() {
+    let folder = Folder::new("doubts");
+    let store = folder.store();
+    let caveat = |kind| Check {
+        id: "x".to_owned(),
+        severity: Severity::Caveat,
+        kind: Some(kind),
+        finding: String::new(),
+        advice: String::new(),
+    };
+    stored(&store, |run| run.checks = vec![caveat(FindingKind::Scope)]);
+    let doubted = stored(&store, |run| {
+        run.checks = vec![caveat(FindingKind::Scope), caveat(FindingKind::Doubt)];
+    });
+    let ids = |verdict| {
+        let filter = RunFilter {
+            verdict: Some(verdict),
+            ..RunFilter::default()
+        };
+        let runs = store.list(&filter).unwrap().runs;
+        runs.into_iter().map(|run| run.id).collect::<Vec<_>>()
+    };
+    let check = || {
+        assert_eq!(ids(RunVerdict::Valid).len(), 1);
+        assert_eq!(ids(RunVerdict::Caveats), [&*doubted]);
+    };
+    check();
+    let index = folder.path().join("index.sqlite");
+    let db = rusqlite::Connection::open(&index).unwrap();
+    db.execute_batch("ALTER TABLE runs DROP COLUMN doubt; UPDATE runs SET worst = 'caveat'")
+        .unwrap();
+    drop(db);
+    check();
+}
+
 const FOLDER: &str = "PRONY_TEST_INDEX_FOLDER";
 const RUNS_PER_CHILD: usize = 12;
 

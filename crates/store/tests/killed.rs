@@ -163,7 +163,10 @@ fn a_kill_loses_at_most_the_last_second() {
         expected.measured.timestamps.usable - 5,
         "without those of the drain"
     );
-    assert_eq!(run.timing.parts_source, ServiceTimePartsSource::KernelTimestamps);
+    assert_eq!(
+        run.timing.parts_source,
+        ServiceTimePartsSource::KernelTimestamps
+    );
     let files = std::fs::read_dir(folder.runs()).unwrap().count();
     assert_eq!(files, 1, "the journal has become a document");
 }

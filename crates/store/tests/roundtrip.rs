@@ -213,7 +213,7 @@ fn runs_are_listed_newest_first_and_filtered() {
     assert!(newest.p99_ns.is_some());
     assert_eq!(newest.server, "postgresql 15.14");
     assert_eq!(
-        (listing.runs[3].tps, listing.runs[3].worst_severity),
+        (listing.runs[3].tps, listing.runs[3].worst_doubt),
         (None, Some(Severity::Caveat))
     );
     let filter = RunFilter {

@@ -76,7 +76,10 @@ fn runs_with_lost_connections_of_two_engines_are_read() {
     assert_eq!(run.server.known_engine(), Some(Engine::MariaDb));
     assert_eq!(run.server.address, tcp("127.0.0.1:25234"));
     assert_eq!(run.drive.network, Some(Network::Tcp));
-    assert_eq!(run.timing.parts_source, ServiceTimePartsSource::KernelTimestamps);
+    assert_eq!(
+        run.timing.parts_source,
+        ServiceTimePartsSource::KernelTimestamps
+    );
     assert_eq!(run.workload.setting("rand_spec_iter"), Some("12"));
     assert_eq!(run.workload.settings.len(), 13);
     assert_eq!(run.events[0].kind, EventKind::Outage);
@@ -114,7 +117,10 @@ fn a_run_of_another_tool_is_read() {
     );
     assert_eq!(run.server.address, None);
     let reason = "HammerDB does not tell";
-    assert_eq!(run.timing.parts_source, ServiceTimePartsSource::unavailable(reason));
+    assert_eq!(
+        run.timing.parts_source,
+        ServiceTimePartsSource::unavailable(reason)
+    );
     let driver = Setting::new("driver", "timed");
     assert!(run.workload.settings.contains(&driver));
 }

@@ -12,11 +12,18 @@ pub enum Engine {
     MySql,
     /// MariaDB.
     MariaDb,
+    /// Microsoft SQL Server, or a server that speaks its protocol.
+    SqlServer,
 }
 
 impl Engine {
     /// Every engine.
-    pub const ALL: [Engine; 3] = [Engine::PostgreSql, Engine::MySql, Engine::MariaDb];
+    pub const ALL: [Engine; 4] = [
+        Engine::PostgreSql,
+        Engine::MySql,
+        Engine::MariaDb,
+        Engine::SqlServer,
+    ];
 
     /// Its name in messages and reports, such as `PostgreSQL`.
     pub fn name(self) -> &'static str {
@@ -24,6 +31,7 @@ impl Engine {
             Engine::PostgreSql => "PostgreSQL",
             Engine::MySql => "MySQL",
             Engine::MariaDb => "MariaDB",
+            Engine::SqlServer => "SQL Server",
         }
     }
 
@@ -33,6 +41,7 @@ impl Engine {
             Engine::PostgreSql => "postgresql",
             Engine::MySql => "mysql",
             Engine::MariaDb => "mariadb",
+            Engine::SqlServer => "sqlserver",
         }
     }
 
@@ -41,12 +50,13 @@ impl Engine {
         match self {
             Engine::PostgreSql => format!("\"{}\"", name.replace('"', "\"\"")),
             Engine::MySql | Engine::MariaDb => format!("`{}`", name.replace('`', "``")),
+            Engine::SqlServer => format!("[{}]", name.replace(']', "]]")),
         }
     }
 
     /// Quotes a string literal so that it means the same under any session settings:
     /// `standard_conforming_strings` and `sql_mode` decide what a backslash means in `'...'`. If the
-    /// text has one, PostgreSQL gets `E'...'`, and MySQL and MariaDB get hexadecimal.
+    /// text has one, PostgreSQL gets `E'...'`, MySQL and MariaDB get hexadecimal.
     pub fn quote_literal(self, text: &str) -> String {
         let quoted = text.replace('\'', "''");
         match (self, text.contains('\\')) {
@@ -56,6 +66,14 @@ impl Engine {
                 format!("_utf8mb4 x'{hex}'")
             }
             (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, false) => format!("'{quoted}'"),
+            (Engine::SqlServer, _) => {
+                // A literal without N loses characters that the database's encoding does not have. A
+                // backslash means something only before a line break, which it removes.
+                let unicode = if text.is_ascii() { "" } else { "N" };
+                let quoted = quoted.replace("\\\n", "\\\\\n\n");
+                let quoted = quoted.replace("\\\r\n", "\\\\\r\n\r\n");
+                format!("{unicode}'{quoted}'")
+            }
         }
     }
 }
@@ -75,5 +93,10 @@ mod tests {
             assert_eq!(engine.quote_literal("it's"), "'it''s'");
             assert_eq!(engine.quote_literal("\\'"), "_utf8mb4 x'5c27'");
         }
+        let server = Engine::SqlServer;
+        assert_eq!(server.quote_identifier("a]b"), "[a]]b]");
+        assert_eq!(server.quote_literal("it's\\"), "'it''s\\'");
+        assert_eq!(server.quote_literal("é"), "N'é'");
+        assert_eq!(server.quote_literal("a\\\nb"), "'a\\\\\n\nb'");
     }
 }

@@ -13,6 +13,8 @@ pub mod mysql;
 mod parameter_type;
 pub mod postgres;
 mod protocol;
+mod reader;
+mod reply_buffer;
 mod row;
 pub mod secret;
 mod server_error;

@@ -67,14 +67,25 @@ pub struct ErrorSummary<'a> {
 }
 
 impl ErrorSummary<'_> {
-    /// The code under which the error is counted: the SQLSTATE, or a replacement for a generic one.
+    /// The code under which the error is counted: the SQLSTATE, or the server's number in place of the generic
+    /// SQLSTATE that MySQL and SQL Server have for most errors.
     pub fn counted_as(&self) -> [u8; 5] {
-        match self.protocol {
-            Protocol::PostgreSql => self.code,
-            Protocol::MySql => mysql::error::counted_as(self.number, self.code),
-            Protocol::Tds => tds::error::counted_as(self.number, self.code),
-        }
+        counted_as(self.number, self.code)
     }
+}
+
+/// A number of more than five digits does not fit, and a server without numbers has number 0.
+fn counted_as(number: u32, code: [u8; 5]) -> [u8; 5] {
+    if &code != b"HY000" || number == 0 || number > 99_999 {
+        return code;
+    }
+    let mut digits = code;
+    let mut remaining = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (remaining % 10) as u8;
+        remaining /= 10;
+    }
+    digits
 }
 
 impl<'a> From<&'a ServerError> for ErrorSummary<'a> {
@@ -242,3 +253,17 @@ impl fmt::Display for ServerError {
 }
 
 impl std::error::Error for ServerError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_replaces_a_generic_sqlstate() {
+        assert_eq!(&counted_as(1205, *b"HY000"), b"01205");
+        assert_eq!(&counted_as(65_535, *b"HY000"), b"65535");
+        assert_eq!(&counted_as(1213, *b"40001"), b"40001");
+        assert_eq!(&counted_as(0, *b"HY000"), b"HY000");
+        assert_eq!(&counted_as(33_557_097, *b"HY000"), b"HY000");
+    }
+}

@@ -62,7 +62,9 @@ impl Statement {
 
     /// The SQL with its placeholders, in the bytes to send.
     pub fn bytes(&self) -> &[u8] {
-        self.non_utf8_bytes.as_deref().unwrap_or(self.sql.as_bytes())
+        self.non_utf8_bytes
+            .as_deref()
+            .unwrap_or(self.sql.as_bytes())
     }
 
     /// Number of values: the largest placeholder number.

@@ -47,6 +47,30 @@ pub(crate) fn decimal_length(unscaled: i64, scale: u8) -> usize {
     usize::from(unscaled < 0) + digits.max(scale + 1) + usize::from(scale > 0)
 }
 
+/// Appends a value as a literal inside the text of a statement. The engines differ in the literals of
+/// floating-point numbers (`put_float`) and of texts (`put_quoted`).
+pub(crate) fn put_literal(
+    value: Value<'_>,
+    out: &mut Vec<u8>,
+    put_float: impl FnOnce(f64, &mut Vec<u8>),
+    put_quoted: impl FnOnce(&[u8], &mut Vec<u8>),
+) {
+    match value {
+        Value::Null => out.extend_from_slice(b"NULL"),
+        Value::Int(n) if n < 0 => {
+            // Parentheses, because `a -` and `-1` together would start a comment.
+            out.push(b'(');
+            out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+            out.push(b')');
+        }
+        Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
+        Value::Float(x) => put_float(x, out),
+        Value::Decimal { unscaled, scale } => put_decimal_literal(unscaled, scale, out),
+        Value::Text(text) => put_quoted(text.as_bytes(), out),
+        Value::Bytes(bytes) => put_quoted(bytes, out),
+    }
+}
+
 /// Appends a decimal number inside the text of a statement. Negative numbers are in parentheses, because
 /// `a - -1` could otherwise start a comment. A whole number ends with a point: without it the server
 /// would read an integer.

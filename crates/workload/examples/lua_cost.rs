@@ -7,17 +7,17 @@
 //! callgrind's counts of two builds can be compared. The simulated server answers each SELECT with one row, or with as
 //! many as its `LIMIT` allows.
 
-use prony_drive::io::sim::{Action, Answer, Machine, SimServer};
-use prony_drive::{DriveJob, LoadStart, Observer, run_simulated};
-use prony_measure::{IntervalRow, RunSchedule};
+#[path = "../../drive/examples/support/simulated.rs"]
+mod simulated;
+
 use prony_plan::{DrivePlan, QueryMode, Stop};
-use prony_server::{Environment, resolve};
 use prony_workload::lua::{
     Listener, RandomSettings, Script, ScriptOptionValue, ScriptSettings, SqlFailure, Task,
     search_path,
 };
 use prony_workload::oltp::distribution::Distribution;
 use prony_workload::sysbench::{Driver, IgnoredErrors};
+use simulated::{PgServer, simulate};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -68,9 +68,6 @@ function event()
 end
 ";
 
-/// The reply to a startup message: AuthenticationOk and ReadyForQuery.
-const STARTUP_REPLY: &[u8] = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
-
 /// Appends a message of PostgreSQL's protocol.
 fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
@@ -78,14 +75,14 @@ fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.extend_from_slice(body);
 }
 
-/// A server that understands as much of PostgreSQL's protocol as the scripts need. Its replies are built once for
-/// each shape of request.
+/// Replies of a server that understands as much of PostgreSQL's protocol as the scripts need. They are built once
+/// for each shape of request.
 #[derive(Default)]
-struct PgServer {
+struct Replies {
     /// The number of rows that each prepared statement returns, by its name.
     rows_by_statement: HashMap<Vec<u8>, usize>,
     /// The replies that have been built, by shape of request.
-    replies: HashMap<Vec<(u8, usize)>, &'static [u8]>,
+    by_shape: HashMap<Vec<(u8, usize)>, &'static [u8]>,
 }
 
 /// The number of rows that a statement returns.
@@ -150,7 +147,14 @@ fn reply(request: &[(u8, usize)]) -> Vec<u8> {
     out
 }
 
-impl PgServer {
+impl Replies {
+    /// The reply to a request.
+    fn reply_to(&mut self, request: &[u8]) -> &'static [u8] {
+        let shape = self.request_shape(request);
+        let build = |shape: &Vec<(u8, usize)>| -> &'static [u8] { reply(shape).leak() };
+        self.by_shape.entry(shape).or_insert_with_key(build)
+    }
+
     /// The messages of a request, each with the number of rows of its statement.
     fn request_shape(&mut self, mut bytes: &[u8]) -> Vec<(u8, usize)> {
         let mut shape = Vec::new();
@@ -177,30 +181,6 @@ impl PgServer {
             shape.push((kind, rows));
         }
         shape
-    }
-}
-
-impl SimServer for PgServer {
-    fn connect(&mut self, _: u32, _: u64) -> Result<u64, i32> {
-        Ok(10_000)
-    }
-
-    #[inline(never)]
-    fn request(&mut self, slot: u32, bytes: &[u8], _: u64, answers: &mut Vec<Answer>) {
-        let (after_ns, bytes) = match bytes.first() {
-            Some(0) => (20_000, STARTUP_REPLY),
-            Some(b'X') | None => return,
-            Some(_) => {
-                let shape = self.request_shape(bytes);
-                let build = |shape: &Vec<(u8, usize)>| -> &'static [u8] { reply(shape).leak() };
-                let bytes = self.replies.entry(shape).or_insert_with_key(build);
-                (100_000 + u64::from(slot) * 100, *bytes)
-            }
-        };
-        answers.push(Answer {
-            after_ns,
-            action: Action::Send(bytes.into()),
-        });
     }
 }
 
@@ -287,13 +267,6 @@ fn settings(text: String, threads: u32) -> ScriptSettings {
     }
 }
 
-struct SilentObserver;
-
-impl Observer for SilentObserver {
-    fn started(&mut self, _: &LoadStart) {}
-    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
-}
-
 fn main() {
     let usage = "usage: lua_cost prepared|query|mixed|PATH EVENTS [CLIENTS]";
     let mut arguments = std::env::args().skip(1);
@@ -314,25 +287,9 @@ fn main() {
         describe: false,
         ..DrivePlan::default()
     };
-    let environment = Environment::new("tester", &std::env::temp_dir());
-    let target = resolve("host=127.0.0.1 sslmode=disable user=tester", &environment);
-    let job = DriveJob {
-        program: &program,
-        target: &target.expect("a target"),
-        tcp_target: None,
-        plan: &plan,
-        seed: 1,
-        interrupt: &AtomicBool::new(false),
-        tap: None,
-        on_connect_refused: None,
-    };
-    let machine = Machine {
-        send_cost_ns: 1_000,
-        has_timestamps: true,
-        ..Machine::default()
-    };
-    let result = run_simulated(&job, machine, PgServer::default(), &mut SilentObserver);
-    let measured = result.expect("the run starts").collected.measured;
+    let mut replies = Replies::default();
+    let server = PgServer(|request: &[u8]| replies.reply_to(request));
+    let measured = simulate(&program, &plan, server).collected.measured;
     let queries = measured.queries;
     println!(
         "{} events, {} queries",

@@ -14,6 +14,8 @@ use crate::{Error, TableFacts};
 use prony_server::Control;
 use std::collections::HashMap;
 
+mod sqlserver;
+
 const READING_CATALOG: &str = "reading the catalog";
 
 /// An enumeration of a workload's tables.
@@ -161,6 +163,7 @@ pub fn read_entries(
             Ok(rows.iter().map(postgres_entry).collect())
         }
         SqlDialect::MySql => read_on_mysql(control, names),
+        SqlDialect::TransactSql => sqlserver::read(control, names),
     }
 }
 
@@ -221,8 +224,20 @@ fn read_on_mysql(
         "statistics",
         " order by seq_in_index",
     )?;
+    Ok(entries_of(names, &tables, &columns, &indexes))
+}
+
+/// The entries of the tables that a catalog without arrays lists row by row, in the order of the list or of the
+/// numbers. A row of `tables` has a name, `BASE TABLE` if it is a table, rows, bytes of the table and of its
+/// indexes, and a comment.
+fn entries_of(
+    names: &RelationNames<'_>,
+    tables: &[ResultRow],
+    columns: &[ResultRow],
+    indexes: &[ResultRow],
+) -> Vec<CatalogEntry> {
     let mut entries: HashMap<&str, CatalogEntry> = HashMap::new();
-    for row in &tables {
+    for row in tables {
         let entry = CatalogEntry {
             is_table: row.text(1) == Some("BASE TABLE"),
             note: row.text(5).and_then(LoadNote::parse),
@@ -237,9 +252,9 @@ fn read_on_mysql(
         };
         entries.insert(row.text(0).unwrap_or_default(), entry);
     }
-    add_columns(&mut entries, &columns);
-    add_indexes(&mut entries, &indexes);
-    Ok(match names {
+    add_columns(&mut entries, columns);
+    add_indexes(&mut entries, indexes);
+    match names {
         RelationNames::Listed(names) => names
             .iter()
             .filter_map(|name| entries.remove(name))
@@ -249,7 +264,7 @@ fn read_on_mysql(
             entries.sort_by_key(|entry| (entry.facts.name.len(), entry.facts.name.clone()));
             entries
         }
-    })
+    }
 }
 
 fn add_name(list: &mut String, name: &str) {
@@ -330,6 +345,7 @@ pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), b
             "select distinct table_name, index_name, case index_name when 'PRIMARY' then 't' end \
              from information_schema.statistics where table_schema = database()"
         }
+        SqlDialect::TransactSql => sqlserver::INDEXES,
     };
     let rows = sql::query_rows(control, "reading the indexes", select)?;
     let index_entry = |row: &ResultRow| {

@@ -135,4 +135,4 @@ pub struct Remark {
 }
 
 /// All engines.
-pub const ALL_ENGINES: &[Engine] = &[Engine::PostgreSql, Engine::MySql, Engine::MariaDb];
+pub const ALL_ENGINES: &[Engine] = &Engine::ALL;

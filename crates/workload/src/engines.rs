@@ -8,22 +8,53 @@ use prony_wire::Engine;
 /// Checks that the server is PostgreSQL, the only engine that tpcb and scripts run on.
 ///
 /// # Errors
-/// The server is MySQL or MariaDB.
+/// The server is a different engine.
 pub fn require_postgres(control: &Control) -> Result<(), Error> {
-    let engine = match control.engine() {
-        Engine::PostgreSql => return Ok(()),
-        engine @ (Engine::MySql | Engine::MariaDb) => engine.name(),
-    };
-    let version = control.parameter("server_version").unwrap_or_default();
+    require_engine(control, &[Engine::PostgreSql])
+}
+
+/// Checks that a workload that runs on these engines runs on this server.
+///
+/// # Errors
+/// The server is a different engine.
+pub fn require_engine(control: &Control, engines: &[Engine]) -> Result<(), Error> {
+    let engine = control.engine();
+    if engines.contains(&engine) {
+        return Ok(());
+    }
+    if engines != [Engine::PostgreSql] {
+        return Err(unsupported_engine(control));
+    }
+    let (name, version) = (engine.name(), version(control));
     Err(Error::InvalidRequest {
         problem: format!(
-            "this workload runs only on PostgreSQL, but the server is {engine} {version}"
+            "this workload runs only on PostgreSQL, but the server is {name} {version}"
         ),
-        hint: format!(
-            "workloads that run there: {}",
-            workloads_on(control.engine()).join(", ")
-        ),
+        hint: hint(engine),
     })
+}
+
+/// The error for an engine that a workload does not support.
+pub fn unsupported_engine(control: &Control) -> Error {
+    let (engine, version) = (control.engine(), version(control));
+    Error::InvalidRequest {
+        problem: format!(
+            "this workload does not run on {} {version} yet",
+            engine.name()
+        ),
+        hint: hint(engine),
+    }
+}
+
+fn version(control: &Control) -> &str {
+    control.parameter("server_version").unwrap_or_default()
+}
+
+fn hint(engine: Engine) -> String {
+    match workloads_on(engine).join(", ") {
+        names if names.is_empty() => "use PostgreSQL, MySQL or MariaDB".to_owned(),
+        names => format!("workloads that run there: {names}"),
+    }
 }
 
 /// The names of the workloads that run on an engine.
@@ -43,5 +74,8 @@ mod tests {
         assert!(names.contains(&"tpcc") && names.contains(&"oltp_read_write"));
         assert!(!names.contains(&"tpcb"), "{names:?}");
         assert!(workloads_on(Engine::PostgreSql).contains(&"tpcb"));
+        let names = workloads_on(Engine::SqlServer);
+        assert!(names.contains(&"ycsb") && names.contains(&"oltp_read_write"));
+        assert!(!names.contains(&"script"), "{names:?}");
     }
 }

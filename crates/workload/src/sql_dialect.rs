@@ -13,7 +13,12 @@ pub enum SqlDialect {
     PostgreSql,
     /// MySQL's and MariaDB's.
     MySql,
+    /// SQL Server's.
+    TransactSql,
 }
+
+/// The name of the extended property that holds a comment on SQL Server, which has no comments on tables.
+pub const COMMENT_PROPERTY: &str = "prony";
 
 impl SqlDialect {
     /// The dialect of the server of a connection.
@@ -28,6 +33,53 @@ impl SqlDialect {
         match self {
             SqlDialect::PostgreSql => format!("comment on table {table} is '{text}'"),
             SqlDialect::MySql => format!("alter table {table} comment = '{text}'"),
+            SqlDialect::TransactSql => {
+                let arguments = format!(
+                    "'{COMMENT_PROPERTY}', N'{text}', 'SCHEMA', @schema, 'TABLE', '{table}'"
+                );
+                format!(
+                    "declare @schema sysname = schema_name(); \
+                     if exists (select 1 from sys.extended_properties where class = 1 and minor_id = 0 \
+                      and major_id = object_id('{table}') and name = '{COMMENT_PROPERTY}') \
+                     exec sp_updateextendedproperty {arguments} else exec sp_addextendedproperty {arguments}"
+                )
+            }
+        }
+    }
+
+    /// The statement that begins a transaction.
+    pub fn begin(self) -> &'static str {
+        match self {
+            SqlDialect::PostgreSql | SqlDialect::MySql => "begin",
+            SqlDialect::TransactSql => "begin transaction",
+        }
+    }
+
+    /// Statements as one text that leaves nothing behind if one of them fails, where the server can roll back
+    /// the creation of a table. On SQL Server the session must have `XACT_ABORT` on.
+    pub fn joined(self, statements: &[String]) -> String {
+        let text = statements.join("; ");
+        match self {
+            // PostgreSQL executes a text of several statements as one transaction.
+            SqlDialect::PostgreSql | SqlDialect::MySql => text,
+            SqlDialect::TransactSql => format!("begin transaction; {text}; commit"),
+        }
+    }
+
+    /// The statement that reads at most `count` rows; `select` is the text after `SELECT`.
+    pub fn select_first(self, count: u32, select: &str) -> String {
+        match self {
+            SqlDialect::PostgreSql | SqlDialect::MySql => format!("select {select} limit {count}"),
+            SqlDialect::TransactSql => format!("select top ({count}) {select}"),
+        }
+    }
+
+    /// The function that returns the number of characters of a text.
+    pub fn length(self) -> &'static str {
+        match self {
+            SqlDialect::PostgreSql | SqlDialect::MySql => "length",
+            // Trailing spaces do not count.
+            SqlDialect::TransactSql => "len",
         }
     }
 
@@ -39,10 +91,17 @@ impl SqlDialect {
                 "set transaction isolation level repeatable read; \
                  start transaction with consistent snapshot, read only"
             }
+            // Without snapshots, which a database may forbid, locks have the same effect.
+            SqlDialect::TransactSql => {
+                "if exists (select 1 from sys.databases where database_id = db_id() \
+                 and snapshot_isolation_state = 1) set transaction isolation level snapshot \
+                 else set transaction isolation level serializable; begin transaction"
+            }
         }
     }
 
-    /// Returns a statement with the placeholders that the server expects: `?` instead of numbered ones on MySQL.
+    /// Returns a statement with the placeholders that the server expects: `?` on MySQL, and `@P1` on SQL
+    /// Server.
     pub fn with_sent_placeholders(self, sql: String) -> String {
         match self {
             SqlDialect::PostgreSql => sql,
@@ -53,6 +112,7 @@ impl SqlDialect {
                     text + "?" + piece.trim_start_matches(|c: char| c.is_ascii_digit())
                 })
             }
+            SqlDialect::TransactSql => sql.replace('$', "@P"),
         }
     }
 }
@@ -62,6 +122,7 @@ impl From<Engine> for SqlDialect {
         match engine {
             Engine::PostgreSql => SqlDialect::PostgreSql,
             Engine::MySql | Engine::MariaDb => SqlDialect::MySql,
+            Engine::SqlServer => SqlDialect::TransactSql,
         }
     }
 }

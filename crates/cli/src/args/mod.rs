@@ -14,7 +14,7 @@ pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, VerifyArgs};
 pub use run::{RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, CachedOf, ReproduceArgs, ScenariosArgs};
-pub use stored::{JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
+pub use stored::{DiffSettingsArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -86,6 +86,8 @@ pub enum Command {
     Judge(JudgeArgs),
     /// Compare runs, and report whether the differences are significant
     Compare(CompareArgs),
+    /// List all settings in which two runs differ
+    DiffSettings(DiffSettingsArgs),
     /// Write runs as a self-contained HTML page
     Report(ReportArgs),
     /// Verify that a report is unchanged
@@ -189,6 +191,10 @@ pub struct DemoArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
+
+    /// Print all figures, checks and settings of the result, not only the first screen
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
 
     /// Do not store the run
     #[arg(long)]

@@ -97,7 +97,11 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
             let text = match flag.value_name {
                 Some(_) => matches.get_one::<String>(flag.long).map(String::as_str),
                 None if !matches.get_flag(flag.long) => None,
-                None => Some(if flag.help_if_it_turns_off.is_some() { "false" } else { "true" }),
+                None => Some(if flag.help_if_it_turns_off.is_some() {
+                    "false"
+                } else {
+                    "true"
+                }),
             };
             let result = text.map_or(Ok(()), |text| input.set_flag(setting, text));
             result.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;
@@ -126,7 +130,10 @@ fn settings_with_flags<L: FlagList>() -> impl Iterator<Item = (&'static Setting,
 }
 
 fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: bool) -> Arg {
-    let mut help = flag.help_if_it_turns_off.unwrap_or_else(|| setting.help()).to_owned();
+    let mut help = flag
+        .help_if_it_turns_off
+        .unwrap_or_else(|| setting.help())
+        .to_owned();
     if let (true, true, Some(default)) =
         (shows_default, flag.value_name.is_some(), setting.default())
     {

@@ -129,9 +129,10 @@ pub struct ReportArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Recomputes the SHA-256 of each document in the page, generates the page again from the documents,
-and compares it with the file. Exit code 7: the file was changed or truncated; 1: it cannot be read
-or is not a report. A hash is not a signature: compare it with `sha256sum` of the stored run to
-verify that the page shows that run.
+and compares it with the file. If a different build of Prony wrote the page, only the documents are
+verified. Exit code 7: the file was changed or truncated; 1: it cannot be read or is not a report.
+A hash is not a signature: compare it with `sha256sum` of the stored run to verify that the page
+shows that run.
 
 Examples:
   prony verify report.html")]

@@ -3,7 +3,7 @@
 use super::plan_flags::{PlanFlags, RunFlags};
 use clap::Args;
 use prony_plan::scenario::parse_share;
-use prony_plan::{PlanInput, value_from_flag, parse_duration};
+use prony_plan::{PlanInput, parse_duration, value_from_flag};
 use std::time::Duration;
 
 /// Arguments of `prony run`.
@@ -52,6 +52,10 @@ pub struct RunArgs {
     )]
     pub cached_of: Option<super::CachedOf>,
 
+    /// Check the consistency of the data after the run, as `prony check` does; a failure makes the run invalid
+    #[arg(long, help_heading = "Result")]
+    pub check_after: bool,
+
     /// Print the result as JSON; for several runs, one line each as it ends
     #[arg(long, help_heading = "Result")]
     pub json: bool,
@@ -63,6 +67,10 @@ pub struct RunArgs {
 /// Whether a run is stored, and how its progress is shown.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct RunOutputArgs {
+    /// Print all figures, checks and settings of the result, not only the first screen
+    #[arg(long, help_heading = "Result", conflicts_with = "json")]
+    pub full: bool,
+
     /// Do not store the run
     #[arg(long, help_heading = "Result")]
     pub no_store: bool,

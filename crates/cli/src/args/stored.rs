@@ -81,8 +81,12 @@ pub enum RunsCommand {
 
 /// The names of the verdicts, with their meaning.
 const VERDICTS: [(&str, RunVerdict, &str); 5] = [
-    ("valid", RunVerdict::Valid, "Complete, without caveats"),
-    ("caveats", RunVerdict::Caveats, "Complete, with caveats"),
+    ("valid", RunVerdict::Valid, "Complete, without doubts"),
+    (
+        "caveats",
+        RunVerdict::Caveats,
+        "Complete, with caveats that cast doubt on the figures",
+    ),
     (
         "invalid",
         RunVerdict::Invalid,
@@ -155,11 +159,36 @@ pub struct JudgeArgs {
     pub again: bool,
 }
 
+/// Arguments of `prony diff-settings`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Lists every setting that the two documents record differently: the load, the workload's options, the
+server with its machine, the client, and all settings of the server. `prony compare` says which of
+them matter for the figures.
+
+Examples:
+  prony diff-settings 20261120-2333 last
+  prony diff-settings before.json after.json --json | jq -r '.[].name'")]
+pub struct DiffSettingsArgs {
+    /// The first run, named as in `prony show`
+    #[arg(value_name = "A")]
+    pub a: String,
+
+    /// The second run
+    #[arg(value_name = "B")]
+    pub b: String,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Arguments of `prony show`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  prony show last
+  prony show last                              the first screen
+  prony show last --full                       all figures, checks and settings
   prony show 20261120-2333 --csv > seconds.csv
   prony show last --rates
   prony show last --hdr-log > last.hlog        for tools that read HdrHistogram's logs
@@ -173,10 +202,14 @@ pub struct ShowArgs {
     pub format: Format,
 }
 
-/// The output format; text for people if none is given.
+/// The output format; the first screen of the result if none is given.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[group(multiple = false)]
 pub struct Format {
+    /// Print all figures, checks and settings, not only the first screen
+    #[arg(long)]
+    pub full: bool,
+
     /// Print the whole document as JSON
     #[arg(long)]
     pub json: bool,

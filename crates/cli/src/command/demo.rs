@@ -6,7 +6,7 @@ use super::run::request_document;
 use super::{output, plan};
 use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
-use crate::run::{ObserveOptions, RunRequest, run_and_print};
+use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
 use prony_plan::{PlanInput, value_from_flag};
 use prony_runner::host::processors;
 use std::ffi::OsString;
@@ -36,9 +36,10 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         request_json: request_document(&input, &plan, arguments),
         plan,
         may_download: args.download,
-        as_json: args.json,
+        format: ResultFormat::from_flags(args.json, args.full),
         is_stored: !args.no_store,
         progress_interval: Duration::from_secs(1),
+        check_after: false,
         purpose: Default::default(),
     };
     run_and_print(&request, &ObserveOptions::default())

@@ -70,7 +70,9 @@ fn download() -> Result<Installation, Failure> {
 
 fn failure(error: &Error) -> Failure {
     let exit = match error {
-        Error::NotFound { .. } | Error::EnvVariable { .. } | Error::UnsupportedPlatform { .. } => Exit::Usage,
+        Error::NotFound { .. } | Error::EnvVariable { .. } | Error::UnsupportedPlatform { .. } => {
+            Exit::Usage
+        }
         Error::Start { .. } | Error::NotReady { .. } | Error::NotRunning => Exit::Connect,
         _ => Exit::Unexpected,
     };

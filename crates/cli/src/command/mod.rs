@@ -41,6 +41,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Show(args) => stored::show(&args),
         Command::Judge(args) => judge::judge(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::DiffSettings(args) => stored::diff_settings(&args),
         Command::Report(args) => report::report(&args),
         Command::Verify(args) => report::verify(&args),
         Command::Audit(args) => audit::audit(&args),

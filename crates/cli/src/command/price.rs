@@ -12,7 +12,7 @@ use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
 use assignments::{RunAssignment, resolve};
 use prony_judge::price::{
-    PriceDate, Configuration, MeasuredConfiguration, PriceOptions, PriceSheet, TargetLoad,
+    Configuration, MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, TargetLoad,
 };
 use prony_report::html::SheetText;
 use prony_report::price;

@@ -7,7 +7,7 @@ use super::{plan, server, sizing};
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::experiment::{self, ExperimentRequest};
-use crate::run::{ObserveOptions, RunRequest, run_and_print};
+use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
 use prony_plan::{Experiment, InputLocation, InputValue, Plan, PlanInput, ServerPlan};
 use prony_runner::{Purpose, ServerObserverOptions, WithOrigin};
 use prony_server::secrets;
@@ -80,13 +80,14 @@ fn run_request(
 ) -> Result<RunRequest, Failure> {
     Ok(RunRequest {
         request_json: request_document(input, &plan, arguments),
+        check_after: args.check_after,
         purpose: Purpose {
             cached: expected_cached(args, &plan)?,
             ..Purpose::default()
         },
         plan,
         may_download: args.download,
-        as_json: args.json,
+        format: ResultFormat::from_flags(args.json, args.output.full),
         is_stored: !args.output.no_store,
         progress_interval: args.output.progress,
     })

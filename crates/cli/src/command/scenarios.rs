@@ -21,8 +21,10 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
     {
         return match args.script {
             true => print_script(scenario),
-            false => output::show(|out, style| scenarios::write_details(out, style, &details(scenario)))
-                .map(|()| Exit::Success),
+            false => {
+                output::show(|out, style| scenarios::write_details(out, style, &details(scenario)))
+                    .map(|()| Exit::Success)
+            }
         };
     }
     let is_selected =

@@ -120,6 +120,7 @@ fn reference_memory(
     let name = match control.engine() {
         Engine::PostgreSql => "shared_buffers",
         Engine::MySql | Engine::MariaDb => "innodb_buffer_pool_size",
+        Engine::SqlServer => "the buffer pool",
     };
     let bytes = server_state.cache_bytes.filter(|bytes| *bytes > 0);
     let bytes = bytes.ok_or_else(|| {

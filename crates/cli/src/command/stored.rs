@@ -1,18 +1,19 @@
-//! `prony runs` and `prony show`.
+//! `prony runs`, `prony show` and `prony diff-settings`.
 //!
-//! Print a table of runs, or one run in the requested format. Never change the document of a run.
+//! Print a table of runs, one run in the requested format, or the settings in which two runs differ. Never change the document of a run.
 
 use super::output;
-use crate::args::{RunsArgs, RunsCommand, ShowArgs, Since};
+use crate::args::{DiffSettingsArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 use crate::exit::{Exit, Failure};
 use jiff::Timestamp;
 use prony_report::hdr_log::HdrLog;
-use prony_report::history;
-use prony_report::terminal::{self, DocumentLocation};
+use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::text::plain;
 use prony_report::{csv, json};
+use prony_report::{history, settings};
 use prony_runner::description;
 use prony_store::{Annotation, Run, RunFilter, RunState, RunStore, StoreError};
+use std::path::Path;
 use std::time::SystemTime;
 
 /// Lists, labels, annotates or deletes stored runs.
@@ -37,10 +38,11 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
         last: None,
         ..run_filter(args)
     } == RunFilter::default();
+    let now_ns = i64::try_from(Timestamp::now().as_nanosecond()).unwrap_or(i64::MAX);
     output::show(
         |out, style| match listing.runs.is_empty() && !is_unfiltered {
             true => writeln!(out, "No stored run matches."),
-            false => history::write(out, style, &listing.runs),
+            false => history::write(out, style, &listing.runs, now_ns),
         },
     )?;
     for (path, reason) in &listing.unreadable {
@@ -114,7 +116,7 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         output::notice(&format!("prony: {}: its server was not observed", run.id));
     }
     let result = if format.json {
-        output::show(|out, _| json::write(out, &run))
+        output::show(|out, _| json::write_shown(out, &run))
     } else if format.csv {
         output::show_raw(|out| csv::write_series(out, &run))
     } else if format.csv_server {
@@ -123,6 +125,13 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         output::show_raw(|out| csv::write_percentiles(out, &run))
     } else if format.rates {
         output::show_raw(|out| csv::write_metrics(out, &run))
+    } else if !format.full && run.imported.is_none() {
+        let annotation = store.annotation(&run.id);
+        let stored = StoredRun {
+            show_argument: &show_argument(&args.run, &run),
+            annotation: &annotation,
+        };
+        output::show(|out, style| terminal::write_first_screen(out, style, &run, Some(stored)))
     } else {
         let document = document.display().to_string();
         let annotation = store.annotation(&run.id);
@@ -136,10 +145,36 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             let stored = DocumentLocation::ReadFrom {
                 document: &document,
             };
-            terminal::write(out, style, &run, Some(stored))
+            terminal::write_full(out, style, &run, Some(stored))
         })
     };
     result.map(|()| Exit::Success)
+}
+
+/// Lists the settings in which two runs differ.
+pub fn diff_settings(args: &DiffSettingsArgs) -> Result<Exit, Failure> {
+    let store = RunStore::open(None)?;
+    let (a, b) = (store.load(&args.a)?, store.load(&args.b)?);
+    output::show(|out, style| match args.json {
+        true => {
+            let (differences, _) = settings::setting_differences(&a, &b);
+            serde_json::to_writer_pretty(&mut *out, &differences)?;
+            writeln!(out)
+        }
+        false => settings::write(out, style, &a, &b),
+    })?;
+    Ok(Exit::Success)
+}
+
+/// The argument with which `prony show` prints the run again: the id, unless the user named a file or the newest run.
+fn show_argument(name: &str, run: &Run) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "./_-+=@:,".contains(c);
+    match name {
+        "last" => name.to_owned(),
+        file if !Path::new(file).is_file() => run.id.clone(),
+        file if file.chars().all(is_plain) => file.to_owned(),
+        file => format!("'{}'", file.replace('\'', "'\\''")),
+    }
 }
 
 /// Prints the distributions of a run, for other tools.

@@ -8,7 +8,7 @@ mod between;
 
 use crate::command::output;
 use crate::exit::{Exit, Failure};
-use crate::run::{self, ExperimentPart, MetricsServer, ObserveOptions, RunRequest};
+use crate::run::{self, ExperimentPart, MetricsServer, ObserveOptions, ResultFormat, RunRequest};
 use prony_judge::experiment::{all_have_nopm, variants};
 use prony_plan::{Experiment, ExperimentRun, splitmix64};
 use prony_report::{experiment, json};
@@ -118,10 +118,13 @@ fn run_all(
             metrics: context.metrics,
         };
         output::notice(&experiment::run_header(&part.experiment));
-        let result = run::execute(&request.requests[scheduled.variant], observe, Some(&part))?;
-        output::show(|out, style| match request.as_json {
-            true => json::write_line(out, result.run()),
-            false => experiment::write_run(out, style, result.run()),
+        let run_request = &request.requests[scheduled.variant];
+        let result = run::execute(run_request, observe, Some(&part))?;
+        let run = result.run();
+        output::show(|out, style| match run_request.format {
+            ResultFormat::Json => json::write_line(out, run),
+            ResultFormat::Full => result.write_full(out, style),
+            ResultFormat::FirstScreen => experiment::write_run(out, style, run),
         })?;
         if index == 0 {
             completed.experiment_id.clone_from(&result.run().id);

@@ -13,7 +13,7 @@ use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
 use prony_drive::ConnectError;
 use prony_plan::{Choice, ListenAddress, Plan, ServerPlan};
-use prony_report::terminal::{self, DocumentLocation};
+use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;
 use prony_runner::{
@@ -21,11 +21,33 @@ use prony_runner::{
     StorePolicy, WithOrigin, random_seed,
 };
 use prony_server::control::FailureCause;
-use prony_store::{Run, RunState, Severity, StoreError};
+use prony_store::{Annotation, Run, RunState, Severity, StoreError};
 use prony_workload::Workload;
-use std::io::{Stderr, stderr};
+use std::io::{self, Stderr, Write, stderr};
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// How the result of a run is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultFormat {
+    /// The figure, the verdict, the times and one advice.
+    FirstScreen,
+    /// All figures, checks and settings.
+    Full,
+    /// The document.
+    Json,
+}
+
+impl ResultFormat {
+    /// The format that these two flags select.
+    pub fn from_flags(json: bool, full: bool) -> ResultFormat {
+        match (json, full) {
+            (true, _) => ResultFormat::Json,
+            (false, true) => ResultFormat::Full,
+            (false, false) => ResultFormat::FirstScreen,
+        }
+    }
+}
 
 /// A run to execute, and what to do with its result.
 pub struct RunRequest {
@@ -35,12 +57,14 @@ pub struct RunRequest {
     pub plan: Plan,
     /// Whether PostgreSQL's programs may be downloaded for a throw-away server.
     pub may_download: bool,
-    /// Print the document instead of the report.
-    pub as_json: bool,
+    /// How the result is printed.
+    pub format: ResultFormat,
     /// Whether the run is stored.
     pub is_stored: bool,
     /// Time between lines of progress; zero for none.
     pub progress_interval: Duration,
+    /// Whether the consistency of the data is checked after the load.
+    pub check_after: bool,
     /// What the run is part of or is compared with: an experiment, a scenario, a share of cached data.
     pub purpose: Purpose,
 }
@@ -75,6 +99,29 @@ pub struct RunResult {
 }
 
 impl RunResult {
+    /// The path of its document; `None` if it is not stored.
+    fn stored_path(&self) -> Option<String> {
+        match &self.storage_result {
+            Some(Ok(path) | Err(StoreError::StoredElsewhere { path, .. })) => {
+                Some(path.display().to_string())
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes all figures, checks and settings.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn write_full(&self, out: &mut dyn Write, style: &Style) -> io::Result<()> {
+        let path = self.stored_path();
+        let stored = path.as_deref().map(|place| DocumentLocation::JustStored {
+            place,
+            id: &self.run.id,
+        });
+        terminal::write_full(out, style, &self.run, stored)
+    }
+
     /// The Run document.
     pub fn run(&self) -> &Run {
         &self.run
@@ -103,21 +150,16 @@ impl RunResult {
 /// Executes a run and prints its result.
 pub fn run_and_print(request: &RunRequest, observe: &ObserveOptions) -> Result<Exit, Failure> {
     let result = execute(request, observe, None)?;
-    let path = match &result.storage_result {
-        Some(Ok(path) | Err(StoreError::StoredElsewhere { path, .. })) => {
-            Some(path.display().to_string())
-        }
-        _ => None,
-    };
-    output::show(|out, style| {
-        if request.as_json {
-            json::write(out, &result.run)
-        } else {
-            let stored = path.as_deref().map(|place| DocumentLocation::JustStored {
-                place,
-                id: &result.run.id,
+    output::show(|out, style| match request.format {
+        ResultFormat::Json => json::write(out, &result.run),
+        ResultFormat::Full => result.write_full(out, style),
+        ResultFormat::FirstScreen => {
+            let annotation = &Annotation::default();
+            let stored = result.stored_path().map(|_| StoredRun {
+                show_argument: "last",
+                annotation,
             });
-            terminal::write(out, style, &result.run, stored)
+            terminal::write_first_screen(out, style, &result.run, stored)
         }
     })?;
     result.into_stored_run().map(|(_, exit)| exit)
@@ -182,6 +224,7 @@ pub fn execute(
             connection: &prepared.connection,
             observation: Some(prepared.observation),
             read_server_txn_count: true,
+            check_after: request.check_after,
             seed: part
                 .map_or(plan.drive.seed, |part| part.seed)
                 .unwrap_or_else(random_seed),

@@ -164,7 +164,7 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
         "{:?}",
         run.checks
     );
-    let text = ok(&bench.prony_without_server("show last"));
+    let text = ok(&bench.prony_without_server("show last --full"));
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         line.contains("pgbench_accounts, ") && line.contains("(replaced by others"),

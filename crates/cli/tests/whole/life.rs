@@ -42,7 +42,8 @@ fn the_main_commands_work_in_sequence() {
         "the stored and the printed document are equal"
     );
 
-    let open_loop_report = ok(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s"));
+    let open_loop_report =
+        ok(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s --full"));
     assert!(
         open_loop_report.contains("from the scheduled start")
             && open_loop_report.contains("Stored in"),
@@ -55,11 +56,13 @@ fn the_main_commands_work_in_sequence() {
         "a header and two runs"
     );
     assert_eq!(
-        ok(&bench.prony_without_server("show last --csv")).lines().count(),
+        ok(&bench.prony_without_server("show last --csv"))
+            .lines()
+            .count(),
         4,
         "three seconds"
     );
-    let stdout = ok(&bench.prony_without_server(&format!("show {}", run.id)));
+    let stdout = ok(&bench.prony_without_server(&format!("show {} --full", run.id)));
     assert!(stdout.contains("transactions/s committed"), "{stdout}");
     assert!(ok(&bench.prony("clean tpcb")).contains("pgbench_accounts"));
 }
@@ -119,7 +122,7 @@ fn a_killed_run_keeps_its_measurements() {
     let expected = ["partial-run", "short-run", "debug-build", "one-host"];
     assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
     assert!(expected.iter().all(|id| ids.contains(id)), "{ids:?}");
-    let stdout = ok(&bench.prony_without_server("show last"));
+    let stdout = ok(&bench.prony_without_server("show last --full"));
     assert!(
         stdout.contains("PARTIAL RESULT") && !stdout.contains("Valid: nothing"),
         "{stdout}"
@@ -131,7 +134,7 @@ fn a_closed_pipe_is_not_an_error() {
     let bench = Bench::new("pipes");
     ok(&bench.prony("load tpcb --scale 1"));
     ok(&bench.prony("run select-only --transactions 10"));
-    for arguments in ["show last", "show last --json", "--help"] {
+    for arguments in ["show last --full", "show last --json", "--help"] {
         let mut child = bench
             .command(arguments)
             .stdout(Stdio::piped())

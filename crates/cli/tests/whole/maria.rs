@@ -98,7 +98,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
             run.workload.statements
         );
     }
-    let stdout = ok(&bench.prony_with("show last", &[]));
+    let stdout = ok(&bench.prony_with("show last --full", &[]));
     assert!(
         stdout.contains("oltp_read_write, scale 2, on MariaDB "),
         "{stdout}"

@@ -78,7 +78,7 @@ fn a_run_records_its_server() {
     assert!(cost.queries >= 6 * observed.series.len() as u64, "{cost:?}");
     assert!(cost.query_s > 0.0 && cost.client_cpu_s > Some(0.0) && cost.server_cpu_s.is_some());
 
-    let text = ok(&bench.prony_without_server("show last"));
+    let text = ok(&bench.prony_without_server("show last --full"));
     assert!(
         text.contains("The server, in the measured window"),
         "{text}"
@@ -307,6 +307,6 @@ fn a_restart_during_a_run_makes_it_invalid() {
     let restart = run.checks.iter().find(|check| check.id == "restart");
     let restart = restart.unwrap_or_else(|| panic!("{:?}", run.checks));
     assert_eq!(restart.severity, Severity::Invalid);
-    let text = ok(&bench.prony_without_server("show last"));
+    let text = ok(&bench.prony_without_server("show last --full"));
     assert!(text.contains("Invalid (restart"), "{text}");
 }

@@ -47,7 +47,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     }
     assert_eq!(run.workload.statements.len(), 11);
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok(&bench.prony_without_server("show last"));
+    let stdout = ok(&bench.prony_without_server("show last --full"));
     let row = |name: &str| {
         let mut lines = stdout
             .lines()
@@ -126,7 +126,8 @@ fn all_invalid_options_are_reported() {
 fn options_apply_to_the_load_of_a_throw_away_server() {
     let bench = Bench::new("oltp_embedded");
     let arguments = "run hot-row --embedded --clients 4 --transactions 20 -o hint=on --json";
-    let run: Run = serde_json::from_str(&ok(&bench.prony_without_server(arguments))).expect("a document");
+    let run: Run =
+        serde_json::from_str(&ok(&bench.prony_without_server(arguments))).expect("a document");
     assert_eq!(run.measured.kinds[0].committed, 80);
     assert_eq!(query_share(&run, "writes").count, 80);
 }

@@ -82,12 +82,15 @@ fn a_right_password_appears_nowhere() {
     ok(&bench.prony("load tpcb --scale 1"));
     for source in PASSWORD_SOURCES {
         let arguments = "run select-only --clients 2 --transactions 5 --json";
-        let output = password_bench.command(arguments, source, &bench.password).output();
+        let output = password_bench
+            .command(arguments, source, &bench.password)
+            .output();
         ok(&bench.assert_no_password(output.expect("it starts")));
 
         // Check the process title, the first lines and the journal during the run, then its partial result.
         let arguments = "run select-only --clients 2 --duration 5m";
-        let (child, first_lines) = start_run(password_bench.command(arguments, source, &bench.password));
+        let (child, first_lines) =
+            start_run(password_bench.command(arguments, source, &bench.password));
         assert!(
             !first_lines.contains(&bench.password),
             "{source:?}: {first_lines}"
@@ -108,7 +111,7 @@ fn a_right_password_appears_nowhere() {
         1 + 2 * PASSWORD_SOURCES.len(),
         "{stored}"
     );
-    for arguments in ["show last", "show last --json", "show last --csv"] {
+    for arguments in ["show last --full", "show last --json", "show last --csv"] {
         ok(&bench.prony_without_server(arguments));
     }
 }

@@ -124,7 +124,7 @@ fn json_output_of_repeats_has_one_document_per_line() {
     assert_eq!(repeats, [1, 2, 3]);
     let seeds: std::collections::BTreeSet<u64> = runs.iter().map(|run| run.drive.seed).collect();
     assert_eq!(seeds.len(), 3, "each run has its own seed");
-    let single_run = ok(&bench.prony("run select-only --transactions 20 --repeats 1"));
+    let single_run = ok(&bench.prony("run select-only --transactions 20 --repeats 1 --full"));
     assert!(
         single_run.contains("Stored in"),
         "like a run without repeats:\n{single_run}"
@@ -196,6 +196,56 @@ fn a_failing_command_between_runs_ends_the_experiment() {
             .expect("JSON")
             .contains("hunter2")
     );
+}
+
+/// The first repeat finds the data inconsistent, which the pause before the second repairs.
+#[test]
+fn an_experiment_continues_after_an_invalid_repeat() {
+    let folder = std::env::temp_dir().join(format!("prony-repair-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (waiting, repaired) = (folder.join("waiting"), folder.join("repaired"));
+    let between = format!(
+        "between = \"touch {}; until test -e {}; do sleep 0.1; done\"",
+        waiting.display(),
+        repaired.display()
+    );
+    let plan = format!(
+        "[workload]\nname = \"tpcb\"\n[run]\nclients = 1\ntransactions = 20\n\
+         [experiment]\nrepeats = 2\n{between}\n"
+    );
+    let (bench, plan) = bench_with_plan("repaired", &plan);
+    let mut control = bench.control();
+    control
+        .execute("update pgbench_branches set bbalance = bbalance + 1")
+        .expect("an update");
+    let (child, _) = start_run(run_command(&bench, &plan, "--check-after"));
+    let started = Instant::now();
+    while !waiting.exists() {
+        assert!(started.elapsed() < WAIT_TIMEOUT, "the first run ends");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    control
+        .execute("update pgbench_branches set bbalance = bbalance - 1")
+        .expect("an update");
+    std::fs::write(&repaired, "").expect("a file");
+    let (code, printed) = wait_for_end(child, &bench);
+    assert_eq!(code, Some(7), "{printed}");
+    let runs = stored_runs(&bench);
+    let invalid: Vec<bool> = runs
+        .iter()
+        .map(|run| run.checks.iter().any(|check| check.id == "consistency"))
+        .collect();
+    assert_eq!(invalid, [true, false], "{printed}");
+    let states = runs[1].consistency.as_ref().expect("it was checked");
+    assert!(
+        states.error.is_none() && states.findings.len() > 3,
+        "{states:?}"
+    );
+    for part in ["invalid (consistency)", "must not be used: run 1"] {
+        let words: Vec<&str> = printed.split_whitespace().collect();
+        assert!(words.join(" ").contains(part), "{part}:\n{printed}");
+    }
+    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// The command that runs a plan with additional `options`.

@@ -71,7 +71,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
         stdout.contains("caches restarted before the load not restarted"),
         "{stdout}"
     );
-    let stored_view = single_spaced(&ok(&bench.prony_without_server("show last")));
+    let stored_view = single_spaced(&ok(&bench.prony_without_server("show last --full")));
     assert!(
         stored_view.contains("Against the scenario tpcb-cached"),
         "{stored_view}"
@@ -111,7 +111,7 @@ fn a_tpcc_scenario_is_compared_with_published_metrics() {
         .map(|figure| figure.name.name())
         .collect();
     assert_eq!(names, ["NOPM", "TPM", "TPS"]);
-    let stdout = single_spaced(&ok(&bench.prony_without_server("show last")));
+    let stdout = single_spaced(&ok(&bench.prony_without_server("show last --full")));
     assert!(stdout.contains("NOPM 252,970 "), "{stdout}");
     assert!(stdout.contains("data 3,200 warehouses scale 1"), "{stdout}");
     assert!(!stdout.contains("whole database"), "{stdout}");
@@ -140,7 +140,7 @@ fn a_hot_set_scenario_counts_statements() {
     // The published figure is compared with five statements per transaction.
     let qps = run.measured.kinds[0].tps * 5.0;
     let change = format!("{:+.1} %", (qps / 24_520.0 - 1.0) * 100.0);
-    let stdout = single_spaced(&ok(&bench.prony_without_server("show last")));
+    let stdout = single_spaced(&ok(&bench.prony_without_server("show last --full")));
     assert!(stdout.contains(&change), "{change}: {stdout}");
     assert!(!stdout.contains("whole database"), "{stdout}");
     // Transactions use only accounts of the hot set.
@@ -300,7 +300,7 @@ fn assert_restart_detected(bench: &Bench, server: &EmbeddedPostgres) {
     let output = child.wait_with_output().expect("it ends");
     let run = parse_run(&bench.assert_no_password(output));
     assert!(stored_scenario(&run).restarted && stored_scenario(&run).loaded);
-    let stdout = single_spaced(&ok(&bench.prony_without_server("show last")));
+    let stdout = single_spaced(&ok(&bench.prony_without_server("show last --full")));
     assert!(
         !stdout.contains("caches restarted before the load"),
         "{stdout}"

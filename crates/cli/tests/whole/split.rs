@@ -50,7 +50,7 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
         assert_eq!(run.drive.network, Some(prony_store::Network::Unix));
         assert!(
             run.timing
-                .parts
+                .parts_source
                 .to_string()
                 .starts_with("unavailable: unix sockets"),
             "{}",

@@ -54,7 +54,7 @@ fn tpm_is_reported_with_nopm() {
     assert!(nopm.note.as_deref().expect("far above").contains("unpaced"));
 
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok(&bench.prony_without_server("show last"));
+    let stdout = ok(&bench.prony_without_server("show last --full"));
     let position = |text: &str| {
         stdout
             .find(text)
@@ -111,7 +111,7 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
     let run: Run = serde_json::from_str(&ok(&output)).expect("a document");
     assert_eq!(run.server.user, "clerk", "{}", stderr_text(&output));
     assert_no_tpm(&run);
-    assert!(!ok(&bench.prony_without_server("show last")).contains("TPM"));
+    assert!(!ok(&bench.prony_without_server("show last --full")).contains("TPM"));
     assert!(query_number(&mut control, "select count(*) from orders") > 30_000);
 }
 

@@ -26,7 +26,7 @@ fn ycsb_is_loaded_run_checked_and_cleaned() {
         assert_eq!(last_run(&bench), run, "it is stored");
         ids.push(run.id);
     }
-    let stdout = ok(&bench.prony_without_server("show last"));
+    let stdout = ok(&bench.prony_without_server("show last --full"));
     assert!(stdout.contains("read-modify-write"), "{stdout}");
     let refused = bench.prony_without_server(&format!("compare {} {}", ids[0], ids[1]));
     assert_eq!(refused.status.code(), Some(7), "{}", stderr_text(&refused));

@@ -66,7 +66,7 @@ impl<'a> BuildProgress<'a> {
             date,
             items_per_line: match engine {
                 Engine::PostgreSql => 10_000,
-                Engine::MySql | Engine::MariaDb => 50_000,
+                Engine::MySql | Engine::MariaDb | Engine::SqlServer => 50_000,
             },
             workers: vusers,
             creates_tables,

@@ -47,6 +47,7 @@ pub(super) fn prefix(engine: Engine) -> &'static str {
         Engine::PostgreSql => "pg",
         Engine::MySql => "mysql",
         Engine::MariaDb => "maria",
+        Engine::SqlServer => "mssqls",
     }
 }
 

@@ -112,7 +112,7 @@ impl BuildRequest {
     pub fn schema(&self) -> String {
         match self.owner.engine {
             Engine::PostgreSql => self.owner.user.clone(),
-            Engine::MySql | Engine::MariaDb => self.owner.database.clone(),
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => self.owner.database.clone(),
         }
     }
 }
@@ -194,7 +194,9 @@ impl<'a> RequestBuilder<'a> {
     pub fn new(settings: &'a Settings) -> Self {
         let prefix = settings.database.as_str();
         let mut engines = Engine::ALL.into_iter();
-        let engine = engines.find(|engine| dictionary::prefix(*engine) == prefix);
+        // SQL Server is not among the databases that Prony can be HammerDB for.
+        let engine = engines
+            .find(|engine| *engine != Engine::SqlServer && dictionary::prefix(*engine) == prefix);
         Self {
             settings,
             engine: engine.unwrap_or(Engine::PostgreSql),
@@ -221,7 +223,7 @@ impl<'a> RequestBuilder<'a> {
     fn postgres_flag(&mut self, name: &str) -> bool {
         match self.engine {
             Engine::PostgreSql => self.flag(name),
-            Engine::MySql | Engine::MariaDb => false,
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
         }
     }
 
@@ -283,7 +285,7 @@ impl<'a> RequestBuilder<'a> {
         let port = self.number("connection", "port", 1, 65_535) as u16;
         let (socket, ssl) = match self.engine {
             Engine::PostgreSql => (None, None),
-            Engine::MySql | Engine::MariaDb => (self.socket(), self.ssl()),
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => (self.socket(), self.ssl()),
         };
         Login {
             engine: self.engine,
@@ -303,7 +305,7 @@ impl<'a> RequestBuilder<'a> {
         let password = self.text("tpcc", key);
         match self.engine {
             Engine::MariaDb if password.eq_ignore_ascii_case("null") => String::new(),
-            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => password,
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb | Engine::SqlServer => password,
         }
     }
 
@@ -337,7 +339,7 @@ impl<'a> RequestBuilder<'a> {
     fn superuser(&mut self) -> Login {
         match self.engine {
             Engine::PostgreSql => self.login("superuser", "superuserpass", "defaultdbase"),
-            Engine::MySql | Engine::MariaDb => Login {
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => Login {
                 database: String::new(),
                 ..self.owner()
             },
@@ -355,7 +357,7 @@ impl<'a> RequestBuilder<'a> {
                 self.require_off("oracompat");
                 self.require_off("cituscompat");
             }
-            Engine::MySql | Engine::MariaDb => {
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
                 self.require_value("tpcc", "storage_engine", "innodb")
             }
         }
@@ -371,7 +373,7 @@ impl<'a> RequestBuilder<'a> {
             vusers: self.number("tpcc", "num_vu", 1, 1024) as u32,
             stored_procedures: match self.engine {
                 Engine::PostgreSql => self.flag("storedprocs"),
-                Engine::MySql | Engine::MariaDb => true,
+                Engine::MySql | Engine::MariaDb | Engine::SqlServer => true,
             },
             partition: self.flag("partition"),
             output,
@@ -396,7 +398,7 @@ impl<'a> RequestBuilder<'a> {
         match self.engine {
             Engine::PostgreSql => self.require_off("dritasnap"),
             // HammerDB always prepares these calls; read the flag only to report an invalid value.
-            Engine::MySql | Engine::MariaDb => {
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
                 self.flag("prepared");
             }
         }
@@ -414,7 +416,7 @@ impl<'a> RequestBuilder<'a> {
             login: self.owner(),
             superuser: match self.engine {
                 Engine::PostgreSql => self.login("superuser", "superuserpass", "dbase"),
-                Engine::MySql | Engine::MariaDb => self.owner(),
+                Engine::MySql | Engine::MariaDb | Engine::SqlServer => self.owner(),
             },
             driver,
             vusers: u32::try_from(self.settings.option("virtual_users")).unwrap_or(u32::MAX),

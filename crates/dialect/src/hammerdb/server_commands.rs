@@ -152,7 +152,9 @@ impl Session {
                 let mode = owner.ssl_mode.to_uppercase();
                 (format!(" sslmode {mode}"), "")
             }
-            Engine::MySql | Engine::MariaDb => (String::new(), " with storage engine INNODB"),
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
+                (String::new(), " with storage engine INNODB")
+            }
         };
         let question = format!(
             "Ready to create a {warehouses} Warehouse {} TPROC-C schema\nin host {address}{mode} under user {user} in database {database}{storage}?",
@@ -201,7 +203,9 @@ impl Session {
                 format!(" and role {role}"),
                 request.superuser.user.to_uppercase(),
             ),
-            (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, _) => (String::new(), role),
+            (Engine::PostgreSql | Engine::MySql | Engine::MariaDb | Engine::SqlServer, _) => {
+                (String::new(), role)
+            }
         };
         let question = format!(
             "Do you want to {verb} the {} TPROC-C schema{and_role}\n in host {} under user {user}?",

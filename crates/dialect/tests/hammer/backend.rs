@@ -74,7 +74,7 @@ impl Backend for FakeBackend {
         let (database, owner) = (request.owner.database.clone(), request.owner.user.clone());
         let owner = match request.owner.engine {
             Engine::PostgreSql => Some(owner),
-            Engine::MySql | Engine::MariaDb => None,
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => None,
         };
         let schema = request.schema();
         self.vuser_line(

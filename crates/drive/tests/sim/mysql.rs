@@ -200,7 +200,10 @@ fn each_round_trip_of_a_batch_is_split_and_none_is_an_upper_bound() {
         with_timestamps(),
     );
     let tally = driven.collected.measured.all_kinds();
-    assert_eq!(tally.parts.expect("parts").server_times_upper_bound, tally.committed);
+    assert_eq!(
+        tally.parts.expect("parts").server_times_upper_bound,
+        tally.committed
+    );
 }
 
 #[test]

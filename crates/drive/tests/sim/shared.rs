@@ -76,7 +76,12 @@ fn starts_in_the_warm_up_do_not_count_towards_a_shared_number() {
         replies_after(10 * MS),
     )
     .unwrap();
-    let warmup = driven.collected.warmup.expect("a warm-up").all_kinds().committed;
+    let warmup = driven
+        .collected
+        .warmup
+        .expect("a warm-up")
+        .all_kinds()
+        .committed;
     assert!(warmup.abs_diff(200) <= 2, "{warmup}");
     // Transactions in flight at the end of the warm-up are measured as well.
     let measured = driven.collected.measured.all_kinds().committed;
@@ -175,6 +180,10 @@ fn waiting_starts_are_counted() {
     .unwrap();
     // Half of the starts are taken.
     let health = driven.collected.measured.health;
-    assert!(health.starts_waiting.abs_diff(1500) <= 2, "{}", health.starts_waiting);
+    assert!(
+        health.starts_waiting.abs_diff(1500) <= 2,
+        "{}",
+        health.starts_waiting
+    );
     assert_eq!(health.in_progress, 1);
 }

@@ -165,7 +165,10 @@ fn a_user_that_opens_a_connection_does_not_outlive_the_run() {
     .unwrap();
     let measured = &driven.collected.measured;
     assert!(measured.seconds() < 3.0, "{}", measured.seconds());
-    assert_eq!(measured.all_kinds().committed + measured.all_kinds().failed, 0);
+    assert_eq!(
+        measured.all_kinds().committed + measured.all_kinds().failed,
+        0
+    );
     assert_eq!(measured.excluded.unfinished, 1);
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
@@ -195,7 +198,10 @@ fn a_connection_opened_soon_after_the_end_is_awaited() {
     .unwrap();
     let measured = &driven.collected.measured;
     // The first connections took 600 ms of the second already.
-    assert_eq!((measured.all_kinds().committed, measured.all_kinds().failed), (2, 0));
+    assert_eq!(
+        (measured.all_kinds().committed, measured.all_kinds().failed),
+        (2, 0)
+    );
     assert!(
         (1.1..1.3).contains(&measured.seconds()),
         "{}",
@@ -259,7 +265,10 @@ fn a_full_backlog_does_not_extend_the_time_to_connect() {
     )
     .unwrap();
     let measured = &driven.collected.measured;
-    assert_eq!((measured.all_kinds().committed, measured.all_kinds().failed), (0, 1));
+    assert_eq!(
+        (measured.all_kinds().committed, measured.all_kinds().failed),
+        (0, 1)
+    );
     let waited_s = measured.all_kinds().busy_ns as f64 / 1e9;
     assert!((2.0..3.0).contains(&waited_s), "{waited_s}");
 }

@@ -93,5 +93,8 @@ fn server_times_of_merged_segments_and_batches_are_upper_bounds() {
     )
     .unwrap();
     let tally = driven.collected.measured.all_kinds();
-    assert_eq!(tally.parts.as_ref().unwrap().server_times_upper_bound, tally.committed);
+    assert_eq!(
+        tally.parts.as_ref().unwrap().server_times_upper_bound,
+        tally.committed
+    );
 }

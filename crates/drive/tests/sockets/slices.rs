@@ -3,8 +3,8 @@
 use crate::server::{FakeServer, take_due_replies};
 use crate::support::{Selects, TestObserver, engines, evenly, job, plan, target_at};
 use prony_drive::clock::Clock;
-use prony_drive::{DriveJob, RunSlice, Tap, connect};
-use prony_measure::Sample;
+use prony_drive::{DriveJob, LoadStart, Observer, RunSlice, Tap, connect, run};
+use prony_measure::{IntervalRow, RunSchedule, Sample};
 use prony_plan::{Arrival, DrivePlan, Pace, Stop};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -120,6 +120,42 @@ fn connections_of_a_load_that_is_never_started_are_closed() {
     server.wait_until_open(0);
 }
 
+/// Takes longer in `ready` than the start signal takes to reach all threads.
+#[derive(Default)]
+struct SlowObserver {
+    /// When `ready` returned, on the run's clock.
+    ready_ns: u64,
+    /// When the load starts.
+    start_ns: u64,
+}
+
+impl Observer for SlowObserver {
+    fn ready(&mut self) {
+        assert_eq!(self.start_ns, 0, "it is called first");
+        std::thread::sleep(Duration::from_millis(50));
+        self.ready_ns = Clock::System.now_ns();
+    }
+
+    fn started(&mut self, start: &LoadStart) {
+        self.start_ns = start.schedule.start_ns;
+    }
+
+    fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
+}
+
+/// Whatever an observer prints in `ready` precedes the output of the users, however long it takes.
+#[test]
+fn no_user_starts_before_the_observer_is_ready() {
+    let server = FakeServer::start();
+    let (program, mut plan, target) = (Selects::new(), plan(2, 1.0), target_at(server.port));
+    plan.stop = Stop::Transactions(1);
+    let mut observer = SlowObserver::default();
+    let driven = run(&job(&program, &plan, &target), &mut observer).expect("all are accepted");
+    assert_eq!(driven.collected.measured.all_kinds().committed, 2);
+    let (ready_ns, start_ns) = (observer.ready_ns, observer.start_ns);
+    assert!(ready_ns > 0 && start_ns > ready_ns, "{start_ns} {ready_ns}");
+}
+
 /// CPU time of the worker's thread when the load starts, in nanoseconds.
 struct CpuAtStart(Arc<AtomicU64>);
 
@@ -195,7 +231,11 @@ fn events_before_the_start_are_handled_at_once() {
                 &mut TestObserver::default(),
             )
         });
-        let tally = driven.expect("it is accepted").collected.measured.all_kinds();
+        let tally = driven
+            .expect("it is accepted")
+            .collected
+            .measured
+            .all_kinds();
         assert_eq!((tally.committed, tally.failed), (10, 0), "{io:?}");
         // The worker slept until the start: a busy loop would have used seconds.
         let used_ns = used_ns.load(Ordering::Relaxed);

@@ -30,6 +30,9 @@ pub fn target(login: &Login) -> Result<Target, String> {
             ];
             prony_server::resolve_with_options(&options, "the settings", "", &env)
         }
+        Engine::SqlServer => {
+            return Err("hammerdbcli does not drive SQL Server yet: use prony run".to_owned());
+        }
         Engine::MySql | Engine::MariaDb => {
             let port = login.port.to_string();
             prony_server::resolve_mysql(&mysql_options(login, &port), "the settings", &env)
@@ -92,7 +95,7 @@ pub fn connect(target: &Target) -> Result<Control, String> {
         Engine::PostgreSql => {
             "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0"
         }
-        Engine::MySql | Engine::MariaDb => "set session wait_timeout = 2147483",
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => "set session wait_timeout = 2147483",
     };
     control.execute(settings).map_err(failure_message)?;
     Ok(control)

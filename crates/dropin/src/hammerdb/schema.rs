@@ -101,7 +101,7 @@ pub fn delete(
     match owner.engine {
         Engine::PostgreSql => objects.push(("ROLE", &owner.user)),
         // On MySQL and MariaDB the owner is the connected user, who is not dropped.
-        Engine::MySql | Engine::MariaDb => {}
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => {}
     }
     for (object, name) in objects {
         let exists = match object {

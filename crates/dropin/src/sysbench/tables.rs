@@ -130,7 +130,7 @@ fn existing_tables(
 ) -> Result<BTreeSet<String>, (ControlError, &'static str)> {
     let sql = match control.engine() {
         Engine::PostgreSql => SBTEST_TABLES_POSTGRES_SQL,
-        Engine::MySql | Engine::MariaDb => SBTEST_TABLES_MYSQL_SQL,
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => SBTEST_TABLES_MYSQL_SQL,
     };
     let rows = control.query(sql).map_err(|error| (error, sql))?;
     Ok(rows

@@ -155,6 +155,18 @@ fn a_busy_client_machine_and_throttling_are_reported() {
             .finding
             .contains("5.0 % of the time")
     );
+    for row in &mut observed_mut(&mut run).series {
+        row.client.get_or_insert_default().throttled_s = Some(0.2);
+    }
+    let severity = |run: &Run| check_throttled(run).unwrap().severity;
+    assert_eq!(severity(&run), Severity::Invalid);
+    let mut short = run.clone();
+    observed_mut(&mut short).series.truncate(14);
+    assert_eq!(
+        severity(&short),
+        Severity::Caveat,
+        "few periods of the limit"
+    );
     run.observed = None;
     assert_eq!(
         (check_client_machine(&run), check_throttled(&run)),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
+use crate::thresholds::COUNTED_SHARE_INVALID_MIN_S;
 
 #[test]
 fn steal_on_the_client_machine_is_reported() {
@@ -16,7 +17,7 @@ fn steal_on_the_client_machine_is_reported() {
     assert_eq!(check_steal(&run).unwrap().severity, Severity::Note);
     run.machine_mut().health.steal_share = Some(0.11);
     assert_eq!(check_steal(&run).unwrap().severity, Severity::Invalid);
-    run.measured.length_s = STEAL_INVALID_MIN_S - 0.1;
+    run.measured.length_s = COUNTED_SHARE_INVALID_MIN_S - 0.1;
     assert_eq!(
         check_steal(&run).unwrap().severity,
         Severity::Caveat,
@@ -138,6 +139,15 @@ fn steal_on_the_server_machine_is_reported() {
         row.machine.get_or_insert_default().steal_share = Some(0.05);
     }
     assert!(check_server_steal(&run).unwrap().finding.contains("5.0 %"));
+    for row in &mut observed_mut(&mut run).series {
+        row.machine.get_or_insert_default().steal_share = Some(0.2);
+    }
+    let severity = |run: &Run| check_server_steal(run).unwrap().severity;
+    assert_eq!(severity(&run), Severity::Invalid);
+    let mut short = run.clone();
+    observed_mut(&mut short).series.truncate(14);
+    assert!(observations::observed_s(&short) < COUNTED_SHARE_INVALID_MIN_S);
+    assert_eq!(severity(&short), Severity::Caveat, "few ticks");
     run.server.embedded = true;
     assert_eq!(check_server_steal(&run), None, "`steal` reports it");
 }

@@ -25,7 +25,7 @@ pub use rank::{Ranking, RankingObstacle};
 pub use remarks::repeat_selection_notes;
 
 use crate::compare::sides::{RepeatDifference, repeat_differences};
-pub use prony_plan::sheet::{PriceDate, Configuration, PriceSheet};
+pub use prony_plan::sheet::{Configuration, PriceDate, PriceSheet};
 
 use prony_store::{Check, Run, Severity};
 use serde::Serialize;

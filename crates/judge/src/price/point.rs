@@ -3,17 +3,14 @@
 //! In: runs and a configuration. Out: ratios. Must never: take the best of several runs.
 
 use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
-use crate::statistics::median;
+use crate::statistics::{ALPHA, median, order_statistic_interval};
 use crate::{all_kinds, compare};
-use prony_plan::sheet::{PriceDate, HOURS_PER_MONTH, Item};
+use prony_plan::sheet::{HOURS_PER_MONTH, Item, PriceDate};
 use prony_store::{Durability, MetricName, Run, RunState, ServerState, Severity};
 use serde::Serialize;
 
 /// Months of the three-year figure, over which one-time costs are spread too.
 const THREE_YEARS_MONTHS: f64 = 36.0;
-/// With at least this many runs, the smallest and the largest value enclose the median with a confidence of
-/// at least 95 %: 1 - 2 x (1/2)^n.
-const CONFIDENT_RANGE_MIN_RUNS: usize = 6;
 
 /// One configuration with its comparable runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,7 +53,7 @@ pub struct PricePoint {
     pub workload: String,
     /// P of the formulas: committed transactions per second within the latency limit, of the median run.
     pub tps: f64,
-    /// The range of the runs' rates.
+    /// The interval of the median rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tps_interval: Option<FigureRange>,
     /// The largest 95th percentile of the response time among the runs, nanoseconds.
@@ -85,6 +82,11 @@ pub struct PricePoint {
     pub durability: Option<String>,
     /// Caveats of its runs.
     pub caveats: Vec<String>,
+    /// Rank by throughput for the money: one more than the number of points whose interval lies above that of
+    /// this point. Points whose intervals overlap may share a rank; a single run has no interval and counts as
+    /// it is. Absent without a ranking.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
     /// Whether no other point is both faster and at most as expensive; absent without a ranking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_frontier: Option<bool>,
@@ -94,14 +96,15 @@ pub struct PricePoint {
     pub break_even: Option<f64>,
 }
 
-/// Range of a figure.
+/// Interval or range of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FigureRange {
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Whether it encloses the median with a confidence of 95 %; if false, there were too few runs for that.
+    /// Whether it is the order-statistic interval of the median at 95 %; if false, there were too few runs for
+    /// one, and it is the range from the lowest run to the highest.
     pub confident: bool,
 }
 
@@ -214,11 +217,23 @@ fn nopm(run: &Run) -> Option<f64> {
     (rate.value > 0.0).then_some(rate.value)
 }
 
+/// The order-statistic interval of the median; the range of the runs if they are too few for one. `None` for a
+/// single run.
 fn range_of(values: &[f64]) -> Option<FigureRange> {
-    (values.len() > 1).then(|| FigureRange {
-        low: values.iter().copied().fold(f64::INFINITY, f64::min),
-        high: values.iter().copied().fold(0.0, f64::max),
-        confident: values.len() >= CONFIDENT_RANGE_MIN_RUNS,
+    if values.len() < 2 {
+        return None;
+    }
+    let interval = order_statistic_interval(values, ALPHA);
+    let [low, high] = interval.unwrap_or_else(|| {
+        [
+            values.iter().copied().fold(f64::INFINITY, f64::min),
+            values.iter().copied().fold(0.0, f64::max),
+        ]
+    });
+    Some(FigureRange {
+        low,
+        high,
+        confident: interval.is_some(),
     })
 }
 
@@ -322,6 +337,7 @@ impl PricePoint {
             caveats: caveat_ids(&runs),
             runs: runs.iter().map(|run| run.id.clone()).collect(),
             repeats_planned: repeats_planned(first.run),
+            rank: None,
             on_frontier: None,
             break_even: None,
         }

@@ -13,7 +13,8 @@ use serde::Serialize;
 pub struct Ranking {
     /// Why there is no ranking; empty if there is one.
     pub obstacles: Vec<RankingObstacle>,
-    /// Indexes of points by throughput for the money, best first; empty if there is no ranking.
+    /// Indexes of points by throughput for the money of the median run, best first; empty if there is no ranking.
+    /// Neighbours are ranked apart only if [`PricePoint::rank`] differs.
     pub order: Vec<usize>,
     /// Indexes of points that no other point beats in both cost and throughput, cheapest first.
     pub frontier: Vec<usize>,
@@ -54,9 +55,11 @@ pub(super) fn rank(
     let tps_per_cost = |index: &usize| points[*index].tps / points[*index].cost;
     order.sort_by(|a, b| tps_per_cost(b).total_cmp(&tps_per_cost(a)));
     let frontier = frontier(points);
+    let ranks = ranks(points);
     let best = order[0];
     let (best_cost, best_tps) = (points[best].cost, points[best].tps);
     for (index, point) in points.iter_mut().enumerate() {
+        point.rank = Some(ranks[index]);
         point.on_frontier = Some(frontier.contains(&index));
         point.break_even = (index != best).then(|| best_cost * point.tps / best_tps);
     }
@@ -65,6 +68,21 @@ pub(super) fn rank(
         order,
         frontier,
     }
+}
+
+/// The rank of each point: chance may have put two points with overlapping intervals in either order.
+fn ranks(points: &[PricePoint]) -> Vec<usize> {
+    // Division by the cost: a point without a cost is above all others.
+    let interval = |point: &PricePoint| match point.tps_interval {
+        Some(range) => [range.low / point.cost, range.high / point.cost],
+        None => [point.tps / point.cost; 2],
+    };
+    let rank = |point: &PricePoint| {
+        let [_, high] = interval(point);
+        let is_above = |other: &&PricePoint| interval(other)[0] > high;
+        1 + points.iter().filter(is_above).count()
+    };
+    points.iter().map(rank).collect()
 }
 
 /// Indexes of the points for which no other point is at least as good in both cost and throughput and better

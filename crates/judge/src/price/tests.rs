@@ -44,7 +44,10 @@ fn run(id: &str, tps: f64) -> Run {
     run
 }
 
-fn measurements<'a>(sheet: &'a PriceSheet, runs: &'a [(usize, Run)]) -> Vec<MeasuredConfiguration<'a>> {
+fn measurements<'a>(
+    sheet: &'a PriceSheet,
+    runs: &'a [(usize, Run)],
+) -> Vec<MeasuredConfiguration<'a>> {
     let measurements = runs.iter().map(|(index, run)| MeasuredConfiguration {
         sheet,
         configuration: &sheet.configurations[*index],
@@ -125,6 +128,39 @@ fn repeats_are_priced_by_their_median() {
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert!(prices.points[0].tps_interval.unwrap().confident);
     assert_near(prices.points[0].tps, 3.5);
+    // From nine runs on, the interval leaves out the outermost runs.
+    let runs: Vec<(usize, Run)> = (1..=9).map(|n| (0, run("x", f64::from(n)))).collect();
+    let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+    let range = prices.points[0].tps_interval.unwrap();
+    assert_eq!((range.low, range.high, range.confident), (2.0, 8.0, true));
+}
+
+#[test]
+fn configurations_whose_intervals_overlap_are_not_ranked_apart() {
+    let sheet = sheet(
+        &["a", "b", "c"]
+            .map(|name| configuration(name, 1000.0, ""))
+            .concat(),
+    );
+    let ranks = |rates: [[f64; 3]; 3]| {
+        let mut runs: Vec<(usize, Run)> = Vec::new();
+        for (index, rates) in rates.into_iter().enumerate() {
+            runs.extend(rates.map(|tps| (index, run("x", tps))));
+        }
+        let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
+        let ranks = prices.points.iter().map(|point| point.rank.unwrap());
+        let order = prices.ranking.unwrap().order;
+        (ranks.collect::<Vec<_>>(), order)
+    };
+    let (low, middle, high) = (
+        [90.0, 95.0, 99.0],
+        [98.0, 100.0, 104.0],
+        [103.0, 105.0, 106.0],
+    );
+    assert_eq!(ranks([low, middle, high]), (vec![2, 1, 1], vec![2, 1, 0]));
+    let apart = [200.0, 201.0, 202.0];
+    assert_eq!(ranks([low, middle, apart]), (vec![2, 2, 1], vec![2, 1, 0]));
+    assert_eq!(ranks([low; 3]).0, [1, 1, 1]);
 }
 
 #[test]
@@ -139,6 +175,12 @@ fn frontier_and_break_even() {
     let ranking = prices.ranking.unwrap();
     assert_eq!(ranking.obstacles, []);
     assert_eq!(ranking.order, [1, 0, 2, 3]);
+    let ranks: Vec<_> = prices.points.iter().map(|point| point.rank).collect();
+    assert_eq!(
+        ranks,
+        [2, 1, 3, 4].map(Some),
+        "single runs count as they are"
+    );
     assert_eq!(ranking.frontier, [0, 1, 3], "c is dearer and slower than b");
     let points = &prices.points;
     assert_eq!(points[1].break_even, None);

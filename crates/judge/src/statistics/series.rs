@@ -20,6 +20,9 @@ const MIN_VALUES: usize = 20;
 /// Minimum number of independent values to which the series must be equivalent.
 const MIN_EFFECTIVE_SIZE: f64 = 8.0;
 
+/// Standard deviation of equal values that rounding may cause, share of their mean.
+const ROUNDING: f64 = 1e-12;
+
 /// The mean of a series, and its precision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeriesMean {
@@ -46,7 +49,8 @@ pub fn series_mean(series: &[f64]) -> Option<SeriesMean> {
         pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / n
     };
     let variance = covariance(0);
-    if variance <= 0.0 {
+    // Equal values: their variance is not quite zero if their mean is rounded.
+    if variance <= (ROUNDING * mean).powi(2) {
         return Some(SeriesMean {
             mean,
             variance: 0.0,
@@ -134,6 +138,8 @@ mod tests {
     fn short_series_and_trends_give_no_result() {
         assert_eq!(series_mean(&[1.0; 19]), None);
         assert_eq!(series_mean(&[1.0; 20]).map(|mean| mean.variance), Some(0.0));
+        let rounded = series_mean(&[5e6_f64.ln(); 30]);
+        assert_eq!(rounded.map(|mean| mean.variance), Some(0.0));
         let slope: Vec<f64> = (0..100).map(f64::from).collect();
         assert_eq!(series_mean(&slope), None);
         let mut broken = vec![1.0; 30];

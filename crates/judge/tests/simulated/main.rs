@@ -13,7 +13,6 @@ mod sick;
 
 use healthy::{Load, simulate};
 use prony_judge::judge;
-use prony_judge::scope::is_doubt;
 use prony_store::{Check, Severity};
 use random::Random;
 use std::collections::BTreeMap;
@@ -29,7 +28,7 @@ const MIN_FOUND_SHARE: f64 = 0.95;
 
 /// The findings that cast doubt on the figures.
 fn doubts(checks: &[Check]) -> impl Iterator<Item = &Check> {
-    checks.iter().filter(|check| is_doubt(check))
+    checks.iter().filter(|check| check.is_doubt())
 }
 
 #[test]

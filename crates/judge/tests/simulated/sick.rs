@@ -1,4 +1,6 @@
 //! Faults: each changes a healthy run as the fault would, at the size that `thresholds` promises to find.
+//!
+//! Longer than 400 lines: one table of faults.
 
 use crate::healthy::Load;
 use crate::random::Random;
@@ -256,6 +258,19 @@ pub const FAULTS: &[Fault] = &[
             for row in &mut observed.series {
                 let client = row.client.get_or_insert_default();
                 client.throttled_s = Some(random.between(0.03, 0.07));
+            }
+        },
+    ),
+    fault(
+        "the client's network link 85 % used",
+        ClosedLoop,
+        &["network"],
+        Caveat,
+        |run, random| {
+            let observed = run.observed.as_mut().expect("it was observed");
+            for row in &mut observed.series {
+                let client = row.client.get_or_insert_default();
+                client.link_busy_share = Some(random.between(0.7, 1.0));
             }
         },
     ),

@@ -109,7 +109,9 @@ impl SerializedTally {
         let count_differs = |times: &Option<SerializedTimes>, count: u64| {
             times.as_ref().is_some_and(|times| times.samples != count)
         };
-        if committed_times.iter().any(|times| times.samples != committed)
+        if committed_times
+            .iter()
+            .any(|times| times.samples != committed)
             || count_differs(&self.failed_response, failed)
             || count_differs(&self.rolled_back_response, rolled_back)
             || parts.into_iter().any(|part| part.samples != part_samples)

@@ -138,8 +138,7 @@ impl SettingValue for f64 {
             "must be more than 0 and at most {MAX_RATE_TPS:.0} transactions per second, is {}",
             format_number(*self)
         );
-        let hint =
-            "omit rate for a closed loop, in which each client sends as soon as the server has answered";
+        let hint = "omit rate for a closed loop, in which each client sends as soon as the server has answered";
         Some((message, Some(hint)))
     }
 }

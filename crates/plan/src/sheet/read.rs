@@ -4,7 +4,7 @@
 //! each other.
 
 use super::date::calendar_error;
-use super::{PriceDate, Per};
+use super::{Per, PriceDate};
 use crate::duration::shorten;
 use crate::input::{InputValue, Located};
 use crate::problem::{InputLocation, Problem, Problems};

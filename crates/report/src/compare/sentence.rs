@@ -75,9 +75,8 @@ fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
 /// The column titles of both sides and of the change. Figures of repeats are medians, and so is what the change
 /// is computed from.
 pub(super) fn headings(compared_side: &SideComparison) -> [String; 3] {
-    let repeated = |compared: &FigureComparison| {
-        compared.a.values.len() > 1 || compared.b.values.len() > 1
-    };
+    let repeated =
+        |compared: &FigureComparison| compared.a.values.len() > 1 || compared.b.values.len() > 1;
     let letter = compared_side.letter;
     let titles = match compared_side.figures.iter().any(repeated) {
         true => ["A, median", "{}, median", "{} against A"],
@@ -88,7 +87,12 @@ pub(super) fn headings(compared_side: &SideComparison) -> [String; 3] {
 
 /// Cautions that apply to all figures.
 pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
-    let figures = || comparison.against.iter().flat_map(|compared_side| &compared_side.figures);
+    let figures = || {
+        comparison
+            .against
+            .iter()
+            .flat_map(|compared_side| &compared_side.figures)
+    };
     let mut notes = Vec::new();
     if figures().next().is_none() {
         return notes;
@@ -114,7 +118,8 @@ pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     }
     // Sides that do not compare, or have single runs, have no interval to widen.
     let has_interval = |compared_side: &&SideComparison| {
-        compared_side.figures
+        compared_side
+            .figures
             .iter()
             .any(|compared| compared.significance.is_some_and(|it| it.p.is_some()))
     };
@@ -131,8 +136,11 @@ pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
 /// The sides that have no ratio; `None` if all have one.
 pub(super) fn no_ratio(comparison: &SidesComparison) -> Option<String> {
     let not_comparable = comparison.against.iter();
-    let not_comparable = not_comparable.filter(|compared_side| compared_side.verdict == Verdict::NotComparable);
-    let letters: Vec<String> = not_comparable.map(|compared_side| compared_side.letter.to_string()).collect();
+    let not_comparable =
+        not_comparable.filter(|compared_side| compared_side.verdict == Verdict::NotComparable);
+    let letters: Vec<String> = not_comparable
+        .map(|compared_side| compared_side.letter.to_string())
+        .collect();
     match letters.len() {
         all if all == comparison.against.len() => Some("No ratio is given".to_owned()),
         0 => None,

@@ -143,14 +143,19 @@ fn repeats_are_reported_with_their_interval() {
         views.text
     );
     assert!(
-        views.text
+        views
+            .text
             .contains("p99: -9.1 % (95 % interval -11.0 to -7.1 %); not tested."),
         "{}",
         views.text
     );
     assert!(!views.text.contains("One run per side"));
     let views = shown(&[runs("a", &FASTER), runs("b", &STEADY)]);
-    assert!(views.text.contains("TPS: B is slower by 9.1 %"), "{}", views.text);
+    assert!(
+        views.text.contains("TPS: B is slower by 9.1 %"),
+        "{}",
+        views.text
+    );
     let same = shown(&[
         runs("a", &STEADY),
         runs("b", &[9_950.0, 10_000.0, 10_060.0]),
@@ -256,20 +261,32 @@ fn a_limit_is_exceeded_kept_or_undecided() {
     };
     let views = shown_as("", &sides(&[9_000.0, 9_100.0, 9_050.0]), &limits(true));
     assert!(
-        views.text
+        views
+            .text
             .contains("B is slower than A by more than 3.0 % (TPS): the limit is exceeded.")
     );
-    assert!(views.xml.contains("failures=\"1\"") && views.xml.contains("<failure message=\"B is slower"));
+    assert!(
+        views.xml.contains("failures=\"1\"")
+            && views.xml.contains("<failure message=\"B is slower")
+    );
     assert_eq!(views.json["limits"][0]["result"], "exceeded");
     let views = shown_as("", &sides(&STEADY), &limits(false));
-    assert!(views.markdown.contains("the limit is kept"), "{}", views.markdown);
+    assert!(
+        views.markdown.contains("the limit is kept"),
+        "{}",
+        views.markdown
+    );
     assert!(views.xml.contains("failures=\"0\""));
     let vague = sides(&[9_600.0, 9_700.0, 9_800.0]);
     let single = [vec![run("a", 10_000.0)], vec![run("b", 4_000.0)]];
     for (pass, failures) in [(true, "failures=\"0\""), (false, "failures=\"1\"")] {
         for sides in [&vague[..], &single] {
             let views = shown_as("", sides, &limits(pass));
-            assert!(views.text.contains("These runs do not show"), "{}", views.text);
+            assert!(
+                views.text.contains("These runs do not show"),
+                "{}",
+                views.text
+            );
             assert!(views.xml.contains(failures), "{}", views.xml);
             assert_eq!(views.json["limits"][0]["result"], "undecided");
             assert_eq!(views.json["limits"][0]["passed"], pass);
@@ -311,7 +328,8 @@ fn each_of_several_sides_has_its_own_section() {
     }
     assert_eq!(views.xml.matches("<testsuite ").count(), 2);
     assert!(
-        views.markdown
+        views
+            .markdown
             .contains("| | A, median | C, median | C against A | interval |"),
         "{}",
         views.markdown
@@ -335,7 +353,8 @@ fn a_mixed_side_has_no_ratio_and_the_others_keep_theirs() {
         assert!(text.contains("95"), "{text}");
     }
     assert!(
-        views.text
+        views
+            .text
             .contains("TPS: C is faster by 10.0 % (95 % interval")
     );
     assert!(!views.text.contains("TPS: B"), "{}", views.text);
@@ -384,7 +403,8 @@ fn a_side_of_mixed_runs_has_no_ratio() {
     let views = shown(&[variant("a", &STEADY), mixed]);
     assert!(views.text.starts_with("NOT COMPARABLE\n"), "{}", views.text);
     assert!(
-        views.text
+        views
+            .text
             .contains("The runs of B are not repeats of each other")
     );
     assert!(views.text.contains("No ratio is given:") && !views.text.contains("TPS"));

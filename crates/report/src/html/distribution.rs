@@ -8,7 +8,8 @@ use super::escape::{Escaped, EscapedName};
 use super::scale::Scale;
 use super::table::{end, row, table};
 use crate::terminal::latency::{
-    FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, names_and_latencies, title_row,
+    FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, intervals_text, names_and_latencies,
+    title_row,
 };
 use crate::units;
 use prony_store::{KindFigures, Latency, Run, decode_histogram};
@@ -30,6 +31,9 @@ pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
     let open = run.drive.open_loop;
     let from = if open { FROM_SCHEDULE } else { RESPONSE };
     percentiles(out, from, kinds, |kind| &kind.response)?;
+    if let Some(text) = intervals_text(run) {
+        writeln!(out, "<p class=\"small\">{}</p>", Escaped(text))?;
+    }
     if open {
         percentiles(out, FROM_START, kinds, |kind| &kind.service)?;
     }

@@ -4,7 +4,7 @@
 //! charts; it embeds the documents, each with its SHA-256. Must never: let a text of a document
 //! become markup, or show a figure that is not in the documents.
 //!
-//! A page is a pure function of its documents, and of its price sheets if it has prices: [`verify`]
+//! A page is a pure function of its documents, of its price sheets if it has prices, and of the build: [`verify`]
 //! generates it again and compares.
 
 mod chart;
@@ -32,7 +32,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use escape::{Escaped, escape_json};
 use prices::PagePrices;
-use prony_store::Run;
+use prony_store::{Build, Run};
 use sha2::{Digest, Sha256};
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
@@ -54,6 +54,8 @@ const DOCUMENT_START: &str = "<script type=\"application/json\" class=\"run\" da
 const DOCUMENT_END: &str = "</script>";
 /// Start of the embedded inputs of the prices.
 const PRICES_START: &str = "<script type=\"application/json\" class=\"prices\" data-sha256=\"";
+/// Start of the element that names the build; its version follows.
+const GENERATOR_START: &str = "<meta name=\"generator\" content=\"Prony ";
 /// The entry for the prices in the table of contents.
 const PRICES_ENTRY: &str = "<li><a href=\"#prices\">What throughput costs</a></li>";
 
@@ -62,17 +64,23 @@ pub fn is_report(begin: &[u8]) -> bool {
     begin.starts_with(PAGE_START.as_bytes())
 }
 
-/// Writes the page of these runs, at least one, and their price-performance if `inputs` are given.
+/// Writes the page of these runs, at least one, and their price-performance if `inputs` are given. The page names
+/// the `build` that writes it.
 ///
 /// # Errors
 /// If the page cannot be written, a document contains a figure that is not a number, or the price inputs are
 /// invalid (see [`check_price_inputs`]).
-pub fn write(out: &mut dyn Write, runs: &[Run], inputs: Option<&PriceInputs>) -> io::Result<()> {
+pub fn write(
+    out: &mut dyn Write,
+    runs: &[Run],
+    inputs: Option<&PriceInputs>,
+    build: &Build,
+) -> io::Result<()> {
     let documents = runs.iter().map(Document::of);
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
     let priced = inputs.map(|inputs| PagePrices::of(inputs, &documents));
     let priced = priced.transpose().map_err(io::Error::other)?;
-    let page = page(&documents, priced.as_ref()).map_err(io::Error::other)?;
+    let page = page(&documents, priced.as_ref(), build).map_err(io::Error::other)?;
     out.write_all(page.as_bytes())
 }
 
@@ -85,9 +93,13 @@ pub fn check_price_inputs(runs: &[Run], inputs: &PriceInputs) -> Result<(), Pric
 }
 
 /// The page of these documents.
-fn page(documents: &[Document], priced: Option<&PagePrices>) -> Result<String, fmt::Error> {
+fn page(
+    documents: &[Document],
+    priced: Option<&PagePrices>,
+    build: &Build,
+) -> Result<String, fmt::Error> {
     let mut out = String::new();
-    head(&mut out, documents, priced.is_some())?;
+    head(&mut out, documents, priced.is_some(), build)?;
     let entry = priced.map_or("", |_| PRICES_ENTRY);
     let write_prices = |out: &mut String| match priced {
         Some(priced) => prices::write(out, &priced.prices),
@@ -121,7 +133,17 @@ fn page(documents: &[Document], priced: Option<&PagePrices>) -> Result<String, f
     Ok(out)
 }
 
-fn head(out: &mut String, documents: &[Document], priced: bool) -> fmt::Result {
+/// The build that writes a page, as the page names it. Without the commit, builds of one version could not be
+/// told apart.
+fn generator(build: &Build) -> String {
+    let version = &build.version;
+    match &build.commit {
+        Some(commit) => format!("{version} (commit {commit})"),
+        None => version.clone(),
+    }
+}
+
+fn head(out: &mut String, documents: &[Document], priced: bool, build: &Build) -> fmt::Result {
     let format = if priced {
         FORMAT
     } else {
@@ -138,13 +160,13 @@ fn head(out: &mut String, documents: &[Document], priced: bool) -> fmt::Result {
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
          'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n\
-         <meta name=\"generator\" content=\"Prony {}\">\n\
+         {GENERATOR_START}{}\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} – Prony</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n<h1>{title}</h1>\n",
         hash(STYLE),
         hash(SCRIPT),
-        env!("CARGO_PKG_VERSION"),
+        Escaped(&generator(build)),
         title = Escaped(title),
     )?;
     if let [only] = documents {

@@ -9,8 +9,8 @@ use super::{distribution, marks, repeat, scenario, seconds, section, server};
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::terminal::setup::{client_health_sentences, setup_lines};
 use crate::terminal::{
-    KIND_COLUMNS, describe_counts, engine_name, imported, incomplete_notice, kind_rows, is_unmeasured,
-    verdict_text,
+    KIND_COLUMNS, describe_counts, engine_name, imported, incomplete_notice, is_unmeasured,
+    kind_rows, verdict_text,
 };
 use crate::text::plain;
 use crate::units::{self, count};
@@ -125,7 +125,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
             ("p99", response.p99_ns),
         ] {
             if let Some(ns) = ns {
-                figure(out, &units::time(ns as f64), name, "response time")?;
+                figure(out, &units::time(ns as f64), name, "response, of committed")?;
             }
         }
     }

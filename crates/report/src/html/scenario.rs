@@ -72,13 +72,13 @@ fn write_scenario(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Resu
 mod tests {
     use crate::html::verify;
     use crate::reproduced::tests::sample;
-    use crate::sample_run::closed;
+    use crate::sample_run::{closed, test_build};
     use prony_store::Run;
     use prony_store::scenario::CachedShare;
 
     fn page(run: &Run) -> String {
         let mut out = Vec::new();
-        crate::html::write(&mut out, std::slice::from_ref(run), None).unwrap();
+        crate::html::write(&mut out, std::slice::from_ref(run), None, &test_build()).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -111,7 +111,7 @@ mod tests {
         ] {
             assert!(verdict.contains(expected), "{expected}:\n{verdict}");
         }
-        assert!(verify(&page).is_ok());
+        assert!(verify(&page, &test_build()).is_ok());
     }
 
     #[test]

@@ -167,7 +167,12 @@ fn table(out: &mut String, number: usize, groups: &[MergedSeconds], end_s: f64) 
         "max",
         "connections",
     ];
-    table_with_id(out, &format!("seconds-{number}"), "The seconds", &columns)?;
+    table_with_id(
+        out,
+        &format!("seconds-{number}"),
+        "The seconds; percentiles are of committed transactions",
+        &columns,
+    )?;
     for merged in groups {
         let time = |ns: Option<f64>| or_dash(ns, units::time);
         let window = merged.window_s.map(|s| format!(" of {s:.0} s"));

@@ -39,7 +39,10 @@ fn rate(rows: ReadingGroup<'_>, count_of: impl Fn(&ServerSecond) -> Option<u64>)
 }
 
 /// The mean of a value of the server's machine.
-fn machine_mean(rows: ReadingGroup<'_>, value_of: fn(&MachineSecond) -> Option<f64>) -> Option<f64> {
+fn machine_mean(
+    rows: ReadingGroup<'_>,
+    value_of: fn(&MachineSecond) -> Option<f64>,
+) -> Option<f64> {
     mean(rows, |row| value_of(row.machine.as_ref()?))
 }
 
@@ -90,7 +93,13 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         }
     };
     let title = "CPU of the server's machine, share of all its CPUs";
-    draw("cpu", title, cpu_lines(&groups), units::percent, Axis::Share)?;
+    draw(
+        "cpu",
+        title,
+        cpu_lines(&groups),
+        units::percent,
+        Axis::Share,
+    )?;
     let title = "Active sessions by wait event, at each reading";
     draw("waits", title, wait_lines(&groups), sessions, Axis::Linear)?;
     let title = "Log and disks, bytes per second";
@@ -208,8 +217,14 @@ fn table(out: &mut String, number: usize, groups: &[ReadingGroup<'_>], end_s: f6
         let size = |bytes: f64| units::bytes(bytes as u64);
         let cells = [
             or_dash(rate(rows, |row| row.commits), units::rate),
-            or_dash(machine_mean(rows, |second| second.busy_share), units::percent),
-            or_dash(machine_mean(rows, |second| second.io_wait_share), units::percent),
+            or_dash(
+                machine_mean(rows, |second| second.busy_share),
+                units::percent,
+            ),
+            or_dash(
+                machine_mean(rows, |second| second.io_wait_share),
+                units::percent,
+            ),
             or_dash(server_cpus(rows), units::rate),
             or_dash(mean(rows, |row| row.active.map(f64::from)), sessions),
             or_dash(mean(rows, |row| row.lock_waits.map(f64::from)), sessions),

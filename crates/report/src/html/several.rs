@@ -136,7 +136,11 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
     if with_variants {
         columns.insert(1, "variant");
     }
-    table(out, "The runs", &columns)?;
+    table(
+        out,
+        "The runs; percentiles are of committed transactions",
+        &columns,
+    )?;
     for (index, document) in documents.iter().enumerate() {
         let run = &document.run;
         let all = run.measured.all_kinds();

@@ -1,12 +1,12 @@
 //! Tests of whole pages.
 
 use super::*;
-use crate::sample_run::{closed, open_partial};
+use crate::sample_run::{closed, open_partial, test_build};
 use prony_store::{ErrorCount, Event, KindFigures, Observed, ServerSecond};
 
 fn page_of(runs: &[Run]) -> String {
     let mut out = Vec::new();
-    write(&mut out, runs, None).unwrap();
+    write(&mut out, runs, None, &test_build()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -132,7 +132,7 @@ fn text_from_documents_is_escaped() {
     let pair = page_of(&[hostile(), closed()]);
     assert_eq!(count(&pair, "<script"), 3);
     assert!(!pair.contains("<img"));
-    let verified = verify(&page).unwrap();
+    let verified = verify(&page, &test_build()).unwrap();
     assert_eq!(
         verified.documents[0].run,
         hostile(),
@@ -162,39 +162,54 @@ fn a_run_without_figures_has_a_page() {
     let page = page_of(&[Run::default()]);
     assert!(page.contains("STILL RUNNING") && page.contains("No figures over time"));
     assert!(page.contains("No command") && !page.contains("NaN"));
-    verify(&page).unwrap();
+    verify(&page, &test_build()).unwrap();
 }
 
 #[test]
 fn verify_detects_every_change() {
     let page = page_of(&[closed(), open_partial()]);
-    let verified = verify(&page).unwrap();
+    let verified = verify(&page, &test_build()).unwrap();
     assert_eq!(verified.documents.len(), 2);
     assert_eq!(verified.generated_by, None);
     let seed = page.replacen("\"seed\":42", "\"seed\":43", 1);
     assert!(matches!(
-        verify(&seed),
+        verify(&seed, &test_build()),
         Err(VerifyError::Changed { number: 1, .. })
     ));
     let changed = page.replacen("<b>27,700</b>", "<b>99,700</b>", 1);
     assert_ne!(changed, page);
     assert!(matches!(
-        verify(&changed),
+        verify(&changed, &test_build()),
         Err(VerifyError::PageChanged { .. })
     ));
     let other_version = changed.replacen("content=\"Prony ", "content=\"Prony 7.", 1);
     assert!(
-        verify(&other_version)
+        verify(&other_version, &test_build())
             .unwrap()
             .generated_by
             .unwrap()
             .starts_with("7.")
     );
-    assert_eq!(verify(&page[..page.len() - 20]), Err(VerifyError::CutOff));
+    assert_eq!(
+        verify(&page[..page.len() - 20], &test_build()),
+        Err(VerifyError::CutOff)
+    );
+    // A different build may generate a different page from the same documents.
+    for commit in [Some("fedcba98".to_owned()), None] {
+        let other_build = Build {
+            commit,
+            ..test_build()
+        };
+        let generated_by = verify(&changed, &other_build).unwrap().generated_by;
+        assert_eq!(generated_by.unwrap(), "0.1.0 (commit 01234567)");
+    }
     let newer = page.replacen("report=\"1\"", "report=\"3\"", 1);
-    assert_eq!(verify(&newer), Err(VerifyError::Newer("3".into())));
+    assert_eq!(
+        verify(&newer, &test_build()),
+        Err(VerifyError::Newer("3".into()))
+    );
     for text in ["", "<!doctype html>\n<html>", "{}"] {
-        assert_eq!(verify(text), Err(VerifyError::NoReport));
+        assert_eq!(verify(text, &test_build()), Err(VerifyError::NoReport));
     }
 }
 
@@ -202,17 +217,17 @@ fn verify_detects_every_change() {
 fn pages_with_invalid_documents_have_specific_errors() {
     let begin = format!("{PAGE_START}1\">");
     assert_eq!(
-        verify(&format!("{begin}{PAGE_END}")),
+        verify(&format!("{begin}{PAGE_END}"), &test_build()),
         Err(VerifyError::Empty)
     );
     let hash = document::sha256(b"{}");
     let page = format!("{begin}{DOCUMENT_START}{hash}\">{{}}{DOCUMENT_END}{PAGE_END}");
     assert!(matches!(
-        verify(&page),
+        verify(&page, &test_build()),
         Err(VerifyError::Unreadable { number: 1, .. })
     ));
     let page = format!("{begin}{DOCUMENT_START}{hash}{PAGE_END}");
-    assert_eq!(verify(&page), Err(VerifyError::CutOff));
+    assert_eq!(verify(&page, &test_build()), Err(VerifyError::CutOff));
 }
 
 #[test]
@@ -251,7 +266,7 @@ fn extreme_numbers_are_drawn_at_finite_positions() {
             }
         }
         assert!(!drawing.contains("width=\"-"), "{number}");
-        verify(&page).unwrap();
+        verify(&page, &test_build()).unwrap();
     }
 }
 
@@ -281,7 +296,7 @@ fn variants_of_an_experiment_are_shown_by_their_medians() {
         .split("<caption>The variants, by the medians")
         .nth(1)
         .unwrap();
-    let part = part.split("<caption>The runs<").next().unwrap();
+    let part = part.split("<caption>The runs;").next().unwrap();
     assert!(part.contains(">102<") && part.contains(">152<"), "{part}");
     assert!(
         part.contains("&lt;b&gt;new&lt;/b&gt;") && !part.contains(markup),
@@ -337,7 +352,7 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     let page = page_of(std::slice::from_ref(&run));
     assert!(page.contains("PARTIAL RESULT") && page.contains("partial-run"));
     assert!(!page.contains("no problems were found"));
-    let verified = verify(&page).unwrap();
+    let verified = verify(&page, &test_build()).unwrap();
     let stored = serde_json::to_string(&run).unwrap();
     assert_eq!(verified.documents[0].json, stored);
     assert_eq!(
@@ -353,5 +368,5 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     assert!(page.contains("Invalid (nothing-committed): there is no figure"));
     assert!(page.contains("Nothing was measured.</strong>"));
     assert!(!page.contains("0</b> transactions/s"));
-    verify(&page).unwrap();
+    verify(&page, &test_build()).unwrap();
 }

@@ -29,7 +29,11 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
         false => "transactions/s, median",
     };
     let columns = ["variant", "runs", rate, "spread", "p99, median"];
-    table(out, "The variants, by the medians of their runs", &columns)?;
+    table(
+        out,
+        "The variants, by the medians of their runs; p99 of committed transactions",
+        &columns,
+    )?;
     let median = |spread: Option<Spread>, format_value: fn(f64) -> String| {
         or_dash(spread, |spread| format_value(spread.median))
     };

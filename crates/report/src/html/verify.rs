@@ -7,18 +7,22 @@
 //! compute its hash and generate a new page.
 
 use super::document::{Document, sha256};
-use super::escape::unescape_json;
+use super::escape::{Escaped, unescape_json};
 use super::prices::PagePrices;
-use super::{DOCUMENT_END, DOCUMENT_START, FORMAT, PAGE_END, PAGE_START, PRICES_START, page};
+use super::{
+    DOCUMENT_END, DOCUMENT_START, FORMAT, GENERATOR_START, PAGE_END, PAGE_START, PRICES_START,
+    generator, page,
+};
 use crate::text::{cut, plain};
+use prony_store::Build;
 
 /// The contents of an unchanged page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verified {
     /// Its documents.
     pub documents: Vec<Document>,
-    /// The version of Prony that generated the page, if it differs from this one; then only the documents
-    /// were checked.
+    /// The version and the commit of the build that generated the page, if it is not the build that verifies it;
+    /// then only the documents were checked.
     pub generated_by: Option<String>,
 }
 
@@ -84,11 +88,11 @@ impl VerifyError {
     }
 }
 
-/// Verifies the hashes of a page's documents; regenerates the page if this version generated it.
+/// Verifies the hashes of a page's documents; generates the page again if `build`, the one that runs, generated it.
 ///
 /// # Errors
 /// If the text is not a report, or was changed.
-pub fn verify(text: &str) -> Result<Verified, VerifyError> {
+pub fn verify(text: &str, build: &Build) -> Result<Verified, VerifyError> {
     let format = text.strip_prefix(PAGE_START).ok_or(VerifyError::NoReport)?;
     let format = format.split('"').next().unwrap_or_default();
     match format.parse::<u32>() {
@@ -104,15 +108,14 @@ pub fn verify(text: &str) -> Result<Verified, VerifyError> {
         return Err(VerifyError::Empty);
     }
     let priced = read_prices(text, &documents)?;
-    let current_version = env!("CARGO_PKG_VERSION");
-    let generator = text.split_once("<meta name=\"generator\" content=\"Prony ");
-    let generator = generator.and_then(|(_, tail)| tail.split_once('"'));
-    let generator = generator.map_or("", |(version, _)| version);
+    let generated = text.split_once(GENERATOR_START);
+    let generated = generated.and_then(|(_, tail)| tail.split_once('"'));
+    let generated = generated.map_or("", |(generated, _)| generated);
     let mut generated_by = None;
-    if generator != current_version {
-        generated_by = Some(cut(&plain(generator), 40));
+    if generated != Escaped(&generator(build)).to_string() {
+        generated_by = Some(cut(&plain(generated), 80));
     } else {
-        let regenerated = page(&documents, priced.as_ref()).unwrap_or_default();
+        let regenerated = page(&documents, priced.as_ref(), build).unwrap_or_default();
         if regenerated != text {
             let equal_lines = regenerated
                 .lines()

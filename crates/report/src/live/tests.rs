@@ -215,8 +215,8 @@ fn lines_fit_every_terminal_size() {
             ..terminal()
         },
     ] {
-        for columns in 1..130 {
-            for rows in [1, 2, 4, 7, 30] {
+        for columns in (1..130).chain([200]) {
+            for rows in [1, 2, 4, 7, 12, 24, 60] {
                 let lines = frame(&style, Size { columns, rows }, 3);
                 assert!(lines.len() < rows.max(2), "{columns} x {rows}: {lines:?}");
                 for line in &lines {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::sample_run::closed;
-use prony_judge::price::{PriceDate, PriceSheet};
 use prony_judge::price::{MeasuredConfiguration, PriceOptions, TargetLoad, price};
+use prony_judge::price::{PriceDate, PriceSheet};
 
 fn sheet(names: [&str; 2]) -> PriceSheet {
     let mut text = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
@@ -50,7 +50,7 @@ fn shown(names: [&str; 2], modify: impl Fn(&mut Run)) -> (String, bool) {
     let mut out = Vec::new();
     write(&mut out, &Style::plain(), &prices).unwrap();
     let mut document = Vec::new();
-    json(&mut document, &prices).unwrap();
+    write_json(&mut document, &prices).unwrap();
     let parsed: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert!(parsed["points"][0]["tps_per_money"].is_number());
     (String::from_utf8(out).unwrap(), is_refused(&prices))
@@ -122,6 +122,8 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
         "runs      1 of 2: 2",
         "a configuration with a long name (old): 1,000 USD per month, by the median of\n",
         "99th 9.24 ms; the slowest of",
+        // The runs of both are equal.
+        "a configuration w… (new)  1 of 2     27.7     1  ",
     ] {
         assert!(text.contains(expected), "{expected}:\n{text}");
     }

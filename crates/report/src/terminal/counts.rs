@@ -88,14 +88,20 @@ pub fn write_shares(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
             count(share.total),
             or_dash(observed_share(share), percent_with_tenths),
             or_dash(share.expected_share, percent_with_tenths),
-            share.minimum_share.map_or(String::new(), percent_with_tenths),
+            share
+                .minimum_share
+                .map_or(String::new(), percent_with_tenths),
         ]);
     }
     out.table(&table)
 }
 
 /// Counts of what successful transactions did, such as reads among queries.
-fn write_share_counts(out: &mut Printer<'_>, run: &Run, counts: &[&ObservedShare]) -> io::Result<()> {
+fn write_share_counts(
+    out: &mut Printer<'_>,
+    run: &Run,
+    counts: &[&ObservedShare],
+) -> io::Result<()> {
     let Some(first) = counts.first() else {
         return Ok(());
     };

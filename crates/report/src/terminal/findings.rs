@@ -7,7 +7,6 @@ use crate::style::Style;
 use crate::table::Table;
 use crate::text::{cut, plain};
 use crate::units::{count, span};
-use prony_judge::scope;
 use prony_store::{Check, Event, EventKind, FindingKind, Run, Severity};
 use std::cmp::Reverse;
 use std::io;
@@ -105,7 +104,7 @@ pub fn write_checks(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 /// Checks, the worst first, and doubt before scope.
 pub(crate) fn worst_first(checks: &[Check]) -> Vec<&Check> {
     let mut checks: Vec<&Check> = checks.iter().collect();
-    checks.sort_by_key(|check| Reverse((check.severity, scope::is_doubt(check))));
+    checks.sort_by_key(|check| Reverse((check.severity, check.is_doubt())));
     checks
 }
 

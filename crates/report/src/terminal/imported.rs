@@ -3,7 +3,7 @@
 //! In: an imported Run. Out: text. Must never: show zero for a figure that was not reported.
 
 use super::latency::{cells, title_row};
-use super::{DocumentLocation, counts, engine_name, findings, setup, write_headline};
+use super::{counts, engine_name, findings, write_headline};
 use crate::audit::title;
 use crate::printer::Printer;
 use crate::style::Style;
@@ -14,12 +14,7 @@ use prony_store::{Choice, ImportSource, Run, Setting};
 use std::io;
 
 /// Writes the imported run.
-pub fn write(
-    out: &mut Printer<'_>,
-    run: &Run,
-    imported: &ImportSource,
-    stored: Option<DocumentLocation<'_>>,
-) -> io::Result<()> {
+pub fn write(out: &mut Printer<'_>, run: &Run, imported: &ImportSource) -> io::Result<()> {
     out.wrapped(Style::bold, &title(run))?;
     out.wrapped(Style::caution, &import_notice(imported))?;
     write_headline(out, run)?;
@@ -28,8 +23,7 @@ pub fn write(
     counts::write_shares(out, run)?;
     findings::write_checks(out, run)?;
     out.heading("Set-up")?;
-    out.named(14, &setup_lines(run, imported))?;
-    setup::write_location(out, stored)
+    out.named(14, &setup_lines(run, imported))
 }
 
 /// A notice that the figures come from another tool's output.
@@ -105,7 +99,7 @@ mod tests {
         };
         let run = reported.into_run("-", "2026-11-20T23:33:42+00:00".into());
         let mut out = Vec::new();
-        crate::terminal::write(&mut out, &Style::plain(), &run, None).unwrap();
+        crate::terminal::write_full(&mut out, &Style::plain(), &run, None).unwrap();
         let text = String::from_utf8(out).unwrap();
         for expected in [
             "IMPORTED: read from -,",

@@ -7,7 +7,8 @@ use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::plain;
 use crate::units::{self, count, count_with_noun, or_dash, time_or_dash};
-use prony_store::{KindFigures, Latency, Run, PartLatencies, ServiceTimePartsSource};
+use prony_judge::percentile_intervals::percentile_intervals;
+use prony_store::{KindFigures, Latency, PartLatencies, Run, ServiceTimePartsSource};
 use std::io;
 
 /// Columns of [`cells`].
@@ -29,6 +30,9 @@ pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> 
     let open = run.drive.open_loop;
     out.heading(if open { FROM_SCHEDULE } else { RESPONSE })?;
     let mut absent = write_latency_table(out, &kinds, |kind| Some(&kind.response))?;
+    if let Some(text) = intervals_text(run) {
+        out.paragraph(&text)?;
+    }
     if open {
         out.heading(FROM_START)?;
         absent |= write_latency_table(out, &kinds, |kind| Some(&kind.service))?;
@@ -50,6 +54,23 @@ pub fn write_response_times(out: &mut Printer<'_>, run: &Run) -> io::Result<()> 
         out.line(format!("  {}", out.style.dim(note)))?;
     }
     Ok(())
+}
+
+/// A sentence with the confidence intervals of the percentiles of the response time; `None` if there are none.
+pub(crate) fn intervals_text(run: &Run) -> Option<String> {
+    let intervals = percentile_intervals(run);
+    let texts = intervals.iter().map(|interval| {
+        let [low, high] = [interval.low_ns, interval.high_ns]
+            .map(|ns| with_no_break_spaces(&units::time(ns as f64)));
+        format!("p{} {low} to {high}", interval.percentile)
+    });
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| {
+        format!(
+            "95 % intervals over all kinds, by the scatter of the seconds: {}. Repeats may differ by more.",
+            texts.join("; ")
+        )
+    })
 }
 
 /// The names and the latencies of the parts of the service time.
@@ -205,4 +226,66 @@ fn write_latency_table<'a>(
     }
     out.table(&table)?;
     Ok(absent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_run::closed;
+    use prony_store::{Second, SecondPhase, encode_histogram};
+
+    /// A run of 30 s with the same response times in each.
+    fn run_with_intervals() -> Run {
+        let mut run = closed();
+        run.events.clear();
+        run.measured.errors.clear();
+        let mut histogram =
+            hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3)
+                .expect("valid bounds");
+        for ns in 1..=1000_u64 {
+            histogram.record_n(ns * 10_000, 30).expect("in bounds");
+        }
+        let second = |at: u32| Second {
+            at_s: f64::from(at),
+            length_s: 1.0,
+            phase: SecondPhase::Measured,
+            committed: 1000,
+            mean_ns: 5e6,
+            p50_ns: Some(5_000_000),
+            p95_ns: Some(9_500_000),
+            p99_ns: Some(9_900_000),
+            ..Second::default()
+        };
+        run.series = (0..30).map(second).collect();
+        let response = &mut run.measured.kinds[0].response;
+        response.histogram = encode_histogram(&histogram);
+        response.p50_ns = Some(5_000_000);
+        response.p95_ns = Some(9_500_000);
+        response.p99_ns = Some(9_900_000);
+        run
+    }
+
+    #[test]
+    fn percentiles_have_intervals_in_the_text_and_in_the_json() {
+        assert_eq!(intervals_text(&closed()), None, "five seconds");
+        let run = run_with_intervals();
+        let text = intervals_text(&run)
+            .expect("intervals")
+            .replace('\u{a0}', " ");
+        for part in [
+            "95 % intervals",
+            "p50 4.9",
+            "p95 9.4",
+            "p99 9.90 ms to 9.92 ms",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let mut out = Vec::new();
+        crate::json::write_shown(&mut out, &run).expect("writes");
+        let shown: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+        assert_eq!(shown["response_intervals"][2]["percentile"], 99.0);
+        assert_eq!(shown["response_intervals"][2]["value_ns"], 9_900_000);
+        let document: Run = serde_json::from_slice(&out).expect("a document");
+        assert_eq!(document, run, "it is still the document");
+    }
 }

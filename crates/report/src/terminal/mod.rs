@@ -1,23 +1,29 @@
 //! The result of a run, for a person at a terminal.
 //!
-//! In: a Run. Out: about two screens of text: the main figure, the verdict, then the details. Must never:
-//! print a number without its unit, or a percentile that the document does not contain.
+//! In: a Run. Out: its first screen, or the full result of about three screens: the main figure, the verdict, then
+//! the details. Must never: print a number without its unit, or a percentile that the document does not contain.
 
 mod counts;
 pub(crate) mod findings;
+mod first_screen;
 pub(crate) mod imported;
 pub(crate) mod latency;
+mod paragraph;
 pub(crate) mod server;
 pub(crate) mod setup;
+mod verdict;
+
+pub use first_screen::{MAX_LINES, StoredRun};
+pub use verdict::{FormerJudgement, write_judgement};
 
 pub(crate) use counts::{KIND_COLUMNS, kind_rows};
+pub(crate) use verdict::{check_ids, doubt_count, verdict_text};
 
 use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count, count_with_noun, span};
-use prony_judge::scope;
-use prony_store::{Check, KindFigures, Run, RunState, Second, SecondPhase, ServerEngine, Severity};
+use prony_store::{KindFigures, Run, RunState, Second, SecondPhase, ServerEngine};
 use std::io::{self, Write};
 
 /// The location of a document.
@@ -37,8 +43,27 @@ pub enum DocumentLocation<'a> {
     },
 }
 
-/// Writes the result; `stored` is the location of the document, if it is stored.
-pub fn write(
+/// Writes the first screen of a result: its figure, its verdict, its times and one advice, in at most
+/// [`MAX_LINES`] lines; the published figures of a scenario follow. A run of another tool has few figures: all are
+/// written.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_first_screen(
+    out: &mut dyn Write,
+    style: &Style,
+    run: &Run,
+    stored: Option<StoredRun<'_>>,
+) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    first_screen::write(out, run, stored)
+}
+
+/// Writes the full result; `stored` is the location of the document, if it is stored.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_full(
     out: &mut dyn Write,
     style: &Style,
     run: &Run,
@@ -46,7 +71,8 @@ pub fn write(
 ) -> io::Result<()> {
     let out = &mut Printer::new(out, style);
     if let Some(imported) = &run.imported {
-        return imported::write(out, run, imported, stored);
+        imported::write(out, run, imported)?;
+        return setup::write_location(out, stored);
     }
     write_title(out, run)?;
     write_headline(out, run)?;
@@ -137,11 +163,17 @@ fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     }
     out.paragraph(&describe_counts(run))?;
     write_throughput_bars(out, run)?;
-    write_verdict(out, run)
+    verdict::write_verdict(out, run)
 }
 
 /// The number of transactions and their outcomes.
 pub(crate) fn describe_counts(run: &Run) -> String {
+    outcome_counts(run, Some(describe_in_flight(run)))
+}
+
+/// The number of transactions and their outcomes; those in flight at the end are counted only if they are
+/// described.
+fn outcome_counts(run: &Run, in_flight: Option<String>) -> String {
     if is_unmeasured(run) {
         return match run.window.warmup_s {
             warmup_s if warmup_s > 0.0 => format!(
@@ -161,12 +193,13 @@ pub(crate) fn describe_counts(run: &Run) -> String {
     if run.window.warmup_s > 0.0 {
         text += &format!(", after {} of warm-up", span(run.window.warmup_s));
     }
-    let in_flight = describe_in_flight(run);
+    let unfinished = in_flight.as_ref().map_or(0, |_| run.measured.unfinished);
+    let in_flight = in_flight.unwrap_or_default();
     let counts = [
         (all.failed, "failed"),
         (all.rolled_back, "rolled back by intent"),
         (all.skipped, "skipped"),
-        (run.measured.unfinished, &*in_flight),
+        (unfinished, &*in_flight),
         (run.measured.never_started, "due but never started"),
         (all.retries, "extra tries"),
     ];
@@ -200,136 +233,6 @@ fn describe_in_flight(run: &Run) -> String {
         true => text,
         false => format!("{text} ({})", outcomes.join(", ")),
     }
-}
-
-/// Writes whether the figures can be used, and the ids of the checks with findings.
-fn write_verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
-    let Some((worst, text)) = verdict_text(run) else {
-        return Ok(());
-    };
-    let look = match worst {
-        Severity::Invalid => Style::alarm,
-        Severity::Caveat => Style::caution,
-        Severity::Note => Style::dim,
-    };
-    for line in wrap(&text, out.style.width - 2) {
-        out.line(format!("  {}", look(out.style, &line)))?;
-    }
-    Ok(())
-}
-
-/// What a run was found to be by earlier rules.
-#[derive(Clone, Debug, Default)]
-pub struct FormerJudgement {
-    /// Version of those rules; absent if the run was not judged, or before version 2.0 of the document.
-    pub rules_version: Option<u32>,
-    /// The findings.
-    pub checks: Vec<Check>,
-}
-
-/// Writes the verdict and the findings on a run, and how they differ from earlier ones.
-///
-/// # Errors
-/// If `out` cannot be written.
-pub fn write_judgement(
-    out: &mut dyn Write,
-    style: &Style,
-    run: &Run,
-    former: &FormerJudgement,
-) -> io::Result<()> {
-    let out = &mut Printer::new(out, style);
-    let version = |version: Option<u32>| match version {
-        Some(version) => format!("rules of version {version}"),
-        None => "no recorded rules".to_owned(),
-    };
-    out.line(format!(
-        "{}, judged by {}",
-        plain(&run.id),
-        version(run.rules_version)
-    ))?;
-    write_verdict(out, run)?;
-    findings::write_checks(out, run)?;
-    let missing_in = |these: &[Check], others: &[Check]| -> Vec<String> {
-        let is_missing = |check: &&Check| {
-            let same = |other: &Check| (&other.id, other.severity) == (&check.id, check.severity);
-            !others.iter().any(same)
-        };
-        let missing = these.iter().filter(is_missing);
-        missing
-            .map(|check| format!("{} ({})", plain(&check.id), check.severity.name()))
-            .collect()
-    };
-    let added = missing_in(&run.checks, &former.checks);
-    let gone = missing_in(&former.checks, &run.checks);
-    let differences = [("new", added), ("no longer found", gone)];
-    let differences = differences.iter().filter(|(_, ids)| !ids.is_empty());
-    let differences: Vec<String> = differences
-        .map(|(label, ids)| format!("{label}: {}", ids.join(", ")))
-        .collect();
-    let text = match differences.is_empty() {
-        true => "the same findings".to_owned(),
-        false => differences.join("; "),
-    };
-    out.line("")?;
-    out.paragraph(&format!(
-        "Against {}: {text}.",
-        version(former.rules_version)
-    ))
-}
-
-/// The ids of the checks of this severity.
-pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
-    let checks = run.checks.iter().filter(|check| check.severity == severity);
-    checks.map(|check| plain(&check.id)).collect()
-}
-
-/// The worst severity and a sentence with the verdict; `None` for a run in progress, which has not been
-/// checked. The verdict names the checks that raise doubts about the measurement; a second sentence states
-/// the scope of the figure.
-pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
-    let invalid = check_ids(run, Severity::Invalid);
-    if !invalid.is_empty() {
-        let consequence = match is_unmeasured(run) {
-            true => "there is no figure",
-            false => "this figure must not be used",
-        };
-        let ids = invalid.join(", ");
-        let text = format!("Invalid ({ids}): {consequence}, see the checks below.");
-        return Some((Severity::Invalid, text));
-    }
-    let doubts: Vec<String> = run
-        .checks
-        .iter()
-        .filter(|check| scope::is_doubt(check))
-        .map(|check| plain(&check.id))
-        .collect();
-    let limits = scope::limits(&run.checks);
-    let (severity, verdict) = match (run.state, doubts.len()) {
-        (RunState::Running, _) => return None,
-        (RunState::Partial, 0) if run.checks.is_empty() => (
-            Severity::Caveat,
-            "Not judged, and partial: the run ended early.".to_owned(),
-        ),
-        (RunState::Partial, 0) => (
-            Severity::Caveat,
-            "Partial: the run ended early; no other problems were found.".to_owned(),
-        ),
-        (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found.".to_owned()),
-        (_, number) => {
-            // Rules before version 2 did not tell doubt from scope.
-            let number = match run.checks.iter().any(|check| check.kind.is_some()) {
-                true => count_with_noun(number as u64, "doubt", "doubts"),
-                false => count_with_noun(number as u64, "caveat", "caveats"),
-            };
-            let text = format!("Valid, with {number}: {}.", doubts.join(", "));
-            (Severity::Caveat, text)
-        }
-    };
-    let text = match limits.is_empty() {
-        true => verdict,
-        false => format!("{verdict} Scope: {}.", limits.join("; ")),
-    };
-    Some((severity, text))
 }
 
 /// Writes the throughput as one bar per second of the measured window, with its range.

@@ -1,9 +1,10 @@
 //! Tests of a printed result.
 
+mod first_screen;
 mod server;
 mod verdict;
 
-use super::{DocumentLocation, write};
+use super::{DocumentLocation, write_full};
 use crate::sample_run;
 use crate::style::Style;
 use prony_store::{Run, RunState, Severity};
@@ -11,7 +12,7 @@ use prony_store::{Run, RunState, Severity};
 fn text(run: &Run, stored: Option<&str>) -> String {
     let mut out = Vec::new();
     let stored = stored.map(|place| DocumentLocation::JustStored { place, id: &run.id });
-    write(&mut out, &Style::plain(), run, stored).unwrap();
+    write_full(&mut out, &Style::plain(), run, stored).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -191,7 +192,7 @@ fn an_open_loop_shows_response_and_service_times_and_explains_absent_percentiles
 fn a_partial_run_and_a_missing_split_have_a_reason() {
     let text = text(&sample_run::open_partial(), None);
     assert!(text.contains("PARTIAL RESULT: ended early: SIGINT."));
-    assert!(text.contains("Not known: unix sockets give no receive stamps"));
+    assert!(text.contains("Not known: unix sockets have no receive timestamps"));
     let mut run = sample_run::closed();
     run.state = RunState::Running;
     assert!(self::text(&run, None).contains("STILL RUNNING"));
@@ -253,7 +254,7 @@ fn an_existing_document_is_not_reported_as_stored() {
     let document = DocumentLocation::ReadFrom {
         document: "/tmp/x.json",
     };
-    write(
+    write_full(
         &mut out,
         &Style::plain(),
         &sample_run::closed(),

@@ -38,6 +38,15 @@ fn kind(name: Option<&str>, committed: u64, seconds: f64) -> KindFigures {
     }
 }
 
+/// The build that writes and verifies the pages of the tests.
+pub fn test_build() -> Build {
+    Build {
+        version: "0.1.0".to_owned(),
+        commit: Some("01234567".to_owned()),
+        ..Build::default()
+    }
+}
+
 /// A complete closed-loop run of one kind of transaction, with a split of the service time.
 pub fn closed() -> Run {
     let seconds = 4.0;
@@ -85,6 +94,7 @@ pub fn closed() -> Run {
                 cpu: "Some CPU 3.0 GHz".into(),
                 cpus: 8,
                 memory_bytes: 34_000_000_000,
+                cpu_frequency: None,
             },
             clients: 64,
             threads: 2,
@@ -178,6 +188,7 @@ pub fn closed() -> Run {
             count: 64,
         }],
         observed: None,
+        consistency: None,
         timing: Timing {
             parts_source: ServiceTimePartsSource::KernelTimestamps,
             with_timestamp: 554_000,
@@ -218,7 +229,7 @@ pub fn open_partial() -> Run {
     run.drive.network = Some(Network::Unix);
     run.timing = Timing {
         parts_source: ServiceTimePartsSource::unavailable(
-            "unix sockets give no receive stamps; --tcp-sample N estimates it",
+            "unix sockets have no receive timestamps; --tcp-sample N estimates it",
         ),
         ..Timing::default()
     };

@@ -214,6 +214,8 @@ fn machine_second(
         disk_read_bytes: machine_usage.disk_read_bytes,
         disk_write_bytes: machine_usage.disk_write_bytes,
         disk_busy_share: machine_usage.disk_busy_share,
+        network_bytes: machine_usage.network_bytes,
+        link_busy_share: machine_usage.link_busy_share,
         throttled_s: None,
     }
 }

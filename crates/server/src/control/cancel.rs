@@ -16,6 +16,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// MySQL's error for a connection that does not exist (ER_NO_SUCH_THREAD).
 const NO_SUCH_THREAD: u32 = 1094;
+/// SQL Server's error for a session that does not exist ("is not an active process ID").
+const NO_SUCH_PROCESS: u32 = 6106;
 
 /// Cancels the statement of one session, from any thread.
 #[derive(Clone, Debug)]
@@ -28,8 +30,9 @@ pub struct Canceller {
 enum CancelMethod {
     /// PostgreSQL's CancelRequest.
     Request { key: CancelKey, over_tls: bool },
-    /// MySQL's `KILL QUERY`, with the connection id.
-    Kill(u32),
+    /// A statement on another connection: MySQL's `KILL QUERY` with the connection id, SQL Server's `KILL`
+    /// with the session id. `gone`: the server's error if there is no such session.
+    Kill { statement: String, gone: u32 },
 }
 
 impl Canceller {
@@ -46,7 +49,23 @@ impl Canceller {
     pub fn kill_query(route: Route, connection_id: u32) -> Canceller {
         Canceller {
             route: Box::new(route),
-            method: CancelMethod::Kill(connection_id),
+            method: CancelMethod::Kill {
+                statement: format!("KILL QUERY {connection_id}"),
+                gone: NO_SUCH_THREAD,
+            },
+        }
+    }
+
+    /// A handle for the SQL Server session with this id, opened over this route. It ends the whole
+    /// session: only the session's own connection, which another thread is using, could cancel a statement
+    /// alone. The login needs the permission ALTER ANY CONNECTION.
+    pub fn kill_session(route: Route, session_id: u32) -> Canceller {
+        Canceller {
+            route: Box::new(route),
+            method: CancelMethod::Kill {
+                statement: format!("KILL {session_id}"),
+                gone: NO_SUCH_PROCESS,
+            },
         }
     }
 
@@ -61,13 +80,15 @@ impl Canceller {
             CancelMethod::Request { key, over_tls } => {
                 self.send_cancel_request(key.clone(), *over_tls, deadline)
             }
-            CancelMethod::Kill(connection_id) => {
+            CancelMethod::Kill { statement, gone } => {
                 match log_in((*self.route).clone(), deadline, QueryMode::Simple) {
                     Ok(mut opened) => {
-                        let sql = format!("KILL QUERY {connection_id}");
-                        match opened.connection.request(|exchange| exchange.query(sql)) {
+                        match opened
+                            .connection
+                            .request(|exchange| exchange.query(statement))
+                        {
                             // A connection that no longer exists needs no cancel.
-                            Err(Error::Statement(error)) if error.number == NO_SUCH_THREAD => {
+                            Err(Error::Statement(error)) if error.number == *gone => {
                                 return Ok(());
                             }
                             outcome => return outcome,

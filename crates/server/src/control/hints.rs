@@ -11,7 +11,7 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
         ConnectError::Server(error) => match error.protocol {
             Protocol::PostgreSql => for_sqlstate(&error.code, &error.message),
             Protocol::MySql => for_number(error.number),
-            Protocol::Tds => None,
+            Protocol::Tds => for_sql_server(error.number),
         },
         ConnectError::PasswordNeeded => Some(
             "The server requires a password: give it in PGPASSWORD or the password file \
@@ -19,7 +19,8 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
         ),
         ConnectError::TlsUnsupported => Some(
             "Turn TLS on in the server (PostgreSQL: ssl = on; MySQL and MariaDB: ssl-cert and \
-             ssl-key), or use sslmode=prefer (MySQL: ssl-mode=PREFERRED) to connect without it.",
+             ssl-key), or use sslmode=prefer (MySQL: ssl-mode=PREFERRED, SQL Server: encrypt=optional) to connect \
+             without it.",
         ),
         ConnectError::Tls(error) => for_tls(error),
         ConnectError::AlpnMissing => {
@@ -47,9 +48,28 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
         ConnectError::CleartextRefused => Some(
             "The server requests the password in clear text: enable-cleartext-plugin=1 allows that, only over TLS or a unix socket.",
         ),
-        ConnectError::Protocol(_) | ConnectError::NotMysql(_) => Some("Check host and port."),
+        ConnectError::TlsRequired => Some("Leave out encrypt=disable."),
+        ConnectError::Routed(_) => Some("The name of that server has no address on this machine."),
+        ConnectError::Protocol(_) | ConnectError::NotMysql(_) | ConnectError::NotTds(_) => {
+            Some("Check host and port.")
+        }
         _ => None,
     }
+}
+
+/// The hint for an error number of SQL Server in a login.
+fn for_sql_server(number: u32) -> Option<&'static str> {
+    Some(match number {
+        18456 => {
+            "Check user and password in the URL or in SQLCMDPASSWORD; the login must be SQL Server's own, and the \
+             server must allow such logins (mixed mode)."
+        }
+        4060 => {
+            "Check the database in the URL (database=NAME), and that the login is a user of it."
+        }
+        40615 => "Add this machine's address to the firewall rules of the server in Azure.",
+        _ => return None,
+    })
 }
 
 /// The hint for an error number of MySQL or MariaDB, in a login or from a statement.
@@ -120,7 +140,8 @@ fn for_tls(error: &TlsError) -> Option<&'static str> {
         TlsError::InvalidCertificate(reason) => match reason {
             // BadSignature: a different authority with the same name.
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                "The server's certificate is not signed by a trusted authority: name the right one with sslrootcert=FILE."
+                "The server's certificate is not signed by a trusted authority: name the right one with \
+                 sslrootcert=FILE (SQL Server: certificate=FILE, ServerCertificate=FILE or TrustServerCertificate=true)."
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 "The certificate is for another host name: connect to a name in it, or use sslmode=verify-ca."

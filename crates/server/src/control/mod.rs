@@ -14,6 +14,7 @@
 //! # }
 //! ```
 
+mod bulk;
 mod cancel;
 mod connection;
 mod copy;
@@ -137,6 +138,7 @@ impl Control {
             Account::Mysql(_) => Err(Error::Usage(
                 "MySQL has no COPY: use INSERT with many rows, or load_data",
             )),
+            Account::Tds(_) => Err(Error::Usage("SQL Server has no COPY: use INSERT")),
         }
     }
 
@@ -148,6 +150,7 @@ impl Control {
     pub fn load_data(&mut self, sql: &str, data: &[u8]) -> Result<u64, Error> {
         match self.route.account {
             Account::Postgres(_) => Err(Error::Usage("PostgreSQL has no LOAD DATA: use copy_in")),
+            Account::Tds(_) => Err(Error::Usage("SQL Server has no LOAD DATA: use INSERT")),
             Account::Mysql(_) => {
                 self.request(sql, |exchange| {
                     exchange.load(sql, data);
@@ -166,15 +169,18 @@ impl Control {
                 true => Engine::MariaDb,
                 false => Engine::MySql,
             },
+            Account::Tds(_) => Engine::SqlServer,
         }
     }
 
     /// The server's version as a number; 0 if it reported none. PostgreSQL: 150020 for 15.20, 90603
-    /// for 9.6.3. MySQL and MariaDB: 80031 for 8.0.31, 101119 for 10.11.19.
+    /// for 9.6.3. MySQL and MariaDB: 80031 for 8.0.31, 101119 for 10.11.19. SQL Server: 16004105 for
+    /// 16.0.4105.
     pub fn server_version(&self) -> u32 {
         match self.route.account {
             Account::Postgres(_) => postgres_version(self.version_text()),
             Account::Mysql(_) => mysql_version(self.version_text()),
+            Account::Tds(_) => sql_server_version(self.version_text()),
         }
     }
 
@@ -203,7 +209,7 @@ impl Control {
         self.tls.as_deref()
     }
 
-    /// The process id of the backend (PostgreSQL) or the connection id (MySQL).
+    /// The process id of the backend (PostgreSQL), the connection id (MySQL) or the session id (SQL Server).
     pub fn backend_pid(&self) -> u32 {
         self.session.cancel.backend_pid
     }
@@ -214,6 +220,7 @@ impl Control {
         match self.route.account {
             Account::Postgres(_) => Canceller::new(route, key, self.tls.is_some()),
             Account::Mysql(_) => Canceller::kill_query(route, key.backend_pid),
+            Account::Tds(_) => Canceller::kill_session(route, key.backend_pid),
         }
     }
 
@@ -242,7 +249,7 @@ impl Control {
             // PostgreSQL waits for more only if the statement is a COPY FROM STDIN. No data is sent
             // here, so `complete` aborts the COPY.
             Account::Postgres(_) => matches!(status, Ok(FeedStatus::Send)),
-            Account::Mysql(_) => false,
+            Account::Mysql(_) | Account::Tds(_) => false,
         };
         let reply = status.and_then(|_| self.connection.complete());
         match self.finish_request(reply) {
@@ -324,6 +331,12 @@ fn mysql_version(text: &str) -> u32 {
     major * 10_000 + minor * 100 + patch
 }
 
+/// `16.0.4105` is 16004105.
+fn sql_server_version(text: &str) -> u32 {
+    let [major, minor, build] = version_parts(text, 9999);
+    major.min(999) * 1_000_000 + minor.min(99) * 10_000 + build
+}
+
 /// The first three numbers of a version, each `max` at most.
 fn version_parts(text: &str, max: u32) -> [u32; 3] {
     let digits = text.split(|c: char| !c.is_ascii_digit() && c != '.').next();
@@ -351,5 +364,8 @@ mod tests {
         assert_eq!(mysql_version("9.7.4-2"), 90_704);
         assert_eq!(mysql_version(""), 0);
         assert_eq!(mysql_version("999999999999.1"), 100);
+        assert_eq!(sql_server_version("16.0.4105"), 16_004_105);
+        assert_eq!(sql_server_version("12.0.2000"), 12_002_000);
+        assert_eq!(sql_server_version("9999.9999.99999"), 999_999_999);
     }
 }

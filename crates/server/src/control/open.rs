@@ -76,8 +76,26 @@ fn connect_endpoint(
     Err(AfterFailure::GiveUp)
 }
 
-/// Makes one attempt. On an error, the second value says whether the connection used TLS.
+/// Makes one attempt, at the server to which the login is routed if it is. On an error, the second value
+/// says whether the connection used TLS.
 pub(super) fn log_in(
+    mut route: Route,
+    deadline: Deadline,
+    mode: QueryMode,
+) -> Result<NewConnection, (FailureCause, bool)> {
+    loop {
+        match log_in_once(route.clone(), deadline, mode) {
+            Ok(opened) => return Ok(opened),
+            // The number of routes is limited by the login itself.
+            Err((cause, over_tls)) => match route.redirected(&cause) {
+                Some(redirected) => route = redirected,
+                None => return Err((cause, over_tls)),
+            },
+        }
+    }
+}
+
+fn log_in_once(
     route: Route,
     deadline: Deadline,
     mode: QueryMode,
@@ -92,6 +110,7 @@ pub(super) fn log_in(
         // `true`: each reply includes the row description, which has the number of columns.
         Account::Postgres(_) => Exchange::postgres(mode, true).with_copy(),
         Account::Mysql(_) => Exchange::mysql(mode),
+        Account::Tds(_) => Exchange::tds(mode),
     };
     Ok(NewConnection {
         connection: BlockingConnection::new(socket, channel, &session, exchange),

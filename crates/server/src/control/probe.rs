@@ -117,6 +117,14 @@ fn session_status(
              WHEN pg_backend_pid() = {probe_session} AND NOT EXISTS \
              (SELECT 1 FROM pg_stat_activity WHERE pid = {session}) THEN 'gone' ELSE 'unknown' END"
         ),
+        // Without the permission a login sees only its own session.
+        (Account::Tds(_), _) => format!(
+            "SELECT CASE WHEN EXISTS (SELECT 1 FROM sys.dm_exec_sessions WHERE session_id = {session} AND \
+             login_name = ORIGINAL_LOGIN() AND status = 'sleeping') THEN 'waits' \
+             WHEN @@SPID = {probe_session} AND HAS_PERMS_BY_NAME(NULL, NULL, 'VIEW SERVER STATE') = 1 AND \
+             NOT EXISTS (SELECT 1 FROM sys.dm_exec_sessions WHERE session_id = {session}) \
+             THEN 'gone' ELSE 'unknown' END"
+        ),
         (Account::Mysql(_), _) => format!(
             "SELECT CASE WHEN EXISTS (SELECT 1 FROM information_schema.processlist WHERE id = {session} AND \
              user = substring_index(current_user(), '@', 1) AND (command = 'Sleep' OR state IN \

@@ -10,14 +10,20 @@ use super::error::FailureCause;
 use super::waiting::WaitOptions;
 use crate::target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
-    RequireAuth, SslMode, Target, TcpOptions,
+    RequireAuth, SqlServerOptions, SslMode, Target, TcpOptions,
 };
 use prony_wire::login::{TlsParts, TlsUse};
 use prony_wire::postgres::{self, AuthMethods, CancelKey, Connector, Login};
-use prony_wire::{ConnectError, PendingLogin, mysql};
+use prony_wire::{ConnectError, ErrorClass, PendingLogin, mysql, tds};
 use rustls::pki_types::ServerName;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// What each session of SQL Server runs first: an error then ends its transaction, as on the other servers.
+/// The login itself turns the ANSI options on.
+const SESSION_SETUP: &str = "SET XACT_ABORT ON";
 
 /// One way to connect: endpoint, TLS or not, and account.
 #[derive(Clone, Debug)]
@@ -36,6 +42,8 @@ pub struct Route {
     pub wait_options: WaitOptions,
     /// Time limit for connecting and logging in; [`Duration::MAX`]: no limit.
     pub connect_limit: Duration,
+    /// Where a SQL Server routed this login, if it was routed.
+    pub redirect: Option<Box<tds::Route>>,
 }
 
 /// The account to log in with, by protocol.
@@ -45,6 +53,8 @@ pub enum Account {
     Postgres(Arc<Login>),
     /// MySQL or MariaDB.
     Mysql(Arc<mysql::Login>),
+    /// SQL Server.
+    Tds(Arc<tds::Login>),
 }
 
 impl Route {
@@ -58,7 +68,50 @@ impl Route {
             Account::Mysql(login) => {
                 PendingLogin::Mysql(Box::new(mysql::Connector::new(login.clone(), tls_use, tls)))
             }
+            Account::Tds(login) => {
+                let connector = tds::Connector::new(login.clone(), tls_use, tls);
+                PendingLogin::Tds(Box::new(match &self.redirect {
+                    Some(redirect) => connector.after_route(redirect),
+                    None => connector,
+                }))
+            }
         }
+    }
+
+    /// The route to the server to which a SQL Server routed this login. `None` if the failure is a different
+    /// one, or the name of that server has no address.
+    pub fn redirected(&self, cause: &FailureCause) -> Option<Route> {
+        let (FailureCause::Login(ConnectError::Routed(redirect)), Account::Tds(login)) =
+            (cause, &self.account)
+        else {
+            return None;
+        };
+        // The name may have an instance, which the port makes irrelevant.
+        let host = redirect.host.split('\\').next().unwrap_or_default();
+        let address = redirected_address(host, redirect.port)?;
+        let endpoint = Endpoint {
+            address: Address::Tcp(address),
+            host: host.to_owned(),
+            port: redirect.port,
+            password: self.endpoint.password.clone(),
+        };
+        // A name that the user gave for the certificate stays.
+        let tls = self.tls.as_ref().map(|(config, name)| {
+            let is_host = self.endpoint.server_name().as_ref() == Some(name);
+            let host_name = endpoint.server_name().filter(|_| is_host);
+            (config.clone(), host_name.unwrap_or_else(|| name.clone()))
+        });
+        let login = tds::Login {
+            server: redirect.host.clone(),
+            ..(**login).clone()
+        };
+        Some(Route {
+            endpoint,
+            tls,
+            account: Account::Tds(Arc::new(login)),
+            redirect: Some(redirect.clone()),
+            ..self.clone()
+        })
     }
 
     /// What to try after a failure on this route. `over_tls`: the connection used or was negotiating
@@ -67,6 +120,7 @@ impl Route {
         match self.account {
             Account::Postgres(_) => after_postgres_failure(self.tls_use, over_tls, cause),
             Account::Mysql(_) => after_mysql_failure(self.tls_use, over_tls, cause),
+            Account::Tds(_) => after_tds_failure(cause),
         }
     }
 
@@ -102,13 +156,22 @@ pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             let account = Account::Mysql(Arc::new(login));
             (account, requires_tls, false, certificate_name)
         }
+        ProtocolOptions::SqlServer(options) => {
+            let login = tds_login(target, endpoint, options);
+            let certificate_name = options.certificate_name.clone().or(server_name);
+            let account = Account::Tds(Arc::new(login));
+            (account, false, options.strict, certificate_name)
+        }
     };
+    let is_tds = matches!(account, Account::Tds(_));
     let tls_uses: &[TlsUse] = match (&endpoint.address, target.tls.mode) {
         (Address::Unix(_), _) if tls_on_socket => &[TlsUse::Must],
         (Address::Unix(_), _) | (_, SslMode::Disable) => &[TlsUse::No],
         // As in libpq, the second attempt also allows no TLS: a server without TLS then repeats its
         // refusal, which is more informative than "no TLS".
         (_, SslMode::Allow) => &[TlsUse::No, TlsUse::IfOffered],
+        // The server's answer decides in the same attempt.
+        (_, SslMode::Prefer) if is_tds => &[TlsUse::IfOffered],
         (_, SslMode::Prefer) => &[TlsUse::IfOffered, TlsUse::No],
         _ if direct_tls => &[TlsUse::Direct],
         _ => &[TlsUse::Must],
@@ -123,8 +186,23 @@ pub fn routes_to_endpoint(target: &Target, endpoint: &Endpoint) -> Vec<Route> {
             tcp: target.tcp,
             wait_options: target.wait_options.clone(),
             connect_limit: target.connect_limit(),
+            redirect: None,
         })
         .collect()
+}
+
+/// The first address of a server to which logins are routed. Each name is resolved once in a process: a
+/// connection of the load cannot wait for a name server, and the control connection is routed before it.
+fn redirected_address(host: &str, port: u16) -> Option<SocketAddr> {
+    static ADDRESSES: Mutex<BTreeMap<(String, u16), SocketAddr>> = Mutex::new(BTreeMap::new());
+    let key = (host.to_owned(), port);
+    let mut addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(address) = addresses.get(&key) {
+        return Some(*address);
+    }
+    let address = (host, port).to_socket_addrs().ok()?.next()?;
+    addresses.insert(key, address);
+    Some(address)
 }
 
 /// The name that a server's certificate must have on a unix socket.
@@ -188,6 +266,39 @@ fn after_mysql_failure(tls_use: TlsUse, over_tls: bool, cause: &FailureCause) ->
         | FailureCause::SessionMismatch(_)
         | FailureCause::SessionCheckFailed(_)
         | FailureCause::Io(_) => AfterFailure::NextEndpoint,
+    }
+}
+
+/// A server that is not reached leads to the next address; any answer of a server ends the search, except
+/// that its database is moving.
+fn after_tds_failure(cause: &FailureCause) -> AfterFailure {
+    match cause {
+        FailureCause::Login(ConnectError::Server(error))
+            if error.classification.class == ErrorClass::LostConnection =>
+        {
+            AfterFailure::NextEndpoint
+        }
+        FailureCause::Login(_) | FailureCause::Closed | FailureCause::Interrupted => {
+            AfterFailure::GiveUp
+        }
+        FailureCause::Timeout
+        | FailureCause::SessionMismatch(_)
+        | FailureCause::SessionCheckFailed(_)
+        | FailureCause::Io(_) => AfterFailure::NextEndpoint,
+    }
+}
+
+fn tds_login(target: &Target, endpoint: &Endpoint, options: &SqlServerOptions) -> tds::Login {
+    let password = endpoint.password.clone().unwrap_or_default();
+    tds::Login {
+        server: endpoint.host.clone(),
+        host: options.client_host.clone(),
+        application: options.program_name.clone(),
+        client_pid: std::process::id(),
+        packet_size: options.packet_size,
+        read_only: options.read_only,
+        session_setup: SESSION_SETUP.to_owned(),
+        ..tds::Login::new(&target.user, password, &target.database)
     }
 }
 

@@ -98,7 +98,9 @@ impl Package {
             _ => return Err(Error::UnsupportedPlatform { os, arch }),
         };
         let package = PACKAGES.iter().find(|package| package.platform == platform);
-        package.copied().ok_or(Error::UnsupportedPlatform { os, arch })
+        package
+            .copied()
+            .ok_or(Error::UnsupportedPlatform { os, arch })
     }
 
     /// The package's URL on Maven Central, or on the mirror that PRONY_MAVEN_BASE names.

@@ -250,7 +250,9 @@ impl Error {
             Error::EnvVariable { .. } => {
                 "it must contain postgres and initdb; `pg_config --bindir` prints such a folder"
             }
-            Error::UnsupportedPlatform { .. } => "install PostgreSQL with your system's package manager",
+            Error::UnsupportedPlatform { .. } => {
+                "install PostgreSQL with your system's package manager"
+            }
             Error::Download { .. } => {
                 "check the network (HTTPS_PROXY is respected), name a mirror of Maven Central in \
                  PRONY_MAVEN_BASE, or install PostgreSQL with your package manager"

@@ -19,7 +19,9 @@ fn error_text(url: &str) -> String {
 fn options(target: &Target) -> &MysqlOptions {
     match &target.protocol {
         ProtocolOptions::MySql(options) => options,
-        ProtocolOptions::PostgreSql(_) => panic!("not MySQL's protocol"),
+        ProtocolOptions::PostgreSql(_) | ProtocolOptions::SqlServer(_) => {
+            panic!("not MySQL's protocol")
+        }
     }
 }
 

@@ -13,7 +13,9 @@
 //! PostgreSQL: `fsync` and `full_page_writes` (documentation, 19.5), `synchronous_commit`; unlogged
 //! tables are emptied after a crash. InnoDB: `innodb_flush_log_at_trx_commit` (0: once per second; 2:
 //! left to the operating system at each commit), `innodb_doublewrite` against torn pages,
-//! `sync_binlog` with `log_bin`; tables of engines without a log.
+//! `sync_binlog` with `log_bin`; tables of engines without a log. SQL Server: page verification (torn pages
+//! are never repaired, and without it not even found), delayed durability, tables that keep only their schema;
+//! a commit waits for synchronous replicas, and fails without them only if their number is required.
 
 use super::ServerFacts;
 use DurabilityClass::{D0, D1, D2, D3, D4};
@@ -131,6 +133,32 @@ pub(super) fn mysql(
     Some(lowest_class(weaknesses, d4_reason, unlogged))
 }
 
+/// The class of a SQL Server database. `required_replicas`: the number of synchronized replicas without
+/// which no transaction commits. `unlogged`: the tables that keep only their schema; `None` if not known.
+pub(super) fn sql_server(
+    facts: &ServerFacts,
+    required_replicas: u32,
+    unlogged: Option<&[String]>,
+) -> Option<Durability> {
+    let page_verify = facts.setting("database.page_verify_option_desc")?;
+    // Before SQL Server 2014 durability is never delayed.
+    let delayed = facts
+        .setting("database.delayed_durability_desc")
+        .unwrap_or("DISABLED");
+    let mut weaknesses = Vec::new();
+    if page_verify == "NONE" {
+        weaknesses.push((D0, format!("page_verify {page_verify}")));
+    }
+    // ALLOWED concerns only transactions that request it, and Prony's do not.
+    if delayed == "FORCED" {
+        weaknesses.push((D1, format!("delayed_durability {delayed}")));
+    }
+    let d4_reason = (required_replicas > 0).then(|| {
+        format!("required_synchronized_secondaries_to_commit {required_replicas}, synchronized")
+    });
+    Some(lowest_class(weaknesses, d4_reason, unlogged))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +203,34 @@ mod tests {
         assert_eq!(reasons, ["fsync off", "synchronous_commit off"]);
         let unknown = postgres(&facts(&[], &defaults), 0, None).unwrap();
         assert_eq!((unknown.class, unknown.tables_unknown), (D3, true));
+    }
+
+    #[test]
+    fn durability_classes_of_sql_server() {
+        let defaults = [
+            ("database.page_verify_option_desc", "CHECKSUM"),
+            ("database.delayed_durability_desc", "DISABLED"),
+        ];
+        let class = |changed: &[(&str, &str)], required, tables: &[String]| {
+            sql_server(&facts(changed, &defaults), required, Some(tables))
+                .unwrap()
+                .class
+        };
+        let delayed = "database.delayed_durability_desc";
+        assert_eq!(class(&[], 0, &[]), D3);
+        assert_eq!(class(&[], 1, &[]), D4);
+        assert_eq!(class(&[(delayed, "FORCED")], 1, &[]), D1);
+        assert_eq!(class(&[(delayed, "ALLOWED")], 0, &[]), D3);
+        assert_eq!(
+            class(&[("database.page_verify_option_desc", "NONE")], 1, &[]),
+            D0
+        );
+        assert_eq!(class(&[], 1, &["t".to_owned()]), D0);
+        assert_eq!(
+            sql_server(&facts(&[], &[]), 0, Some(&[])),
+            None,
+            "not known"
+        );
     }
 
     #[test]

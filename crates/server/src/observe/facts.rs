@@ -2,7 +2,7 @@
 //!
 //! Must never: return a setting that may contain a secret.
 
-use super::cell;
+use super::{cell, sqlserver_facts};
 use crate::control::{Control, Error};
 use prony_wire::Engine;
 
@@ -61,7 +61,12 @@ pub fn read_server_facts(control: &mut Control) -> Result<ServerFacts, Error> {
             }
         }
         Engine::MySql | Engine::MariaDb => control.query("SHOW GLOBAL VARIABLES"),
+        Engine::SqlServer => sqlserver_facts::read(control),
     }?;
+    let version = match control.engine() {
+        Engine::SqlServer => sqlserver_facts::version(&rows, &version),
+        Engine::PostgreSql | Engine::MySql | Engine::MariaDb => version,
+    };
     let mut settings: Vec<_> = rows
         .iter()
         .filter_map(|row| Some((cell(row, 0)?, cell(row, 1)?)))

@@ -11,6 +11,7 @@ mod durability;
 mod facts;
 pub mod machine;
 mod ping;
+mod sqlserver_facts;
 mod state;
 
 pub use counters::{ActivityKind, CounterReader, Counters};
@@ -20,6 +21,7 @@ pub use ping::{RoundTrip, measure_round_trip};
 pub use state::{Replica, Replication, StateSnapshot, TableState, read_server_state};
 
 use crate::control::{Control, Error, TextRow};
+use prony_wire::Protocol;
 
 /// The subject of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +117,11 @@ fn query_or_missing(
 
 /// The first line of an error.
 fn first_line(error: &Error) -> String {
-    let text = error.to_string();
+    let text = match error {
+        // SQL Server's message is on the second line.
+        Error::Statement(error) if error.protocol == Protocol::Tds => error.message.clone(),
+        error => error.to_string(),
+    };
     text.lines().next().unwrap_or_default().trim().to_owned()
 }
 

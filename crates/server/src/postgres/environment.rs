@@ -7,10 +7,13 @@ use std::ffi::CStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// Beginnings of the names of the variables that are read.
+const PREFIXES: [&str; 3] = ["PG", "MYSQL", "SQLCMD"];
+
 /// Variables, home folder, user name and well-known folders, from the process or from a test.
 #[derive(Clone, Default)]
 pub struct Environment {
-    /// Variables whose names begin with `PG` or `MYSQL`.
+    /// Variables whose names begin with one of [`PREFIXES`].
     vars: BTreeMap<String, String>,
     /// Home folder, for `.pgpass`, `.pg_service.conf` and `.postgresql/`.
     pub home: Option<PathBuf>,
@@ -52,7 +55,7 @@ impl Environment {
         let text = |os: std::ffi::OsString| os.to_string_lossy().into_owned();
         let vars = std::env::vars_os()
             .map(|(name, value)| (text(name), text(value)))
-            .filter(|(name, _)| name.starts_with("PG") || name.starts_with("MYSQL"))
+            .filter(|(name, _)| PREFIXES.iter().any(|prefix| name.starts_with(prefix)))
             .collect();
         let (user, account_home) = effective_account();
         let home = std::env::var_os("HOME")

@@ -2,6 +2,7 @@
 //!
 //! Must never: show a password.
 
+use rustls::pki_types::ServerName;
 use std::fmt;
 
 /// The protocol that a server speaks, with the options that only it has.
@@ -11,6 +12,8 @@ pub enum ProtocolOptions {
     PostgreSql(PostgresOptions),
     /// The protocol of MySQL and MariaDB.
     MySql(MysqlOptions),
+    /// The protocol of SQL Server.
+    SqlServer(SqlServerOptions),
 }
 
 /// Options that only PostgreSQL has.
@@ -27,6 +30,24 @@ pub struct PostgresOptions {
     pub require_auth: RequireAuth,
     /// `sslnegotiation=direct`: TLS from the first byte, without an SSLRequest.
     pub direct_tls: bool,
+}
+
+/// Options that only SQL Server has.
+#[derive(Clone, Debug)]
+pub struct SqlServerOptions {
+    /// Name of the program, which the server shows in its list of sessions (`app name`).
+    pub program_name: String,
+    /// Name of this machine, likewise (`workstation id`).
+    pub client_host: String,
+    /// Requested packet size in bytes (`packet size`); the server chooses.
+    pub packet_size: u16,
+    /// The sessions only read (`ApplicationIntent=ReadOnly`): a listener of an availability group may route
+    /// them to a secondary.
+    pub read_only: bool,
+    /// `encrypt=strict`, TDS 8.0: TLS comes first.
+    pub strict: bool,
+    /// The name that the certificate must have instead of the host's (`HostNameInCertificate`).
+    pub certificate_name: Option<ServerName<'static>>,
 }
 
 /// Options that only MySQL and MariaDB have.

@@ -119,7 +119,9 @@ pub fn target(conninfo: &str) -> Target {
 pub fn postgres_options(target: &mut Target) -> &mut PostgresOptions {
     match &mut target.protocol {
         ProtocolOptions::PostgreSql(options) => options,
-        ProtocolOptions::MySql(_) => panic!("not PostgreSQL's protocol"),
+        ProtocolOptions::MySql(_) | ProtocolOptions::SqlServer(_) => {
+            panic!("not PostgreSQL's protocol")
+        }
     }
 }
 

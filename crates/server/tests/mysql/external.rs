@@ -45,7 +45,7 @@ fn create_accounts(root: &mut Control) -> Vec<(&'static str, bool)> {
             format!("CREATE USER {account}@'%' IDENTIFIED VIA {name} USING PASSWORD('sesame')");
         let outcome = root.execute(match root.engine() {
             Engine::MariaDb => &mariadb,
-            Engine::MySql | Engine::PostgreSql => &mysql,
+            Engine::MySql | Engine::PostgreSql | Engine::SqlServer => &mysql,
         });
         // MySQL 5.6 has a different syntax for the password of a plugin.
         let Err(error) = outcome else { continue };

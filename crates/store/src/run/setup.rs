@@ -1,8 +1,8 @@
 //! The setup of a run: the Prony build, the client machines, the server and the load.
 
 use super::values::{
-    BuildProfile, FindingKind, Network, PlannedEnd, ServerAddress, ServerEngine, Severity,
-    ServiceTimePartsSource, query_mode,
+    BuildProfile, FindingKind, Network, PlannedEnd, ServerAddress, ServerEngine,
+    ServiceTimePartsSource, Severity, query_mode,
 };
 use crate::named::ResponseTimeLimit;
 use prony_plan::{Arrival, QueryMode, ReplyWait, experiment::RunOrder};
@@ -50,6 +50,22 @@ pub struct Host {
     pub cpus: u32,
     /// Memory, bytes.
     pub memory_bytes: u64,
+    /// How the frequency of its CPUs is set; absent if unknown, as on most virtual machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_frequency: Option<CpuFrequency>,
+}
+
+/// How the frequency of a machine's CPUs is set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CpuFrequency {
+    /// The kernel's driver, such as `intel_pstate`; several joined by `and`.
+    pub driver: String,
+    /// The governor, such as `performance` or `powersave`; several joined by `and`.
+    pub governor: String,
+    /// Highest frequency that the settings allow, MHz, of the CPU that they limit most; absent if unknown.
+    pub limit_mhz: Option<u64>,
+    /// Highest frequency that this CPU has, MHz; absent if unknown.
+    pub max_mhz: Option<u64>,
 }
 
 /// The server, as it reports itself.
@@ -341,6 +357,16 @@ pub struct Check {
     pub finding: String,
     /// The advice.
     pub advice: String,
+}
+
+impl Check {
+    /// Whether it casts doubt on the measurement. A caveat without a kind, from older rules, does.
+    pub fn is_doubt(&self) -> bool {
+        match self.kind {
+            Some(kind) => kind == FindingKind::Doubt,
+            None => self.severity > Severity::Note,
+        }
+    }
 }
 
 /// A run's position in an experiment: a plan with variants, each run several times.

@@ -284,7 +284,10 @@ impl fmt::Display for ServiceTimePartsSource {
             ServiceTimePartsSource::SampledTimestamps {
                 clients,
                 total_clients,
-            } => write!(f, "kernel timestamps on {clients} of {total_clients} clients"),
+            } => write!(
+                f,
+                "kernel timestamps on {clients} of {total_clients} clients"
+            ),
             ServiceTimePartsSource::Unavailable { reason } => write!(f, "unavailable: {reason}"),
         }
     }
@@ -342,7 +345,8 @@ pub(crate) mod query_mode {
     ) -> Result<Option<QueryMode>, D::Error> {
         let name = Option::<String>::deserialize(deserializer)?;
         let mode = name.map(|name| {
-            QueryMode::from_name(&name).ok_or_else(|| Error::custom(format!("unknown protocol mode: {name}")))
+            QueryMode::from_name(&name)
+                .ok_or_else(|| Error::custom(format!("unknown protocol mode: {name}")))
         });
         mode.transpose()
     }

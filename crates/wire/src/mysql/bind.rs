@@ -6,7 +6,7 @@
 use super::packet::{put_bytes, put_number};
 use crate::parameter_type::ParameterType;
 use crate::statement::Statement;
-use crate::value::{Value, decimal_length, put_decimal, put_decimal_literal};
+use crate::value::{Value, decimal_length, put_decimal, put_literal};
 use std::io::Write;
 
 /// Types of values, by the server's numbers.
@@ -28,31 +28,21 @@ pub(super) fn put_statement_text(
     for (text, value) in statement.parts() {
         out.extend_from_slice(text);
         if let Some(value) = value.and_then(|n| values.get(n)) {
-            put_literal(*value, no_backslash_escapes, out);
+            put_literal(*value, out, put_float, |text, out| {
+                put_quoted(text, no_backslash_escapes, out);
+            });
         }
     }
     trim_end(out, start);
 }
 
-/// Appends a value as a literal.
-fn put_literal(value: Value<'_>, no_backslash_escapes: bool, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"NULL"),
-        Value::Int(n) if n < 0 => {
-            // Parentheses, because `a -` and `-1` together would start a comment.
-            out.push(b'(');
-            out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
-            out.push(b')');
-        }
-        Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
-        // Only a literal with an exponent is a floating-point number. Writing into memory cannot fail.
-        Value::Float(x) if x.is_finite() => drop(write!(out, "({x:e})")),
-        // SQL has no literal for infinity or NaN: send a text, which the server rejects.
-        Value::Float(x) => drop(write!(out, "'{x}'")),
-        Value::Decimal { unscaled, scale } => put_decimal_literal(unscaled, scale, out),
-        Value::Text(text) => put_quoted(text.as_bytes(), no_backslash_escapes, out),
-        Value::Bytes(bytes) => put_quoted(bytes, no_backslash_escapes, out),
-    }
+fn put_float(x: f64, out: &mut Vec<u8>) {
+    // Only a literal with an exponent is a floating-point number. SQL has no literal for infinity or NaN: send a
+    // text, which the server rejects. Writing into memory cannot fail.
+    drop(match x.is_finite() {
+        true => write!(out, "({x:e})"),
+        false => write!(out, "'{x}'"),
+    });
 }
 
 fn put_quoted(text: &[u8], no_backslash_escapes: bool, out: &mut Vec<u8>) {

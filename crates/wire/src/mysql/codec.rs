@@ -281,7 +281,10 @@ impl Codec {
 
     /// The bytes of the command in flight.
     pub(crate) fn outgoing(&self) -> &[u8] {
-        match (self.in_flight_index, self.commands.get(self.in_flight_index)) {
+        match (
+            self.in_flight_index,
+            self.commands.get(self.in_flight_index),
+        ) {
             // Include the COM_STMT_CLOSE commands before it.
             (0, Some(command)) => &self.bytes[..command.bytes.end],
             (_, Some(command)) => &self.bytes[command.bytes.clone()],
@@ -292,7 +295,10 @@ impl Codec {
     /// Like [`Codec::outgoing`], without the preceding bytes; after the last reply, the bytes of the
     /// last command.
     pub(crate) fn command(&self) -> &[u8] {
-        let command = self.commands.get(self.in_flight_index).or(self.commands.last());
+        let command = self
+            .commands
+            .get(self.in_flight_index)
+            .or(self.commands.last());
         command.map_or(&[], |command| &self.bytes[command.bytes.clone()])
     }
 
@@ -349,7 +355,12 @@ impl Codec {
         }
         self.in_flight_index += 1;
         let is_data = |command: &&Command| command.kind == CommandKind::Data;
-        if self.commands.get(self.in_flight_index).filter(is_data).is_some() {
+        if self
+            .commands
+            .get(self.in_flight_index)
+            .filter(is_data)
+            .is_some()
+        {
             // The server did not request the data: skip it.
             self.in_flight_index += 1;
         }

@@ -309,9 +309,11 @@ impl Connector {
         match payload {
             [0, rest @ ..] => {
                 let mut reader = Reader(rest);
-                let status = (reader.number().and_then(|_| reader.number()))
-                    .and_then(|_| reader.u16())
-                    .ok_or_else(|| not_mysql("its OK packet is truncated"))?;
+                let status = (reader
+                    .length_encoded_number()
+                    .and_then(|_| reader.length_encoded_number()))
+                .and_then(|_| reader.u16())
+                .ok_or_else(|| not_mysql("its OK packet is truncated"))?;
                 return Ok(Some(status));
             }
             [0xff, ..] => return Err(error::parse(payload).into()),
@@ -346,7 +348,7 @@ impl Connector {
             ));
         }
         let mut reader = Reader(rest);
-        let name = String::from_utf8_lossy(reader.text()).into_owned();
+        let name = String::from_utf8_lossy(reader.zero_terminated_text()).into_owned();
         self.plugin = Plugin::from_name(&name).ok_or(ConnectError::PluginUnsupported(name))?;
         // Some servers end the nonce with a zero, and a random byte may be zero too: each plugin takes as
         // many bytes as it needs.

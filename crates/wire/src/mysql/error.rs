@@ -87,21 +87,6 @@ pub(crate) fn classify(number: u32, code: [u8; 5], message: &str) -> Classificat
     Classification::from(class).by_message(message)
 }
 
-/// The code under which an error is counted: for most errors the SQLSTATE is the generic `HY000`, and
-/// the number replaces it.
-pub(crate) fn counted_as(number: u32, code: [u8; 5]) -> [u8; 5] {
-    if &code != b"HY000" {
-        return code;
-    }
-    let mut digits = code;
-    let mut remaining = number;
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (remaining % 10) as u8;
-        remaining /= 10;
-    }
-    digits
-}
-
 /// Whether the server (1040) or the account (1203) has no free connection.
 pub(crate) fn is_out_of_connections(number: u32) -> bool {
     matches!(number, 1040 | 1203)
@@ -143,9 +128,6 @@ mod tests {
 
     #[test]
     fn the_error_number_replaces_a_generic_sqlstate() {
-        assert_eq!(&counted_as(1205, *b"HY000"), b"01205");
-        assert_eq!(&counted_as(1213, *b"40001"), b"40001");
-        assert_eq!(&counted_as(65_535, *b"HY000"), b"65535");
         let error = summary(b"\xff\xb5\x04#HY000Lock wait timeout exceeded");
         assert_eq!(&error.counted_as(), b"01205");
     }

@@ -38,7 +38,7 @@ pub(super) fn parse(payload: &[u8]) -> Result<Greeting, String> {
 }
 
 fn read(mut reader: Reader<'_>) -> Option<Greeting> {
-    let version = String::from_utf8_lossy(reader.text()).into_owned();
+    let version = String::from_utf8_lossy(reader.zero_terminated_text()).into_owned();
     let version = version
         .strip_prefix("5.5.5-")
         .unwrap_or(&version)
@@ -62,7 +62,7 @@ fn read(mut reader: Reader<'_>) -> Option<Greeting> {
         nonce.extend_from_slice(second_part);
     }
     if capabilities & flags::PLUGIN_AUTH != 0 {
-        plugin = String::from_utf8_lossy(reader.text()).into_owned();
+        plugin = String::from_utf8_lossy(reader.zero_terminated_text()).into_owned();
     }
     Some(Greeting {
         version,

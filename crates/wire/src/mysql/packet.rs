@@ -4,6 +4,8 @@
 //! hostile bytes, or trust a length before its bytes have arrived.
 //! Source: MySQL documentation, "MySQL Packets" and "Basic Data Types".
 
+pub(crate) use crate::reader::Reader;
+
 /// The longest payload of one packet, in bytes; a longer one continues in the next packet.
 pub(crate) const MAX_PAYLOAD: usize = 0xff_ffff;
 
@@ -85,46 +87,10 @@ pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads a payload from its front. Every method returns `None` if too few bytes remain.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
-
+/// The forms of numbers and texts that only MySQL's protocol has.
 impl<'a> Reader<'a> {
-    /// The next `count` bytes.
-    pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*taken)
-    }
-
-    /// One byte.
-    pub(crate) fn byte(&mut self) -> Option<u8> {
-        self.array::<1>().map(|[byte]| byte)
-    }
-
-    /// Two bytes, little-endian, as all numbers here.
-    pub(crate) fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    /// Four bytes.
-    pub(crate) fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    /// Eight bytes.
-    pub(crate) fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
     /// A length-encoded number: 1, 3, 4 or 9 bytes.
-    pub(crate) fn number(&mut self) -> Option<u64> {
+    pub(super) fn length_encoded_number(&mut self) -> Option<u64> {
         match self.byte()? {
             small @ 0..=250 => Some(u64::from(small)),
             0xfc => self.u16().map(u64::from),
@@ -138,13 +104,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Bytes with their length in front.
-    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.number()?).ok()?;
+    pub(super) fn length_encoded_bytes(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.length_encoded_number()?).ok()?;
         self.take(length)
     }
 
     /// Bytes up to a zero, which is skipped; all remaining bytes if there is none.
-    pub(crate) fn text(&mut self) -> &'a [u8] {
+    pub(super) fn zero_terminated_text(&mut self) -> &'a [u8] {
         let end = self.0.iter().position(|byte| *byte == 0);
         let text = &self.0[..end.unwrap_or(self.0.len())];
         self.0 = end.map_or(&[], |end| &self.0[end + 1..]);
@@ -171,11 +137,11 @@ mod tests {
             let mut out = Vec::new();
             put_number(&mut out, number);
             assert_eq!(out.len(), bytes, "{number}");
-            assert_eq!(Reader(&out).number(), Some(number));
-            assert_eq!(Reader(&out[..out.len() - 1]).number(), None);
+            assert_eq!(Reader(&out).length_encoded_number(), Some(number));
+            assert_eq!(Reader(&out[..out.len() - 1]).length_encoded_number(), None);
         }
-        assert_eq!(Reader(&[0xfb]).number(), None);
-        assert_eq!(Reader(&[0xff; 9]).number(), None);
+        assert_eq!(Reader(&[0xfb]).length_encoded_number(), None);
+        assert_eq!(Reader(&[0xff; 9]).length_encoded_number(), None);
     }
 
     #[test]
@@ -206,8 +172,11 @@ mod tests {
     #[test]
     fn texts_end_at_a_zero_or_with_the_payload() {
         let mut reader = Reader(b"ab\0c");
-        assert_eq!((reader.text(), reader.text()), (&b"ab"[..], &b"c"[..]));
-        assert_eq!(reader.text(), b"");
-        assert_eq!(Reader(b"\x05ab").bytes(), None);
+        assert_eq!(
+            (reader.zero_terminated_text(), reader.zero_terminated_text()),
+            (&b"ab"[..], &b"c"[..])
+        );
+        assert_eq!(reader.zero_terminated_text(), b"");
+        assert_eq!(Reader(b"\x05ab").length_encoded_bytes(), None);
     }
 }

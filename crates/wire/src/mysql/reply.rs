@@ -10,6 +10,7 @@ use super::flags;
 use super::packet::{HEADER, MAX_PAYLOAD, Reader, header};
 use super::row::TextRows;
 use crate::exchange::BlockState;
+use crate::reply_buffer;
 use crate::violation::Violation;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -19,9 +20,6 @@ mod scan;
 
 /// Longest payload that is accepted, in bytes: the server's own limit of `max_allowed_packet`.
 const PAYLOAD_MAX: usize = 1 << 30;
-
-/// A buffer with a larger capacity, in bytes, is freed before the next reply.
-const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
 
 /// The form of a command's reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,14 +122,7 @@ impl Reply {
 
     /// Expects the replies to a new request, beginning with its first command.
     pub(crate) fn begin(&mut self) {
-        if self.scanned == self.bytes.len() {
-            self.bytes.clear();
-            if self.bytes.capacity() > MAX_RETAINED_CAPACITY {
-                self.bytes = Vec::new();
-            }
-        } else {
-            self.bytes.drain(..self.scanned);
-        }
+        reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.scanned = 0;
         self.joined.clear();
         self.results.clear();

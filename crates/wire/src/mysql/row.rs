@@ -115,7 +115,7 @@ impl<'a> Iterator for Values<'a> {
             self.0.byte();
             return Some(None);
         }
-        self.0.bytes().map(Some)
+        self.0.length_encoded_bytes().map(Some)
     }
 }
 
@@ -163,7 +163,7 @@ pub(super) fn column_name(described: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(described);
     // Catalog, schema, table, original table.
     for _ in 0..4 {
-        reader.bytes()?;
+        reader.length_encoded_bytes()?;
     }
-    reader.bytes()
+    reader.length_encoded_bytes()
 }

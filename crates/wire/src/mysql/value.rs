@@ -57,7 +57,7 @@ impl Column {
         let mut reader = Reader(described);
         // Catalog, schema, table, original table, name, original name.
         for _ in 0..6 {
-            reader.bytes()?;
+            reader.length_encoded_bytes()?;
         }
         // Length of what follows, character set, length.
         reader.take(1 + 2 + 4)?;
@@ -102,7 +102,7 @@ impl Column {
                 BinaryValue::Date(read_date(reader.take_with_length()?)?)
             }
             column_type::TIME => read_time(reader.take_with_length()?)?,
-            _ => BinaryValue::Bytes(reader.bytes()?),
+            _ => BinaryValue::Bytes(reader.length_encoded_bytes()?),
         })
     }
 }

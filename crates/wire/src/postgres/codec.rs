@@ -6,7 +6,7 @@
 
 use crate::parameter_type::ParameterType;
 use crate::statement::{QueryMode, Statement};
-use crate::value::{Value, put_decimal, put_decimal_literal};
+use crate::value::{Value, put_decimal, put_literal};
 
 /// Ends a request in the extended protocol.
 const SYNC: &[u8] = b"S\0\0\0\x04";
@@ -234,7 +234,7 @@ fn put_statement_text(statement: &Statement, values: &[Value], out: &mut Vec<u8>
     for (text, value) in statement.parts() {
         out.extend_from_slice(text);
         if let Some(value) = value.and_then(|n| values.get(n)) {
-            put_literal(*value, out);
+            put_literal(*value, out, put_float, put_quoted);
         }
     }
 }
@@ -303,26 +303,10 @@ fn put_bind_value(value: Value, out: &mut Vec<u8>) {
     out[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// Appends a value inside the text of a simple query. Negative numbers are in parentheses, because `a
-/// - -1` could otherwise start a comment.
-fn put_literal(value: Value, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"NULL"),
-        Value::Int(n) if n < 0 => {
-            out.push(b'(');
-            out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
-            out.push(b')');
-        }
-        Value::Int(n) => out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes()),
-        Value::Float(x) => {
-            out.extend_from_slice(b"'");
-            out.extend_from_slice(float_text(x).as_bytes());
-            out.extend_from_slice(b"'");
-        }
-        Value::Decimal { unscaled, scale } => put_decimal_literal(unscaled, scale, out),
-        Value::Text(text) => put_quoted(text.as_bytes(), out),
-        Value::Bytes(bytes) => put_quoted(bytes, out),
-    }
+fn put_float(x: f64, out: &mut Vec<u8>) {
+    out.push(b'\'');
+    out.extend_from_slice(float_text(x).as_bytes());
+    out.push(b'\'');
 }
 
 /// Appends text as a literal that means the same under any `standard_conforming_strings`.

@@ -5,14 +5,12 @@
 //! workload's replies need.
 
 use crate::exchange::BlockState;
+use crate::reply_buffer;
 use crate::violation::Violation;
 use std::ops::Range;
 
 /// Longest message that is accepted, in bytes; a longer one means a broken or hostile server.
 const MESSAGE_MAX: usize = 1 << 30;
-
-/// A buffer with a larger capacity, in bytes, is freed before the next reply.
-const MAX_RETAINED_CAPACITY: usize = 64 * 1024;
 
 /// The reply to one request.
 #[derive(Debug, Default)]
@@ -64,15 +62,7 @@ impl Reply {
 
     /// Expects the reply to a request that is answered with `ready` ReadyForQuery messages.
     pub fn expect(&mut self, ready: u32) {
-        let has_unread = self.scanned < self.bytes.len();
-        if !has_unread {
-            self.bytes.clear();
-            if self.bytes.capacity() > MAX_RETAINED_CAPACITY {
-                self.bytes = Vec::new();
-            }
-        } else {
-            self.bytes.drain(..self.scanned);
-        }
+        let has_unread = reply_buffer::remove_parsed(&mut self.bytes, self.scanned);
         self.scanned = 0;
         self.end = None;
         self.pending_ready = ready;
@@ -128,10 +118,11 @@ impl Reply {
                 self.described = Some((self.result_count, columns));
             }
             b'1' => self.parses_accepted += 1,
-            b'I' => self.result_count += 1,
-            b'C' => {
+            kind if ends_result(kind) => {
                 self.result_count += 1;
-                self.command_tag = Some(body);
+                if kind == b'C' {
+                    self.command_tag = Some(body);
+                }
             }
             b'Z' => {
                 self.block = match self.bytes[body].first() {

@@ -94,8 +94,14 @@ fn the_first_word_determines_the_effect() {
     assert_eq!(effect_of("-- commit"), Effect::Reads);
     assert_eq!(effect_of("- 1"), Effect::Writes);
     let mut set = StatementIds::new();
-    assert_eq!(set.add("select f()").with_write_effect().effect(), Effect::Writes);
-    assert_eq!(set.add("commit").with_write_effect().effect(), Effect::Commits);
+    assert_eq!(
+        set.add("select f()").with_write_effect().effect(),
+        Effect::Writes
+    );
+    assert_eq!(
+        set.add("commit").with_write_effect().effect(),
+        Effect::Commits
+    );
 }
 
 #[test]

@@ -23,7 +23,9 @@ use std::ops::Range;
 mod queue;
 mod text;
 
-use text::{must_be_sent_as_text, put_declarations, put_numbered_text, put_statement_text};
+use text::{
+    called_procedure, must_be_sent_as_text, put_declarations, put_numbered_text, put_statement_text,
+};
 
 /// The state of one statement on a connection.
 #[derive(Clone, Debug, Default)]
@@ -156,6 +158,12 @@ impl Codec {
         }
         let mut types = std::mem::take(&mut self.type_buffer);
         self.set_types(statement, values, &mut types);
+        if let Some(name) = called_procedure(statement) {
+            let parameters = types.iter().copied().zip(values.iter().copied());
+            self.call(Procedure::Name(name), parameters);
+            self.type_buffer = types;
+            return;
+        }
         let (is_first, call) = self.begin_call(statement, &types);
         let (procedure, handle) = match call {
             Call::Execute(_) => (Procedure::Execute, self.prepared_handle(statement)),
@@ -317,12 +325,16 @@ impl Codec {
     }
 
     /// Queues a call of a procedure with parameters by position.
-    pub(crate) fn call(&mut self, procedure: Procedure<'_>, parameters: &[(SqlType, Value<'_>)]) {
+    pub(crate) fn call<'a>(
+        &mut self,
+        procedure: Procedure<'_>,
+        parameters: impl Iterator<Item = (SqlType, Value<'a>)>,
+    ) {
         self.open_message(packet_type::RPC);
         put_headers(&mut self.bytes);
         put_call(procedure, true, &mut self.bytes);
         for (sql_type, value) in parameters {
-            put_positional_parameter(*sql_type, *value, self.collation, &mut self.bytes);
+            put_positional_parameter(sql_type, value, self.collation, &mut self.bytes);
         }
         self.calls.push(Call::Other);
     }
@@ -357,7 +369,9 @@ impl Codec {
         let is_text = self.mode != QueryMode::Prepared
             || statement.is_joined()
             || must_be_sent_as_text(statement);
-        is_text || matches!(state, PrepareState::Prepared(_) | PrepareState::Refused)
+        is_text
+            || called_procedure(statement).is_some()
+            || matches!(state, PrepareState::Prepared(_) | PrepareState::Refused)
     }
 }
 

@@ -10,7 +10,7 @@ use super::packet::{PACKET_SIZE_INITIAL, Unframer, packet_type, put_message};
 use super::prelogin::{self, Encryption};
 use super::session::{Authentication, Login, Route};
 use crate::login::{LoginProgress, SessionFlags, TlsParts, TlsUse};
-use crate::{Channel, ConnectError, Session, Violation};
+use crate::{Channel, ConnectError, Exchange, FeedStatus, QueryMode, Session, Violation};
 use rustls::{ClientConnection, ProtocolVersion};
 use std::sync::Arc;
 
@@ -36,6 +36,8 @@ enum Phase {
     TlsInPackets,
     /// LOGIN7 was sent; the reply to it comes next.
     Login,
+    /// The statements of [`Login::session_setup`] were sent; the reply to them comes next.
+    Setup,
     /// The login has succeeded or failed.
     Ended,
 }
@@ -61,6 +63,8 @@ pub struct Connector {
     /// How often the login has been routed.
     routes_followed: u8,
     received_bytes: usize,
+    /// The logged-in session while its setup runs.
+    setup: Option<Box<(Session, Exchange)>>,
 }
 
 impl Connector {
@@ -77,6 +81,7 @@ impl Connector {
             tls_for_login_only: false,
             routes_followed: 0,
             received_bytes: 0,
+            setup: None,
         }
     }
 
@@ -156,6 +161,9 @@ impl Connector {
         self.channel
             .receive(from_socket, &mut plain, to_socket)
             .map_err(ConnectError::Tls)?;
+        if self.phase == Phase::Setup {
+            return self.receive_setup(&plain);
+        }
         if self.phase == Phase::StrictTls {
             if self.channel.is_handshaking() {
                 return Ok(LoginProgress::More);
@@ -189,7 +197,7 @@ impl Connector {
                         });
                     }
                 }
-                Phase::Login => return self.handle_login(&message, input),
+                Phase::Login => return self.handle_login(&message, input, to_socket),
                 _ => return Err(not_tds_error("it sends a message after the login")),
             }
         }
@@ -308,6 +316,7 @@ impl Connector {
         &mut self,
         message: &[u8],
         trailing: &[u8],
+        to_socket: &mut Vec<u8>,
     ) -> Result<LoginProgress, ConnectError> {
         self.phase = Phase::Ended;
         let reply = answer::parse(message)?;
@@ -334,8 +343,48 @@ impl Connector {
             },
             trailing_bytes: trailing.to_vec(),
         };
+        if !self.login.session_setup.is_empty() {
+            return self.start_setup(session, to_socket);
+        }
         let channel = std::mem::take(&mut self.channel);
         Ok(LoginProgress::Done(Box::new(session), channel))
+    }
+
+    /// Sends the statements of the session's setup.
+    fn start_setup(
+        &mut self,
+        mut session: Session,
+        to_socket: &mut Vec<u8>,
+    ) -> Result<LoginProgress, ConnectError> {
+        if !std::mem::take(&mut session.trailing_bytes).is_empty() {
+            return Err(not_tds_error("it answers before it is asked"));
+        }
+        let mut exchange = Exchange::tds(QueryMode::Simple);
+        exchange.set_session_flags(session.flags);
+        exchange.query(&self.login.session_setup);
+        self.channel.send(exchange.outgoing(), to_socket);
+        self.setup = Some(Box::new((session, exchange)));
+        self.phase = Phase::Setup;
+        Ok(LoginProgress::More)
+    }
+
+    /// Feeds the reply to the session's setup.
+    fn receive_setup(&mut self, plain: &[u8]) -> Result<LoginProgress, ConnectError> {
+        let mut setup = self
+            .setup
+            .take()
+            .ok_or_else(|| not_tds_error("it sends a message after the login"))?;
+        let status = setup.1.feed(plain).map_err(not_tds_error_of)?;
+        if status != FeedStatus::Complete {
+            self.setup = Some(setup);
+            return Ok(LoginProgress::More);
+        }
+        self.phase = Phase::Ended;
+        if let Some(error) = setup.1.error() {
+            return Err(error.into());
+        }
+        let channel = std::mem::take(&mut self.channel);
+        Ok(LoginProgress::Done(Box::new(setup.0), channel))
     }
 }
 

@@ -147,21 +147,6 @@ pub(crate) fn sqlstate(number: u32) -> [u8; 5] {
     }
 }
 
-/// The code under which an error is counted: the SQLSTATE, or the number in place of a generic SQLSTATE if it
-/// has at most five digits.
-pub(crate) fn counted_as(number: u32, code: [u8; 5]) -> [u8; 5] {
-    if &code != b"HY000" || number == 0 || number > 99_999 {
-        return code;
-    }
-    let mut digits = code;
-    let mut remaining = number;
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (remaining % 10) as u8;
-        remaining /= 10;
-    }
-    digits
-}
-
 /// Whether the server (17809) or a database in Azure (10928, 10929) has reached its limit of connections.
 pub(crate) fn is_out_of_connections(number: u32) -> bool {
     matches!(number, 17809 | 10928 | 10929)
@@ -218,10 +203,8 @@ mod tests {
     }
 
     #[test]
-    fn the_number_replaces_a_generic_sqlstate() {
-        let counted = |number| counted_as(number, sqlstate(number));
-        assert_eq!(&counted(1205), b"40001");
-        assert_eq!(&counted(3960), b"03960");
-        assert_eq!(&counted(33_557_097), b"HY000");
+    fn errors_with_an_sqlstate_of_their_own_have_it() {
+        assert_eq!(&sqlstate(1205), b"40001");
+        assert_eq!(&sqlstate(3960), b"HY000");
     }
 }

@@ -94,7 +94,7 @@ impl Exchange {
     /// Builds a request that calls a procedure.
     pub(crate) fn call(&mut self, procedure: Procedure<'_>, parameters: &[(SqlType, Value<'_>)]) {
         self.begin();
-        self.codec.call(procedure, parameters);
+        self.codec.call(procedure, parameters.iter().copied());
         self.send();
     }
 

@@ -57,8 +57,17 @@ pub(super) fn put_login(
         let at = start + index * 4;
         out[at..at + 4].copy_from_slice(&word.to_le_bytes());
     }
-    let type_flags = if login.read_only { TYPE_FLAG_READ_ONLY } else { 0 };
-    out[start + 24..start + 28].copy_from_slice(&[OPTION_FLAGS_1, OPTION_FLAGS_2, type_flags, OPTION_FLAGS_3]);
+    let type_flags = if login.read_only {
+        TYPE_FLAG_READ_ONLY
+    } else {
+        0
+    };
+    out[start + 24..start + 28].copy_from_slice(&[
+        OPTION_FLAGS_1,
+        OPTION_FLAGS_2,
+        type_flags,
+        OPTION_FLAGS_3,
+    ]);
     let texts = [
         (0, "name of this host", login.host.as_str()),
         (1, "user name", login.user.as_str()),
@@ -69,7 +78,15 @@ pub(super) fn put_login(
         (7, "language", ""),
         (8, "database name", login.database.as_str()),
     ];
+    let mut pointer_at = 0;
     for (field, name, text) in texts {
+        if field == 6 {
+            // The field for extensions points to an offset, which points to the list of extensions. Some
+            // servers read the fields in order, so the offset must come before the next text.
+            pointer_at = out.len();
+            out.extend_from_slice(&[0; 4]);
+            put_field(out, start, 5, pointer_at, 4);
+        }
         let at = out.len();
         put_utf16(text, out);
         let units = (out.len() - at) / 2;
@@ -81,11 +98,8 @@ pub(super) fn put_login(
         }
         put_field(out, start, field, at, units);
     }
-    // The field for extensions points to an offset, which points to the list of extensions.
-    let at = out.len();
-    put_field(out, start, 5, at, 4);
-    let list_offset = (at - start + 4) as u32;
-    out.extend_from_slice(&list_offset.to_le_bytes());
+    let list_offset = (out.len() - start) as u32;
+    out[pointer_at..pointer_at + 4].copy_from_slice(&list_offset.to_le_bytes());
     out.extend_from_slice(&[EXTENSION_UTF8_SUPPORT, 0, 0, 0, 0, EXTENSIONS_END]);
     // Empty fields after the six bytes of ClientID: data of Windows logins, file to attach, new password.
     let end = out.len();

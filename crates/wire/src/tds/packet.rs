@@ -4,6 +4,7 @@
 //! bytes, or trust a length before its bytes have arrived.
 //! Source: MS-TDS 2.2.3 (packets) and 2.2.5 (grammar).
 
+pub(crate) use crate::reader::Reader;
 use crate::violation::Violation;
 
 /// Length of a packet's header in bytes.
@@ -149,55 +150,22 @@ impl Unframer {
     }
 }
 
-/// Reads numbers (little-endian), texts and bytes from the front of a payload. Every method returns `None` if
-/// too few bytes are left.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
-
+/// The forms of texts and bytes that only TDS has.
 impl<'a> Reader<'a> {
-    /// The next `count` bytes.
-    pub(crate) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    pub(crate) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (taken, rest) = self.0.split_first_chunk::<N>()?;
-        self.0 = rest;
-        Some(*taken)
-    }
-
-    pub(crate) fn byte(&mut self) -> Option<u8> {
-        self.array::<1>().map(|[byte]| byte)
-    }
-
-    pub(crate) fn u16(&mut self) -> Option<u16> {
-        self.array().map(u16::from_le_bytes)
-    }
-
-    pub(crate) fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    pub(crate) fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
     /// UTF-16 text, after its length in UTF-16 units in one byte (B_VARCHAR).
-    pub(crate) fn short_text(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn short_text(&mut self) -> Option<&'a [u8]> {
         let length = self.byte()?;
         self.take(usize::from(length) * 2)
     }
 
     /// UTF-16 text, after its length in UTF-16 units in two bytes (US_VARCHAR).
-    pub(crate) fn text(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn text(&mut self) -> Option<&'a [u8]> {
         let length = self.u16()?;
         self.take(usize::from(length) * 2)
     }
 
     /// Bytes, after their number in one byte (B_VARBYTE).
-    pub(crate) fn short_bytes(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn short_bytes(&mut self) -> Option<&'a [u8]> {
         let length = self.byte()?;
         self.take(usize::from(length))
     }

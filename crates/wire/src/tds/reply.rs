@@ -9,6 +9,7 @@ use super::error;
 use super::packet::{Unframer, packet_type};
 use super::row::TextRows;
 use super::type_info::Column;
+use crate::reply_buffer::{self, MAX_RETAINED_CAPACITY};
 use crate::violation::Violation;
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -16,8 +17,6 @@ use std::ops::Range;
 mod results;
 mod scan;
 
-/// A buffer with a larger capacity (in elements) is freed when the next request begins.
-const RETAINED_CAPACITY_MAX: usize = 64 * 1024;
 /// Maximum number of bytes that a server may send without a request.
 const UNSOLICITED_BYTES_MAX: usize = 64 * 1024;
 
@@ -123,21 +122,15 @@ impl Reply {
 
     /// Drops the reply to the previous request, before a new one is sent.
     pub(crate) fn begin(&mut self) {
-        self.bytes.clear();
-        if self.bytes.capacity() > RETAINED_CAPACITY_MAX {
-            self.bytes = Vec::new();
-        }
-        if self.row_offsets.capacity() > RETAINED_CAPACITY_MAX {
-            self.row_offsets = Vec::new();
-        }
+        reply_buffer::clear(&mut self.bytes);
+        reply_buffer::clear(&mut self.row_offsets);
         if let Some(mut texts) = self.row_texts.take() {
-            texts.free_if_larger(RETAINED_CAPACITY_MAX);
+            texts.free_if_larger(MAX_RETAINED_CAPACITY);
             self.spare_texts.replace(texts);
         }
         self.column_names.take();
         self.scanned_length = 0;
         self.columns.clear();
-        self.row_offsets.clear();
         self.first_row = 0;
         self.results.clear();
         self.notice_ranges.clear();

@@ -39,6 +39,8 @@ pub struct Login {
     /// Whether the session only reads; the listener of an availability group may then route it to a
     /// secondary.
     pub read_only: bool,
+    /// Statements that each session runs before its first request, such as `SET XACT_ABORT ON`; empty: none.
+    pub session_setup: String,
 }
 
 impl Default for Login {
@@ -55,6 +57,7 @@ impl Default for Login {
             // The default of ADO.NET and JDBC.
             packet_size: 8000,
             read_only: false,
+            session_setup: String::new(),
         }
     }
 }

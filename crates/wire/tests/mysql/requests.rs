@@ -85,7 +85,9 @@ fn a_null_has_the_type_of_its_parameter() {
         Some(ParameterType::VarChar(4)),
         None,
     ];
-    let statement = StatementIds::new().add("do $1, $2, $3, $4").with_types(types);
+    let statement = StatementIds::new()
+        .add("do $1, $2, $3, $4")
+        .with_types(types);
     let mut exchange = exchange(QueryMode::Prepared, without_eof());
     exchange.request(execution(&statement, &[Value::Null; 4]));
     assert_eq!(exchange.feed(&prepared(9, 4)).unwrap(), FeedStatus::Send);
@@ -233,7 +235,10 @@ fn simple_mode_sends_one_text_with_literals() {
 fn adjacent_joined_statements_are_sent_as_one_text() {
     for mode in [QueryMode::Prepared, QueryMode::Extended] {
         let mut set = StatementIds::new();
-        let (begin, add) = (set.add("begin").with_joining(), set.add("do $1").with_joining());
+        let (begin, add) = (
+            set.add("begin").with_joining(),
+            set.add("do $1").with_joining(),
+        );
         let other = set.add("select 1");
         let mut exchange = exchange(mode, without_eof());
         let (seven, long) = ([Value::Int(7)], "x".repeat(9_000_000));

@@ -1,7 +1,7 @@
 //! Statements as the server reads them, in each mode.
 
 use crate::support::*;
-use prony_tds_server::{Datum, Outcome, Procedure, Request, Rpc};
+use prony_tds_server::{Datum, Outcome, Procedure, Request, Rpc, Type};
 use prony_wire::{BlockState, ParameterType, QueryMode, Statement, StatementIds, Value};
 
 pub fn call(rpcs: &Request) -> &[Rpc] {
@@ -112,6 +112,34 @@ fn a_prepared_statement_is_prepared_once_with_its_first_execution() {
     // No statement is prepared on a new connection.
     talk.exchange.reset();
     assert!(!talk.exchange.is_prepared(&other));
+}
+
+#[test]
+fn a_call_of_a_procedure_is_sent_by_name_with_the_declared_types() {
+    let mut set = StatementIds::new();
+    let types = [ParameterType::Int, ParameterType::VarChar(16)];
+    let statement = set.add("EXEC dbo.ostat $1, $2").with_types(types);
+    let values = [Value::Int(7), Value::Text("BARBARBAR")];
+    for mode in [QueryMode::Extended, QueryMode::Prepared] {
+        let mut talk = echo(mode);
+        for values in [values, [Value::Int(7), Value::Null]] {
+            assert!(talk.exchange.is_prepared(&statement), "nothing to prepare");
+            talk.exec(&statement, &values);
+            assert_eq!(talk.rows(), [(0, vec!["7".to_owned()])]);
+            let requests = talk.requests();
+            let [rpc] = call(&requests[0]) else {
+                panic!("{requests:?}");
+            };
+            assert_eq!(rpc.procedure, Procedure::Name("dbo.ostat".to_owned()));
+            let types = rpc.parameters.iter().map(|parameter| parameter.kind);
+            // By the declaration, whatever the length of the text.
+            assert_eq!(types.collect::<Vec<_>>(), [Type::Int(4), Type::VarChar(16)]);
+            assert_eq!(requests.len(), 1);
+        }
+    }
+    let mut talk = echo(QueryMode::Simple);
+    talk.exec(&statement, &values);
+    assert_eq!(text(&talk.requests()[0]), "EXEC dbo.ostat 7, 'BARBARBAR'");
 }
 
 #[test]

@@ -83,6 +83,37 @@ impl IndexBuild {
         }
     }
 
+    /// A SQL Server primary key, in whose order the rows are stored. It is built after the rows are loaded:
+    /// only a table without an index takes rows from several connections with minimal logging.
+    pub fn clustered_key(table: &str, name: &str, columns: &str) -> IndexBuild {
+        IndexBuild {
+            build: Some(format!(
+                "alter table {table} add constraint {name} primary key clustered ({columns})"
+            )),
+            attach: None,
+            table: table.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    /// A SQL Server primary key and then another index of its table. A load that continues builds only what is
+    /// missing.
+    pub fn followed_by(self, name: &str, build: &str) -> IndexBuild {
+        let IndexBuild {
+            table, name: key, ..
+        } = &self;
+        let key_build = self.build.as_deref().unwrap_or_default();
+        IndexBuild {
+            build: Some(format!(
+                "if not exists (select 1 from sys.indexes where object_id = object_id('{table}') \
+                 and name = '{key}') {key_build}; {build}"
+            )),
+            attach: None,
+            name: name.to_owned(),
+            table: self.table,
+        }
+    }
+
     /// A PostgreSQL primary key: a unique index until it is attached.
     pub fn primary_key(table: &str, name: &str, columns: &str) -> IndexBuild {
         IndexBuild {
@@ -124,6 +155,11 @@ pub trait Dataset: Sync {
     /// The statement that creates a table, including the load's note if the table carries it. If several
     /// tables share a note, the last one carries it.
     fn create_statement(&self, table: usize, stage: TableStage) -> String;
+
+    /// The statement that drops tables, with what belongs to them.
+    fn drop_statement(&self, names: &[&str]) -> String {
+        catalog::drop_statement(names)
+    }
 
     /// The statements that record in the note that the load has finished.
     fn finish_statements(&self) -> Vec<String>;

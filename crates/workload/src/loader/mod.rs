@@ -5,13 +5,14 @@ pub mod dataset;
 pub mod load_state;
 pub mod mysql;
 pub mod procedure;
+pub mod sqlserver;
+pub mod transfer;
 
 use crate::copy::{RowSource, send};
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
-use crate::{Error, sql};
+use crate::{Error, SqlDialect, sql};
 use prony_server::{Control, Target};
-use prony_wire::Engine;
 
 /// Maximum number of loaders; more would only queue for a table's extension lock.
 const JOBS_MAX: u32 = 1000;
@@ -23,6 +24,11 @@ const POSTGRES_SESSION: &str = "set client_min_messages = warning; set statement
 
 /// The same for MySQL and MariaDB: rows are committed statement by statement.
 const MYSQL_SESSION: &str = "set autocommit = 1";
+
+/// The same for SQL Server. An error ends the transaction, so that no statement after it runs outside of one;
+/// loaders learn the number of rows that a statement affected.
+const SQL_SERVER_SESSION: &str =
+    "set xact_abort on; set nocount off; set implicit_transactions off; set lock_timeout -1";
 
 /// Checks the number of loaders.
 ///
@@ -53,9 +59,10 @@ impl Loader<'_> {
         let connected = Control::connect(target);
         let mut control = connected.map_err(|source| sql::server_error("connecting", source))?;
         self.watcher.register(&control);
-        let session = match control.engine() {
-            Engine::PostgreSql => POSTGRES_SESSION,
-            Engine::MySql | Engine::MariaDb => MYSQL_SESSION,
+        let session = match SqlDialect::of(&control) {
+            SqlDialect::PostgreSql => POSTGRES_SESSION,
+            SqlDialect::MySql => MYSQL_SESSION,
+            SqlDialect::TransactSql => SQL_SERVER_SESSION,
         };
         sql::execute(&mut control, "preparing the session", session)?;
         Ok(control)
@@ -70,8 +77,8 @@ impl Loader<'_> {
         let activity = "locking out other loads";
         // The lock lasts until the session ends; its number is arbitrary but fixed. The server may
         // take a moment to notice that a previous load has ended or was interrupted.
-        match control.engine() {
-            Engine::MySql | Engine::MariaDb => {
+        match SqlDialect::of(control) {
+            SqlDialect::MySql => {
                 let name = lock_name(&format!("prony load {workload}"));
                 let lock =
                     sql::query_row(control, activity, &format!("select get_lock({name}, 5)"))?;
@@ -80,7 +87,18 @@ impl Loader<'_> {
                     _ => Err(busy_error()),
                 }
             }
-            Engine::PostgreSql => {
+            SqlDialect::TransactSql => {
+                let sql = format!(
+                    "declare @result int; \
+                     exec @result = sp_getapplock 'prony load {workload}', 'Exclusive', 'Session', 5000; \
+                     select @result"
+                );
+                match sql::query_row(control, activity, &sql)?.int(0) {
+                    Some(0 | 1) => Ok(()),
+                    _ => Err(busy_error()),
+                }
+            }
+            SqlDialect::PostgreSql => {
                 let sql = format!(
                     "set lock_timeout = '5s'; \
                      select pg_advisory_lock(hashtext('prony load {workload}')); \

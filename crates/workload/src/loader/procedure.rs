@@ -17,7 +17,7 @@
 
 use super::dataset::{Dataset, ExistingTables, LoadPart};
 use super::load_state::{LoadState, LoadSubject};
-use super::mysql::BulkStatement;
+use super::transfer::RowTransfer;
 use super::{Loader, check_jobs};
 use crate::catalog;
 use crate::note::TableStage;
@@ -95,8 +95,9 @@ impl<D: Dataset> LoadRun<'_, D> {
                     && existing.unfinished.is_empty()
                     && self.data.fits_one_transaction()
             }
-            // On MySQL, creating a table commits the transaction.
-            SqlDialect::MySql => false,
+            // On MySQL, creating a table commits the transaction; on SQL Server, nothing is gained: only the
+            // rows of a table that no other transaction can see would be as cheap.
+            SqlDialect::MySql | SqlDialect::TransactSql => false,
         };
         let method = match in_one_transaction {
             true => self.load_in_one_transaction(control, &existing, state)?,
@@ -171,7 +172,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         let obsolete: Vec<&str> = existing.obsolete.iter().map(String::as_str).collect();
         let drops = obsolete
             .chunks(STATEMENTS_PER_BATCH)
-            .map(catalog::drop_statement);
+            .map(|names| self.data.drop_statement(names));
         let tables = 0..self.data.table_count();
         let missing = tables.filter(|table| !existing.unfinished.contains(&self.data.name(*table)));
         drops
@@ -204,17 +205,10 @@ impl<D: Dataset> LoadRun<'_, D> {
             }
         };
         let mut target = Loader::same_server(control, self.request.target);
-        let bulk = match self.dialect {
-            SqlDialect::PostgreSql => None,
-            SqlDialect::MySql => {
-                // A load statement carries its rows; no file is ever read.
-                target.allow_load_data();
-                Some(BulkStatement::choose(control, data.loaders_per_table())?)
-            }
-        };
-        self.send_parts(&target, &missing, bulk)?;
-        let method = match bulk {
-            None => {
+        let transfer = RowTransfer::choose(control, &mut target, data.loaders_per_table())?;
+        self.send_parts(&target, &missing, &transfer)?;
+        let method = match &transfer {
+            RowTransfer::Copy => {
                 // Before the indexes, as above.
                 self.collect_statistics(&target, "vacuum (analyze)")?;
                 self.build_indexes(control, &target)?;
@@ -224,7 +218,13 @@ impl<D: Dataset> LoadRun<'_, D> {
                     false => "COPY in one transaction per part; then VACUUM and keys".to_owned(),
                 }
             }
-            Some(bulk) => {
+            RowTransfer::Streams(stream) => {
+                // Building an index also collects its statistics.
+                self.build_indexes(control, &target)?;
+                let name = stream.description();
+                format!("{name} in one transaction per part; then keys and indexes")
+            }
+            RowTransfer::Statements(bulk) => {
                 self.build_indexes(control, &target)?;
                 // After the indexes, because it also collects their statistics for the optimizer.
                 self.collect_statistics(&target, "analyze table")?;
@@ -244,7 +244,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         &self,
         target: &Target,
         missing: &[LoadPart],
-        bulk: Option<BulkStatement>,
+        transfer: &RowTransfer,
     ) -> Result<(), Error> {
         let LoadRun { data, loader, .. } = self;
         loader.meter.set_rows_total(data.row_count(missing));
@@ -253,7 +253,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         parallel::run_concurrently(loader.watcher, (0..jobs).collect(), |_| {
             let mut control = loader.connect(target)?;
             while let Some(part) = queue.take_next() {
-                sql::execute(&mut control, "beginning", "begin")?;
+                sql::execute(&mut control, "beginning", self.dialect.begin())?;
                 for table in part.tables.clone() {
                     // With several loaders there is no single current table to show.
                     let has_label = jobs == 1 || data.table_count() == 1;
@@ -261,14 +261,14 @@ impl<D: Dataset> LoadRun<'_, D> {
                         LoadPhase::Rows,
                         if has_label { data.label(table) } else { "" },
                     );
-                    self.send_table(&mut control, table, part.units.clone(), bulk)?;
+                    self.send_table(&mut control, table, part.units.clone(), transfer)?;
                 }
                 loader.check_stop()?;
                 sql::execute(&mut control, "committing", "commit")?;
             }
             match self.dialect {
                 SqlDialect::PostgreSql => loader.flush_counts(&mut control),
-                SqlDialect::MySql => Ok(()),
+                SqlDialect::MySql | SqlDialect::TransactSql => Ok(()),
             }
         })
     }
@@ -278,32 +278,32 @@ impl<D: Dataset> LoadRun<'_, D> {
         control: &mut Control,
         table: usize,
         units: Range<u64>,
-        bulk: Option<BulkStatement>,
+        transfer: &RowTransfer,
     ) -> Result<(), Error> {
         let LoadRun { data, loader, .. } = self;
-        let Some(bulk) = bulk else {
-            let is_whole = data.parts_are_whole_tables();
-            if is_whole {
-                let truncate = format!("truncate {}", data.name(table));
-                loader.execute(control, "emptying the table", &truncate)?;
-            }
-            return self.copy(control, table, units, is_whole);
-        };
         let (name, columns) = (data.name(table), data.columns(table));
         let table_and_columns = (name.as_str(), columns.as_str());
-        match bulk.is_load_data {
-            true => bulk.send(
-                loader,
-                control,
-                table_and_columns,
-                data.rows::<TabSeparated>(table, units),
-            ),
-            false => bulk.send(
-                loader,
-                control,
-                table_and_columns,
-                data.rows::<InsertValues>(table, units),
-            ),
+        match transfer {
+            RowTransfer::Statements(bulk) if !bulk.is_load_data => {
+                let rows = data.rows::<InsertValues>(table, units);
+                bulk.send(loader, control, table_and_columns, rows)
+            }
+            RowTransfer::Statements(bulk) => {
+                let rows = data.rows::<TabSeparated>(table, units);
+                bulk.send(loader, control, table_and_columns, rows)
+            }
+            RowTransfer::Streams(stream) => {
+                let rows = data.rows::<TabSeparated>(table, units);
+                stream.send(loader, control, table_and_columns, rows)
+            }
+            RowTransfer::Copy => {
+                let is_whole = data.parts_are_whole_tables();
+                if is_whole {
+                    let truncate = format!("truncate {name}");
+                    loader.execute(control, "emptying the table", &truncate)?;
+                }
+                self.copy(control, table, units, is_whole)
+            }
         }
     }
 
@@ -368,7 +368,7 @@ impl<D: Dataset> LoadRun<'_, D> {
                     let transaction = format!("begin; {}; commit", batch.join("; "));
                     self.loader.execute(control, activity, &transaction)?;
                 }
-                SqlDialect::MySql => {
+                SqlDialect::MySql | SqlDialect::TransactSql => {
                     for statement in batch {
                         self.loader.execute(control, activity, statement)?;
                     }

@@ -9,10 +9,20 @@
 //! If there are fewer tables than users, several users share a table.
 
 use super::statements;
+use crate::SqlDialect;
 use prony_session::UserId;
 
 /// Maximum size of a statement in bytes.
 pub const PACKET_BYTES: usize = 512 * 1024;
+
+/// Maximum number of rows of a statement, on top of its size.
+pub fn rows_max(dialect: SqlDialect) -> u32 {
+    match dialect {
+        SqlDialect::PostgreSql | SqlDialect::MySql => u32::MAX,
+        // The server refuses more (error 10738).
+        SqlDialect::TransactSql => 1_000,
+    }
+}
 
 /// The statements of one user.
 #[derive(Debug)]
@@ -23,11 +33,16 @@ pub struct Packet {
     /// Id of the next row, and the difference between consecutive ids.
     next: u64,
     step: u64,
+    /// Number of rows in the statement.
+    rows: u32,
+    /// Maximum number of rows.
+    rows_max: u32,
 }
 
 impl Packet {
-    /// The statements of a user; `highest_ids` holds the highest id in each table.
-    pub fn new(id: UserId, highest_ids: &[u64]) -> Packet {
+    /// The statements of a user; `highest_ids` holds the highest id in each table. A statement has at most
+    /// `rows_max` rows.
+    pub fn new(id: UserId, highest_ids: &[u64], rows_max: u32) -> Packet {
         let tables = highest_ids.len().max(1) as u64;
         let (client, clients) = (u64::from(id.client), u64::from(id.clients.max(1)));
         let (table, position) = (client % tables, client / tables);
@@ -38,6 +53,8 @@ impl Packet {
             next: highest_ids.get(table as usize).copied().unwrap_or(0) + 1 + position,
             // The number of users of this table, because their ids alternate.
             step: (clients - table).div_ceil(tables).max(1),
+            rows: 0,
+            rows_max,
         }
     }
 
@@ -52,10 +69,12 @@ impl Packet {
     pub fn push_row(&mut self) -> bool {
         let mut number = itoa::Buffer::new();
         let digits = number.format(self.next);
-        if self.text.len() + 2 * digits.len() + 4 > PACKET_BYTES {
+        let is_full = self.text.len() + 2 * digits.len() + 4 > PACKET_BYTES;
+        if is_full || self.rows == self.rows_max {
             return false;
         }
-        if !self.is_empty() {
+        self.rows += 1;
+        if self.rows > 1 {
             self.text.push(',');
         }
         for piece in ["(", digits, ",", digits, ")"] {
@@ -78,6 +97,7 @@ impl Packet {
     /// Removes all rows from the packet.
     pub fn clear(&mut self) {
         self.text.truncate(self.prefix_len);
+        self.rows = 0;
     }
 }
 
@@ -103,7 +123,7 @@ mod tests {
 
     #[test]
     fn packets_are_full_and_continue_after_the_previous_one() {
-        let mut packet = Packet::new(user(0, 1), &[0]);
+        let mut packet = Packet::new(user(0, 1), &[0], u32::MAX);
         let first = packet.fill().to_owned();
         assert!(first.starts_with("INSERT INTO sbtest1 VALUES(1,1),(2,2),"));
         assert!(first.len() <= PACKET_BYTES && first.len() > PACKET_BYTES - 20);
@@ -118,7 +138,7 @@ mod tests {
         let mut ids = HashSet::new();
         for client in 0..5 {
             // Clients 0, 2 and 4 share the first table, 1 and 3 the second.
-            let mut packet = Packet::new(user(client, 5), &[0, 100]);
+            let mut packet = Packet::new(user(client, 5), &[0, 100], u32::MAX);
             let table = client % 2 + 1;
             let text = packet.fill();
             let rows = text.strip_prefix(&insert_prefix(table)).expect("its table");

@@ -115,8 +115,11 @@ fn read_table(
     let name = table.facts.name.clone();
     let loaded = table.note.as_ref().and_then(|note| note.number("rows"));
     let wrong_lengths = match workload.is_bulk() {
-        true => "false",
-        false => "length(c) <> 119 or length(pad) <> 59",
+        true => "1 = 0".to_owned(),
+        false => {
+            let length = SqlDialect::of(control).length();
+            format!("{length}(c) <> 119 or {length}(pad) <> 59")
+        }
     };
     let row = sql::query_row(
         control,

@@ -91,10 +91,22 @@ fn table_number(index: usize) -> u32 {
 }
 
 impl SbtestTables<'_> {
+    fn primary_key(&self, table: &str) -> IndexBuild {
+        let name = format!("{table}_pkey");
+        match self.dialect {
+            SqlDialect::PostgreSql | SqlDialect::MySql => {
+                IndexBuild::primary_key(table, &name, "id")
+            }
+            SqlDialect::TransactSql => IndexBuild::clustered_key(table, &name, "id"),
+        }
+    }
+
     fn default_part_rows(&self) -> u32 {
         match self.dialect {
             SqlDialect::PostgreSql if self.tables >= self.jobs => self.rows,
-            SqlDialect::PostgreSql | SqlDialect::MySql => self.rows.min(PART_ROWS),
+            SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql => {
+                self.rows.min(PART_ROWS)
+            }
         }
     }
 
@@ -177,7 +189,11 @@ impl Dataset for SbtestTables<'_> {
             .dialect
             .continue_sequence(number, &self.options, self.rows);
         statements.extend(continue_sequence.filter(|_| !is_bulk));
-        statements.join("; ")
+        self.dialect.joined(&statements)
+    }
+
+    fn drop_statement(&self, names: &[&str]) -> String {
+        self.dialect.drop_tables(names)
     }
 
     fn finish_statements(&self) -> Vec<String> {
@@ -212,9 +228,10 @@ impl Dataset for SbtestTables<'_> {
         let parts = self.rows.div_ceil(size);
         for index in 0..self.table_count() {
             let select = format!(
-                "select id - 1 from {} where (id - 1) % {size} = 0 limit {parts}",
+                "id - 1 from {} where (id - 1) % {size} = 0",
                 self.name(index)
             );
+            let select = self.dialect.select_first(parts, &select);
             let rows = sql::query_rows(control, "looking for stored rows", &select)?;
             stored.extend(rows.iter().map(|row| (index, row.count(0))));
         }
@@ -240,7 +257,7 @@ impl Dataset for SbtestTables<'_> {
             kinds.iter().map(move |kind: &Index| {
                 let name = table_name(number);
                 match kind {
-                    Index::Primary => IndexBuild::primary_key(&name, &format!("{name}_pkey"), "id"),
+                    Index::Primary => self.primary_key(&name),
                     Index::Plain => IndexBuild::plain(&name, format!("{name}_xid"), "id"),
                     Index::Secondary => IndexBuild::plain(&name, format!("k_{number}"), "k"),
                 }

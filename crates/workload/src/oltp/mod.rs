@@ -246,7 +246,7 @@ impl Workload for Oltp {
         let options = options::read(plan, self).ok()?;
         let row_bytes = match engine {
             Engine::PostgreSql => 255,
-            Engine::MySql | Engine::MariaDb => 250,
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => 250,
         };
         Some(u64::from(self.rows(&options)) * row_bytes).filter(|bytes| *bytes > 0)
     }
@@ -265,14 +265,17 @@ impl Workload for Oltp {
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+        crate::engines::require_engine(control, self.engines())?;
         check::check(control, self)
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+        crate::engines::require_engine(control, self.engines())?;
         tables::clean(control, self.columns())
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+        crate::engines::require_engine(control, self.engines())?;
         let program = OltpProgram::for_loaded_tables(control, plan, self)?;
         let tables = program.tables();
         Ok(ReadyWorkload::new(Arc::new(program), tables))

@@ -12,7 +12,7 @@ use super::options::{self, OltpOptions};
 use super::policy::{ErrorAction, OltpPolicy};
 use super::queries::{OltpCounts, Queries, QueryKind, UserCounts, write_kind};
 use super::rows::{C_GROUPS, set_groups};
-use super::statements::{self, BEGIN, COMMIT};
+use super::statements::{self, COMMIT};
 use super::table_check::{RunTables, check_tables};
 use super::user::{CurrentStatement, OltpUser};
 use crate::SqlDialect;
@@ -79,7 +79,7 @@ pub fn statements(workload: &Oltp, options: &OltpOptions, dialect: SqlDialect) -
         }
     }
     if workload.event.in_block(options) {
-        texts.insert(0, BEGIN.to_owned());
+        texts.insert(0, dialect.begin_block().to_owned());
         texts.push(COMMIT.to_owned());
     }
     texts
@@ -160,10 +160,17 @@ impl OltpProgram {
     ) -> Self {
         let mut set = StatementIds::new();
         let in_block = workload.event.in_block(&options);
-        let block = in_block.then(|| [BEGIN, COMMIT].map(|sql| set.add(sql)));
+        let block = in_block.then(|| [dialect.begin_block(), COMMIT].map(|sql| set.add(sql)));
         let mut statements: [Vec<Statement>; StatementKind::ALL.len()] = Default::default();
         for kind in workload.event.statement_kinds(&options) {
-            let statement = |number| set.add(&dialect.event_statement(kind, number, &options));
+            let types = dialect.parameter_types(kind, &options);
+            let statement = |number| {
+                let statement = set.add(&dialect.event_statement(kind, number, &options));
+                match &types {
+                    Some(types) => statement.with_types(types.iter().copied()),
+                    None => statement,
+                }
+            };
             statements[kind as usize] = (1..=tables).map(statement).collect();
         }
         let shared = SharedState {

@@ -10,7 +10,7 @@ use super::options::OltpOptions;
 use crate::catalog::{self, RelationNames};
 use crate::note::LoadNote;
 use crate::remedy::{LoadOption, LoadSpec, Remedy};
-use crate::{Error, TableFacts, sql};
+use crate::{Error, SqlDialect, TableFacts, sql};
 use prony_server::Control;
 
 /// Tables dropped per statement: each takes several of the server's locks.
@@ -136,12 +136,9 @@ pub fn clean(control: &mut Control, columns: &str) -> Result<Vec<String>, Error>
         .iter()
         .map(|table| table.facts.name.as_str())
         .collect();
+    let dialect = SqlDialect::of(control);
     for batch in names.chunks(TABLES_PER_DROP) {
-        sql::execute(
-            control,
-            "dropping the tables",
-            &catalog::drop_statement(batch),
-        )?;
+        sql::execute(control, "dropping the tables", &dialect.drop_tables(batch))?;
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }
@@ -170,7 +167,6 @@ pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SqlDialect;
     use crate::note::TableStage;
 
     #[test]

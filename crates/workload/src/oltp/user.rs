@@ -3,14 +3,14 @@
 //! Provides the values for statements, and handles errors. Must never allocate after the user has started,
 //! except after an error.
 
-use super::bulk::Packet;
+use super::bulk::{self, Packet};
 use super::distribution::RangeSampler;
 use super::event::StatementKind;
 use super::policy::{ErrorAction, StatementFailure};
 use super::program::SharedState;
 use super::queries::write_kind;
 use super::rows::{C_GROUPS, PAD_GROUPS, set_groups};
-use super::statements::{BEGIN, COMMIT};
+use super::statements::COMMIT;
 use crate::random::Random;
 use crate::unique_numbers::UniqueNumbers;
 use prony_session::{Db, DbError, UserId};
@@ -74,7 +74,7 @@ impl SharedState {
         error: &DbError,
     ) -> ErrorAction {
         let statement = match user.current {
-            CurrentStatement::Begin => BEGIN.to_owned(),
+            CurrentStatement::Begin => self.dialect.begin_block().to_owned(),
             CurrentStatement::Commit => COMMIT.to_owned(),
             CurrentStatement::Kind(kind, table) => {
                 let text = self
@@ -146,7 +146,8 @@ impl OltpUser {
             values: Vec::with_capacity(1024),
             text: String::with_capacity(512),
             numbers: UniqueNumbers::new(id),
-            packet: (!shared.highest_ids.is_empty()).then(|| Packet::new(id, &shared.highest_ids)),
+            packet: (!shared.highest_ids.is_empty())
+                .then(|| Packet::new(id, &shared.highest_ids, bulk::rows_max(shared.dialect))),
             current: CurrentStatement::Begin,
         }
     }

@@ -3,3 +3,4 @@
 pub mod inferred_types;
 pub mod mock_mysql;
 pub mod mock_postgres;
+pub mod mock_sqlserver;

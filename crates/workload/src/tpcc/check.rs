@@ -82,6 +82,11 @@ fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<
         }
         // Reading a table takes its metadata lock, and the server rejects a table that is younger than
         // the snapshot.
+        // The transaction holds the schema locks of the tables that it reads.
+        SqlDialect::TransactSql => names.iter().try_for_each(|name| {
+            let select = format!("select top (1) 1 from {name} with (holdlock)");
+            sql::execute(control, action, &select)
+        }),
         SqlDialect::MySql => names.iter().try_for_each(|name| {
             sql::execute(control, action, &format!("select 1 from {name} limit 1"))
         }),
@@ -130,7 +135,7 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
                 report.findings.extend(statistics);
             }
             // MySQL does not report when a table was last analyzed.
-            SqlDialect::MySql => {}
+            SqlDialect::MySql | SqlDialect::TransactSql => {}
         }
     }
     report.tables = tables.into_iter().map(|table| table.facts).collect();

@@ -174,7 +174,9 @@ impl ConditionQuery {
         let relation = statements(relations).nth(self.relation).unwrap_or_default();
         match dialect {
             SqlDialect::PostgreSql => format!("{relation} select {columns} from p"),
-            SqlDialect::MySql => format!("select {columns} from ({relation}) p"),
+            SqlDialect::MySql | SqlDialect::TransactSql => {
+                format!("select {columns} from ({relation}) p")
+            }
         }
     }
 
@@ -203,20 +205,50 @@ impl ConditionQuery {
     }
 }
 
+impl SqlDialect {
+    /// A condition or its values as the dialect writes them: T-SQL has no boolean columns, and reserves `open`.
+    fn condition(self, text: &str) -> String {
+        match self {
+            SqlDialect::PostgreSql | SqlDialect::MySql => text.to_owned(),
+            SqlDialect::TransactSql => {
+                let words = text
+                    .split_inclusive([' ', ','])
+                    .map(|word| match word.trim_end() {
+                        "open" => word.replace("open", "[open]"),
+                        "open," => word.replace("open,", "[open],"),
+                        _ => word.to_owned(),
+                    });
+                let text: String = words.collect();
+                match (
+                    text.strip_suffix("and not counted"),
+                    text.strip_suffix("and counted"),
+                ) {
+                    (Some(rest), _) => format!("{rest}and counted = 0"),
+                    (None, Some(rest)) => format!("{rest}and counted = 1"),
+                    (None, None) => text,
+                }
+            }
+        }
+    }
+}
+
 impl ConditionTest {
     /// SQL for three columns: entities compared, entities that violate it, one of them.
     fn columns(&self, dialect: SqlDialect) -> String {
-        let ConditionTest { broken, number, .. } = self;
+        let number = self.number;
+        let broken = &dialect.condition(self.broken);
         let with_count = |columns: &str, predicate: &str| match dialect {
             SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {columns}"),
-            SqlDialect::MySql => {
+            SqlDialect::MySql | SqlDialect::TransactSql => {
                 format!("coalesce(sum(case when {predicate} then 1 else 0 end), 0), {columns}")
             }
         };
         let entity = self.entity(dialect);
         let example = |predicate: &str| match dialect {
             SqlDialect::PostgreSql => format!("min({entity}) filter (where {predicate})"),
-            SqlDialect::MySql => format!("min(case when {predicate} then {entity} end)"),
+            SqlDialect::MySql | SqlDialect::TransactSql => {
+                format!("min(case when {predicate} then {entity} end)")
+            }
         };
         match number {
             // The entities are orders, and a row of the query holds the number that violate
@@ -233,10 +265,11 @@ impl ConditionTest {
 
     /// SQL for the description of an entity.
     fn entity(&self, dialect: SqlDialect) -> String {
-        let ConditionTest { entity, values, .. } = self;
+        let entity = self.entity;
+        let values = &dialect.condition(self.values);
         match dialect {
             SqlDialect::PostgreSql => format!("format('{entity}', {values})"),
-            SqlDialect::MySql => {
+            SqlDialect::MySql | SqlDialect::TransactSql => {
                 let mut values = values.split(", ");
                 let mut pieces = entity.split("%s");
                 let mut parts = vec![format!("'{}'", pieces.next().unwrap_or_default())];

@@ -53,7 +53,11 @@ pub struct TpccCounts {
 impl TpccCounts {
     /// Adds the counts of another user.
     pub fn add(&mut self, other: &TpccCounts) {
-        for (sum, other) in self.outcomes_by_kind.iter_mut().zip(&other.outcomes_by_kind) {
+        for (sum, other) in self
+            .outcomes_by_kind
+            .iter_mut()
+            .zip(&other.outcomes_by_kind)
+        {
             sum.committed += other.committed;
             sum.rolled_back += other.rolled_back;
             sum.failed += other.failed;

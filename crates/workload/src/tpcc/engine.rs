@@ -4,7 +4,7 @@
 use super::profile::Profile;
 use super::routines::Routine;
 use super::template::{Template, on_one_line, without_comments};
-use super::{mysql, postgres};
+use super::{mysql, postgres, sqlserver};
 use crate::SqlDialect;
 
 /// The SQL of one engine. Lists by transaction are in the order of `TpccTransaction::ALL`, and each text is a
@@ -45,6 +45,7 @@ impl EngineSql {
         match dialect {
             SqlDialect::PostgreSql => &postgres::SQL,
             SqlDialect::MySql => &mysql::SQL,
+            SqlDialect::TransactSql => &sqlserver::SQL,
         }
     }
 

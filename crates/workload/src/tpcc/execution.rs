@@ -154,7 +154,8 @@ impl<'a> StepRunner<'a> {
         label: u8,
     ) -> Result<(), DbError> {
         for statement in step {
-            self.db.push(statement, &values[..statement.parameter_count()])?;
+            self.db
+                .push(statement, &values[..statement.parameter_count()])?;
             self.labels[self.queued_statements] = DISCARDED;
             self.queued_statements += 1;
         }

@@ -2,9 +2,9 @@
 //! yet valid counts as missing.
 
 use super::schema::{Index, Table};
-use crate::SqlDialect;
 use crate::loader::dataset::IndexBuild;
 use crate::{Error, sql};
+use crate::{SqlDialect, catalog};
 use prony_server::Control;
 
 const READING: &str = "reading the indexes";
@@ -59,6 +59,18 @@ pub fn secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Error> {
             };
             Ok(secondary.map(with_state).collect())
         }
+        SqlDialect::TransactSql => {
+            let existing = catalog::read_indexes(control)?;
+            let secondary = Index::all().into_iter().filter(|index| !index.primary);
+            let with_state = |index: Index| SecondaryIndex {
+                name: index.name,
+                columns: index.columns.join(", "),
+                build: index.build(),
+                exists: existing
+                    .contains_key(&(index.table.name().to_owned(), index.name.to_owned())),
+            };
+            Ok(secondary.map(with_state).collect())
+        }
         SqlDialect::MySql => {
             let sql = "select index_name from information_schema.statistics \
                  where table_schema = database() and table_name in ('customer', 'orders') \
@@ -88,6 +100,24 @@ pub fn mysql_builds() -> Vec<IndexBuild> {
         attach: None,
     });
     indexes.into()
+}
+
+/// The indexes that a load on SQL Server builds after loading the rows. Where a table has two, they are built
+/// one after the other: a clustered index that comes second rebuilds the first.
+pub fn sql_server_builds() -> Vec<IndexBuild> {
+    let all = Index::all();
+    let keys = all.iter().filter(|index| index.primary);
+    let build = |key: &Index| {
+        let table = key.table.name();
+        let columns = key.table.key(SqlDialect::TransactSql).join(", ");
+        let build = IndexBuild::clustered_key(table, key.name, &columns);
+        let mut others = all.iter().filter(|index| !index.primary);
+        match others.find(|index| index.table == key.table) {
+            Some(index) => build.followed_by(index.name, &index.build()),
+            None => build,
+        }
+    };
+    keys.map(build).collect()
 }
 
 fn names(control: &mut Control, sql: &str) -> Result<Vec<String>, Error> {

@@ -129,6 +129,8 @@ impl Layout {
                 partitioned + &parts.collect::<String>()
             }
             SqlDialect::MySql => format!("{partitioned} partitions {count}"),
+            // It has no hash partitions; `TpccDataset` refuses them.
+            SqlDialect::TransactSql => plain,
         }
     }
 
@@ -212,6 +214,7 @@ pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
         SqlDialect::PostgreSql => {
             "select count(*) from pg_inherits where inhparent = to_regclass('order_line')"
         }
+        SqlDialect::TransactSql => "select 0",
         SqlDialect::MySql => {
             "select count(*) from information_schema.partitions where table_schema = database() \
              and table_name = 'order_line' and partition_name is not null"

@@ -9,15 +9,16 @@ use super::random::LastNames;
 use super::routines;
 use super::rows::{Content, TpccRows, order_lines};
 use super::schema::{MAX_SCALE, Table};
-use super::unfinished_load;
+use super::{TPCC, unfinished_load};
 use crate::catalog::{self, Tables};
 use crate::copy::RowSource;
+use crate::engines::require_engine;
 use crate::loader::dataset::{self, Dataset, ExistingTables, IndexBuild, LoadPart};
 use crate::loader::load_state::LoadSubject;
 use crate::loader::procedure;
 use crate::note::TableStage;
 use crate::row_format::RowFormat;
-use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, sql};
+use crate::{Error, LoadReport, LoadRequest, Progress, SqlDialect, TableFacts, Workload, sql};
 use prony_server::Control;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -42,6 +43,7 @@ pub fn load(
         bytes: u64::from(layout.scale) * WAREHOUSE_MB * 1_000_000,
     };
     procedure::load(request, &subject, (progress, stop), |control| {
+        require_engine(control, TPCC.engines())?;
         let start_s = match unfinished_load::find(control)? {
             Some(unfinished) => unfinished.resume(&layout)?,
             None => None,
@@ -73,6 +75,11 @@ fn now_s(control: &mut Control) -> Result<i64, Error> {
         SqlDialect::PostgreSql => "select extract(epoch from date_trunc('second', now()))::bigint",
         // MySQL's datetime has no time zone: it is treated as UTC when it is read and when it is written.
         SqlDialect::MySql => "select timestampdiff(second, '1970-01-01', now())",
+        // Local time, as `sysdatetime()` in the transactions. A second has 32 bits until 2038.
+        SqlDialect::TransactSql => {
+            "select datediff(day, '19700101', sysdatetime()) * cast(86400 as bigint) \
+             + datediff(second, cast(cast(sysdatetime() as date) as datetime2), sysdatetime())"
+        }
     };
     let row = sql::query_row(control, "reading the server's clock", select)?;
     Ok(row.int(0).unwrap_or(EPOCH_S))
@@ -153,8 +160,9 @@ impl Dataset for TpccDataset {
         control: &mut Control,
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error> {
-        let first = "(select -1 from item limit 1) union all select w_id - 1 from warehouse";
-        dataset::missing_parts(control, all, first)
+        let item = self.dialect.select_first(1, "-1 from item");
+        let first = format!("select * from ({item}) i union all select w_id - 1 from warehouse");
+        dataset::missing_parts(control, all, &first)
     }
 
     fn row_count(&self, parts: &[LoadPart]) -> u64 {
@@ -176,6 +184,7 @@ impl Dataset for TpccDataset {
         match self.dialect {
             SqlDialect::PostgreSql => self.layout.index_builds(),
             SqlDialect::MySql => indexes::mysql_builds(),
+            SqlDialect::TransactSql => indexes::sql_server_builds(),
         }
     }
 

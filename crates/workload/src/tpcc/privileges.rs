@@ -28,6 +28,7 @@ pub fn check(control: &mut Control) -> Result<(), Error> {
     let missing = match SqlDialect::of(control) {
         SqlDialect::PostgreSql => missing_on_postgres(control)?,
         SqlDialect::MySql => missing_on_mysql(control)?,
+        SqlDialect::TransactSql => missing_on_sql_server(control)?,
     };
     let Some((role, missing)) = missing else {
         return Ok(());
@@ -67,7 +68,12 @@ fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error
           else has_any_column_privilege(w.name, w.privilege) end",
         required.join(", ")
     );
-    let rows = sql::query_rows(control, "reading the privileges on the tables", &sql)?;
+    missing_of(control, &sql)
+}
+
+/// The missing privileges that a query returns: table, privilege, role.
+fn missing_of(control: &mut Control, sql: &str) -> Result<MissingPrivileges, Error> {
+    let rows = sql::query_rows(control, "reading the privileges on the tables", sql)?;
     let Some(role) = rows.first().and_then(|row| row.text(2)) else {
         return Ok(None);
     };
@@ -78,6 +84,24 @@ fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error
     };
     let missing = Table::ALL.iter().filter_map(lacks).collect();
     Ok(Some((role.to_owned(), missing)))
+}
+
+/// Asks for each privilege on each table, including those that come from roles, the schema or the database.
+fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges, Error> {
+    let required = Table::ALL.into_iter().flat_map(|table| {
+        let privileges = required_privileges(table).iter();
+        privileges.map(move |privilege| (table, *privilege))
+    });
+    let values: Vec<String> = required
+        .map(|(table, privilege)| format!("('{}', '{privilege}')", table.name()))
+        .collect();
+    let sql = format!(
+        "select w.name, w.privilege, quotename(user_name()) \
+         from (values {}) w(name, privilege) \
+         where coalesce(has_perms_by_name(w.name, 'OBJECT', w.privilege), 0) = 0",
+        values.join(", ")
+    );
+    missing_of(control, &sql)
 }
 
 /// Tests each privilege with EXPLAIN of a statement that needs it: a privilege may come from roles, the

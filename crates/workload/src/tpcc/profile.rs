@@ -105,9 +105,9 @@ pub static PROFILES: [Profile; 3] = [
     },
 ];
 
-/// `hammerdb-4.6` on MySQL and MariaDB, where version 4.6 finds customers by name and does roll back:
+/// `hammerdb-4.6` on MySQL, MariaDB and SQL Server, where version 4.6 finds customers by name and does roll back:
 /// the same as `hammerdb`, under the requested name.
-static HAMMERDB_46_MYSQL: Profile = Profile {
+static HAMMERDB_46_CORRECT: Profile = Profile {
     name: "hammerdb-4.6",
     routine: "hammerdb_46",
     ..HAMMERDB_PROFILE
@@ -117,8 +117,8 @@ impl Profile {
     /// The profile as it applies to an engine.
     pub fn on(&'static self, dialect: SqlDialect) -> &'static Profile {
         match dialect {
-            SqlDialect::MySql if !self.rolls_back => &HAMMERDB_46_MYSQL,
-            SqlDialect::MySql | SqlDialect::PostgreSql => self,
+            SqlDialect::MySql | SqlDialect::TransactSql if !self.rolls_back => &HAMMERDB_46_CORRECT,
+            SqlDialect::MySql | SqlDialect::TransactSql | SqlDialect::PostgreSql => self,
         }
     }
 

@@ -298,6 +298,8 @@ impl OrderEntryRun {
             || match self.dialect {
                 SqlDialect::PostgreSql => false,
                 SqlDialect::MySql => self.dialect.is_ignored(error),
+                // A lock timeout: the session's XACT_ABORT has rolled back.
+                SqlDialect::TransactSql => error.number == 1222,
             }
     }
 

@@ -99,7 +99,7 @@ impl Table {
             Table::Stock => match dialect {
                 // The other order would be cheaper to load, but it is not HammerDB's.
                 SqlDialect::PostgreSql => &["s_i_id", "s_w_id"],
-                SqlDialect::MySql => &["s_w_id", "s_i_id"],
+                SqlDialect::MySql | SqlDialect::TransactSql => &["s_w_id", "s_i_id"],
             },
             Table::Customer => &["c_w_id", "c_d_id", "c_id"],
             Table::History => &[],
@@ -225,11 +225,15 @@ impl Index {
 mod tests {
     use super::*;
 
-    const BOTH: [SqlDialect; 2] = [SqlDialect::PostgreSql, SqlDialect::MySql];
+    const ALL: [SqlDialect; 3] = [
+        SqlDialect::PostgreSql,
+        SqlDialect::MySql,
+        SqlDialect::TransactSql,
+    ];
 
     #[test]
     fn keys_and_indexes_name_columns_that_exist() {
-        for dialect in BOTH {
+        for dialect in ALL {
             let has = |table: Table, column: &str| {
                 let columns = table.columns(dialect);
                 columns.iter().any(|(name, _)| *name == column)
@@ -244,9 +248,9 @@ mod tests {
     }
 
     #[test]
-    fn both_engines_have_the_same_columns_in_different_orders() {
+    fn all_engines_have_the_same_columns_in_different_orders() {
         for table in Table::ALL {
-            let [postgres, mysql] = BOTH.map(|dialect| {
+            let [postgres, mysql, sql_server] = ALL.map(|dialect| {
                 let mut names = Tables::columns(table, dialect);
                 names.sort_unstable();
                 let mut key = table.key(dialect).to_vec();
@@ -254,6 +258,7 @@ mod tests {
                 (names, key)
             });
             assert_eq!(postgres, mysql);
+            assert_eq!(postgres, sql_server);
         }
     }
 

@@ -7,15 +7,17 @@
 
 use crate::number_format::grouped;
 use crate::remedy::Remedy;
-use crate::{Error, sql};
+use crate::{Error, SqlDialect, sql};
 use prony_server::Control;
 
 /// Maximum number of warehouses to examine before a run: each costs ten index lookups.
 const WAREHOUSES_MAX: u32 = 3_200;
 
 /// Subquery for the highest order number in the district; one index lookup on every engine.
-const HIGHEST_O_ID: &str = "(select o_id from orders where o_w_id = d_w_id and o_d_id = d_id \
-     order by o_id desc limit 1)";
+fn highest_o_id(control: &Control) -> String {
+    let select = "o_id from orders where o_w_id = d_w_id and o_d_id = d_id order by o_id desc";
+    format!("({})", SqlDialect::of(control).select_first(1, select))
+}
 
 /// Refuses a run if new orders would violate the primary key.
 ///
@@ -25,7 +27,8 @@ pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<()
     let step = warehouses.div_ceil(WAREHOUSES_MAX).max(1);
     let sql = format!(
         "select count(*), min(d_w_id) from district \
-         where mod(d_w_id, {step}) = 0 and d_next_o_id <= {HIGHEST_O_ID}"
+         where d_w_id % {step} = 0 and d_next_o_id <= {}",
+        highest_o_id(control)
     );
     let row = sql::query_row(control, "reading the next order numbers", &sql)?;
     let (districts, first) = (row.int(0).unwrap_or(0), row.int(1).unwrap_or(0));
@@ -54,9 +57,9 @@ pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<()
 /// The server refuses the update.
 pub fn repair(control: &mut Control) -> Result<u64, Error> {
     let action = "setting d_next_o_id to the next free number";
-    let update = format!(
-        "update district set d_next_o_id = {HIGHEST_O_ID} + 1 where d_next_o_id <= {HIGHEST_O_ID}"
-    );
+    let highest = highest_o_id(control);
+    let update =
+        format!("update district set d_next_o_id = {highest} + 1 where d_next_o_id <= {highest}");
     let changed = control
         .execute(&update)
         .map_err(|source| sql::server_error(action, source))?;

@@ -53,6 +53,9 @@ pub fn has_legacy_record(control: &mut Control) -> Result<bool, Error> {
         SqlDialect::PostgreSql => {
             format!("select case when to_regclass('{LEGACY_TABLE}') is not null then 1 end")
         }
+        SqlDialect::TransactSql => {
+            format!("select case when object_id('{LEGACY_TABLE}') is not null then 1 end")
+        }
         SqlDialect::MySql => format!(
             "select max(1) from information_schema.tables \
              where table_schema = database() and table_name = '{LEGACY_TABLE}'"

@@ -18,13 +18,19 @@ pub const KEY_BYTES: u64 = 23;
 pub const INSERTED_KEY: ParameterType = ParameterType::VarChar(KEY_LENGTH);
 
 /// Type of a field's value.
-pub const FIELD: ParameterType = ParameterType::Text;
+pub fn field(engine: SqlDialect) -> ParameterType {
+    match engine {
+        SqlDialect::PostgreSql | SqlDialect::MySql => ParameterType::Text,
+        // The column's type: longer than `varchar(n)` can be, so `varchar(max)`. Text would be sent as UTF-16.
+        SqlDialect::TransactSql => ParameterType::VarChar(u16::MAX),
+    }
+}
 
 /// Type of the key in a `WHERE` clause: PostgreSQL compares all string types as `text`.
 pub fn searched_key(engine: SqlDialect) -> ParameterType {
     match engine {
         SqlDialect::PostgreSql => ParameterType::Text,
-        SqlDialect::MySql => INSERTED_KEY,
+        SqlDialect::MySql | SqlDialect::TransactSql => INSERTED_KEY,
     }
 }
 
@@ -46,7 +52,7 @@ pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
             in_page.map_or(row, |rows| 8_192 / rows) + 44
         }
         // Keys arrive in random order, which leaves a quarter of each page empty.
-        Engine::MySql | Engine::MariaDb => (values + 60) * 4 / 3,
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => (values + 60) * 4 / 3,
     }
 }
 
@@ -63,6 +69,14 @@ pub fn create(engine: SqlDialect, fields: u32, note: &str) -> String {
                 "create table {NAME} ({columns}); {}",
                 engine.set_comment(NAME, note)
             )
+        }
+        SqlDialect::TransactSql => {
+            let fields = fields.replace(" text", " varchar(max)");
+            let columns = format!("ycsb_key varchar({KEY_LENGTH}) not null{fields}");
+            engine.joined(&[
+                format!("create table {NAME} ({columns})"),
+                engine.set_comment(NAME, note),
+            ])
         }
         SqlDialect::MySql => format!(
             "create table {NAME} ({columns}, primary key (ycsb_key)) engine = innodb \
@@ -84,9 +98,15 @@ pub fn contents(engine: SqlDialect, fields: u32, length: u64) -> String {
             "ycsb_key regexp '^user[0-9]{1,19}$'",
             "cast(substr(ycsb_key, 5) as decimal(20))",
         ),
+        SqlDialect::TransactSql => (
+            "ycsb_key like 'user[0-9]%' and substring(ycsb_key, 5, 64) not like '%[^0-9]%' \
+             and len(ycsb_key) <= 23",
+            "cast(substring(ycsb_key, 5, 64) as decimal(20))",
+        ),
     };
+    let length_of = engine.length();
     let wrong_length: Vec<String> = (0..fields)
-        .map(|field| format!("coalesce(length(field{field}), -1) <> {length}"))
+        .map(|field| format!("coalesce({length_of}(field{field}), -1) <> {length}"))
         .collect();
     format!(
         "select count(*), coalesce(sum(case when {is_key} then {number} else 0 end), 0), \
@@ -127,12 +147,14 @@ pub fn insert(fields: u32) -> String {
 }
 
 /// The statement that reads records in key order; its parameters are the first key and the number of records.
-/// Both dialects support `LIMIT`.
 pub fn scan(engine: SqlDialect, field: Option<u32>) -> String {
     let columns = field.map_or("*".to_owned(), |field| format!("field{field}"));
     match engine {
         SqlDialect::PostgreSql | SqlDialect::MySql => {
             format!("SELECT {columns} FROM {NAME} WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2")
+        }
+        SqlDialect::TransactSql => {
+            format!("SELECT TOP ($2) {columns} FROM {NAME} WHERE ycsb_key >= $1 ORDER BY ycsb_key")
         }
     }
 }
@@ -145,6 +167,7 @@ pub fn is_duplicate(engine: SqlDialect, error: &DbError) -> bool {
     match engine {
         SqlDialect::PostgreSql => &error.code == b"23505",
         SqlDialect::MySql => error.number == 1062,
+        SqlDialect::TransactSql => matches!(error.number, 2627 | 2601),
     }
 }
 
@@ -165,6 +188,10 @@ mod tests {
                 "SELECT field3 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2"
             );
         }
+        assert_eq!(
+            scan(SqlDialect::TransactSql, None),
+            "SELECT TOP ($2) * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key"
+        );
         assert_eq!(read(None), "SELECT * FROM usertable WHERE ycsb_key = $1");
         assert_eq!(
             read(Some(9)),
@@ -196,6 +223,16 @@ mod tests {
             "create table usertable (ycsb_key varchar(64) not null, field0 text, field1 text, \
              primary key (ycsb_key)) engine = innodb comment = 'x'"
         );
+        let text = create(SqlDialect::TransactSql, 1, "x");
+        let table = "create table usertable (ycsb_key varchar(64) not null, field0 varchar(max)); ";
+        assert!(
+            text.starts_with(&format!("begin transaction; {table}")),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("; commit") && text.contains("N'x'"),
+            "{text}"
+        );
         assert!(EXISTS.contains(NAME));
     }
 
@@ -204,6 +241,8 @@ mod tests {
         let error = DbError::server(Protocol::PostgreSql, 0, *b"23505", String::new());
         assert!(is_duplicate(SqlDialect::PostgreSql, &error));
         assert!(!is_duplicate(SqlDialect::MySql, &error));
+        let tds_error = DbError::server(Protocol::Tds, 2627, *b"23000", String::new());
+        assert!(is_duplicate(SqlDialect::TransactSql, &tds_error));
         let mysql_error = DbError::server(Protocol::MySql, 1062, *b"23000", String::new());
         assert!(is_duplicate(SqlDialect::MySql, &mysql_error));
         assert!(!is_duplicate(SqlDialect::PostgreSql, &mysql_error));

@@ -112,6 +112,13 @@ impl Dataset for YcsbDataset {
                 vec![IndexBuild::primary_key(NAME, "usertable_pkey", "ycsb_key")]
             }
             SqlDialect::MySql => Vec::new(),
+            SqlDialect::TransactSql => {
+                vec![IndexBuild::clustered_key(
+                    NAME,
+                    "usertable_pkey",
+                    "ycsb_key",
+                )]
+            }
         }
     }
 

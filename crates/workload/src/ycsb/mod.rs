@@ -103,14 +103,17 @@ impl Workload for Ycsb {
     }
 
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error> {
+        crate::engines::require_engine(control, self.engines())?;
         check::check(control)
     }
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
+        crate::engines::require_engine(control, self.engines())?;
         catalog::drop_existing::<UserTable>(control)
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
+        crate::engines::require_engine(control, self.engines())?;
         // Only the first problem: `check_options` reports all of them.
         let options = options::read(plan).map_err(|mut all| all.swap_remove(0))?;
         let layout = readiness::loaded_layout(control, plan, &options)?;

@@ -94,7 +94,7 @@ impl YcsbProgram {
         let update = selections(options.writeallfields, fields).into_iter();
         let update = update.map(|field| {
             let values = field.map_or(fields, |_| 1) as usize;
-            let mut types = vec![engine::FIELD; values];
+            let mut types = vec![engine::field(engine); values];
             types.push(key);
             add(&engine::update(field, fields), &types)
         });
@@ -105,7 +105,7 @@ impl YcsbProgram {
             add(&engine::scan(engine, field), &types)
         });
         let scan = scan.collect();
-        let mut insert_types = vec![engine::FIELD; fields as usize + 1];
+        let mut insert_types = vec![engine::field(engine); fields as usize + 1];
         insert_types[0] = engine::INSERTED_KEY;
         let shared = YcsbRun {
             read,

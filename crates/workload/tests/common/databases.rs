@@ -55,6 +55,19 @@ impl TestDatabase {
         }
     }
 
+    /// The database of the SQL Server at the URL in `PRONY_TEST_SQLSERVER`; `None`, with a message, without one.
+    #[allow(dead_code, reason = "not every binary of tests uses it")]
+    pub fn sql_server() -> Option<TestDatabase> {
+        let Ok(url) = std::env::var("PRONY_TEST_SQLSERVER") else {
+            eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
+            return None;
+        };
+        let target = prony_server::resolve(&url, &Environment::without_home("tester"));
+        Some(TestDatabase {
+            target: target.expect("a good URL"),
+        })
+    }
+
     pub fn control(&self) -> Control {
         Control::connect(&self.target).expect("connects")
     }

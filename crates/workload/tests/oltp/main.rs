@@ -8,6 +8,7 @@ mod maria;
 #[path = "../common/plans.rs"]
 mod plans;
 mod run;
+mod sqlserver;
 #[path = "../common/stop.rs"]
 mod stop;
 mod support;

@@ -42,7 +42,10 @@ fn every_mode_leaves_the_same_data_and_counts() {
                     outcome.codes
                 );
                 let counts = outcome.counts;
-                assert!(counts.outcomes_by_kind[0].rolled_back > 0, "{label}: {counts:?}");
+                assert!(
+                    counts.outcomes_by_kind[0].rolled_back > 0,
+                    "{label}: {counts:?}"
+                );
                 assert!(
                     counts.remote_lines > 0 && counts.remote_payments > 0,
                     "{label}"

@@ -18,7 +18,10 @@ fn consistency_conditions_hold_after_eight_concurrent_users() {
         let orders = number(&database, "select count(*) from orders");
         let inserted = orders - 30_000 * i64::from(WAREHOUSES);
         let counts = outcome.counts;
-        assert_eq!(inserted, counts.outcomes_by_kind[0].committed as i64, "{mode:?}");
+        assert_eq!(
+            inserted, counts.outcomes_by_kind[0].committed as i64,
+            "{mode:?}"
+        );
         assert!(inserted > 0, "{mode:?}: {inserted} orders");
         let delivered = 9_000 * i64::from(WAREHOUSES) + inserted
             - number(&database, "select count(*) from new_order");
@@ -72,7 +75,10 @@ fn serialization_failures_are_retried_and_never_counted_as_successes() {
         assert_eq!(findings(&database), [""; 0], "{mode:?}");
         let orders =
             number(&database, "select count(*) from orders") - 30_000 * i64::from(WAREHOUSES);
-        assert_eq!(orders, outcome.counts.outcomes_by_kind[0].committed as i64, "{mode:?}");
+        assert_eq!(
+            orders, outcome.counts.outcomes_by_kind[0].committed as i64,
+            "{mode:?}"
+        );
     }
 }
 
@@ -91,7 +97,10 @@ fn a_failed_transaction_changes_nothing_and_its_user_continues() {
         assert_eq!((outcome.failed[0], outcome.retries), (0, 0), "{mode:?}");
         let paid =
             number(&database, "select count(*) from history") - 30_000 * i64::from(WAREHOUSES);
-        assert_eq!(paid, outcome.counts.outcomes_by_kind[1].committed as i64, "{mode:?}");
+        assert_eq!(
+            paid, outcome.counts.outcomes_by_kind[1].committed as i64,
+            "{mode:?}"
+        );
         assert_eq!(findings(&database), [""; 0], "{mode:?}");
     }
 }

@@ -11,7 +11,7 @@ use super::load::{self, LoadInput, load_summary};
 use super::{output, plan, run, scenarios, server, sizing, tables};
 use crate::args::{CachedArgs, ReproduceArgs, WaitArgs};
 use crate::exit::{Exit, Failure};
-use crate::run::{ObserveOptions, RunRequest, run_and_print};
+use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
 use commands::ScenarioSettings;
 use prony_plan::scenario::{Scenario, find};
 use prony_plan::{Choice, PlanInput, WorkloadPlan};
@@ -315,9 +315,10 @@ fn run_request(
         request_json: run::request_document(&input, &plan, &without_restart_command(arguments)),
         plan,
         may_download: false,
-        as_json: args.json,
+        format: ResultFormat::from_flags(args.json, args.output.full),
         is_stored: !args.output.no_store,
         progress_interval: args.output.progress,
+        check_after: false,
         purpose: Purpose::default(),
     };
     Ok((request, observe))

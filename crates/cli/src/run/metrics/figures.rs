@@ -90,7 +90,8 @@ impl RunMetrics {
         if let Some(cpu_ns) = interval.health.cpu_ns() {
             *self.exposition.client_cpu_s.get_or_insert_default() += cpu_ns as f64 / 1e9;
         }
-        self.exposition.waiting_starts = self.is_open_loop.then_some(interval.health.starts_waiting);
+        self.exposition.waiting_starts =
+            self.is_open_loop.then_some(interval.health.starts_waiting);
         self.exposition.last = Some(second.clone());
         self.page.publish(self.exposition.clone());
     }

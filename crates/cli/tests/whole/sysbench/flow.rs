@@ -149,7 +149,7 @@ fn a_run_is_stored_with_its_queries() {
     assert_eq!(series_reads, 560);
     assert_eq!(run.request["arguments"][4], "--mysql-password=***");
     assert_eq!(run.request["arguments"][11], "oltp_read_only");
-    let stdout = ok(&bench.prony("show last"));
+    let stdout = ok(&bench.prony("show last --full"));
     assert!(stdout.contains("oltp_read_only"), "{stdout}");
 }
 

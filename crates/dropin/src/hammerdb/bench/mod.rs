@@ -174,7 +174,9 @@ fn prepare(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
         ready_workload,
         cipher: match control.engine() {
             Engine::PostgreSql => None,
-            Engine::MySql | Engine::MariaDb => Some(connection::cipher(&control)),
+            Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
+                Some(connection::cipher(&control))
+            }
         },
         workload,
         plan: Plan::of_another_tool(plan, drive),
@@ -192,7 +194,7 @@ fn is_order_number_conflict(error: &Error, control: &Control) -> bool {
     };
     match control.engine() {
         Engine::PostgreSql => *remedy == Remedy::RepairSequences,
-        Engine::MySql | Engine::MariaDb => false,
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
     }
 }
 

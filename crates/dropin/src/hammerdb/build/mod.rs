@@ -79,7 +79,7 @@ fn prepare(request: &BuildRequest, lines: &VuserLines) -> Result<(Target, Databa
     let (_, mut control) = connection::open(&request.superuser)?;
     let owner = match request.owner.engine {
         Engine::PostgreSql => Some(request.owner.user.clone()),
-        Engine::MySql | Engine::MariaDb => {
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
             let cipher = connection::cipher(&control);
             lines.print_line(1, BuildLine::SslCipher { cipher });
             None

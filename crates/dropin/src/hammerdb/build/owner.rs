@@ -28,7 +28,7 @@ pub fn create_role(control: &mut Control, owner: &Login, superuser: &str) -> Res
     match owner.engine {
         Engine::PostgreSql => {}
         // On MySQL and MariaDB the connected user builds the schema.
-        Engine::MySql | Engine::MariaDb => return Ok(()),
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => return Ok(()),
     }
     if owner.user == superuser {
         return Ok(());
@@ -136,13 +136,14 @@ pub fn create_or_grant_database(
             database::grant_create_on_schema_public(&mut connect_to_database(request)?, &owner.user)
         }
         // latin1, as HammerDB creates it.
-        (Engine::MySql | Engine::MariaDb, DatabaseState::Missing) => {
+        (Engine::MySql | Engine::MariaDb | Engine::SqlServer, DatabaseState::Missing) => {
             database::create_latin1_database(control, &owner.database)
         }
-        (Engine::MySql | Engine::MariaDb, DatabaseState::Empty)
-        | (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, DatabaseState::UnfinishedBuild) => {
-            Ok(())
-        }
+        (Engine::MySql | Engine::MariaDb | Engine::SqlServer, DatabaseState::Empty)
+        | (
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb | Engine::SqlServer,
+            DatabaseState::UnfinishedBuild,
+        ) => Ok(()),
     };
     result.map_err(error_text)
 }

@@ -152,8 +152,10 @@ impl<'a> SysbenchObserver<'a> {
             at_s,
             threads: settings.threads,
             sql: self.bench.texts.uses_database(),
-            counters: counters(&self.since_line.queries, self.since_line.all_kinds().committed)
-                + self.outside_since_line,
+            counters: counters(
+                &self.since_line.queries,
+                self.since_line.all_kinds().committed,
+            ) + self.outside_since_line,
             interval_s: self.since_line.seconds(),
             percentile: settings.percentile,
             latency_ms: Histogram::from_distribution(&self.latencies)
@@ -188,7 +190,7 @@ impl RunObserver for SysbenchObserver<'_> {
         log_thread_starts(self.call, self.bench.settings);
     }
 
-    fn started(&mut self, start: &LoadStart) {
+    fn ready(&mut self) {
         for thread in 0..self.bench.settings.threads {
             let text = format!("Worker thread (#{thread}) initialized");
             self.call.log(LogLevel::Debug, &debug(&text));
@@ -199,6 +201,9 @@ impl RunObserver for SysbenchObserver<'_> {
             self.call.log(LogLevel::Notice, &warming_up(warmup_s));
         }
         self.bench.texts.threads_started();
+    }
+
+    fn started(&mut self, start: &LoadStart) {
         self.shape = start.shape;
         let start_ns = start.schedule.window_start_ns();
         self.since_line = Totals::new(start_ns, start.shape);

@@ -69,7 +69,11 @@ fn repeats_on_different_machines_have_a_caveat() {
     assert_eq!(remarks(&[run_on("x", 4, "17"), doubtful]), []);
 }
 
-fn findings_of_remark(sheet: &PriceSheet, runs: &[(usize, Run)], id: &str) -> Vec<(Severity, String)> {
+fn findings_of_remark(
+    sheet: &PriceSheet,
+    runs: &[(usize, Run)],
+    id: &str,
+) -> Vec<(Severity, String)> {
     let prices = price(&measurements(sheet, runs), &options()).unwrap();
     let remarks = prices.remarks.into_iter().filter(|remark| remark.id == id);
     remarks

@@ -16,7 +16,8 @@ use crate::price::{self as price_view, NO_TPMC, money};
 use crate::text::plain;
 use crate::units::{self, or_dash};
 use prony_judge::price::{
-    PriceDate, MeasuredConfiguration, PriceError, PriceOptions, PricePoint, Prices, PriceSheet, price,
+    MeasuredConfiguration, PriceDate, PriceError, PriceOptions, PricePoint, PriceSheet, Prices,
+    price,
 };
 use prony_judge::thresholds::PRICE_MAX_AGE_DAYS;
 use prony_store::Run;
@@ -124,9 +125,11 @@ impl PagePrices {
 impl PriceInputs {
     pub(super) fn prices(&self, runs: &[&Run]) -> Result<Prices, PriceInputsError> {
         let read = |sheet: &SheetText| {
-            PriceSheet::from_toml(&sheet.file, &sheet.text).map_err(|problems| PriceInputsError::Sheet {
-                file: plain(&sheet.file),
-                problems: plain(&problems.to_string()),
+            PriceSheet::from_toml(&sheet.file, &sheet.text).map_err(|problems| {
+                PriceInputsError::Sheet {
+                    file: plain(&sheet.file),
+                    problems: plain(&problems.to_string()),
+                }
             })
         };
         let sheets: Vec<PriceSheet> = self.sheets.iter().map(read).collect::<Result<_, _>>()?;
@@ -233,13 +236,14 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     if has_nopm {
         columns.extend(["NOPM", "3 years/NOPM"]);
     }
-    columns.extend(["break-even", "frontier"]);
+    columns.extend(["rank", "break-even", "frontier"]);
     let caption = format!("Committed transactions per second and their cost in {currency}");
     table(out, &caption, &columns)?;
     for (index, point) in prices.points.iter().enumerate() {
         let name = format!("{}: {}", index + 1, Escaped(plain(&point.name())));
         let mut cells = vec![price_view::run_count_cell(point)];
         cells.extend(price_view::ratio_cells(point, has_nopm));
+        cells.push(or_dash(point.rank, |rank| rank.to_string()));
         cells.push(or_dash(point.break_even, money));
         cells.push(or_dash(point.on_frontier, |on| {
             if on { "yes" } else { "no" }.to_owned()

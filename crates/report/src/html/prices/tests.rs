@@ -4,7 +4,7 @@ use super::*;
 use crate::html::{
     FORMAT, FORMAT_WITHOUT_PRICES, PRICES_START, VerifyError, escape_json, verify, write,
 };
-use crate::sample_run::closed;
+use crate::sample_run::{closed, test_build};
 
 const HEAD: &str = "[sheet]\ncurrency = \"USD\"\nregion = \"r\"\nterm = \"on demand\"\n\
                     as_of = 2026-11-01\nsource = \"a list\"\nentered_by = \"dba\"\n";
@@ -61,7 +61,7 @@ fn runs(tps: &[u64]) -> Vec<Run> {
 
 fn page_with_prices(runs: &[Run], price_inputs: &PriceInputs) -> String {
     let mut out = Vec::new();
-    write(&mut out, runs, Some(price_inputs)).unwrap();
+    write(&mut out, runs, Some(price_inputs), &test_build()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -222,7 +222,7 @@ fn hostile_names_are_escaped() {
             "{name}"
         );
     }
-    assert!(verify(&page).is_ok());
+    assert!(verify(&page, &test_build()).is_ok());
 }
 
 #[test]
@@ -273,25 +273,25 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
     let two = runs(&[100, 300]);
     let page = page_with_prices(&two, &inputs);
     assert!(page.contains(&format!("data-prony-report=\"{FORMAT}\"")));
-    assert!(verify(&page).unwrap().generated_by.is_none());
+    assert!(verify(&page, &test_build()).unwrap().generated_by.is_none());
     let mut plain = Vec::new();
-    write(&mut plain, &two, None).unwrap();
+    write(&mut plain, &two, None, &test_build()).unwrap();
     let plain = String::from_utf8(plain).unwrap();
     assert!(
         plain.contains(&format!("data-prony-report=\"{FORMAT_WITHOUT_PRICES}\""))
-            && verify(&plain).is_ok()
+            && verify(&plain, &test_build()).is_ok()
     );
     // Change the price in the sheet only, in the table only, and in the sheet together with its hash.
     let changed_sheet = page.replace("unit_price = 10.00", "unit_price = 11.00");
     assert_ne!(changed_sheet, page);
-    let error = verify(&changed_sheet).unwrap_err();
+    let error = verify(&changed_sheet, &test_build()).unwrap_err();
     assert!(
         matches!(error, VerifyError::Prices(_)) && error.is_changed(),
         "{error}"
     );
     let changed_table = page.replacen("<td>10.00</td>", "<td>9.00</td>", 1);
     assert!(matches!(
-        verify(&changed_table),
+        verify(&changed_table, &test_build()),
         Err(VerifyError::PageChanged { .. })
     ));
     let changed_inputs = PriceInputs {
@@ -316,7 +316,7 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
         html.replace(embedded_hash, &hash)
     };
     assert!(matches!(
-        verify(&with_inputs(&changed_inputs)),
+        verify(&with_inputs(&changed_inputs), &test_build()),
         Err(VerifyError::PageChanged { .. })
     ));
     let invalid_placement = PriceInputs {
@@ -328,7 +328,7 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
         ..inputs
     };
     assert!(matches!(
-        verify(&with_inputs(&invalid_placement)),
+        verify(&with_inputs(&invalid_placement), &test_build()),
         Err(VerifyError::Prices(_))
     ));
 }

@@ -92,8 +92,9 @@ fn unobserved_events_are_not_reported_as_absent() {
     for row in &mut observed.series {
         (row.cache_hits, row.log_bytes, row.active) = (None, None, None);
     }
-    let activity =
-        |run: &Run| super::super::server::describe_server(run, run.observed.as_ref().unwrap())[1].clone();
+    let activity = |run: &Run| {
+        super::super::server::describe_server(run, run.observed.as_ref().unwrap())[1].clone()
+    };
     assert_eq!(activity(&run), "no checkpoint, vacuum or backup observed");
     let mut activity_without = |topic: ObservedTopic| {
         let missing = &mut run.observed.as_mut().unwrap().missing;

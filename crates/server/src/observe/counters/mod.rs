@@ -5,6 +5,7 @@
 
 mod mysql;
 mod postgres;
+mod sqlserver;
 
 use super::{MissingValue, Topic, first_line};
 use crate::control::{Control, Error, TextRow};
@@ -139,6 +140,7 @@ impl CounterReader {
         let queries = match control.engine() {
             Engine::PostgreSql => postgres::counter_queries(control, &mut missing)?,
             Engine::MySql | Engine::MariaDb => mysql::counter_queries(control),
+            Engine::SqlServer => sqlserver::counter_queries(control, &mut missing)?,
         };
         Ok(CounterReader {
             queries,

@@ -74,7 +74,9 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
             // MariaDB's performance_schema is empty unless it is switched on.
             variants: match control.engine() {
                 Engine::MySql => THREAD_QUERIES.map(str::to_owned).into(),
-                Engine::MariaDb | Engine::PostgreSql => vec![THREAD_QUERIES[1].to_owned()],
+                Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => {
+                    vec![THREAD_QUERIES[1].to_owned()]
+                }
             },
             read_rows: read_threads,
         },
@@ -96,7 +98,7 @@ pub(super) fn counter_queries(control: &Control) -> Vec<CounterQuery> {
             METRICS_QUERY,
             read_metrics,
         )),
-        Engine::MariaDb | Engine::PostgreSql => {}
+        Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => {}
     }
     queries
 }

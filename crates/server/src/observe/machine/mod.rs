@@ -1,4 +1,4 @@
-//! Resource usage of a machine: CPUs, memory, disks, and the processes of a database server.
+//! Resource usage of a machine: CPUs, memory, disks, network links, and the processes of a database server.
 //!
 //! In: `/proc` of this machine, or the URL of a node_exporter. Out: a [`MachineReading`]. Must never:
 //! return zero for a value that could not be read, or attribute this machine's usage to a server
@@ -7,11 +7,13 @@
 mod colocation;
 mod cpu_time;
 mod exporter;
+mod links;
 mod proc;
 
 pub use colocation::{Colocation, find_colocation};
 pub use cpu_time::{ServerProcesses, task_cpu_s, thread_cpu_s};
 pub use exporter::Exporter;
+pub use links::Link;
 pub use proc::{describe as describe_this_machine, read as read_this_machine, throttled_s};
 
 /// A machine's counters at one moment, counted since its start.
@@ -27,6 +29,8 @@ pub struct MachineReading {
     pub swapped_bytes: Option<u64>,
     /// Each disk's counters.
     pub disks: Vec<Disk>,
+    /// Each network link's counters; only of this machine, not of a node_exporter.
+    pub links: Vec<Link>,
     /// Description of the machine. Only a node_exporter fills it in; [`describe_this_machine`] describes
     /// this machine.
     pub description: MachineDescription,
@@ -106,6 +110,10 @@ pub struct MachineUsage {
     pub disk_write_bytes: Option<u64>,
     /// Share of time in which the busiest disk had I/O in progress.
     pub disk_busy_share: Option<f64>,
+    /// Bytes received and sent over the network, without the loopback interface.
+    pub network_bytes: Option<u64>,
+    /// Share of its capacity that the busiest direction of the busiest network link used.
+    pub link_busy_share: Option<f64>,
 }
 
 impl Cpu {
@@ -145,6 +153,8 @@ impl MachineReading {
         }
         let swapped = self.swapped_bytes.zip(before.swapped_bytes);
         usage.swap_bytes = swapped.and_then(|(now, before)| now.checked_sub(before));
+        usage.network_bytes = links::bytes_since(&self.links, &before.links);
+        usage.link_busy_share = links::busiest_share(&self.links, &before.links, seconds);
         let pairs = self.disks.iter().filter_map(|now| {
             let mut earlier = before.disks.iter();
             Some((now, earlier.find(|disk| disk.name == now.name)?))

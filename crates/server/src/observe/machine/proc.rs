@@ -1,9 +1,9 @@
 //! Reads this machine from the kernel's files.
 //!
-//! In: `/proc`, `/sys/fs/cgroup`. Out: a [`MachineReading`]. Must never: fail because a file does not
+//! In: `/proc`, `/sys/fs/cgroup`, `/sys/class/net`. Out: a [`MachineReading`]. Must never: fail because a file does not
 //! exist.
 
-use super::{Cpu, Disk, MachineDescription, MachineReading, disk_kind, is_disk, join_kinds};
+use super::{Cpu, Disk, MachineDescription, MachineReading, disk_kind, is_disk, join_kinds, links};
 use std::fs::read_to_string;
 
 /// Ticks per second in CPU times in `/proc`: USER_HZ, which is 100 on every Linux.
@@ -21,6 +21,7 @@ pub fn read() -> MachineReading {
         memory_available_bytes: meminfo_bytes(&memory, "MemAvailable"),
         swapped_bytes: swapped_bytes(&text("/proc/vmstat")),
         disks: parse_disks(&text("/proc/diskstats")),
+        links: links::read(),
         description: MachineDescription::default(),
     }
 }

@@ -5,6 +5,7 @@
 
 mod mysql;
 mod postgres;
+mod sqlserver;
 
 pub(super) use mysql::replica_status;
 
@@ -111,6 +112,7 @@ pub fn read_server_state(
     match control.engine() {
         Engine::PostgreSql => postgres::read(control, facts, &mut state)?,
         Engine::MySql | Engine::MariaDb => mysql::read(control, facts, &mut state)?,
+        Engine::SqlServer => sqlserver::read(control, facts, &mut state)?,
     }
     Ok(state)
 }

@@ -197,7 +197,7 @@ fn sees_all_threads(grants: &[TextRow]) -> bool {
 pub(in super::super) fn replica_status(control: &Control) -> &'static str {
     let renamed_in = match control.engine() {
         Engine::MySql => 80_022,
-        Engine::MariaDb | Engine::PostgreSql => 100_501,
+        Engine::MariaDb | Engine::PostgreSql | Engine::SqlServer => 100_501,
     };
     match control.server_version() >= renamed_in {
         true => "SHOW REPLICA STATUS",

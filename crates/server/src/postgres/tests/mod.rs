@@ -76,6 +76,8 @@ fn data_path(name: &str) -> PathBuf {
 fn postgres_options(target: &Target) -> &PostgresOptions {
     match &target.protocol {
         ProtocolOptions::PostgreSql(options) => options,
-        ProtocolOptions::MySql(_) => panic!("not PostgreSQL's protocol"),
+        ProtocolOptions::MySql(_) | ProtocolOptions::SqlServer(_) => {
+            panic!("not PostgreSQL's protocol")
+        }
     }
 }

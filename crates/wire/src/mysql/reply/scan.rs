@@ -177,7 +177,7 @@ impl Reply {
             0xfb => self.expected = ExpectedPacket::Data,
             _ => {
                 let mut reader = Reader(&self.bytes[body.clone()]);
-                match reader.number() {
+                match reader.length_encoded_number() {
                     Some(columns @ 1..=0xffff) if reader.0.is_empty() => {
                         self.results.push(ResultPosition {
                             columns,
@@ -274,7 +274,7 @@ impl Reply {
 fn parse_ok(body: &[u8]) -> Option<(u64, u16)> {
     let mut reader = Reader(body);
     reader.byte()?;
-    let affected = reader.number()?;
-    reader.number()?;
+    let affected = reader.length_encoded_number()?;
+    reader.length_encoded_number()?;
     Some((affected, reader.u16()?))
 }

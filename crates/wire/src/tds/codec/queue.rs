@@ -96,13 +96,19 @@ impl Codec {
 
     /// The bytes of the message in flight; after the last reply, those of the last message.
     pub(crate) fn outgoing(&self) -> &[u8] {
-        let message = self.messages.get(self.in_flight_index).or(self.messages.last());
+        let message = self
+            .messages
+            .get(self.in_flight_index)
+            .or(self.messages.last());
         message.map_or(&[], |message| &self.bytes[message.bytes.clone()])
     }
 
     /// Whether the message in flight commits: by its text, or as a request to the transaction manager.
     pub(crate) fn is_commit(&self) -> bool {
-        let message = self.messages.get(self.in_flight_index).or(self.messages.last());
+        let message = self
+            .messages
+            .get(self.in_flight_index)
+            .or(self.messages.last());
         message.is_some_and(|message| {
             let bytes = &self.bytes[message.bytes.clone()];
             match message.packet_type {

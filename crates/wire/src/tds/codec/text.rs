@@ -25,6 +25,32 @@ pub(super) fn must_be_sent_as_text(statement: &Statement) -> bool {
         .any(|word| first_word.eq_ignore_ascii_case(word))
 }
 
+/// The procedure that a statement calls, if its text is `EXEC name $1, $2, …` with each parameter once and in
+/// order: the call can then be sent without a text that the server would have to parse.
+pub(super) fn called_procedure(statement: &Statement) -> Option<&str> {
+    let mut parts = statement.parts();
+    let (first, mut placeholder) = parts.next()?;
+    let first = std::str::from_utf8(first).ok()?.trim();
+    let (word, name) = first.split_once(|c: char| c.is_ascii_whitespace())?;
+    let is_exec = word.eq_ignore_ascii_case("exec") || word.eq_ignore_ascii_case("execute");
+    let name = name.trim_start();
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    if !is_exec || name.is_empty() || !name.chars().all(is_name) {
+        return None;
+    }
+    for (expected_index, (text, next)) in parts.enumerate() {
+        if placeholder != Some(expected_index) {
+            return None;
+        }
+        let separator = if next.is_some() { "," } else { "" };
+        if text.trim_ascii() != separator.as_bytes() {
+            return None;
+        }
+        placeholder = next;
+    }
+    Some(name)
+}
+
 /// Appends a statement with its values as literals, without semicolons at the end.
 pub(super) fn put_statement_text(statement: &Statement, values: &[Value<'_>], out: &mut Vec<u8>) {
     let start = out.len();
@@ -100,4 +126,40 @@ pub(super) fn batch_commits(message: &[u8], packet_size: usize) -> bool {
         .filter(|byte| *byte != 0)
         .collect();
     effect(&text) == Effect::Commits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statement::StatementIds;
+
+    #[test]
+    fn only_a_plain_call_names_a_procedure() {
+        let procedure = |sql: &str| {
+            let statement = StatementIds::new().add(sql);
+            called_procedure(&statement).map(str::to_owned)
+        };
+        for (sql, name) in [
+            ("EXEC dbo.neword $1, $2 ,$3", "dbo.neword"),
+            ("execute  a_b $1 ", "a_b"),
+            ("exec p", "p"),
+        ] {
+            assert_eq!(procedure(sql).as_deref(), Some(name), "{sql}");
+        }
+        for sql in [
+            "select $1",
+            "exec",
+            "exec p $2, $1",
+            "exec p $1, $1",
+            "exec p $1, 2",
+            "exec p @a = $1",
+            "exec p $1; select 1",
+            "exec @r = p $1",
+            "exec [my p] $1",
+            "exec ('select 1')",
+            "executing p $1",
+        ] {
+            assert_eq!(procedure(sql), None, "{sql}");
+        }
+    }
 }

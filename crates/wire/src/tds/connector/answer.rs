@@ -52,7 +52,8 @@ pub(super) fn parse(message: &[u8]) -> Result<LoginReply, ConnectError> {
             token_type::ERROR => return Err(error::parse(body).into()),
             token_type::INFO => {
                 let notice = error::parse(body);
-                if reply.notices.len() < STORED_NOTICES_MAX && !USUAL_NOTICES.contains(&notice.number)
+                if reply.notices.len() < STORED_NOTICES_MAX
+                    && !USUAL_NOTICES.contains(&notice.number)
                 {
                     reply.notices.push(notice);
                 }

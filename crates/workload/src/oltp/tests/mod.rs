@@ -5,4 +5,5 @@ mod distributions;
 mod options;
 mod rows;
 mod server;
+mod sqlserver;
 mod statements;

@@ -3,3 +3,4 @@
 mod allocation;
 mod inputs;
 mod parameter_types;
+mod sqlserver;

@@ -110,7 +110,7 @@ impl Transactions {
                 ];
                 db.exec(routine, &values).await
             }
-            SqlDialect::MySql => {
+            SqlDialect::MySql | SqlDialect::TransactSql => {
                 write_packed(&mut texts.items, input.lines());
                 let values = [w, d, c, all_local, Value::Text(&texts.items)];
                 db.exec(routine, &values).await

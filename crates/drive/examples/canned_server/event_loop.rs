@@ -1,0 +1,287 @@
+//! One thread that serves all connections, with epoll.
+
+use rustix::event::epoll::{self, EventData, EventFlags};
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+
+/// The largest read, in bytes; a longer request takes several reads.
+const READ_BYTES: usize = 64 * 1024;
+/// The largest number of connections that one wait reports.
+const EVENTS_MAX: usize = 256;
+
+/// The server's side of the protocol on one connection.
+pub trait Session: Send {
+    /// Appends what the server sends first.
+    fn greet(&mut self, out: &mut Vec<u8>);
+
+    /// Handles the complete messages at the start of `input`, appends their replies to `out`, and returns the
+    /// length of these messages in bytes.
+    ///
+    /// # Errors
+    /// The reason why the connection ends.
+    fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, SessionEnd>;
+}
+
+/// Why a session ended.
+#[derive(Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// The client ended it.
+    ClosedByClient,
+    /// The client sent a message that this server does not support.
+    Unsupported(String),
+}
+
+enum Listener {
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+/// A client's socket. It is in blocking mode: epoll says when there is something to read, and replies are far
+/// smaller than the buffer of a socket.
+enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Socket::Unix(stream) => stream.read(buffer),
+            Socket::Tcp(stream) => stream.read(buffer),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Socket::Unix(stream) => stream.write_all(bytes),
+            Socket::Tcp(stream) => stream.write_all(bytes),
+        }
+    }
+}
+
+struct Client {
+    socket: Socket,
+    session: Box<dyn Session>,
+    /// The start of a message whose end has not arrived.
+    incomplete: Vec<u8>,
+}
+
+impl Client {
+    /// Reads once, and writes the replies to what was read. Returns whether the connection stays open.
+    fn serve(&mut self, buffer: &mut [u8], out: &mut Vec<u8>) -> bool {
+        let Ok(read @ 1..) = self.socket.read(buffer) else {
+            return false;
+        };
+        out.clear();
+        let result = if self.incomplete.is_empty() {
+            let result = self.session.receive(&buffer[..read], out);
+            if let Ok(handled) = result {
+                self.incomplete.extend_from_slice(&buffer[handled..read]);
+            }
+            result
+        } else {
+            self.incomplete.extend_from_slice(&buffer[..read]);
+            let result = self.session.receive(&self.incomplete, out);
+            if let Ok(handled) = result {
+                self.incomplete.drain(..handled);
+            }
+            result
+        };
+        match result {
+            Ok(_) => out.is_empty() || self.socket.write_all(out).is_ok(),
+            Err(SessionEnd::ClosedByClient) => false,
+            Err(SessionEnd::Unsupported(message)) => {
+                eprintln!("canned_server: {message}");
+                false
+            }
+        }
+    }
+}
+
+/// Listeners and connections. Events carry the index of a listener, or the number of listeners plus the index of a
+/// client.
+pub struct EventLoop {
+    epoll: OwnedFd,
+    new_session: fn() -> Box<dyn Session>,
+    listeners: Vec<Listener>,
+    clients: Vec<Option<Client>>,
+    free_indexes: Vec<usize>,
+}
+
+impl EventLoop {
+    /// Creates a loop without listeners.
+    ///
+    /// # Errors
+    /// When the kernel is out of file descriptors.
+    pub fn new(new_session: fn() -> Box<dyn Session>) -> io::Result<Self> {
+        Ok(EventLoop {
+            epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+            new_session,
+            listeners: Vec::new(),
+            clients: Vec::new(),
+            free_indexes: Vec::new(),
+        })
+    }
+
+    /// Listens on the path of a unix socket, which starts with a slash, or on `IP:PORT`. All calls come before
+    /// [`run`](Self::run).
+    ///
+    /// # Errors
+    /// When the address is invalid or in use.
+    pub fn listen(&mut self, address: &str) -> io::Result<()> {
+        let listener = if address.starts_with('/') {
+            Listener::Unix(UnixListener::bind(address)?)
+        } else {
+            Listener::Tcp(TcpListener::bind(address)?)
+        };
+        let index = self.listeners.len() as u64;
+        match &listener {
+            Listener::Unix(socket) => self.watch(socket, index)?,
+            Listener::Tcp(socket) => self.watch(socket, index)?,
+        }
+        self.listeners.push(listener);
+        Ok(())
+    }
+
+    fn watch(&self, socket: impl AsFd, data: u64) -> io::Result<()> {
+        epoll::add(
+            &self.epoll,
+            socket,
+            EventData::new_u64(data),
+            EventFlags::IN,
+        )?;
+        Ok(())
+    }
+
+    /// Serves clients until the process is killed.
+    ///
+    /// # Errors
+    /// When waiting fails.
+    pub fn run(mut self) -> io::Result<()> {
+        let mut buffer = vec![0; READ_BYTES];
+        let mut out = Vec::with_capacity(READ_BYTES);
+        let mut events = Vec::with_capacity(EVENTS_MAX);
+        loop {
+            events.clear();
+            match epoll::wait(
+                &self.epoll,
+                rustix::buffer::spare_capacity(&mut events),
+                None,
+            ) {
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                let data = event.data.u64() as usize;
+                let Some(index) = data.checked_sub(self.listeners.len()) else {
+                    if let Err(error) = self.accept(data, &mut out) {
+                        eprintln!("canned_server: cannot accept a connection: {error}");
+                    }
+                    continue;
+                };
+                let client = self.clients[index].as_mut();
+                if client.is_some_and(|client| !client.serve(&mut buffer, &mut out)) {
+                    // Closing the socket removes it from epoll.
+                    self.clients[index] = None;
+                    self.free_indexes.push(index);
+                }
+            }
+        }
+    }
+
+    fn accept(&mut self, listener: usize, out: &mut Vec<u8>) -> io::Result<()> {
+        let mut socket = match &self.listeners[listener] {
+            Listener::Unix(listener) => Socket::Unix(listener.accept()?.0),
+            Listener::Tcp(listener) => {
+                let stream = listener.accept()?.0;
+                stream.set_nodelay(true)?;
+                Socket::Tcp(stream)
+            }
+        };
+        let mut session = (self.new_session)();
+        out.clear();
+        session.greet(out);
+        socket.write_all(out)?;
+        let index = self.free_indexes.pop().unwrap_or_else(|| {
+            self.clients.push(None);
+            self.clients.len() - 1
+        });
+        let data = (self.listeners.len() + index) as u64;
+        match &socket {
+            Socket::Unix(stream) => self.watch(stream, data)?,
+            Socket::Tcp(stream) => self.watch(stream, data)?,
+        }
+        self.clients[index] = Some(Client {
+            socket,
+            session,
+            incomplete: Vec::new(),
+        });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages are lines; `bye` ends the session. The reply to a line is the line.
+    struct Echo;
+
+    impl Session for Echo {
+        fn greet(&mut self, out: &mut Vec<u8>) {
+            out.extend_from_slice(b"hello\n");
+        }
+
+        fn receive(&mut self, input: &[u8], out: &mut Vec<u8>) -> Result<usize, SessionEnd> {
+            let Some(end) = input.iter().rposition(|byte| *byte == b'\n') else {
+                return Ok(0);
+            };
+            if input[..end].ends_with(b"bye") {
+                return Err(SessionEnd::ClosedByClient);
+            }
+            out.extend_from_slice(&input[..=end]);
+            Ok(end + 1)
+        }
+    }
+
+    fn expect(stream: &mut UnixStream, bytes: &[u8]) {
+        let mut received = vec![0; bytes.len()];
+        stream.read_exact(&mut received).expect("a reply");
+        assert_eq!(received, bytes);
+    }
+
+    #[test]
+    fn messages_in_pieces_are_answered_when_they_are_complete() {
+        let folder = std::env::temp_dir().join(format!("prony-canned-{}", std::process::id()));
+        std::fs::create_dir(&folder).expect("a new folder");
+        let path = folder.join("socket");
+        let mut server = EventLoop::new(|| Box::new(Echo)).expect("epoll");
+        server
+            .listen(path.to_str().expect("UTF-8"))
+            .expect("a listener");
+        std::thread::spawn(move || server.run());
+        let mut first = UnixStream::connect(&path).expect("a connection");
+        let mut second = UnixStream::connect(&path).expect("a connection");
+        expect(&mut first, b"hello\n");
+        expect(&mut second, b"hello\n");
+        first.write_all(b"one\ntw").expect("sent");
+        expect(&mut first, b"one\n");
+        second.write_all(b"three\n").expect("sent");
+        expect(&mut second, b"three\n");
+        first.write_all(b"o\n").expect("sent");
+        expect(&mut first, b"two\n");
+        second.write_all(b"bye\n").expect("sent");
+        assert_eq!(second.read(&mut [0]).expect("the end"), 0);
+        // The index of the closed connection is used again, and the open one is unaffected.
+        let mut third = UnixStream::connect(&path).expect("a connection");
+        expect(&mut third, b"hello\n");
+        third.write_all(b"four\n").expect("sent");
+        expect(&mut third, b"four\n");
+        first.write_all(b"five\n").expect("sent");
+        expect(&mut first, b"five\n");
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+}

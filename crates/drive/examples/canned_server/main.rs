@@ -1,0 +1,43 @@
+//! A server that answers from memory, to find out how much load a client can drive:
+//! `canned_server postgres|mysql ADDRESS...`; an address is the path of a unix socket or `IP:PORT`.
+//!
+//! Prints `listening` when clients can connect, and runs until it is killed. It accepts every login without a
+//! password. A query returns one row that is always the same, and a change affects one row; there is no data. One
+//! thread serves all connections, with one read and one write for each request. Never use it as a model of a
+//! server's response time.
+
+mod event_loop;
+mod mysql;
+mod postgres;
+mod statement;
+
+use event_loop::{EventLoop, Session};
+
+fn main() {
+    let usage = "usage: canned_server postgres|mysql PATH|IP:PORT ...";
+    let mut arguments = std::env::args().skip(1);
+    let new_session: fn() -> Box<dyn Session> = match arguments.next().as_deref() {
+        Some("postgres") => || Box::new(postgres::PgSession::new()),
+        Some("mysql") => || Box::new(mysql::MySqlSession::new()),
+        _ => exit(usage),
+    };
+    let addresses: Vec<String> = arguments.collect();
+    if addresses.is_empty() {
+        exit(usage);
+    }
+    let mut server = EventLoop::new(new_session).unwrap_or_else(|error| exit(&error.to_string()));
+    for address in &addresses {
+        if let Err(error) = server.listen(address) {
+            exit(&format!("cannot listen on {address}: {error}"));
+        }
+    }
+    println!("listening");
+    if let Err(error) = server.run() {
+        exit(&error.to_string());
+    }
+}
+
+fn exit(message: &str) -> ! {
+    eprintln!("{message}");
+    std::process::exit(1);
+}

@@ -1,0 +1,86 @@
+//! Whether the data was still consistent after the run.
+//!
+//! In: a Run with the findings of its workload's check (`--check-after`). Out: `consistency`. Must never: report a
+//! run whose data was not checked.
+
+use crate::formatting::count;
+use crate::new_check;
+use prony_store::{Check, ConsistencyState, Run, Severity};
+
+pub(crate) fn check_consistency(run: &Run) -> Option<Check> {
+    let consistency = run.consistency.as_ref()?;
+    if let Some(error) = &consistency.error {
+        return new_check(
+            "consistency",
+            Severity::Caveat,
+            format!("The data could not be checked after the run: {error}."),
+            "Check it now: prony check.",
+        );
+    }
+    let failed = || {
+        let findings = consistency.findings.iter();
+        findings.filter(|finding| finding.state == ConsistencyState::Wrong)
+    };
+    let first = failed().next()?;
+    let others = match failed().count() as u64 - 1 {
+        0 => String::new(),
+        number => format!(" (and {})", count(number, "other condition")),
+    };
+    new_check(
+        "consistency",
+        Severity::Invalid,
+        format!(
+            "After the run the data failed its consistency check: {}: {}{others}.",
+            first.id, first.text
+        ),
+        "The server lost or mixed up transactions, or other programs changed the data: find out which. If the data \
+         was wrong before the run, load it again.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::healthy;
+    use prony_store::{ConsistencyCheck, ConsistencyFinding};
+
+    fn finding(id: &str, state: ConsistencyState) -> ConsistencyFinding {
+        ConsistencyFinding {
+            id: id.to_owned(),
+            state,
+            text: "5 rows, expected 6".to_owned(),
+        }
+    }
+
+    #[test]
+    fn failed_conditions_invalidate_a_run() {
+        let mut run = healthy();
+        assert_eq!(check_consistency(&run), None, "not checked");
+        let mut check_of = |states: &[ConsistencyState]| {
+            let findings = states.iter().map(|state| finding("balances", *state));
+            run.consistency = Some(ConsistencyCheck {
+                findings: findings.collect(),
+                error: None,
+            });
+            check_consistency(&run)
+        };
+        use ConsistencyState::{Note, Ok, Wrong};
+        assert_eq!(check_of(&[Ok, Note]), None);
+        let check = check_of(&[Ok, Wrong, Wrong]).unwrap();
+        assert_eq!(check.severity, Severity::Invalid);
+        let text = "balances: 5 rows, expected 6 (and 1 other condition)";
+        assert!(check.finding.contains(text), "{check:?}");
+    }
+
+    #[test]
+    fn a_check_that_failed_to_complete_is_a_caveat() {
+        let mut run = healthy();
+        run.consistency = Some(ConsistencyCheck {
+            findings: Vec::new(),
+            error: Some("the server closed the connection".to_owned()),
+        });
+        let check = check_consistency(&run).unwrap();
+        assert_eq!(check.severity, Severity::Caveat);
+        assert!(check.finding.contains("closed the connection"), "{check:?}");
+    }
+}

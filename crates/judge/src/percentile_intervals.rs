@@ -1,0 +1,200 @@
+//! Confidence intervals of a run's percentiles of the response time.
+//!
+//! In: a Run. Out: for the median, the 95th and the 99th percentile an interval at 95 %, which says how
+//! precisely this run knows the percentile of its own conditions; not what another run would measure. Must
+//! never: count transactions of one second as independent, or return an interval for seconds that are too few
+//! or too autocorrelated.
+//!
+//! Among n independent response times, the number below the percentile q has the standard deviation
+//! `sqrt(n q (1 - q))`, and the response times of these ranks are the interval (David and Nagaraja 2003, Order
+//! Statistics, section 7.1). Transactions are not independent: what slows one of them slows its neighbours, for
+//! a second or for many. The variance of the rank is therefore multiplied by a design effect (Kish 1965, Survey
+//! Sampling, section 8.2): the variance of the mean over the seconds' own percentiles, with the autocorrelation of
+//! the seconds ([`series_mean`]), divided by the variance that independent transactions would give it.
+//! If the seconds have too few transactions for percentiles, their means take this place.
+//! `tests/percentile_intervals.rs` holds the level.
+
+use crate::all_kinds;
+use crate::statistics::{ALPHA, series_mean, student};
+use crate::steady::judged_rows;
+use crate::thresholds::LATENCY_SECONDS_MIN_SHARE;
+use prony_store::{Latency, Run, Second, decode_histogram};
+use serde::Serialize;
+
+/// The percentiles that have an interval, each with its value in a latency and in a second.
+const PERCENTILES: [PercentileSource; 3] = [
+    (50.0, |latency| latency.p50_ns, |second| second.p50_ns),
+    (95.0, |latency| latency.p95_ns, |second| second.p95_ns),
+    (99.0, |latency| latency.p99_ns, |second| second.p99_ns),
+];
+
+/// A percentile, and how to read it.
+type PercentileSource = (f64, fn(&Latency) -> Option<u64>, fn(&Second) -> Option<u64>);
+
+/// Share of the transactions above the percentile by which the rank is moved to measure how fast the response time
+/// rises there: far more than the resolution of the histogram, and still near the percentile.
+const SLOPE_SPAN: f64 = 0.1;
+
+/// A percentile of the response time of committed transactions, with its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PercentileInterval {
+    /// The percentile, such as 99.
+    pub percentile: f64,
+    /// Its value, as the document has it, nanoseconds.
+    pub value_ns: u64,
+    /// Lower end of the interval, nanoseconds.
+    pub low_ns: u64,
+    /// Upper end of the interval, nanoseconds.
+    pub high_ns: u64,
+    /// The factor by which the transactions' dependence on each other multiplies the variance; 1 or more.
+    pub design_effect: f64,
+}
+
+/// The intervals of a run's percentiles over all kinds; empty if it has no histogram, lost connections, or has
+/// less than 20 whole seconds. A percentile is absent if the run does not have it or its interval has no end.
+pub fn percentile_intervals(run: &Run) -> Vec<PercentileInterval> {
+    intervals(run).unwrap_or_default()
+}
+
+fn intervals(run: &Run) -> Option<Vec<PercentileInterval>> {
+    let response = &all_kinds(run)?.response;
+    let seconds = judged_rows(run)?;
+    let distribution = Distribution::new(response)?;
+    let intervals = PERCENTILES
+        .iter()
+        .filter_map(|(percentile, value, of_second)| {
+            let share = percentile / 100.0;
+            let value_ns = value(response)?;
+            let effect = design_effect(&distribution, &seconds, share, *of_second)?;
+            let [low_ns, high_ns] = distribution.interval(share, &effect)?;
+            Some(PercentileInterval {
+                percentile: *percentile,
+                value_ns,
+                // The value is of the same histogram; rounding must not put it outside.
+                low_ns: low_ns.min(value_ns),
+                high_ns: high_ns.max(value_ns),
+                design_effect: effect.factor,
+            })
+        });
+    Some(intervals.collect())
+}
+
+/// How much more a percentile varies than that of independent transactions.
+struct DesignEffect {
+    factor: f64,
+    /// Degrees of freedom of its estimate.
+    dof: f64,
+}
+
+fn design_effect(
+    distribution: &Distribution,
+    seconds: &[&Second],
+    share: f64,
+    of_second: fn(&Second) -> Option<u64>,
+) -> Option<DesignEffect> {
+    let enough =
+        |values: &[f64]| values.len() as f64 >= LATENCY_SECONDS_MIN_SHARE * seconds.len() as f64;
+    let logs: Vec<f64> = seconds
+        .iter()
+        .filter_map(|second| of_second(second).filter(|ns| *ns > 0))
+        .map(|ns| (ns as f64).ln())
+        .collect();
+    let (series, independent_variance) = match enough(&logs) {
+        true => (logs, distribution.log_percentile_variance(share)),
+        false => {
+            let means = seconds.iter().map(|second| second.mean_ns);
+            let means: Vec<f64> = means.filter(|mean_ns| *mean_ns > 0.0).collect();
+            (means, distribution.mean_variance())
+        }
+    };
+    if !enough(&series) {
+        return None;
+    }
+    let mean = series_mean(&series)?;
+    let factor = match independent_variance > 0.0 {
+        true => (mean.variance / independent_variance).max(1.0),
+        // All response times are the same.
+        false => 1.0,
+    };
+    Some(DesignEffect {
+        factor,
+        dof: mean.dof,
+    })
+}
+
+/// The response times of a run.
+struct Distribution {
+    /// Distinct response times in nanoseconds, in order, each with the number of transactions up to it.
+    cumulative: Vec<(u64, u64)>,
+    count: f64,
+    /// Variance of a single response time, square nanoseconds.
+    variance: f64,
+}
+
+impl Distribution {
+    /// `None` without a histogram that can be read, or with an empty one.
+    fn new(latency: &Latency) -> Option<Distribution> {
+        let histogram = decode_histogram::<u64>(&latency.histogram).ok()?;
+        let mut total = 0;
+        let cumulative: Vec<(u64, u64)> = histogram
+            .iter_recorded()
+            .map(|step| {
+                total += step.count_at_value();
+                (step.value_iterated_to(), total)
+            })
+            .collect();
+        (total > 0).then(|| Distribution {
+            cumulative,
+            count: total as f64,
+            variance: histogram.stdev().powi(2),
+        })
+    }
+
+    /// The response time of this rank, the shortest having rank 1; `None` outside the ranks.
+    fn at_rank(&self, rank: f64) -> Option<u64> {
+        if rank < 1.0 || rank > self.count {
+            return None;
+        }
+        let index = self
+            .cumulative
+            .partition_point(|(_, up_to)| (*up_to as f64) < rank);
+        self.cumulative.get(index).map(|(value_ns, _)| *value_ns)
+    }
+
+    /// Standard deviation of the rank of a percentile among independent transactions.
+    fn rank_deviation(&self, share: f64) -> f64 {
+        (self.count * share * (1.0 - share)).sqrt()
+    }
+
+    /// Variance of the logarithm of a percentile of independent transactions: that of its rank, times the square
+    /// of the slope of the response time's logarithm over the ranks.
+    fn log_percentile_variance(&self, share: f64) -> f64 {
+        let deviation = self.rank_deviation(share);
+        let (rank, span) = (
+            self.count * share,
+            deviation.max(SLOPE_SPAN * self.count * (1.0 - share)),
+        );
+        let log_at = |rank: f64| {
+            let value_ns = self.at_rank(rank.clamp(1.0, self.count))?;
+            Some((value_ns.max(1) as f64).ln())
+        };
+        let rise = log_at(rank + span).zip(log_at(rank - span));
+        let slope = rise.map_or(0.0, |(high, low)| (high - low) / (2.0 * span));
+        (slope * deviation).powi(2)
+    }
+
+    /// Variance of the mean of independent transactions.
+    fn mean_variance(&self) -> f64 {
+        self.variance / self.count
+    }
+
+    /// The response times between which the percentile lies, in nanoseconds.
+    fn interval(&self, share: f64, effect: &DesignEffect) -> Option<[u64; 2]> {
+        let quantile = student::quantile(1.0 - ALPHA / 2.0, effect.dof);
+        let half = quantile * self.rank_deviation(share) * effect.factor.sqrt();
+        let rank = self.count * share;
+        let low_ns = self.at_rank((rank - half).floor())?;
+        let high_ns = self.at_rank((rank + half).ceil() + 1.0)?;
+        Some([low_ns, high_ns])
+    }
+}

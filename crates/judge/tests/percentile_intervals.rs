@@ -1,0 +1,204 @@
+//! Calibrates the intervals of percentiles on simulated runs, whose true percentiles are known.
+//!
+//! Response times are lognormal around a level that changes from second to second and keeps a share of its
+//! deviation. The generator has a fixed seed, so that each test is deterministic.
+
+#[allow(dead_code)]
+#[path = "simulated/random.rs"]
+mod random;
+#[allow(dead_code)]
+#[path = "../src/sample.rs"]
+mod sample;
+
+use hdrhistogram::Histogram;
+use prony_judge::percentile_intervals::{PercentileInterval, percentile_intervals};
+use prony_judge::statistics::student;
+use prony_store::{Run, Second, SecondPhase, encode_histogram};
+use random::Random;
+
+/// Standard deviation of the logarithm of the response times of one second.
+const WITHIN: f64 = 0.8;
+/// Median response time, nanoseconds.
+const MEDIAN_NS: f64 = 2e6;
+
+/// A system: transactions per second, standard deviation of the logarithm of a second's level, and how much of
+/// its deviation the level keeps to the next second.
+#[derive(Clone, Copy, Debug)]
+struct System {
+    per_second: usize,
+    scatter: f64,
+    memory: f64,
+}
+
+fn value_at(sorted: &[u64], share: f64) -> u64 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted[rank.max(1) - 1]
+}
+
+/// A run of 60 s on this system. Seconds have a percentile q if they have 10 / (1 - q) transactions.
+fn simulate(random: &mut Random, system: System) -> Run {
+    let mut run = sample::healthy();
+    let mut histogram = Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
+    let levels = random.series(60, system.scatter, system.memory);
+    for (index, level) in levels.into_iter().enumerate() {
+        let mut times_ns: Vec<u64> = (0..system.per_second)
+            .map(|_| (MEDIAN_NS * (level + WITHIN * random.normal()).exp()) as u64)
+            .collect();
+        times_ns.sort_unstable();
+        times_ns
+            .iter()
+            .for_each(|ns| histogram.record(*ns).unwrap());
+        let percentile = |share: f64| {
+            let enough = system.per_second as f64 >= 10.0 / (1.0 - share) - 0.5;
+            enough.then(|| value_at(&times_ns, share))
+        };
+        run.series.push(Second {
+            at_s: 10.0 + index as f64,
+            length_s: 1.0,
+            phase: SecondPhase::Measured,
+            committed: system.per_second as u64,
+            mean_ns: times_ns.iter().sum::<u64>() as f64 / times_ns.len() as f64,
+            p50_ns: percentile(0.5),
+            p95_ns: percentile(0.95),
+            p99_ns: percentile(0.99),
+            ..Second::default()
+        });
+    }
+    let response = &mut run.measured.kinds[0].response;
+    response.samples = histogram.len();
+    for (share, value) in [
+        (0.5, &mut response.p50_ns),
+        (0.95, &mut response.p95_ns),
+        (0.99, &mut response.p99_ns),
+    ] {
+        *value = Some(histogram.value_at_quantile(share));
+    }
+    response.histogram = encode_histogram(&histogram);
+    run
+}
+
+/// The percentile that a run without an end would have.
+fn true_value_ns(system: System, percentile: f64) -> f64 {
+    let deviation = WITHIN.hypot(system.scatter);
+    let normal = student::quantile(percentile / 100.0, 1e6);
+    MEDIAN_NS * (deviation * normal).exp()
+}
+
+fn covers(interval: &PercentileInterval, system: System) -> bool {
+    let value_ns = true_value_ns(system, interval.percentile);
+    // The histogram has three digits.
+    (interval.low_ns as f64 * 0.999..=interval.high_ns as f64 * 1.001).contains(&value_ns)
+}
+
+#[test]
+fn intervals_cover_the_true_percentile_in_nine_of_ten_runs() {
+    let mut random = Random(5);
+    let system = |per_second, scatter, memory| System {
+        per_second,
+        scatter,
+        memory,
+    };
+    for (runs, system) in [
+        (20, system(1_000, 0.0, 0.0)),
+        (20, system(1_000, 0.2, 0.5)),
+        (40, system(200, 0.2, 0.0)),
+        (40, system(200, 0.2, 0.5)),
+        (40, system(100, 0.0, 0.0)),
+        (40, system(100, 0.3, 0.3)),
+    ] {
+        let mut covered = [0; 3];
+        let mut returned = [0; 3];
+        for _ in 0..runs {
+            let run = simulate(&mut random, system);
+            for interval in percentile_intervals(&run) {
+                let index = [50.0, 95.0, 99.0]
+                    .iter()
+                    .position(|p| *p == interval.percentile);
+                returned[index.unwrap()] += 1;
+                covered[index.unwrap()] += u32::from(covers(&interval, system));
+            }
+        }
+        println!("{system:?}: {covered:?} of {returned:?} covered");
+        // If the seconds have too few transactions for a 99th percentile, its interval often has no upper end.
+        let upper_is_known = system.per_second >= 1_000 || system.scatter == 0.0;
+        let always_returned = if upper_is_known { 3 } else { 2 };
+        for returned in &returned[..always_returned] {
+            assert!(
+                *returned >= runs * 8 / 10,
+                "{system:?}: {returned} returned"
+            );
+        }
+        for (covered, returned) in covered.into_iter().zip(returned) {
+            let bound = (0.9 * f64::from(returned)).floor();
+            assert!(
+                f64::from(covered) >= bound,
+                "{system:?}: {covered} of {returned}"
+            );
+        }
+    }
+}
+
+/// Half of the width of an interval, as a share of the percentile.
+fn half_width(interval: &PercentileInterval) -> f64 {
+    (interval.high_ns - interval.low_ns) as f64 / 2.0 / interval.value_ns as f64
+}
+
+#[test]
+fn autocorrelated_seconds_widen_the_interval_and_independent_ones_do_not() {
+    let mut random = Random(6);
+    let mut width_of = |scatter, memory| {
+        let system = System {
+            per_second: 1_000,
+            scatter,
+            memory,
+        };
+        let run = simulate(&mut random, system);
+        let intervals = percentile_intervals(&run);
+        intervals.iter().map(half_width).collect::<Vec<_>>()
+    };
+    let independent = width_of(0.0, 0.0);
+    let correlated = width_of(0.2, 0.5);
+    // 1.96 standard deviations of 60,000 independent lognormal transactions: 1.25 sigma / sqrt(n) for the median,
+    // 3.73 sigma / sqrt(n) for the 99th percentile.
+    let root = 60_000_f64.sqrt();
+    for (width, factor) in independent.iter().zip([1.253, 2.11, 3.73]) {
+        let expected = 1.96 * factor * WITHIN / root;
+        assert!(
+            (0.7..2.0).contains(&(width / expected)),
+            "{width} of {expected}"
+        );
+    }
+    for (narrow, wide) in independent.iter().zip(&correlated) {
+        assert!(*wide > 3.0 * narrow, "{independent:?} {correlated:?}");
+    }
+}
+
+#[test]
+fn there_is_no_interval_without_the_means_to_compute_one() {
+    let mut random = Random(7);
+    let system = System {
+        per_second: 1_000,
+        scatter: 0.0,
+        memory: 0.0,
+    };
+    let run = simulate(&mut random, system);
+    assert_eq!(percentile_intervals(&run).len(), 3);
+    let mut short = run.clone();
+    short.series.truncate(19);
+    assert_eq!(percentile_intervals(&short), []);
+    let mut without_histogram = run.clone();
+    without_histogram.measured.kinds[0]
+        .response
+        .histogram
+        .clear();
+    assert_eq!(percentile_intervals(&without_histogram), []);
+    let mut rising = run;
+    for (index, second) in rising.series.iter_mut().enumerate() {
+        second.p50_ns = second.p50_ns.map(|ns| ns * (index as u64 + 10) / 10);
+    }
+    let percentiles: Vec<f64> = percentile_intervals(&rising)
+        .iter()
+        .map(|interval| interval.percentile)
+        .collect();
+    assert_eq!(percentiles, [95.0, 99.0], "a trend has no precision");
+}

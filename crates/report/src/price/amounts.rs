@@ -1,0 +1,35 @@
+//! Formats amounts of money and ratios.
+//!
+//! In: an amount without its currency. Out: text with the digits that matter. Must never: round a small amount to zero.
+
+use crate::units::{self, count};
+
+/// An amount of money, without its currency.
+pub(crate) fn money(amount: f64) -> String {
+    match amount {
+        amount if amount >= 999.995 => {
+            let cents = (amount * 100.0).round();
+            let integer = count((cents / 100.0).floor() as u64);
+            match cents % 100.0 {
+                0.0 => integer,
+                fraction => format!("{integer}.{fraction:02.0}"),
+            }
+        }
+        amount if amount >= 1.0 || amount == 0.0 => format!("{amount:.2}"),
+        amount => significant(amount),
+    }
+}
+
+/// A ratio with three significant digits.
+pub(crate) fn three_digits_text(value: f64) -> String {
+    match value {
+        value if value >= 1.0 || value == 0.0 => units::rate(value),
+        value => significant(value),
+    }
+}
+
+/// Three significant digits of a number below 1.
+fn significant(value: f64) -> String {
+    let decimals = (2.0 - value.log10().floor()).clamp(2.0, 12.0) as usize;
+    format!("{value:.decimals$}")
+}

@@ -1,0 +1,324 @@
+//! The first screen of a result: at most [`MAX_LINES`] lines, for every run.
+//!
+//! In: a Run. Out: its figure, its verdict, response and server times, what limited it, one advice, and the command
+//! that prints the rest. Must never: print a line that the terminal would wrap, or cut a word.
+
+use super::paragraph::{Paragraph, fit};
+use super::verdict::{severity_format, verdict_sentence};
+use super::{engine_name, incomplete_notice, is_unmeasured, outcome_counts};
+use crate::printer::Printer;
+use crate::style::Style;
+use crate::table::Table;
+use crate::text::{plain, sparkline};
+use crate::units::{self, count, count_with_noun, time_or_dash};
+use prony_judge::scope;
+use prony_store::{
+    Annotation, Check, FindingKind, IndustryMetric, KindFigures, Latency, Run, Second, SecondPhase,
+    ServiceTimePartsSource, Severity,
+};
+use std::io;
+
+/// Maximum number of lines. A terminal of 24 lines also shows the prompt below them.
+pub const MAX_LINES: usize = 22;
+
+/// Maximum number of bars of the sparkline.
+const MAX_BARS: usize = 24;
+/// What the first screen says about the stored document.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredRun<'a> {
+    /// The argument with which `prony show` prints the run.
+    pub show_argument: &'a str,
+    /// Its label and note.
+    pub annotation: &'a Annotation,
+}
+
+/// Writes the first screen of a run; `stored` is absent if the run is not stored.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub(super) fn write(
+    out: &mut Printer<'_>,
+    run: &Run,
+    stored: Option<StoredRun<'_>>,
+) -> io::Result<()> {
+    let width = out.style.width;
+    if let Some(imported) = &run.imported {
+        super::imported::write(out, run, imported)?;
+        out.line("")?;
+        return out.line(plain(&run.id));
+    }
+    let mut paragraphs = vec![title(run, width)];
+    paragraphs.extend(incomplete_notice(run).map(|notice| {
+        Paragraph::text(&notice, width, 2)
+            .with_format(Style::caution)
+            .with_rank(2)
+    }));
+    paragraphs.push(Paragraph::gap());
+    figures(&mut paragraphs, run, width);
+    paragraphs.push(Paragraph::gap());
+    verdict(&mut paragraphs, run, width);
+    times(&mut paragraphs, run, out.style)?;
+    limit_and_advice(&mut paragraphs, run, width);
+    let note = stored.and_then(|stored| stored.annotation.note.as_deref());
+    paragraphs.extend(note.map(|note| Paragraph {
+        min_lines: 0,
+        ..Paragraph::labelled("note", &plain(note), width, 1).with_rank(0)
+    }));
+    fit(&mut paragraphs, MAX_LINES - 2, width);
+    for paragraph in &paragraphs {
+        for line in &paragraph.lines {
+            out.line((paragraph.format)(out.style, line))?;
+        }
+    }
+    // For a scenario, its published figures are the point of the run: they follow in full.
+    crate::reproduced::write(out, run)?;
+    out.line("")?;
+    let line = &last_line(run, stored, width);
+    out.line(line)
+}
+
+/// The workload, its settings, the server and the load.
+fn title(run: &Run, width: usize) -> Paragraph {
+    let (workload, drive) = (&run.workload, &run.drive);
+    let load = match drive.rate_tps {
+        Some(rate) => format!(", {} transactions/s scheduled", units::rate(rate)),
+        None => String::new(),
+    };
+    let settings = workload
+        .settings
+        .iter()
+        .map(|setting| format!(", {setting}"));
+    let title = format!(
+        "{}, scale {}, on {} {}: {}{load}{}",
+        workload.name,
+        count(workload.scale.into()),
+        engine_name(&run.server),
+        run.server.version.split(" (").next().unwrap_or_default(),
+        count_with_noun(drive.clients.into(), "client", "clients"),
+        settings.collect::<String>(),
+    );
+    Paragraph::text(&plain(&title), width, 2)
+        .with_format(Style::bold)
+        .with_rank(1)
+}
+
+/// Adds the industry metrics, the throughput with its sparkline, and the counts.
+fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
+    let indented = |text: &str, max_lines: usize| {
+        let mut paragraph = Paragraph::text(text, width - 2, max_lines);
+        paragraph
+            .lines
+            .iter_mut()
+            .for_each(|line| line.insert_str(0, "  "));
+        paragraph
+    };
+    if is_unmeasured(run) {
+        paragraphs.push(indented("Nothing was measured", 1).with_format(Style::bold));
+    } else {
+        let rates = run.rates.iter().map(metric_text);
+        paragraphs.extend(rates.map(|text| indented(&text, 1).with_format(Style::bold)));
+        let tps = run.measured.all_kinds().map_or(0.0, |all| all.tps);
+        let figure = format!("{} transactions/s committed", units::rate(tps));
+        paragraphs.push(Paragraph {
+            format: figure_in_bold,
+            ..Paragraph::line(figure_with_bars(&figure, &run.series, width))
+        });
+    }
+    paragraphs.push(indented(&outcome_counts(run, None), 2).with_rank(1));
+}
+
+/// An industry metric: its value, whether a label qualifies it, and what it means.
+fn metric_text(rate: &IndustryMetric) -> String {
+    let label = rate.note.as_deref().and_then(|note| note.split_once(':'));
+    let label = label.map_or(String::new(), |(label, _)| format!(", {label}"));
+    plain(&format!(
+        "{} {}{label} ({}); {} per unit of scale",
+        units::rate(rate.value),
+        rate.name,
+        rate.title,
+        units::rate(rate.per_scale),
+    ))
+}
+
+/// The figure, and one bar per second of the measured window with their range, as far as they fit the width.
+fn figure_with_bars(figure: &str, series: &[Second], width: usize) -> String {
+    let is_whole =
+        |second: &&Second| second.phase == SecondPhase::Measured && second.length_s > 0.5;
+    let whole_seconds = series.iter().filter(is_whole);
+    let tps: Vec<f64> = whole_seconds
+        .map(|second| second.committed as f64 / second.length_s)
+        .collect();
+    if tps.len() < 3 {
+        return format!("  {figure}");
+    }
+    let lowest = units::rate(tps.iter().copied().fold(f64::INFINITY, f64::min));
+    let highest = units::rate(tps.iter().copied().fold(0.0, f64::max));
+    let range = format!("{lowest} to {highest}");
+    let rest = width.saturating_sub(figure.chars().count() + range.chars().count() + 6);
+    let bars = sparkline(&tps, rest.min(MAX_BARS));
+    format!("  {figure}  {bars}  {range}")
+}
+
+/// Formats the line of [`figure_with_bars`]: the figure in bold, its range dim.
+fn figure_in_bold(style: &Style, line: &str) -> String {
+    let text = line.trim_start();
+    let (figure, bars) = match text.split_once("  ") {
+        Some((figure, bars)) => (figure, format!("  {}", style.dim(bars))),
+        None => (text, String::new()),
+    };
+    format!("  {}{bars}", style.bold(figure))
+}
+
+/// Adds the verdict, and a line each for doubt and scope; nothing for a run in progress.
+fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
+    let Some(verdict) = verdict_sentence(run) else {
+        return;
+    };
+    let text = format!("{}.", verdict.text);
+    let mut sentence =
+        Paragraph::text(&text, width - 2, 1).with_format(severity_format(verdict.severity));
+    sentence
+        .lines
+        .iter_mut()
+        .for_each(|line| line.insert_str(0, "  "));
+    paragraphs.push(sentence);
+    let is_invalid = verdict.severity == Severity::Invalid;
+    let doubts: Vec<&Check> = super::findings::worst_first(&run.checks)
+        .into_iter()
+        .filter(|check| check.is_doubt())
+        .collect();
+    let ids = || doubts.iter().map(|check| plain(&check.id));
+    let doubt = match doubts.as_slice() {
+        [] => "none".to_owned(),
+        [worst, ..] if is_invalid || doubts.len() == 1 => id_and_text(worst, &worst.finding),
+        _ => ids().collect::<Vec<_>>().join(", "),
+    };
+    let max_lines = if is_invalid { 2 } else { 1 };
+    paragraphs.push(Paragraph::labelled("doubt", &doubt, width, max_lines));
+    let limits = scope::limits(&run.checks).join("; ");
+    let scope = if limits.is_empty() {
+        "not limited by a finding"
+    } else {
+        &limits
+    };
+    paragraphs.push(Paragraph::labelled("scope", scope, width, 1));
+}
+
+/// The name of a check with a text of it.
+fn id_and_text(check: &Check, text: &str) -> String {
+    plain(&format!("{}: {text}", check.id))
+}
+
+/// Adds the table of response and server times of all transactions.
+fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Result<()> {
+    let Some(all) = run.measured.all_kinds().filter(|_| !is_unmeasured(run)) else {
+        return Ok(());
+    };
+    let mut table = Table::new(&["", "p50", "p95", "p99", "max"]);
+    let mut add_row = |name: &str, latency: &Latency| {
+        let max_ns = (latency.max_ns > 0).then_some(latency.max_ns);
+        let times = [latency.p50_ns, latency.p95_ns, latency.p99_ns, max_ns];
+        let cells = times.into_iter().map(time_or_dash);
+        table.row(std::iter::once(name.to_owned()).chain(cells));
+    };
+    if run.drive.open_loop {
+        add_row("response (schedule)", &all.response);
+        add_row("service (start)", &all.service);
+    } else {
+        add_row("response", &all.response);
+    }
+    if let Some(parts) = &all.parts {
+        add_row("server", &parts.server);
+    }
+    paragraphs.push(Paragraph::gap());
+    let mut text = Vec::new();
+    let plain_style = Style {
+        color: false,
+        ..*style
+    };
+    table.write(&mut text, &plain_style, 2)?;
+    for (row, line) in String::from_utf8_lossy(&text).lines().enumerate() {
+        let format: fn(&Style, &str) -> String = match row {
+            0 => Style::dim,
+            _ => |_, line| line.to_owned(),
+        };
+        paragraphs.push(Paragraph::line(line.to_owned()).with_format(format));
+    }
+    if let (None, Some(reason)) = (&all.parts, missing_split(run, all)) {
+        let reason = format!("not known: {reason}");
+        paragraphs.push(Paragraph::labelled("server", &reason, style.width, 1));
+    }
+    Ok(())
+}
+
+/// Why the server's times are not known.
+fn missing_split(run: &Run, all: &KindFigures) -> Option<String> {
+    match &run.timing.parts_source {
+        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => Some(plain(reason)),
+        ServiceTimePartsSource::Unavailable { .. } => {
+            Some("no receive timestamps were available".to_owned())
+        }
+        _ if all.committed == 0 => Some("no transaction committed".to_owned()),
+        _ => None,
+    }
+}
+
+/// Adds what limited the run, and the advice of the worst finding.
+fn limit_and_advice(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
+    paragraphs.push(Paragraph::gap());
+    if !is_unmeasured(run) {
+        let limit = limit(run);
+        paragraphs.push(Paragraph::labelled("limit", &limit, width, 2).with_rank(2));
+    }
+    let has_advice = |check: &&Check| !check.advice.is_empty();
+    let worst_first = super::findings::worst_first(&run.checks);
+    let mut with_advice = worst_first.iter().copied().filter(has_advice);
+    let needs_action =
+        |check: &&Check| check.severity > Severity::Note || check.kind == Some(FindingKind::Scope);
+    let limiter = run.checks.iter().find(|check| check.id == "limiter");
+    let advice = with_advice
+        .find(needs_action)
+        .or(limiter.filter(has_advice))
+        .map_or("none".to_owned(), |check| id_and_text(check, &check.advice));
+    paragraphs.push(Paragraph::labelled("advice", &advice, width, 3));
+}
+
+/// What limited the throughput, as far as it is known.
+fn limit(run: &Run) -> String {
+    let finding = |id: &str| run.checks.iter().find(|check| check.id == id);
+    let (client, limiter) = (finding("client-limit"), finding("limiter"));
+    let is_certain = |check: &&Check| check.severity == Severity::Invalid;
+    if let Some(check) = client.filter(is_certain).or(limiter).or(client) {
+        let text = plain(&check.finding);
+        let text = text.strip_prefix("Likely limit: ").unwrap_or(&text);
+        return text.trim_end_matches('.').to_owned();
+    }
+    match (run.drive.rate_tps, run.observed.as_ref()) {
+        (Some(rate), _) if finding("rate").is_none() => {
+            format!("the scheduled {} transactions/s", units::rate(rate))
+        }
+        (_, Some(observed)) if observed.off.is_none() => {
+            "not known: neither CPUs and disk of the server nor one of its waits stood out"
+                .to_owned()
+        }
+        _ => "not known: the server was not observed".to_owned(),
+    }
+}
+
+/// The id of the run, its label, and the command that prints everything.
+fn last_line(run: &Run, stored: Option<StoredRun<'_>>, width: usize) -> String {
+    let Some(stored) = stored else {
+        return "Not stored; --full prints all figures and checks.".to_owned();
+    };
+    let command = format!("prony show {} --full", plain(stored.show_argument));
+    let id = plain(&run.id);
+    let label = stored.annotation.label.as_deref();
+    let label = label.map_or(String::new(), |label| format!(" [{}]", plain(label)));
+    let line = format!("{id}{label}: {command}");
+    match line.chars().count() <= width {
+        true => line,
+        // The command contains the id.
+        false if command.contains(&id) => command,
+        false => format!("{id}: {command}"),
+    }
+}

@@ -1,0 +1,114 @@
+//! Paragraphs of a screen with a limited number of lines.
+//!
+//! In: text. Out: wrapped lines; paragraphs that matter less lose lines first. Must never: cut a word.
+
+use crate::style::Style;
+use crate::text::wrap;
+
+/// Width of the labels `doubt`, `scope`, `limit`, `advice` and `note` with the gap behind them, in characters.
+const LABEL_WIDTH: usize = 8;
+/// Marks a text that is continued in the full result.
+const CONTINUED: &str = " …";
+
+/// Lines of the screen that belong together.
+pub(super) struct Paragraph {
+    /// Wrapped lines without escape codes.
+    pub lines: Vec<String>,
+    /// The number of lines that stay if the screen has too many.
+    pub min_lines: usize,
+    /// Paragraphs with a lower rank lose lines first.
+    pub rank: u8,
+    /// Formats each line, such as [`Style::bold`].
+    pub format: fn(&Style, &str) -> String,
+}
+
+impl Paragraph {
+    /// A paragraph of one line, which always stays.
+    pub fn line(text: String) -> Paragraph {
+        Paragraph {
+            lines: vec![text],
+            min_lines: 1,
+            rank: u8::MAX,
+            format: |_, line| line.to_owned(),
+        }
+    }
+
+    /// An empty line.
+    pub fn gap() -> Paragraph {
+        Paragraph {
+            min_lines: 0,
+            rank: 5,
+            ..Paragraph::line(String::new())
+        }
+    }
+
+    /// Text in at most `max_lines` lines of `width` characters.
+    pub fn text(text: &str, width: usize, max_lines: usize) -> Paragraph {
+        Paragraph {
+            lines: first_lines(&wrap(text, width), max_lines, width),
+            min_lines: 1,
+            rank: 3,
+            format: |_, line| line.to_owned(),
+        }
+    }
+
+    /// Text behind a label, indented like it.
+    pub fn labelled(label: &str, text: &str, width: usize, max_lines: usize) -> Paragraph {
+        let mut paragraph = Paragraph::text(text, width.saturating_sub(LABEL_WIDTH + 2), max_lines);
+        for (row, line) in paragraph.lines.iter_mut().enumerate() {
+            let label = if row == 0 { label } else { "" };
+            *line = format!("  {label:<LABEL_WIDTH$}{line}");
+        }
+        paragraph
+    }
+
+    pub fn with_format(self, format: fn(&Style, &str) -> String) -> Paragraph {
+        Paragraph { format, ..self }
+    }
+
+    pub fn with_rank(self, rank: u8) -> Paragraph {
+        Paragraph { rank, ..self }
+    }
+
+    /// Removes the last line.
+    fn shorten(&mut self, width: usize) {
+        let kept = self.lines.len().saturating_sub(1);
+        self.lines = first_lines(&self.lines, kept, width);
+    }
+}
+
+/// The first `max_lines` lines of a wrapped text; the last one ends in [`CONTINUED`] if lines are missing.
+fn first_lines(lines: &[String], max_lines: usize, width: usize) -> Vec<String> {
+    let mut kept: Vec<String> = lines.iter().take(max_lines).cloned().collect();
+    let (true, Some(last)) = (lines.len() > max_lines, kept.last_mut()) else {
+        return kept;
+    };
+    let mut end = last.trim_end_matches(CONTINUED).trim_end();
+    while end.chars().count() + CONTINUED.chars().count() > width {
+        let Some((shorter, _)) = end.rsplit_once(' ') else {
+            break;
+        };
+        end = shorter.trim_end();
+    }
+    *last = format!("{end}{CONTINUED}");
+    kept
+}
+
+/// Shortens paragraphs until they have `max_lines` lines together.
+pub(super) fn fit(paragraphs: &mut [Paragraph], max_lines: usize, width: usize) {
+    loop {
+        let lines: usize = paragraphs
+            .iter()
+            .map(|paragraph| paragraph.lines.len())
+            .sum();
+        let can_shorten = |paragraph: &&mut Paragraph| paragraph.lines.len() > paragraph.min_lines;
+        let shortest = paragraphs
+            .iter_mut()
+            .filter(can_shorten)
+            .min_by_key(|paragraph| paragraph.rank);
+        match shortest {
+            Some(paragraph) if lines > max_lines => paragraph.shorten(width),
+            _ => return,
+        }
+    }
+}

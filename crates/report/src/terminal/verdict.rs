@@ -1,0 +1,177 @@
+//! The verdict on a run, and a judgement beside an earlier one.
+//!
+//! In: a Run with its findings. Out: a sentence, or the findings with what changed. Must never: judge; that is done
+//! before.
+
+use super::{findings, is_unmeasured};
+use crate::printer::Printer;
+use crate::style::Style;
+use crate::text::{plain, wrap};
+use crate::units::count_with_noun;
+use prony_judge::scope;
+use prony_store::{Check, Run, RunState, Severity};
+use std::io::{self, Write};
+
+/// Writes whether the figures can be used, and the ids of the checks with findings.
+pub(super) fn write_verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
+    let Some((worst, text)) = verdict_text(run) else {
+        return Ok(());
+    };
+    let format = severity_format(worst);
+    for line in wrap(&text, out.style.width - 2) {
+        out.line(format!("  {}", format(out.style, &line)))?;
+    }
+    Ok(())
+}
+
+/// What a run was found to be by earlier rules.
+#[derive(Clone, Debug, Default)]
+pub struct FormerJudgement {
+    /// Version of those rules; absent if the run was not judged, or before version 2.0 of the document.
+    pub rules_version: Option<u32>,
+    /// The findings.
+    pub checks: Vec<Check>,
+}
+
+/// Writes the verdict and the findings on a run, and how they differ from earlier ones.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write_judgement(
+    out: &mut dyn Write,
+    style: &Style,
+    run: &Run,
+    former: &FormerJudgement,
+) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    let version = |version: Option<u32>| match version {
+        Some(version) => format!("rules of version {version}"),
+        None => "no recorded rules".to_owned(),
+    };
+    out.line(format!(
+        "{}, judged by {}",
+        plain(&run.id),
+        version(run.rules_version)
+    ))?;
+    write_verdict(out, run)?;
+    findings::write_checks(out, run)?;
+    let missing_in = |these: &[Check], others: &[Check]| -> Vec<String> {
+        let is_missing = |check: &&Check| {
+            let same = |other: &Check| (&other.id, other.severity) == (&check.id, check.severity);
+            !others.iter().any(same)
+        };
+        let missing = these.iter().filter(is_missing);
+        missing
+            .map(|check| format!("{} ({})", plain(&check.id), check.severity.name()))
+            .collect()
+    };
+    let added = missing_in(&run.checks, &former.checks);
+    let gone = missing_in(&former.checks, &run.checks);
+    let differences = [("new", added), ("no longer found", gone)];
+    let differences = differences.iter().filter(|(_, ids)| !ids.is_empty());
+    let differences: Vec<String> = differences
+        .map(|(label, ids)| format!("{label}: {}", ids.join(", ")))
+        .collect();
+    let text = match differences.is_empty() {
+        true => "the same findings".to_owned(),
+        false => differences.join("; "),
+    };
+    out.line("")?;
+    out.paragraph(&format!(
+        "Against {}: {text}.",
+        version(former.rules_version)
+    ))
+}
+
+/// The ids of the checks of this severity.
+pub(crate) fn check_ids(run: &Run, severity: Severity) -> Vec<String> {
+    let checks = run.checks.iter().filter(|check| check.severity == severity);
+    checks.map(|check| plain(&check.id)).collect()
+}
+
+/// The verdict on a run.
+pub(crate) struct VerdictSentence {
+    /// The worst severity.
+    pub severity: Severity,
+    /// Whether the figures can be used, without a final period.
+    pub text: String,
+}
+
+/// The format of a line with a verdict of this severity.
+pub(crate) fn severity_format(severity: Severity) -> fn(&Style, &str) -> String {
+    match severity {
+        Severity::Invalid => Style::alarm,
+        Severity::Caveat => Style::caution,
+        Severity::Note => Style::dim,
+    }
+}
+
+/// The number of findings that cast doubt on a run: `2 doubts`. Rules before version 2 did not tell doubt from scope.
+pub(crate) fn doubt_count(run: &Run, number: usize) -> String {
+    match run.checks.iter().any(|check| check.kind.is_some()) {
+        true => count_with_noun(number as u64, "doubt", "doubts"),
+        false => count_with_noun(number as u64, "caveat", "caveats"),
+    }
+}
+
+/// The verdict; `None` for a run in progress, which has not been checked.
+pub(crate) fn verdict_sentence(run: &Run) -> Option<VerdictSentence> {
+    let invalid = check_ids(run, Severity::Invalid);
+    if !invalid.is_empty() {
+        let consequence = match is_unmeasured(run) {
+            true => "there is no figure",
+            false => "this figure must not be used",
+        };
+        return Some(VerdictSentence {
+            severity: Severity::Invalid,
+            text: format!("Invalid ({}): {consequence}", invalid.join(", ")),
+        });
+    }
+    let (severity, text) = match (run.state, doubts(run).len()) {
+        (RunState::Running, _) => return None,
+        (RunState::Partial, 0) if run.checks.is_empty() => (
+            Severity::Caveat,
+            "Not judged, and partial: the run ended early".to_owned(),
+        ),
+        (RunState::Partial, 0) => (
+            Severity::Caveat,
+            "Partial: the run ended early; no other problems were found".to_owned(),
+        ),
+        (RunState::Complete, 0) => (Severity::Note, "Valid: no problems were found".to_owned()),
+        (_, number) => {
+            let number = doubt_count(run, number);
+            let state = match run.state {
+                RunState::Partial => "Partial",
+                RunState::Complete | RunState::Running => "Valid",
+            };
+            (Severity::Caveat, format!("{state}, with {number}"))
+        }
+    };
+    Some(VerdictSentence { severity, text })
+}
+
+/// The ids of the checks that raise doubts about the measurement.
+fn doubts(run: &Run) -> Vec<String> {
+    let doubts = run.checks.iter().filter(|check| check.is_doubt());
+    doubts.map(|check| plain(&check.id)).collect()
+}
+
+/// The worst severity and the verdict in one or two sentences, for a result with its checks; `None` for a run in
+/// progress. The first sentence names the checks that raise doubts; the second one states the scope of the figure.
+pub(crate) fn verdict_text(run: &Run) -> Option<(Severity, String)> {
+    let VerdictSentence { severity, text } = verdict_sentence(run)?;
+    if severity == Severity::Invalid {
+        return Some((severity, format!("{text}, see the checks below.")));
+    }
+    let doubts = doubts(run);
+    let verdict = match doubts.is_empty() {
+        true => format!("{text}."),
+        false => format!("{text}: {}.", doubts.join(", ")),
+    };
+    let limits = scope::limits(&run.checks);
+    let text = match limits.is_empty() {
+        true => verdict,
+        false => format!("{verdict} Scope: {}.", limits.join("; ")),
+    };
+    Some((severity, text))
+}

@@ -1,0 +1,47 @@
+//! Checks the consistency of the workload's data after the load.
+//!
+//! In: the workload and its server. Out: the findings in the form of the Run document. Must never: change data, or
+//! fail the run: a check that could not be completed is recorded as that.
+
+use crate::job::RunJob;
+use prony_drive::DriveResult;
+use prony_server::Control;
+use prony_store::{ConsistencyCheck, ConsistencyFinding, ConsistencyState};
+use prony_workload::remedy::PronyCommands;
+use prony_workload::{FindingState, Workload};
+
+/// The findings of the workload's check; `None` if none was requested, or the run was interrupted and the user waits
+/// for its end.
+pub(crate) fn check_after(job: &RunJob<'_>, driven: &DriveResult) -> Option<ConsistencyCheck> {
+    if !job.check_after || driven.interrupted {
+        return None;
+    }
+    Some(match check(job) {
+        Ok(findings) => ConsistencyCheck {
+            findings,
+            error: None,
+        },
+        Err(error) => ConsistencyCheck {
+            findings: Vec::new(),
+            error: Some(error),
+        },
+    })
+}
+
+fn check(job: &RunJob<'_>) -> Result<Vec<ConsistencyFinding>, String> {
+    let mut control = Control::connect(&job.server.target).map_err(|error| error.to_string())?;
+    let workload: &dyn Workload = job.workload;
+    let report = workload
+        .check(&mut control)
+        .map_err(|error| error.to_string())?;
+    let findings = report.findings.iter().map(|finding| ConsistencyFinding {
+        id: finding.id.to_owned(),
+        state: match finding.state {
+            FindingState::Ok => ConsistencyState::Ok,
+            FindingState::Note => ConsistencyState::Note,
+            FindingState::Wrong => ConsistencyState::Wrong,
+        },
+        text: finding.render(&PronyCommands),
+    });
+    Ok(findings.collect())
+}

@@ -1,0 +1,86 @@
+//! How this machine sets the frequency of its CPUs.
+//!
+//! In: `/sys/devices/system/cpu`. Out: driver, governor and limits. Must never: fail a run; most virtual machines
+//! have none of these files.
+
+use prony_store::CpuFrequency;
+use std::collections::BTreeSet;
+use std::fs::{read_dir, read_to_string};
+use std::path::Path;
+
+/// The frequency settings of this machine; `None` if the kernel does not report any.
+pub(crate) fn read() -> Option<CpuFrequency> {
+    read_from(Path::new("/sys/devices/system/cpu"))
+}
+
+/// Reads `cpu*/cpufreq` in this folder (Documentation/admin-guide/pm/cpufreq.rst; frequencies in kHz). The limits
+/// are those of the CPU that is limited most.
+fn read_from(folder: &Path) -> Option<CpuFrequency> {
+    let mut governors = BTreeSet::new();
+    let mut drivers = BTreeSet::new();
+    let mut limits: Option<(u64, u64)> = None;
+    for cpu in read_dir(folder).ok()?.flatten() {
+        let text = |name: &str| {
+            let text = read_to_string(cpu.path().join("cpufreq").join(name)).ok()?;
+            let text = text.trim();
+            (!text.is_empty()).then(|| text.to_owned())
+        };
+        let khz = |name: &str| text(name)?.parse::<u64>().ok().filter(|khz| *khz > 0);
+        governors.extend(text("scaling_governor"));
+        drivers.extend(text("scaling_driver"));
+        if let (Some(limit), Some(max)) = (khz("scaling_max_freq"), khz("cpuinfo_max_freq")) {
+            // limit / max is smaller than that of the CPUs before.
+            if limits.is_none_or(|(least, of_max)| {
+                u128::from(limit) * u128::from(of_max) < u128::from(least) * u128::from(max)
+            }) {
+                limits = Some((limit, max));
+            }
+        }
+    }
+    let join = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(" and ");
+    (!governors.is_empty()).then(|| CpuFrequency {
+        driver: join(drivers),
+        governor: join(governors),
+        limit_mhz: limits.map(|(limit, _)| limit / 1000),
+        max_mhz: limits.map(|(_, max)| max / 1000),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write_cpu(folder: &Path, name: &str, governor: &str, limit_khz: u64) {
+        let cpufreq = folder.join(name).join("cpufreq");
+        std::fs::create_dir_all(&cpufreq).unwrap();
+        let files = [
+            ("scaling_driver", "acpi-cpufreq".to_owned()),
+            ("scaling_governor", governor.to_owned()),
+            ("scaling_max_freq", limit_khz.to_string()),
+            ("cpuinfo_max_freq", "3000000".to_owned()),
+        ];
+        for (file, text) in files {
+            std::fs::write(cpufreq.join(file), text + "\n").unwrap();
+        }
+    }
+
+    #[test]
+    fn the_governor_and_the_strictest_limit_are_read() {
+        let folder = std::env::temp_dir().join(format!("prony-cpufreq-{}", std::process::id()));
+        write_cpu(&folder, "cpu0", "performance", 3_000_000);
+        write_cpu(&folder, "cpu1", "powersave", 1_200_000);
+        std::fs::create_dir_all(folder.join("cpuidle")).unwrap();
+        let frequency = read_from(&folder);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(
+            frequency,
+            Some(CpuFrequency {
+                driver: "acpi-cpufreq".to_owned(),
+                governor: "performance and powersave".to_owned(),
+                limit_mhz: Some(1200),
+                max_mhz: Some(3000),
+            })
+        );
+        assert_eq!(read_from(&folder), None, "no such files");
+    }
+}

@@ -1,0 +1,205 @@
+//! Counter queries of SQL Server.
+//!
+//! Must never: read a view that shows less than the truth to a login without the permission for it.
+//! Source: documentation of sys.dm_os_performance_counters: names are padded, and counters with `/sec` in
+//! their names are cumulative.
+
+use super::super::{MissingValue, Topic, cell, number, query_or_missing, tally};
+use super::{Activity, ActivityKind, CounterQuery, Counters};
+use crate::control::{Control, Error, TextRow};
+use std::collections::HashMap;
+
+/// Whether the login may read the server's state: the permission, its part since SQL Server 2022, and in
+/// Azure SQL Database (edition 5) the database's.
+const RIGHTS_QUERY: &str = "select case when has_perms_by_name(null, null, 'VIEW SERVER STATE') = 1 \
+     or has_perms_by_name(null, null, 'VIEW SERVER PERFORMANCE STATE') = 1 \
+     or (serverproperty('EngineEdition') = 5 \
+     and has_perms_by_name(db_name(), 'DATABASE', 'VIEW DATABASE STATE') = 1) then 1 else 0 end";
+const CLOCK_QUERY: &str = "select datediff(second, '20000101', sysutcdatetime()) + 946684800.0 \
+     + datepart(microsecond, sysutcdatetime()) / 1000000.0";
+const START_QUERY: &str =
+    "select datediff(second, sqlserver_start_time, getdate()) from sys.dm_os_sys_info";
+/// The database's counters of the server, and the server's own.
+const STATUS_QUERY: &str = "select rtrim(counter_name), cntr_value from sys.dm_os_performance_counters \
+     where (counter_name = 'Log Bytes Flushed/sec' and instance_name = db_name()) \
+     or (counter_name = 'Number of Deadlocks/sec' and instance_name = '_Total') \
+     or (counter_name in ('Page lookups/sec', 'Page reads/sec') \
+     and object_name like '%Buffer Manager%')";
+/// Sessions of clients by what their requests wait for; a session without a request is idle.
+const SESSIONS_QUERY: &str = "select case when r.session_id is null then 'idle' else 'active' end, \
+     r.wait_type, r.command, count(*) from sys.dm_exec_sessions s \
+     left join sys.dm_exec_requests r on r.session_id = s.session_id \
+     where s.is_user_process = 1 and s.session_id <> @@spid \
+     group by case when r.session_id is null then 'idle' else 'active' end, r.wait_type, r.command";
+
+/// Beginnings of wait types, and the classes under which they are listed.
+const WAIT_CLASSES: [(&str, &str); 8] = [
+    ("LCK_M_", "Lock"),
+    ("PAGEIOLATCH_", "IO"),
+    ("PAGELATCH_", "Latch"),
+    ("LATCH_", "Latch"),
+    ("WRITELOG", "Log"),
+    ("LOG", "Log"),
+    ("HADR_", "Replication"),
+    ("ASYNC_NETWORK_IO", "Client"),
+];
+
+/// Beginnings of commands that are not the load's.
+const MAINTENANCE: [(&str, ActivityKind); 6] = [
+    ("BACKUP", ActivityKind::Backup),
+    ("CREATE INDEX", ActivityKind::IndexBuild),
+    ("ALTER INDEX", ActivityKind::IndexBuild),
+    ("UPDATE STATISTIC", ActivityKind::Analyze),
+    ("DBCC", ActivityKind::TableRebuild),
+    ("ALTER TABLE", ActivityKind::TableRebuild),
+];
+
+/// The counter queries. Adds the values that this login may not see to `missing`.
+///
+/// # Errors
+/// The connection is lost.
+pub(super) fn counter_queries(
+    control: &mut Control,
+    missing: &mut Vec<MissingValue>,
+) -> Result<Vec<CounterQuery>, Error> {
+    let reason = "SQL Server counts the transactions that begin, not those that commit";
+    missing.push(MissingValue::new(Topic::CommitsAndCache, reason));
+    let mut queries = vec![CounterQuery::new(
+        Topic::ServerClock,
+        CLOCK_QUERY,
+        |rows, counters| {
+            counters.clock_unix_s = rows.first().and_then(|row| number(row, 0));
+        },
+    )];
+    let rights = query_or_missing(control, Topic::RoleRights, RIGHTS_QUERY, missing)?;
+    let may_read =
+        rights.is_some_and(|rows| rows.first().and_then(|row| cell(row, 0)) == Some("1"));
+    if !may_read {
+        let reason = "this login may not read the server's counters, sessions and waits; run GRANT VIEW SERVER STATE \
+                      TO the login (Azure SQL Database: GRANT VIEW DATABASE STATE TO the user)";
+        missing.push(MissingValue::new(Topic::OtherUsersThreads, reason));
+        return Ok(queries);
+    }
+    queries.extend([
+        CounterQuery::new(Topic::ServerStart, START_QUERY, |rows, counters| {
+            let uptime_s: Option<f64> = rows.first().and_then(|row| number(row, 0));
+            let clock = counters.clock_unix_s.zip(uptime_s);
+            counters.started_unix_s = clock.map(|(now_s, uptime_s)| now_s - uptime_s);
+        }),
+        CounterQuery::new(Topic::Status, STATUS_QUERY, read_status),
+        CounterQuery::new(Topic::SessionsAndWaits, SESSIONS_QUERY, read_sessions),
+    ]);
+    Ok(queries)
+}
+
+fn read_status(rows: &[TextRow], counters: &mut Counters) {
+    let values: HashMap<&str, u64> = rows
+        .iter()
+        .filter_map(|row| Some((cell(row, 0)?, tally(row, 1)?)))
+        .collect();
+    let value = |name: &str| values.get(name).copied();
+    counters.log_bytes = value("Log Bytes Flushed/sec");
+    counters.deadlocks = value("Number of Deadlocks/sec");
+    counters.cache_reads = value("Page reads/sec");
+    let lookups = value("Page lookups/sec").zip(counters.cache_reads);
+    counters.cache_hits = lookups.map(|(lookups, reads)| lookups.saturating_sub(reads));
+}
+
+fn read_sessions(rows: &[TextRow], counters: &mut Counters) {
+    let (mut connections, mut active, mut lock_waits) = (0, 0, 0);
+    let mut activities = Vec::new();
+    for row in rows {
+        let count: u32 = number(row, 3).unwrap_or(0);
+        connections += count;
+        if cell(row, 0) != Some("active") {
+            continue;
+        }
+        active += count;
+        let wait_type = cell(row, 1).unwrap_or_default();
+        let class = WAIT_CLASSES
+            .iter()
+            .find(|(prefix, _)| wait_type.starts_with(prefix));
+        let wait = match (wait_type, class) {
+            ("" | "SOS_SCHEDULER_YIELD", _) => "CPU".to_owned(),
+            (_, Some((_, class))) => format!("{class}/{wait_type}"),
+            (_, None) => format!("Wait/{wait_type}"),
+        };
+        if wait.starts_with("Lock/") {
+            lock_waits += count;
+        }
+        *counters.waits.entry(wait).or_default() += count;
+        let command = cell(row, 2).unwrap_or_default();
+        let maintenance = MAINTENANCE
+            .iter()
+            .find(|(prefix, _)| command.starts_with(prefix));
+        activities.extend(maintenance.map(|(_, kind)| Activity {
+            kind: *kind,
+            detail: command.trim().to_owned(),
+        }));
+    }
+    counters.connections = Some(connections);
+    counters.active = Some(active);
+    counters.lock_waits = Some(lock_waits);
+    counters.activities = Some(activities);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(cells: &[&str]) -> TextRow {
+        let text = |cell: &&str| (!cell.is_empty()).then(|| (*cell).to_owned());
+        cells.iter().map(text).collect()
+    }
+
+    #[test]
+    fn the_counters_are_parsed() {
+        let mut counters = Counters::default();
+        let rows = [
+            row(&["Log Bytes Flushed/sec", "4096"]),
+            row(&["Page lookups/sec", "100"]),
+            row(&["Page reads/sec", "10"]),
+        ];
+        read_status(&rows, &mut counters);
+        assert_eq!((counters.log_bytes, counters.deadlocks), (Some(4096), None));
+        assert_eq!(
+            (counters.cache_hits, counters.cache_reads),
+            (Some(90), Some(10))
+        );
+    }
+
+    #[test]
+    fn sessions_are_counted_by_what_they_wait_for() {
+        let mut counters = Counters::default();
+        let rows = [
+            row(&["idle", "", "", "40"]),
+            row(&["active", "", "SELECT", "2"]),
+            row(&["active", "SOS_SCHEDULER_YIELD", "SELECT", "1"]),
+            row(&["active", "LCK_M_X", "UPDATE", "3"]),
+            row(&["active", "WRITELOG", "COMMIT TRANSACTION", "4"]),
+            row(&["active", "BACKUPIO", "BACKUP DATABASE", "1"]),
+        ];
+        read_sessions(&rows, &mut counters);
+        let figures = (counters.connections, counters.active, counters.lock_waits);
+        assert_eq!(figures, (Some(51), Some(11), Some(3)));
+        let waits: Vec<_> = counters
+            .waits
+            .iter()
+            .map(|(wait, count)| (wait.as_str(), *count))
+            .collect();
+        assert_eq!(
+            waits,
+            [
+                ("CPU", 3),
+                ("Lock/LCK_M_X", 3),
+                ("Log/WRITELOG", 4),
+                ("Wait/BACKUPIO", 1)
+            ]
+        );
+        let activities = counters.activities.unwrap_or_default();
+        assert_eq!(
+            (activities.len(), activities[0].kind),
+            (1, ActivityKind::Backup)
+        );
+    }
+}

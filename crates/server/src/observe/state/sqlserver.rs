@@ -1,0 +1,157 @@
+//! Reads the state of SQL Server.
+//!
+//! Must never: read a user's table; the catalog and the statistics suffice.
+
+use super::super::durability;
+use super::super::{MissingValue, ServerFacts, Topic, cell, number, query_or_missing, tally};
+use super::{
+    MAX_LISTED_TABLES, MAX_TABLE_IDS, Replica, Replication, StateSnapshot, TableState, table_ids,
+};
+use crate::control::{Control, Error, TextRow};
+
+const START_QUERY: &str = "select datediff(second, '20000101', sysutcdatetime()) + 946684800.0 \
+     - datediff(second, sqlserver_start_time, getdate()) from sys.dm_os_sys_info";
+const CACHE_QUERY: &str = "select committed_target_kb * 1024.0 from sys.dm_os_sys_info";
+const SIZE_QUERY: &str =
+    "select sum(cast(size as bigint)) * 8192 from sys.database_files where type = 0";
+/// Replicas of the availability group of this database, as its primary sees them.
+const REPLICAS_QUERY: &str = "select r.replica_server_name, s.synchronization_state_desc, \
+     r.availability_mode_desc from sys.dm_hadr_database_replica_states s \
+     join sys.availability_replicas r on r.replica_id = s.replica_id \
+     where s.database_id = db_id() and s.is_local = 0 order by 1";
+const IS_REPLICA_QUERY: &str = "select count(*) from sys.dm_hadr_database_replica_states \
+     where database_id = db_id() and is_local = 1 and is_primary_replica = 0";
+/// Number of synchronous secondaries without which no transaction commits; since SQL Server 2017.
+const REQUIRED_QUERY: &str = "select max(required_synchronized_secondaries_to_commit) \
+     from sys.availability_groups g join sys.dm_hadr_database_replica_states s \
+     on s.group_id = g.group_id where s.database_id = db_id()";
+/// Tables whose rows a restart destroys; since SQL Server 2014.
+const UNLOGGED_QUERY: &str =
+    "select name from sys.tables where durability_desc = 'SCHEMA_ONLY' order by 1";
+/// First version with memory-optimized tables and with delayed durability.
+const VERSION_2014: u32 = 12_000_000;
+
+/// Display name of a table.
+const DISPLAY_NAME: &str = "case when s.name = 'dbo' then '' else s.name + '.' end + t.name";
+
+fn table_ids_query() -> String {
+    format!(
+        "select top ({MAX_TABLE_IDS}) {DISPLAY_NAME}, cast(t.object_id as varchar(20)) + '/' \
+         + convert(varchar(30), t.create_date, 126) \
+         from sys.tables t join sys.schemas s on s.schema_id = t.schema_id \
+         where t.is_ms_shipped = 0 order by 1"
+    )
+}
+
+fn tables_query() -> String {
+    format!(
+        "select top ({MAX_LISTED_TABLES}) {DISPLAY_NAME}, sum(p.used_page_count) * 8192, \
+         sum(case when p.index_id < 2 then p.row_count else 0 end) \
+         from sys.tables t join sys.schemas s on s.schema_id = t.schema_id \
+         join sys.dm_db_partition_stats p on p.object_id = t.object_id \
+         where t.is_ms_shipped = 0 group by s.name, t.name order by 2 desc"
+    )
+}
+
+pub(super) fn read(
+    control: &mut Control,
+    facts: &ServerFacts,
+    state: &mut StateSnapshot,
+) -> Result<(), Error> {
+    let has_durability = control.server_version() >= VERSION_2014;
+    let missing = &mut state.missing;
+    if let Some(rows) = query_or_missing(control, Topic::ServerStart, START_QUERY, missing)? {
+        state.started_unix_s = rows.first().and_then(|row| number(row, 0));
+        // In SQL Server 2008 the column has a different name: its size then stays unknown.
+        let cache = query_or_missing(control, Topic::ServerStart, CACHE_QUERY, missing)?;
+        state.cache_bytes = cache.and_then(|rows| tally(rows.first()?, 0));
+    }
+    if let Some(rows) = query_or_missing(control, Topic::DatabaseSize, SIZE_QUERY, missing)? {
+        state.database_bytes = rows.first().and_then(|row| tally(row, 0));
+    }
+    if let Some(rows) = query_or_missing(control, Topic::TableIds, &table_ids_query(), missing)? {
+        state.table_ids = table_ids(&rows);
+    }
+    let unlogged = match has_durability {
+        true => query_or_missing(control, Topic::UnloggedTables, UNLOGGED_QUERY, missing)?,
+        false => Some(Vec::new()),
+    };
+    let unlogged: Option<Vec<String>> = unlogged.map(|rows| {
+        rows.iter()
+            .filter_map(|row| cell(row, 0).map(str::to_owned))
+            .collect()
+    });
+    if let Some(rows) = query_or_missing(control, Topic::Tables, &tables_query(), missing)? {
+        let is_unlogged = |name: &str| unlogged.iter().flatten().any(|table| table == name);
+        state.tables = rows
+            .iter()
+            .filter_map(|row| parse_table(row, is_unlogged))
+            .collect();
+    }
+    let waits_for = read_replication(control, facts, state)?;
+    state.durability = durability::sql_server(facts, waits_for, unlogged.as_deref());
+    Ok(())
+}
+
+fn parse_table(row: &TextRow, is_unlogged: impl Fn(&str) -> bool) -> Option<TableState> {
+    let name = cell(row, 0)?;
+    Some(TableState {
+        name: name.to_owned(),
+        bytes: tally(row, 1),
+        rows: tally(row, 2),
+        unlogged: is_unlogged(name),
+        ..TableState::default()
+    })
+}
+
+/// Reads the replicas of the availability group. Returns how many synchronized replicas a commit requires.
+fn read_replication(
+    control: &mut Control,
+    facts: &ServerFacts,
+    state: &mut StateSnapshot,
+) -> Result<u32, Error> {
+    if facts.setting("IsHadrEnabled") != Some("1") {
+        if facts.setting("IsHadrEnabled").is_none() {
+            let reason = "the server does not say whether it has availability groups";
+            state
+                .missing
+                .push(MissingValue::new(Topic::Replicas, reason));
+        } else {
+            state.replication = Some(Replication::None);
+            state.is_replica = Some(false);
+        }
+        return Ok(0);
+    }
+    let missing = &mut state.missing;
+    if let Some(rows) = query_or_missing(control, Topic::IsReplica, IS_REPLICA_QUERY, missing)? {
+        state.is_replica = rows
+            .first()
+            .and_then(|row| tally(row, 0))
+            .map(|count| count > 0);
+    }
+    let Some(rows) = query_or_missing(control, Topic::Replicas, REPLICAS_QUERY, missing)? else {
+        return Ok(0);
+    };
+    let text = |row: &TextRow, column| cell(row, column).unwrap_or_default().to_owned();
+    let replica = |row: &TextRow| Replica {
+        name: text(row, 0),
+        state: text(row, 1),
+        mode: text(row, 2),
+    };
+    state.replicas = rows.iter().map(replica).collect();
+    let synchronized = |replica: &&Replica| {
+        replica.mode == "SYNCHRONOUS_COMMIT" && replica.state == "SYNCHRONIZED"
+    };
+    let synchronized = state.replicas.iter().filter(synchronized).count();
+    state.replication = Some(match (state.replicas.len(), synchronized) {
+        (0, _) => Replication::None,
+        (_, 0) => Replication::Asynchronous,
+        _ => Replication::Synchronous,
+    });
+    if synchronized == 0 {
+        return Ok(0);
+    }
+    let required = query_or_missing(control, Topic::Replicas, REQUIRED_QUERY, &mut state.missing)?;
+    let required = required.and_then(|rows| number(rows.first()?, 0));
+    Ok(required.unwrap_or(0))
+}

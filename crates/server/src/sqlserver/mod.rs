@@ -1,0 +1,151 @@
+//! Resolves SQL Server's connection strings and environment as its clients do.
+//!
+//! In: `sqlserver://user:password@host:port/instance?database=d` as in Go, or a connection string of JDBC,
+//! ADO.NET or ODBC; an [`Environment`]; DNS and SQL Browser. Out: a [`Target`]. Must never: log in, or show a
+//! password.
+//!
+//! The connection string takes precedence over sqlcmd's variables. As in Microsoft's clients of today, TLS is
+//! required and the certificate verified by default.
+
+mod browser;
+mod hosts;
+mod options;
+mod text;
+mod tls;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use text::{ConnectionText, recognize, redact};
+
+use crate::control::WaitOptions;
+use crate::error::Error;
+use crate::postgres::Environment;
+use crate::target::{ProtocolOptions, SqlServerOptions, Target, TcpOptions};
+use options::Options;
+use prony_wire::Secret;
+use rustls::pki_types::ServerName;
+use std::time::Duration;
+use tls::Encrypt;
+
+/// Default program name.
+const PROGRAM_NAME: &str = "prony";
+/// Packet size in bytes that ADO.NET and JDBC request.
+const PACKET_SIZE: u16 = 8000;
+/// Smallest and largest packets of the protocol.
+const PACKET_SIZES: std::ops::RangeInclusive<u16> = 512..=32_767;
+
+/// Resolves a connection string, with the environment.
+///
+/// # Errors
+/// Says which option is wrong, where it was set, and which values it accepts.
+pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Target, Error> {
+    let mut warnings = Vec::new();
+    let mut options = Options::default();
+    text::read(text, &mut options, &mut warnings)?;
+    options.add_environment(env);
+    refuse_other_logins(&options)?;
+    let user = options.get("user").ok_or_else(|| Error::Host {
+        problem: "no user name for SQL Server".into(),
+        hint: "give a SQL Server login in the URL: sqlserver://user@host?database=name".into(),
+    })?;
+    let password = options.get("password").map(Secret::new);
+    let server = hosts::server_name(&options)?;
+    let encrypt = Encrypt::read(&options)?;
+    let tls = tls::build(&options, encrypt, &mut warnings)?;
+    let packet_size = options.number::<u16>("packet size")?.unwrap_or(PACKET_SIZE);
+    if !PACKET_SIZES.contains(&packet_size) {
+        return Err(options.bad_value("packet size", "write 512 to 32767"));
+    }
+    let seconds: Option<u32> = options.number("connect timeout")?;
+    let protocol = SqlServerOptions {
+        program_name: options.get("app name").unwrap_or(PROGRAM_NAME).to_owned(),
+        client_host: options
+            .get("workstation id")
+            .map_or_else(host_name, str::to_owned),
+        packet_size,
+        read_only: is_read_only(&options)?,
+        strict: encrypt == Encrypt::Strict,
+        certificate_name: certificate_name(&options)?,
+    };
+    let endpoints = hosts::resolve(&server, password.as_ref())?;
+    if options.switch("MultiSubnetFailover")? && endpoints.len() > 1 {
+        warnings.push(
+            "MultiSubnetFailover: the addresses of the server are tried one after another, not all at once".to_owned(),
+        );
+    }
+    Ok(Target {
+        endpoints,
+        user: user.to_owned(),
+        database: options.get("database").unwrap_or_default().to_owned(),
+        tls,
+        connect_timeout: seconds.map(|seconds| match seconds {
+            0 => Duration::MAX,
+            seconds => Duration::from_secs(u64::from(seconds)),
+        }),
+        wait_options: WaitOptions::default(),
+        tcp: TcpOptions::default(),
+        protocol: ProtocolOptions::SqlServer(protocol),
+        additional_targets: Vec::new(),
+        warnings,
+    })
+}
+
+/// Refuses logins other than with SQL Server's own accounts, and data sources of ODBC's files.
+fn refuse_other_logins(options: &Options) -> Result<(), Error> {
+    let unsupported = |feature: &str| Error::Unsupported {
+        feature: feature.to_owned(),
+        hint: "use a SQL Server login with a password".into(),
+    };
+    let integrated = options.get("integrated security");
+    let is_sspi = integrated.is_some_and(|value| value.eq_ignore_ascii_case("sspi"));
+    if is_sspi || options.switch("integrated security")? {
+        return Err(unsupported("a login with a Windows account"));
+    }
+    let authentication = options.get("authentication");
+    let is_sql = |name: &str| {
+        let name: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+        ["sqlpassword", "notspecified"].contains(&name.to_ascii_lowercase().as_str())
+    };
+    if authentication.is_some_and(|name| !is_sql(name)) {
+        return Err(unsupported(
+            "a login with a Microsoft Entra or Windows account",
+        ));
+    }
+    match options.get("dsn") {
+        Some(_) => Err(Error::Unsupported {
+            feature: "a data source name of ODBC".into(),
+            hint: "name the server: Server=host,port;Database=name;UID=user".into(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// `ApplicationIntent`.
+fn is_read_only(options: &Options) -> Result<bool, Error> {
+    match options
+        .get("ApplicationIntent")
+        .map(str::to_ascii_lowercase)
+        .as_deref()
+    {
+        None | Some("readwrite") => Ok(false),
+        Some("readonly") => Ok(true),
+        Some(_) => Err(options.bad_value("ApplicationIntent", "write ReadWrite or ReadOnly")),
+    }
+}
+
+/// `HostNameInCertificate`.
+fn certificate_name(options: &Options) -> Result<Option<ServerName<'static>>, Error> {
+    let Some(name) = options.get("HostNameInCertificate") else {
+        return Ok(None);
+    };
+    let parsed = ServerName::try_from(name.to_owned());
+    let error = || options.bad_value("HostNameInCertificate", "write the name of a host");
+    parsed.map(Some).map_err(|_| error())
+}
+
+/// The name of this machine, which the server lists.
+fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    name.unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,247 @@
+//! The options that are set, with their origin. Names are those of SQL Server's clients.
+//!
+//! Must never: show a password.
+
+use crate::error::Error;
+use crate::postgres::Environment;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// An option's name in messages, and the other names that a client has for it. Letter case, spaces,
+/// underscores and hyphens do not matter. Sources: Microsoft's documentation of SqlConnection, of the ODBC
+/// and JDBC drivers; the README of go-mssqldb.
+const OPTIONS: [(&str, &[&str]); 20] = [
+    (
+        "server",
+        &[
+            "datasource",
+            "addr",
+            "address",
+            "networkaddress",
+            "servername",
+        ],
+    ),
+    ("port", &["portnumber"]),
+    ("instance", &["instancename"]),
+    ("user", &["userid", "uid", "username"]),
+    ("password", &["pwd"]),
+    ("database", &["initialcatalog", "databasename"]),
+    ("encrypt", &[]),
+    ("TrustServerCertificate", &[]),
+    ("HostNameInCertificate", &[]),
+    ("ServerCertificate", &[]),
+    ("certificate", &[]),
+    ("app name", &["applicationname", "app"]),
+    ("workstation id", &["wsid", "workstationid"]),
+    ("ApplicationIntent", &[]),
+    ("MultiSubnetFailover", &[]),
+    ("packet size", &[]),
+    (
+        "connect timeout",
+        &[
+            "connectiontimeout",
+            "timeout",
+            "logintimeout",
+            "dialtimeout",
+        ],
+    ),
+    ("authentication", &["fedauth", "authenticationscheme"]),
+    ("integrated security", &["trustedconnection"]),
+    ("dsn", &[]),
+];
+
+/// Options of the clients that change nothing here: of their connection pools, their cursors, their logs.
+const IGNORED: [&str; 27] = [
+    "ansinpw",
+    "autotranslate",
+    "commandtimeout",
+    "connectionlifetime",
+    "connectretrycount",
+    "connectretryinterval",
+    "description",
+    "driver",
+    "enlist",
+    "failoverpartner",
+    "keepalive",
+    "language",
+    "loadbalancetimeout",
+    "log",
+    "marsconnection",
+    "maxpoolsize",
+    "minpoolsize",
+    "multipleactiveresultsets",
+    "persistsecurityinfo",
+    "pooling",
+    "provider",
+    "quotedid",
+    "responsebuffering",
+    "selectmethod",
+    "sendstringparametersasunicode",
+    "transparentnetworkipresolution",
+    "typesystemversion",
+];
+
+/// The variables that sqlcmd reads, and the options that they set.
+const VARIABLES: [(&str, &str); 6] = [
+    ("SQLCMDSERVER", "server"),
+    ("SQLCMDUSER", "user"),
+    ("SQLCMDPASSWORD", "password"),
+    ("SQLCMDDBNAME", "database"),
+    ("SQLCMDLOGINTIMEOUT", "connect timeout"),
+    ("SQLCMDPACKETSIZE", "packet size"),
+];
+
+/// Where an option was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    Environment(&'static str),
+    Text,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Environment(name) => f.write_str(name),
+            Origin::Text => f.write_str("the URL"),
+        }
+    }
+}
+
+/// A name without the differences that clients ignore.
+fn normalize(name: &str) -> String {
+    let kept = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-' | '+'));
+    kept.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The option with this name in some client.
+pub(super) fn find(name: &str) -> Option<&'static str> {
+    let name = normalize(name);
+    let is_known = |(option, synonyms): &&(&'static str, &[&str])| {
+        normalize(option) == name || synonyms.contains(&name.as_str())
+    };
+    OPTIONS.iter().find(is_known).map(|(option, _)| *option)
+}
+
+/// Whether an option with this name may have a value that must not be shown. Names that Prony does not
+/// know are included.
+pub(super) fn is_secret(name: &str) -> bool {
+    let name = normalize(name);
+    let parts = ["password", "pwd", "token", "secret", "key", "passphrase"];
+    parts.iter().any(|part| name.contains(part))
+}
+
+/// The options that are set.
+#[derive(Default)]
+pub(super) struct Options(BTreeMap<&'static str, (String, Origin)>);
+
+impl Options {
+    /// Sets an option of a connection string, replacing an earlier value.
+    ///
+    /// # Errors
+    /// No client has an option with this name. `location` says where it is.
+    pub(super) fn set(
+        &mut self,
+        name: &str,
+        value: &str,
+        location: &str,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        if let Some(option) = find(name) {
+            self.put(option, value);
+            return Ok(());
+        }
+        let normalized = normalize(name);
+        if IGNORED.contains(&normalized.as_str()) {
+            warnings.push(format!(
+                "the connection option \"{normalized}\" has no effect"
+            ));
+            return Ok(());
+        }
+        // The text may be part of a password that contains a separator.
+        let is_plain =
+            normalized.len() <= 30 && normalized.chars().all(|c| c.is_ascii_alphabetic());
+        if is_plain && !self.0.contains_key("password") {
+            return Err(Error::UnknownOption {
+                name: name.to_owned(),
+                origin: location.to_owned(),
+                hint: format!("the options are {}", names()),
+            });
+        }
+        Err(Error::conninfo(
+            format!("invalid {location}"),
+            "in a URL write %26 for \"&\" and %3D for \"=\" in a password; in other connection strings enclose it \
+             in quotes, or in braces for ODBC and JDBC",
+        ))
+    }
+
+    /// Sets an option by its own name.
+    pub(super) fn put(&mut self, option: &'static str, value: &str) {
+        self.0.insert(option, (value.to_owned(), Origin::Text));
+    }
+
+    /// Sets options that are not set from sqlcmd's variables.
+    pub(super) fn add_environment(&mut self, env: &Environment) {
+        for (variable, option) in VARIABLES {
+            if let Some(value) = env.var(variable).filter(|value| !value.is_empty()) {
+                let entry = (value.to_owned(), Origin::Environment(variable));
+                self.0.entry(option).or_insert(entry);
+            }
+        }
+    }
+
+    /// The value of an option; `None` if it is empty.
+    pub(super) fn get(&self, option: &'static str) -> Option<&str> {
+        let value = self.0.get(option).map(|(value, _)| value.as_str());
+        value.filter(|value| !value.is_empty())
+    }
+
+    /// Whether a switch is on.
+    ///
+    /// # Errors
+    /// Its value is neither true nor false.
+    pub(super) fn switch(&self, option: &'static str) -> Result<bool, Error> {
+        match self.get(option).map(str::to_ascii_lowercase).as_deref() {
+            None | Some("false" | "no" | "0" | "off") => Ok(false),
+            Some("true" | "yes" | "1" | "on") => Ok(true),
+            Some(_) => Err(self.bad_value(option, "write true or false")),
+        }
+    }
+
+    /// The value as a number.
+    ///
+    /// # Errors
+    /// It is not a number.
+    pub(super) fn number<T: std::str::FromStr>(
+        &self,
+        option: &'static str,
+    ) -> Result<Option<T>, Error> {
+        let Some(value) = self.get(option) else {
+            return Ok(None);
+        };
+        let error = || self.bad_value(option, "write a whole number");
+        value.trim().parse().map(Some).map_err(|_| error())
+    }
+
+    /// The error for a value that an option does not accept.
+    pub(super) fn bad_value(&self, option: &'static str, hint: &str) -> Error {
+        let (value, origin) = match self.0.get(option) {
+            Some((value, origin)) => (value.as_str(), *origin),
+            None => ("", Origin::Text),
+        };
+        Error::Value {
+            option,
+            // A port may be part of a password in the wrong place.
+            value: match is_secret(option) || option == "port" {
+                true => "***".to_owned(),
+                false => value.to_owned(),
+            },
+            origin: origin.to_string(),
+            hint: hint.to_owned(),
+        }
+    }
+}
+
+/// The names of all options, for a hint.
+fn names() -> String {
+    OPTIONS.map(|(name, _)| name).join(", ")
+}

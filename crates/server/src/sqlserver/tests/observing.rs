@@ -1,0 +1,131 @@
+//! Tests of observing a server: one for tests in this process, and those listed in `PRONY_TEST_SQLSERVER`.
+
+use super::target;
+use crate::observe::{CounterReader, DurabilityClass, read_server_facts, read_server_state};
+use crate::{Control, observe};
+use prony_tds_server::{Column, Config, Datum, Listener, Outcome, Type};
+use prony_wire::Engine;
+
+fn rows(names: &[&str], rows: &[&[&str]]) -> Vec<Outcome> {
+    let columns = names
+        .iter()
+        .map(|name| Column::new(name, Type::NVarChar(800)))
+        .collect();
+    let row = |cells: &&[&str]| cells.iter().map(|cell| Datum::from(*cell)).collect();
+    vec![Outcome::Rows(columns, rows.iter().map(row).collect())]
+}
+
+/// A server that answers some views, and refuses all others for a missing permission.
+fn control(has_permission: &'static str) -> Control {
+    let config = Config::new(move |sql, _| match sql {
+        "SET XACT_ABORT ON" => vec![Outcome::Done],
+        _ if sql.contains("serverproperty('ProductVersion')") => rows(
+            &["name", "value"],
+            &[
+                &["ProductVersion", "16.0.4135.4"],
+                &["Edition", "Developer"],
+                &["IsHadrEnabled", "0"],
+            ],
+        ),
+        _ if sql.contains("from sys.databases") => rows(
+            &["name", "value"],
+            &[
+                &["database.page_verify_option_desc", "CHECKSUM"],
+                &["database.delayed_durability_desc", "FORCED"],
+            ],
+        ),
+        _ if sql.contains("has_perms_by_name") => rows(&["right"], &[&[has_permission]]),
+        _ if sql.contains("sysutcdatetime") && !sql.contains("sys.dm") => {
+            rows(&["s"], &[&["1.5e9"]])
+        }
+        _ if sql.contains("sys.dm_os_performance_counters") => {
+            rows(&["name", "value"], &[&["Log Bytes Flushed/sec", "512"]])
+        }
+        _ => vec![Outcome::Error(
+            300,
+            1,
+            14,
+            "VIEW SERVER STATE permission was denied".to_owned(),
+        )],
+    });
+    let port = Listener::start(config).address().port();
+    let url = format!("sqlserver://sa:Sesame1@127.0.0.1:{port}?encrypt=disable");
+    Control::connect(&target(&url)).expect("connects")
+}
+
+#[test]
+fn facts_and_durability_are_read_and_what_is_refused_is_listed() {
+    let mut control = control("1");
+    assert_eq!(
+        (control.engine(), control.server_version()),
+        (Engine::SqlServer, 16_004_135)
+    );
+    let facts = read_server_facts(&mut control).unwrap();
+    assert_eq!(facts.version, "16.0.4135.4 (Developer)");
+    let state = read_server_state(&mut control, &facts).unwrap();
+    let durability = state.durability.expect("a class");
+    assert_eq!(
+        (durability.class, durability.tables_unknown),
+        (DurabilityClass::D1, true)
+    );
+    assert_eq!(state.replication, Some(observe::Replication::None));
+    let denied = |missing: &observe::MissingValue| missing.reason.contains("permission was denied");
+    assert!(
+        !state.missing.is_empty() && state.missing.iter().all(denied),
+        "{:?}",
+        state.missing
+    );
+}
+
+#[test]
+fn a_login_without_the_permission_reads_no_counters_and_says_so() {
+    for (permission, log_bytes) in [("1", Some(512)), ("0", None)] {
+        let mut control = control(permission);
+        let mut reader = CounterReader::new(&mut control).unwrap();
+        let counters = reader.read(&mut control).unwrap();
+        assert_eq!(counters.log_bytes, log_bytes);
+        assert_eq!(counters.clock_unix_s, Some(1.5e9));
+        assert_eq!(counters.connections, None);
+        let missing = reader.take_missing();
+        let says_grant = missing
+            .iter()
+            .any(|value| value.reason.contains("GRANT VIEW SERVER STATE"));
+        assert_eq!(says_grant, permission == "0", "{missing:?}");
+    }
+}
+
+/// Whatever views a server has: observing it never fails.
+#[test]
+fn servers_listed_in_prony_test_sqlserver_are_observed() {
+    let urls = std::env::var("PRONY_TEST_SQLSERVER").unwrap_or_default();
+    if urls.is_empty() {
+        eprintln!("skipped: PRONY_TEST_SQLSERVER is not set");
+    }
+    for url in urls.split_whitespace() {
+        let mut control = Control::connect(&target(url)).unwrap();
+        assert_eq!(control.engine(), Engine::SqlServer);
+        assert!(control.server_version() > 0);
+        let facts = read_server_facts(&mut control).unwrap();
+        assert!(!facts.version.is_empty());
+        let state = read_server_state(&mut control, &facts).unwrap();
+        let mut reader = CounterReader::new(&mut control).unwrap();
+        let counters = reader.read(&mut control).unwrap();
+        assert!(
+            counters.clock_unix_s.is_some_and(|seconds| seconds > 1.7e9),
+            "{counters:?}"
+        );
+        eprintln!("{} {} settings", facts.version, facts.settings.len());
+        eprintln!("{state:?}\n{counters:?}\n{:?}", reader.take_missing());
+        let rows = control.query_with("select $1", &["it's"]).unwrap();
+        assert_eq!(rows[0][0].as_deref(), Some("it's"));
+        assert!(
+            control
+                .execute("select * from prony_no_such_table")
+                .is_err()
+        );
+        assert_eq!(
+            control.query_value("select 7").unwrap().as_deref(),
+            Some("7")
+        );
+    }
+}

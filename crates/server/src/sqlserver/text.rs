@@ -1,0 +1,284 @@
+//! Parses connection strings: URLs as in Go, JDBC, ADO.NET and ODBC.
+//!
+//! In: text. Out: options. Must never: repeat the text in an error; it may contain a password, even in an
+//! unexpected place.
+
+use super::options::{Options, find, is_secret};
+use crate::error::Error;
+use crate::postgres::uri::{decode, split};
+
+/// Replacement for a secret.
+const MASK: &str = "***";
+
+/// A connection string of SQL Server, without its prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionText<'a> {
+    /// `sqlserver://user:password@host:port/instance?database=d`.
+    Url(&'a str),
+    /// `jdbc:sqlserver://host\instance:port;databaseName=d;user=u`.
+    Jdbc(&'a str),
+    /// `Server=tcp:host,port;Database=d;User Id=u`: values may be in quotes.
+    Ado(&'a str),
+    /// `Driver={...};Server=host;UID=u`: values may be in braces.
+    Odbc(&'a str),
+}
+
+/// The connection string, if it is one for SQL Server.
+pub(crate) fn recognize(text: &str) -> Option<ConnectionText<'_>> {
+    let without = |prefix: &str| {
+        let head = text.get(..prefix.len())?;
+        head.eq_ignore_ascii_case(prefix)
+            .then(|| &text[prefix.len()..])
+    };
+    if let Some(rest) = without("sqlserver://").or_else(|| without("mssql://")) {
+        return Some(ConnectionText::Url(rest));
+    }
+    if let Some(rest) = without("jdbc:sqlserver://") {
+        return Some(ConnectionText::Jdbc(rest));
+    }
+    if let Some(rest) = without("odbc:") {
+        return Some(ConnectionText::Odbc(rest));
+    }
+    // libpq's connection strings have no keyword that names the server in these ways.
+    let names = || {
+        text.split(';')
+            .filter_map(|part| Some(part.split_once('=')?.0.trim()))
+    };
+    let has =
+        |wanted: &[&str]| names().any(|name| wanted.iter().any(|w| name.eq_ignore_ascii_case(w)));
+    if text.contains("://") || !text.contains('=') {
+        return None;
+    }
+    if has(&["driver", "dsn"]) {
+        return Some(ConnectionText::Odbc(text));
+    }
+    let servers = [
+        "server",
+        "data source",
+        "addr",
+        "address",
+        "network address",
+    ];
+    has(&servers).then_some(ConnectionText::Ado(text))
+}
+
+/// Parses a connection string and sets its options.
+///
+/// # Errors
+/// The text cannot be parsed, or has an unknown option.
+pub(super) fn read(
+    text: ConnectionText<'_>,
+    options: &mut Options,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
+    match text {
+        ConnectionText::Url(rest) => read_url(rest, options, warnings),
+        ConnectionText::Jdbc(rest) => {
+            let (server, rest) = rest.split_once(';').unwrap_or((rest, ""));
+            let (server, port) = match server.rsplit_once(':') {
+                Some((host, port)) if !port.ends_with(']') => (host, port),
+                _ => (server, ""),
+            };
+            if !server.is_empty() {
+                options.put("server", server);
+            }
+            if !port.is_empty() {
+                options.put("port", port);
+            }
+            set_all(pairs(rest, '{')?, options, warnings)
+        }
+        ConnectionText::Ado(text) => set_all(pairs(text, '"')?, options, warnings),
+        ConnectionText::Odbc(text) => set_all(pairs(text, '{')?, options, warnings),
+    }
+}
+
+fn set_all(
+    pairs: Vec<(String, String)>,
+    options: &mut Options,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
+    for (index, (name, value)) in pairs.iter().enumerate() {
+        let location = format!("the connection string, part {}", index + 1);
+        options.set(name, value, &location, warnings)?;
+    }
+    Ok(())
+}
+
+fn read_url(rest: &str, options: &mut Options, warnings: &mut Vec<String>) -> Result<(), Error> {
+    let parts = split(rest)?;
+    parts.refuse_at_sign_in_hosts("URL")?;
+    let [(host, port)] = parts.hosts[..] else {
+        return Err(Error::conninfo(
+            "the URL has several hosts",
+            "name one; a listener of an availability group stands for all of its servers",
+        ));
+    };
+    let mut put = |option: &'static str, raw: &str| -> Result<(), Error> {
+        if !raw.is_empty() {
+            options.put(option, &decode(raw, &format!("the {option}"))?);
+        }
+        Ok(())
+    };
+    put("user", parts.user.unwrap_or_default())?;
+    put("password", parts.password.unwrap_or_default())?;
+    put("server", host)?;
+    put("port", port)?;
+    put("instance", parts.dbname)?;
+    let query = parts.query.unwrap_or_default();
+    for (index, parameter) in query.split('&').filter(|part| !part.is_empty()).enumerate() {
+        let location = format!("URL query parameter {}", index + 1);
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        // In a query a plus sign is a space.
+        let decoded = |raw: &str| decode(&raw.replace(['+', ' '], "%20"), &location);
+        options.set(&decoded(name)?, &decoded(value)?, &location, warnings)?;
+    }
+    Ok(())
+}
+
+/// Splits `name=value;name=value`. `quote`: `{` if values may be in braces, `"` if they may be in single or
+/// double quotes. The closing sign is doubled inside.
+fn pairs(text: &str, quote: char) -> Result<Vec<(String, String)>, Error> {
+    let mut pairs = Vec::new();
+    let mut rest = text.trim_start_matches([';', ' ']);
+    while !rest.is_empty() {
+        let number = pairs.len() + 1;
+        let error = |problem: &str| {
+            Error::conninfo(
+                format!("part {number} of the connection string {problem}"),
+                "write name=value, separated by semicolons; enclose a value with a semicolon in quotes, or in braces \
+                 for ODBC and JDBC",
+            )
+        };
+        let (name, after) = rest.split_once('=').ok_or_else(|| error("has no \"=\""))?;
+        let after = after.trim_start();
+        let closing = match (quote, after.chars().next()) {
+            ('{', Some('{')) => Some('}'),
+            ('"', Some(sign @ ('"' | '\''))) => Some(sign),
+            _ => None,
+        };
+        let (value, after) = match closing {
+            Some(closing) => {
+                let (value, after) =
+                    quoted(&after[1..], closing).ok_or_else(|| error("has no closing quote"))?;
+                let after = after.trim_start();
+                let after = match after.strip_prefix(';') {
+                    Some(after) => after,
+                    None if after.is_empty() => after,
+                    None => return Err(error("goes on after its closing quote")),
+                };
+                (value, after)
+            }
+            None => {
+                let (value, after) = after.split_once(';').unwrap_or((after, ""));
+                (value.trim_end().to_owned(), after)
+            }
+        };
+        pairs.push((name.trim().to_owned(), value));
+        rest = after.trim_start_matches([';', ' ']);
+    }
+    Ok(pairs)
+}
+
+/// A value up to its closing sign, and what follows it.
+fn quoted(text: &str, closing: char) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut rest = text;
+    loop {
+        let (part, after) = rest.split_once(closing)?;
+        value.push_str(part);
+        match after.strip_prefix(closing) {
+            Some(after) => {
+                value.push(closing);
+                rest = after;
+            }
+            None => return Some((value, after)),
+        }
+    }
+}
+
+/// Replaces passwords in a connection string. If it cannot be parsed, or part of a password may be
+/// elsewhere in it, only its prefix is shown. `None`: the text is not for SQL Server.
+pub(crate) fn redact(text: &str) -> Option<String> {
+    let form = recognize(text)?;
+    let (ConnectionText::Url(rest)
+    | ConnectionText::Jdbc(rest)
+    | ConnectionText::Ado(rest)
+    | ConnectionText::Odbc(rest)) = form;
+    let prefix = &text[..text.len() - rest.len()];
+    let shown = redact_rest(form).unwrap_or_else(|| MASK.to_owned());
+    Some(format!("{prefix}{shown}"))
+}
+
+fn redact_rest(form: ConnectionText<'_>) -> Option<String> {
+    read(form, &mut Options::default(), &mut Vec::new()).ok()?;
+    match form {
+        ConnectionText::Url(rest) => redact_url(rest),
+        ConnectionText::Jdbc(rest) => {
+            let (server, rest) = rest.split_once(';').unwrap_or((rest, ""));
+            let shown = redact_pairs(rest, '{')?;
+            let separator = if shown.is_empty() { "" } else { ";" };
+            (!server.contains('@')).then(|| format!("{server}{separator}{shown}"))
+        }
+        ConnectionText::Ado(text) => redact_pairs(text, '"'),
+        ConnectionText::Odbc(text) => redact_pairs(text, '{'),
+    }
+}
+
+fn redact_pairs(text: &str, quote: char) -> Option<String> {
+    let pairs = pairs(text, quote).ok()?;
+    let shown = pairs.iter().map(|(name, value)| match is_secret(name) {
+        true => format!("{name}={MASK}"),
+        false => format!("{name}={value}"),
+    });
+    Some(shown.collect::<Vec<_>>().join(";"))
+}
+
+fn redact_url(rest: &str) -> Option<String> {
+    let parts = split(rest).ok()?;
+    let no_user = parts.user.is_none() && parts.password.is_none();
+    let has_at = |text: &str| text.contains('@');
+    let is_port = |(_, port): &(&str, &str)| port.bytes().all(|byte| byte.is_ascii_digit());
+    if has_at(parts.dbname)
+        || (no_user && parts.query.is_some_and(has_at))
+        || !parts.hosts.iter().all(is_port)
+    {
+        return None;
+    }
+    let mut shown = parts.user.unwrap_or_default().to_owned();
+    if parts.password.is_some() {
+        shown.push(':');
+        shown.push_str(MASK);
+    }
+    if !shown.is_empty() {
+        shown.push('@');
+    }
+    for (host, port) in &parts.hosts {
+        match host.contains(':') {
+            true => shown.push_str(&format!("[{host}]")),
+            false => shown.push_str(host),
+        }
+        if !port.is_empty() {
+            shown.push_str(&format!(":{port}"));
+        }
+    }
+    if !parts.dbname.is_empty() {
+        shown.push_str(&format!("/{}", parts.dbname));
+    }
+    let mut separator = '?';
+    for parameter in parts
+        .query
+        .unwrap_or_default()
+        .split('&')
+        .filter(|part| !part.is_empty())
+    {
+        shown.push(separator);
+        separator = '&';
+        let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let decoded = decode(&name.replace('+', "%20"), "a name").ok()?;
+        match is_secret(&decoded) || find(&decoded) == Some("password") {
+            true => shown.push_str(&format!("{name}={MASK}")),
+            false => shown.push_str(parameter),
+        }
+    }
+    Some(shown)
+}

@@ -1,0 +1,190 @@
+//! Builds one rustls configuration from the options for encryption.
+//!
+//! Must never: verify less than the options require. Session tickets are disabled, so that connections share
+//! no lock. Source: Microsoft's documentation of `Encrypt`, `TrustServerCertificate`, `ServerCertificate`;
+//! MS-TDS 2.2.6.5; MS-TDS 3.2.5.1 (TDS 8.0).
+
+use super::options::Options;
+use crate::error::Error;
+use crate::postgres::tls::{read_certificates, system_roots};
+use crate::postgres::verify::Verifier;
+use crate::target::{SslMode, Tls};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, WebPkiServerVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The protocol of TDS 8.0 in ALPN.
+const ALPN: &[u8] = b"tds/8.0";
+
+/// What the option `encrypt` requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encrypt {
+    /// No TLS; the login fails if the server requires it. The password is readable on the network.
+    Disable,
+    /// TLS for the login if the server has it, and for everything if the server requires it.
+    Optional,
+    /// TLS for everything.
+    Mandatory,
+    /// TDS 8.0: TLS comes first.
+    Strict,
+}
+
+impl Encrypt {
+    /// The value of the option; mandatory by default, as in Microsoft's clients of today.
+    ///
+    /// # Errors
+    /// A value that does not exist.
+    pub(super) fn read(options: &Options) -> Result<Encrypt, Error> {
+        let value = options.get("encrypt").map(str::to_ascii_lowercase);
+        Ok(match value.as_deref() {
+            Some("disable" | "disabled") => Encrypt::Disable,
+            Some("optional" | "no" | "false" | "0") => Encrypt::Optional,
+            None | Some("mandatory" | "yes" | "true" | "1") => Encrypt::Mandatory,
+            Some("strict") => Encrypt::Strict,
+            Some(_) => {
+                let hint = "use mandatory (true), strict, optional (false) or disable";
+                return Err(options.bad_value("encrypt", hint));
+            }
+        })
+    }
+}
+
+/// Reads the options and the files that they name.
+///
+/// # Errors
+/// Files that are missing or unreadable.
+pub(super) fn build(
+    options: &Options,
+    encrypt: Encrypt,
+    warnings: &mut Vec<String>,
+) -> Result<Tls, Error> {
+    let trusts = options.switch("TrustServerCertificate")?;
+    if encrypt == Encrypt::Disable {
+        let mode = SslMode::Disable;
+        return Ok(Tls { mode, config: None });
+    }
+    let strict = encrypt == Encrypt::Strict;
+    if strict && trusts {
+        warnings.push(
+            "TrustServerCertificate has no effect with encrypt=strict: the certificate is verified"
+                .to_owned(),
+        );
+    }
+    let verifies = strict || (encrypt == Encrypt::Mandatory && !trusts);
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier: Arc<dyn ServerCertVerifier> = match options.get("ServerCertificate") {
+        Some(path) => {
+            let purpose = "file with the server's certificate";
+            let pinned = read_certificates(Path::new(path), purpose)?.swap_remove(0);
+            Arc::new(Pin {
+                pinned,
+                provider: provider.clone(),
+            })
+        }
+        None if verifies => Arc::new(chain_verifier(options, &provider)?),
+        None => Arc::new(Verifier::accept_any(&provider)),
+    };
+    // The newest version that can be set up inside packets is 1.2.
+    let versions: &[&rustls::SupportedProtocolVersion] = match strict {
+        true => &[&rustls::version::TLS12, &rustls::version::TLS13],
+        false => &[&rustls::version::TLS12],
+    };
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .map_err(|error| Error::tls(error.to_string(), "check encrypt"))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    if strict {
+        config.alpn_protocols = vec![ALPN.to_vec()];
+    }
+    config.resumption = Resumption::disabled();
+    Ok(Tls {
+        mode: match encrypt {
+            Encrypt::Disable | Encrypt::Optional => SslMode::Prefer,
+            Encrypt::Mandatory | Encrypt::Strict if verifies => SslMode::VerifyFull,
+            Encrypt::Mandatory | Encrypt::Strict => SslMode::Require,
+        },
+        config: Some(Arc::new(config)),
+    })
+}
+
+/// Requires a chain to the authorities in the file `certificate`, else to those that the system trusts, and
+/// the host's name.
+fn chain_verifier(options: &Options, provider: &Arc<CryptoProvider>) -> Result<Verifier, Error> {
+    let file = options.get("certificate");
+    let roots = match file {
+        Some(path) => read_certificates(Path::new(path), "file of certificate authorities")?,
+        None => system_roots().map_err(|error| match error {
+            Error::Tls { problem, .. } => Error::tls(
+                problem,
+                "install the package ca-certificates, name a file with certificate=, or accept any certificate with \
+                 TrustServerCertificate=true",
+            ),
+            other => other,
+        })?,
+    };
+    let mut store = RootCertStore::empty();
+    store.add_parsable_certificates(roots.iter().cloned());
+    let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
+        .build()
+        .map_err(|error| Error::tls(error.to_string(), "check certificate="))?;
+    // Certificates of the system's roots need no exceptions.
+    let exceptions = if file.is_some() { roots } else { Vec::new() };
+    Ok(Verifier::new(chain, exceptions, true, provider))
+}
+
+/// Accepts one certificate only, whatever its names and dates.
+#[derive(Debug)]
+struct Pin {
+    pinned: CertificateDer<'static>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pin {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        match end_entity.as_ref() == self.pinned.as_ref() {
+            true => Ok(ServerCertVerified::assertion()),
+            false => Err(CertificateError::ApplicationVerificationFailure.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}

@@ -1,0 +1,112 @@
+//! Reads SQL Server's catalog of the connection's default schema.
+//!
+//! Must never need more rights than those on the tables: sizes that the server does not show count as 0.
+
+use super::{CatalogEntry, READING_CATALOG, RelationNames, entries_of};
+use crate::sql::{self, ResultRow};
+use crate::sql_dialect::COMMENT_PROPERTY;
+use crate::{Error, SqlDialect};
+use prony_server::Control;
+
+/// The query for all indexes: table, name, and `t` for a primary key.
+pub const INDEXES: &str = "\
+select o.name, i.name, case i.is_primary_key when 1 then 't' end \
+from sys.indexes i join sys.objects o on o.object_id = i.object_id \
+where o.schema_id = schema_id() and i.name is not null and i.is_disabled = 0";
+
+/// Returns the existing relations with these names; see [`super::read`].
+pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>, Error> {
+    debug_assert_eq!(SqlDialect::of(control), SqlDialect::TransactSql);
+    let predicate = predicate(names);
+    let mut read_rows = |select: &str, order: &str| {
+        let select =
+            format!("{select} where o.schema_id = schema_id() and o.name {predicate}{order}");
+        sql::query_rows(control, READING_CATALOG, &select)
+    };
+    let tables = read_rows(
+        &format!(
+            "select o.name, case o.type when 'U' then 'BASE TABLE' end, \
+             (select sum(p.rows) from sys.partitions p \
+               where p.object_id = o.object_id and p.index_id in (0, 1)), 0, 0, \
+             (select cast(e.value as nvarchar(4000)) from sys.extended_properties e \
+               where e.class = 1 and e.major_id = o.object_id and e.minor_id = 0 \
+               and e.name = '{COMMENT_PROPERTY}') \
+             from sys.objects o"
+        ),
+        " and o.type in ('U', 'V')",
+    )?;
+    let columns = read_rows(
+        "select o.name, c.name, null from sys.objects o \
+         join sys.columns c on c.object_id = o.object_id",
+        " order by c.column_id",
+    )?;
+    let indexes = read_rows(
+        "select o.name, c.name, case i.is_primary_key when 1 then 'PRIMARY' else i.name end, \
+         k.key_ordinal from sys.objects o \
+         join sys.indexes i on i.object_id = o.object_id \
+         join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id \
+         join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id",
+        " and i.is_disabled = 0 and k.key_ordinal > 0 order by k.key_ordinal",
+    )?;
+    let mut entries = entries_of(names, &tables, &columns, &indexes);
+    if let RelationNames::Numbered(prefix) = names {
+        entries.retain(|entry| is_numbered(&entry.facts.name, prefix));
+    }
+    add_sizes(control, &mut entries);
+    Ok(entries)
+}
+
+/// The condition on a name. For numbered names it is wider than necessary: patterns of T-SQL do not repeat.
+fn predicate(names: &RelationNames<'_>) -> String {
+    match names {
+        RelationNames::Listed(names) => format!("in ('{}')", names.join("', '")),
+        RelationNames::Numbered(prefix) => format!("like '{prefix}%'"),
+    }
+}
+
+/// Whether a name is the prefix and a number from 1 to 99,999.
+fn is_numbered(name: &str, prefix: &str) -> bool {
+    let digits = name.strip_prefix(prefix).unwrap_or_default();
+    let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    (1..=5).contains(&digits.len()) && are_digits && !digits.starts_with('0')
+}
+
+/// Adds the sizes of tables and indexes, if the server shows them.
+fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) {
+    // A text of its own: an error would end the transaction of a check.
+    let select = "\
+        if object_id('sys.allocation_units') is not null exec sp_executesql N'\
+        select o.name, sum(case when p.index_id in (0, 1) then a.total_pages else 0 end) * 8192, \
+         sum(case when p.index_id in (0, 1) then 0 else a.total_pages end) * 8192 \
+        from sys.objects o join sys.partitions p on p.object_id = o.object_id \
+        join sys.allocation_units a on a.container_id = p.partition_id \
+        where o.schema_id = schema_id() and o.type = ''U'' group by o.name'";
+    let sizes: Vec<ResultRow> =
+        sql::query_rows(control, READING_CATALOG, select).unwrap_or_default();
+    for row in &sizes {
+        let mut named = entries.iter_mut();
+        if let Some(entry) = named.find(|entry| Some(entry.facts.name.as_str()) == row.text(0)) {
+            (entry.facts.table_bytes, entry.facts.index_bytes) = (row.count(1), row.count(2));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbered_names_have_no_leading_zero_and_at_most_five_digits() {
+        for (name, expected) in [
+            ("sbtest1", true),
+            ("sbtest99999", true),
+            ("sbtest", false),
+            ("sbtest01", false),
+            ("sbtest100000", false),
+            ("sbtest1_old", false),
+            ("other1", false),
+        ] {
+            assert_eq!(is_numbered(name, "sbtest"), expected, "{name}");
+        }
+    }
+}

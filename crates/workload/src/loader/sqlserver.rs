@@ -1,0 +1,281 @@
+//! How rows are loaded into a table of SQL Server: as bulk streams.
+//!
+//! Takes rows as text, and sends them with the types of the table's columns. Must never send a value that
+//! does not fit its column: the server would refuse the whole stream.
+
+use super::{Loader, check_all_stored};
+use crate::copy::RowSource;
+use crate::{Error, sql};
+use prony_server::Control;
+use prony_wire::Value;
+use prony_wire::tds::{BulkColumn, BulkLoad, BulkOptions, SqlType};
+
+/// Bytes of rows in a stream, as text; a stop has to wait for one stream.
+const STREAM_BYTES: usize = 4 << 20;
+/// Space for the row that fills a stream.
+const ROW_BYTES: usize = 4096;
+/// NULL in rows as text.
+const NULL: &[u8] = b"\\N";
+
+/// How the server logs the rows of bulk streams.
+#[derive(Clone, Debug)]
+pub struct BulkStream {
+    /// The database's recovery model, such as `SIMPLE`.
+    recovery_model: String,
+}
+
+impl BulkStream {
+    /// Reads the settings of the database that determine how it logs a load.
+    ///
+    /// # Errors
+    /// The server refused.
+    pub fn of(control: &mut Control) -> Result<Self, Error> {
+        let select = "select recovery_model_desc from sys.databases where database_id = db_id()";
+        let row = sql::query_row(control, "reading the recovery model", select)?;
+        Ok(BulkStream {
+            recovery_model: row.text(0).unwrap_or("unknown").to_owned(),
+        })
+    }
+
+    /// The method in the report of a load. Rows of a table without indexes that a load locks are logged
+    /// minimally (only the pages, not the rows) unless the recovery model is FULL.
+    pub fn description(&self) -> String {
+        let model = &self.recovery_model;
+        match model.as_str() {
+            "SIMPLE" | "BULK_LOGGED" => {
+                format!("bulk streams, minimally logged (TABLOCK, recovery model {model})")
+            }
+            _ => format!("bulk streams, fully logged (recovery model {model})"),
+        }
+    }
+
+    /// Sends rows of a table; `columns` are the names of the values, comma-separated. The rows join the open
+    /// transaction.
+    ///
+    /// # Errors
+    /// The server rejects them, or the load has ended.
+    pub fn send(
+        &self,
+        loader: &Loader<'_>,
+        control: &mut Control,
+        (table, columns): (&str, &str),
+        mut rows: impl RowSource,
+    ) -> Result<(), Error> {
+        let activity = format!("sending rows of {table}");
+        let columns = columns_of(control, table, columns)?;
+        let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type).collect();
+        let options = BulkOptions {
+            table_lock: true,
+            keep_nulls: true,
+            ..BulkOptions::default()
+        };
+        let mut load = BulkLoad::new(table, columns, &options, control.collation());
+        let mut bytes = Vec::with_capacity(STREAM_BYTES + ROW_BYTES);
+        while !rows.is_done() {
+            loader.check_stop()?;
+            bytes.clear();
+            load.clear();
+            let count = rows.append_rows(&mut bytes, STREAM_BYTES);
+            push_rows(&mut load, &types, &bytes).map_err(|problem| Error::Data {
+                problem: format!("{activity}: {problem}"),
+                remedy: "drop the table, and load again".into(),
+            })?;
+            load.finish();
+            let stored = control
+                .bulk_load(&load)
+                .map_err(|source| sql::server_error(&activity, source))?;
+            check_all_stored(table, count, stored)?;
+            loader.meter.add_sent(count, bytes.len() as u64);
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a table that the rows have, in the order of the rows, with their types.
+fn columns_of(control: &mut Control, table: &str, names: &str) -> Result<Vec<BulkColumn>, Error> {
+    let select = format!(
+        "select c.name, t.name, c.max_length, c.precision, c.scale, cast(c.is_nullable as int) \
+         from sys.columns c join sys.types t on t.user_type_id = c.user_type_id \
+         where c.object_id = object_id('{table}')"
+    );
+    let rows = sql::query_rows(control, "reading the types of the columns", &select)?;
+    let column = |name: &str| {
+        let row = rows.iter().find(|row| row.text(0) == Some(name));
+        let row = row.ok_or_else(|| format!("{table} has no column {name}"))?;
+        let byte = |column| row.int(column).and_then(|number| u8::try_from(number).ok());
+        let sql_type = row.text(1).unwrap_or_default();
+        let known = sql_type_of(sql_type, row.int(2).unwrap_or(0), byte(3), byte(4));
+        Ok(BulkColumn {
+            name: name.to_owned(),
+            sql_type: known.ok_or_else(|| {
+                format!("column {name} of {table} is {sql_type}, which is not loaded")
+            })?,
+            nullable: row.int(5) == Some(1),
+        })
+    };
+    let columns = names.split(',').map(str::trim).map(column);
+    let columns: Result<Vec<BulkColumn>, String> = columns.collect();
+    columns.map_err(|problem| Error::Data {
+        problem,
+        remedy: "drop the table, and load again".into(),
+    })
+}
+
+/// The type with this name in the catalog. `length` is in bytes, -1 for `max`.
+fn sql_type_of(
+    name: &str,
+    length: i64,
+    precision: Option<u8>,
+    scale: Option<u8>,
+) -> Option<SqlType> {
+    let bytes = u16::try_from(length).ok();
+    Some(match name {
+        "tinyint" => SqlType::TinyInt,
+        "smallint" => SqlType::SmallInt,
+        "int" => SqlType::Int,
+        "bigint" => SqlType::BigInt,
+        "decimal" | "numeric" => SqlType::Decimal {
+            precision: precision?,
+            scale: scale?,
+        },
+        "money" => SqlType::Money,
+        "smallmoney" => SqlType::SmallMoney,
+        "datetime" => SqlType::DateTime,
+        "datetime2" => SqlType::DateTime2(scale?),
+        "char" => SqlType::Char(bytes?),
+        "varchar" => SqlType::VarChar(bytes),
+        "nvarchar" => SqlType::NVarChar(bytes.map(|bytes| bytes / 2)),
+        _ => return None,
+    })
+}
+
+/// Adds rows of tab-separated values. The text of a problem does not contain values.
+fn push_rows(load: &mut BulkLoad, types: &[SqlType], bytes: &[u8]) -> Result<(), String> {
+    let mut values = Vec::with_capacity(types.len());
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        values.clear();
+        let fields = line.split(|byte| *byte == b'\t').zip(types);
+        values.extend(fields.map(|(field, sql_type)| value_of(*sql_type, field)));
+        load.push(&values).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// A field as a value of a column; NULL if a number cannot be read, which a column of a key refuses.
+fn value_of(sql_type: SqlType, field: &[u8]) -> Value<'_> {
+    let text = std::str::from_utf8(field).unwrap_or_default();
+    match sql_type {
+        _ if field == NULL => Value::Null,
+        SqlType::TinyInt | SqlType::SmallInt | SqlType::Int | SqlType::BigInt => {
+            text.parse().map_or(Value::Null, Value::Int)
+        }
+        SqlType::Decimal { .. } | SqlType::Money | SqlType::SmallMoney => {
+            decimal(text).unwrap_or(Value::Null)
+        }
+        _ => Value::Text(text),
+    }
+}
+
+/// A decimal number such as `-12.30`.
+fn decimal(text: &str) -> Option<Value<'static>> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let scale = u8::try_from(fraction.len()).ok()?;
+    let magnitude = |digits: &str| digits.parse::<i64>().ok();
+    let power = 10_i64.checked_pow(scale.into())?;
+    let part = if fraction.is_empty() {
+        0
+    } else {
+        magnitude(fraction)?
+    };
+    let whole_units = magnitude(whole.trim_start_matches('-'))?.checked_mul(power)?;
+    let unscaled = whole_units.checked_add(part)?;
+    Some(Value::Decimal {
+        unscaled: if whole.starts_with('-') {
+            -unscaled
+        } else {
+            unscaled
+        },
+        scale,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_become_values_of_their_columns() {
+        let money = |unscaled| Value::Decimal { unscaled, scale: 2 };
+        for (sql_type, field, expected) in [
+            (SqlType::Int, "42", Value::Int(42)),
+            (SqlType::SmallInt, "\\N", Value::Null),
+            (SqlType::Money, "-10.05", money(-1_005)),
+            (SqlType::SmallMoney, "-0.05", money(-5)),
+            (SqlType::Char(24), "OE", Value::Text("OE")),
+            (
+                SqlType::DateTime,
+                "2026-11-20 22:17:50",
+                Value::Text("2026-11-20 22:17:50"),
+            ),
+        ] {
+            assert_eq!(value_of(sql_type, field.as_bytes()), expected, "{field}");
+        }
+        assert_eq!(
+            decimal("7"),
+            Some(Value::Decimal {
+                unscaled: 7,
+                scale: 0
+            })
+        );
+        assert_eq!(decimal("x"), None);
+    }
+
+    #[test]
+    fn rows_are_read_until_the_last_line() {
+        let column = |name: &str, sql_type, nullable| BulkColumn {
+            name: name.to_owned(),
+            sql_type,
+            nullable,
+        };
+        let columns = vec![
+            column("id", SqlType::Int, false),
+            column("c", SqlType::Char(4), true),
+        ];
+        let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type).collect();
+        let mut load = BulkLoad::new("t", columns, &BulkOptions::default(), [0; 5]);
+        push_rows(&mut load, &types, b"1\tab\n2\t\\N\n").expect("two rows");
+        assert_eq!(load.rows(), 2);
+        for wrong in [&b"\\N\tab\n"[..], b"x\tab\n", b"1\n", b"1\tabcde\n"] {
+            push_rows(&mut load, &types, wrong).expect_err("not a row of the table");
+        }
+    }
+
+    #[test]
+    fn method_names_how_the_load_is_logged() {
+        let description = |model: &str| {
+            let stream = BulkStream {
+                recovery_model: model.to_owned(),
+            };
+            stream.description()
+        };
+        assert!(
+            description("SIMPLE").contains("minimally logged (TABLOCK, recovery model SIMPLE)")
+        );
+        assert!(description("FULL").contains("fully logged (recovery model FULL)"));
+    }
+
+    #[test]
+    fn types_of_the_catalog_are_known() {
+        let known = |name: &str, length| sql_type_of(name, length, Some(12), Some(2));
+        assert_eq!(known("varchar", 24), Some(SqlType::VarChar(Some(24))));
+        assert_eq!(known("varchar", -1), Some(SqlType::VarChar(None)));
+        assert_eq!(known("nvarchar", 24), Some(SqlType::NVarChar(Some(12))));
+        let decimal = SqlType::Decimal {
+            precision: 12,
+            scale: 2,
+        };
+        assert_eq!(known("numeric", 9), Some(decimal));
+        assert_eq!(known("xml", -1), None);
+    }
+}

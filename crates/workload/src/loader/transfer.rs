@@ -1,0 +1,36 @@
+//! How the rows of a load reach the server, by engine.
+
+use super::mysql::BulkStatement;
+use super::sqlserver::BulkStream;
+use crate::{Error, SqlDialect};
+use prony_server::{Control, Target};
+
+/// How rows are sent.
+#[derive(Clone, Debug)]
+pub enum RowTransfer {
+    /// PostgreSQL's COPY.
+    Copy,
+    /// MySQL's and MariaDB's statements.
+    Statements(BulkStatement),
+    /// SQL Server's bulk streams.
+    Streams(BulkStream),
+}
+
+impl RowTransfer {
+    /// Chooses by the server's engine and settings. `loaders` as for [`BulkStatement::choose`]; `target` is that of
+    /// the connections that will send the rows.
+    ///
+    /// # Errors
+    /// The server refused.
+    pub fn choose(control: &mut Control, target: &mut Target, loaders: u32) -> Result<Self, Error> {
+        Ok(match SqlDialect::of(control) {
+            SqlDialect::PostgreSql => RowTransfer::Copy,
+            SqlDialect::MySql => {
+                // A load statement carries its rows; no file is ever read.
+                target.allow_load_data();
+                RowTransfer::Statements(BulkStatement::choose(control, loaders)?)
+            }
+            SqlDialect::TransactSql => RowTransfer::Streams(BulkStream::of(control)?),
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! Tests the texts of statements in each dialect.
+
+use super::*;
+use prony_wire::Protocol;
+
+#[test]
+fn create_table_depends_on_the_dialect() {
+    let options = OltpOptions::default();
+    let text = SqlDialect::PostgreSql.create_table(3, &options, false);
+    assert_eq!(
+        text,
+        "create table sbtest3 (id serial, k integer default '0' not null, \
+         c char(120) default '' not null, pad char(60) default '' not null)"
+    );
+    let text = SqlDialect::MySql.create_table(3, &options, false);
+    assert!(
+        text.contains("(id integer not null auto_increment, k integer"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(", primary key (id)) engine = innodb"),
+        "{text}"
+    );
+    let options = OltpOptions {
+        secondary: true,
+        auto_inc: false,
+        mysql_storage_engine: "myrocks".to_owned(),
+        create_table_options: "comment 'x'".to_owned(),
+        ..options
+    };
+    let text = SqlDialect::MySql.create_table(1, &options, false);
+    assert!(text.contains("(id integer not null, k"), "{text}");
+    assert!(
+        text.ends_with(", key xid (id)) engine = myrocks comment 'x'"),
+        "{text}"
+    );
+    let text = SqlDialect::PostgreSql.create_table(1, &options, true);
+    assert!(
+        text.starts_with("create table sbtest1 (id integer not null, k"),
+        "{text}"
+    );
+    assert!(!text.contains("pad"), "{text}");
+    let text = SqlDialect::MySql.create_table(1, &options, true);
+    assert!(
+        text.contains("not null, primary key (id)) engine"),
+        "{text}"
+    );
+}
+
+#[test]
+fn options_determine_the_indexes() {
+    use Index::{Plain, Primary, Secondary};
+    let indexes = |dialect: SqlDialect, secondary, create_secondary, is_bulk| {
+        let options = OltpOptions {
+            secondary,
+            create_secondary,
+            ..OltpOptions::default()
+        };
+        dialect.indexes(&options, is_bulk)
+    };
+    assert_eq!(
+        indexes(SqlDialect::PostgreSql, false, true, false),
+        [Primary, Secondary]
+    );
+    assert_eq!(indexes(SqlDialect::PostgreSql, true, false, false), [Plain]);
+    assert_eq!(indexes(SqlDialect::PostgreSql, true, true, true), [Primary]);
+    assert_eq!(indexes(SqlDialect::MySql, false, true, false), [Secondary]);
+    assert_eq!(indexes(SqlDialect::MySql, false, true, true), []);
+}
+
+#[test]
+fn rows_are_numbered_by_sequence_or_server() {
+    let options = OltpOptions::default();
+    assert_eq!(SqlDialect::MySql.continue_sequence(1, &options, 9), None);
+    let text = SqlDialect::PostgreSql.continue_sequence(1, &options, 9);
+    assert_eq!(
+        text.as_deref(),
+        Some("select setval(pg_get_serial_sequence('sbtest1', 'id'), 9)")
+    );
+    assert_eq!(
+        SqlDialect::PostgreSql.continue_sequence(1, &options, 0),
+        None
+    );
+    assert!(SqlDialect::MySql.inserts_id() && !SqlDialect::PostgreSql.inserts_id());
+}
+
+#[test]
+fn options_determine_the_number_of_points_and_ranges() {
+    let options = OltpOptions {
+        random_points: 3,
+        number_of_ranges: 2,
+        hint: true,
+        ..OltpOptions::default()
+    };
+    let text = |kind| SqlDialect::PostgreSql.event_statement(kind, 1, &options);
+    assert_eq!(
+        text(StatementKind::RandomPoints),
+        "SELECT id, k, c, pad FROM sbtest1 WHERE k IN ($1, $2, $3)"
+    );
+    assert_eq!(
+        text(StatementKind::RandomRanges),
+        "SELECT count(k) FROM sbtest1 WHERE k BETWEEN $1 AND $2 OR k BETWEEN $3 AND $4"
+    );
+    assert_eq!(
+        text(StatementKind::HotUpdate),
+        "UPDATE /*+commit_on_success rollback_on_fail target_affect_row(1) */ sbtest1 \
+         SET k=k+1 WHERE id=$1"
+    );
+}
+
+#[test]
+fn only_errors_that_a_retry_may_resolve_are_ignored() {
+    let error =
+        |protocol, number, code: &[u8; 5]| DbError::server(protocol, number, *code, String::new());
+    let postgres = |code| error(Protocol::PostgreSql, 0, code);
+    for code in [b"40P01", b"23505", b"40001"] {
+        assert!(SqlDialect::PostgreSql.is_ignored(&postgres(code)));
+    }
+    assert!(!SqlDialect::PostgreSql.is_ignored(&postgres(b"42P01")));
+    let numbered = |number| error(Protocol::MySql, number, b"HY000");
+    for number in [1213, 1020, 1205] {
+        assert!(SqlDialect::MySql.is_ignored(&numbered(number)));
+    }
+    assert!(
+        !SqlDialect::MySql.is_ignored(&numbered(1062)),
+        "this error ends sysbench"
+    );
+    assert!(
+        !SqlDialect::MySql.is_ignored(&postgres(b"40001")),
+        "MySQL errors are identified by number"
+    );
+}
+
+#[test]
+fn statements_are_shown_as_they_are_sent() {
+    let sql = SqlDialect::MySql.event_statement(StatementKind::Insert, 1, &OltpOptions::default());
+    assert!(sql.ends_with("VALUES ($1, $2, $3, $4)"), "{sql}");
+    assert_eq!(
+        SqlDialect::PostgreSql.with_sent_placeholders(sql.clone()),
+        sql
+    );
+    let shown = SqlDialect::MySql.with_sent_placeholders(sql);
+    assert!(shown.ends_with("VALUES (?, ?, ?, ?)"), "{shown}");
+    assert_eq!(
+        SqlDialect::MySql.with_sent_placeholders(COMMIT.to_owned()),
+        COMMIT
+    );
+    assert_eq!(
+        SqlDialect::MySql.set_comment("sbtest2", "it's"),
+        "alter table sbtest2 comment = 'it''s'"
+    );
+}
+
+#[test]
+fn note_preserves_the_users_table_comment() {
+    let with_table_options = |text: &str| OltpOptions {
+        create_table_options: text.to_owned(),
+        ..OltpOptions::default()
+    };
+    let with_comment = with_table_options("row_format=dynamic Comment='foo'");
+    assert_eq!(
+        SqlDialect::MySql.note_statement(2, "it's", &with_comment),
+        "alter table sbtest2 modify k integer default '0' not null comment 'it''s'"
+    );
+    for text in ["", "row_format=dynamic"] {
+        let note = SqlDialect::MySql.note_statement(2, "x", &with_table_options(text));
+        assert_eq!(note, "alter table sbtest2 comment = 'x'");
+    }
+    // On PostgreSQL the comment is not a table option.
+    let note = SqlDialect::PostgreSql.note_statement(2, "x", &with_comment);
+    assert_eq!(note, "comment on table sbtest2 is 'x'");
+}
+
+#[test]
+fn tables_of_sql_server_have_a_sequence() {
+    let dialect = SqlDialect::TransactSql;
+    let options = OltpOptions::default();
+    assert_eq!(
+        dialect.create_table(3, &options, false),
+        "create sequence sbtest3_id as integer start with 1; \
+         create table sbtest3 (id integer not null default next value for sbtest3_id, \
+         k integer default '0' not null, c char(120) default '' not null, \
+         pad char(60) default '' not null)"
+    );
+    let by_client = OltpOptions {
+        auto_inc: false,
+        ..OltpOptions::default()
+    };
+    for (options, is_bulk) in [(&by_client, false), (&options, true)] {
+        let text = dialect.create_table(3, options, is_bulk);
+        assert!(
+            text.starts_with("create table sbtest3 (id integer not null, "),
+            "{text}"
+        );
+    }
+    assert_eq!(
+        dialect.continue_sequence(3, &options, 9).as_deref(),
+        Some("alter sequence sbtest3_id restart with 10")
+    );
+    assert_eq!(
+        dialect.drop_tables(&["sbtest1", "sbtest3"]),
+        "drop table if exists sbtest1, sbtest3; drop sequence if exists sbtest1_id, sbtest3_id"
+    );
+}
+
+#[test]
+fn errors_of_sql_server_that_a_retry_may_resolve_are_ignored() {
+    let error = |number| DbError::server(Protocol::Tds, number, *b"HY000", String::new());
+    for number in [1205, 3960, 2627] {
+        assert!(SqlDialect::TransactSql.is_ignored(&error(number)));
+    }
+    assert!(!SqlDialect::TransactSql.is_ignored(&error(208)));
+    assert!(!SqlDialect::PostgreSql.is_ignored(&error(1205)));
+}
+
+#[test]
+fn only_sql_server_gets_declared_types_one_for_each_parameter() {
+    let options = OltpOptions::default();
+    for kind in StatementKind::ALL {
+        assert_eq!(SqlDialect::PostgreSql.parameter_types(kind, &options), None);
+        assert_eq!(SqlDialect::MySql.parameter_types(kind, &options), None);
+        let dialect = SqlDialect::TransactSql;
+        let types = dialect.parameter_types(kind, &options).expect("types");
+        let sql = dialect.event_statement(kind, 1, &options);
+        assert_eq!(sql.matches('$').count(), types.len(), "{sql}");
+    }
+}

@@ -1,0 +1,63 @@
+//! tpcc's SQL for SQL Server: the `.sql` files of this folder, and how procedures are identified.
+//!
+//! Procedures process line by line, as the statements do. Each returns one row, all NULL for an order
+//! with an unused item, and no row counts of the statements inside (`NOCOUNT`). If a required row is
+//! missing, it rolls back and fails with error 50000. After an error of the server `XACT_ABORT` rolls back,
+//! and the error reaches the client unchanged: no procedure turns an error into a row.
+
+use super::engine::EngineSql;
+use super::routines::Routine;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// See [`EngineSql`].
+pub static SQL: EngineSql = EngineSql {
+    schema: include_str!("schema.sql"),
+    statements: include_str!("statements.sql"),
+    calls: include_str!("calls.sql"),
+    routines: &[
+        include_str!("new_order.sql"),
+        include_str!("payment.sql"),
+        include_str!("order_status.sql"),
+        include_str!("delivery.sql"),
+        include_str!("stock_level.sql"),
+    ],
+    hammerdb_calls: "",
+    hammerdb_routines: &[],
+    fragments: &[("missing", MISSING)],
+    installed: include_str!("installed.sql"),
+    lock: [
+        "exec sp_getapplock 'prony tpcc procedures', 'Exclusive', 'Session', 60000",
+        "exec sp_releaseapplock 'prony tpcc procedures', 'Session'",
+    ],
+    create,
+    fingerprint,
+    conditions: include_str!("conditions.sql"),
+};
+
+/// Ends a procedure whose last statement did not find a required row.
+const MISSING: &str = "if @@rowcount = 0
+  begin
+    if @@trancount > 0 rollback transaction;
+    raiserror('a required row is missing: prony check tpcc reports what is wrong with the data', 16, 1);
+    return;
+  end;";
+
+fn create(routine: &Routine) -> String {
+    let Routine {
+        name,
+        parameters,
+        body,
+        ..
+    } = routine;
+    let comment = fingerprint(routine);
+    format!("create procedure {name} {parameters} as /* {comment} */\n{body}")
+}
+
+/// A comment in the routine's text, with a hash of the text as Prony has it: the server stores the text as it
+/// was sent, but not every server returns it unchanged.
+fn fingerprint(routine: &Routine) -> String {
+    // With fixed keys: the same text has the same hash in every process.
+    let mut hasher = DefaultHasher::new();
+    (&routine.parameters, &routine.body).hash(&mut hasher);
+    format!("Installed by Prony ({:016x})", hasher.finish())
+}

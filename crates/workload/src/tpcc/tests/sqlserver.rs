@@ -1,0 +1,109 @@
+//! What tpcc sends to SQL Server.
+
+use crate::SqlDialect;
+use crate::tests::mock_sqlserver::{calls, requests, value_types};
+use crate::tpcc::OrderEntryProgram;
+use crate::tpcc::execution::Mode;
+use crate::tpcc::options::TpccOptions;
+use crate::tpcc::profile::PROFILES;
+use prony_tds_server::{Procedure, Request, Type};
+use prony_wire::QueryMode;
+
+const TRANSACTIONS: u64 = 300;
+
+fn program(mode: Mode) -> OrderEntryProgram {
+    let options = TpccOptions {
+        profile: &PROFILES[1],
+        mode,
+        ..TpccOptions::default()
+    };
+    OrderEntryProgram::new(SqlDialect::TransactSql, options, 3)
+}
+
+#[test]
+fn a_procedure_is_one_call_by_name_with_the_types_of_its_parameters() {
+    let program = program(Mode::Procedures);
+    let mut names = Vec::new();
+    for requests in requests(&program, QueryMode::Prepared, TRANSACTIONS) {
+        let calls = calls(&requests);
+        assert_eq!((requests.len(), calls.len()), (1, 1), "{requests:?}");
+        let Procedure::Name(name) = &calls[0].procedure else {
+            panic!("{requests:?}");
+        };
+        let (int, smallint) = (Type::Int(4), Type::Int(2));
+        let amount = Type::Decimal(6, 2);
+        let name = name
+            .strip_prefix("prony_tpcc_hammerdb_")
+            .expect("the prefix");
+        let expected: &[Type] = match name {
+            "new_order" => &[int, smallint, int, smallint, Type::VarChar(255)],
+            "payment" => &[int, smallint, int, smallint, int, Type::VarChar(16), amount],
+            "order_status" => &[int, smallint, int, Type::VarChar(16)],
+            "delivery" => &[int, smallint],
+            _ => &[int, smallint, smallint],
+        };
+        assert_eq!(value_types(calls[0]), expected, "{name}");
+        names.push(name.to_owned());
+    }
+    names.sort();
+    names.dedup();
+    assert_eq!(
+        names,
+        [
+            "delivery",
+            "new_order",
+            "order_status",
+            "payment",
+            "stock_level"
+        ]
+    );
+}
+
+#[test]
+fn statements_have_no_parameter_that_would_convert_a_column() {
+    let program = program(Mode::Statements);
+    for requests in requests(&program, QueryMode::Prepared, TRANSACTIONS) {
+        for call in calls(&requests) {
+            assert_eq!(
+                requests.iter().filter(|request| is_block(request)).count(),
+                2
+            );
+            for kind in value_types(call) {
+                assert!(
+                    matches!(
+                        kind,
+                        Type::Int(2 | 4)
+                            | Type::Decimal(..)
+                            | Type::VarChar(16 | 24 | 500)
+                            | Type::Char(24)
+                    ),
+                    "{kind:?} in {call:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Whether a request is a text that begins or ends a transaction: inside a call it would be error 266.
+fn is_block(request: &Request) -> bool {
+    match request {
+        Request::Batch { text, .. } => [
+            "BEGIN TRANSACTION",
+            "COMMIT TRANSACTION",
+            "ROLLBACK TRANSACTION",
+        ]
+        .contains(&text.as_str()),
+        _ => false,
+    }
+}
+
+#[test]
+fn pipelined_statements_share_texts() {
+    let program = program(Mode::Pipelined);
+    for requests in requests(&program, QueryMode::Prepared, TRANSACTIONS) {
+        // The longest transaction, a delivery, has three requests.
+        assert!(requests.len() <= 3, "{requests:?}");
+        let is_text = |request: &Request| matches!(request, Request::Batch { .. });
+        assert!(requests.iter().all(is_text), "{requests:?}");
+    }
+}

@@ -1,0 +1,32 @@
+//! Tests loads, checks and the removal of the oltp tables on the SQL Server that the environment names.
+
+use crate::support::{TestDatabase, workload};
+
+#[test]
+fn tables_are_loaded_by_bulk_streams_on_sql_server() {
+    let Some(database) = TestDatabase::sql_server() else {
+        return;
+    };
+    let options = [("tables", "2"), ("table_size", "2000")];
+    for jobs in [1, 3] {
+        let report = database.load("oltp_read_write", &options, jobs);
+        assert_eq!((report.scale, report.rows), (2, 4_000));
+        assert!(report.method.contains("bulk streams"), "{}", report.method);
+        assert_eq!(database.problems("oltp_read_write"), [""; 0]);
+        let row = "select cast(count(*) as varchar) + ' ' + cast(max(len(c)) as varchar) + ' ' \
+                   + cast(min(len(pad)) as varchar) from sbtest2";
+        assert_eq!(database.text(row), "2000 119 59");
+        let id = "insert into sbtest2 (k, c, pad) values (1, '', ''); select max(id) from sbtest2";
+        assert_eq!(
+            database.number(id),
+            2_001,
+            "the sequence continues after the rows"
+        );
+    }
+    let dropped = workload("oltp_delete").clean(&mut database.control());
+    assert_eq!(dropped.expect("cleans"), ["sbtest1", "sbtest2"]);
+    assert!(
+        !database.problems("oltp_delete").is_empty(),
+        "no tables exist"
+    );
+}
