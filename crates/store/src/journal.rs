@@ -95,8 +95,7 @@ pub(crate) fn read_journal(
             },
         }
     }
-    let length_s =
-        |phase_sum: &Option<PhaseSum>| phase_sum.as_ref().map_or(0.0, PhaseSum::length_s);
+    let length_s = |sum: &Option<PhaseSum>| sum.as_ref().map_or(0.0, PhaseSum::length_s);
     run.window = Window {
         warmup_s: length_s(&warmup),
         measured_s: length_s(&measured),
