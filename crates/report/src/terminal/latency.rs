@@ -91,7 +91,8 @@ pub fn split(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let timing = &run.timing;
     out.heading(SPLIT)?;
     let Some(split) = &all.split else {
-        let reason = unavailable_reason(&timing.split, all.committed);
+        let reason = unavailable_reason(&timing.split, all.committed)
+            .unwrap_or_else(|| timing.split.to_string());
         return out.paragraph(&format!("Not known: {reason}."));
     };
     let mut table = Table::new(&title_row("part"));
@@ -167,13 +168,14 @@ fn with_no_break_spaces(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
-fn unavailable_reason(split: &SplitSource, committed: u64) -> String {
+/// Why the parts of the service time are not known; `None` if the source of timestamps does not tell.
+pub(super) fn unavailable_reason(split: &SplitSource, committed: u64) -> Option<String> {
     match split {
-        SplitSource::Unavailable { reason } if !reason.is_empty() => plain(reason),
-        SplitSource::Unavailable { .. } => "no receive timestamps were available".into(),
+        SplitSource::Unavailable { reason } if !reason.is_empty() => Some(plain(reason)),
+        SplitSource::Unavailable { .. } => Some("no receive timestamps were available".into()),
         // Timestamps are available, but there is no committed transaction to split.
-        _ if committed == 0 => "no transaction committed".into(),
-        _ => split.to_string(),
+        _ if committed == 0 => Some("no transaction committed".into()),
+        _ => None,
     }
 }
 
