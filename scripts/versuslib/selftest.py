@@ -270,6 +270,8 @@ def killed_namespace_is_removed():
         """
         import signal
         from versuslib.namespace import Namespace
+        # A shell ignores SIGINT in programs that it starts in the background, and they inherit that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with Namespace() as namespace:
             print(namespace.error or namespace.server_interface, flush=True)
             signal.pause()
@@ -284,7 +286,7 @@ def killed_namespace_is_removed():
             print("versus self-test: skipped: no network namespace")
             return
         child.send_signal(number)
-        child.wait()
+        child.wait(timeout=60)
         deadline = time.monotonic() + 60
         while interface.exists():
             assert time.monotonic() < deadline, f"{interface} after signal {number}"

@@ -214,7 +214,7 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
 #[test]
 fn a_run_on_a_throw_away_server_leaves_nothing() {
     let bench = Bench::new("throwaway");
-    let arguments = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1";
+    let arguments = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1 --full";
     let output = bench.prony_without_server(arguments);
     let stdout = ok(&output);
     assert!(

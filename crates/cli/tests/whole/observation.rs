@@ -148,7 +148,11 @@ fn observation_can_be_disabled() {
     assert_eq!(observed.off.as_deref(), Some("--no-observe was given"));
     assert!(observed.series.is_empty() && observed.before.is_none() && observed.cost.is_none());
     assert_eq!(check_severity(&run, "unobserved"), Some(Severity::Note));
-    assert!(ok(&bench.prony(arguments)).contains("not observed: --no-observe was given"));
+    let stdout = ok(&bench.local("show last --full"));
+    assert!(
+        stdout.contains("not observed: --no-observe was given"),
+        "{stdout}"
+    );
 }
 
 #[test]
@@ -263,7 +267,7 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
         &format!("postgres:{}@", bench.password),
         "watched_poor:let-me-in@",
     );
-    let arguments = "run select-only --clients 2 --duration 3s";
+    let arguments = "run select-only --clients 2 --duration 3s --full";
     let output = bench.command(arguments).args(["--url", &url]).output();
     let text = ok(&bench.assert_no_password(output.expect("it starts")));
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");

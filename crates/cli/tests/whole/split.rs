@@ -44,7 +44,7 @@ fn a_sample_over_tcp_splits_the_response_time_of_a_unix_socket() {
             "four clients have no timestamps"
         );
 
-        let stdout = ok(&execute("--tcp-sample 2"));
+        let stdout = ok(&execute("--tcp-sample 2 --full"));
         assert!(stdout.contains("2 of 6 clients"), "{stdout}");
         let run = parse_run(&execute("--json"));
         assert_eq!(run.drive.network, Some(prony_store::Network::Unix));

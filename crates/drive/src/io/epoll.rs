@@ -179,8 +179,11 @@ impl Epoll {
 
     /// Polls for the time that the strategy allows, at most `wait_ns`. Returns whether events are ready.
     fn poll_for_reply(&mut self, wait_ns: u64) -> io::Result<bool> {
+        if self.spin_ns == 0 {
+            return Ok(false);
+        }
         let end_ns = self.clock.now_ns() + self.spin_ns.min(wait_ns);
-        while self.spin_ns > 0 && self.clock.now_ns() < end_ns {
+        while self.clock.now_ns() < end_ns {
             self.wait(0)?;
             if !self.ready.is_empty() {
                 return Ok(true);

@@ -3,6 +3,7 @@
 //! In: a Run. Out: its figure, its verdict, response and server times, what limited it, one advice, and the command
 //! that prints the rest. Must never: print a line that the terminal would wrap, or cut a word.
 
+use super::latency::unavailable_reason;
 use super::paragraph::{Paragraph, fit};
 use super::verdict::{severity_format, verdict_sentence};
 use super::{engine_name, incomplete_notice, is_unmeasured, outcome_counts};
@@ -13,8 +14,7 @@ use crate::text::{plain, sparkline};
 use crate::units::{self, count, count_with_noun, time_or_dash};
 use prony_judge::scope;
 use prony_store::{
-    Annotation, Check, FindingKind, IndustryMetric, KindFigures, Latency, Run, Second, SecondPhase,
-    ServiceTimePartsSource, Severity,
+    Annotation, Check, FindingKind, IndustryMetric, Latency, Run, Second, SecondPhase, Severity,
 };
 use std::io;
 
@@ -23,6 +23,7 @@ pub const MAX_LINES: usize = 22;
 
 /// Maximum number of bars of the sparkline.
 const MAX_BARS: usize = 24;
+
 /// What the first screen says about the stored document.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredRun<'a> {
@@ -104,14 +105,7 @@ fn title(run: &Run, width: usize) -> Paragraph {
 
 /// Adds the industry metrics, the throughput with its sparkline, and the counts.
 fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
-    let indented = |text: &str, max_lines: usize| {
-        let mut paragraph = Paragraph::text(text, width - 2, max_lines);
-        paragraph
-            .lines
-            .iter_mut()
-            .for_each(|line| line.insert_str(0, "  "));
-        paragraph
-    };
+    let indented = |text: &str, max_lines| Paragraph::indented(text, width, max_lines);
     if is_unmeasured(run) {
         paragraphs.push(indented("Nothing was measured", 1).with_format(Style::bold));
     } else {
@@ -175,13 +169,8 @@ fn verdict(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
         return;
     };
     let text = format!("{}.", verdict.text);
-    let mut sentence =
-        Paragraph::text(&text, width - 2, 1).with_format(severity_format(verdict.severity));
-    sentence
-        .lines
-        .iter_mut()
-        .for_each(|line| line.insert_str(0, "  "));
-    paragraphs.push(sentence);
+    let sentence = Paragraph::indented(&text, width, 1);
+    paragraphs.push(sentence.with_format(severity_format(verdict.severity)));
     let is_invalid = verdict.severity == Severity::Invalid;
     let doubts: Vec<&Check> = super::findings::worst_first(&run.checks)
         .into_iter()
@@ -244,23 +233,12 @@ fn times(paragraphs: &mut Vec<Paragraph>, run: &Run, style: &Style) -> io::Resul
         };
         paragraphs.push(Paragraph::line(line.to_owned()).with_format(format));
     }
-    if let (None, Some(reason)) = (&all.parts, missing_split(run, all)) {
+    let reason = unavailable_reason(&run.timing.parts_source, all.committed);
+    if let (None, Some(reason)) = (&all.parts, reason) {
         let reason = format!("not known: {reason}");
         paragraphs.push(Paragraph::labelled("server", &reason, style.width, 1));
     }
     Ok(())
-}
-
-/// Why the server's times are not known.
-fn missing_split(run: &Run, all: &KindFigures) -> Option<String> {
-    match &run.timing.parts_source {
-        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => Some(plain(reason)),
-        ServiceTimePartsSource::Unavailable { .. } => {
-            Some("no receive timestamps were available".to_owned())
-        }
-        _ if all.committed == 0 => Some("no transaction committed".to_owned()),
-        _ => None,
-    }
 }
 
 /// Adds what limited the run, and the advice of the worst finding.

@@ -91,7 +91,8 @@ pub fn write_service_time_parts(out: &mut Printer<'_>, run: &Run) -> io::Result<
     let timing = &run.timing;
     out.heading(SPLIT)?;
     let Some(parts) = &all.parts else {
-        let reason = unavailable_reason(&timing.parts_source, all.committed);
+        let reason = unavailable_reason(&timing.parts_source, all.committed)
+            .unwrap_or_else(|| timing.parts_source.to_string());
         return out.paragraph(&format!("Not known: {reason}."));
     };
     let mut table = Table::new(&title_row("part"));
@@ -167,13 +168,19 @@ fn with_no_break_spaces(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
-fn unavailable_reason(source: &ServiceTimePartsSource, committed: u64) -> String {
+/// Why the parts of the service time are not known; `None` if the source of timestamps does not tell.
+pub(super) fn unavailable_reason(
+    source: &ServiceTimePartsSource,
+    committed: u64,
+) -> Option<String> {
     match source {
-        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => plain(reason),
-        ServiceTimePartsSource::Unavailable { .. } => "no receive timestamps were available".into(),
+        ServiceTimePartsSource::Unavailable { reason } if !reason.is_empty() => Some(plain(reason)),
+        ServiceTimePartsSource::Unavailable { .. } => {
+            Some("no receive timestamps were available".into())
+        }
         // Timestamps are available, but there is no committed transaction.
-        _ if committed == 0 => "no transaction committed".into(),
-        _ => source.to_string(),
+        _ if committed == 0 => Some("no transaction committed".into()),
+        _ => None,
     }
 }
 

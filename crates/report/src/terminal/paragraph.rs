@@ -52,6 +52,15 @@ impl Paragraph {
         }
     }
 
+    /// Text in at most `max_lines` lines that are indented by two columns.
+    pub fn indented(text: &str, width: usize, max_lines: usize) -> Paragraph {
+        let mut paragraph = Paragraph::text(text, width - 2, max_lines);
+        for line in &mut paragraph.lines {
+            line.insert_str(0, "  ");
+        }
+        paragraph
+    }
+
     /// Text behind a label, indented like it.
     pub fn labelled(label: &str, text: &str, width: usize, max_lines: usize) -> Paragraph {
         let mut paragraph = Paragraph::text(text, width.saturating_sub(LABEL_WIDTH + 2), max_lines);

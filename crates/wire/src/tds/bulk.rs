@@ -141,7 +141,11 @@ impl BulkLoad {
                 self.payload.truncate(start);
                 return Err(error);
             }
+            let at = self.payload.len();
             put_value(column.sql_type, *value, self.collation, &mut self.payload);
+            if *value != Value::Null {
+                pad_with_blanks(column.sql_type, at, &mut self.payload);
+            }
         }
         self.rows += 1;
         Ok(())
@@ -189,6 +193,20 @@ impl BulkLoad {
     pub(super) fn payload(&self) -> &[u8] {
         &self.payload
     }
+}
+
+/// Pads the value at `at` of a type with a fixed length. SQL Server pads such values itself, but Babelfish stores
+/// them as they are, and cannot send them afterwards.
+fn pad_with_blanks(sql_type: SqlType, at: usize, payload: &mut Vec<u8>) {
+    let (length, blank) = match sql_type {
+        SqlType::Char(n) => (n, &b" "[..]),
+        SqlType::NChar(n) => (2 * n, &b" \0"[..]),
+        _ => return,
+    };
+    let value_start = at + size_of::<u16>();
+    payload[at..value_start].copy_from_slice(&length.to_le_bytes());
+    let missing = usize::from(length).saturating_sub(payload.len() - value_start);
+    payload.extend(blank.iter().cycle().take(missing));
 }
 
 fn insert_bulk_statement(table: &str, columns: &[BulkColumn], options: &BulkOptions) -> String {

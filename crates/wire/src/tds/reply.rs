@@ -185,7 +185,7 @@ impl Reply {
             }
             self.scan()?;
             if self.scanned_length < self.bytes.len() {
-                return Err(Violation::Malformed("a message ends inside of a token"));
+                return Err(self.truncated_token());
             }
             self.is_reply_ended |= !self.more_results_follow;
             if !self.attention_pending {

@@ -71,6 +71,40 @@ fn reply(write: impl FnOnce(&mut ReplyWriter)) -> Vec<u8> {
     message(4, &reply.finish(), 4096)
 }
 
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn the_error_that_interrupts_a_row_is_reported() {
+    // Babelfish 4.3, for a `char(120)` of 119 bytes: the type of a row, then the end of the transaction and the
+    // error.
+    let mut payload = b"\x81\x01\0\0\0\0\0\x09\0\xaf\x78\0\x09\x04\xd0\0\x34\x01c\0\xd1".to_vec();
+    payload.extend(b"\xe3\x0b\0\x0a\0\x08\x26\x05\0\0\0\0\0\0");
+    payload.extend(b"\xaa\xec\0\x69\x0a\0\x02\x01\x10\x66\0");
+    let text = "Number of bytes required for the field of char(n) does not match with max bytes \
+                specified of the field";
+    payload.extend(utf16(text));
+    payload.push(9);
+    payload.extend(utf16("BABELFISH"));
+    payload.extend(b"\0\x01\0\0\0\xfe\x02\0\x02\0\0\0\0\0\0\0\0\0");
+    assert_eq!(payload.len(), 287);
+    let mut exchange = waiting();
+    assert_eq!(
+        exchange.feed(&message(4, &payload, 4096)),
+        Err(Violation::Malformed("an error interrupts a row"))
+    );
+    let error = exchange.final_error().unwrap();
+    assert_eq!((error.number, error.message.as_str()), (33_557_097, text));
+    // Without the DONE that says so, no error is assumed.
+    let mut exchange = waiting();
+    assert_eq!(
+        exchange.feed(&message(4, &payload[..274], 4096)),
+        Err(Violation::Malformed("a message ends inside of a token"))
+    );
+    assert!(exchange.final_error().is_none());
+}
+
 fn waiting() -> Exchange {
     let mut exchange = Exchange::tds(QueryMode::Simple);
     exchange.query("select 1");

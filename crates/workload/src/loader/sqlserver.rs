@@ -62,8 +62,14 @@ impl BulkStream {
         mut rows: impl RowSource,
     ) -> Result<(), Error> {
         let activity = format!("sending rows of {table}");
-        let columns = columns_of(control, table, columns)?;
-        let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type).collect();
+        let names: Vec<&str> = columns.split(',').map(str::trim).collect();
+        let columns = columns_of(control, table, &names)?;
+        // Babelfish ignores the names in the statement, so columns are sent in the order of the table.
+        let fields = columns.iter().map(|column| {
+            let position = names.iter().position(|name| *name == column.name);
+            (position.unwrap_or_default(), column.sql_type)
+        });
+        let fields: Vec<(usize, SqlType)> = fields.collect();
         let options = BulkOptions {
             table_lock: true,
             keep_nulls: true,
@@ -76,7 +82,7 @@ impl BulkStream {
             bytes.clear();
             load.clear();
             let count = rows.append_rows(&mut bytes, STREAM_BYTES);
-            push_rows(&mut load, &types, &bytes).map_err(|problem| Error::Data {
+            push_rows(&mut load, &fields, &bytes).map_err(|problem| Error::Data {
                 problem: format!("{activity}: {problem}"),
                 remedy: "drop the table, and load again".into(),
             })?;
@@ -91,34 +97,47 @@ impl BulkStream {
     }
 }
 
-/// The columns of a table that the rows have, in the order of the rows, with their types.
-fn columns_of(control: &mut Control, table: &str, names: &str) -> Result<Vec<BulkColumn>, Error> {
+/// The columns of a table that the rows have, in the order of the table, with their types.
+fn columns_of(
+    control: &mut Control,
+    table: &str,
+    names: &[&str],
+) -> Result<Vec<BulkColumn>, Error> {
     let select = format!(
         "select c.name, t.name, c.max_length, c.precision, c.scale, cast(c.is_nullable as int) \
          from sys.columns c join sys.types t on t.user_type_id = c.user_type_id \
-         where c.object_id = object_id('{table}')"
+         where c.object_id = object_id('{table}') order by c.column_id"
     );
-    let rows = sql::query_rows(control, "reading the types of the columns", &select)?;
-    let column = |name: &str| {
-        let row = rows.iter().find(|row| row.text(0) == Some(name));
-        let row = row.ok_or_else(|| format!("{table} has no column {name}"))?;
+    let mut rows = sql::query_rows(control, "reading the types of the columns", &select)?;
+    rows.retain(|row| row.text(0).is_some_and(|name| names.contains(&name)));
+    let data_error = |problem: String| Error::Data {
+        problem,
+        remedy: "drop the table, and load again".into(),
+    };
+    if rows.len() != names.len() {
+        let columns = names.join(", ");
+        return Err(data_error(format!(
+            "{table} does not have all columns of its rows ({columns})"
+        )));
+    }
+    let column = |row: &sql::ResultRow| {
         let byte = |column| row.int(column).and_then(|number| u8::try_from(number).ok());
-        let sql_type = row.text(1).unwrap_or_default();
-        let known = sql_type_of(sql_type, row.int(2).unwrap_or(0), byte(3), byte(4));
+        let (name, type_name) = (
+            row.text(0).unwrap_or_default(),
+            row.text(1).unwrap_or_default(),
+        );
+        let sql_type = sql_type_of(type_name, row.int(2).unwrap_or(0), byte(3), byte(4));
         Ok(BulkColumn {
             name: name.to_owned(),
-            sql_type: known.ok_or_else(|| {
-                format!("column {name} of {table} is {sql_type}, which is not loaded")
+            sql_type: sql_type.ok_or_else(|| {
+                data_error(format!(
+                    "column {name} of {table} is {type_name}, which is not loaded"
+                ))
             })?,
             nullable: row.int(5) == Some(1),
         })
     };
-    let columns = names.split(',').map(str::trim).map(column);
-    let columns: Result<Vec<BulkColumn>, String> = columns.collect();
-    columns.map_err(|problem| Error::Data {
-        problem,
-        remedy: "drop the table, and load again".into(),
-    })
+    rows.iter().map(column).collect()
 }
 
 /// The type with this name in the catalog. `length` is in bytes, -1 for `max`.
@@ -149,14 +168,20 @@ fn sql_type_of(
     })
 }
 
-/// Adds rows of tab-separated values. The text of a problem does not contain values.
-fn push_rows(load: &mut BulkLoad, types: &[SqlType], bytes: &[u8]) -> Result<(), String> {
-    let mut values = Vec::with_capacity(types.len());
+/// Adds rows of tab-separated values. `order` has the position of each column's value in a row, and its type. The
+/// text of a problem does not contain values.
+fn push_rows(load: &mut BulkLoad, order: &[(usize, SqlType)], bytes: &[u8]) -> Result<(), String> {
+    let (mut fields, mut values) = (Vec::new(), Vec::with_capacity(order.len()));
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
+        fields.clear();
+        fields.extend(line.split(|byte| *byte == b'\t'));
         values.clear();
-        let fields = line.split(|byte| *byte == b'\t').zip(types);
-        values.extend(fields.map(|(field, sql_type)| value_of(*sql_type, field)));
+        let known = order.iter().filter_map(|(position, sql_type)| {
+            let field = fields.get(*position)?;
+            Some(value_of(*sql_type, field))
+        });
+        values.extend(known);
         load.push(&values).map_err(|error| error.to_string())?;
     }
     Ok(())
@@ -242,7 +267,8 @@ mod tests {
             column("id", SqlType::Int, false),
             column("c", SqlType::Char(4), true),
         ];
-        let types: Vec<SqlType> = columns.iter().map(|column| column.sql_type).collect();
+        let types = columns.iter().map(|column| column.sql_type);
+        let types: Vec<(usize, SqlType)> = types.enumerate().collect();
         let mut load = BulkLoad::new("t", columns, &BulkOptions::default(), [0; 5]);
         push_rows(&mut load, &types, b"1\tab\n2\t\\N\n").expect("two rows");
         assert_eq!(load.rows(), 2);

@@ -212,6 +212,22 @@ impl Reply {
         }
     }
 
+    /// The violation of a message that ends inside of the token at `scanned_length`. Babelfish breaks off a row
+    /// that it cannot encode, and reports the error; that error is kept.
+    pub(super) fn truncated_token(&mut self) -> Violation {
+        let token = &self.bytes[self.scanned_length..];
+        let is_row = matches!(token[0], token_type::ROW | token_type::NBC_ROW);
+        let first = token.len().saturating_sub(UNSOLICITED_BYTES_MAX).max(1);
+        let error = (first..token.len()).find_map(|at| error_at_end(&token[at..]));
+        match error.filter(|_| is_row) {
+            Some(error) => {
+                self.unsolicited_error = Some(error.into());
+                Violation::Malformed("an error interrupts a row")
+            }
+            None => Violation::Malformed("a message ends inside of a token"),
+        }
+    }
+
     /// Handles payload that arrives without a request: only errors, notices and changes of the session are
     /// allowed.
     pub(super) fn handle_unsolicited(
@@ -249,6 +265,25 @@ impl Reply {
         }
         Ok(())
     }
+}
+
+/// The content of an ERROR at the start of `bytes`, if only whole tokens follow and the last one says that the
+/// statement failed.
+fn error_at_end(bytes: &[u8]) -> Option<&[u8]> {
+    let mut reader = Reader(bytes);
+    if reader.byte()? != token_type::ERROR {
+        return None;
+    }
+    let error = token::body(token_type::ERROR, &mut reader)??;
+    let mut has_failed = false;
+    while let Some(token_type) = reader.byte() {
+        let body = token::body(token_type, &mut reader)??;
+        has_failed = matches!(
+            token_type,
+            token_type::DONE | token_type::DONE_PROC | token_type::DONE_IN_PROC
+        ) && u16::from_le_bytes([body[0], body[1]]) & done_status::ERROR != 0;
+    }
+    has_failed.then_some(error)
 }
 
 /// Descriptor of the open transaction after a change of the session. Other changes are ignored: after the
