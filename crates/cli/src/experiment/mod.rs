@@ -132,6 +132,7 @@ fn run_all(
         let (run, exit) = result.into_stored_run()?;
         completed.runs.push(Run {
             series: Vec::new(),
+            histograms: None,
             observed: None,
             ..run
         });

@@ -180,6 +180,7 @@ pub fn closed() -> Run {
             queries: None,
         },
         series,
+        histograms: None,
         events: vec![Event {
             at_s: 2.0,
             until_s: Some(2.4),
