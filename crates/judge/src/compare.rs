@@ -37,7 +37,7 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// Differences, the worst first.
     pub differences: Vec<Difference>,
-    /// The figures of both Runs; empty if they do not compare.
+    /// The figures of both Runs; empty if the Runs are not comparable.
     pub figures: Vec<FigurePair>,
 }
 

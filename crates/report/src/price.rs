@@ -203,7 +203,7 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     };
     out.heading("Most throughput for the money")?;
     if !ranking.obstacles.is_empty() {
-        out.paragraph("NOT RANKED: the configurations do not compare.")?;
+        out.paragraph("NOT RANKED: the configurations are not comparable.")?;
         return write_obstacles(out, &ranking.obstacles);
     }
     let tps_per_money = format!("TPS/{}", plain(&prices.currency));
@@ -262,7 +262,7 @@ fn write_load_answer(
             slower_runs_note(prices, answer),
         ),
         None if !answer.obstacles.is_empty() => {
-            "The cheapest is not named, because the configurations do not compare.".to_owned()
+            "The cheapest is not named, because the configurations are not comparable.".to_owned()
         }
         None => "None, according to these runs.".to_owned(),
     };

@@ -18,7 +18,7 @@ const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// The reply to the startup packet, without the ReadyForQuery that follows.
+/// The settings that the server reports after the startup packet, with their values.
 const PARAMETERS: &[(&str, &str)] = &[
     ("server_version", "16.0 (canned)"),
     ("server_encoding", "UTF8"),

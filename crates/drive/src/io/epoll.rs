@@ -85,8 +85,7 @@ impl Epoll {
         Ok(())
     }
 
-    /// Sends as many of a connection's queued bytes as its socket accepts, and the others once it is
-    /// writable.
+    /// Sends as many queued bytes as the socket accepts, and the others once the socket is writable.
     fn transmit(&mut self, slot: Slot, request_timestamp: bool) {
         let before_ns = self.clock.now_ns();
         let connection = &mut self.slots[slot as usize];

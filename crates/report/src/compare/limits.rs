@@ -92,11 +92,11 @@ impl Limits {
 fn undecided_reason(finding: &GateFinding) -> &'static str {
     match (finding.gate, finding.runs) {
         (_, [0, _] | [_, 0]) => "the sides have no such figure",
-        (Gate::P99Above(_), [_, 1]) => "1 run says nothing of other runs",
+        (Gate::P99Above(_), [_, 1]) => "1 run says nothing about other runs",
         (Gate::Slower(_) | Gate::P99Slower(_), [1, _] | [_, 1]) => {
-            "a side has 1 run, which says nothing of other runs"
+            "a side has 1 run, which says nothing about other runs"
         }
-        _ => "repeat both alternately, more often",
+        _ => "run both more often, alternately",
     }
 }
 

@@ -43,7 +43,7 @@ pub fn write_markdown(
         write_side(out, compared_side)?;
     }
     if let Some(no_ratio) = no_ratio_notice(comparison) {
-        writeln!(out, "\n{no_ratio}: these do not compare.")?;
+        writeln!(out, "\n{no_ratio}: these are not comparable.")?;
     }
     for note in cautions(comparison) {
         writeln!(out, "\n{}", escape_markdown(&note))?;

@@ -35,7 +35,7 @@ const MAX_LINE_CHARS: usize = 95;
 
 /// Severities with their headings, the worst first.
 const SEVERITY_HEADINGS: [(Severity, &str); 3] = [
-    (Severity::Invalid, "Why they do not compare"),
+    (Severity::Invalid, "Why they are not comparable"),
     (Severity::Caveat, "Caveats"),
     (Severity::Note, "Notes"),
 ];

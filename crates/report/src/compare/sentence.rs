@@ -1,8 +1,8 @@
 //! The findings of a comparison, in sentences.
 //!
 //! In: `judge`'s comparison of the sides. Out: plain text; of the text in the documents, only names of
-//! figures and the reasons for omitted repeats are printed. Must never: claim more than the interval supports,
-//! or hide how the interval was computed.
+//! figures and the reasons for omitted repeats are printed. Must never: claim more than the interval
+//! supports, or hide how the interval was computed.
 
 use super::{Limits, format_figure, ratio_as_change};
 use crate::text::plain;

@@ -1,5 +1,5 @@
-//! Reports errors of a running script: sends pgbench's wording to the listener of the policy, if it has one, and
-//! returns Prony's own message with file, line and command. Never decides what happens to the client.
+//! Reports errors of a running script: sends pgbench's wording to the listener of the policy, if it has one,
+//! and returns Prony's own message with file, line and command. Never decides what happens to the client.
 
 use super::ast::{Command, CommandKind, Script};
 use super::error::EvalError;
@@ -40,8 +40,8 @@ impl CommandContext<'_> {
             .debug(|| format!("client {client} executing \\{}", command.words.join(" ")));
     }
 
-    /// Prony's own message, for runs that do not imitate pgbench: `a.sql:3: division by zero; command 2 (\set x 1 / 0): evaluation of
-    /// meta-command failed`.
+    /// Prony's own message, for runs that do not imitate pgbench: `a.sql:3: division by zero; command 2 (\set x
+    /// 1 / 0): evaluation of meta-command failed`.
     pub fn prony_message(&self, problem: &str, reason: &str) -> String {
         let CommandContext {
             script, command, ..

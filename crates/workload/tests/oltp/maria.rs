@@ -18,7 +18,7 @@ fn digest(database: &TestDatabase, table: u32) -> String {
 }
 
 /// Returns the columns of a table with types and defaults, and its indexes.
-fn shape(database: &TestDatabase, table: u32) -> String {
+fn table_definition(database: &TestDatabase, table: u32) -> String {
     let list = |expressions: &str, view: &str, order: &str| {
         database.query_text(&format!(
             "select group_concat(concat_ws(' ', {expressions}) order by {order} separator ', ') \
@@ -48,7 +48,7 @@ fn every_load_method_produces_the_same_rows_as_on_postgres() {
         assert!(report.tables.iter().all(|table| table.rows == 5_000));
         assert_eq!(database.problems("oltp_read_write"), [""; 0]);
         let tables: Vec<_> = (1..=3)
-            .map(|table| (shape(&database, table), digest(&database, table)))
+            .map(|table| (table_definition(&database, table), digest(&database, table)))
             .collect();
         let expected_tables = first_tables.get_or_insert_with(|| tables.clone());
         assert_eq!(*expected_tables, tables, "{jobs} jobs");
@@ -57,9 +57,9 @@ fn every_load_method_produces_the_same_rows_as_on_postgres() {
         database.execute(insert);
         assert_eq!(database.query_number("select max(id) from sbtest2"), 5_001);
     }
-    let (shape, _) = &first_tables.expect("three loads")[1];
+    let (definition, _) = &first_tables.expect("three loads")[1];
     assert_eq!(
-        shape,
+        definition,
         "id int(11) NO auto_increment, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; \
          k_2 k 1, PRIMARY id 0"
     );
@@ -115,7 +115,7 @@ fn options_determine_keys_indexes_and_rows() {
         // The server assigns no numbers to rows, so loaders do not block each other even with LOAD DATA.
         assert!(report.method.contains("LOAD DATA"), "{}", report.method);
         assert_eq!(
-            shape(&database, 1),
+            table_definition(&database, 1),
             "id int(11) NO, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; xid id 1"
         );
         assert_eq!(database.problems("oltp_read_only"), [""; 0]);
@@ -227,7 +227,13 @@ fn interrupted_load_continues_with_the_missing_tables() {
         TestDatabase::maria("broken"),
         TestDatabase::maria("unbroken"),
     );
-    test_interrupted_load((&database, &uninterrupted), 40_000, &digest, &shape, || {});
+    test_interrupted_load(
+        (&database, &uninterrupted),
+        40_000,
+        &digest,
+        &table_definition,
+        || {},
+    );
 }
 
 #[test]

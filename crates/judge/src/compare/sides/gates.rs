@@ -46,7 +46,7 @@ pub struct GateFinding {
 }
 
 impl SidesComparison {
-    /// Whether a side stays within a limit; undecided if the sides do not compare.
+    /// Whether a side stays within a limit; undecided if the sides are not comparable.
     pub fn evaluate_gate(&self, side: &SideComparison, gate: Gate) -> GateFinding {
         let p99 = || side.figures.iter().find(|figure| figure.is_p99());
         let figure = match gate {

@@ -190,7 +190,7 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
     match obstacles {
         Some(differences) if !differences.is_empty() => {
             out.push_str(
-                "<p class=\"verdict invalid\"><strong>NOT RANKED</strong>: these do not compare, so \
+                "<p class=\"verdict invalid\"><strong>NOT RANKED</strong>: these are not comparable, so \
                  they are not drawn on one chart.</p>\n",
             );
             let columns = [

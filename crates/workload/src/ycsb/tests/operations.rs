@@ -26,7 +26,8 @@ struct MockTable {
     received: Vec<(String, Vec<String>)>,
     /// Number of inserts that succeed although the reply reports an error.
     false_errors: u32,
-    /// Series (see `ycsb::keys`) and ordinal of records that another run inserts just before the client inserts the same key.
+    /// Series (see `ycsb::keys`) and ordinal of records that another run inserts just before the client inserts
+    /// the same key.
     inserted_by_others: Vec<(u32, u64)>,
 }
 

@@ -91,9 +91,9 @@ fn one_figure_is_tested_and_the_user_may_choose_it() {
     };
     assert_eq!(tested(&compare_by("p99")), ["p99"]);
     let comparison = compare_by("p99");
-    let leading = comparison.headline_figures(&comparison.side_comparisons[0]);
+    let headline_figures = comparison.headline_figures(&comparison.side_comparisons[0]);
     assert_eq!(
-        leading
+        headline_figures
             .iter()
             .map(|figure| figure.name.as_str())
             .collect::<Vec<_>>(),
