@@ -101,19 +101,13 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     std::thread::scope(|scope| {
         let (mut engine_senders, mut start_senders) = (Vec::new(), Vec::new());
         for (index, worker) in (0..).zip(slice.workers.clone()) {
-            let share = WorkerShare {
-                index: index as usize,
-                worker,
-                workers: slice.all_workers,
-                clients: slice.clients_of_thread(index),
-                budget: budget.clone(),
-            };
+            let share = WorkerShare::new(slice, index, budget.clone());
             let (engine_sender, engine_receiver) = channel();
             engine_senders.push(engine_sender);
             let (start, start_receiver) = channel();
             start_senders.push(start);
-            let (sender, worker_interrupt, create, choice) =
-                (sender.clone(), &worker_interrupt, &create, &choice);
+            let (sender, create, choice) = (sender.clone(), &create, &choice);
+            let worker_interrupt = &worker_interrupt;
             let body = move || {
                 let worker = WorkerThread {
                     job,
@@ -125,9 +119,9 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
                 let result = worker.run(share, choice, create, &engine_receiver);
                 let _ = sender.send(WorkerMessage::Ended(index as usize, result));
             };
-            let thread = std::thread::Builder::new().name(format!("worker {}", worker + 1));
+            let builder = std::thread::Builder::new().name(format!("worker {}", worker + 1));
             // The threads already started end when the other ends of their channels are dropped.
-            thread
+            builder
                 .spawn_scoped(scope, body)
                 .map_err(|source| Error::ThreadStart {
                     started: engine_senders.len() as u32 - 1,

@@ -12,6 +12,7 @@ use crate::pace;
 use crate::reply_wait::WaitPolicy;
 use crate::run::{DriveJob, latency_limit_ns, route_index, server_count};
 use crate::run_event::{Reports, RunEvent};
+use crate::slice::RunSlice;
 use crate::worker::Worker;
 use prony_measure::{Interval, Recorder, RecorderLayout, RunSchedule};
 use prony_plan::{Pace, Stop};
@@ -44,6 +45,19 @@ pub(crate) struct WorkerShare {
     pub clients: Range<u32>,
     /// Number of transactions that may still start, shared by all workers; `None` if it is unlimited.
     pub budget: Option<Arc<StartBudget>>,
+}
+
+impl WorkerShare {
+    /// The share of the slice's thread `index`, from 0.
+    pub fn new(slice: &RunSlice, index: u32, budget: Option<Arc<StartBudget>>) -> WorkerShare {
+        WorkerShare {
+            index: index as usize,
+            worker: slice.workers.start + index,
+            workers: slice.all_workers,
+            clients: slice.clients_of_thread(index),
+            budget,
+        }
+    }
 }
 
 /// Hands a worker's reports over to the collecting thread.

@@ -360,10 +360,7 @@ fn direct_tls_requires_alpn() {
         server.tls = Some(ServerConnection::new(pair.server.clone()).unwrap());
         let mut to_server = Vec::new();
         connector.start(&mut to_server).unwrap();
-        assert_eq!(
-            to_server[0], 0x16,
-            "the first byte belongs to a TLS handshake"
-        );
+        assert_eq!(to_server[0], 0x16, "the first byte of a TLS handshake");
         let result = loop {
             let to_client = server.receive(&std::mem::take(&mut to_server));
             match connector.receive(&to_client, &mut to_server) {

@@ -326,23 +326,6 @@ fn invalid_runs_have_no_price() {
 }
 
 #[test]
-fn two_currencies_are_refused() {
-    let dollars = two_configurations();
-    let mut euros = two_configurations();
-    for configuration in &mut euros.configurations {
-        configuration.items[0].currency = "EUR".into();
-    }
-    let run = run("x", 1.0);
-    let measured = [&dollars, &euros].map(|sheet| MeasuredConfiguration {
-        sheet,
-        configuration: &sheet.configurations[0],
-        run: &run,
-    });
-    let error = price(&measured, &options()).unwrap_err();
-    assert!(error.to_string().contains("USD") && error.to_string().contains("EUR"));
-}
-
-#[test]
 fn the_cheapest_configuration_that_sustains_a_load_is_found() {
     let text = [("a", 1000.0), ("b", 2000.0), ("c", 3000.0), ("d", 500.0)]
         .map(|(name, price)| configuration(name, price, ""))

@@ -49,62 +49,71 @@ pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<Ac
     let rolled_back = counts.outcomes_by_kind[TpccTransaction::NewOrder as usize].rolled_back;
     // With a single warehouse, no line or payment is remote.
     let unless_single = |share: f64| if warehouses > 1 { share } else { 0.0 };
-    let (lines, remote_lines) = (counts.lines, counts.remote_lines);
-    let rolled_back_share = if profile.rolls_back {
-        ROLLED_BACK_SHARE
-    } else {
-        0.0
+    let rolled_back_share = match profile.rolls_back {
+        true => ROLLED_BACK_SHARE,
+        false => 0.0,
     };
-    let by_name = (counts.payments_by_name, counts.statuses_by_name);
-    shares.extend(
-        [
-            (
-                "rolled back",
-                "new orders",
-                rolled_back,
-                orders,
-                rolled_back_share,
-            ),
-            (
-                "of another warehouse",
-                ORDER_LINES,
-                remote_lines,
-                lines,
-                unless_single(REMOTE_LINE_SHARE),
-            ),
-            (
-                "of another warehouse",
-                "payments",
-                counts.remote_payments,
-                payments,
-                unless_single(REMOTE_PAYMENT_SHARE),
-            ),
-            (
-                "by last name",
-                "payments",
-                by_name.0,
-                payments,
-                BY_NAME_SHARE,
-            ),
-            (
-                "by last name",
-                "order-statuses",
-                by_name.1,
-                statuses,
-                BY_NAME_SHARE,
-            ),
-        ]
-        .map(|(name, base, count, total, expected)| ActionShare {
-            name,
-            base,
-            count,
-            total,
-            expected: Some(expected),
-            exact: false,
-            minimum: None,
-        }),
+    let mut add = |name, base, count, total, share| {
+        shares.push(action_share(name, base, count, total, share))
+    };
+    add(
+        "rolled back",
+        "new orders",
+        rolled_back,
+        orders,
+        rolled_back_share,
+    );
+    let (remote, by_name) = ("of another warehouse", "by last name");
+    let remote_line_share = unless_single(REMOTE_LINE_SHARE);
+    add(
+        remote,
+        ORDER_LINES,
+        counts.remote_lines,
+        counts.lines,
+        remote_line_share,
+    );
+    let remote_payment_share = unless_single(REMOTE_PAYMENT_SHARE);
+    add(
+        remote,
+        "payments",
+        counts.remote_payments,
+        payments,
+        remote_payment_share,
+    );
+    add(
+        by_name,
+        "payments",
+        counts.payments_by_name,
+        payments,
+        BY_NAME_SHARE,
+    );
+    add(
+        by_name,
+        "order-statuses",
+        counts.statuses_by_name,
+        statuses,
+        BY_NAME_SHARE,
     );
     shares
+}
+
+/// A share without a minimum.
+fn action_share(
+    name: &'static str,
+    base: &'static str,
+    count: u64,
+    total: u64,
+    expected: f64,
+) -> ActionShare {
+    ActionShare {
+        name,
+        base,
+        count,
+        total,
+        expected: Some(expected),
+        exact: false,
+        minimum: None,
+    }
 }
 
 #[cfg(test)]
