@@ -11,8 +11,9 @@ use prony_measure::{CoarseHistogram, IntervalRow, RunPhase, encode_series};
 const MAX_INTERVALS: usize = 3_600;
 
 /// Collects the histograms of a run in progress.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HistogramRecorder {
+    max_intervals: usize,
     intervals: Vec<RecordedInterval>,
     /// The longest interval to which rows are added, nanoseconds; 0 until intervals are merged.
     max_length_ns: u64,
@@ -31,7 +32,22 @@ struct RecordedInterval {
 /// The time, and the index of the kind of transaction; no index for all kinds together.
 type HistogramKey = (TransactionTime, Option<usize>);
 
+impl Default for HistogramRecorder {
+    fn default() -> HistogramRecorder {
+        HistogramRecorder::with_max_intervals(MAX_INTERVALS)
+    }
+}
+
 impl HistogramRecorder {
+    /// A recorder that merges intervals when there are more than this number of them.
+    pub fn with_max_intervals(max_intervals: usize) -> HistogramRecorder {
+        HistogramRecorder {
+            max_intervals,
+            intervals: Vec::new(),
+            max_length_ns: 0,
+        }
+    }
+
     /// Adds the next row.
     pub fn add(&mut self, row: &IntervalRow) {
         let span = row.interval.span;
@@ -45,13 +61,13 @@ impl HistogramRecorder {
             histograms: histograms_of(row),
         };
         self.push(interval);
-        if self.intervals.len() > MAX_INTERVALS {
-            let shortest_ns = self
+        if self.intervals.len() > self.max_intervals {
+            let longest_ns = self
                 .intervals
                 .iter()
                 .map(|interval| interval.length_ns)
                 .max();
-            self.max_length_ns = (2 * self.max_length_ns).max(2 * shortest_ns.unwrap_or(0));
+            self.max_length_ns = (2 * self.max_length_ns).max(2 * longest_ns.unwrap_or(0));
             for interval in std::mem::take(&mut self.intervals) {
                 self.push(interval);
             }

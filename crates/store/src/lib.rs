@@ -44,7 +44,7 @@ pub use observed::{
     ServerMachine, ServerSecond, ServerState, TableState,
 };
 pub use observed_topic::ObservedTopic;
-pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram};
+pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram, encode_series};
 pub use prony_plan::scenario::PublishedMetric;
 pub use prony_plan::{Arrival, Choice, QueryMode, RunOrder};
 pub use prony_wire::{Engine, ErrorClass};

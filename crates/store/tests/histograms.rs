@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use prony_measure::{
-    CollectedFigures, IntervalRow, Outcome, RunSchedule, Sample, ServiceTimeParts, Shape,
+    CollectedFigures, IntervalRow, Outcome, RecorderLayout, RunSchedule, Sample, ServiceTimeParts,
 };
 use prony_store::*;
 
@@ -82,12 +82,15 @@ fn the_histograms_of_the_seconds_add_up_to_those_of_the_window() {
 
 #[test]
 fn duplicates_are_not_stored() {
-    let (rows, _) = load_of(schedule(0, 2 * S), Shape::closed(1), 2_000, |number| {
-        Sample {
+    let (rows, _) = load_of(
+        schedule(0, 2 * S),
+        RecorderLayout::closed_loop(1),
+        2_000,
+        |number| Sample {
             kind: 0,
             ..sample(number)
-        }
-    });
+        },
+    );
     let histograms = recorded(&rows, &names(&["transfer"])).unwrap();
     let stored: Vec<_> = histograms
         .times
@@ -104,35 +107,34 @@ fn duplicates_are_not_stored() {
         outcome: Outcome::RolledBack,
         ..sample(number)
     };
-    let (rows, _) = load_of(schedule(0, S), Shape::closed(1), 1_000, failed);
+    let (rows, _) = load_of(
+        schedule(0, S),
+        RecorderLayout::closed_loop(1),
+        1_000,
+        failed,
+    );
     assert_eq!(recorded(&rows, &names(&["transfer"])), None);
 }
 
 #[test]
 fn a_long_run_has_longer_intervals() {
-    let (rows, _) = load(schedule(3 * S, 4 * S));
-    let mut recorder = HistogramRecorder::default();
-    let repeat = |row: &IntervalRow, count: usize| vec![row.clone(); count];
-    let all_rows = [repeat(&rows[0], 101), repeat(&rows[4], 7_300)].concat();
-    all_rows.iter().for_each(|row| recorder.add(row));
+    let (rows, _) = load(schedule(S, S));
+    let mut recorder = HistogramRecorder::with_max_intervals(8);
+    let mut series = Vec::new();
+    for row in std::iter::repeat_n(&rows[0], 5).chain(std::iter::repeat_n(&rows[1], 13)) {
+        recorder.add(row);
+        series.push(second(row, LOAD_START_NS));
+    }
     let histograms = recorder.finish(&names(&["transfer", "read"])).unwrap();
-    let covered = &histograms.rows;
-    assert_eq!(covered.iter().sum::<u32>(), 7_401);
-    assert!(
-        (1_800..=3_600).contains(&covered.len()),
-        "{}",
-        covered.len()
-    );
-    // Intervals of 4 s: 25 and a rest in the warm-up, then the window.
-    assert_eq!((covered[0], covered[25], covered[26]), (4, 1, 4));
-    let series: Vec<Second> = all_rows
-        .iter()
-        .map(|row| second(row, LOAD_START_NS))
-        .collect();
+    // Warm-up and window are not merged.
+    assert_eq!(histograms.rows, [4, 1, 4, 4, 4, 1]);
     let intervals = histograms
         .intervals(TransactionTime::Response, None, &series)
         .unwrap();
-    assert_eq!(intervals[30].histogram.samples(), 4 * series[200].committed);
+    let samples = |index: usize| intervals[index].histogram.samples();
+    assert_eq!(samples(0), 4 * series[0].committed);
+    assert_eq!(samples(2), 4 * series[10].committed);
+    assert_eq!(intervals[2].length_s(), 4.0);
 }
 
 #[test]
@@ -178,15 +180,15 @@ fn uniform(number: u64, stream: u64) -> f64 {
 fn five_kinds(seconds: u64) -> Run {
     const PER_SECOND: u64 = 2_000;
     let schedule: RunSchedule = schedule(0, seconds * S);
-    let shape = Shape {
+    let layout = RecorderLayout {
         has_parts: true,
-        ..Shape::closed(5)
+        ..RecorderLayout::closed_loop(5)
     };
     let lognormal = |number, stream, median_ns: f64, sigma: f64| {
-        let sum: f64 = (0..12).map(|n| uniform(number, stream + n)).sum();
+        let sum: f64 = (0..12_u64).map(|n| uniform(number, stream + n)).sum();
         (median_ns * (sigma * (sum - 6.0)).exp()) as u64
     };
-    let (rows, collected) = load_of(schedule, shape, seconds * PER_SECOND, |number| {
+    let (rows, collected) = load_of(schedule, layout, seconds * PER_SECOND, |number| {
         let share = uniform(number, 1);
         let kind = [0.45, 0.88, 0.92, 0.96]
             .iter()

@@ -212,8 +212,8 @@ impl Reply {
         }
     }
 
-    /// The violation of a message that ends inside of the token at `scanned_length`. Babelfish breaks off a row
-    /// that it cannot encode, and reports the error; that error is kept.
+    /// The violation of a message that ends inside of the token at `scanned_length`. Babelfish breaks off a
+    /// row that it cannot encode, and reports the error; that error is kept.
     pub(super) fn truncated_token(&mut self) -> Violation {
         let token = &self.bytes[self.scanned_length..];
         let is_row = matches!(token[0], token_type::ROW | token_type::NBC_ROW);
@@ -267,17 +267,17 @@ impl Reply {
     }
 }
 
-/// The content of an ERROR at the start of `bytes`, if only whole tokens follow and the last one says that the
-/// statement failed.
+/// The content of an ERROR at the start of `bytes`, if only whole tokens follow and the last one says that
+/// the statement failed.
 fn error_at_end(bytes: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(bytes);
     if reader.byte()? != token_type::ERROR {
         return None;
     }
-    let error = token::body(token_type::ERROR, &mut reader)??;
+    let error = token::take_body(token_type::ERROR, &mut reader)??;
     let mut has_failed = false;
     while let Some(token_type) = reader.byte() {
-        let body = token::body(token_type, &mut reader)??;
+        let body = token::take_body(token_type, &mut reader)??;
         has_failed = matches!(
             token_type,
             token_type::DONE | token_type::DONE_PROC | token_type::DONE_IN_PROC
