@@ -47,7 +47,7 @@ pub struct Comparison {
 pub enum Verdict {
     /// The figures are of the same thing.
     Comparable,
-    /// The figures compare, but each difference has to be considered.
+    /// The figures are comparable, but each difference has to be considered.
     WithCaveats,
     /// The figures are of different things, or one Run must not be used.
     NotComparable,
@@ -115,8 +115,8 @@ pub enum Unit {
     Nanoseconds,
 }
 
-/// Compares two Runs; `a` is the baseline. Runs of two engines compare only if `across_engines` allows it, or
-/// if the engines are MySQL and MariaDB.
+/// Compares two Runs; `a` is the baseline. Runs of two engines are comparable only if `across_engines`
+/// is set, or if the engines are MySQL and MariaDB.
 pub fn compare(a: &Run, b: &Run, across_engines: bool) -> Comparison {
     let differences = differences_allowing_intended(a, b, across_engines);
     let verdict = Verdict::from_differences(&differences);
@@ -135,7 +135,7 @@ pub fn compare(a: &Run, b: &Run, across_engines: bool) -> Comparison {
 /// most a caveat.
 fn differences_allowing_intended(a: &Run, b: &Run, across_engines: bool) -> Vec<Difference> {
     let mut all = differences(a, b);
-    engines::downgrade_engines(a, b, across_engines, &mut all);
+    engines::downgrade_engine_differences(a, b, across_engines, &mut all);
     intended::downgrade_intended(a, b, &mut all);
     worst_first(&mut all);
     all

@@ -107,12 +107,12 @@ pub trait Workload: Send + Sync {
     /// The check could not be completed. Wrong data is a finding, not an error.
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error>;
 
-    /// Advances sequences whose next number is already in use to the next free number; returns how many
-    /// were changed.
+    /// Sets every next order number that is already taken to the next free number; returns how many were
+    /// changed.
     ///
     /// # Errors
     /// The workload does not number rows, or the server refused.
-    fn repair_sequences(&self, _control: &mut Control) -> Result<u64, Error> {
+    fn repair_order_numbers(&self, _control: &mut Control) -> Result<u64, Error> {
         Err(Error::InvalidRequest {
             problem: format!("runs of {} add no numbered rows", self.name()),
             hint: "omit --repair-sequences, which is only for tpcc".to_owned(),

@@ -101,11 +101,7 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
             let text = match flag.value_name {
                 Some(_) => matches.get_one::<String>(flag.long).map(String::as_str),
                 None if !matches.get_flag(flag.long) => None,
-                None => Some(if flag.help_if_it_turns_off.is_some() {
-                    "false"
-                } else {
-                    "true"
-                }),
+                None => Some(flag.switch_value()),
             };
             let result = text.map_or(Ok(()), |text| input.set_flag(setting, text));
             result.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;

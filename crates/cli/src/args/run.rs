@@ -41,8 +41,8 @@ pub struct RunArgs {
           conflicts_with_all = ["embedded", "no-observe"])]
     pub expect_cached: Option<f64>,
 
-    /// With --expect-cached: memory for the memory of the server's machine, or cache for shared_buffers or
-    /// innodb_buffer_pool_size [default: memory if it is known, else cache]
+    /// The memory that --expect-cached refers to: 'memory' is the RAM of the server's machine, 'cache' is
+    /// shared_buffers or innodb_buffer_pool_size [default: memory if its size is known, else cache]
     #[arg(
         long,
         value_name = "WHAT",

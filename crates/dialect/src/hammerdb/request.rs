@@ -1,4 +1,4 @@
-//! A script's requests, as plain data.
+//! The commands of a hammerdbcli script that connect, such as `buildschema` and `vurun`, as plain data.
 //!
 //! In: settings. Out: a request, or all problems of its settings. Must never: connect.
 //!
@@ -87,7 +87,8 @@ pub struct TransactionCounter {
 /// The request of `buildschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildRequest {
-    /// The superuser, in the default database; on MySQL and MariaDB the role itself, in no database.
+    /// The superuser's login to the default database; on MySQL and MariaDB, the owner's login without a
+    /// database.
     pub superuser: Login,
     /// The role that will own the schema, in the database that the build creates.
     pub owner: Login,
@@ -120,7 +121,8 @@ impl BuildRequest {
 /// The request of `checkschema` and `deleteschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaRequest {
-    /// The superuser, in the default database; on MySQL and MariaDB the role itself, in no database.
+    /// The superuser's login to the default database; on MySQL and MariaDB, the owner's login without a
+    /// database.
     pub superuser: Login,
     /// The schema's owner, in its database.
     pub owner: Login,

@@ -1,22 +1,22 @@
 //! Comparisons of two engines.
 //!
-//! In: two Runs, and their differences. Out: the same differences; those between the engines themselves
-//! become caveats where the engines may be compared. Must never: make figures of two workloads comparable, or
+//! In: two Runs, and their differences. Out: the same differences; those that the engines cause become
+//! caveats if the two engines may be compared. Must never: make figures of two workloads comparable, or
 //! excuse that one engine guarantees less durability.
 
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
 use super::{Difference, server::ISOLATION_PROPERTY};
 use prony_store::{Engine, Run, ServerEngine, Severity};
 
-/// Why MySQL and MariaDB compare.
+/// Why MySQL and MariaDB may be compared.
 const WHY_RELATED_ENGINES: &str =
     "MySQL and MariaDB are two engines with the same protocol; this compares one with the other";
-/// Why other engines compare.
-const WHY_ACROSS_ENGINES: &str = "these are two engines, compared because --across-engines allows it; \
-                      their statements and settings are their own";
+/// Why other engines may be compared.
+const WHY_ACROSS_ENGINES: &str = "these are two engines, compared because of --across-engines; \
+                      each ran with its own statements and settings";
 
 /// Downgrades differences that exist only because the engines differ.
-pub(super) fn downgrade_engines(
+pub(super) fn downgrade_engine_differences(
     a: &Run,
     b: &Run,
     across_engines: bool,

@@ -221,8 +221,8 @@ pub struct Second {
     pub queries: Option<QueryCounts>,
 }
 
-/// Percentiles of the response time over the last seconds: as many seconds as are needed for enough
-/// transactions, at most 60.
+/// Percentiles of the response time over the fewest last seconds that have enough transactions,
+/// at most 60.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RollingPercentiles {
     /// Length of the window, seconds.

@@ -220,7 +220,8 @@ pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
              and table_name = 'order_line' and partition_name is not null"
         }
     };
-    // Prony gives an exact share of each district's customers bad credit; HammerDB draws it per customer.
+    // Prony gives an exact share of each district's customers bad credit; HammerDB decides at
+    // random for each customer.
     let row = sql::query_row(
         control,
         "detecting the population of the customers",

@@ -221,7 +221,7 @@ impl Workload for OrderEntry {
         check::check(control)
     }
 
-    fn repair_sequences(&self, control: &mut Control) -> Result<u64, Error> {
+    fn repair_order_numbers(&self, control: &mut Control) -> Result<u64, Error> {
         sequences::repair(control)
     }
 

@@ -38,7 +38,8 @@ impl Ring {
         }
     }
 
-    /// Submits the queue and sleeps until as many completions have arrived as the strategy says.
+    /// Submits the queue and sleeps until the number of completions that the strategy requires has
+    /// arrived.
     pub(super) fn sleep(&mut self, deadline_ns: u64) -> io::Result<()> {
         let wait_ns = deadline_ns.saturating_sub(self.clock.now_ns());
         let timeout = Timespec::new()

@@ -202,7 +202,7 @@ fn is_order_number_conflict(error: &Error, control: &Control) -> bool {
 ///
 /// The server rejects a statement.
 fn repair_order_numbers(workload: &dyn Workload, control: &mut Control) -> Result<(), Error> {
-    let changed = workload.repair_sequences(control)?;
+    let changed = workload.repair_order_numbers(control)?;
     let districts = match changed {
         1 => "1 district".to_owned(),
         _ => format!("{changed} districts"),

@@ -1,6 +1,6 @@
 //! The figures of two sides, and how far chance explains their ratio.
 //!
-//! In: Runs that compare. Out: medians, ratios and intervals, each interval with its basis. Must never: say
+//! In: comparable Runs. Out: medians, ratios and intervals, each interval with its basis. Must never: say
 //! anything about a difference if a side has a single run.
 
 use super::SideComparison;

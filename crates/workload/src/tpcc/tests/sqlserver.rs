@@ -5,7 +5,7 @@ use crate::tests::mock_sqlserver::{calls, record_requests, value_types};
 use crate::tpcc::OrderEntryProgram;
 use crate::tpcc::execution::Mode;
 use crate::tpcc::options::TpccOptions;
-use crate::tpcc::profile::PROFILES;
+use crate::tpcc::profile::Profile;
 use prony_tds_server::{Procedure, Request, Type};
 use prony_wire::QueryMode;
 
@@ -13,7 +13,7 @@ const TRANSACTIONS: u64 = 300;
 
 fn program(mode: Mode) -> OrderEntryProgram {
     let options = TpccOptions {
-        profile: &PROFILES[1],
+        profile: Profile::find("hammerdb").expect("a profile"),
         mode,
         ..TpccOptions::default()
     };
