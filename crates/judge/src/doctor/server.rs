@@ -242,7 +242,7 @@ fn observation(server: &DatabaseFacts) -> DoctorFinding {
         Some(command) => finding
             .mended_by(command)
             .advised("Run it as an administrator of the server; the account may be of another host than '%'."),
-        None => finding.advised("Give the user the rights that the pages on connecting name."),
+        None => finding.advised("docs/using.md names the rights that Prony needs."),
     }
 }
 

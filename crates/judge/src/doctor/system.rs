@@ -58,7 +58,7 @@ fn time_synchronisation(machine: &MachineFacts) -> DoctorFinding {
             "Times of runs cannot be compared with the server's log, and the clock may step during a run.",
         )
         .mended_by("timedatectl set-ntp true")
-        .advised("Or install chrony. In a container, synchronise the clock of the host."),
+        .advised("Without systemd, install chrony; in a container, synchronise the clock of the host."),
         None => unknown(ID, "The kernel does not report it."),
     }
 }

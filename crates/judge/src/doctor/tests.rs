@@ -280,9 +280,10 @@ fn receive_queues_are_compared_with_the_cpus() {
 fn network_settings_are_found_only_on_the_route() {
     use DoctorState::{Bad, Caution};
     let mtu = |mtu| changed(|machine| machine.interfaces[0].mtu = Some(mtu));
-    assert_one(&mtu(1400), "mtu", Caution);
+    assert_one(&mtu(1399), "mtu", Caution);
     assert_one(&mtu(600), "mtu", Bad);
     assert_eq!(states(&mtu(9000)), []);
+    assert_eq!(states(&mtu(1460)), [], "as in Google Cloud");
     let report = changed(|machine| machine.interfaces[0].interrupt_cpus = vec![0]);
     assert_one(&report, "irq-balance", Caution);
     let report = changed(|machine| {

@@ -319,6 +319,7 @@ fn run_request(
         is_stored: !args.output.no_store,
         progress_interval: args.output.progress,
         check_after: false,
+        doctor: false,
         purpose: Purpose::default(),
     };
     Ok((request, observe))
