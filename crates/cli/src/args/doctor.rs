@@ -1,6 +1,6 @@
 //! Arguments of `doctor`.
 
-use super::WaitArgs;
+use super::TimeoutArgs;
 use super::plan_flags::{DoctorFlags, PlanFlags};
 use clap::Args;
 use prony_plan::{DrivePlan, parse_duration};
@@ -23,7 +23,7 @@ pub struct DoctorArgs {
     pub flags: PlanFlags<DoctorFlags>,
 
     #[command(flatten)]
-    pub wait: WaitArgs,
+    pub timeout: TimeoutArgs,
 
     /// How long to watch the machine for CPU time that the hypervisor or other programs take; 0s: not at all
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]

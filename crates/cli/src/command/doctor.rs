@@ -22,7 +22,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     };
     let mut connected = match args.flags.url() {
         Some(url) => {
-            let target = server::target_with_timeout(Some(url), &args.wait)?;
+            let target = server::target_with_timeout(Some(url), &args.timeout)?;
             Some((server::connect(&target)?, target))
         }
         None => None,
