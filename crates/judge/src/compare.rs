@@ -7,6 +7,7 @@
 //! `rules` lists the compared properties: how each is read from a Run, how severe a difference is, and why.
 //! Differences that the plans of an experiment's variants request are at most caveats.
 
+mod doctor;
 mod engines;
 mod imported;
 mod intended;
@@ -199,6 +200,7 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     differences.extend(workload_setting_differences(a, b));
     differences.extend(server::observed_differences(a, b));
     differences.extend(server::setting_differences(a, b));
+    differences.extend(doctor::doctor_differences(a, b));
     tolerances::apply_tolerances(a, b, &mut differences);
     differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
     differences.extend(imported::import_caveat(a, b));
@@ -219,6 +221,7 @@ fn comparison_key(run: &Run) -> Vec<String> {
     key.extend([
         format!("{:?}", run.workload.settings),
         server::settings_key(run),
+        doctor::doctor_key(run),
         run.state.name().to_owned(),
         committed.to_string(),
         check_ids(&run.checks, Invalid),

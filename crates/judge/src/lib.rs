@@ -13,6 +13,7 @@ mod client_setup;
 pub mod compare;
 mod consistency;
 mod data;
+pub mod doctor;
 mod errors;
 pub mod experiment;
 pub mod formatting;

@@ -8,6 +8,7 @@ pub mod audit;
 pub mod compare;
 pub mod csv;
 pub mod data;
+pub mod doctor;
 pub mod experiment;
 pub mod hdr_log;
 pub mod history;

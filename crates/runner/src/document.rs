@@ -104,6 +104,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
             )),
         },
         drive: drive_section(job.plan, job.seed),
+        doctor: job.doctor.clone(),
         ..Run::default()
     }
 }

@@ -54,6 +54,15 @@ impl FlagList for ReproduceFlags {
     ]);
 }
 
+/// The flags of `doctor`.
+#[derive(Clone, Debug)]
+pub struct DoctorFlags;
+
+impl FlagList for DoctorFlags {
+    const SETTING_PATHS: Option<&'static [&'static str]> =
+        Some(&["server.url", "run.clients", "run.threads"]);
+}
+
 /// Only the flags of the server.
 #[derive(Clone, Debug)]
 pub struct ServerFlags;

@@ -56,6 +56,10 @@ pub struct RunArgs {
     #[arg(long, help_heading = "Result")]
     pub check_after: bool,
 
+    /// Examine the machine and the server for 10 s before the load, as `prony doctor` does, and store the findings
+    #[arg(long, help_heading = "Result")]
+    pub doctor: bool,
+
     /// Print the result as JSON; for several runs, one line each as it ends
     #[arg(long, help_heading = "Result")]
     pub json: bool,

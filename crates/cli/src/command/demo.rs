@@ -40,6 +40,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         must_store: !args.no_store,
         progress_interval: Duration::from_secs(1),
         check_after: false,
+        doctor: false,
         purpose: Default::default(),
     };
     run_and_print(&request, &ObserveOptions::default())

@@ -5,6 +5,7 @@
 mod audit;
 mod compare;
 mod demo;
+pub mod doctor;
 pub mod embedded;
 mod file;
 mod judge;
@@ -30,6 +31,7 @@ use std::ffi::OsString;
 pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
     match command {
         Command::Demo(args) => demo::demo(&args, arguments),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
         Command::Check(args) => tables::check(&args),

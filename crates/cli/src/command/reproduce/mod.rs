@@ -320,6 +320,7 @@ fn run_request(
         must_store: !args.output.no_store,
         progress_interval: args.output.progress,
         check_after: false,
+        doctor: false,
         purpose: Purpose::default(),
     };
     Ok((request, observe))
