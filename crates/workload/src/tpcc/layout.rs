@@ -175,13 +175,12 @@ impl Layout {
             attach: index.attach(),
             name: index.name.to_owned(),
         };
-        let mut last = None;
         let mut builds = Vec::new();
         for index in Index::all() {
             if index.table == Table::OrderLine && self.partitions > 0 {
                 builds.extend((0..self.partitions).map(|part| partition_index(&index, part)));
                 let (name, columns) = (index.name, index.columns.join(", "));
-                last = Some(IndexBuild {
+                builds.push(IndexBuild {
                     table: index.table.name().to_owned(),
                     name: name.to_owned(),
                     build: None,
@@ -193,7 +192,6 @@ impl Layout {
                 builds.push(plain(index));
             }
         }
-        builds.extend(last);
         builds
     }
 }
