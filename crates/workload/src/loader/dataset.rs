@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn tables_come_in_the_order_of_their_slowest_index() {
-        let index = |table: &str| IndexBuild::plain(table, format!("{table}_key"), "id");
+        let index = |table: &str| IndexBuild::non_unique(table, format!("{table}_key"), "id");
         let indexes = [
             index("order_line"),
             index("stock"),
