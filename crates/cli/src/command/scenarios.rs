@@ -166,7 +166,6 @@ fn row(scenario: &Scenario) -> ScenarioRow {
 
 fn details(scenario: &Scenario) -> ScenarioDetails {
     let settings = ScenarioSettings::published(scenario);
-    let is_supported = scenario.engine.is_supported();
     ScenarioDetails {
         id: scenario.id.clone(),
         title: scenario.title.clone(),
@@ -190,10 +189,7 @@ fn details(scenario: &Scenario) -> ScenarioDetails {
         ),
         notes: scenario.notes.clone(),
         steps: steps(scenario),
-        commands: match is_supported {
-            true => commands::all_commands(scenario, &settings),
-            false => Vec::new(),
-        },
+        commands: commands::all_commands(scenario, &settings),
         script: scenario
             .script
             .map(|script| (script.file().to_owned(), script.text().to_owned())),
@@ -254,13 +250,15 @@ fn facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
 
 /// The steps that run the scenario, in order.
 fn steps(scenario: &Scenario) -> Vec<String> {
-    if !scenario.engine.is_supported() {
-        return vec!["Nothing yet: Prony does not support SQL Server's protocol.".to_owned()];
-    }
     let mut steps = Vec::new();
     if scenario.cold {
         let step = "Drop the tables of earlier runs and restart the server (--restart-command), so that its \
                     caches are cold.";
+        steps.push(step.to_owned());
+    }
+    if scenario.scale.is_none() {
+        let step = "Choose the amount of data, which was not published: --scale, or --cached for a share of it \
+                    that fits into memory.";
         steps.push(step.to_owned());
     }
     steps.push("Load the data; tables of the same workload are replaced.".to_owned());

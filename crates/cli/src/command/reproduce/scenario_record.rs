@@ -50,9 +50,9 @@ pub fn record(scenario: &Scenario, steps: CompletedSteps) -> prony_store::Scenar
 
 fn original_setup(scenario: &Scenario) -> OriginalSetup {
     let engine = match scenario.engine {
-        PublishedEngine::PostgreSql => prony_store::Engine::PostgreSql.into(),
+        PublishedEngine::PostgreSql => ServerEngine::from(prony_store::Engine::PostgreSql),
         PublishedEngine::MySql => prony_store::Engine::MySql.into(),
-        PublishedEngine::SqlServer => ServerEngine::Other("sqlserver".to_owned()),
+        PublishedEngine::SqlServer => prony_store::Engine::SqlServer.into(),
     };
     OriginalSetup {
         engine: Some(engine),
