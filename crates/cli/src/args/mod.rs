@@ -199,6 +199,9 @@ pub struct DemoArgs {
     /// Do not store the run
     #[arg(long)]
     pub no_store: bool,
+    /// Refused with a reason: the demo starts a server of its own.
+    #[arg(long, hide = true)]
+    pub url: Option<String>,
 }
 
 /// Parses the command line. Help and version are printed, and returned as an empty failure with

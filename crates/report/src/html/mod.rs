@@ -173,6 +173,10 @@ fn head(out: &mut String, documents: &[Document], priced: bool, build: &Build) -
         let workload = crate::text::plain(&only.run.workload.title);
         writeln!(out, "<p>{}</p>", Escaped(workload))?;
     }
+    let runs = documents.iter().map(|document| &document.run);
+    if let Some(notice) = crate::licence::publication_notice(runs) {
+        writeln!(out, "<p>{}</p>", Escaped(notice))?;
+    }
     out.push_str("</header>\n");
     Ok(())
 }
