@@ -8,7 +8,7 @@ use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
 use prony_plan::{PlanInput, value_from_flag};
-use prony_runner::host::processors;
+use prony_runner::host::processor_count;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
             "use a server with prony load WORKLOAD --url URL, and then prony run WORKLOAD --url URL",
         ));
     }
-    let threads = processors().clamp(1, 2) as u64;
+    let threads = processor_count().clamp(1, 2) as u64;
     let origin = "demo";
     let input = PlanInput {
         embedded: value_from_flag(origin, Some(true)),
@@ -44,7 +44,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         plan,
         may_download: args.download,
         format: ResultFormat::from_flags(args.json, args.full),
-        is_stored: !args.no_store,
+        must_store: !args.no_store,
         progress_interval: Duration::from_secs(1),
         check_after: false,
         purpose: Default::default(),

@@ -5,7 +5,7 @@
 
 use super::text;
 use super::time_profile::{self, Section};
-use crate::reading::{count, record_unreadable, to_u32};
+use crate::reading::{leading_count, record_unreadable, to_u32};
 use prony_store::{ReportedRun, ServerEngine, Setting};
 
 /// Reads one output, line by line.
@@ -16,8 +16,9 @@ struct OutputReader {
     run: ReportedRun,
     has_rampup_line: bool,
     procedure_errors: u64,
+    /// The time profile that is being read.
     profile: Vec<Section>,
-    /// Complete time profiles; a log may contain the profiles of several runs.
+    /// The time profiles that have ended; a log may contain the profiles of several runs.
     profiles: Vec<Vec<Section>>,
 }
 
@@ -51,7 +52,7 @@ impl OutputReader {
         } else if let Some((name, value)) = line.split_once('=') {
             self.read_setting(name.trim(), value.trim());
         } else {
-            self.vuser_line(line);
+            self.read_vuser_line(line);
         }
     }
 
@@ -62,7 +63,7 @@ impl OutputReader {
             .find_map(|prefix| name.strip_prefix(prefix));
         match key {
             Some("count_ware") => {
-                self.run.scale = count(value).and_then(|(number, _)| to_u32(number))
+                self.run.scale = leading_count(value).and_then(|(number, _)| to_u32(number))
             }
             Some(name @ ("keyandthink" | "storedprocs" | "allwarehouse" | "driver")) => {
                 let value: String = value.chars().take(20).collect();
@@ -74,13 +75,13 @@ impl OutputReader {
     }
 
     /// Reads a line of a virtual user.
-    fn vuser_line(&mut self, line: &str) {
+    fn read_vuser_line(&mut self, line: &str) {
         let text = match line.strip_prefix("Vuser ") {
             Some(line) => line.split_once(':').map_or(line, |(_, text)| text),
             None => line,
         };
         let minutes = |prefix: &str| {
-            let (number, _) = text.strip_prefix(prefix).and_then(count)?;
+            let (number, _) = text.strip_prefix(prefix).and_then(leading_count)?;
             Some(number)
         };
         if let Some(result) = text.strip_prefix("TEST RESULT : System achieved ") {
@@ -90,9 +91,9 @@ impl OutputReader {
         } else if text.starts_with("Beginning rampup time of ") {
             self.has_rampup_line = true;
         } else if text.ends_with("Active Virtual Users configured") {
-            self.run.clients = count(text).and_then(|(number, _)| to_u32(number));
+            self.run.clients = leading_count(text).and_then(|(number, _)| to_u32(number));
         } else if let Some((_, warehouses)) = text.split_once(" Warehouses = ") {
-            self.run.scale = count(warehouses)
+            self.run.scale = leading_count(warehouses)
                 .and_then(|(number, _)| to_u32(number))
                 .or(self.run.scale);
         } else if text.contains("Procedure Error") {
@@ -120,15 +121,16 @@ impl OutputReader {
             text::UNKNOWN => Some(None),
             field => number(field).map(Some),
         };
-        let read = match fields[..] {
+        let parts = match fields[..] {
             [nopm, "NOPM", "from", tpm, .., "TPM"] => {
                 Some((nopm, tpm, &fields[4..fields.len() - 1]))
             }
             [tpm, .., "TPM", "at", nopm, "NOPM"] => Some((nopm, tpm, &fields[1..fields.len() - 4])),
             _ => None,
         };
-        let numbers = read.and_then(|(nopm, tpm, _)| Some((number(nopm)?, count_or_unknown(tpm)?)));
-        let (Some((nopm, tpm)), Some((.., database))) = (numbers, read) else {
+        let numbers =
+            parts.and_then(|(nopm, tpm, _)| Some((number(nopm)?, count_or_unknown(tpm)?)));
+        let (Some((nopm, tpm)), Some((.., database))) = (numbers, parts) else {
             record_unreadable(&mut self.run, line);
             return;
         };
@@ -149,7 +151,8 @@ impl OutputReader {
         self.end_run();
     }
 
-    /// Ends the run that is being read. The next run starts with the settings that also apply to it.
+    /// Ends the run that is being read. The next run starts with the same version, scale and settings,
+    /// because a log contains them only once.
     fn end_run(&mut self) {
         let next = ReportedRun {
             version: self.run.version.clone(),

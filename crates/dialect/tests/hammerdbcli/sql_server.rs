@@ -1,7 +1,7 @@
 //! Scripts for SQL Server: settings, requests and texts.
 
 use crate::hammer::backend::FakeBackend;
-use crate::support::{auto, lines};
+use crate::support::{lines, run_file};
 use prony_dialect::hammerdb::{Driver, Login, RunLine, SqlServerConnection, read_output};
 use prony_wire::Engine;
 
@@ -51,11 +51,11 @@ fn host_and_port(login: &Login) -> (&str, Option<u16>) {
 
 #[test]
 fn the_sample_scripts_request_a_build_a_run_and_a_deletion() {
-    let (backend, status) = auto(SAMPLE);
+    let (backend, status) = run_file(SAMPLE);
     assert_eq!(status, 0, "{}", backend.memory.error);
     let build = &backend.builds[0];
     assert_eq!((build.warehouses, build.vusers), (10, 2));
-    assert!(build.stored_procedures && !build.partition);
+    assert!(build.stored_procedures && !build.partitions_order_line);
     assert_eq!(build.owner.engine, Engine::SqlServer);
     assert_eq!(host_and_port(&build.owner), ("db1", Some(14_330)));
     let names = |login: &Login| (login.user.clone(), login.database.clone());
@@ -77,11 +77,11 @@ fn the_sample_scripts_request_a_build_a_run_and_a_deletion() {
         checkpoint: true,
     };
     assert_eq!((run.driver, run.vusers), (timed, 16));
-    assert!(run.all_warehouses && run.counter.is_some() && run.time_profile.is_some());
+    assert!(run.all_warehouses && run.counter.is_some() && run.time_profile_path.is_some());
     assert_eq!(names(&run.superuser), ("tester".into(), "shop".into()));
-    assert_eq!(backend.deleted[0].superuser.database, "master");
+    assert_eq!(backend.delete_requests[0].superuser.database, "master");
     let out = &backend.memory.out;
-    assert!(!format!("{out}{run:?}{:?}", backend.saved).contains("s3cret"));
+    assert!(!format!("{out}{run:?}{:?}", backend.saved_settings).contains("s3cret"));
     let printed = lines(out);
     for expected in [
         "SETTING CONFIGURATION",
@@ -106,7 +106,7 @@ fn the_sample_scripts_request_a_build_a_run_and_a_deletion() {
 
 #[test]
 fn the_printed_dictionary_has_all_keys_in_hammerdbs_order() {
-    let (backend, _) = auto("dbset db mssqls\nprint dict");
+    let (backend, _) = run_file("dbset db mssqls\nprint dict");
     let expected = "Dictionary Settings for MSSQLServer
 connection {
  mssqls_server             = (local)
@@ -145,7 +145,7 @@ tpcc       {
 
 /// The host and port of the build that this script requests.
 fn build_login(script: &str) -> Login {
-    let (backend, _) = auto(&format!("dbset db mssqls\n{script}\nbuildschema"));
+    let (backend, _) = run_file(&format!("dbset db mssqls\n{script}\nbuildschema"));
     backend.builds[0].owner.clone()
 }
 
@@ -165,12 +165,12 @@ fn the_port_applies_only_with_tcp() {
 
 #[test]
 fn in_azure_the_database_is_never_left() {
-    let (backend, _) = auto("dbset db mssqls\ndiset connection mssqls_azure true\nbuildschema");
+    let (backend, _) = run_file("dbset db mssqls\ndiset connection mssqls_azure true\nbuildschema");
     assert_eq!(backend.builds[0].superuser.database, "tpcc");
 }
 
 fn refused(command: &str) -> (FakeBackend, String) {
-    let (backend, _) = auto(&format!("dbset db mssqls\n{command}\nbuildschema\nvurun"));
+    let (backend, _) = run_file(&format!("dbset db mssqls\n{command}\nbuildschema\nvurun"));
     let out = backend.memory.out.clone();
     (backend, out)
 }
@@ -210,7 +210,7 @@ fn unsupported_settings_are_refused_in_words() {
             "{out}"
         );
     }
-    let (backend, _) = auto("dbset db ora");
+    let (backend, _) = run_file("dbset db ora");
     let out = &backend.memory.out;
     let expected = "does not support Oracle, choose one from mssqls mysql pg maria";
     assert!(out.contains(expected), "{out}");

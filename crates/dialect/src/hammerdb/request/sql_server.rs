@@ -25,8 +25,8 @@ impl RequestBuilder<'_> {
             trusts_certificate: self.switch(LOGIN_SECTION, "trust_server_cert"),
             azure: self.switch(LOGIN_SECTION, "azure"),
         };
-        let host = self.text(LOGIN_SECTION, "linux_server");
-        let database = self.text("tpcc", "dbase");
+        let host = self.setting_text(LOGIN_SECTION, "linux_server");
+        let database = self.setting_text("tpcc", "dbase");
         if SYSTEM_DATABASES
             .iter()
             .any(|name| database.eq_ignore_ascii_case(name))
@@ -44,15 +44,15 @@ impl RequestBuilder<'_> {
                 _ => host,
             },
             port: match connection.uses_port {
-                true => self.number(LOGIN_SECTION, "port", 1, 65_535) as u16,
+                true => self.setting_number(LOGIN_SECTION, "port", 1, 65_535) as u16,
                 false => 1433,
             },
             ssl_mode: String::new(),
             socket: None,
             ssl: None,
             sql_server: Some(connection),
-            user: self.text(LOGIN_SECTION, "uid"),
-            password: Secret::new(self.text(LOGIN_SECTION, "pass")),
+            user: self.setting_text(LOGIN_SECTION, "uid"),
+            password: Secret::new(self.setting_text(LOGIN_SECTION, "pass")),
             database,
         }
     }
@@ -74,6 +74,6 @@ impl RequestBuilder<'_> {
     /// `mssqls_use_bcp` is read only to report an invalid value.
     pub(super) fn refuse_memory_optimized_tables(&mut self) {
         self.require_off("imdb");
-        self.flag("use_bcp");
+        self.tpcc_switch("use_bcp");
     }
 }
