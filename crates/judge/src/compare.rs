@@ -19,9 +19,10 @@ mod tolerances;
 mod usability;
 
 use crate::all_kinds;
+use crate::reproduced::counts_batch_requests;
 use Severity::{Caveat, Invalid, Note};
 use older::{NOT_SET, WHY_NEWER_SETTING, document_version, unknown_in_older, unknown_values};
-use prony_store::{Run, Setting, Severity};
+use prony_store::{MetricName, Run, Setting, Severity};
 use rules::{
     DURABILITY_SETTINGS, UNKNOWN, WHY_OTHER_DURABILITY, WHY_OTHER_WORK, compared_properties,
     plain_text, server_setting,
@@ -324,13 +325,14 @@ const P99_FIGURE: &str = "p99";
 
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.
 fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
-    let values_b = figure_values(b);
-    let pairs = figure_values(a)
+    let with_tpm = is_tpm_comparable([a, b]);
+    let values_b = figure_values(b, with_tpm);
+    let pairs = figure_values(a, with_tpm)
         .into_iter()
         .filter_map(|(name, unit, value)| {
-            let match_b = values_b
-                .iter()
-                .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
+            let same_figure =
+                |value_b: &&(String, Unit, f64)| (&value_b.0, value_b.1) == (&name, unit);
+            let match_b = values_b.iter().find(same_figure);
             match_b.map(|value_b| FigurePair {
                 name,
                 unit,
@@ -341,10 +343,19 @@ fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
     pairs.collect()
 }
 
-/// A Run's figures, in the order in which [`common_figures`] returns them.
-fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
+/// Whether TPM means the same in all runs: it counts batch requests on SQL Server, and transactions on the other
+/// engines.
+fn is_tpm_comparable<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
+    let mut meanings = runs.into_iter().map(counts_batch_requests);
+    let first = meanings.next();
+    meanings.all(|meaning| Some(meaning) == first)
+}
+
+/// A Run's figures, in the order in which [`common_figures`] returns them; `with_tpm`: including TPM.
+fn figure_values(run: &Run, with_tpm: bool) -> Vec<(String, Unit, f64)> {
     let rates = run.rates.iter();
     let mut values: Vec<_> = rates
+        .filter(|rate| with_tpm || rate.name != MetricName::Tpm)
         .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
         .collect();
     let Some(all) = all_kinds(run) else {

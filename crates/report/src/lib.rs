@@ -14,6 +14,7 @@ pub mod hdr_log;
 pub mod history;
 pub mod html;
 pub mod json;
+mod licence;
 pub mod live;
 pub mod loading;
 pub mod metrics;

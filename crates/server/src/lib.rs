@@ -24,6 +24,7 @@ pub use observe::{ServerFacts, read_server_facts};
 pub use postgres::{
     Environment, find_secret_keyword, libpq_message, resolve_with_options, secret_keywords,
 };
+pub use sqlserver::resolve_sql_server;
 pub use target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
     RequireAuth, SessionAttrs, SqlServerOptions, SslMode, Target, TcpOptions, Tls,

@@ -29,4 +29,7 @@ pub struct DemoArgs {
     /// Do not store the run
     #[arg(long)]
     pub no_store: bool,
+    /// Refused with a reason: the demo starts a server of its own.
+    #[arg(long, hide = true)]
+    pub url: Option<String>,
 }

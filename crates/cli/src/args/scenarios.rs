@@ -62,6 +62,11 @@ pub struct ReproduceArgs {
           conflicts_with = "cached")]
     pub shrink: Option<f64>,
 
+    /// Warehouses, if the document does not state their number
+    #[arg(long, value_name = "N", help_heading = "Data", conflicts_with_all = ["cached", "shrink"],
+          value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
+    pub scale: Option<u64>,
+
     #[command(flatten)]
     pub cached: CachedArgs,
 

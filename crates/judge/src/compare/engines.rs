@@ -57,15 +57,48 @@ pub(super) fn downgrade_engine_differences(
 
 #[cfg(test)]
 mod tests {
-    use crate::compare::{Verdict, compare};
+    use crate::compare::{Verdict, common_figures, compare};
     use crate::sample::healthy;
-    use prony_store::{Engine, Run, Severity};
+    use prony_store::{Engine, IndustryMetric, Run, Severity};
 
     fn run_on(engine: Engine) -> Run {
         let mut run = healthy();
         run.server.engine = Some(engine.into());
         run.workload.statements = vec![format!("select {engine:?}")];
         run
+    }
+
+    #[test]
+    fn batch_requests_are_not_compared_with_transactions() {
+        let with_tpm = |engine: Engine| {
+            let mut run = run_on(engine);
+            for name in ["NOPM", "TPM"] {
+                run.rates.push(IndustryMetric {
+                    name: name.into(),
+                    value: 1_000.0,
+                    ..IndustryMetric::default()
+                });
+            }
+            run
+        };
+        let names = |a: Engine, b: Engine| {
+            let figures = common_figures(&with_tpm(a), &with_tpm(b));
+            figures
+                .into_iter()
+                .map(|pair| pair.name)
+                .collect::<Vec<_>>()
+        };
+        let (postgres, server) = (Engine::PostgreSql, Engine::SqlServer);
+        for (a, b, expected) in [
+            (postgres, Engine::MariaDb, true),
+            (server, server, true),
+            (postgres, server, false),
+            (server, Engine::MySql, false),
+        ] {
+            let names = names(a, b);
+            assert!(names.contains(&"NOPM".to_owned()));
+            assert_eq!(names.contains(&"TPM".to_owned()), expected, "{a:?} {b:?}");
+        }
     }
 
     #[test]

@@ -181,6 +181,10 @@ fn write_head(
         let workload = crate::text::plain(&document.run.workload.title);
         writeln!(out, "<p>{}</p>", Escaped(workload))?;
     }
+    let runs = documents.iter().map(|document| &document.run);
+    if let Some(notice) = crate::licence::publication_notice(runs) {
+        writeln!(out, "<p>{}</p>", Escaped(notice))?;
+    }
     out.push_str("</header>\n");
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use super::SideComparison;
 use super::evidence::Evidence;
-use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values};
+use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_tpm_comparable};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
 use crate::thresholds::PERCENTILE_STEP_SHARE;
 use prony_store::{MetricName, Run};
@@ -146,9 +146,10 @@ pub(super) fn headline_figures<'a>(
 
 /// The figures that all runs of both sides have, in the first side's order.
 pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureComparison> {
+    let with_tpm = is_tpm_comparable(first.iter().chain(second).copied());
     let sides = [first, second].map(|runs| {
         runs.iter()
-            .map(|run| figure_values(run))
+            .map(|run| figure_values(run, with_tpm))
             .collect::<Vec<_>>()
     });
     let values_of = |side: &[Vec<(String, Unit, f64)>], name: &str, unit: Unit| {
