@@ -12,7 +12,7 @@ use prony_wire::{Exchange, PendingLogin, QueryMode, Secret};
 use std::sync::Arc;
 
 /// The reply to a statement: a row of sevens, or a count if the statement returns no rows.
-fn outcome(text: &str, _: &[Parameter]) -> Vec<Outcome> {
+pub fn outcome(text: &str, _: &[Parameter]) -> Vec<Outcome> {
     let first = text.split_whitespace().next().unwrap_or_default();
     let returns_rows =
         !["INSERT", "UPDATE", "DELETE"].contains(&first) || text.contains(" OUTPUT ");
@@ -28,10 +28,20 @@ fn outcome(text: &str, _: &[Parameter]) -> Vec<Outcome> {
 
 /// Runs a user for this many transactions, all of which must commit; returns the requests of each.
 pub fn requests(program: &dyn Program, mode: QueryMode, transactions: u64) -> Vec<Vec<Request>> {
-    let config = Config::new(outcome);
+    requests_with(program, mode, transactions, outcome).0
+}
+
+/// Like [`requests`], with other replies to statements; returns also the number of retries.
+pub fn requests_with(
+    program: &dyn Program,
+    mode: QueryMode,
+    transactions: u64,
+    handler: impl Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync + 'static,
+) -> (Vec<Vec<Request>>, u32) {
+    let config = Config::new(handler);
     let received = Arc::clone(&config.received);
     let (mut server, exchange) = log_in(config, mode);
-    let mut by_transaction = Vec::new();
+    let (mut by_transaction, mut retries) = (Vec::new(), 0);
     let answer = |request: &[u8]| server.receive(request);
     run_user(program, exchange, transactions, answer, |poll, worker| {
         let has_ended = poll();
@@ -40,13 +50,14 @@ pub fn requests(program: &dyn Program, mode: QueryMode, transactions: u64) -> Ve
                 matches!(sample.outcome, TxnOutcome::Committed),
                 "{sample:?}"
             );
+            retries += sample.retries;
             let mut received = received.lock().expect("no test has panicked");
             by_transaction.push(std::mem::take(&mut received.requests));
         });
         has_ended
     });
     assert_eq!(by_transaction.len() as u64, transactions);
-    by_transaction
+    (by_transaction, retries)
 }
 
 fn log_in(config: Config, mode: QueryMode) -> (Connection, Exchange) {

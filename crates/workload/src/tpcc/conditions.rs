@@ -240,7 +240,7 @@ impl ConditionTest {
         let with_count = |columns: &str, predicate: &str| match dialect {
             SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {columns}"),
             SqlDialect::MySql | SqlDialect::TransactSql => {
-                format!("coalesce(sum(case when {predicate} then 1 else 0 end), 0), {columns}")
+                format!("{}, {columns}", dialect.count_where(predicate))
             }
         };
         let entity = self.entity(dialect);
@@ -254,12 +254,18 @@ impl ConditionTest {
             // The entities are orders, and a row of the query holds the number that violate
             // the condition.
             5..=7 => format!(
-                "sum(orders), coalesce(sum({broken}), 0), {}",
+                "{}, coalesce({}, 0), {}",
+                dialect.sum_of("orders"),
+                dialect.sum_of(broken),
                 example(&format!("{broken} > 0"))
             ),
             1 | 8 => with_count(&with_count(&example(broken), broken), "d is null"),
             9 => format!("count(d), {}", with_count(&example(broken), broken)),
-            _ => format!("count(*), {}", with_count(&example(broken), broken)),
+            _ => format!(
+                "{}, {}",
+                dialect.count_all(),
+                with_count(&example(broken), broken)
+            ),
         }
     }
 

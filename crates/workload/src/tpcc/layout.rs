@@ -129,7 +129,7 @@ impl Layout {
                 partitioned + &parts.collect::<String>()
             }
             SqlDialect::MySql => format!("{partitioned} partitions {count}"),
-            // It has no hash partitions; `TpccDataset` refuses them.
+            // It has no hash partitions; a load refuses them.
             SqlDialect::TransactSql => plain,
         }
     }

@@ -208,13 +208,14 @@ fn installation_error(error: ControlError) -> Error {
             Protocol::PostgreSql => &error.code == b"42501",
             // Access denied: to a database, for lack of a privilege, to a routine.
             Protocol::MySql => matches!(error.number, 1044 | 1227 | 1370),
-            Protocol::Tds => false,
+            // CREATE PROCEDURE denied, no permission on the schema or on the procedure.
+            Protocol::Tds => matches!(error.number, 262 | 2760 | 229 | 3701),
         });
     if denied {
         return Error::Data {
             problem: format!("{INSTALLING}: {error}"),
-            remedy: "run once as the owner of the tables (any later user can call the functions), \
-                   or set the option mode = \"statements\""
+            remedy: "run once as the owner of the tables (any later user can call the functions; on SQL \
+                   Server, after GRANT EXECUTE), or set the option mode = \"statements\""
                 .into(),
         };
     }
@@ -263,8 +264,7 @@ mod tests {
                 names,
                 match dialect {
                     SqlDialect::PostgreSql => 11,
-                    SqlDialect::MySql => 5,
-                    SqlDialect::TransactSql => 0,
+                    SqlDialect::MySql | SqlDialect::TransactSql => 5,
                 }
             );
         }
