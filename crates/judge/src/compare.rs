@@ -19,11 +19,11 @@ mod usability;
 
 use crate::all_kinds;
 use Severity::{Caveat, Invalid, Note};
-use older::{NEWER_SETTING, NOT_SET, document_version, unknown_in_older, unknown_values};
+use older::{NOT_SET, WHY_NEWER_SETTING, document_version, unknown_in_older, unknown_values};
 use prony_store::{Run, Setting, Severity};
 use rules::{
-    DURABILITY_SETTINGS, OTHER_DURABILITY, OTHER_WORK, UNKNOWN, compared_properties, plain_text,
-    server_setting,
+    DURABILITY_SETTINGS, UNKNOWN, WHY_OTHER_DURABILITY, WHY_OTHER_WORK, compared_properties,
+    plain_text, server_setting,
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -37,7 +37,7 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// Differences, the worst first.
     pub differences: Vec<Difference>,
-    /// The figures of both Runs; empty if they do not compare.
+    /// The figures of both Runs; empty if the Runs are not comparable.
     pub figures: Vec<FigurePair>,
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn price_ranking_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let mut ranked = differences_allowing_intended(a, b, false);
     for difference in &mut ranked {
         // Each configuration is measured with as many clients as it takes to load it fully.
-        if difference.what == tolerances::CLIENTS {
+        if difference.what == tolerances::CLIENTS_PROPERTY {
             difference.severity = difference.severity.min(Caveat);
         }
         let subject = difference.what.as_str();
@@ -190,8 +190,8 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
         let values = [a, b].map(|run| server_setting(run, name));
         let missing = values.each_ref().map(|value| value == UNKNOWN);
         let (severity, why) = match unknown_in_older([a, b], missing) {
-            Some(_) => (Caveat, NEWER_SETTING),
-            None => (Invalid, OTHER_DURABILITY),
+            Some(_) => (Caveat, WHY_NEWER_SETTING),
+            None => (Invalid, WHY_OTHER_DURABILITY),
         };
         let [value_a, value_b] = values;
         difference(severity, name, value_a, value_b, why)
@@ -199,7 +199,7 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     differences.extend(workload_setting_differences(a, b));
     differences.extend(server::observed_differences(a, b));
     differences.extend(server::setting_differences(a, b));
-    tolerances::apply(a, b, &mut differences);
+    tolerances::apply_tolerances(a, b, &mut differences);
     differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
     differences.extend(imported::import_caveat(a, b));
     differences.extend(usability_differences(a, b));
@@ -267,9 +267,9 @@ fn workload_setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
         match unknown_in_older([a, b], missing) {
             Some(unknown) => {
                 let [value_a, value_b] = unknown_values([value_a, value_b], unknown);
-                difference(Note, &name, value_a, value_b, NEWER_SETTING)
+                difference(Note, &name, value_a, value_b, WHY_NEWER_SETTING)
             }
-            None => difference(Invalid, &name, value_a, value_b, OTHER_WORK),
+            None => difference(Invalid, &name, value_a, value_b, WHY_OTHER_WORK),
         }
     })
     .collect()
@@ -311,13 +311,13 @@ pub(crate) fn durability_settings(run: &Run) -> Option<String> {
 }
 
 /// Name of the figure of committed transactions per second.
-const TPS: &str = "TPS";
+const TPS_FIGURE: &str = "TPS";
 
 /// Name of the mean response time, which is exact; percentiles are rounded to a cell of a histogram.
-const MEAN: &str = "mean response";
+const MEAN_FIGURE: &str = "mean response";
 
 /// Name of the 99th percentile of the response time.
-const P99: &str = "p99";
+const P99_FIGURE: &str = "p99";
 
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.
 fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
@@ -347,14 +347,17 @@ fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
     let Some(all) = all_kinds(run) else {
         return values;
     };
-    values.push((TPS.to_owned(), Unit::Rate, all.tps));
+    values.push((TPS_FIGURE.to_owned(), Unit::Rate, all.tps));
     let response = &all.response;
     let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
     let times = [
-        (MEAN, (response.samples > 0).then_some(response.mean_ns)),
+        (
+            MEAN_FIGURE,
+            (response.samples > 0).then_some(response.mean_ns),
+        ),
         ("p50", as_float(response.p50_ns)),
         ("p95", as_float(response.p95_ns)),
-        (P99, as_float(response.p99_ns)),
+        (P99_FIGURE, as_float(response.p99_ns)),
         ("p99.9", as_float(response.p999_ns)),
     ];
     values.extend(

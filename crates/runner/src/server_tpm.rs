@@ -34,6 +34,7 @@ pub struct ServerRates {
 pub struct ServerTpm {
     /// Dropping it stops the measurement.
     stop_sender: Sender<()>,
+    /// Receives the rates.
     result: Receiver<ServerRates>,
 }
 
@@ -81,7 +82,7 @@ impl ServerTpm {
     }
 }
 
-/// Measures from near the window's start to near its end.
+/// Measures the rates from the window's start to shortly before its end.
 fn measure(
     target: &Target,
     schedule: &RunSchedule,

@@ -12,10 +12,10 @@ use prony_wire::{Exchange, PendingLogin, QueryMode, Secret};
 use std::sync::Arc;
 
 /// The reply to a statement: a row of sevens, or a count if the statement returns no rows.
-pub fn outcome(text: &str, _: &[Parameter]) -> Vec<Outcome> {
-    let first = text.split_whitespace().next().unwrap_or_default();
+pub fn execute(text: &str, _: &[Parameter]) -> Vec<Outcome> {
+    let first_word = text.split_whitespace().next().unwrap_or_default();
     let returns_rows =
-        !["INSERT", "UPDATE", "DELETE"].contains(&first) || text.contains(" OUTPUT ");
+        !["INSERT", "UPDATE", "DELETE"].contains(&first_word) || text.contains(" OUTPUT ");
     match returns_rows {
         false => vec![Outcome::Count(1)],
         true => {
@@ -27,12 +27,16 @@ pub fn outcome(text: &str, _: &[Parameter]) -> Vec<Outcome> {
 }
 
 /// Runs a user for this many transactions, all of which must commit; returns the requests of each.
-pub fn requests(program: &dyn Program, mode: QueryMode, transactions: u64) -> Vec<Vec<Request>> {
-    requests_with(program, mode, transactions, outcome).0
+pub fn record_requests(
+    program: &dyn Program,
+    mode: QueryMode,
+    transactions: u64,
+) -> Vec<Vec<Request>> {
+    record_requests_with(program, mode, transactions, execute).0
 }
 
-/// Like [`requests`], with other replies to statements; returns also the number of retries.
-pub fn requests_with(
+/// Like [`record_requests`], with other replies to statements; returns also the number of retries.
+pub fn record_requests_with(
     program: &dyn Program,
     mode: QueryMode,
     transactions: u64,
@@ -41,7 +45,7 @@ pub fn requests_with(
     let config = Config::new(handler);
     let received = Arc::clone(&config.received);
     let (mut server, exchange) = log_in(config, mode);
-    let (mut by_transaction, mut retries) = (Vec::new(), 0);
+    let (mut requests_by_transaction, mut retries) = (Vec::new(), 0);
     let answer = |request: &[u8]| server.receive(request);
     run_user(program, exchange, transactions, answer, |poll, worker| {
         let has_ended = poll();
@@ -52,12 +56,12 @@ pub fn requests_with(
             );
             retries += sample.retries;
             let mut received = received.lock().expect("no test has panicked");
-            by_transaction.push(std::mem::take(&mut received.requests));
+            requests_by_transaction.push(std::mem::take(&mut received.requests));
         });
         has_ended
     });
-    assert_eq!(by_transaction.len() as u64, transactions);
-    (by_transaction, retries)
+    assert_eq!(requests_by_transaction.len() as u64, transactions);
+    (requests_by_transaction, retries)
 }
 
 fn log_in(config: Config, mode: QueryMode) -> (Connection, Exchange) {
@@ -90,7 +94,7 @@ pub fn calls(requests: &[Request]) -> Vec<&Rpc> {
 
 /// The types of the values of a call, without the handle and the texts of system procedures.
 pub fn value_types(call: &Rpc) -> Vec<Type> {
-    let others = match call.procedure {
+    let system_parameters = match call.procedure {
         Procedure::Name(_) => 0,
         // sp_executesql, sp_prepexec, sp_execute.
         Procedure::Id(10) => 2,
@@ -98,6 +102,6 @@ pub fn value_types(call: &Rpc) -> Vec<Type> {
         Procedure::Id(12) => 1,
         Procedure::Id(_) => call.parameters.len(),
     };
-    let values = call.parameters.iter().skip(others);
+    let values = call.parameters.iter().skip(system_parameters);
     values.map(|parameter| parameter.kind).collect()
 }

@@ -37,7 +37,7 @@ fn database() -> Option<(TestDatabase, MutexGuard<'static, ()>)> {
     let guard = DATABASE.lock().unwrap_or_else(PoisonError::into_inner);
     let url = url.split_whitespace().next().unwrap_or_default();
     let target = prony_server::resolve(url, &Environment::without_home("tester"));
-    let database = TestDatabase::with(target.expect("a good URL"));
+    let database = TestDatabase::from_target(target.expect("a good URL"));
     let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
     cleaned.expect("drops the tables of an earlier test");
     Some((database, guard))
@@ -86,7 +86,7 @@ fn every_mode_of_both_profiles_has_the_effect_that_it_has_on_postgresql() {
             one_user.protocol = protocol;
             let run = run_workload(&database, &options, &one_user, seed);
             let failures = (run.failed, run.retries);
-            assert_eq!(failures, (0, 0), "{label}: {:?}", run.codes);
+            assert_eq!(failures, (0, 0), "{label}: {:?}", run.error_codes);
             assert_eq!(
                 independent(run.counts),
                 independent(expected.counts),
@@ -99,13 +99,14 @@ fn every_mode_of_both_profiles_has_the_effect_that_it_has_on_postgresql() {
         }
     }
     let own_procedures = "select count(*) from sys.procedures where name like 'prony%'";
-    assert_eq!(database.number(own_procedures), 10);
+    assert_eq!(database.query_number(own_procedures), 10);
     call_as_hammerdb_does(&database);
     let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
     assert_eq!(cleaned.expect("drops").len(), 9);
-    assert_eq!(database.number(own_procedures), 0);
+    assert_eq!(database.query_number(own_procedures), 0);
     assert_eq!(
-        database.number("select count(*) from sys.procedures where name in ('neword', 'slev')"),
+        database
+            .query_number("select count(*) from sys.procedures where name in ('neword', 'slev')"),
         0
     );
     assert!(
@@ -120,7 +121,8 @@ fn call_as_hammerdb_does(database: &TestDatabase) {
     const NOW: &str = "'2026-11-22 19:30:00'";
     let mut control = database.control();
     let mut call = |text: String| control.query(&text).expect(&text);
-    let next = database.number("select d_next_o_id from district where d_w_id = 1 and d_id = 3");
+    let next =
+        database.query_number("select d_next_o_id from district where d_w_id = 1 and d_id = 3");
     let new_order = "exec neword @no_w_id = 1, @no_max_w_id = 1, @no_d_id = 3, @no_c_id = 7, \
                      @no_o_ol_cnt = 9, @TIMESTAMP = ";
     let (mut inserted, mut last_name) = (0, String::new());
@@ -145,7 +147,7 @@ fn call_as_hammerdb_does(database: &TestDatabase) {
             Some(last_name.trim_end())
         );
     }
-    let queued = || database.number("select count(*) from new_order");
+    let queued = || database.query_number("select count(*) from new_order");
     let before = queued();
     let rows = call(format!(
         "exec delivery @d_w_id = 1, @d_o_carrier_id = 4, @timestamp = {NOW}"
@@ -193,7 +195,7 @@ fn a_stopped_load_is_continued_and_users_at_once_keep_the_conditions() {
         let options = [("mode", *mode), ("home", "all"), ("max_tries", "100")];
         let plan = drive_plan(4, Stop::After(Duration::from_secs(3)));
         let run = run_workload(&database, &options, &plan, 5);
-        assert_eq!(run.failed, 0, "{mode}: {:?}", run.codes);
+        assert_eq!(run.failed, 0, "{mode}: {:?}", run.error_codes);
         assert!(run.counts.outcomes_by_kind[0].committed > 0);
         assert_eq!(database.problems(), [""; 0], "{mode}");
         println!("{mode}: {} retries", run.retries);

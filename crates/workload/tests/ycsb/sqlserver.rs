@@ -23,6 +23,6 @@ fn every_workload_runs_in_every_protocol_on_sql_server() {
     assert_damage_is_detected(&database);
     let dropped = workload("ycsb").clean(&mut database.control());
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = program_problem(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &workload_plan("ycsb", &[]));
     assert!(message.contains("table usertable is missing"), "{message}");
 }

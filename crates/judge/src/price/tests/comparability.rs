@@ -77,3 +77,20 @@ fn unobserved_tables_allow_a_ranking_with_a_remark() {
     .unwrap();
     assert_eq!(prices.ranking.unwrap().obstacles[0].what, "durability");
 }
+
+#[test]
+fn two_currencies_are_refused() {
+    let dollars = two_configurations();
+    let mut euros = two_configurations();
+    for configuration in &mut euros.configurations {
+        configuration.items[0].currency = "EUR".into();
+    }
+    let run = run("x", 1.0);
+    let measured = [&dollars, &euros].map(|sheet| MeasuredConfiguration {
+        sheet,
+        configuration: &sheet.configurations[0],
+        run: &run,
+    });
+    let error = price(&measured, &options()).unwrap_err();
+    assert!(error.to_string().contains("USD") && error.to_string().contains("EUR"));
+}
