@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
 use crate::observing::{self, LoadEnd, ServerObserver};
 use crate::recording::{Recording, RecordingState};
-use crate::server_tpm::ServerTpm;
+use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_server::Target;
@@ -175,13 +175,19 @@ impl RunRecorder<'_> {
             .server_observer
             .as_ref()
             .is_some_and(ServerObserver::is_unresponsive);
-        let server_tpm =
+        let server_rates =
             tpm_measurement.and_then(|measurement| measurement.end(load_end, is_unresponsive));
         let (mut run, writer) = self.recording.end();
         if let Some(server_observer) = self.server_observer.take() {
             server_observer.end(load_end, run.observed.get_or_insert_default());
         }
-        document::record_end(&mut run, job, &drive_result, server_tpm.or(observer_tpm));
+        let observer_rates = observer_tpm.map(|tpm| ServerRates { tpm, begun: None });
+        document::record_end(
+            &mut run,
+            job,
+            &drive_result,
+            server_rates.or(observer_rates),
+        );
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run(&mut run);
         FinishedRun {

@@ -30,6 +30,6 @@ pub use target::{
     RequireAuth, SessionAttrs, SqlServerOptions, SslMode, Target, TcpOptions, Tls,
 };
 pub use txn_counts::{
-    CounterStart, TxnCount, read_counter_start, read_txn_counts, txns_per_minute,
+    CounterStart, TxnCount, begun_per_minute, read_counter_start, read_txn_counts, txns_per_minute,
 };
 pub use url::{redact, resolve};

@@ -139,10 +139,22 @@ pub struct RateMetric {
     pub name: &'static str,
     /// A description of what it counts.
     pub title: &'static str,
+    /// The description where SQL Server counts something else.
+    pub sql_server_title: Option<&'static str>,
     /// What is counted.
     pub source: MetricSource,
     /// The theoretical maximum per unit of scale with the specification's keying and think times.
     pub ceiling_per_scale: Option<RateCeiling>,
+}
+
+impl RateMetric {
+    /// What it counts on an engine.
+    pub fn title_on(&self, engine: Engine) -> &'static str {
+        match engine {
+            Engine::SqlServer => self.sql_server_title.unwrap_or(self.title),
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => self.title,
+        }
+    }
 }
 
 /// An upper limit of a metric; figures above it get a remark.
@@ -162,8 +174,10 @@ pub enum MetricSource {
     /// Committed transactions of this kind.
     TransactionKind(&'static str),
     /// All transactions that the server counts, committed or not, in all its databases and from all
-    /// clients.
+    /// clients. On SQL Server these are batch requests.
     ServerCounters,
+    /// All transactions that began on the server, which only SQL Server counts.
+    TransactionsBegun,
 }
 
 /// The parameters of a load.

@@ -238,7 +238,8 @@ settings! {
     /// Connection URI (postgres://user@host/database) or conninfo string (host=... dbname=...), as libpq
     /// reads it; anything it omits comes from PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE,
     /// PGSSLMODE, the password file... Or mysql://user@host/database (mariadb:// too), with the option files
-    /// and variables of MySQL's client
+    /// and variables of MySQL's client. Or sqlserver://user@host?database=name, or a connection string of JDBC,
+    /// ADO.NET or ODBC, with sqlcmd's variables
     server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL");
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None);

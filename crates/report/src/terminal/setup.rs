@@ -216,9 +216,9 @@ fn describe_client_machine(host: &Host) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The settings that determine the cost of a commit, as `name value`; the others are in the document.
+/// The settings that determine the cost of a commit and of reading, as `name value`; the others are in the document.
 fn commit_settings(run: &Run) -> String {
-    const NAMES: [&str; 11] = [
+    const NAMES: [&str; 16] = [
         "fsync",
         "synchronous_commit",
         "full_page_writes",
@@ -230,6 +230,11 @@ fn commit_settings(run: &Run) -> String {
         "innodb_doublewrite",
         "innodb_buffer_pool_size",
         "max_connections",
+        "database.recovery_model_desc",
+        "database.delayed_durability_desc",
+        "database.is_read_committed_snapshot_on",
+        "database.snapshot_isolation_state_desc",
+        "max server memory (MB)",
     ];
     let settings = NAMES.iter().filter_map(|name| {
         let value = run.server.settings.get(*name)?;

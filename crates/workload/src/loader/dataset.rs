@@ -114,6 +114,15 @@ impl IndexBuild {
         }
     }
 
+    /// The same index, built after another statement.
+    pub fn preceded_by(self, statement: &str) -> IndexBuild {
+        let build = self.build.unwrap_or_default();
+        IndexBuild {
+            build: Some(format!("{statement}; {build}")),
+            ..self
+        }
+    }
+
     /// A PostgreSQL primary key: a unique index until it is attached.
     pub fn primary_key(table: &str, name: &str, columns: &str) -> IndexBuild {
         IndexBuild {

@@ -129,7 +129,7 @@ impl Layout {
                 partitioned + &parts.collect::<String>()
             }
             SqlDialect::MySql => format!("{partitioned} partitions {count}"),
-            // SQL Server has no hash partitions: the table stays unpartitioned.
+            // SQL Server has no hash partitions; a load refuses them.
             SqlDialect::TransactSql => create,
         }
     }

@@ -237,13 +237,14 @@ fn installation_error(error: ControlError) -> Error {
             Protocol::PostgreSql => &error.code == b"42501",
             // Access to a database is denied, a privilege is missing, or access to a routine is denied.
             Protocol::MySql => matches!(error.number, 1044 | 1227 | 1370),
-            Protocol::Tds => false,
+            // CREATE PROCEDURE denied, no permission on the schema or on the procedure.
+            Protocol::Tds => matches!(error.number, 262 | 2760 | 229 | 3701),
         });
     if is_denied {
         return Error::Data {
             problem: format!("{INSTALLING_ROUTINES}: {error}"),
-            remedy: "run once as the owner of the tables (any later user can call the functions), \
-                   or set the option mode = \"statements\""
+            remedy: "run once as the owner of the tables (any later user can call the functions; on SQL \
+                   Server, after GRANT EXECUTE), or set the option mode = \"statements\""
                 .into(),
         };
     }
@@ -293,8 +294,7 @@ mod tests {
                 count,
                 match dialect {
                     SqlDialect::PostgreSql => 11,
-                    SqlDialect::MySql => 5,
-                    SqlDialect::TransactSql => 0,
+                    SqlDialect::MySql | SqlDialect::TransactSql => 5,
                 }
             );
         }
