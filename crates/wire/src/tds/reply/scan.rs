@@ -274,10 +274,10 @@ fn error_at_end(bytes: &[u8]) -> Option<&[u8]> {
     if reader.byte()? != token_type::ERROR {
         return None;
     }
-    let error = token::body(token_type::ERROR, &mut reader)??;
+    let error = token::take_body(token_type::ERROR, &mut reader)??;
     let mut has_failed = false;
     while let Some(token_type) = reader.byte() {
-        let body = token::body(token_type, &mut reader)??;
+        let body = token::take_body(token_type, &mut reader)??;
         has_failed = matches!(
             token_type,
             token_type::DONE | token_type::DONE_PROC | token_type::DONE_IN_PROC
