@@ -20,7 +20,7 @@ mod usability;
 use crate::all_kinds;
 use Severity::{Caveat, Invalid, Note};
 use older::{NEWER_SETTING, NOT_SET, document_version, unknown_in_older, unknown_values};
-use prony_store::{Run, Setting, Severity};
+use prony_store::{KindFigures, Run, Setting, Severity};
 use rules::{
     DURABILITY_SETTINGS, OTHER_DURABILITY, OTHER_WORK, UNKNOWN, compared_properties, plain_text,
     server_setting,
@@ -311,19 +311,27 @@ pub(crate) fn durability_settings(run: &Run) -> Option<String> {
 }
 
 /// Name of the figure of committed transactions per second.
-const TPS: &str = "TPS";
+pub(crate) const TPS: &str = "TPS";
 
 /// Name of the mean response time, which is exact; percentiles are rounded to a cell of a histogram.
 const MEAN: &str = "mean response";
 
 /// Name of the 99th percentile of the response time.
-const P99: &str = "p99";
+pub(crate) const P99: &str = "p99";
+
+/// Name of the 99th percentile of the response time of all transactions that ended, whatever their outcome.
+const ATTEMPTS_P99: &str = "p99 of all attempts";
+
+/// Names of the percentiles of the response time of failed transactions.
+const FAILED_P50: &str = "p50 of failed";
+const FAILED_P99: &str = "p99 of failed";
 
 /// Figures that both Runs have: industry metrics first, then TPS, then response times.
 fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
     let values_b = figure_values(b);
     let pairs = figure_values(a)
         .into_iter()
+        .filter(|(name, ..)| is_informative(name, &[a, b]))
         .filter_map(|(name, unit, value)| {
             let match_b = values_b
                 .iter()
@@ -339,7 +347,7 @@ fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
 }
 
 /// A Run's figures, in the order in which [`common_figures`] returns them.
-fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
+pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
     let rates = run.rates.iter();
     let mut values: Vec<_> = rates
         .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
@@ -348,7 +356,7 @@ fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
         return values;
     };
     values.push((TPS.to_owned(), Unit::Rate, all.tps));
-    let response = &all.response;
+    let (response, failed) = (&all.response, all.failed_response.as_ref());
     let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
     let times = [
         (MEAN, (response.samples > 0).then_some(response.mean_ns)),
@@ -356,6 +364,9 @@ fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
         ("p95", as_float(response.p95_ns)),
         (P99, as_float(response.p99_ns)),
         ("p99.9", as_float(response.p999_ns)),
+        (ATTEMPTS_P99, as_float(attempts_p99(all))),
+        (FAILED_P50, as_float(failed.and_then(|times| times.p50_ns))),
+        (FAILED_P99, as_float(failed.and_then(|times| times.p99_ns))),
     ];
     values.extend(
         times
@@ -363,6 +374,21 @@ fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
             .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
     );
     values
+}
+
+/// The 99th percentile of all transactions that ended: that of the committed ones if all committed.
+pub(crate) fn attempts_p99(all: &KindFigures) -> Option<u64> {
+    match &all.attempts {
+        Some(attempts) => attempts.p99_ns,
+        None if all.failed + all.rolled_back == 0 => all.response.p99_ns,
+        None => None,
+    }
+}
+
+/// Whether a figure says something that the others do not: that of all attempts does if a transaction failed.
+pub(crate) fn is_informative(name: &str, runs: &[&Run]) -> bool {
+    let has_failures = |run: &&Run| all_kinds(run).is_some_and(|all| all.failed > 0);
+    name != ATTEMPTS_P99 || runs.iter().any(has_failures)
 }
 
 #[cfg(test)]

@@ -141,15 +141,16 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         ),
     ];
     items.extend(spread);
-    items.extend([
-        (
-            "response",
-            format!(
-                "95th percentile {}, 99th {}{slowest}",
-                time(point.p95_ns),
-                time(point.p99_ns),
-            ),
+    items.extend([(
+        "response",
+        format!(
+            "of committed transactions: 95th percentile {}, 99th {}{slowest}",
+            time(point.p95_ns),
+            time(point.p99_ns),
         ),
+    )]);
+    items.extend(failures(point).map(|text| ("failures", text)));
+    items.extend([
         (
             "safety",
             format!(
@@ -182,6 +183,23 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         .map(|(name, text)| (name, plain(&text)))
         .collect();
     out.named(10, &items)
+}
+
+/// The failed transactions of a configuration, and how long they and all attempts took; `None` if none failed.
+fn failures(point: &PricePoint) -> Option<String> {
+    if point.failed == 0 {
+        return None;
+    }
+    let p99 = |name: &str, ns: Option<u64>| match ns {
+        Some(ns) => format!("; {name}: 99th percentile {}", units::time(ns as f64)),
+        None => String::new(),
+    };
+    Some(format!(
+        "{}{}{}",
+        count_with_noun(point.failed, "transaction failed", "transactions failed"),
+        p99("of failed transactions", point.failed_p99_ns),
+        p99("of all attempts", point.attempts_p99_ns),
+    ))
 }
 
 /// The number of runs behind the median TPS, and its confidence interval or range.
@@ -287,6 +305,7 @@ fn write_load_answer(
         ]);
     }
     out.table(&table)?;
+    out.paragraph("p95, p99: of committed transactions.")?;
     let is_repeated = |candidate: &Candidate| prices.points[candidate.point].runs.len() > 1;
     if answer.candidates.iter().any(is_repeated) {
         out.paragraph("With several runs, TPS is the median, and p95 and p99 are the highest.")?;
