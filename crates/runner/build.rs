@@ -6,19 +6,19 @@ use std::process::Command;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     // A checkout of a different project may contain a copy of the sources.
-    let is_tracked = git(&["ls-files", "build.rs"]).is_some();
-    let Some(commit) = git(&["rev-parse", "HEAD"]).filter(|_| is_tracked) else {
+    let is_tracked = git_output(&["ls-files", "build.rs"]).is_some();
+    let Some(commit) = git_output(&["rev-parse", "HEAD"]).filter(|_| is_tracked) else {
         return;
     };
     println!("cargo:rustc-env=PRONY_COMMIT={commit}");
     // The log of HEAD grows with each commit and checkout.
-    let log = git(&["rev-parse", "--git-path", "logs/HEAD"]);
+    let log = git_output(&["rev-parse", "--git-path", "logs/HEAD"]);
     if let Some(log) = log.filter(|log| Path::new(log).exists()) {
         println!("cargo:rerun-if-changed={log}");
     }
 }
 
-fn git(arguments: &[&str]) -> Option<String> {
+fn git_output(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let text = text.trim();

@@ -1,4 +1,4 @@
-//! For tests: counts the allocations of each thread.
+//! Counts the allocations of each thread, for tests.
 //!
 //! A program that links this crate uses its allocator. The crate must only be a dev-dependency, because
 //! counting makes each allocation slower.

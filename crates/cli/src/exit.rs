@@ -25,12 +25,12 @@ pub enum Exit {
     /// The run ended early without a signal; its partial result is printed and stored.
     Partial = 5,
     /// Loading or cleaning failed.
-    Load = 6,
+    LoadOrClean = 6,
     /// The figures must not be used: a check of a complete run found it invalid, two runs are not
     /// comparable, or a report was changed.
     Invalid = 7,
     /// A comparison found a side beyond a limit, such as that of `--fail-if-slower`.
-    Slower = 8,
+    LimitExceeded = 8,
     /// The runs of a comparison do not decide whether a side is beyond a limit.
     Undecided = 9,
     /// Ended by SIGHUP (the terminal was closed); a run's partial result is stored.
@@ -51,7 +51,7 @@ impl From<TerminationSignal> for Exit {
     }
 }
 
-/// The text of `--help` about exit codes.
+/// The exit codes in `--help`.
 pub const HELP: &str = "\
 Exit codes:
   0    success
@@ -87,7 +87,7 @@ impl Failure {
             subject: String::new(),
             problems: vec![Problem {
                 message: message.into(),
-                place: String::new(),
+                details: String::new(),
                 hint: hint.into(),
             }],
         }
@@ -105,7 +105,7 @@ impl Failure {
             subject: String::new(),
             problems: vec![Problem {
                 message: problem,
-                place: details.unwrap_or_default(),
+                details: details.unwrap_or_default(),
                 hint: hint.unwrap_or_default(),
             }],
         }
@@ -122,7 +122,7 @@ impl Failure {
     /// Names the place of the problem: a file, an address, an option.
     pub fn at(mut self, place: impl Into<String>) -> Failure {
         if let Some(problem) = self.problems.first_mut() {
-            problem.place = place.into();
+            problem.details = place.into();
         }
         self
     }
@@ -131,7 +131,11 @@ impl Failure {
     pub fn without_passwords(mut self, arguments: &[OsString]) -> Failure {
         self.subject = secrets::redact_message(&self.subject, arguments);
         for problem in &mut self.problems {
-            for text in [&mut problem.message, &mut problem.place, &mut problem.hint] {
+            for text in [
+                &mut problem.message,
+                &mut problem.details,
+                &mut problem.hint,
+            ] {
                 *text = secrets::redact_message(text, arguments);
             }
         }
@@ -186,9 +190,9 @@ mod tests {
             Exit::Connect,
             Exit::Data,
             Exit::Partial,
-            Exit::Load,
+            Exit::LoadOrClean,
             Exit::Invalid,
-            Exit::Slower,
+            Exit::LimitExceeded,
             Exit::Undecided,
             Exit::HungUp,
             Exit::Interrupted,

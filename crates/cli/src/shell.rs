@@ -17,8 +17,8 @@ pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Time between SIGTERM and SIGKILL for a command: Prony itself ends within two seconds of a signal.
 const KILL_DELAY: Duration = Duration::from_secs(1);
 
-/// The shell takes the command from its environment and unsets the variable first: a server that the command
-/// starts would inherit it.
+/// The script that `sh` executes. It takes the command from the variable and unsets the variable first,
+/// because a server that the command starts would inherit it.
 const WRAPPER_SCRIPT: &str = "command=$PRONY_COMMAND; unset PRONY_COMMAND; eval \"$command\"";
 
 /// Runs the command to its end, or until a signal ends Prony. Its output goes to standard error.
@@ -39,12 +39,16 @@ pub fn run(script: &str, variables: &[(&str, &str)], signals: &Signals) -> io::R
     if has_own_group {
         command.process_group(0);
     }
-    wait(command.spawn()?, has_own_group, signals)
+    wait_or_kill(command.spawn()?, has_own_group, signals)
 }
 
 /// Waits for the end of the command. After a signal to Prony, terminates it, and kills it after
 /// [`KILL_DELAY`].
-fn wait(mut child: Child, has_own_group: bool, signals: &Signals) -> io::Result<ExitStatus> {
+fn wait_or_kill(
+    mut child: Child,
+    has_own_group: bool,
+    signals: &Signals,
+) -> io::Result<ExitStatus> {
     let mut terminated_at: Option<Instant> = None;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -92,7 +96,8 @@ mod tests {
         let mut ready_line = [0; 6];
         let stdout = child.stdout.as_mut().expect("a pipe");
         stdout.read_exact(&mut ready_line).expect("it prints ready");
-        let status = wait(child, true, &Signals::already_received(libc::SIGTERM)).expect("it ends");
+        let status =
+            wait_or_kill(child, true, &Signals::already_received(libc::SIGTERM)).expect("it ends");
         assert_eq!(status.signal(), Some(libc::SIGKILL), "{status}");
     }
 }

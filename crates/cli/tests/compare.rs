@@ -68,7 +68,7 @@ impl Home {
     }
 }
 
-/// A random order may begin with any of the variants.
+/// The first run is not of the first variant, because a random order may begin with any variant.
 #[test]
 fn the_baseline_is_the_first_variant_of_the_plan() {
     let home = Home::new("base");
@@ -216,7 +216,7 @@ fn repeats_are_separated_by_commas_and_count_once() {
 }
 
 #[test]
-fn a_side_whose_runs_are_no_repeats_is_not_comparable() {
+fn a_side_of_runs_that_are_not_repeats_is_not_comparable() {
     let home = Home::new("unlike");
     home.store_experiment();
     home.store_run("20261121-1108", 10_000.0, |run| {

@@ -43,7 +43,8 @@ fn a_journal_with_only_a_header_has_no_figures_and_is_not_valid() {
     }
 }
 
-/// Earlier versions of Prony stored such documents without checks too.
+/// Documents without checks: the store creates them from the journals of killed runs, and earlier versions
+/// of Prony stored them too.
 #[test]
 fn a_killed_run_is_judged_when_read_and_its_document_stays_unchanged() {
     let home = Home::new("cut-off");

@@ -73,12 +73,12 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
 
     let prices = home.write_file("sheet.toml", &sheet([&small, &big], "2026-11"));
     let text = home.run(&["price", "--sheet", &prices, "--json"], 0);
-    let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(read["points"][0]["tps_per_money"], 100.0);
-    assert_eq!(read["ranking"]["order"], serde_json::json!([0, 1]));
-    assert_eq!(read["ranking"]["frontier"], serde_json::json!([0, 1]));
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["points"][0]["tps_per_money"], 100.0);
+    assert_eq!(json["ranking"]["order"], serde_json::json!([0, 1]));
+    assert_eq!(json["ranking"]["frontier"], serde_json::json!([0, 1]));
     // 100 EUR x 25,000 / 10,000.
-    assert_eq!(read["points"][1]["break_even"], 250.0);
+    assert_eq!(json["points"][1]["break_even"], 250.0);
 
     let load = [
         "price", "--load", "20000tps", "--p99", "20ms", "--sheet", &prices,
@@ -151,8 +151,8 @@ fn a_sheet_may_list_runs_with_commas() {
             &[&["price", "--json", "--sheet", &prices], runs].concat(),
             0,
         );
-        let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let points = read["points"].as_array().expect("points").clone();
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let points = json["points"].as_array().expect("points").clone();
         let rows = points.iter().map(|point| {
             let name = point["configuration"].as_str().expect("a name");
             (name.to_owned(), point["tps"].as_f64().expect("TPS"))
@@ -180,8 +180,8 @@ fn a_sheet_may_list_runs_with_commas() {
     let list = format!("{},{copy}", ids[1]);
     let named = home.write_file("named.toml", &sheet([&list, &ids[2]], "2026-11"));
     let text = home.run(&["price", &copy, "--json", "--sheet", &named], 0);
-    let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    assert_eq!(read["points"][0]["configuration"], "small");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(json["points"][0]["configuration"], "small");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn show_names_the_file_that_was_read() {
 }
 
 #[test]
-fn an_implausible_output_exits_with_7_and_has_no_price() {
+fn an_implausible_output_has_exit_code_7_and_no_price() {
     let home = Home::new("wrong");
     let corrupted = report(10_000.0, 15.0).replace("clients: 64", "clients: 32");
     let file = home.write_file("wrong.out", &corrupted);
@@ -275,8 +275,8 @@ fn a_report_with_prices_is_verified_with_its_sheet() {
     assert_eq!(std::fs::read_to_string(&page).expect("still there"), plain);
 }
 
-/// Turns stored runs into those of an experiment with two alternating variants.
-fn experiment(home: &Home, ids: &[String]) {
+/// Makes stored runs part of an experiment with two alternating variants.
+fn add_to_experiment(home: &Home, ids: &[String]) {
     for (index, id) in ids.iter().enumerate() {
         let path = home.0.join("runs").join(format!("{id}.json"));
         let text = std::fs::read_to_string(&path).expect("it is kept");
@@ -293,23 +293,23 @@ fn experiment(home: &Home, ids: &[String]) {
 #[test]
 fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
     let home = Home::new("variants");
-    let each = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = each.iter().map(|tps| home.import(*tps, 8.0)).collect();
-    experiment(&home, &ids);
+    let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
+    let ids: Vec<String> = all_tps.iter().map(|tps| home.import(*tps, 8.0)).collect();
+    add_to_experiment(&home, &ids);
     let [first, second, last] = [&ids[0], &ids[1], &ids[5]];
     let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     let points = |arguments: &[&str], sheet: &str| {
         let all = [&["price", "--json", "--sheet", sheet], arguments].concat();
         let text = home.run(&all, 0);
-        let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        let points = read["points"].as_array().expect("points").clone();
-        let rows = points.iter().map(|one| {
-            let runs = one["runs"].as_array().map_or(0, Vec::len);
-            let name = |key: &str| one[key].as_str().unwrap_or("").to_owned();
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let points = json["points"].as_array().expect("points").clone();
+        let rows = points.iter().map(|point| {
+            let runs = point["runs"].as_array().map_or(0, Vec::len);
+            let name = |key: &str| point[key].as_str().unwrap_or("").to_owned();
             (
                 name("configuration"),
                 name("variant"),
-                one["tps"].as_f64().expect("TPS"),
+                point["tps"].as_f64().expect("TPS"),
                 runs,
             )
         });
@@ -369,9 +369,9 @@ fn a_run_of_an_experiment_selects_the_repeats_of_its_variant() {
 /// A home with six runs of an experiment with two variants, and a sheet that names none of them.
 fn home_with_experiment(name: &str) -> (Home, Vec<String>, String) {
     let home = Home::new(name);
-    let each = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
-    let ids: Vec<String> = each.iter().map(|tps| home.import(*tps, 8.0)).collect();
-    experiment(&home, &ids);
+    let all_tps = [10_000.0, 22_000.0, 30_000.0, 21_000.0, 11_000.0, 90_000.0];
+    let ids: Vec<String> = all_tps.iter().map(|tps| home.import(*tps, 8.0)).collect();
+    add_to_experiment(&home, &ids);
     let prices = home.write_file("sheet.toml", &sheet(["x", "y"], "2026-11"));
     (home, ids, prices)
 }
@@ -384,22 +384,22 @@ type Remark = (String, String);
 /// Prices runs; returns the configurations and the remarks.
 fn price_runs(home: &Home, arguments: &[&str]) -> (Vec<Point>, Vec<Remark>) {
     let text = home.run(&[&["price", "--json", "--sheet"], arguments].concat(), 0);
-    let read: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-    let list = |key: &str| read[key].as_array().expect("a list").clone();
-    let word = |one: &serde_json::Value, key: &str| one[key].as_str().expect("text").to_owned();
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let list = |key: &str| json[key].as_array().expect("a list").clone();
+    let field = |row: &serde_json::Value, key: &str| row[key].as_str().expect("text").to_owned();
     let points = list("points");
-    let points = points.iter().map(|one| {
-        let runs = one["runs"].as_array().map_or(0, Vec::len);
+    let points = points.iter().map(|point| {
+        let runs = point["runs"].as_array().map_or(0, Vec::len);
         (
-            word(one, "configuration"),
-            one["tps"].as_f64().expect("TPS"),
+            field(point, "configuration"),
+            point["tps"].as_f64().expect("TPS"),
             runs,
         )
     });
     let remarks = list("remarks");
     let remarks = remarks
         .iter()
-        .map(|one| (word(one, "id"), word(one, "finding")));
+        .map(|remark| (field(remark, "id"), field(remark, "finding")));
     (points.collect(), remarks.collect())
 }
 

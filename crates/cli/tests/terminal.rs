@@ -61,7 +61,7 @@ fn refuse_mysql(mut connection: TcpStream) -> std::io::Result<()> {
 }
 
 /// Whether a character can control a terminal; line ends and tabs are allowed.
-fn is_control(c: char) -> bool {
+fn is_terminal_control(c: char) -> bool {
     let bidi_controls = '\u{202a}'..='\u{202e}';
     (c.is_control() && c != '\n' && c != '\t') || bidi_controls.contains(&c)
 }
@@ -72,7 +72,10 @@ fn assert_no_controls(home: &Home, arguments: &[&str], expected: &str) {
     let text = String::from_utf8(output.stdout).expect("UTF-8")
         + &String::from_utf8(output.stderr).expect("UTF-8");
     assert!(!output.status.success(), "{arguments:?}: {text:?}");
-    assert!(!text.contains(is_control), "{arguments:?}: {text:?}");
+    assert!(
+        !text.contains(is_terminal_control),
+        "{arguments:?}: {text:?}"
+    );
     assert!(text.contains(expected), "{arguments:?}: {text:?}");
 }
 
@@ -163,7 +166,7 @@ fn views_of_a_document_send_no_control_characters() {
     let text = home.run(&["show", "last", "--json"], 0);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(document["workload"]["title"], HOSTILE);
-    assert!(!text.contains(is_control), "{text:?}");
+    assert!(!text.contains(is_terminal_control), "{text:?}");
     // script(1) of util-linux runs the program on a pseudo-terminal.
     let mut script_command = Command::new("script");
     script_command
@@ -186,7 +189,9 @@ fn views_of_a_document_send_no_control_characters() {
         .iter()
         .fold(text, |text, code| text.replace(code, ""));
     assert!(
-        !without_colours.replace("\r\n", "\n").contains(is_control),
+        !without_colours
+            .replace("\r\n", "\n")
+            .contains(is_terminal_control),
         "{without_colours:?}"
     );
 }

@@ -6,16 +6,16 @@
 use prony_server::control::{ConnectFailure, Error, FailureCause};
 use prony_server::{Address, Error as TargetError};
 
-/// The server closes the connection without a message.
-const CLOSED: &str = "server closed the connection unexpectedly";
-const CLOSED_DETAIL: &str = "\n\tThis probably means the server terminated abnormally\n\
+/// The error if the server closes the connection without a message.
+const CONNECTION_CLOSED: &str = "server closed the connection unexpectedly";
+const CONNECTION_CLOSED_DETAIL: &str = "\n\tThis probably means the server terminated abnormally\n\
     \tbefore or while processing the request.";
 
 /// The error of a connection string or its endpoints. `conninfo`: the string, or a database's name.
 pub fn target_error(error: &TargetError, conninfo: &str) -> String {
     let conninfo_error = match error {
         TargetError::Conninfo { .. } | TargetError::UnknownOption { .. } => {
-            // `None` if the string may contain a password.
+            // `libpq_message` returns `None` if the string may contain a password.
             prony_server::libpq_message(conninfo)
         }
         _ => None,
@@ -52,8 +52,10 @@ pub fn statement_error(error: &Error, sql: &str) -> String {
 pub fn error_message(error: &Error) -> String {
     match error {
         Error::Connect(failures) => connect_error(failures),
-        Error::Statement(error) if error.is_fatal() => format!("{error}\n{CLOSED}{CLOSED_DETAIL}"),
-        Error::Closed | Error::Dead => format!("{CLOSED}{CLOSED_DETAIL}"),
+        Error::Statement(error) if error.is_fatal() => {
+            format!("{error}\n{CONNECTION_CLOSED}{CONNECTION_CLOSED_DETAIL}")
+        }
+        Error::Closed | Error::Dead => format!("{CONNECTION_CLOSED}{CONNECTION_CLOSED_DETAIL}"),
         other => other.to_string(),
     }
 }
@@ -72,7 +74,7 @@ fn attempt_text(failure: &ConnectFailure) -> String {
         (FailureCause::Io(_), Address::Tcp(_)) => {
             "\n\tIs the server running on that host and accepting TCP/IP connections?"
         }
-        (FailureCause::Closed, _) => CLOSED_DETAIL,
+        (FailureCause::Closed, _) => CONNECTION_CLOSED_DETAIL,
         _ => "",
     };
     format!("{failure}{hint}")

@@ -74,13 +74,13 @@ pub(crate) fn leading_number(text: &str) -> Option<(PrintedNumber, &str)> {
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
-    // A full stop after the number is not a decimal point.
+    // A full stop that ends a sentence, as in `60.`, is no decimal point.
     let number = text[..end].trim_end_matches('.');
     Some((parse_printed(number)?, &text[end..]))
 }
 
 /// Splits a text into the count at its beginning and the remaining text.
-pub(crate) fn count(text: &str) -> Option<(u64, &str)> {
+pub(crate) fn leading_count(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start();
     let end = text
         .find(|c: char| !c.is_ascii_digit())
@@ -89,7 +89,7 @@ pub(crate) fn count(text: &str) -> Option<(u64, &str)> {
 }
 
 /// The text between `before` and the next `after`.
-pub(crate) fn between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
+pub(crate) fn text_between<'a>(text: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let (_, text) = text.split_once(before)?;
     let (text, _) = text.split_once(after)?;
     Some(text)
@@ -155,8 +155,8 @@ mod tests {
             leading_number("60.").map(|(number, _)| number.value),
             Some(60.0)
         );
-        assert_eq!(count("7/10"), Some((7, "/10")));
-        assert_eq!(count("99999999999999999999999"), None);
+        assert_eq!(leading_count("7/10"), Some((7, "/10")));
+        assert_eq!(leading_count("99999999999999999999999"), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ const RECORDS: [(u16, &str); 4] = [
     (18, include_str!("recorded/init-18.txt")),
 ];
 
-fn options(level: &Level, command: &str) -> InitOptions {
+fn parse_options(level: &Level, command: &str) -> InitOptions {
     let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
     match parse_args("pgbench", &arguments, level, &mut EmptyHost) {
         Ok(Invocation::Initialize(options)) => options,
@@ -26,9 +26,9 @@ fn options(level: &Level, command: &str) -> InitOptions {
     }
 }
 
-fn actions(major: u16, command: &str, server: u32) -> Vec<SetupAction> {
+fn setup_actions(major: u16, command: &str, server: u32) -> Vec<SetupAction> {
     let level = Level::of_major(major).unwrap();
-    let options = options(&level, command);
+    let options = parse_options(&level, command);
     let steps = options.steps.clone();
     steps
         .chars()
@@ -37,7 +37,7 @@ fn actions(major: u16, command: &str, server: u32) -> Vec<SetupAction> {
 }
 
 /// The SQL statements of actions, for tables as the command line creates them.
-fn sql(actions: &[SetupAction], command: &str) -> Vec<String> {
+fn sql_statements(actions: &[SetupAction], command: &str) -> Vec<String> {
     let is_partitioned = command.contains("--partitions=");
     let statement = |action: &SetupAction| match action {
         SetupAction::Print(_) => None,
@@ -53,29 +53,30 @@ fn sql(actions: &[SetupAction], command: &str) -> Vec<String> {
 
 #[test]
 fn statements_match_pgbench() {
-    let mut commands = 0;
+    let mut command_count = 0;
     for (major, records) in RECORDS {
         for record in records.split("$ ").filter(|record| !record.is_empty()) {
             let mut lines = record.lines();
             let command = lines.next().unwrap();
             let statement = |line: &str| line.strip_prefix("| ").unwrap().replace("\\n", "\n");
             let expected: Vec<String> = lines.map(statement).collect();
-            let statements = sql(&actions(major, command, 150_018), command);
+            let statements = sql_statements(&setup_actions(major, command, 150_018), command);
             assert_eq!(statements, expected, "pgbench {major} {command}");
-            commands += 1;
+            command_count += 1;
         }
     }
-    assert_eq!(commands, 48);
+    assert_eq!(command_count, 48);
 }
 
-fn statements(major: u16, command: &str, server: u32) -> String {
-    sql(&actions(major, command, server), command).join("\n")
+/// The SQL statements of a command line, one per line.
+fn joined_statements(major: u16, command: &str, server: u32) -> String {
+    sql_statements(&setup_actions(major, command, server), command).join("\n")
 }
 
 #[test]
 fn copy_freezes_rows_only_where_pgbench_does() {
-    let copies = |major, command, server| {
-        let statements = sql(&actions(major, command, server), command);
+    let copy_statements = |major, command, server| {
+        let statements = sql_statements(&setup_actions(major, command, server), command);
         statements
             .into_iter()
             .filter(|sql| sql.starts_with("copy"))
@@ -83,37 +84,41 @@ fn copy_freezes_rows_only_where_pgbench_does() {
     };
     let plain = "copy pgbench_accounts from stdin";
     let frozen = "copy pgbench_accounts from stdin with (freeze on)";
-    assert_eq!(copies(14, "-i", 150_000), [plain]);
-    assert_eq!(copies(15, "-i", 130_000), [plain]);
-    assert_eq!(copies(16, "-i", 160_000), [frozen]);
-    assert_eq!(copies(16, "-i --partitions=2", 160_000), [plain]);
-    let level_18 = copies(18, "-i --partitions=2", 150_000);
+    assert_eq!(copy_statements(14, "-i", 150_000), [plain]);
+    assert_eq!(copy_statements(15, "-i", 130_000), [plain]);
+    assert_eq!(copy_statements(16, "-i", 160_000), [frozen]);
+    assert_eq!(copy_statements(16, "-i --partitions=2", 160_000), [plain]);
+    let level_18 = copy_statements(18, "-i --partitions=2", 150_000);
     assert_eq!(level_18.len(), 3);
     assert_eq!(
         level_18[0],
         "copy pgbench_branches from stdin with (freeze on)"
     );
     assert_eq!(level_18[2], plain);
-    assert!(!statements(17, "-i", 150_000).contains("insert"));
+    assert!(!joined_statements(17, "-i", 150_000).contains("insert"));
 }
 
 #[test]
 fn tables_match_each_level() {
     let partitioned = "-i -I t --partitions=2 --unlogged-tables";
-    assert!(statements(17, partitioned, 0).contains("create unlogged table pgbench_branches"));
-    let level_18 = statements(18, partitioned, 0);
+    assert!(
+        joined_statements(17, partitioned, 0).contains("create unlogged table pgbench_branches")
+    );
+    let level_18 = joined_statements(18, partitioned, 0);
     assert!(level_18.contains("create table pgbench_branches"));
     assert!(level_18.contains("create unlogged table pgbench_accounts_1\n"));
-    let hash = statements(13, "-i -I t --partitions=2 --partition-method=hash", 0);
-    assert!(hash.ends_with("with (modulus 2, remainder 1) with (fillfactor=100)\n"));
-    let space = statements(18, "-i -I tp --tablespace=a\"b --index-tablespace=I", 0);
-    assert!(space.contains(" tablespace \"a\"\"b\"\n"));
-    assert!(space.contains("add primary key (bid) using index tablespace \"I\""));
+    let hash_partitioned =
+        joined_statements(13, "-i -I t --partitions=2 --partition-method=hash", 0);
+    assert!(hash_partitioned.ends_with("with (modulus 2, remainder 1) with (fillfactor=100)\n"));
+    let with_tablespaces =
+        joined_statements(18, "-i -I tp --tablespace=a\"b --index-tablespace=I", 0);
+    assert!(with_tablespaces.contains(" tablespace \"a\"\"b\"\n"));
+    assert!(with_tablespaces.contains("add primary key (bid) using index tablespace \"I\""));
 }
 
 #[test]
 fn printed_messages_match_pgbench() {
-    let printed: String = actions(18, "-i --partitions=3 --foreign-keys", 180_000)
+    let printed: String = setup_actions(18, "-i --partitions=3 --foreign-keys", 180_000)
         .into_iter()
         .filter_map(|action| {
             if let SetupAction::Print(text) = action {

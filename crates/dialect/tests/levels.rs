@@ -2,7 +2,7 @@
 
 use prony_dialect::pgbench::{
     CommandReport, Counts, Level, Limit, Moments, PartitionMethod, Protocol, RunReport,
-    ScriptReport, banner, report,
+    ScriptReport, banner, report_text,
 };
 
 fn moments(count: u64, mean_us: f64) -> Moments {
@@ -10,7 +10,7 @@ fn moments(count: u64, mean_us: f64) -> Moments {
     Moments {
         count,
         sum_us: mean_us * count_f,
-        // A standard deviation of 1 ms.
+        // So that the standard deviation is 1 ms.
         sum_of_squares_us2: (mean_us * mean_us + 1e6) * count_f,
         min_us: 0.0,
         max_us: 2.0 * mean_us,
@@ -63,12 +63,12 @@ fn full_run() -> RunReport {
         limit: Limit::Seconds(2),
         rate_limited: true,
         latency_limit_us: Some(5000),
-        progress: true,
+        has_progress: true,
         reconnect: false,
         failures_detailed: true,
         per_command: true,
         counts: total,
-        late: 45,
+        over_latency_limit: 45,
         duration_ns: 2_000_000_000,
         connecting_ns: 5_072_000,
         connections_ns: 8_000_000,
@@ -88,7 +88,7 @@ fn plain_run() -> RunReport {
     run.limit = Limit::Transactions(40);
     run.rate_limited = false;
     run.latency_limit_us = None;
-    run.progress = false;
+    run.has_progress = false;
     run.failures_detailed = false;
     run.per_command = false;
     run.counts = Counts {
@@ -100,7 +100,7 @@ fn plain_run() -> RunReport {
 }
 
 fn report_at(major: u16, run: &RunReport) -> String {
-    report(&Level::of_major(major).unwrap(), run)
+    report_text(&Level::of_major(major).unwrap(), run)
 }
 
 #[test]
@@ -213,23 +213,23 @@ SQL script 2: <builtin: select only>
 #[test]
 fn full_report_matches_levels_15_to_17_and_19() {
     let text = report_at(18, &full_run());
-    let mut old = String::new();
+    let mut text_15_to_17 = String::new();
     for line in text.lines() {
         match line {
             " - 120 transactions (50.0% of total)" => {
-                old += " - 80 transactions (50.0% of total, tps = 40.000000)\n";
+                text_15_to_17 += " - 80 transactions (50.0% of total, tps = 40.000000)\n";
             }
             line if line.starts_with(" - number of transactions actually") => (),
             line if line.starts_with("         0.268") => {
-                old += &(line.replace("          2 ", "           2  ") + "\n");
+                text_15_to_17 += &(line.replace("          2 ", "           2  ") + "\n");
             }
-            line => old += &(line.to_owned() + "\n"),
+            line => text_15_to_17 += &(line.to_owned() + "\n"),
         }
     }
     for major in 15..=17 {
-        assert_eq!(report_at(major, &full_run()), old, "{major}");
+        assert_eq!(report_at(major, &full_run()), text_15_to_17, "{major}");
     }
-    let new = text
+    let text_19 = text
         .replace(
             "\nnumber of deadlock failures: 12 (5.000%)\n",
             "\nnumber of deadlock failures: 12 (5.000%)\nnumber of other failures: 8 (3.333%)\n",
@@ -238,7 +238,7 @@ fn full_report_matches_levels_15_to_17_and_19() {
             "\n - number of deadlock failures: 6 (5.000%)\n",
             "\n - number of deadlock failures: 6 (5.000%)\n - number of other failures: 4 (3.333%)\n",
         );
-    assert_eq!(report_at(19, &full_run()), new);
+    assert_eq!(report_at(19, &full_run()), text_19);
 }
 
 /// Levels 13 and 14 report neither failures nor retries, and include skipped transactions in totals.
@@ -339,9 +339,8 @@ fn reconnecting_reports_the_average_connection_time() {
     assert!(report_at(13, &run).contains("(excluding connections establishing)"));
 }
 
-/// Without the added lines, the report is unchanged.
 #[test]
-fn percentiles_only_add_lines() {
+fn percentiles_add_lines_and_change_no_others() {
     let before = full_run();
     let mut after = before.clone();
     after.counts.percentiles_ms = vec![(50.0, 1.5), (99.9, 12.3456)];

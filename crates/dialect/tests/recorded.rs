@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use prony_dialect::pgbench::{
     AggregateLine, CommandReport, Counts, Invocation, Level, LogFormat, LogOutcome, Moments,
     Progress, ProgressTime, RunOptions, RunReport, ScriptReport, TransactionLine, banner,
-    parse_args, progress_line, report,
+    parse_args, progress_line, report_text,
 };
 
 use common::EmptyHost;
@@ -25,7 +25,7 @@ const RECORDS: [&str; 4] = [
     include_str!("recorded/reports-18.txt"),
 ];
 
-/// One record.
+/// A command line and the recorded output of pgbench.
 struct Record {
     command: &'static str,
     level: Level,
@@ -36,7 +36,7 @@ struct Record {
     log: Vec<&'static str>,
 }
 
-fn records() -> Vec<Record> {
+fn parse_records() -> Vec<Record> {
     let mut records = Vec::new();
     for text in RECORDS.iter().flat_map(|part| part.split("\n$ ")) {
         let text = text.strip_prefix("$ ").unwrap_or(text);
@@ -44,21 +44,21 @@ fn records() -> Vec<Record> {
         let Some(command) = lines.next() else {
             continue;
         };
-        let mut out = Vec::new();
+        let mut report_lines = Vec::new();
         let (mut progress, mut log) = (None, Vec::new());
         for line in lines {
             match line.split_once("| ").expect("a record's line has a label") {
                 ("progress", line) => progress = Some(line),
                 ("log", line) => log.push(line),
-                _ => out.push(&line[2..]),
+                _ => report_lines.push(&line[2..]),
             }
         }
         // pgbench 13 prints no banner.
         let mut banner = String::new();
         let mut level = Level::of_major(13).unwrap();
-        if let Some(version) = out[0].strip_prefix("pgbench (") {
+        if let Some(version) = report_lines[0].strip_prefix("pgbench (") {
             level = Level::parse(version.strip_suffix(')').unwrap()).unwrap();
-            banner = out.remove(0).to_owned() + "\n";
+            banner = report_lines.remove(0).to_owned() + "\n";
         }
         let arguments: Vec<OsString> = command.split(' ').map(OsString::from).collect();
         let options = match parse_args("pgbench", &arguments, &level, &mut EmptyHost) {
@@ -70,7 +70,7 @@ fn records() -> Vec<Record> {
             level,
             options,
             banner,
-            lines: out,
+            lines: report_lines,
             progress,
             log,
         });
@@ -88,12 +88,12 @@ fn number_after(lines: &[&str], start: &str) -> Option<f64> {
     line[..end].parse().ok()
 }
 
-fn count(lines: &[&str], start: &str) -> u64 {
+fn count_after(lines: &[&str], start: &str) -> u64 {
     number_after(lines, start).unwrap_or(0.0) as u64
 }
 
-/// Sums that have this mean and deviation, in ms.
-fn moments(count: u64, mean_ms: f64, stddev_ms: f64) -> Moments {
+/// Moments with this mean and standard deviation, in ms.
+fn moments_of(count: u64, mean_ms: f64, stddev_ms: f64) -> Moments {
     let count_f = count as f64;
     Moments {
         count,
@@ -103,9 +103,9 @@ fn moments(count: u64, mean_ms: f64, stddev_ms: f64) -> Moments {
     }
 }
 
-/// The counts of a block of lines that begin with `prefix`.
-fn counts(lines: &[&str], prefix: &str, succeeded: u64, detailed: bool) -> Counts {
-    let number = |label: &str| count(lines, &format!("{prefix}{label}"));
+/// Parses the counts of a block of lines that begin with `prefix`.
+fn parse_counts(lines: &[&str], prefix: &str, succeeded: u64, detailed: bool) -> Counts {
+    let number = |label: &str| count_after(lines, &format!("{prefix}{label}"));
     let figure = |label: &str| number_after(lines, &format!("{prefix}{label}"));
     let mut counts = Counts {
         succeeded,
@@ -120,10 +120,10 @@ fn counts(lines: &[&str], prefix: &str, succeeded: u64, detailed: bool) -> Count
         counts.serialization_failures -= counts.deadlock_failures;
     }
     if let Some(stddev_ms) = figure("latency stddev = ") {
-        counts.latency = moments(succeeded, figure("latency average = ").unwrap(), stddev_ms);
+        counts.latency = moments_of(succeeded, figure("latency average = ").unwrap(), stddev_ms);
     }
     if let Some(lag_ms) = figure("rate limit schedule lag: avg ") {
-        counts.lag = moments(succeeded, lag_ms, 0.0);
+        counts.lag = moments_of(succeeded, lag_ms, 0.0);
         let line = lines
             .iter()
             .find(|line| line.starts_with("rate limit"))
@@ -135,7 +135,7 @@ fn counts(lines: &[&str], prefix: &str, succeeded: u64, detailed: bool) -> Count
 }
 
 /// Parses a row of `-r`.
-fn command(row: &str, record: &Record) -> CommandReport {
+fn parse_command_row(row: &str, record: &Record) -> CommandReport {
     let mut remaining = row;
     let mut number = || {
         let trimmed = remaining.trim_start();
@@ -154,14 +154,14 @@ fn command(row: &str, record: &Record) -> CommandReport {
     CommandReport {
         // Up to level 17, two spaces precede the command.
         first_line: remaining.strip_prefix(' ').unwrap_or(remaining).to_owned(),
-        latency: moments(1, mean_ms, 0.0),
+        latency: moments_of(1, mean_ms, 0.0),
         failures,
         retries,
     }
 }
 
-/// The scripts' sections of a report.
-fn scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
+/// Parses the scripts' sections of a report.
+fn parse_scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
     let options = &record.options;
     let is_start = |index: &usize| tail[*index].starts_with("SQL script");
     let mut starts: Vec<usize> = (0..tail.len()).filter(is_start).collect();
@@ -182,7 +182,7 @@ fn scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
             number.parse().ok()
         };
         let succeeded = if record.level.at_least(18) {
-            count(block, " - number of transactions actually processed: ")
+            count_after(block, " - number of transactions actually processed: ")
         } else {
             block.iter().find_map(transactions).unwrap_or(0)
         };
@@ -190,14 +190,14 @@ fn scripts(record: &Record, tail: &[&str]) -> Vec<ScriptReport> {
         scripts.push(ScriptReport {
             description: choice.description(),
             weight: choice.weight,
-            counts: counts(block, " - ", succeeded, options.failures_detailed),
-            commands: rows.map(|row| command(row, record)).collect(),
+            counts: parse_counts(block, " - ", succeeded, options.failures_detailed),
+            commands: rows.map(|row| parse_command_row(row, record)).collect(),
         });
     }
     scripts
 }
 
-fn run_report(record: &Record) -> RunReport {
+fn parse_report(record: &Record) -> RunReport {
     let options = &record.options;
     let starts = |line: &&str| line.starts_with("SQL script") || line.starts_with("statement lat");
     let end = record
@@ -206,18 +206,18 @@ fn run_report(record: &Record) -> RunReport {
         .position(starts)
         .unwrap_or(record.lines.len());
     let (head, tail) = record.lines.split_at(end);
-    let succeeded = count(head, "number of transactions actually processed: ");
-    let mut total = counts(head, "", succeeded, options.failures_detailed);
+    let succeeded = count_after(head, "number of transactions actually processed: ");
+    let mut total = parse_counts(head, "", succeeded, options.failures_detailed);
     if !record.level.at_least(15) {
         // Before level 15, the mean lag includes skipped transactions.
-        total.lag.sum_us *= total.all() as f64 / succeeded as f64;
+        total.lag.sum_us *= total.scheduled() as f64 / succeeded as f64;
     }
     let tps = number_after(head, "tps = ").unwrap_or(1.0);
     let connections = (total.succeeded + total.failures()) as f64;
     let average_ms = number_after(head, "average connection time = ").unwrap_or(0.0);
     // Computed from the speed, or, if no transaction succeeded, from the computed latency.
     let duration_us = match number_after(head, "latency average = ") {
-        Some(mean_ms) if succeeded == 0 => mean_ms * 1e3 * total.all() as f64,
+        Some(mean_ms) if succeeded == 0 => mean_ms * 1e3 * total.scheduled() as f64,
         _ => succeeded as f64 / tps * 1e6,
     };
     // pgbench 13 prints a second speed, which excludes the connection time.
@@ -239,7 +239,7 @@ fn run_report(record: &Record) -> RunReport {
         }
     };
     RunReport {
-        scale: count(head, "scaling factor: ") as u32,
+        scale: count_after(head, "scaling factor: ") as u32,
         partitions: None,
         protocol: options.protocol,
         clients: options.clients,
@@ -248,20 +248,21 @@ fn run_report(record: &Record) -> RunReport {
         limit: options.limit,
         rate_limited: options.rate_tps.is_some(),
         latency_limit_us: options.latency_limit_us,
-        progress: options.progress_s.is_some(),
+        has_progress: options.progress_s.is_some(),
         reconnect: options.reconnect,
         failures_detailed: options.failures_detailed,
         per_command: options.report_per_command,
-        late: count(head, &late_line(options)),
+        over_latency_limit: count_after(head, &over_limit_label(options)),
         duration_ns: ns(duration_us).max(1),
         connecting_ns: ns(number_after(head, "initial connection time = ").unwrap_or(0.0) * 1e3),
         connections_ns: ns(connections_us),
         counts: total,
-        scripts: scripts(record, tail),
+        scripts: parse_scripts(record, tail),
     }
 }
 
-fn late_line(options: &RunOptions) -> String {
+/// The label of the line that counts the transactions above the latency limit.
+fn over_limit_label(options: &RunOptions) -> String {
     let limit_ms = options.latency_limit_us.unwrap_or(0) as f64 / 1e3;
     format!("number of transactions above the {limit_ms:.1} ms latency limit: ")
 }
@@ -286,8 +287,8 @@ fn with_rounded_tps(text: &str, level: &Level) -> String {
 
 #[test]
 fn reports_match_the_records() {
-    for record in records() {
-        let text = report(&record.level, &run_report(&record));
+    for record in parse_records() {
+        let text = report_text(&record.level, &parse_report(&record));
         let expected: String = record
             .lines
             .iter()
@@ -307,7 +308,7 @@ fn reports_match_the_records() {
 #[test]
 fn progress_lines_match_the_records() {
     let mut compared = 0;
-    for record in records() {
+    for record in parse_records() {
         let Some(line) = record.progress else {
             continue;
         };
@@ -320,7 +321,7 @@ fn progress_lines_match_the_records() {
             let index = words.iter().position(|word| *word == unit)?;
             words[index - 1].parse::<f64>().ok()
         };
-        let number_behind = |name: &str| {
+        let number_following = |name: &str| {
             let index = words.iter().position(|word| *word == name)?;
             words[index + 1].parse::<f64>().ok()
         };
@@ -334,13 +335,13 @@ fn progress_lines_match_the_records() {
                 ProgressTime::Elapsed(time_s)
             },
             tps: number_before("tps").unwrap(),
-            latency_ms: number_behind("lat").unwrap(),
-            stddev_ms: number_behind("stddev").unwrap(),
+            latency_ms: number_following("lat").unwrap(),
+            stddev_ms: number_following("stddev").unwrap(),
             failed: number_before("failed").unwrap_or(0.0) as u64,
             lag_ms: record
                 .options
                 .rate_tps
-                .map(|_| number_behind("lag").unwrap()),
+                .map(|_| number_following("lag").unwrap()),
             skipped: (record.options.rate_tps.is_some() && is_limited)
                 .then(|| number_before("skipped").unwrap() as u64),
             retried: (record.options.max_tries != 1).then(|| {
@@ -360,7 +361,7 @@ fn progress_lines_match_the_records() {
     assert!(compared > 30, "only {compared} lines of progress");
 }
 
-fn log_line(record: &Record, line: &str) -> Vec<u8> {
+fn format_log_line(record: &Record, line: &str) -> Vec<u8> {
     let options = &record.options;
     let rate = options.rate_tps.is_some();
     let limited = options.latency_limit_us.is_some();
@@ -397,7 +398,7 @@ fn log_line(record: &Record, line: &str) -> Vec<u8> {
             deadlock_failures: number(),
             other_failures: 0,
         };
-        format.aggregate(&mut out, &line);
+        format.write_aggregate(&mut out, &line);
         return out;
     }
     let client = next().parse().unwrap();
@@ -422,17 +423,17 @@ fn log_line(record: &Record, line: &str) -> Vec<u8> {
         lag_us,
         retries,
     };
-    format.transaction(&mut out, &line);
+    format.write_transaction(&mut out, &line);
     out
 }
 
 #[test]
 fn log_lines_match_the_records() {
     let mut compared = 0;
-    for record in records() {
+    for record in parse_records() {
         for line in &record.log {
             compared += 1;
-            let formatted = String::from_utf8(log_line(&record, line)).unwrap();
+            let formatted = String::from_utf8(format_log_line(&record, line)).unwrap();
             assert_eq!(formatted, format!("{line}\n"), "pgbench {}", record.command);
         }
     }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prony_dialect::sysbench::{
-    BUNDLED, Command, Compat, Driver, Endpoint, Host, IgnoredErrors, Invocation, LogLevel,
-    NativeCommand, command_header, creating_index, creating_table, drive_plan, driver,
-    dropping_table, endpoints, failing_function, fatal, function_failed, inserting, load_jobs,
-    mysql_failed, mysql_not_prepared, mysql_unreachable, parse_args, pgsql_failed,
-    pgsql_not_prepared, pgsql_unreachable, prewarming, ps_mode, repeated, sql_error, unsupported,
-    workload_plan,
+    BUNDLED_TESTS, Command, Compat, Driver, Endpoint, Host, IgnoredErrors, Invocation, LogLevel,
+    NativeCommand, command_header, creating_index, creating_table, drive_plan, dropping_table,
+    endpoints, failing_function, fatal_line, function_failed, inserting_rows, load_jobs,
+    mysql_prepare_failed, mysql_statement_failed, mysql_unreachable, parse_args, parse_driver,
+    parse_ps_mode, pgsql_prepare_failed, pgsql_statement_failed, pgsql_unreachable,
+    prewarming_table, repetitions_line, sql_error, unsupported_option, workload_plan,
 };
 use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, QueryMode, Stop};
 
@@ -34,27 +34,33 @@ fn parse(compat: Compat, line: &str) -> NativeCommand {
     }
 }
 
-fn native(line: &str) -> NativeCommand {
+fn parse_native(line: &str) -> NativeCommand {
     parse(Compat::V1_0, line)
 }
 
-fn drive(line: &str) -> DrivePlan {
-    drive_plan(&native(line).settings, 4).expect(line)
+fn parse_drive_plan(line: &str) -> DrivePlan {
+    drive_plan(&parse_native(line).settings, 4).expect(line)
 }
 
 #[test]
 fn options_determine_the_drive_plan() {
-    let plain = drive("--threads=16 --time=60 oltp_read_write run");
-    assert_eq!((plain.clients, plain.threads), (16, 1));
+    let closed_loop = parse_drive_plan("--threads=16 --time=60 oltp_read_write run");
+    assert_eq!((closed_loop.clients, closed_loop.threads), (16, 1));
     assert_eq!(
-        (plain.pace, plain.protocol),
+        (closed_loop.pace, closed_loop.protocol),
         (Pace::Closed, QueryMode::Prepared)
     );
     // The run waits for all events that have started.
-    assert_eq!(plain.stop, Stop::NoStartsAfter(Duration::from_secs(60)));
-    assert_eq!((plain.seed, plain.warmup), (None, Duration::ZERO));
-    assert!(!plain.reconnect && plain.latency_limit.is_none());
-    let rated = drive(
+    assert_eq!(
+        closed_loop.stop,
+        Stop::NoStartsAfter(Duration::from_secs(60))
+    );
+    assert_eq!(
+        (closed_loop.seed, closed_loop.warmup),
+        (None, Duration::ZERO)
+    );
+    assert!(!closed_loop.reconnect && closed_loop.latency_limit.is_none());
+    let open_loop = parse_drive_plan(
         "--threads=1000 --rate=50 --rand-seed=7 --events=500 --forced-shutdown=5 --db-ps-mode=disable --mysql-ignore-errors=1213,2013 oltp_insert run",
     );
     let pace = Pace::Rate {
@@ -62,37 +68,42 @@ fn options_determine_the_drive_plan() {
         arrival: Arrival::Poisson,
         queue_max: Some(131_072),
     };
-    assert_eq!((rated.pace, rated.protocol), (pace, QueryMode::Simple));
-    assert_eq!((rated.threads, rated.seed), (4, Some(7)));
+    assert_eq!(
+        (open_loop.pace, open_loop.protocol),
+        (pace, QueryMode::Simple)
+    );
+    assert_eq!((open_loop.threads, open_loop.seed), (4, Some(7)));
     let shared = Stop::SharedTransactions {
         transactions: 500,
         within: Duration::from_secs(10),
     };
-    assert_eq!(rated.stop, shared);
-    assert_eq!(plain.grace, Duration::MAX);
-    assert_eq!(rated.grace, Duration::from_secs(5));
-    assert!(rated.reconnect);
-    assert!(!drive("--db-driver=pgsql --mysql-ignore-errors=2013 oltp_insert run").reconnect);
-    let endless = drive("--time=0 oltp_insert run");
+    assert_eq!(open_loop.stop, shared);
+    assert_eq!(closed_loop.grace, Duration::MAX);
+    assert_eq!(open_loop.grace, Duration::from_secs(5));
+    assert!(open_loop.reconnect);
+    assert!(
+        !parse_drive_plan("--db-driver=pgsql --mysql-ignore-errors=2013 oltp_insert run").reconnect
+    );
+    let endless = parse_drive_plan("--time=0 oltp_insert run");
     assert_eq!(endless.stop, Stop::NoStartsAfter(MAX_DURATION));
-    let warm = parse(Compat::V1_1, "--warmup-time=30 oltp_insert run");
+    let with_warmup = parse(Compat::V1_1, "--warmup-time=30 oltp_insert run");
     assert_eq!(
-        drive_plan(&warm.settings, 1).unwrap().warmup,
+        drive_plan(&with_warmup.settings, 1).unwrap().warmup,
         Duration::from_secs(30)
     );
-    let invalid = native("--db-ps-mode=foo oltp_insert run");
+    let invalid = parse_native("--db-ps-mode=foo oltp_insert run");
     let text = "FATAL: Invalid value for db-ps-mode: foo\n";
     assert_eq!(drive_plan(&invalid.settings, 1).unwrap_err(), text);
-    assert_eq!(ps_mode(&invalid.settings.database).unwrap_err(), text);
+    assert_eq!(parse_ps_mode(&invalid.settings.database).unwrap_err(), text);
     assert_eq!(
-        load_jobs(&native("--threads=7 oltp_insert prepare").settings),
+        load_jobs(&parse_native("--threads=7 oltp_insert prepare").settings),
         7
     );
 }
 
 #[test]
 fn options_are_passed_to_the_workload() {
-    let plan = workload_plan(&native(
+    let plan = workload_plan(&parse_native(
         "--tables=250 --table-size=25000 --skip-trx=on --range_selects=off --rand-type=pareto --rand-pareto-h=0.3 oltp_read_only run",
     ));
     assert_eq!((plan.name.as_str(), plan.scale), ("oltp_read_only", None));
@@ -112,12 +123,12 @@ fn options_are_passed_to_the_workload() {
     ] {
         assert_eq!(option(name).as_deref(), expected, "{name}");
     }
-    let special = workload_plan(&native("--rand-spec-pct=2 oltp_point_select run"));
+    let special = workload_plan(&parse_native("--rand-spec-pct=2 oltp_point_select run"));
     assert_eq!(special.options["rand_type"], "special".into());
     assert_eq!(special.options["rand_spec_pct"], 2.into());
     assert_eq!(special.options["rand_spec_iter"], 12.into());
     assert_eq!(special.options["point_selects"], 1.into());
-    let bulk = workload_plan(&native("--threads=3 --table-size=9 bulk_insert run"));
+    let bulk = workload_plan(&parse_native("--threads=3 --table-size=9 bulk_insert run"));
     assert_eq!(bulk.options.len(), 1);
     assert_eq!(bulk.options["tables"], 3.into());
 }
@@ -126,7 +137,7 @@ fn options_are_passed_to_the_workload() {
 #[test]
 fn bundled_tests_map_to_workloads_and_valid_options() {
     for compat in [Compat::V1_0, Compat::V1_1] {
-        for test in BUNDLED {
+        for test in BUNDLED_TESTS {
             let plan = workload_plan(&parse(compat, &format!("{} run", test.name)));
             let workload = prony_workload::find(&plan.name).expect(test.name);
             let problems = prony_workload::unknown_option_problems(workload, &plan);
@@ -137,7 +148,7 @@ fn bundled_tests_map_to_workloads_and_valid_options() {
 
 #[test]
 fn unsupported_options_are_reported() {
-    let reason = |compat, line: &str| unsupported(&parse(compat, line));
+    let reason = |compat, line: &str| unsupported_option(&parse(compat, line));
     assert_eq!(reason(Compat::V1_0, "oltp_insert run"), None);
     for (line, part) in [
         ("--mysql-dry-run oltp_insert run", "--mysql-dry-run"),
@@ -152,7 +163,7 @@ fn unsupported_options_are_reported() {
 #[test]
 fn connections_use_endpoints_in_rotation() {
     let addresses = |options: &str| -> Vec<String> {
-        let command = native(&format!("{options} oltp_insert run"));
+        let command = parse_native(&format!("{options} oltp_insert run"));
         let endpoints = endpoints(&command.settings.database.mysql);
         endpoints.iter().map(Endpoint::to_string).collect()
     };
@@ -175,19 +186,22 @@ fn connections_use_endpoints_in_rotation() {
         ["host 'localhost', port 0"]
     );
     let database = |options: &str| {
-        native(&format!("{options} oltp_insert run"))
+        parse_native(&format!("{options} oltp_insert run"))
             .settings
             .database
     };
-    assert_eq!(driver(&database("")), Ok(Driver::Mysql));
-    assert_eq!(driver(&database("--db-driver=pgsql")), Ok(Driver::Pgsql));
-    let error = driver(&database("--db-driver=help")).unwrap_err();
+    assert_eq!(parse_driver(&database("")), Ok(Driver::Mysql));
+    assert_eq!(
+        parse_driver(&database("--db-driver=pgsql")),
+        Ok(Driver::Pgsql)
+    );
+    let error = parse_driver(&database("--db-driver=help")).unwrap_err();
     assert_eq!(error, "FATAL: invalid database driver name: 'help'\n");
 }
 
 #[test]
 fn commands_contain_option_texts_and_values() {
-    let command = native("--table-size=abc --tables=3x oltp_insert run");
+    let command = parse_native("--table-size=abc --tables=3x oltp_insert run");
     let parsed = ["table_size", "tables"].map(|name| command.options[name].as_integer());
     assert_eq!(parsed, [Some(0), Some(3)]);
     let texts = ["table_size", "tables"].map(|name| command.option_texts[name].as_str());
@@ -198,7 +212,7 @@ fn commands_contain_option_texts_and_values() {
 #[test]
 fn ports_must_be_numbers() {
     let database = |options: &str| {
-        native(&format!("{options} oltp_insert run"))
+        parse_native(&format!("{options} oltp_insert run"))
             .settings
             .database
     };
@@ -221,8 +235,8 @@ fn ports_must_be_numbers() {
 #[test]
 fn ignored_errors_are_a_list_of_numbers() {
     let ignored = |list: &str| {
-        let command = native(&format!("--mysql-ignore-errors={list} oltp_insert run"));
-        command.settings.database.mysql.ignored
+        let command = parse_native(&format!("--mysql-ignore-errors={list} oltp_insert run"));
+        command.settings.database.mysql.ignored_errors
     };
     assert!(ignored("all").contains(1) && ignored("all").ignores_lost_connection());
     assert!(ignored("1,all").contains(7));
@@ -238,7 +252,7 @@ fn ignored_errors_are_a_list_of_numbers() {
 
 #[test]
 fn command_headers_match_sysbench() {
-    let header = |line: &str| command_header(&native(line));
+    let header = |line: &str| command_header(&parse_native(line));
     let workers = "Initializing worker threads...\n\n";
     assert_eq!(header("--threads=2 oltp_insert prepare"), workers);
     assert_eq!(header("--threads=2 oltp_insert prewarm"), workers);
@@ -248,7 +262,7 @@ fn command_headers_match_sysbench() {
     assert!(header("oltp_insert run").ends_with(workers));
     assert_eq!(creating_table("sbtest1"), "Creating table 'sbtest1'...\n");
     assert_eq!(
-        inserting(1000, "sbtest1"),
+        inserting_rows(1000, "sbtest1"),
         "Inserting 1000 records into 'sbtest1'\n"
     );
     assert_eq!(
@@ -256,11 +270,11 @@ fn command_headers_match_sysbench() {
         "Creating a secondary index on 'sbtest1'...\n"
     );
     assert_eq!(dropping_table("sbtest3"), "Dropping table 'sbtest3'...\n");
-    assert_eq!(prewarming("sbtest1"), "Prewarming table sbtest1\n");
+    assert_eq!(prewarming_table("sbtest1"), "Prewarming table sbtest1\n");
     assert!(
-        LogLevel::Notice.shows_at(3)
-            && !LogLevel::Notice.shows_at(2)
-            && LogLevel::Fatal.shows_at(0)
+        LogLevel::Notice.is_printed_at(3)
+            && !LogLevel::Notice.is_printed_at(2)
+            && LogLevel::Fatal.is_printed_at(0)
     );
 }
 
@@ -276,11 +290,11 @@ fn server_errors_have_sysbenchs_text() {
         "FATAL: Connection to database failed: connection refused\n\n"
     );
     assert_eq!(
-        mysql_failed(false, 1146, "Table 'x' doesn't exist", "select 1"),
+        mysql_statement_failed(false, 1146, "Table 'x' doesn't exist", "select 1"),
         "FATAL: mysql_drv_query() returned error 1146 (Table 'x' doesn't exist) for query 'select 1'\n"
     );
     assert_eq!(
-        mysql_failed(
+        mysql_statement_failed(
             true,
             1062,
             "Duplicate entry '5' for key 'PRIMARY'",
@@ -289,19 +303,19 @@ fn server_errors_have_sysbenchs_text() {
         "FATAL: mysql_stmt_execute() returned error 1062 (Duplicate entry '5' for key 'PRIMARY') for query 'INSERT'\n"
     );
     assert_eq!(
-        mysql_not_prepared(1146, "Table 'x' doesn't exist"),
+        mysql_prepare_failed(1146, "Table 'x' doesn't exist"),
         "FATAL: mysql_stmt_prepare() failed\nFATAL: MySQL error: 1146 \"Table 'x' doesn't exist\"\n"
     );
     assert_eq!(
-        pgsql_failed(false, 7, "relation \"x\" does not exist", "select 1"),
+        pgsql_statement_failed(false, 7, "relation \"x\" does not exist", "select 1"),
         "FATAL: PQexec() failed: 7 relation \"x\" does not exist\nFATAL: failed query was: select 1\n"
     );
     assert_eq!(
-        pgsql_failed(true, 7, "division by zero", "select 1"),
+        pgsql_statement_failed(true, 7, "division by zero", "select 1"),
         "FATAL: PQexecPrepared() failed: 7 division by zero\n"
     );
     assert_eq!(
-        pgsql_not_prepared("ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n"),
+        pgsql_prepare_failed("ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n"),
         "FATAL: PQprepare() failed: ERROR:  relation \"x\" does not exist\nLINE 1: SELECT\n\n"
     );
     assert_eq!(failing_function(Command::Run, false), "thread_init");
@@ -320,6 +334,6 @@ fn server_errors_have_sysbenchs_text() {
         function_failed("event", None, "x"),
         "FATAL: `event' function failed: x\n"
     );
-    assert_eq!(repeated(1), "(last message repeated 1 times)\n");
-    assert_eq!(fatal("x"), "FATAL: x\n");
+    assert_eq!(repetitions_line(1), "(last message repeated 1 times)\n");
+    assert_eq!(fatal_line("x"), "FATAL: x\n");
 }

@@ -5,14 +5,14 @@
 
 use prony_dialect::sysbench::{
     Compat, Counters, Fairness, Histogram, Latency, Progress, QueueState, Report, bucket_value_ms,
-    checkpoint, progress, report,
+    checkpoint_text, progress_text, report_text,
 };
 
 const REPORTS: &str = include_str!("sysbench/reports.txt");
 const HISTOGRAMS: &str = include_str!("sysbench/histograms.txt");
 
 /// The records: the title after `$ `, and the lines below it.
-fn records(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn parse_records(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let records = text.split("$ ").skip(1);
     records.map(|record| record.split_once('\n').expect("a record has lines"))
 }
@@ -36,7 +36,7 @@ fn number_after(text: &str, label: &str) -> f64 {
 }
 
 /// Parses the figures of a report.
-fn parse_report(text: &str, sql: bool) -> Report<'static> {
+fn parse_report(text: &str, uses_database: bool) -> Report<'static> {
     let count = |label| numbers_after(text, label).map_or(0, |numbers| numbers[0] as u64);
     let events = number_after(text, "total number of events:") as u64;
     let total_s =
@@ -57,7 +57,7 @@ fn parse_report(text: &str, sql: bool) -> Report<'static> {
     let (events_avg, events_stddev) = mean_and_deviation("events (avg/stddev):");
     let (time_avg_s, time_stddev_s) = mean_and_deviation("execution time (avg/stddev):");
     Report {
-        sql,
+        uses_database,
         counters: Counters {
             events,
             reads: count("read:"),
@@ -89,14 +89,14 @@ fn parse_report(text: &str, sql: bool) -> Report<'static> {
 
 #[test]
 fn a_report_after_a_forced_shutdown_counts_unfinished_events() {
-    let (_, text) = records(REPORTS).next().expect("a report");
+    let (_, text) = parse_records(REPORTS).next().expect("a report");
     let lines = text.split_inclusive('\n');
     let text: String = lines.filter(|line| !line.starts_with('[')).collect();
     let figures = Report {
         unfinished: Some(2),
         ..parse_report(&text, true)
     };
-    let printed = report(&figures, Compat::V1_0);
+    let printed = report_text(&figures, Compat::V1_0);
     let expected =
         "per sec.)\n\nNumber of unfinished transactions on forced shutdown: 2\n\nGeneral";
     assert!(printed.contains(expected), "{printed}");
@@ -104,24 +104,27 @@ fn a_report_after_a_forced_shutdown_counts_unfinished_events() {
 
 #[test]
 fn reports_match_sysbench_line_by_line() {
-    let mut compared = 0;
-    for (title, text) in records(REPORTS) {
+    let mut record_count = 0;
+    for (title, text) in parse_records(REPORTS) {
         let (kind, version) = title.split_once(' ').unwrap();
         let compat = Compat::read(Some(version)).unwrap();
         let lines = text.split_inclusive('\n');
         let text: String = lines.filter(|line| !line.starts_with('[')).collect();
         let figures = parse_report(&text, kind == "sql");
-        assert_eq!(report(&figures, compat), text, "{title}");
-        let at_checkpoint = checkpoint(2, &figures, compat);
-        assert_eq!(at_checkpoint, format!("[ 2s ] Checkpoint report:\n{text}"));
-        compared += 1;
+        assert_eq!(report_text(&figures, compat), text, "{title}");
+        let checkpoint_report = checkpoint_text(2, &figures, compat);
+        assert_eq!(
+            checkpoint_report,
+            format!("[ 2s ] Checkpoint report:\n{text}")
+        );
+        record_count += 1;
     }
-    assert_eq!(compared, 4);
+    assert_eq!(record_count, 4);
 }
 
 /// Parses the figures of a progress line, as counts in an interval of 100 s.
 fn parse_progress(line: &str, queue: Option<&str>) -> Progress {
-    let sql = line.contains(" qps: ");
+    let uses_database = line.contains(" qps: ");
     let numbers = numbers(line);
     let count = |number: f64| (number * 100.0).round() as u64;
     let counters = match numbers[2..] {
@@ -139,7 +142,7 @@ fn parse_progress(line: &str, queue: Option<&str>) -> Progress {
         },
         _ => panic!("{line}"),
     };
-    let (percentile, latency_ms) = if sql {
+    let (percentile, latency_ms) = if uses_database {
         (numbers[7], numbers[8])
     } else {
         (numbers[3], numbers[4])
@@ -147,7 +150,7 @@ fn parse_progress(line: &str, queue: Option<&str>) -> Progress {
     Progress {
         at_s: numbers[0] as u64,
         threads: numbers[1] as u32,
-        sql,
+        uses_database,
         counters,
         interval_s: 100.0,
         percentile: percentile as u8,
@@ -170,7 +173,7 @@ fn progress_lines_match_sysbench() {
         .lines()
         .filter(|line| line.starts_with('['))
         .collect();
-    let mut compared = 0;
+    let mut record_count = 0;
     for (index, line) in lines
         .iter()
         .enumerate()
@@ -180,11 +183,11 @@ fn progress_lines_match_sysbench() {
             .get(index + 1)
             .filter(|line| line.contains("queue length"));
         let queue_line = queue.map(|queue| format!("{queue}\n")).unwrap_or_default();
-        let line_text = progress(&parse_progress(line, queue.copied()));
+        let line_text = progress_text(&parse_progress(line, queue.copied()));
         assert_eq!(line_text, format!("{line}\n{queue_line}"));
-        compared += 1;
+        record_count += 1;
     }
-    assert_eq!(compared, 3);
+    assert_eq!(record_count, 3);
 }
 
 #[test]
@@ -192,15 +195,15 @@ fn a_progress_line_of_zero_seconds_has_no_nan() {
     let mut figures = parse_progress("[ 1s ] thds: 2 eps: 15.97 lat (ms,95%): 1.00", None);
     figures.interval_s = 0.0;
     assert_eq!(
-        progress(&figures),
+        progress_text(&figures),
         "[ 1s ] thds: 2 eps: 0.00 lat (ms,95%): 1.00\n"
     );
 }
 
 #[test]
 fn histograms_match_sysbench() {
-    let mut compared = 0;
-    for (title, text) in records(HISTOGRAMS) {
+    let mut record_count = 0;
+    for (title, text) in parse_records(HISTOGRAMS) {
         let mut histogram = Histogram::default();
         for pair in title.split(", ") {
             let (time_ms, count) = pair.split_once(' ').unwrap();
@@ -209,9 +212,9 @@ fn histograms_match_sysbench() {
         assert_eq!(histogram.bars(), text, "{title}");
         let block = format!("Latency histogram (values are in milliseconds)\n{text} \n");
         assert_eq!(histogram.block(), block);
-        compared += 1;
+        record_count += 1;
     }
-    assert_eq!(compared, 5);
+    assert_eq!(record_count, 5);
     let empty = "Latency histogram (values are in milliseconds)\n \n";
     assert_eq!(Histogram::default().block(), empty);
 }
@@ -220,10 +223,13 @@ fn histograms_match_sysbench() {
 fn the_histogram_precedes_the_report() {
     let mut histogram = Histogram::default();
     histogram.add(1.0, 1);
-    let (_, text) = records(REPORTS).nth(2).unwrap();
+    let (_, text) = parse_records(REPORTS).nth(2).unwrap();
     let mut figures = parse_report(text, false);
     figures.histogram = Some(&histogram);
-    assert_eq!(report(&figures, Compat::V1_0), histogram.block() + text);
+    assert_eq!(
+        report_text(&figures, Compat::V1_0),
+        histogram.block() + text
+    );
 }
 
 #[test]
@@ -275,7 +281,7 @@ fn a_distribution_converts_to_a_histogram() {
 }
 
 #[test]
-fn fairness_is_mean_and_deviation_over_threads() {
+fn fairness_is_the_mean_and_deviation_over_the_threads() {
     let fairness = Fairness::from_threads(&[(284, 0.24), (216, 0.238)]);
     assert_eq!((fairness.events_avg, fairness.events_stddev), (250.0, 34.0));
     assert!((fairness.time_avg_s - 0.239).abs() < 1e-9);

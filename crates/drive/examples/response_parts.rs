@@ -86,7 +86,7 @@ impl Program for Selects {
         &["select"]
     }
 
-    fn user(&self, id: UserId, db: Db) -> User {
+    fn create_user(&self, id: UserId, db: Db) -> User {
         let statements = self.0.clone();
         Box::pin(async move {
             let result = select(db, &statements, u64::from(id.client)).await;
@@ -148,7 +148,7 @@ fn measure(target: &Target, case: &Case, clients: u32, seconds: u64) -> String {
         plan: &plan,
         seed: 1,
         interrupt: &AtomicBool::new(false),
-        tap: None,
+        new_sample_listener: None,
         on_connect_refused: None,
     };
     let driven = run(&job, &mut NullObserver).expect("the run starts");

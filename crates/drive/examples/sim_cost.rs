@@ -22,7 +22,7 @@ impl Program for Selects {
         &["select"]
     }
 
-    fn user(&self, _: UserId, mut db: Db) -> User {
+    fn create_user(&self, _: UserId, mut db: Db) -> User {
         let statement = StatementIds::new().add("SELECT 1");
         Box::pin(async move {
             loop {

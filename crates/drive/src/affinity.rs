@@ -1,13 +1,14 @@
 //! Settings of a worker's thread and of the process: CPU pinning, precise timers, the limit on open files.
 //!
-//! Must never: fail a run because the kernel refuses a setting, except the limit on open files.
+//! Must never: fail a run because the kernel refuses a setting. Only too low a limit on open files is an
+//! error.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZeroU64;
 
-/// Pins the calling thread to the `n`-th CPU that the process may use. Returns false if the
-/// kernel refuses.
+/// Pins the calling thread to one of the CPUs that the process may use: the `n`-th from 0, or starting over
+/// after the last one. Returns false if the kernel refuses.
 pub fn pin_thread(n: usize) -> bool {
     let Ok(allowed) = sched_getaffinity(None) else {
         return false;
@@ -30,7 +31,7 @@ pub fn use_precise_timers() {
 
 /// Raises the soft limit on open files to the hard limit.
 pub fn raise_file_limit() {
-    // A request beyond the hard limit returns that limit.
+    // This asks for more than the hard limit, which the error then holds.
     if let Err(hard_limit) = ensure_file_limit(u64::MAX) {
         let _ = ensure_file_limit(hard_limit);
     }

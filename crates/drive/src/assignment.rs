@@ -7,8 +7,8 @@ use crate::io::Slot;
 use crate::link::Routes;
 use crate::pace;
 use crate::reply_wait::WaitPolicy;
-use crate::run::{OnConnectRefused, Tap};
-use prony_measure::{Recorder, RunSchedule, Shape};
+use crate::run::{OnConnectRefused, SampleListener};
+use prony_measure::{Recorder, RecorderLayout, RunSchedule};
 use prony_plan::ReplyWait;
 use prony_session::{Conn, Program, UserId};
 use std::sync::atomic::AtomicBool;
@@ -19,19 +19,19 @@ pub struct Assignment<'a> {
     pub program: &'a dyn Program,
     /// The users. Each has its own connection, and may request additional ones.
     pub users: Vec<UserId>,
-    /// The routes to the servers; `route_indexes` holds indices into these.
+    /// The routes to the servers.
     pub routes: &'a [Routes],
     /// The first `server_count` entries of `routes` are the servers, one each. Further entries serve only
     /// the users that `route_indexes` sends there.
     pub server_count: usize,
-    /// The index in `routes` of each slot's connection.
+    /// Which of `routes` the connection of each slot uses, by its index.
     pub route_indexes: Vec<usize>,
     /// Creates the record of a connection.
     pub new_conn: &'a dyn Fn() -> Conn,
     /// When set, the run ends at once.
     pub interrupt: &'a AtomicBool,
-    /// Receives the samples.
-    pub tap: Option<Box<dyn Tap>>,
+    /// Receives each sample of the worker.
+    pub sample_listener: Option<Box<dyn SampleListener>>,
     /// Called with the reasons when a connection that a user requested is refused.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
 }
@@ -50,30 +50,30 @@ impl<'a> Assignment<'a> {
     }
 }
 
-/// When the load starts and ends, the scheduled starts, and the recorder; set once all
+/// When the load and its transactions start and end, and the recorder of their samples. Set once all
 /// connections are up.
 pub struct Timing {
     /// Start of the load.
     pub start_ns: u64,
     /// When transactions stop starting, if the run ends by time.
     pub end_ns: Option<u64>,
-    /// From this time on, transactions count towards each user's number of transactions.
+    /// Transactions that end from this time on count towards each user's maximum number of transactions.
     pub count_from_ns: u64,
     /// Time for transactions in flight at `end_ns` to end.
     pub grace_ns: u64,
     /// Scheduled starts, in an open loop.
     pub schedule: Option<pace::StartSchedule>,
-    /// The run ends when more starts than this wait.
+    /// The run ends when more due starts than this wait for a free client.
     pub queue_max: Option<u64>,
     /// How the worker waits for replies.
     pub wait_policy: WaitPolicy,
-    /// The recorder.
+    /// Records the samples.
     pub recorder: Recorder,
 }
 
 impl Timing {
-    /// The timing before the load: no start is due, the load has no end, and no figure includes what
-    /// is recorded.
+    /// The timing before the load: no start is due, the load has no end, and no figure of the run includes
+    /// what is recorded.
     pub(crate) fn before_load(kinds: usize, now_ns: u64) -> Timing {
         // A single interval without an end: closing an interval would clear the users' counts.
         let schedule = RunSchedule {
@@ -90,7 +90,7 @@ impl Timing {
             schedule: None,
             queue_max: None,
             wait_policy: WaitPolicy::new(ReplyWait::Sleep, false, 0),
-            recorder: Recorder::new(schedule, Shape::closed(kinds)),
+            recorder: Recorder::new(schedule, RecorderLayout::closed_loop(kinds)),
         }
     }
 

@@ -14,17 +14,18 @@ const OPENING_MAX: usize = 32;
 const RETRY_PAUSE_MIN_NS: u64 = 50_000_000;
 /// Longest pause between attempts to connect, nanoseconds.
 const RETRY_PAUSE_MAX_NS: u64 = 1_000_000_000;
-/// A connection that is lost sooner than this after it came up does not reset the pause, so that a server
-/// that accepts clients and drops them is not flooded.
-const EARLY_LOSS_NS: u64 = 100_000_000;
+/// A connection that lasted less than this, in nanoseconds, does not reset the pause, so that a server that
+/// accepts clients and drops them is not flooded.
+const SHORT_LIVED_MAX_NS: u64 = 100_000_000;
 
 /// The connection attempts of one worker.
 #[derive(Debug)]
 pub(crate) struct ConnectAttempts {
-    /// Slots that wait because `OPENING_MAX` connections are being opened.
+    /// Slots whose connection waits to be opened, because `OPENING_MAX` others are being opened.
     queued_slots: VecDeque<Slot>,
     slots: Vec<SlotAttempts>,
-    /// Lower bound of all deadlines; the earliest one may have been cleared.
+    /// No deadline is earlier than this. It may be too early, because the earliest deadline may have been
+    /// cleared.
     earliest_deadline_ns: u64,
 }
 
@@ -38,7 +39,7 @@ impl ConnectAttempts {
         }
     }
 
-    /// Appends a slot.
+    /// Adds a slot, without attempts.
     pub(crate) fn add_slot(&mut self) {
         self.slots.push(SlotAttempts::default());
     }
@@ -87,29 +88,29 @@ impl ConnectAttempts {
     /// Records that the connection of a slot is lost.
     pub(crate) fn record_loss(&mut self, slot: Slot, now_ns: u64) {
         let attempts = &mut self.slots[slot as usize];
-        attempts.lost_early = now_ns - attempts.connected_ns < EARLY_LOSS_NS;
-        if !attempts.lost_early {
+        attempts.was_short_lived = now_ns - attempts.connected_ns < SHORT_LIVED_MAX_NS;
+        if !attempts.was_short_lived {
             attempts.next_pause_ns = RETRY_PAUSE_MIN_NS;
         }
     }
 
     /// Whether the last connection of a slot was lost soon after it came up, so that the next attempt must
     /// wait as after a refusal. Returns true once per loss.
-    pub(crate) fn take_lost_early(&mut self, slot: Slot) -> bool {
-        std::mem::take(&mut self.slots[slot as usize].lost_early)
+    pub(crate) fn take_short_lived_loss(&mut self, slot: Slot) -> bool {
+        std::mem::take(&mut self.slots[slot as usize].was_short_lived)
     }
 
-    /// Returns the pause before the next attempt of a slot, and doubles the following one, up to a second.
+    /// Returns the pause before the next attempt of a slot, and doubles the pause after that, up to a second.
     pub(crate) fn take_pause_ns(&mut self, slot: Slot) -> u64 {
         let attempts = &mut self.slots[slot as usize];
-        // Spread the attempts: the clients of a server that comes back must not all reconnect at once.
+        // Spread the attempts: not all clients may reconnect at once when a server comes back.
         let spread_ns = u64::from(slot % 16) * 1_000_000;
         let pause_ns = attempts.next_pause_ns + spread_ns;
         attempts.next_pause_ns = (attempts.next_pause_ns * 2).min(RETRY_PAUSE_MAX_NS);
         pause_ns
     }
 
-    /// Whether an attempt may be past its deadline.
+    /// Whether an attempt may be past its deadline; if not, none is.
     #[inline]
     pub(crate) fn may_be_overdue(&self, now_ns: u64) -> bool {
         now_ns >= self.earliest_deadline_ns
@@ -139,8 +140,9 @@ struct SlotAttempts {
     deadline_ns: u64,
     /// When the last connection of the slot came up.
     connected_ns: u64,
-    /// Whether that connection was lost within `EARLY_LOSS_NS`.
-    lost_early: bool,
+    /// Whether that connection was lost within `SHORT_LIVED_MAX_NS`.
+    was_short_lived: bool,
+    /// Pause before the next attempt, without the spread.
     next_pause_ns: u64,
 }
 
@@ -149,7 +151,7 @@ impl Default for SlotAttempts {
         SlotAttempts {
             deadline_ns: u64::MAX,
             connected_ns: 0,
-            lost_early: false,
+            was_short_lived: false,
             next_pause_ns: RETRY_PAUSE_MIN_NS,
         }
     }
@@ -162,7 +164,7 @@ impl<I: Io> Worker<'_, I> {
         self.attempts.set_deadline(slot, deadline_ns);
     }
 
-    /// Ends an attempt and tries the next route, if there is one.
+    /// Ends an attempt that is past its deadline, and tries the next route, if there is one.
     pub(crate) fn time_out_attempt(&mut self, slot: Slot) -> LinkStep {
         self.set_attempt_deadline(slot);
         let routes = self.assignment.routes_of(slot);
@@ -227,12 +229,12 @@ mod tests {
             .collect();
         assert_eq!(pauses_ms, [51, 101, 201, 401, 801, 1001, 1001]);
         attempts.record_success(17, 1_000);
-        attempts.record_loss(17, 1_000 + EARLY_LOSS_NS - 1);
-        assert!(attempts.take_lost_early(17) && !attempts.take_lost_early(17));
+        attempts.record_loss(17, 1_000 + SHORT_LIVED_MAX_NS - 1);
+        assert!(attempts.take_short_lived_loss(17) && !attempts.take_short_lived_loss(17));
         assert_eq!(attempts.take_pause_ns(17) / 1_000_000, 1001);
         attempts.record_success(17, 1_000);
-        attempts.record_loss(17, 1_000 + EARLY_LOSS_NS);
-        assert!(!attempts.take_lost_early(17));
+        attempts.record_loss(17, 1_000 + SHORT_LIVED_MAX_NS);
+        assert!(!attempts.take_short_lived_loss(17));
         assert_eq!(attempts.take_pause_ns(17) / 1_000_000, 51);
     }
 }

@@ -1,7 +1,7 @@
 //! Decides whether a worker runs under `SCHED_BATCH`, to let server processes on the same machine run first.
 //!
 //! In: a job; the worker's health, second by second. Out: the scheduling policy of the calling thread,
-//! also recorded in that health. Must never: delay a worker that has a CPU to itself, or a scheduled
+//! which is also recorded in the health. Must never: delay a worker that has a CPU to itself, or a scheduled
 //! start.
 //!
 //! In a closed loop on the server's own machine, each reply wakes the worker, which takes the CPU from
@@ -25,7 +25,7 @@ const CLIENTS_MIN: usize = 16;
 /// for the CPUs.
 const RUN_QUEUE_WAIT_MAX_NS: u64 = 50_000;
 
-/// The policy of one worker's thread.
+/// The scheduling policy of one worker's thread.
 #[derive(Debug)]
 pub struct BatchScheduling {
     counts: BatchPolicyCounts,
@@ -43,9 +43,9 @@ impl BatchScheduling {
         BatchScheduling { counts }
     }
 
-    /// Returns to the default policy if the worker waited too long for a CPU in the last second. Records the
-    /// policy in `health`. Call it on the worker's thread.
-    pub fn review(&mut self, health: &mut Health) {
+    /// Returns to the default policy if the worker waited too long for a CPU in the second that `health`
+    /// describes. Records the policy in `health`. Call it on the worker's thread.
+    pub fn update_policy(&mut self, health: &mut Health) {
         if self.counts.active == 1 && waits_too_long(health) {
             set_policy(libc::SCHED_OTHER);
             (self.counts.active, self.counts.reverted) = (0, 1);
@@ -54,8 +54,8 @@ impl BatchScheduling {
     }
 }
 
-/// Whether a worker with `clients` clients of the job shares its CPUs with a server that it keeps
-/// busy.
+/// Whether a worker with `clients` clients of the job shares its CPUs with the server, and has enough clients
+/// to gain from `SCHED_BATCH`.
 fn should_use_batch(job: &DriveJob, clients: usize) -> bool {
     job.plan.pace == Pace::Closed && clients >= CLIENTS_MIN && is_on_this_host(job.target)
 }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_waits_for_other_programs_returns_to_the_default_policy() {
+    fn a_worker_that_waits_too_long_for_a_cpu_returns_to_the_default_policy() {
         assert!(set_policy(libc::SCHED_BATCH));
         let active = BatchPolicyCounts {
             active: 1,
@@ -103,21 +103,21 @@ mod tests {
         };
         let mut scheduling = BatchScheduling { counts: active };
         assert_eq!(current_policy(), libc::SCHED_BATCH);
-        let mut review = |run_queue_ns, iterations| {
+        let mut update_policy = |run_queue_ns, iterations| {
             let mut health = Health {
                 run_queue_ns,
                 iterations,
                 ..Health::default()
             };
-            scheduling.review(&mut health);
+            scheduling.update_policy(&mut health);
             health.batch
         };
         // The worker waits for most of the second, but only some microseconds per iteration.
-        assert_eq!(review(Some(900_000_000), 60_000), active);
-        assert_eq!(review(None, 60_000), active);
-        assert_eq!(review(Some(0), 0), active);
+        assert_eq!(update_policy(Some(900_000_000), 60_000), active);
+        assert_eq!(update_policy(None, 60_000), active);
+        assert_eq!(update_policy(Some(0), 0), active);
         assert_eq!(current_policy(), libc::SCHED_BATCH);
-        let reverted = review(Some(900_000_000), 9_000);
+        let reverted = update_policy(Some(900_000_000), 9_000);
         assert_eq!(
             (reverted.active, reverted.reverted),
             (0, 1),
@@ -125,7 +125,7 @@ mod tests {
         );
         assert_eq!(current_policy(), libc::SCHED_OTHER);
         // The change is permanent: a run whose policy changes every second cannot be compared.
-        assert_eq!(review(Some(0), 60_000), reverted);
+        assert_eq!(update_policy(Some(0), 60_000), reverted);
         assert_eq!(current_policy(), libc::SCHED_OTHER);
     }
 }

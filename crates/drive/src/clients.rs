@@ -1,7 +1,7 @@
 //! The clients of a worker: connections, and the users that own them.
 //!
-//! In: users that are created and end. Out: clients by slot; the number of users that have not ended. Must
-//! never: contain logic of the event loop, which belongs to the worker.
+//! In: users when they are created and when they end. Out: clients by slot; the number of users that have not
+//! ended. Must never: contain logic of the event loop, which belongs to the worker.
 
 use crate::io::{Io, Slot};
 use crate::link::Link;
@@ -15,7 +15,7 @@ pub(crate) struct Clients {
     slots: Vec<ClientSlot>,
     /// Number of users; their own connections have the first slots.
     user_count: usize,
-    /// Users that have not ended: the slots with a user.
+    /// Number of users that have not ended.
     live_users: usize,
 }
 
@@ -61,10 +61,10 @@ impl Clients {
         self.slots.iter()
     }
 
-    /// Whether all users wait in this phase.
+    /// Whether the worker is carrying out this phase for every user.
     pub(crate) fn all_users_await(&self, phase: UserPhase) -> bool {
         let mut owners = self.slots[..self.user_count].iter();
-        owners.all(|client| client.conn.awaits(phase))
+        owners.all(|client| client.conn.is_busy_with(phase))
     }
 
     /// Number of users that have not ended.
@@ -112,19 +112,21 @@ impl IndexMut<Slot> for Clients {
 pub(crate) struct ClientSlot {
     pub(crate) conn: Rc<Conn>,
     pub(crate) link: Link,
-    /// Set and taken only by [`Clients`], which counts the users.
+    /// The user, until it ends; `None` in the slot of an additional connection. Set only by [`Clients`],
+    /// which counts the users.
     user: Option<User>,
     /// The slot of the user that owns the connection: this slot, unless the connection is additional.
     pub(crate) user_slot: Slot,
     /// The slots of the user's additional connections.
     pub(crate) extra_slots: Vec<Slot>,
-    /// Whether the user closed the connection, which is then not reopened automatically.
-    pub(crate) closed_by_user: bool,
-    /// Whether replies on the connection carry timestamps.
+    /// Whether the connection is not reopened automatically: its user closed it, or requested a new one in
+    /// vain.
+    pub(crate) stays_closed: bool,
+    /// Whether the last bytes that arrived on the connection had a timestamp.
     pub(crate) has_timestamps: bool,
     /// Whether a transmit timestamp was requested for the request in flight.
     pub(crate) timestamp_requested: bool,
-    /// Whether the server refused a connection that the user requested after the end of the run: the user
+    /// Whether a connection that the user requested was refused after the end of the run. If so, the user
     /// gets no further attempt.
     pub(crate) refused_after_end: bool,
 }
@@ -137,7 +139,7 @@ impl ClientSlot {
             user: None,
             user_slot,
             extra_slots: Vec::new(),
-            closed_by_user: false,
+            stays_closed: false,
             has_timestamps: false,
             timestamp_requested: false,
             refused_after_end: false,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 /// The clock of a run.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// CLOCK_MONOTONIC; the kernel's timestamps are CLOCK_REALTIME.
+    /// CLOCK_MONOTONIC. The kernel's timestamps are readings of CLOCK_REALTIME.
     System,
     /// Time of a simulated network.
     Simulated(Rc<SimTime>),
@@ -18,9 +18,9 @@ pub enum Clock {
 /// Simulated time.
 #[derive(Debug, Default)]
 pub struct SimTime {
-    /// Nanoseconds.
+    /// The current time, nanoseconds.
     pub now_ns: Cell<u64>,
-    /// Offset of the simulated kernel's timestamps from this time, nanoseconds.
+    /// How far the clock of the simulated kernel's timestamps is ahead of this time, nanoseconds.
     pub timestamp_offset_ns: Cell<i64>,
 }
 
@@ -33,8 +33,9 @@ impl Clock {
         }
     }
 
-    /// Offset of the clock of the kernel's timestamps from this one, nanoseconds. That clock is
-    /// read between two readings of this one, five times; the attempt with the shortest gap is used.
+    /// How far the clock of the kernel's timestamps is ahead of this one, nanoseconds. The other clock is
+    /// read between two readings of this one, five times; the offset with the shortest time between them is
+    /// used.
     pub fn timestamp_offset_ns(&self) -> i64 {
         let Clock::Simulated(time) = self else {
             let reading = |_| {

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionCounts {
     up: u32,
-    /// Connections lost in the outage and not back yet; empty if there is no outage.
+    /// Slots whose connection was lost in the outage and is not back yet; empty if there is no outage.
     lost_slots: HashSet<Slot>,
     outage: Option<RunEvent>,
 }
@@ -34,7 +34,8 @@ impl ConnectionCounts {
         self.up += 1;
     }
 
-    /// Counts a connection that this side closed, or that was lost before there were users.
+    /// Counts a connection that is no longer up, outside an outage: this side closed it, or it was lost
+    /// before all connections were open.
     pub(crate) fn record_closed(&mut self) {
         self.up -= 1;
     }
@@ -69,7 +70,7 @@ impl ConnectionCounts {
         Some(outage)
     }
 
-    /// Takes the outage that lasts at the end of the run, if there is one.
+    /// Takes the outage that is not over at the end of the run, if there is one.
     pub(crate) fn end_outage(&mut self) -> Option<RunEvent> {
         self.outage.take()
     }

@@ -1,7 +1,7 @@
 //! Opens, loses and restores the connections of a worker.
 //!
-//! In: steps of links. Out: users resumed once their connection is up; outages. Must never: block
-//! during a run; a user that waits for its connection is resumed when it is back.
+//! In: results of connection attempts ([`LinkStep`]). Out: users resumed once their connection is up;
+//! outages. Must never: block during a run, or leave a user waiting once its connection is back.
 
 use crate::attempts::ConnectAttempts;
 use crate::error::ConnectError;
@@ -21,19 +21,19 @@ impl<I: Io> Worker<'_, I> {
     /// there are users.
     ///
     /// # Errors
-    /// The first connection that fails on every route; a failure of the engine; or an interrupt of the
+    /// The first connection that fails on every route; a failure of the I/O engine; or an interrupt of the
     /// run.
     pub fn connect(&mut self) -> Result<(), ConnectError> {
         let program = self.assignment.program;
-        // Statements prepared before the common start need a connection.
+        // A prologue needs a connection, even if each transaction opens its own.
         let per_transaction =
             self.context.rules().connect_per_transaction && !program.has_prologue();
         if program.opens_connections() || per_transaction {
             return Ok(());
         }
         let mut events = Vec::new();
-        // Numbers of connections that were begun, and that were lost for good. Those that were begun and are
-        // neither up nor lost are being opened.
+        // How many connections have been attempted, and how many were lost and are not reopened. The other
+        // attempted ones are up or being opened.
         let (mut begun_count, mut lost_count) = (0, 0);
         while self.connections.up() as usize + lost_count < self.clients.connection_count() {
             if self.assignment.interrupt.load(Ordering::Relaxed) {
@@ -56,7 +56,7 @@ impl<I: Io> Worker<'_, I> {
                     continue;
                 }
                 if self.clients[event.slot].link.is_up() {
-                    lost_count += usize::from(self.handle_early_event(event));
+                    lost_count += usize::from(self.handle_event_before_start(event));
                     continue;
                 }
                 let step = self.handle_link_event(event);
@@ -77,11 +77,11 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Handles an event of a connection that is up while others are still being opened: a notice, or its
-    /// loss. A lost connection is reopened; if the server refuses it, the run ends. Returns true if the
-    /// connection is lost for good because the plan does not reconnect; its user then fails at the first
-    /// statement.
-    fn handle_early_event(&mut self, event: IoEvent) -> bool {
+    /// Handles an event of a connection that is up while others are still being opened: the server sends a
+    /// notice, or the connection is lost. A lost connection is reopened if the plan reconnects, and the run
+    /// ends if the server refuses it. If the plan does not reconnect, returns true: the user of the lost
+    /// connection fails at its first statement.
+    fn handle_event_before_start(&mut self, event: IoEvent) -> bool {
         let reason = match event.kind {
             IoEventKind::Readable { .. } => self.receive_and_feed(event).err(),
             IoEventKind::Closed(errno) => Some(describe_close(errno)),
@@ -94,15 +94,15 @@ impl<I: Io> Worker<'_, I> {
         client.close(&mut self.io, event.slot);
         client.conn.mark_lost(&reason);
         self.connections.record_closed();
-        let reconnects = self.context.rules().reconnect;
+        let reconnects = self.context.rules().reopens_lost_connections;
         if reconnects {
             self.retry_with_new_deadline(event.slot);
         }
         !reconnects
     }
 
-    /// Applies a step of the first connect. A failure here ends the run: the server does not accept as
-    /// many connections as the run needs.
+    /// Applies the result of a connection attempt before the load. A failure ends the run: the server does
+    /// not accept as many connections as the run needs.
     fn apply_connect_step(&mut self, slot: Slot, step: LinkStep) -> Result<(), ConnectError> {
         match step {
             LinkStep::Waiting => {}
@@ -120,8 +120,8 @@ impl<I: Io> Worker<'_, I> {
         Ok(())
     }
 
-    /// Starts connecting over the first route. If the last attempt was only postponed, its deadline still
-    /// holds.
+    /// Starts connecting over the first route. A retry after [`LinkStep::TryLater`] keeps the deadline of the
+    /// postponed attempt.
     pub(crate) fn begin_connect(&mut self, slot: Slot) -> LinkStep {
         if !self.attempts.has_deadline(slot) {
             self.set_attempt_deadline(slot);
@@ -135,7 +135,7 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn discard_if_stale(&mut self, event: IoEvent) -> bool {
         let is_stale = !self.io.is_current(event);
         if is_stale {
-            // Returns the event's buffer to the engine.
+            // Receive the bytes only to return their buffer to the I/O engine.
             self.io.receive(event);
         }
         is_stale
@@ -144,7 +144,7 @@ impl<I: Io> Worker<'_, I> {
     /// Handles an event of a link that is still connecting.
     pub(crate) fn handle_link_event(&mut self, event: IoEvent) -> LinkStep {
         let step = self.advance_link(event);
-        // The link has begun its next attempt, which has its own deadline.
+        // If the link has begun an attempt over the next route, that attempt gets its own deadline.
         if self.clients[event.slot].link.is_opening() {
             self.set_attempt_deadline(event.slot);
         }
@@ -177,26 +177,27 @@ impl<I: Io> Worker<'_, I> {
     fn on_connection_up(&mut self, slot: Slot, flags: SessionFlags, trailing_bytes: &[u8]) {
         self.attempts.record_success(slot, self.clock.now_ns());
         let client = &mut self.clients[slot];
-        client.conn.mark_opened_with(flags);
-        // Only notices can arrive here; a protocol violation shows up with the first reply.
+        client.conn.mark_opened_with_flags(flags);
+        // Only notices can follow the login; a protocol violation is detected again with the first reply.
         let _ = client.conn.feed(trailing_bytes);
         self.connections.record_opened();
     }
 
-    /// Tries again after a pause, with a new deadline.
+    /// Schedules another attempt after a pause. It gets a new deadline.
     fn retry_with_new_deadline(&mut self, slot: Slot) {
         self.attempts.clear_deadline(slot);
         self.retry_with_same_deadline(slot);
     }
 
-    /// Tries again after a pause, with the same deadline: the server has not accepted the attempt yet.
+    /// Schedules another attempt after a pause. It keeps the deadline of an attempt that the server has not
+    /// accepted yet.
     fn retry_with_same_deadline(&mut self, slot: Slot) {
         let now_ns = self.clock.now_ns();
         let pause_ns = self.attempts.take_pause_ns(slot);
         self.timers.add(now_ns + pause_ns, TimerEvent::Retry(slot));
     }
 
-    /// Applies a step of a reconnect.
+    /// Applies the result of an attempt to reconnect, or to open a connection that a user requested.
     pub(crate) fn apply_reconnect_step(&mut self, slot: Slot, step: LinkStep) {
         match step {
             LinkStep::Waiting => return,
@@ -209,7 +210,10 @@ impl<I: Io> Worker<'_, I> {
                 return;
             }
             LinkStep::Failed(failures) => {
-                if !self.clients[slot].conn.awaits(UserPhase::Renew) {
+                if !self.clients[slot]
+                    .conn
+                    .is_busy_with(UserPhase::OpenConnection)
+                {
                     self.retry_with_new_deadline(slot);
                     return;
                 }
@@ -218,8 +222,10 @@ impl<I: Io> Worker<'_, I> {
         }
         let noticed_ns = self.clock.now_ns();
         let conn = &self.clients[slot].conn;
-        // If the connection is not awaited, its user has ended in the meantime.
-        if !conn.awaits(UserPhase::Renew) && !conn.awaits(UserPhase::Reconnect) {
+        // If no user waits for the connection, it was reopened in the background, or its user has ended.
+        if !conn.is_busy_with(UserPhase::OpenConnection)
+            && !conn.is_busy_with(UserPhase::AwaitReconnect)
+        {
             return;
         }
         conn.mark_ready(noticed_ns);
@@ -227,27 +233,33 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Opens a new connection in place of the current one.
-    pub(crate) fn renew(&mut self, slot: Slot) {
+    pub(crate) fn open_new_connection(&mut self, slot: Slot) {
         let client = &mut self.clients[slot];
         if client.link.is_up() {
             self.connections.record_closed();
         }
         client.close(&mut self.io, slot);
         client.conn.mark_closed();
-        client.closed_by_user = false;
+        client.stays_closed = false;
         self.attempts.clear_deadline(slot);
-        if self.attempts.take_lost_early(slot) && client.conn.awaits(UserPhase::Reconnect) {
+        // If a connection was lost right after it came up, wait before the next attempt, as after a refusal.
+        if self.attempts.take_short_lived_loss(slot)
+            && client.conn.is_busy_with(UserPhase::AwaitReconnect)
+        {
             return self.retry_with_new_deadline(slot);
         }
-        if !self.gate.is_open() && !ConnectAttempts::may_begin(self.clients.opening_count()) {
+        if !self.start_gate.is_open() && !ConnectAttempts::may_begin(self.clients.opening_count()) {
             return self.attempts.enqueue(slot);
         }
         match self.begin_connect(slot) {
             LinkStep::Waiting | LinkStep::Up(..) => {}
             LinkStep::TryLater => self.retry_with_same_deadline(slot),
             LinkStep::Failed(failures) => {
-                if self.clients[slot].conn.awaits(UserPhase::Renew) {
-                    // Resume the user in the next iteration: one that retries all the time must not starve
+                if self.clients[slot]
+                    .conn
+                    .is_busy_with(UserPhase::OpenConnection)
+                {
+                    // Resume the user in the next iteration: a user that retries all the time must not starve
                     // the others.
                     let at_ns = self.clock.now_ns() + 1;
                     self.timers.add(at_ns, TimerEvent::Refused(slot));
@@ -260,11 +272,11 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Reports to a user that the connection it requested could not be opened. The worker does not try again:
-    /// the user decides.
+    /// the user decides whether to.
     fn report_refusal(&mut self, slot: Slot, failures: &[ConnectFailure]) {
         self.attempts.clear_deadline(slot);
         let client = &mut self.clients[slot];
-        client.closed_by_user = true;
+        client.stays_closed = true;
         client.refused_after_end = self.context.is_stopped();
         let (server_error, reason) = refusal_reason(failures);
         client.conn.mark_refused(server_error, reason);
@@ -282,12 +294,12 @@ impl<I: Io> Worker<'_, I> {
         self.attempts.record_loss(slot, now_ns);
         self.connections
             .record_loss(slot, now_ns, || client.conn.failure_message());
-        if !client.conn.awaits(UserPhase::Send) {
+        if !client.conn.is_busy_with(UserPhase::Send) {
             // Between transactions the connection is reopened in the background, as in a pool. A user in a
-            // transaction, or without reconnects, notices the loss at its next request.
+            // transaction, or in a run without reconnects, notices the loss at its next request.
             let user_slot = client.user_slot;
             let owner = &self.clients[user_slot].conn;
-            if self.context.rules().reconnect && !owner.is_in_transaction() {
+            if self.context.rules().reopens_lost_connections && !owner.is_in_transaction() {
                 self.retry_with_new_deadline(slot);
             }
             return;
@@ -296,8 +308,8 @@ impl<I: Io> Worker<'_, I> {
         self.resume(slot)
     }
 
-    /// Handles a lost connection that is back, or that its user no longer needs. The last lost connection
-    /// ends the outage.
+    /// Records that a lost connection is back, or that its user no longer needs it. When no connection is
+    /// lost any more, the outage ends.
     pub(crate) fn on_connection_restored(&mut self, slot: Slot) {
         let outage = self
             .connections
@@ -308,7 +320,7 @@ impl<I: Io> Worker<'_, I> {
     }
 }
 
-/// The server's error, if there is one, and the text of a failed reconnect.
+/// Why a connection was refused: the server's error, if there is one, and a text. Both are of the last route.
 fn refusal_reason(failures: &[ConnectFailure]) -> (Option<&ServerError>, String) {
     let last_failure = failures.last();
     let server_error = last_failure.and_then(|failure| match &failure.cause {

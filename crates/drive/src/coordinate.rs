@@ -1,6 +1,6 @@
-//! The collecting thread's side of a run.
+//! The collecting thread's side of a run: it waits for the workers and merges their intervals.
 //!
-//! In: messages of the workers. Out: merged rows for the observer, totals. Must never: make a worker
+//! In: messages of the workers. Out: merged rows for the observer, and the totals. Must never: make a worker
 //! wait.
 
 use crate::clock::Clock;
@@ -16,14 +16,15 @@ use std::time::Duration;
 /// How often the collecting thread checks whether the run is interrupted.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Transactions that take longer than this to end after the window are reported to the observer.
+/// If transactions are still in flight this long after the window, nanoseconds, the observer is told.
 const DRAIN_REPORT_DELAY_NS: u64 = 1_000_000_000;
 
 /// A message from a worker to the collecting thread.
 pub(crate) enum WorkerMessage {
-    /// A worker has tried to create its engine; false if it needs a different engine.
+    /// A worker has tried to create its I/O engine; false if it needs a different engine.
     EngineCreated(bool),
-    /// All users of a worker are ready: the TLS description, if any, and the time on the run's clock.
+    /// All users of a worker are ready: the TLS version and cipher, if it uses TLS, and the time on the run's
+    /// clock.
     Connected(Option<String>, u64),
     /// The connections of a worker could not be opened, or a user did not get ready.
     Refused(ConnectError),
@@ -38,8 +39,8 @@ pub(crate) enum WorkerMessage {
 /// Receives the messages of a run's workers on the collecting thread.
 pub(crate) struct Coordinator<'a> {
     pub job: &'a DriveJob<'a>,
-    /// When set, all threads end.
-    pub halt: &'a AtomicBool,
+    /// When this is set, all workers end at once.
+    pub worker_interrupt: &'a AtomicBool,
     pub messages: Receiver<WorkerMessage>,
     pub threads: usize,
     /// Number of clients of all threads.
@@ -47,7 +48,7 @@ pub(crate) struct Coordinator<'a> {
 }
 
 impl Coordinator<'_> {
-    /// Returns the next message, or `None` once all threads have ended. Halts the threads if the run is
+    /// Returns the next message, or `None` once all threads have ended. Interrupts the workers if the run is
     /// interrupted.
     fn receive(&self) -> Option<WorkerMessage> {
         self.receive_or_idle(|| ())
@@ -57,7 +58,7 @@ impl Coordinator<'_> {
     fn receive_or_idle(&self, mut idle: impl FnMut()) -> Option<WorkerMessage> {
         loop {
             if self.job.interrupt.load(Ordering::Relaxed) {
-                self.halt.store(true, Ordering::Relaxed);
+                self.worker_interrupt.store(true, Ordering::Relaxed);
             }
             match self.messages.recv_timeout(POLL_INTERVAL) {
                 Ok(message) => return Some(message),
@@ -67,7 +68,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Waits until all threads have tried to create their engines. Returns false if one needs a
+    /// Waits until all threads have tried to create their I/O engines. Returns false if one of them needs a
     /// different engine.
     pub fn wait_for_engines(&self) -> Result<bool, Error> {
         let (mut tried, mut all_created) = (0, true);
@@ -77,7 +78,7 @@ impl Coordinator<'_> {
                     tried += 1;
                     all_created &= created;
                 }
-                // A thread that has panicked sends no other message.
+                // A thread that panics while it creates its engine sends no other message.
                 Some(WorkerMessage::Ended(_, Err(error))) => {
                     return Err(self.connect_error(0, ConnectError::Engine(error)));
                 }
@@ -96,8 +97,8 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Waits until all connections are up and all users ready. Returns the TLS description, if any,
-    /// and the time when the last user was ready.
+    /// Waits until all connections are up and all users ready. Returns the TLS version and cipher, if
+    /// connections use TLS, and the time when the last user was ready.
     pub fn wait_for_connections(&self) -> Result<(Option<String>, u64), Error> {
         let (mut ready_threads, mut tls, mut first_error) = (0, None, None);
         let (mut connected, mut ready_ns) = (0, 0);
@@ -112,12 +113,12 @@ impl Coordinator<'_> {
                     if let ConnectError::Refused { connected: up, .. } = &error {
                         connected += up;
                     }
-                    // Keep the first error, because it is the most useful one, and halt the other threads.
-                    self.halt.store(true, Ordering::Relaxed);
+                    // Keep the first error, because it is the most useful one, and end the other workers.
+                    self.worker_interrupt.store(true, Ordering::Relaxed);
                     first_error = first_error.or(Some(error));
                 }
                 Some(WorkerMessage::Ended(_, Err(error))) => {
-                    self.halt.store(true, Ordering::Relaxed);
+                    self.worker_interrupt.store(true, Ordering::Relaxed);
                     first_error = first_error.or(Some(ConnectError::Engine(error)));
                 }
                 Some(_) => {}
@@ -136,15 +137,15 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Collects the results of the threads until all have ended. Intervals that were read are sent
-    /// back to their threads through `spare_senders`, so that threads need not allocate for later seconds.
+    /// Collects the results of the threads until all have ended. Sends the intervals that it has read back to
+    /// their threads through `spare_senders`, so that threads need not allocate memory for later seconds.
     pub fn collect(
         &self,
         start: LoadStart,
         spare_senders: &[Sender<Box<Interval>>],
         observer: &mut dyn Observer,
     ) -> DriveResult {
-        let mut collector = Collector::new(start.schedule, start.shape, self.threads);
+        let mut collector = Collector::new(start.schedule, start.layout, self.threads);
         let mut events = Vec::new();
         let mut failure = None;
         let mut drain_report_ns = drain_report_ns(&start);
@@ -158,12 +159,12 @@ impl Coordinator<'_> {
             let Some(message) = message else { break };
             match message {
                 WorkerMessage::Interval(worker, interval) => {
-                    // The worker may have ended by now.
+                    // Sending fails if the worker has ended, which then needs no spare interval.
                     let _ = spare_senders[worker].send(collector.add(worker, interval));
                 }
                 WorkerMessage::Event(event) => {
                     if event.kind == RunEventKind::QueueFull {
-                        self.halt.store(true, Ordering::Relaxed);
+                        self.worker_interrupt.store(true, Ordering::Relaxed);
                         failure = Some(event.detail.clone());
                     }
                     events.push(event);
@@ -171,7 +172,7 @@ impl Coordinator<'_> {
                 WorkerMessage::Ended(worker, result) => {
                     collector.end_worker(worker);
                     if let Err(error) = result {
-                        self.halt.store(true, Ordering::Relaxed);
+                        self.worker_interrupt.store(true, Ordering::Relaxed);
                         failure = Some(format!("the run could not continue: {error}"));
                     }
                 }
@@ -185,7 +186,7 @@ impl Coordinator<'_> {
                 if failure.is_none()
                     && let Some(reason) = observer.reason_to_end()
                 {
-                    self.halt.store(true, Ordering::Relaxed);
+                    self.worker_interrupt.store(true, Ordering::Relaxed);
                     failure = Some(reason);
                 }
             }
@@ -205,7 +206,7 @@ impl Coordinator<'_> {
     }
 }
 
-/// The time from which transactions still in flight are reported to the observer.
+/// When the observer is told that transactions are still in flight.
 fn drain_report_ns(start: &LoadStart) -> u64 {
     match start.engine {
         // The simulated engine has its own clock.

@@ -1,4 +1,4 @@
-//! The end of a run: which users are dropped, and which transactions are left unfinished.
+//! Ends a run: drops the users that are not in a transaction, and counts the unfinished transactions.
 //!
 //! In: a worker at the end of its window or of its run. Out: the last interval. Must never: omit a
 //! transaction that was started or due from the counts.
@@ -11,15 +11,15 @@ use prony_session::UserPhase;
 /// How long users wait after the end of the run for a connection that they requested.
 const CONNECT_GRACE_NS: u64 = 1_000_000_000;
 
-/// The time of the next check, after the end of the run, for users that still wait for a connection that
-/// they requested.
+/// When to check next, after the end of the run, for users that still wait for a connection that they
+/// requested.
 #[derive(Debug)]
 pub(crate) struct ConnectionWaitCheck {
     next_ns: u64,
 }
 
 impl Default for ConnectionWaitCheck {
-    /// No check is due: the run has not ended.
+    /// While the run has not ended, no check is due.
     fn default() -> Self {
         ConnectionWaitCheck { next_ns: u64::MAX }
     }
@@ -42,8 +42,8 @@ impl ConnectionWaitCheck {
 }
 
 impl<I: Io> Worker<'_, I> {
-    /// Ends the window: no transaction starts from now on. Drops users that are in no
-    /// transaction: they wait for a start or a connection, or sleep.
+    /// Ends the window: no transaction starts from now on. Drops the users that are not in a transaction, but
+    /// wait for a start or a connection, or sleep.
     pub(crate) fn end_window(&mut self) {
         self.context.stop();
         self.wait_check.begin(self.clock.now_ns());
@@ -55,20 +55,23 @@ impl<I: Io> Worker<'_, I> {
         }
     }
 
-    /// Resumes users in a transaction that only wait for a lost connection: they notice that the run
-    /// is over, and end.
+    /// Resumes the users that wait for a lost connection within a transaction: they notice that the run is
+    /// over, and end.
     pub(crate) fn resume_disconnected_users(&mut self) {
         for slot in self.clients.slots() {
-            if self.clients[slot].conn.awaits(UserPhase::Reconnect) {
+            if self.clients[slot]
+                .conn
+                .is_busy_with(UserPhase::AwaitReconnect)
+            {
                 self.clients[slot].conn.mark_ready(self.clock.now_ns());
                 self.resume(slot);
             }
         }
     }
 
-    /// After the end of the run, drops users that have waited too long for a connection that they
-    /// requested: the server does not accept it, and their transaction is cut off. With a connection
-    /// per transaction, connecting is part of the transaction, and is awaited like its replies.
+    /// After the end of the run, drops users that have waited too long for a connection that they requested:
+    /// the server does not accept it. Their transactions are cut off. If each transaction opens its own
+    /// connection, connecting is part of the transaction, and the grace applies as it does to replies.
     pub(crate) fn drop_unconnected_users(&mut self, now_ns: u64) {
         if !self.wait_check.take_due(now_ns) || self.context.rules().connect_per_transaction {
             return;
@@ -76,7 +79,8 @@ impl<I: Io> Worker<'_, I> {
         for slot in self.clients.slots() {
             let client = &self.clients[slot];
             let waited_ns = now_ns.saturating_sub(client.conn.noticed_ns());
-            if client.conn.awaits(UserPhase::Renew) && waited_ns >= CONNECT_GRACE_NS {
+            if client.conn.is_busy_with(UserPhase::OpenConnection) && waited_ns >= CONNECT_GRACE_NS
+            {
                 self.clients.end_user(client.user_slot);
             }
         }
@@ -115,8 +119,8 @@ impl<I: Io> Worker<'_, I> {
             .recorder
             .count_queries(&self.context.take_queries());
         self.timing.recorder.finish(now_ns, excluded);
-        if let Some(tap) = &mut self.assignment.tap {
-            tap.ended(now_ns);
+        if let Some(listener) = &mut self.assignment.sample_listener {
+            listener.ended(now_ns);
         }
         while let Some(interval) = self.timing.recorder.take_finished() {
             self.reports.deliver_interval(interval);

@@ -13,7 +13,7 @@ pub enum Error {
     FileLimit {
         /// Clients requested.
         requested: u32,
-        /// Their threads.
+        /// Threads requested.
         threads: u32,
         /// Files needed, for the clients and everything else.
         needed: u64,
@@ -22,7 +22,7 @@ pub enum Error {
     },
     /// The system does not allow enough threads.
     ThreadStart {
-        /// Threads that had started before.
+        /// Threads that had been started before.
         started: u32,
         /// Threads requested.
         requested: u32,
@@ -56,7 +56,7 @@ pub enum ConnectError {
         /// The failure of each route.
         failures: Vec<ConnectFailure>,
     },
-    /// The engine failed.
+    /// The I/O engine failed.
     Engine(#[from] io::Error),
     /// A user could not get ready for the common start.
     UserNotReady(String),
@@ -157,8 +157,8 @@ fn opened_context(connected: u32, requested: u32) -> String {
     format!("{connected} of {requested} connections were opened, then: ")
 }
 
-/// Advice if the limit on files is too low; `other_files`: the number of files needed besides those of the
-/// clients.
+/// Advice for a run that needs more files than the `limit`; `other_files`: how many of them are not sockets
+/// of clients.
 fn file_limit_hint(other_files: u64, limit: u64) -> String {
     let raise_limit = "raise the hard limit (ulimit -Hn as root, LimitNOFILE= of a service)";
     match limit.saturating_sub(other_files) {

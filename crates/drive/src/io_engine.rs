@@ -1,5 +1,5 @@
-//! The engine that drives the sockets: chosen once, created by each worker on its own thread, the same
-//! for all workers.
+//! Chooses the I/O engine, which drives the sockets. It is the same for all workers, and each worker creates
+//! its own on its thread.
 //!
 //! In: the engine that the plan requests, and what the kernel allows. Out: one engine for each worker.
 //! Must never: give two workers of a run different engines, because the result names one.
@@ -12,14 +12,14 @@ use prony_plan::IoEngine;
 use std::io;
 use std::sync::mpsc::Receiver;
 
-/// One of the engines.
+/// An I/O engine.
 pub(crate) enum AnyIo<S> {
     Ring(Box<Ring>),
     Epoll(Box<Epoll>),
     Sim(Box<sim::Sim<S>>),
 }
 
-/// The type of the simulated server for engines with real sockets, which have none.
+/// Stands for the type of a simulated server where an engine has real sockets, and thus no such server.
 pub(crate) enum NoSimServer {}
 
 impl sim::SimServer for NoSimServer {
@@ -31,12 +31,12 @@ impl sim::SimServer for NoSimServer {
     }
 }
 
-/// An engine by its name, and why it was chosen.
+/// The engine that was chosen, by its name, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct EngineChoice {
     pub name: &'static str,
     pub reason: String,
-    /// Whether another engine may replace it, because it was not requested explicitly.
+    /// Whether another engine may be used instead, because this one was not requested explicitly.
     is_replaceable: bool,
 }
 
@@ -54,7 +54,7 @@ impl EngineChoice {
         EngineChoice::requested("sim")
     }
 
-    /// The engine for all workers if some of them cannot create the chosen one.
+    /// The choice of epoll for all workers, after some of them could not create the engine chosen first.
     pub fn epoll_fallback() -> Self {
         EngineChoice {
             name: "epoll",
@@ -63,9 +63,9 @@ impl EngineChoice {
         }
     }
 
-    /// Creates a worker's engine once all workers have tried to create theirs. Calls `report_created` with
-    /// false if this worker needs a different engine; `engine_receiver` then delivers the name of the engine
-    /// that all workers use. Returns `None` if there will be no run.
+    /// Creates a worker's engine. Tries the chosen engine, and calls `report_created`, with false if this
+    /// worker needs a different one. Once all workers have done so, `engine_receiver` delivers the name of
+    /// the engine that all of them use. Returns `None` if there will be no run.
     ///
     /// # Errors
     /// If the kernel refuses any resource the engine needs.
@@ -117,7 +117,8 @@ pub(crate) fn choose(requested: IoEngine) -> Result<EngineChoice, Error> {
     }
 }
 
-/// Creates an engine with real sockets, for this many connections. It must stay on its thread.
+/// Creates an engine with real sockets, for this many connections. It must stay on the thread that created
+/// it.
 ///
 /// # Errors
 /// If the kernel refuses any resource the engine needs.

@@ -36,8 +36,8 @@ pub mod worker;
 pub use error::{ConnectError, Error};
 pub use ready::ReadySlice;
 pub use run::{
-    DriveJob, DriveResult, LoadStart, Network, Observer, OnConnectRefused, Tap, clients_of_thread,
-    connect, run, run_simulated,
+    DriveJob, DriveResult, LoadStart, Network, Observer, OnConnectRefused, SampleListener,
+    clients_of_thread, connect, run, run_simulated,
 };
 pub use run_event::{RunEvent, RunEventKind};
 pub use slice::RunSlice;

@@ -1,4 +1,4 @@
-//! One connection: its socket, its login, its bytes, and its end.
+//! Opens one connection over the routes that its target allows, logs in, and passes its bytes on.
 //!
 //! In: events of the socket. Out: whether the connection is up, or the failure of each route. Must never:
 //! block; the result of anything that takes time arrives as an event.
@@ -53,20 +53,20 @@ enum Phase {
     Up,
 }
 
-/// Result of a step.
+/// What became of a connection attempt after its latest event.
 #[derive(Debug)]
 pub enum LinkStep {
-    /// Wait for the next event.
+    /// The attempt continues with the next event.
     Waiting,
-    /// The connection is up: the session flags, and the bytes that followed the login.
+    /// The connection is up. Holds the session flags, and the bytes that followed the login.
     Up(SessionFlags, Vec<u8>),
     /// The server's queue of new connections is full at the moment.
     TryLater,
-    /// Every route failed: the failures, one for each attempt.
+    /// Every route failed. Holds the failures, one for each route that was tried.
     Failed(Vec<ConnectFailure>),
 }
 
-/// One connection.
+/// One connection, with or without TLS.
 pub struct Link {
     phase: Phase,
     channel: Channel,
@@ -84,7 +84,7 @@ pub struct Link {
 pub struct ScratchBuffers {
     /// Bytes from a socket that TLS has yet to decrypt.
     pub from_socket: Vec<u8>,
-    /// Bytes to send: a login's message or encrypted data.
+    /// Bytes to send: messages of a login, or encrypted data.
     to_socket: Vec<u8>,
     /// Decrypted bytes.
     plain: Vec<u8>,
@@ -123,7 +123,7 @@ impl Link {
         self.channel.description()
     }
 
-    /// Starts connecting with the first endpoint.
+    /// Starts connecting, with the first route to the first endpoint.
     pub fn begin(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
         self.endpoint_index = 0;
         self.route_index = 0;
@@ -132,18 +132,18 @@ impl Link {
         self.open(io, slot, routes)
     }
 
-    /// Closes the connection; sends `message` first if it is up.
-    pub fn close(&mut self, io: &mut impl Io, slot: Slot, message: &[u8]) {
-        let mut closing_message = Vec::new();
+    /// Closes the connection; sends `closing_message` first if it is up.
+    pub fn close(&mut self, io: &mut impl Io, slot: Slot, closing_message: &[u8]) {
+        let mut encoded_message = Vec::new();
         if self.is_up() {
-            self.channel.send(message, &mut closing_message);
+            self.channel.send(closing_message, &mut encoded_message);
         }
-        io.close(slot, &closing_message);
+        io.close(slot, &encoded_message);
         self.phase = Phase::Down;
         self.channel = Channel::Plain;
     }
 
-    /// Continues after the socket is connected.
+    /// Starts the login, once the socket is connected.
     pub fn on_socket_connected(
         &mut self,
         io: &mut impl Io,
@@ -167,7 +167,7 @@ impl Link {
         }
     }
 
-    /// Feeds bytes to the login.
+    /// Feeds bytes from the socket to the login. Ignores them if no login is in progress.
     pub fn feed_login(
         &mut self,
         bytes: &[u8],
@@ -254,7 +254,7 @@ impl Link {
         Ok(consume(plain))
     }
 
-    /// Sends a request; `request_timestamp`: request the time of its departure.
+    /// Sends a request. `request_timestamp`: whether to request the kernel's timestamp of its departure.
     pub fn send(
         &mut self,
         bytes: &[u8],
@@ -271,7 +271,7 @@ impl Link {
         io.send(slot, &scratch.to_socket, request_timestamp);
     }
 
-    /// Whether bytes pass unchanged, so that [`Link::receive`] may be skipped.
+    /// Whether the connection does not use TLS: received bytes then need not pass through [`Link::receive`].
     pub fn is_plain(&self) -> bool {
         self.channel.is_plain()
     }
@@ -292,7 +292,8 @@ impl Link {
         }
     }
 
-    /// Moves on to the next route, if the failure allows one.
+    /// Records a failure and tries the next route, or the endpoint to which the server redirected the login.
+    /// Fails if the failure allows no further route, or none is left.
     fn try_next_route(
         &mut self,
         io: &mut impl Io,
@@ -330,8 +331,8 @@ impl Link {
     }
 }
 
-/// Why a session does not have the requested attributes (`target_session_attrs`). Attributes that the
-/// login did not report were queried on the control connection.
+/// Why a session does not have the requested attributes (`target_session_attrs`); `None` if it has them.
+/// Attributes that the login does not report count as false: the control connection has queried them.
 fn session_mismatch(session: &Session, requested: SessionAttrs) -> Option<&'static str> {
     let Ok(result) = mismatch(requested, |property| {
         Ok::<_, Infallible>(property.reported(session).unwrap_or(false))

@@ -1,23 +1,24 @@
 //! When transactions are due to start.
 //!
-//! In: a rate, a seed. Out: scheduled starts, in order. Must never: skip a start because
-//! it is late; that would omit exactly the wait that a user experiences.
+//! In: a rate, a seed. Out: scheduled starts, in order. Must never: skip a start because it is late: that
+//! would omit exactly the wait that a user experiences.
 
 use prony_plan::{Arrival, SplitMix};
 
-/// Maximum number of starts generated one by one in a call. At an extreme rate, generating all due starts
-/// would take so long that as many would become due meanwhile.
+/// Maximum number of starts that one call generates one by one. At an extreme rate, generating all due starts
+/// would take so long that as many new ones would become due meanwhile.
 const MAX_GENERATED_STARTS: u64 = 200_000;
 
 /// The scheduled starts of one worker.
 #[derive(Debug)]
 pub struct StartSchedule {
-    /// The position of the next start that is not taken.
+    /// The position of the first start that is not taken.
     cursor: Cursor,
     /// Number of starts taken.
     taken: u64,
-    /// The position up to which [`StartSchedule::count_waiting`] has counted starts, and their number.
+    /// The position up to which [`StartSchedule::count_waiting`] has counted starts.
     counted_to: Cursor,
+    /// Number of starts before that position, including those that were taken.
     counted: u64,
 }
 
@@ -25,14 +26,15 @@ pub struct StartSchedule {
 #[derive(Clone, Debug)]
 struct Cursor {
     next_ns: f64,
+    /// Mean gap between starts.
     gap_ns: f64,
     arrival: Arrival,
     random: SplitMix,
 }
 
 impl StartSchedule {
-    /// Schedules `rate_tps` starts per second from `start_ns` on. `phase`, 0 to 1, is the position of the
-    /// first even start in the first gap, so that the starts of a run's workers alternate.
+    /// Schedules `rate_tps` starts per second from `start_ns` on. `phase`, 0 to 1, delays even starts by this
+    /// share of a gap, so that the starts of a run's workers alternate.
     pub fn new(start_ns: u64, rate_tps: f64, arrival: Arrival, phase: f64, seed: u64) -> Self {
         let mut cursor = Cursor {
             next_ns: start_ns as f64,
@@ -52,12 +54,12 @@ impl StartSchedule {
         }
     }
 
-    /// The next start that is not taken, nanoseconds.
+    /// When the next start is due, nanoseconds.
     pub fn next_ns(&self) -> u64 {
         self.cursor.next_ns as u64
     }
 
-    /// Takes the next start.
+    /// Takes the next start; returns when it is due, nanoseconds.
     pub fn take_next(&mut self) -> u64 {
         self.taken += 1;
         self.cursor.take_next()
@@ -70,8 +72,8 @@ impl StartSchedule {
         count
     }
 
-    /// Number of starts that are due by `now_ns` and not taken. Costs a step for each start since the last
-    /// call, at most [`MAX_GENERATED_STARTS`].
+    /// Number of starts that are due by `now_ns` and not taken. Generates each start since the last call one
+    /// by one, up to [`MAX_GENERATED_STARTS`].
     pub fn count_waiting(&mut self, now_ns: u64) -> u64 {
         if self.counted < self.taken {
             (self.counted_to, self.counted) = (self.cursor.clone(), self.taken);
@@ -88,8 +90,8 @@ impl Cursor {
         start_ns
     }
 
-    /// Takes the starts due by `until_ns`. Beyond [`MAX_GENERATED_STARTS`] starts, uses the expected number
-    /// of further starts.
+    /// Takes the starts due by `until_ns`; returns their number. Generates at most [`MAX_GENERATED_STARTS`],
+    /// and adds the expected number of the others.
     fn take_until(&mut self, until_ns: u64) -> u64 {
         for count in 0..MAX_GENERATED_STARTS {
             if self.next_ns as u64 > until_ns {
@@ -97,7 +99,7 @@ impl Cursor {
             }
             self.take_next();
         }
-        // Starts are counted in whole nanoseconds.
+        // A start within the nanosecond `until_ns` is also due.
         let end_ns = (until_ns + 1) as f64;
         let remaining = ((end_ns - self.next_ns) / self.gap_ns).ceil().max(0.0);
         if remaining == 0.0 {
@@ -111,10 +113,11 @@ impl Cursor {
         MAX_GENERATED_STARTS + remaining as u64
     }
 
+    /// The gap after the current start, nanoseconds.
     fn gap(&mut self) -> f64 {
         match self.arrival {
             Arrival::Even => self.gap_ns,
-            Arrival::Poisson => -self.random.unit().ln() * self.gap_ns,
+            Arrival::Poisson => -self.random.uniform().ln() * self.gap_ns,
         }
     }
 }

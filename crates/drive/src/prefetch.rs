@@ -1,14 +1,14 @@
 //! Prefetches memory into the CPU's cache. It affects only speed, never a result.
 //!
-//! With hundreds of clients, the state of one of them has left the CPU's first cache by the time its next
-//! reply arrives. The replies of an iteration are known before the first is handled: while one is handled,
-//! the state for the next ones is fetched.
+//! With hundreds of clients, the state of a client has left the CPU's first cache by the time its next reply
+//! arrives. All replies of an iteration are known before the first one is handled: while one is handled, the
+//! state of clients with later replies is fetched.
 
-/// Bytes of a line of the CPU's caches.
+/// Size of a cache line, bytes.
 const LINE_BYTES: usize = 64;
 
-/// Prefetches a whole value into the first cache. Does nothing on CPUs without a known instruction for
-/// it.
+/// Prefetches a whole value into the first cache. Does nothing on CPUs whose prefetch instruction is not
+/// implemented here.
 pub fn prefetch<T: ?Sized>(value: &T) {
     let address = std::ptr::from_ref(value).cast::<i8>();
     for offset in (0..size_of_val(value)).step_by(LINE_BYTES) {

@@ -1,7 +1,7 @@
-//! The work of users between connecting and the common start.
+//! Runs the work of users between connecting and the common start.
 //!
-//! In: a program whose users have something to prepare. Out: users that wait at the gate. Must never:
-//! include this work in a figure.
+//! In: a program whose users have something to prepare. Out: users that wait for the common start. Must
+//! never: include this work in a figure.
 
 use crate::error::ConnectError;
 use crate::io::{Io, IoEvent};
@@ -10,11 +10,11 @@ use prony_session::UserPhase;
 use std::io;
 use std::sync::atomic::Ordering;
 
-/// The gate at which users wait for the common start.
+/// Where users wait for the common start.
 #[derive(Debug, Default)]
 pub(crate) struct StartGate {
     is_open: bool,
-    /// The first reason why a user could not get ready.
+    /// Why the first user that could not get ready failed.
     not_ready_reason: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl StartGate {
         self.not_ready_reason.get_or_insert(reason);
     }
 
-    /// Takes the reason why a user did not get ready.
+    /// Takes the reason why a user did not get ready. If no failure was recorded, its program ended.
     fn take_not_ready_reason(&mut self) -> String {
         let reason = self.not_ready_reason.take();
         reason.unwrap_or_else(|| "it had nothing to do".to_owned())
@@ -43,10 +43,10 @@ impl StartGate {
 }
 
 impl<I: Io> Worker<'_, I> {
-    /// Runs all users up to the gate, if the program has a prologue.
+    /// If the program has a prologue, runs all users until they wait for the common start.
     ///
     /// # Errors
-    /// A user ended before the gate, the run was interrupted, or the engine failed.
+    /// A user ended before the common start, the run was interrupted, or the I/O engine failed.
     pub fn run_prologue(&mut self) -> Result<(), ConnectError> {
         if !self.assignment.program.has_prologue() {
             return Ok(());
@@ -63,7 +63,7 @@ impl<I: Io> Worker<'_, I> {
             }
             if self.clients.live_users() < self.clients.user_slots().len() {
                 return Err(ConnectError::UserNotReady(
-                    self.gate.take_not_ready_reason(),
+                    self.start_gate.take_not_ready_reason(),
                 ));
             }
             let deadline_ns = self.clock.now_ns() + LOOP_WAIT_MAX_NS;
@@ -76,12 +76,12 @@ impl<I: Io> Worker<'_, I> {
             self.open_queued();
             self.time_out_overdue(self.clock.now_ns());
         }
-        // Queries counted so far go into the first interval.
+        // The queries of the prologue stay in the context: the first interval of the load counts them.
         Ok(())
     }
 
-    /// Waits for the common start. Handles events of connections meanwhile: a readable or closed
-    /// socket would otherwise keep the engine from waiting.
+    /// Waits for the common start. Handles events of connections meanwhile: while a socket is readable or
+    /// closed, the I/O engine would not wait.
     pub(crate) fn await_start(&mut self, events: &mut Vec<IoEvent>) -> io::Result<()> {
         loop {
             let now_ns = self.clock.now_ns();

@@ -1,8 +1,8 @@
-//! Users that wait for a start, due starts that wait for a user, and the end of an interval.
+//! Assigns scheduled starts to waiting users, and counts the starts that wait for a user.
 //!
-//! In: the schedule, the clients. Out: the user that gets a start; the numbers of waiting starts and of
-//! transactions in progress; the end of a run whose queue is full. Must never: skip a start, or query the
-//! schedule without need.
+//! In: the schedule, the clients. Out: the user that gets a start; at the end of each interval, the numbers
+//! of waiting starts and of transactions in progress; the report that the queue is full. Must never: skip a
+//! start, or query the schedule without need.
 
 use crate::assignment::Timing;
 use crate::clock::Clock;
@@ -11,7 +11,7 @@ use crate::run_event::{RunEvent, RunEventKind};
 use crate::worker::Worker;
 use std::collections::VecDeque;
 
-/// A scheduled start that was taken.
+/// A scheduled start that was granted to a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GrantedStart {
     /// When the start was due.
@@ -81,8 +81,8 @@ fn take_due(timing: &mut Timing, clock: &Clock) -> Option<GrantedStart> {
 }
 
 impl<I: Io> Worker<'_, I> {
-    /// Closes the current interval if it has ended by `now_ns`, and adds the users' counts so far to it.
-    /// Returns whether a finished interval is available.
+    /// If the current interval has ended by `now_ns`, adds the queries and the waiting starts to it, and
+    /// closes it. Returns whether a finished interval is available.
     #[inline]
     pub(crate) fn rotate_interval(&mut self, now_ns: u64) -> bool {
         if self.timing.recorder.is_outside_current(now_ns) {
@@ -103,7 +103,8 @@ impl<I: Io> Worker<'_, I> {
         self.timing.recorder.rotate(now_ns)
     }
 
-    /// Whether more starts wait than the queue holds; reports it if so.
+    /// Whether more due starts wait for a user than the queue holds. Reports the full queue, which ends the
+    /// run.
     pub(crate) fn queue_overflowed(&mut self) -> bool {
         let (Some(schedule), Some(queue_max)) = (&mut self.timing.schedule, self.timing.queue_max)
         else {

@@ -1,4 +1,4 @@
-//! From open connections to the end of the load.
+//! Starts the threads of a run, waits until their users are ready, and drives the load to its end.
 //!
 //! In: a job, a slice of its clients, an engine. Out: [`ReadySlice`], which starts the load at a given time
 //! and returns the result. Must never: start the load of one thread before the others, or leave a thread
@@ -10,11 +10,11 @@ use crate::error::Error;
 use crate::io::sim;
 use crate::io_engine::{AnyIo, EngineChoice};
 use crate::link::Routes;
-use crate::run::{DriveJob, DriveResult, LoadStart, Network, Observer, network, shape};
+use crate::run::{DriveJob, DriveResult, LoadStart, Network, Observer, network, recorder_layout};
 use crate::run_event::panic_text;
 use crate::slice::RunSlice;
 use crate::thread::{StartSignal, WorkerShare, run_worker};
-use prony_measure::{RunSchedule, Shape};
+use prony_measure::{RecorderLayout, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,14 +33,14 @@ pub struct ReadySlice<'a> {
     network: Network,
     tls: Option<String>,
     connect_s: f64,
-    shape: Shape,
+    layout: RecorderLayout,
     /// When all users were ready, on the workers' clock.
     ready_ns: u64,
 }
 
 impl ReadySlice<'_> {
-    /// Calls [`Observer::ready`], starts the load as soon as all threads have the start time, and drives it to
-    /// its end.
+    /// Calls [`Observer::ready`], starts the load as soon as all threads have the start time, and drives it
+    /// to its end.
     pub fn start(self, observer: &mut dyn Observer) -> DriveResult {
         observer.ready();
         let now_ns = match self.choice.name {
@@ -51,8 +51,8 @@ impl ReadySlice<'_> {
         self.drive(now_ns + START_DELAY_NS, observer)
     }
 
-    /// Calls [`Observer::ready`], starts the load at this time of the run's clock (`CLOCK_MONOTONIC`), and drives
-    /// it to its end. If the time has passed, the first scheduled starts are late.
+    /// Calls [`Observer::ready`], starts the load at this time of the run's clock (`CLOCK_MONOTONIC`), and
+    /// drives it to its end. If the time is in the past, the first scheduled starts are late.
     pub fn start_at(self, start_ns: u64, observer: &mut dyn Observer) -> DriveResult {
         observer.ready();
         self.drive(start_ns, observer)
@@ -66,13 +66,13 @@ impl ReadySlice<'_> {
             tls: self.tls,
             connect_s: self.connect_s,
             schedule: run_schedule(self.coordinator.job.plan, start_ns),
-            shape: self.shape,
+            layout: self.layout,
         };
         let spare_senders = self.start_senders.into_iter().map(|start_sender| {
             let (spare_sender, spare_intervals) = channel();
             let _ = start_sender.send(StartSignal {
                 schedule: start.schedule,
-                shape: start.shape,
+                layout: start.layout,
                 spare_intervals,
             });
             spare_sender
@@ -93,9 +93,9 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     create: impl Fn(&str, usize) -> io::Result<AnyIo<S>> + Sync,
     drive_slice: impl FnOnce(ReadySlice<'_>) -> R,
 ) -> Result<R, Error> {
-    let halt = AtomicBool::new(false);
+    let worker_interrupt = AtomicBool::new(false);
     let (network, has_timestamps) = network(job);
-    let shape = shape(job, has_timestamps || choice.name == "sim");
+    let layout = recorder_layout(job, has_timestamps || choice.name == "sim");
     let budget = slice.start_budget(job.plan);
     let (sender, messages) = channel();
     std::thread::scope(|scope| {
@@ -112,12 +112,13 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
             engine_senders.push(engine_sender);
             let (start, start_receiver) = channel();
             start_senders.push(start);
-            let (sender, halt, create, choice) = (sender.clone(), &halt, &create, &choice);
+            let (sender, worker_interrupt, create, choice) =
+                (sender.clone(), &worker_interrupt, &create, &choice);
             let body = move || {
                 let worker = WorkerThread {
                     job,
                     routes,
-                    halt,
+                    worker_interrupt,
                     sender: &sender,
                     start_receiver: &start_receiver,
                 };
@@ -137,7 +138,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
         drop(sender);
         let coordinator = Coordinator {
             job,
-            halt: &halt,
+            worker_interrupt: &worker_interrupt,
             messages,
             threads: engine_senders.len(),
             clients: slice.clients.len() as u32,
@@ -151,7 +152,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
         }
         let connect_start_ns = Clock::System.now_ns();
         let (tls, ready_ns) = coordinator.wait_for_connections()?;
-        // Without a prologue the load begins at zero of the simulated clock.
+        // On the simulated clock, a load without a prologue begins at 0.
         let ready_ns = u64::from(job.program.has_prologue()) * ready_ns;
         Ok(drive_slice(ReadySlice {
             coordinator,
@@ -160,17 +161,17 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
             network,
             tls,
             connect_s: Clock::System.now_ns().saturating_sub(connect_start_ns) as f64 / 1e9,
-            shape,
+            layout,
             ready_ns,
         }))
     })
 }
 
-/// The data that a worker's thread needs besides its share of the clients.
+/// What a worker's thread needs besides its share of the clients.
 struct WorkerThread<'a> {
     job: &'a DriveJob<'a>,
     routes: &'a [Routes],
-    halt: &'a AtomicBool,
+    worker_interrupt: &'a AtomicBool,
     sender: &'a Sender<WorkerMessage>,
     start_receiver: &'a Receiver<StartSignal>,
 }
@@ -186,7 +187,7 @@ impl WorkerThread<'_> {
         let WorkerThread {
             job,
             routes,
-            halt,
+            worker_interrupt,
             sender,
             start_receiver,
         } = *self;
@@ -194,15 +195,33 @@ impl WorkerThread<'_> {
             let create = |name: &str| create(name, share.clients.len());
             let report_created = |created| drop(sender.send(WorkerMessage::EngineCreated(created)));
             match choice.create_engine(create, report_created, engine_receiver)? {
-                Some(AnyIo::Ring(io)) => {
-                    run_worker(*io, share, job, routes, halt, sender, start_receiver)
-                }
-                Some(AnyIo::Epoll(io)) => {
-                    run_worker(*io, share, job, routes, halt, sender, start_receiver)
-                }
-                Some(AnyIo::Sim(io)) => {
-                    run_worker(*io, share, job, routes, halt, sender, start_receiver)
-                }
+                Some(AnyIo::Ring(io)) => run_worker(
+                    *io,
+                    share,
+                    job,
+                    routes,
+                    worker_interrupt,
+                    sender,
+                    start_receiver,
+                ),
+                Some(AnyIo::Epoll(io)) => run_worker(
+                    *io,
+                    share,
+                    job,
+                    routes,
+                    worker_interrupt,
+                    sender,
+                    start_receiver,
+                ),
+                Some(AnyIo::Sim(io)) => run_worker(
+                    *io,
+                    share,
+                    job,
+                    routes,
+                    worker_interrupt,
+                    sender,
+                    start_receiver,
+                ),
                 None => Ok(()),
             }
         };
@@ -217,7 +236,7 @@ impl WorkerThread<'_> {
 fn run_schedule(plan: &DrivePlan, start_ns: u64) -> RunSchedule {
     let window_ns = match plan.stop {
         Stop::After(window) => Some(window.as_nanos() as u64),
-        // Transactions that have started are measured to their end.
+        // The window ends with the last transaction, not at a given time.
         Stop::Transactions(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => None,
     };
     RunSchedule::seconds(start_ns, plan.warmup.as_nanos() as u64, window_ns)

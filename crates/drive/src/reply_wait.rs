@@ -1,51 +1,56 @@
 //! Decides how a worker waits for replies: whether it wakes for each one, or for several at once.
 //!
-//! In: the plan's choice; the number of replies of each iteration. Out: a [`WaitStrategy`] for the I/O engine.
-//! Must never: coalesce in an open loop, where each reply's time is the result; change the strategy after
-//! its trial, because a run whose client changes cannot be compared.
+//! In: the plan's choice; the number of replies of each iteration. Out: a [`WaitStrategy`] for the I/O
+//! engine. Must never: coalesce in an open loop, whose result is the time of each reply; or change the
+//! strategy after the trial, because a run whose client changes cannot be compared.
 //!
 //! A worker that wakes for each reply costs CPU, and not only its own: on the server's machine, the process
 //! that sends the reply pays for the wake-up, and much more if the worker's CPU was halted in a virtual
 //! machine. With server and client on one CPU each (2 CPUs, virtual, 64 clients, select-only), coalescing
 //! raised throughput by 20 to 40 %. But where replies arrive together anyway, or the server is on another
-//! machine, it only delays them. No property of the machine tells these cases apart, so the worker tries
-//! both in short slices when the load starts, and coalesces only if that clearly raises its throughput.
+//! machine, coalescing only delays them. No property of the machine tells these cases apart, so the worker
+//! tries both strategies in short slices when the load starts, and coalesces only if that clearly raises its
+//! throughput.
 
 use crate::io::WaitStrategy;
 use prony_plan::ReplyWait;
 
-/// Number of slices of a trial; a multiple of 4.
+/// Number of slices of time in a trial; a multiple of 4.
 const SLICES: usize = 16;
 /// Duration of a slice, nanoseconds.
 const SLICE_NS: u64 = 50_000_000;
-/// Coalescing must raise the number of replies by this factor.
+/// The factor by which coalescing must at least raise the number of replies.
 const GAIN_MIN: f64 = 1.03;
-/// Number of pairs of slices, of 8, in which coalescing must win: equal strategies reach it in one trial
-/// of seven, and then the gain decides.
+/// In how many of the 8 pairs of slices coalescing must at least have more replies. By chance, equal
+/// strategies reach this in one of seven trials; then [`GAIN_MIN`] decides.
 const WINS_MIN: usize = 6;
-/// With fewer replies per slice, chance decides.
+/// Minimum mean number of replies per slice: with fewer, chance would decide.
 const REPLIES_MIN: u64 = 100;
-/// With fewer clients per worker, too few replies are in flight to arrive together.
+/// Minimum number of clients per worker: with fewer, too few replies are in flight to arrive together.
 const CLIENTS_MIN: usize = 4;
-/// Longest delay of a reply with 16 clients or more, nanoseconds. It shrinks in proportion with fewer,
-/// because their response times are shorter.
+/// Longest delay of a reply with 16 clients or more, nanoseconds. With fewer clients the delay is shorter in
+/// proportion to their number, because their response times are shorter.
 const DELAY_MAX_NS: u64 = 50_000;
 /// Time to poll before the worker sleeps, if the plan asks for polling, nanoseconds.
 const SPIN_NS: u64 = 50_000;
 
-/// The strategy of one worker.
+/// How one worker waits for replies.
 #[derive(Debug)]
 pub struct WaitPolicy {
     current: WaitStrategy,
+    /// The trial, until it is decided; `None` if the worker may not coalesce.
     trial: Option<Trial>,
 }
 
 /// Alternates between two strategies and counts the replies of each.
 #[derive(Debug)]
 struct Trial {
+    /// The strategy that is compared with the default one.
     coalescing: WaitStrategy,
+    /// The current slice, from 0.
     slice: usize,
     slice_end_ns: u64,
+    /// Number of replies in each slice.
     replies: [u64; SLICES],
 }
 
@@ -75,8 +80,8 @@ impl WaitPolicy {
         }
     }
 
-    /// Starts the load; returns the first strategy. `can_coalesce`: whether the engine can wait for
-    /// several replies.
+    /// Begins the trial at the start of the load, if the engine can wait for several replies
+    /// (`can_coalesce`). Returns the first strategy.
     pub fn start(&mut self, now_ns: u64, can_coalesce: bool) -> WaitStrategy {
         if !can_coalesce {
             self.trial = None;
@@ -117,8 +122,8 @@ impl WaitPolicy {
     }
 }
 
-/// Whether a slice of the trial coalesces: no, yes, yes, no, so that a steady drift of the server's speed
-/// affects both strategies alike.
+/// Whether a slice of the trial coalesces. The order is no, yes, yes, no, so that a steady drift of the
+/// server's speed affects both strategies alike.
 fn coalesces_in(slice: usize) -> bool {
     matches!(slice % 4, 1 | 2)
 }
@@ -143,8 +148,8 @@ impl Trial {
 mod tests {
     use super::*;
 
-    /// Runs the trial of a worker with 64 clients; `replies`: per slice, by its number and whether it
-    /// coalesces. Returns the policy and the number of changes.
+    /// Runs the trial of a worker with 64 clients. `replies`: the number of replies in a slice, by its index
+    /// and whether it coalesces. Returns the policy, and how often the strategy changed.
     fn run_trial(replies: impl Fn(usize, bool) -> usize) -> (WaitPolicy, usize) {
         let mut policy = WaitPolicy::new(ReplyWait::Auto, true, 64);
         let mut strategy = policy.start(0, true);
@@ -169,18 +174,18 @@ mod tests {
     }
 
     #[test]
-    fn equal_or_worse_throughput_leaves_the_worker_as_it_was() {
+    fn a_worker_does_not_coalesce_if_its_throughput_is_equal_or_worse() {
         for coalesced in [500, 1_000, 1_020] {
             let (policy, changes) =
                 run_trial(|_, coalesces| if coalesces { coalesced } else { 1_000 });
             assert!(!policy.is_coalescing(), "{coalesced}");
             assert_eq!(policy.current, WaitStrategy::default());
-            assert_eq!(changes, SLICES / 2, "the strategy changed after the trial");
+            assert_eq!(changes, SLICES / 2, "all changes are in the trial");
         }
     }
 
     #[test]
-    fn a_drift_of_the_server_and_one_good_slice_decide_nothing() {
+    fn a_drift_of_the_server_or_one_good_slice_does_not_count_as_a_gain() {
         let (drifting, _) = run_trial(|slice, _| 1_000 + 100 * slice);
         assert!(!drifting.is_coalescing());
         let (lucky, _) = run_trial(|slice, _| if slice == 5 { 9_000 } else { 1_000 });

@@ -1,7 +1,7 @@
-//! Handles the requests of users; manages the additional connections that a user may have.
+//! Handles the requests of users, and manages the additional connections that a user may have.
 //!
-//! In: the connection record that holds a user's request. Out: requests, timers, links being opened. Must
-//! never: slow down users with a single connection.
+//! In: the connection record that holds a user's request. Out: bytes to send, timers, links being opened.
+//! Must never: slow down users with a single connection.
 //!
 //! A user has a request on one of its connections at a time. The user's own connection is checked first, then
 //! its additional ones.
@@ -25,7 +25,7 @@ impl<I: Io> Worker<'_, I> {
         };
         let client = &mut self.clients[slot];
         let phase = client.conn.phase();
-        if phase == UserPhase::Renew && client.refused_after_end {
+        if phase == UserPhase::OpenConnection && client.refused_after_end {
             return Err(UserExit::Stopped);
         }
         client.conn.mark_busy();
@@ -39,15 +39,15 @@ impl<I: Io> Worker<'_, I> {
                         .grant_start(start.scheduled_ns, start.granted_ns);
                 }
             }
-            // `start_users` opens the gate for users that are already waiting there.
-            UserPhase::CommonStart if self.gate.is_open() => {
+            // The load has begun already. Users that wait before that are resumed by `start_users`.
+            UserPhase::CommonStart if self.start_gate.is_open() => {
                 client.conn.mark_ready(client.conn.noticed_ns())
             }
             UserPhase::CommonStart => {}
             UserPhase::Sleep => self
                 .timers
                 .add(client.conn.wake_ns(), TimerEvent::Wake(slot)),
-            UserPhase::Reconnect | UserPhase::Renew => self.renew(slot),
+            UserPhase::AwaitReconnect | UserPhase::OpenConnection => self.open_new_connection(slot),
             UserPhase::Close => self.close_connection(slot),
             UserPhase::AddConnection => self.add_connection(slot),
             UserPhase::Busy | UserPhase::Idle | UserPhase::Ready | UserPhase::Unusable => {
@@ -67,22 +67,24 @@ impl<I: Io> Worker<'_, I> {
             let phase = self.clients[**slot].conn.phase();
             matches!(
                 phase,
-                UserPhase::Send | UserPhase::Renew | UserPhase::Reconnect | UserPhase::Close
+                UserPhase::Send
+                    | UserPhase::OpenConnection
+                    | UserPhase::AwaitReconnect
+                    | UserPhase::Close
             )
         };
         let Some(slot) = owner.extra_slots.iter().find(has_request) else {
             return user_slot;
         };
-        // The user could send on this connection from the moment it was resumed, whichever connection it had
-        // waited for.
+        // The send wait begins when the user was resumed, whichever connection it had waited for.
         self.clients[*slot]
             .conn
             .set_noticed_ns(owner.conn.noticed_ns());
         *slot
     }
 
-    /// Resumes the user of an additional connection whose wait is over. Does nothing if this is not an
-    /// additional connection.
+    /// Resumes the user of an additional connection after the request on it is done. Does nothing for a
+    /// user's own connection.
     #[cold]
     pub(crate) fn resume_user(&mut self, slot: Slot) {
         let client = &self.clients[slot];
@@ -91,11 +93,11 @@ impl<I: Io> Worker<'_, I> {
         }
         let (user_slot, owner) = (client.user_slot, &self.clients[client.user_slot].conn);
         owner.set_noticed_ns(client.conn.noticed_ns());
-        client.conn.transfer_to(owner);
+        client.conn.transfer_results_to(owner);
         self.resume(user_slot)
     }
 
-    /// Creates an additional connection, which is down.
+    /// Creates an additional connection, which is down, and hands its record to the user.
     fn add_connection(&mut self, user_slot: Slot) {
         let slot = self.io.add_slot();
         let conn = (self.assignment.new_conn)();
@@ -118,10 +120,10 @@ impl<I: Io> Worker<'_, I> {
         }
         client.close(&mut self.io, slot);
         client.conn.mark_closed();
-        client.closed_by_user = true;
+        client.stays_closed = true;
         self.attempts.clear_deadline(slot);
         client.conn.mark_ready(client.conn.noticed_ns());
-        // If the connection was lost, it no longer prolongs the outage.
+        // If the connection had been lost, the outage no longer waits for it.
         self.on_connection_restored(slot);
     }
 }

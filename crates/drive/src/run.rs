@@ -1,4 +1,4 @@
-//! One run: its threads, their common start, and the results that they deliver.
+//! Runs a job: its threads, their common start, and the results that they deliver.
 //!
 //! In: a [`DriveJob`]. Out: [`DriveResult`], and rows for an [`Observer`] during the run. Must never: process
 //! samples; the workers record them, and the collector merges them.
@@ -11,7 +11,7 @@ use crate::link::Routes;
 use crate::ready::{ReadySlice, with_ready_slice};
 use crate::run_event::RunEvent;
 use crate::slice::RunSlice;
-use prony_measure::{CollectedFigures, IntervalRow, RunSchedule, Sample, Shape};
+use prony_measure::{CollectedFigures, IntervalRow, RecorderLayout, RunSchedule, Sample};
 use prony_plan::{DrivePlan, Pace};
 use prony_server::control::ConnectFailure;
 use prony_server::{Address, Target};
@@ -22,7 +22,7 @@ use std::sync::atomic::AtomicBool;
 /// Open files of the process besides those of connections and threads, with a margin: 8 to 10 were measured
 /// with a store and an embedded server, plus an occasional file in /proc.
 const PROCESS_FILES: u64 = 16;
-/// Files of a thread: its ring or epoll, its schedstat, and one that it opens briefly.
+/// Open files of a thread: its ring or epoll, its schedstat, and one that it opens briefly.
 const THREAD_FILES: u64 = 3;
 
 /// A run to execute.
@@ -31,16 +31,16 @@ pub struct DriveJob<'a> {
     pub program: &'a dyn Program,
     /// The server.
     pub target: &'a Target,
-    /// The same server over TCP, for the plan's `tcp_sample` clients.
+    /// The same server over TCP, for as many clients as the plan's `tcp_sample` says.
     pub tcp_target: Option<&'a Target>,
     /// Clients, threads, pace and end of the run.
     pub plan: &'a DrivePlan,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// Set by another thread or a signal: the run ends at once, with what it has measured.
+    /// When another thread or a signal sets this, the run ends at once, with what it has measured.
     pub interrupt: &'a AtomicBool,
-    /// Creates the tap of a worker, which then receives each of its samples.
-    pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
+    /// Creates the listener that receives the samples of a worker, given by its index.
+    pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,
     /// Called with the reasons when a connection that a user requested is refused, before the user is
     /// resumed.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
@@ -50,26 +50,26 @@ pub struct DriveJob<'a> {
 pub type OnConnectRefused<'a> = &'a (dyn Fn(&[ConnectFailure]) + Sync);
 
 /// Receives a worker's samples as they occur, on the worker's thread.
-pub trait Tap {
+pub trait SampleListener {
     /// The load starts now, on the run's clock (`CLOCK_MONOTONIC`).
     fn started(&mut self, start_ns: u64);
     /// A transaction of this client of the run ended. Must be quick: the loop waits.
     fn sample(&mut self, client: u32, sample: &Sample);
-    /// The worker is done.
+    /// The worker has ended.
     fn ended(&mut self, now_ns: u64);
 }
 
 /// Watches a run from the collecting thread.
 pub trait Observer {
-    /// All users are ready. They start after this call, so that output of the observer precedes theirs.
+    /// All users are ready. They start after this call, so that the observer's output precedes that of users.
     fn ready(&mut self) {}
     /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, start: &LoadStart);
     /// A second is complete.
     fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule);
-    /// The window of a timed run is over, and transactions are still awaited; called once.
+    /// The window of a timed run ended a while ago, and some of its transactions have not ended; called once.
     fn draining(&mut self) {}
-    /// Why the run must end at once, if it must; checked after each row.
+    /// The reason why the run must end at once, or `None` if it may continue; called after each row.
     fn reason_to_end(&mut self) -> Option<String> {
         None
     }
@@ -88,10 +88,10 @@ pub struct LoadStart {
     pub tls: Option<String>,
     /// Time to connect all clients, seconds.
     pub connect_s: f64,
-    /// The parts of the run in time.
+    /// When warm-up, window and intervals begin and end.
     pub schedule: RunSchedule,
-    /// The shape of the recorded figures.
-    pub shape: Shape,
+    /// Which figures are recorded.
+    pub layout: RecorderLayout,
 }
 
 /// The result of a run.
@@ -222,7 +222,7 @@ pub enum Network {
     },
 }
 
-/// Number of clients that use TCP while the others use the unix socket.
+/// Number of clients that use TCP while the others use the unix socket; 0 if all take the same route.
 pub(crate) fn tcp_sample_clients(job: &DriveJob) -> u32 {
     job.tcp_target.map_or(0, |_| job.plan.tcp_sample)
 }
@@ -240,13 +240,14 @@ pub(crate) fn network(job: &DriveJob) -> (Network, bool) {
     }
 }
 
-/// The shape of the recorded figures. `has_parts`: timestamps split the response time into parts.
-pub(crate) fn shape(job: &DriveJob, has_parts: bool) -> Shape {
-    Shape {
+/// Which figures the recorders of a run record. `has_parts`: whether timestamps split the service time into
+/// parts.
+pub(crate) fn recorder_layout(job: &DriveJob, has_parts: bool) -> RecorderLayout {
+    RecorderLayout {
         kinds: job.program.kinds().len(),
         open_loop: job.plan.pace != Pace::Closed,
         has_parts,
-        has_connect: job.plan.connect_per_transaction,
+        has_connect_time: job.plan.connect_per_transaction,
         latency_limit_ns: latency_limit_ns(job.plan).unwrap_or(u64::MAX),
     }
 }

@@ -1,4 +1,5 @@
-//! Reports of a worker besides samples: plain data, once per second or per event, never per transaction.
+//! What a worker reports besides samples: intervals, once per second, and events such as an outage. Never a
+//! report per transaction.
 
 use prony_measure::Interval;
 use std::any::Any;
@@ -7,7 +8,7 @@ use std::any::Any;
 pub trait Reports {
     /// Delivers a finished interval.
     fn deliver_interval(&mut self, interval: Box<Interval>);
-    /// Takes an interval that was read and cleared, whose memory can be reused.
+    /// Takes an interval that was read and cleared, if there is one, to reuse its memory.
     fn take_spare(&mut self) -> Option<Box<Interval>> {
         None
     }
@@ -15,7 +16,7 @@ pub trait Reports {
     fn deliver_event(&mut self, event: RunEvent);
 }
 
-/// Discards reports: before the load there is nothing to report.
+/// Discards all reports. Used before the load, when there is nothing to report.
 pub(crate) struct NoReports;
 
 impl Reports for NoReports {
@@ -29,13 +30,13 @@ impl Reports for NoReports {
 pub struct RunEvent {
     /// When it began.
     pub from_ns: u64,
-    /// When it ended; absent if it lasted until the end of the run.
+    /// When it ended; `None` if it has no duration, or was not over at the end of the run.
     pub until_ns: Option<u64>,
     /// Kind of the event.
     pub kind: RunEventKind,
-    /// Description.
+    /// The cause, as text.
     pub detail: String,
-    /// Connections or users affected.
+    /// Number of connections, users or starts affected.
     pub count: u64,
 }
 

@@ -1,7 +1,8 @@
 //! The part of a run that one process drives.
 //!
-//! In: a plan, or some of its workers. Out: the clients of each thread, and the slice's share of a shared
-//! number of starts. Must never: change the random numbers that a client or a thread draws in the run.
+//! In: a plan, and which of its workers are in the slice. Out: the clients of each thread, and the slice's
+//! share of a shared number of starts. Must never: change the random numbers that a client or a thread draws
+//! in the run.
 
 use crate::run::clients_of_thread;
 use prony_plan::{DrivePlan, Stop};
@@ -13,12 +14,12 @@ use std::sync::Arc;
 /// drive the other clients, with the same plan and seed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSlice {
-    /// The clients, of `0..plan.clients`.
+    /// The clients, numbered as in the whole run.
     pub clients: Range<u32>,
-    /// The threads, numbered among those of the whole run: a thread's number and its clients determine
-    /// which starts it draws.
+    /// The threads, numbered as in the whole run, because a thread's number and its clients determine its
+    /// random starts.
     pub workers: Range<u32>,
-    /// Threads of the whole run.
+    /// Number of threads of the whole run.
     pub all_workers: u32,
 }
 
@@ -55,7 +56,8 @@ impl RunSlice {
         local.start + self.clients.start..local.end + self.clients.start
     }
 
-    /// The slice's share of the starts, if all clients of the plan share a number of starts.
+    /// The number of starts for this slice, in proportion to its clients; `None` unless all clients of the
+    /// plan share a number of starts.
     pub(crate) fn start_budget(&self, plan: &DrivePlan) -> Option<Arc<StartBudget>> {
         let Stop::SharedTransactions { transactions, .. } = plan.stop else {
             return None;

@@ -1,28 +1,28 @@
-//! Splits a response time into its three parts: send wait, server time, client wait.
+//! Splits a service time into its three parts: send wait, server time, client wait.
 //!
 //! In: when a request was queued and sent, the kernel's timestamps, the clock. Out: [`ServiceTimeParts`], and
 //! counts of timestamps that could not be used. Must never: use an impossible timestamp.
 //!
-//! The split needs two corrections. The timestamps come from a different clock, whose offset is read
-//! repeatedly. The sends of a batch leave some microseconds apart, while the clock is read once before the
-//! first: the duration of a send is estimated from transmit timestamps on a few connections, and each
-//! request is assumed to leave in the middle of its send.
+//! The split needs two corrections. First, the timestamps come from a different clock, whose offset is read
+//! repeatedly. Second, the requests of a batch leave some microseconds apart, while the clock is read only
+//! once, before the first of them: the duration of a send is estimated from transmit timestamps on a few
+//! connections, and each request is assumed to leave in the middle of its send.
 
 use crate::clock::Clock;
 use crate::io::Sent;
 use prony_measure::ServiceTimeParts;
 use prony_measure::interval::TimestampCounts;
 
-/// The offset of the timestamps' clock is read again when the last reading is older than this.
+/// The offset of the timestamps' clock is read again when the last reading is older than this, nanoseconds.
 const OFFSET_MAX_AGE_NS: u64 = 10_000_000;
-/// A change of the offset by more than this is a clock step, not the drift of a slewed clock.
+/// A change of the offset by more than this, in nanoseconds, is a clock step. A slewed clock drifts less.
 const CLOCK_STEP_MIN_NS: u64 = 1_000;
-/// A transmit timestamp is requested at this interval.
+/// Interval at which a transmit timestamp is requested, nanoseconds.
 const TRANSMIT_TIMESTAMP_INTERVAL_NS: u64 = 1_000_000;
 /// Number of connections that request transmit timestamps: the first ones of the worker.
 pub const TRANSMIT_TIMESTAMP_CONNECTIONS: u32 = 4;
-/// Factor by which each later transmit timestamp reduces the weight of earlier ones: about the last 200
-/// count.
+/// Factor by which each transmit timestamp reduces the weight of the earlier ones, so that the estimate
+/// depends mostly on the last 200.
 const SEND_COST_DECAY: f64 = 0.995;
 
 /// Splits service times into parts by the kernel's timestamps.
@@ -32,18 +32,20 @@ pub struct ServiceTimeSplitter {
     offset_ns: i64,
     /// When the offset was read.
     offset_read_ns: u64,
-    /// Timestamps converted with this offset.
+    /// Number of timestamps converted with this offset. They are doubtful if the next reading finds a clock
+    /// step.
     used_since_reading: u64,
     /// When the last transmit timestamp was requested.
     requested_ns: u64,
-    /// Weighted sum of the delays between system calls and transmit timestamps.
+    /// Weighted sum of the delays between a system call and the transmit timestamp of a send in its batch.
     delay_sum_ns: f64,
-    /// Weighted sum of the positions of those sends. The quotient of the two sums is the duration of a send.
+    /// Weighted sum of the positions of these sends in their batches. `delay_sum_ns / position_sum` is the
+    /// estimated duration of a send.
     position_sum: f64,
 }
 
 impl ServiceTimeSplitter {
-    /// Starts with a first reading of the offset.
+    /// Creates a splitter, and reads the offset for the first time.
     pub fn new(clock: Clock) -> Self {
         ServiceTimeSplitter {
             offset_ns: clock.timestamp_offset_ns(),
@@ -109,7 +111,7 @@ impl ServiceTimeSplitter {
         self.delay_sum_ns / self.position_sum
     }
 
-    /// Splits the time from `queued_ns` to `noticed_ns`. `None` without a usable timestamp.
+    /// Splits the time from `queued_ns` to `noticed_ns`. Returns `None` if there is no usable timestamp.
     pub fn split(
         &mut self,
         queued_ns: u64,
@@ -140,6 +142,8 @@ impl ServiceTimeSplitter {
         })
     }
 
+    /// Converts a kernel timestamp to a time of the run's clock, which is negative if the timestamp is
+    /// impossible.
     fn to_run_clock_ns(&self, timestamp_ns: u64) -> i64 {
         timestamp_ns as i64 - self.offset_ns
     }
@@ -166,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_add_up_to_the_response_time() {
+    fn the_parts_add_up_to_the_service_time() {
         let (_, mut splitter) = simulated_splitter(5_000_000);
         let mut counts = TimestampCounts::default();
         let parts = splitter
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_send_depends_on_its_position_in_the_batch() {
+    fn a_later_position_in_the_batch_means_a_longer_send_wait() {
         let (_, mut splitter) = simulated_splitter(0);
         let mut counts = TimestampCounts::default();
         for position in [0, 9, 19, 29] {
@@ -227,7 +231,7 @@ mod tests {
         splitter.split(0, sent(10, 0), Some(15), 20, &mut counts);
         time.timestamp_offset_ns.set(45);
         splitter.refresh(OFFSET_MAX_AGE_NS, &mut counts);
-        assert_eq!(counts.clock_steps, 0, "drift is no step");
+        assert_eq!(counts.clock_steps, 0, "a drift is not a clock step");
         splitter.split(0, sent(10, 0), Some(60), 20, &mut counts);
         time.timestamp_offset_ns.set(3_600_000_000_000);
         splitter.refresh(2 * OFFSET_MAX_AGE_NS, &mut counts);

@@ -1,6 +1,6 @@
 //! The body of a worker thread: connect, wait for the common start, drive, close.
 //!
-//! In: a share of the clients. Out: messages. Must never: outlive the run.
+//! In: a share of the clients. Out: messages to the collecting thread. Must never: outlive the run.
 
 use crate::affinity;
 use crate::assignment::{Assignment, Timing};
@@ -13,7 +13,7 @@ use crate::reply_wait::WaitPolicy;
 use crate::run::{DriveJob, latency_limit_ns, route_index, server_count};
 use crate::run_event::{Reports, RunEvent};
 use crate::worker::Worker;
-use prony_measure::{Interval, Recorder, RunSchedule, Shape};
+use prony_measure::{Interval, Recorder, RecorderLayout, RunSchedule};
 use prony_plan::{Pace, Stop};
 use prony_session::{Conn, StartBudget, StartRules, UserId, WorkerContext};
 use std::io;
@@ -26,7 +26,8 @@ use std::time::Duration;
 /// The collecting thread's message that starts the load.
 pub(crate) struct StartSignal {
     pub schedule: RunSchedule,
-    pub shape: Shape,
+    /// What the worker's recorder records.
+    pub layout: RecorderLayout,
     /// Delivers intervals that the collecting thread has read and cleared.
     pub spare_intervals: Receiver<Box<Interval>>,
 }
@@ -41,7 +42,7 @@ pub(crate) struct WorkerShare {
     pub workers: u32,
     /// The clients of the thread.
     pub clients: Range<u32>,
-    /// Starts that all workers share.
+    /// Number of transactions that may still start, shared by all workers; `None` if it is unlimited.
     pub budget: Option<Arc<StartBudget>>,
 }
 
@@ -56,7 +57,7 @@ struct CollectorReports<'a> {
 
 impl Reports for CollectorReports<'_> {
     fn deliver_interval(&mut self, mut interval: Box<Interval>) {
-        self.scheduling.review(&mut interval.health);
+        self.scheduling.update_policy(&mut interval.health);
         let _ = self
             .sender
             .send(WorkerMessage::Interval(self.worker, interval));
@@ -77,7 +78,7 @@ pub(crate) fn run_worker<I: Io>(
     share: WorkerShare,
     job: &DriveJob,
     routes: &[Routes],
-    halt: &AtomicBool,
+    worker_interrupt: &AtomicBool,
     sender: &Sender<WorkerMessage>,
     start_receiver: &Receiver<StartSignal>,
 ) -> io::Result<()> {
@@ -103,8 +104,10 @@ pub(crate) fn run_worker<I: Io>(
         server_count: server_count(job),
         route_indexes: clients.map(|client| route_index(job, client)).collect(),
         new_conn: &|| Conn::new(job.target.exchange(protocol_mode, job.plan.describe)),
-        interrupt: halt,
-        tap: job.tap.map(|create_tap| create_tap(share.index)),
+        interrupt: worker_interrupt,
+        sample_listener: job
+            .new_sample_listener
+            .map(|new_listener| new_listener(share.index)),
         on_connect_refused: job.on_connect_refused,
     };
     let context = WorkerContext::new(StartRules {
@@ -116,7 +119,7 @@ pub(crate) fn run_worker<I: Io>(
         },
         latency_limit_ns: latency_limit_ns(job.plan),
         includes_connect_time: job.plan.connect_time_counts,
-        reconnect: job.plan.reconnect,
+        reopens_lost_connections: job.plan.reconnect,
     })
     .with_budget(share.budget.clone());
     let mut worker = Worker::new(engine, assignment, context);
@@ -187,6 +190,6 @@ fn load_timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Tim
             job.plan.pace == Pace::Closed,
             share.clients.len(),
         ),
-        recorder: Recorder::new(signal.schedule, signal.shape),
+        recorder: Recorder::new(signal.schedule, signal.layout),
     }
 }

@@ -1,6 +1,6 @@
-//! Events that are due later.
+//! Timers of a worker: events that are due later.
 //!
-//! In: times and their events. Out: the due ones, oldest first. Must never: read a clock.
+//! In: events, and when each is due. Out: the events that are due, earliest first. Must never: read a clock.
 
 use crate::io::Slot;
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ pub enum TimerEvent {
     Wake(Slot),
     /// A link tries to connect again.
     Retry(Slot),
-    /// A user is resumed because the attempt to connect could not even begin.
+    /// A user is resumed to learn that its requested connection could not be opened: no attempt could begin.
     Refused(Slot),
 }
 
@@ -29,7 +29,7 @@ impl Timers {
         self.heap.push(Reverse((at_ns, event)));
     }
 
-    /// The earliest time, `u64::MAX` if there is none.
+    /// When the earliest event is due; `u64::MAX` if there is none.
     pub fn next_ns(&self) -> u64 {
         self.heap
             .peek()

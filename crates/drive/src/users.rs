@@ -12,22 +12,22 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, Waker};
 
 impl<I: Io> Worker<'_, I> {
-    /// Creates the users and runs each until its first request.
+    /// Starts the load: creates the users if they do not exist yet, and runs each until its next request.
     pub(crate) fn start_users(&mut self) {
         self.record_connections();
         self.context.set_window(
             self.timing.count_from_ns,
             self.timing.end_ns.unwrap_or(u64::MAX),
         );
-        self.gate.open();
-        // If there is a prologue, they exist already and wait at the gate.
-        let is_new = !self.assignment.program.has_prologue();
-        if is_new {
+        self.start_gate.open();
+        // If there is a prologue, the users exist already and wait for the common start.
+        let users_are_new = !self.assignment.program.has_prologue();
+        if users_are_new {
             self.create_users();
         }
         for slot in self.clients.user_slots() {
             let (conn, now_ns) = (&self.clients[slot].conn, self.clock.now_ns());
-            match is_new {
+            match users_are_new {
                 true => conn.set_noticed_ns(now_ns),
                 false => conn.mark_ready(now_ns),
             }
@@ -39,12 +39,12 @@ impl<I: Io> Worker<'_, I> {
     pub(crate) fn create_users(&mut self) {
         for (slot, id) in (0..).zip(&self.assignment.users) {
             let db = Db::new(self.clients[slot].conn.clone(), self.context.clone());
-            let user = self.assignment.program.user(*id, db);
+            let user = self.assignment.program.create_user(*id, db);
             self.clients.set_user(slot, user);
         }
     }
 
-    /// Runs a user until its next request, and handles this request.
+    /// Runs a user until it has to wait for a request, and begins to carry out that request.
     pub(crate) fn resume(&mut self, slot: Slot) {
         let noticed_ns = self.clients[slot].conn.noticed_ns();
         self.rotate_interval(noticed_ns);
@@ -59,8 +59,8 @@ impl<I: Io> Worker<'_, I> {
             let client = assignment.users[slot as usize].client;
             self.context.drain_samples(|sample| {
                 self.timing.recorder.record(&sample);
-                if let Some(tap) = &mut assignment.tap {
-                    tap.sample(client, &sample);
+                if let Some(listener) = &mut assignment.sample_listener {
+                    listener.sample(client, &sample);
                 }
             });
             self.context.drain_errors(|kind, error| {
@@ -84,8 +84,8 @@ impl<I: Io> Worker<'_, I> {
             };
             self.clients.end_user(slot);
             if let UserExit::Failed(detail) = exit {
-                if !self.gate.is_open() {
-                    return self.gate.record_user_failure(detail);
+                if !self.start_gate.is_open() {
+                    return self.start_gate.record_user_failure(detail);
                 }
                 let at_ns = self.clock.now_ns();
                 self.reports.deliver_event(RunEvent {
@@ -108,24 +108,25 @@ impl<I: Io> Worker<'_, I> {
                 due;
             let client = &self.clients[slot];
             // Before the load there may be no users yet.
-            if self.gate.is_open() && !self.clients[client.user_slot].has_user() {
+            if self.start_gate.is_open() && !self.clients[client.user_slot].has_user() {
                 continue;
             }
             match due {
                 TimerEvent::Wake(_) => {
-                    // Otherwise the user has abandoned its sleep.
-                    if client.conn.awaits(UserPhase::Sleep) {
+                    // If the user no longer sleeps, it has abandoned its sleep.
+                    if client.conn.is_busy_with(UserPhase::Sleep) {
                         client.conn.mark_ready(self.clock.now_ns());
                         self.resume(slot);
                     }
                 }
-                // Otherwise the user has opened or closed the connection in the meantime.
-                TimerEvent::Retry(_) if client.link.is_down() && !client.closed_by_user => {
+                // If the guard fails, the user has opened or closed the connection in the meantime.
+                TimerEvent::Retry(_) if client.link.is_down() && !client.stays_closed => {
                     let step = self.begin_connect(slot);
                     self.apply_reconnect_step(slot, step);
                 }
                 TimerEvent::Refused(_)
-                    if client.link.is_down() && client.conn.awaits(UserPhase::Renew) =>
+                    if client.link.is_down()
+                        && client.conn.is_busy_with(UserPhase::OpenConnection) =>
                 {
                     client.conn.mark_ready(self.clock.now_ns());
                     self.resume(slot);

@@ -1,13 +1,14 @@
-//! The event loop: one thread, its connections, its users.
+//! The event loop of a worker: one thread, its connections and its users.
 //!
-//! In: events of the sockets, the pace, the end of the run. Out: samples, recorded as they occur. Must
-//! never: lock, log, share or allocate for a transaction, except for the message of a failed one;
-//! depend on a workload; skip a scheduled start.
+//! In: events of the sockets, the schedule, the end of the run. Out: recorded samples. Must never: take a
+//! lock, log, use memory of other threads or allocate for a transaction, except for the message of a failed
+//! one; depend on a workload; or skip a scheduled start.
 //!
 //! An iteration sends the requests that users made in the previous one, waits for events, and resumes each
 //! user whose reply is complete or whose timer has expired. The clock is read again for each user.
 //!
-//! Counts and queues are in structs with private fields:
+//! These structs keep the counts and queues of a worker in private fields. The modules in the last column
+//! change them:
 //!
 //! | struct | contents | changed in |
 //! | --- | --- | --- |
@@ -38,12 +39,13 @@ use std::io;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-/// Number of replies ahead of which the state of a user is prefetched into the CPU's cache.
+/// While a reply is handled, the state of the user whose reply is this many later is prefetched into the
+/// CPU's cache.
 const PREFETCH_DISTANCE: usize = 6;
 /// Longest wait of an iteration, so that an interrupt is noticed soon.
 pub(crate) const LOOP_WAIT_MAX_NS: u64 = 50_000_000;
 
-/// The connections of one thread, and the loop over them.
+/// The connections and users of one thread, and the event loop that drives them.
 pub struct Worker<'a, I: Io> {
     pub(crate) io: I,
     pub(crate) clock: Clock,
@@ -56,10 +58,10 @@ pub struct Worker<'a, I: Io> {
     pub(crate) timers: Timers,
     pub(crate) scratch: ScratchBuffers,
     pub(crate) waiting: WaitingUsers,
-    pub(crate) gate: StartGate,
-    /// The schedule of the load, and the recorder.
+    pub(crate) start_gate: StartGate,
+    /// The times of the load, its scheduled starts, and the recorder.
     pub(crate) timing: Timing,
-    /// Receives intervals and events during the run.
+    /// Receives the intervals and events of the run.
     pub(crate) reports: Box<dyn Reports + 'a>,
     pub(crate) wait_check: ConnectionWaitCheck,
 }
@@ -82,19 +84,19 @@ impl<'a, I: Io> Worker<'a, I> {
             timers: Timers::default(),
             scratch: ScratchBuffers::default(),
             waiting: WaitingUsers::default(),
-            gate: StartGate::default(),
+            start_gate: StartGate::default(),
             timing,
             reports: Box::new(NoReports),
             wait_check: ConnectionWaitCheck::default(),
         }
     }
 
-    /// The engine's clock.
+    /// The clock of the I/O engine.
     pub fn clock(&self) -> &Clock {
         &self.clock
     }
 
-    /// Version and cipher of TLS, of the first connection that is up.
+    /// TLS version and cipher of the first connection that is up and uses TLS.
     pub fn tls(&self) -> Option<String> {
         self.clients.iter().find_map(|client| client.link.tls())
     }
@@ -102,13 +104,13 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Drives the users until they are done, the time is up, or the run is interrupted.
     ///
     /// # Errors
-    /// If the engine itself fails.
+    /// If the I/O engine itself fails.
     pub fn drive(&mut self, timing: Timing, reports: Box<dyn Reports + 'a>) -> io::Result<()> {
         (self.timing, self.reports) = (timing, reports);
         let mut events = Vec::with_capacity(self.clients.connection_count().min(4096));
         self.await_start(&mut events)?;
-        if let Some(tap) = &mut self.assignment.tap {
-            tap.started(self.timing.start_ns);
+        if let Some(listener) = &mut self.assignment.sample_listener {
+            listener.started(self.timing.start_ns);
         }
         self.start_users();
         let can_coalesce = self.io.can_coalesce();
@@ -130,7 +132,7 @@ impl<'a, I: Io> Worker<'a, I> {
                 self.resume_disconnected_users();
                 continue;
             }
-            // A sample may have closed an interval before this loop noticed its end.
+            // This also delivers an interval that ended, and was closed, when a user was resumed.
             if self.rotate_interval(now_ns) {
                 self.deliver_intervals();
             }
@@ -143,7 +145,7 @@ impl<'a, I: Io> Worker<'a, I> {
             self.timing
                 .recorder
                 .record_iteration(now_ns - resumed_ns, events.len() as u64);
-            self.review_wait(now_ns, events.len());
+            self.update_wait_strategy(now_ns, events.len());
             events.clear();
             let deadline_ns = self.next_deadline_ns(now_ns).min(hard_end_ns);
             self.io.submit_and_wait(deadline_ns, &mut events)?;
@@ -195,16 +197,16 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Handles bytes for a connection that is up, the hot path of the loop: feeds them, splits the time of
-    /// the round trip that they complete, and sends the next part of the request or the next request of the
-    /// resumed user.
+    /// Handles bytes for a connection that is up; this is the hot path of the loop. Feeds the bytes to the
+    /// connection. If they complete a round trip, splits its time, and then sends the next part of the
+    /// request or resumes the user.
     fn on_reply(&mut self, event: IoEvent) {
         let slot = event.slot;
         let (status, timestamp_ns) = match self.receive_and_feed(event) {
             Ok(received) => received,
             Err(reason) => return self.on_connection_lost(slot, &reason),
         };
-        if status == FeedStatus::More || !self.clients[slot].conn.awaits(UserPhase::Send) {
+        if status == FeedStatus::More || !self.clients[slot].conn.is_busy_with(UserPhase::Send) {
             return;
         }
         let noticed_ns = self.clock.now_ns();
@@ -219,7 +221,7 @@ impl<'a, I: Io> Worker<'a, I> {
         self.resume(slot)
     }
 
-    /// Sends the next bytes of a connection's request.
+    /// Sends the part of a connection's request that belongs to the next round trip.
     pub(crate) fn send(&mut self, slot: Slot) {
         let client = &mut self.clients[slot];
         let can_request_timestamp = slot < TRANSMIT_TIMESTAMP_CONNECTIONS && client.has_timestamps;
@@ -234,9 +236,8 @@ impl<'a, I: Io> Worker<'a, I> {
             .send(&request, client.timestamp_requested, io, slot, scratch);
     }
 
-    /// Splits the time of the round trip that ends now, and adds its parts to those of the
-    /// transaction. A request may have several round trips: each is split by its own departure and
-    /// arrival.
+    /// Splits the time of the round trip that ends now, and adds its parts to those of the transaction. A
+    /// request may have several round trips, each with its own departure and arrival.
     fn split_round_trip(&mut self, slot: Slot, timestamp_ns: Option<u64>, noticed_ns: u64) {
         let client = &mut self.clients[slot];
         let counts = self.timing.recorder.timestamps();
@@ -252,15 +253,15 @@ impl<'a, I: Io> Worker<'a, I> {
             .splitter
             .split(queued_ns, sent, timestamp_ns, noticed_ns, counts);
         if let Some(parts) = &mut parts {
-            // Data that arrived after the reply in the same read has the same timestamp: the arrival of the
-            // last byte, which is later than the reply's.
+            // The timestamp is that of the last byte of a read. If other data followed the reply in the same
+            // read, the reply arrived earlier, and the server time is an upper bound.
             parts.server_is_upper_bound = client.conn.may_predate_timestamp();
         }
         client.conn.add_parts(parts);
     }
 
-    /// Feeds the bytes that arrived for a connection that is up. Returns the result and the timestamp of
-    /// their arrival.
+    /// Feeds the bytes that arrived to a connection that is up. Returns how far the reply is, and the
+    /// timestamp of the bytes' arrival.
     ///
     /// # Errors
     /// Why the connection can no longer be used.
@@ -281,7 +282,8 @@ impl<'a, I: Io> Worker<'a, I> {
         let status = if client.link.is_plain() {
             client.conn.feed(received.bytes)
         } else {
-            // Copy the bytes: they cannot stay borrowed from the engine while it sends TLS messages.
+            // Copy the bytes: they cannot stay borrowed from the I/O engine, which may have to send TLS
+            // messages.
             let mut bytes = std::mem::take(&mut self.scratch.from_socket);
             bytes.clear();
             bytes.extend_from_slice(received.bytes);
@@ -298,13 +300,13 @@ impl<'a, I: Io> Worker<'a, I> {
         Ok((status, timestamp_ns))
     }
 
-    /// Sets the recorder's counts of connections that are up, and of lost ones that are not back yet.
+    /// Tells the recorder how many connections are up, and how many were lost and are not back yet.
     pub(crate) fn record_connections(&mut self) {
         let (up, lost) = (self.connections.up(), self.connections.lost_count());
         self.timing.recorder.set_connections(up, lost);
     }
 
-    /// Delivers finished intervals.
+    /// Delivers finished intervals, and takes cleared ones back for reuse.
     fn deliver_intervals(&mut self) {
         self.record_connections();
         while let Some(interval) = self.timing.recorder.take_finished() {
@@ -315,9 +317,10 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
-    /// Counts the replies of an iteration, and changes how the engine waits if the policy says so.
+    /// Passes the number of replies of an iteration to the wait policy. If the policy changes its strategy,
+    /// passes the new one to the I/O engine.
     #[inline]
-    fn review_wait(&mut self, now_ns: u64, replies: usize) {
+    fn update_wait_strategy(&mut self, now_ns: u64, replies: usize) {
         let (policy, recorder) = (&mut self.timing.wait_policy, &mut self.timing.recorder);
         if let Some(strategy) = policy.after_iteration(now_ns, replies) {
             self.io.set_wait_strategy(strategy);
@@ -325,6 +328,7 @@ impl<'a, I: Io> Worker<'a, I> {
         }
     }
 
+    /// When the next wait must end, even if no event arrives.
     fn next_deadline_ns(&self, now_ns: u64) -> u64 {
         let start_ns = match (&self.timing.schedule, self.waiting.is_empty()) {
             (Some(schedule), false) => schedule.next_ns(),

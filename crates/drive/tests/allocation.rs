@@ -66,8 +66,8 @@ fn no_transaction_allocates() {
         has_timestamps: true,
         ..Machine::default()
     };
-    // The run ends within the first second of simulated time: delivering an interval at the end of a second
-    // allocates, but not per transaction.
+    // The run ends within the first second of simulated time, because delivering an interval at the end of a
+    // second allocates (not per transaction).
     let (driven, _) = simulate(&program, &plan(4, 0.9), machine, replies_after(10_000)).unwrap();
     assert!(
         driven.collected.measured.all_kinds().committed
@@ -151,8 +151,8 @@ fn the_histograms_of_a_delivered_second_are_reused() {
                 if let Err(exit) = db.end(result).await {
                     return exit;
                 }
-                // One reply arrives per second. Simulated seconds are short: give the collecting
-                // thread time to send back what it has read.
+                // One reply arrives per simulated second, which is short: give the collecting thread time to
+                // send back the intervals that it has read.
                 let begun = Instant::now();
                 while collected.load(Ordering::Relaxed) + 2 < number {
                     assert!(begun.elapsed() < Duration::from_secs(60), "second {number}");

@@ -11,7 +11,7 @@ pub mod sysbench;
 mod tool_run;
 
 /// Whether a program name, such as the name of a link to Prony, begins with a tool's name.
-fn is_called(argv0: &str, tool: &str) -> bool {
+fn begins_with_tool_name(argv0: &str, tool: &str) -> bool {
     let name = argv0.rsplit('/').next();
     name.is_some_and(|name| name.starts_with(tool))
 }

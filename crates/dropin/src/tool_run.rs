@@ -3,7 +3,7 @@
 //! In: a program, a connected server, the tool's observer. Out: a finished run. Must never: refuse or end a
 //! run because it cannot be stored: the tool prints its report anyway.
 
-use prony_drive::{DriveResult, LoadStart, OnConnectRefused, Tap};
+use prony_drive::{DriveResult, LoadStart, OnConnectRefused, SampleListener};
 use prony_plan::Plan;
 use prony_runner::{
     ConnectionInfo, Error, FinishedRun, Purpose, Recording, RunJob, RunObserver, RunSecond,
@@ -38,7 +38,7 @@ impl ConnectedServer {
     }
 }
 
-/// When a tool warns at the start that the run cannot be stored.
+/// For which reasons a tool warns at the start that the run cannot be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartWarning {
     /// Only if the disk is full.
@@ -52,7 +52,7 @@ pub enum StartWarning {
 pub struct ToolStore<'a> {
     /// The folder of stored runs; `None` for the default folder.
     pub folder: Option<&'a Path>,
-    /// When to warn at the start.
+    /// For which reasons to warn at the start that the run cannot be stored.
     pub start_warning: StartWarning,
     /// Prints a warning as the tool does.
     pub warn: &'a dyn Fn(&str),
@@ -67,7 +67,7 @@ impl ToolStore<'_> {
     }
 }
 
-/// A run of a replaced tool, ready to start.
+/// The inputs of a run of a replaced tool.
 pub struct ToolRun<'a> {
     /// The call of the tool, without passwords, for the Run document.
     pub request: Value,
@@ -75,7 +75,7 @@ pub struct ToolRun<'a> {
     pub plan: &'a Plan,
     /// The workload that the program belongs to.
     pub workload: &'a dyn Workload,
-    /// The program of the clients.
+    /// What each client executes.
     pub ready_workload: &'a ReadyWorkload,
     /// The server.
     pub server: &'a ConnectedServer,
@@ -85,14 +85,14 @@ pub struct ToolRun<'a> {
     pub store: ToolStore<'a>,
     /// The signals that end the run.
     pub signals: &'a Signals,
-    /// Creates the tap of a worker.
-    pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
+    /// Creates the listener that receives the samples of a worker, given by its index.
+    pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,
     /// Called when a connection that a script requested is refused.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
 }
 
 impl ToolRun<'_> {
-    /// Executes the run. Does not observe the server, because the tool does not either.
+    /// Executes the run. Sends no queries to observe the server, because the tool sends none.
     ///
     /// # Errors
     /// The load cannot start.
@@ -113,7 +113,7 @@ impl ToolRun<'_> {
             store_policy: StorePolicy::IfPossible,
             store_folder: self.store.folder,
             interrupt: self.signals,
-            tap: self.tap,
+            new_sample_listener: self.new_sample_listener,
             on_connect_refused: self.on_connect_refused,
         };
         let store = self.store;
@@ -164,7 +164,7 @@ impl RunObserver for StoreWarnings<'_> {
         self.observer.draining();
     }
 
-    fn ended(&mut self, driven: &DriveResult) -> Option<f64> {
-        self.observer.ended(driven)
+    fn ended(&mut self, drive_result: &DriveResult) -> Option<f64> {
+        self.observer.ended(drive_result)
     }
 }

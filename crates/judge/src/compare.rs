@@ -12,6 +12,7 @@ mod imported;
 mod intended;
 mod older;
 mod rules;
+mod run_figures;
 mod server;
 pub mod sides;
 mod tolerances;
@@ -19,11 +20,15 @@ mod usability;
 
 use crate::all_kinds;
 use Severity::{Caveat, Invalid, Note};
-use older::{NEWER_SETTING, NOT_SET, document_version, unknown_in_older, unknown_values};
-use prony_store::{KindFigures, Run, Setting, Severity};
+use older::{NOT_SET, WHY_NEWER_SETTING, document_version, unknown_in_older, unknown_values};
+use prony_store::{Run, Setting, Severity};
 use rules::{
-    DURABILITY_SETTINGS, OTHER_DURABILITY, OTHER_WORK, UNKNOWN, compared_properties, plain_text,
-    server_setting,
+    DURABILITY_SETTINGS, UNKNOWN, WHY_OTHER_DURABILITY, WHY_OTHER_WORK, compared_properties,
+    plain_text, server_setting,
+};
+use run_figures::common_figures;
+pub(crate) use run_figures::{
+    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_informative,
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -37,7 +42,7 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// Differences, the worst first.
     pub differences: Vec<Difference>,
-    /// The figures of both Runs; empty if they do not compare.
+    /// The figures of both Runs; empty if the Runs are not comparable.
     pub figures: Vec<FigurePair>,
 }
 
@@ -153,7 +158,7 @@ pub(crate) fn price_ranking_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let mut ranked = differences_allowing_intended(a, b, false);
     for difference in &mut ranked {
         // Each configuration is measured with as many clients as it takes to load it fully.
-        if difference.what == tolerances::CLIENTS {
+        if difference.what == tolerances::CLIENTS_PROPERTY {
             difference.severity = difference.severity.min(Caveat);
         }
         let subject = difference.what.as_str();
@@ -190,8 +195,8 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
         let values = [a, b].map(|run| server_setting(run, name));
         let missing = values.each_ref().map(|value| value == UNKNOWN);
         let (severity, why) = match unknown_in_older([a, b], missing) {
-            Some(_) => (Caveat, NEWER_SETTING),
-            None => (Invalid, OTHER_DURABILITY),
+            Some(_) => (Caveat, WHY_NEWER_SETTING),
+            None => (Invalid, WHY_OTHER_DURABILITY),
         };
         let [value_a, value_b] = values;
         difference(severity, name, value_a, value_b, why)
@@ -199,7 +204,7 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     differences.extend(workload_setting_differences(a, b));
     differences.extend(server::observed_differences(a, b));
     differences.extend(server::setting_differences(a, b));
-    tolerances::apply(a, b, &mut differences);
+    tolerances::apply_tolerances(a, b, &mut differences);
     differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
     differences.extend(imported::import_caveat(a, b));
     differences.extend(usability_differences(a, b));
@@ -267,9 +272,9 @@ fn workload_setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
         match unknown_in_older([a, b], missing) {
             Some(unknown) => {
                 let [value_a, value_b] = unknown_values([value_a, value_b], unknown);
-                difference(Note, &name, value_a, value_b, NEWER_SETTING)
+                difference(Note, &name, value_a, value_b, WHY_NEWER_SETTING)
             }
-            None => difference(Invalid, &name, value_a, value_b, OTHER_WORK),
+            None => difference(Invalid, &name, value_a, value_b, WHY_OTHER_WORK),
         }
     })
     .collect()
@@ -308,87 +313,6 @@ pub(crate) fn durability_settings(run: &Run) -> Option<String> {
     });
     let texts: Vec<String> = texts.collect();
     (!texts.is_empty()).then(|| texts.join(", "))
-}
-
-/// Name of the figure of committed transactions per second.
-pub(crate) const TPS: &str = "TPS";
-
-/// Name of the mean response time, which is exact; percentiles are rounded to a cell of a histogram.
-const MEAN: &str = "mean response";
-
-/// Name of the 99th percentile of the response time.
-pub(crate) const P99: &str = "p99";
-
-/// Name of the 99th percentile of the response time of all transactions that ended, whatever their outcome.
-const ATTEMPTS_P99: &str = "p99 of all attempts";
-
-/// Names of the percentiles of the response time of failed transactions.
-const FAILED_P50: &str = "p50 of failed";
-const FAILED_P99: &str = "p99 of failed";
-
-/// Figures that both Runs have: industry metrics first, then TPS, then response times.
-fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
-    let values_b = figure_values(b);
-    let pairs = figure_values(a)
-        .into_iter()
-        .filter(|(name, ..)| is_informative(name, &[a, b]))
-        .filter_map(|(name, unit, value)| {
-            let match_b = values_b
-                .iter()
-                .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
-            match_b.map(|value_b| FigurePair {
-                name,
-                unit,
-                a: value,
-                b: value_b.2,
-            })
-        });
-    pairs.collect()
-}
-
-/// A Run's figures, in the order in which [`common_figures`] returns them.
-pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
-    let rates = run.rates.iter();
-    let mut values: Vec<_> = rates
-        .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
-        .collect();
-    let Some(all) = all_kinds(run) else {
-        return values;
-    };
-    values.push((TPS.to_owned(), Unit::Rate, all.tps));
-    let (response, failed) = (&all.response, all.failed_response.as_ref());
-    let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
-    let times = [
-        (MEAN, (response.samples > 0).then_some(response.mean_ns)),
-        ("p50", as_float(response.p50_ns)),
-        ("p95", as_float(response.p95_ns)),
-        (P99, as_float(response.p99_ns)),
-        ("p99.9", as_float(response.p999_ns)),
-        (ATTEMPTS_P99, as_float(attempts_p99(all))),
-        (FAILED_P50, as_float(failed.and_then(|times| times.p50_ns))),
-        (FAILED_P99, as_float(failed.and_then(|times| times.p99_ns))),
-    ];
-    values.extend(
-        times
-            .into_iter()
-            .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
-    );
-    values
-}
-
-/// The 99th percentile of all transactions that ended: that of the committed ones if all committed.
-pub(crate) fn attempts_p99(all: &KindFigures) -> Option<u64> {
-    match &all.attempts {
-        Some(attempts) => attempts.p99_ns,
-        None if all.failed + all.rolled_back == 0 => all.response.p99_ns,
-        None => None,
-    }
-}
-
-/// Whether a figure says something that the others do not: that of all attempts does if a transaction failed.
-pub(crate) fn is_informative(name: &str, runs: &[&Run]) -> bool {
-    let has_failures = |run: &&Run| all_kinds(run).is_some_and(|all| all.failed > 0);
-    name != ATTEMPTS_P99 || runs.iter().any(has_failures)
 }
 
 #[cfg(test)]

@@ -100,7 +100,7 @@ const CHECKS: [Checker; 54] = [
     limits::check,
     length::check_percentiles,
     server::check_observer,
-    server::check_limiter,
+    server::check_bottleneck,
     memory::check_untuned,
     length::check_duration,
     client::check_client_headroom,

@@ -20,17 +20,22 @@ use crate::thresholds::{
 use crate::{all_kinds, ended, errors, new_check};
 use prony_store::{Check, Run, RunState, Second, Severity};
 
-const ID: &str = "littles-law";
+const CHECK_ID: &str = "littles-law";
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
     let figures = all_kinds(run)?;
-    let seconds = run.measured.length_s;
+    let window_s = run.measured.length_s;
     let clients = run.drive.clients;
-    let ended = ended(figures);
-    if has_think_time(run) || run.drive.open_loop || clients == 0 || seconds <= 0.0 || ended == 0 {
+    let ended_count = ended(figures);
+    if has_think_time(run)
+        || run.drive.open_loop
+        || clients == 0
+        || window_s <= 0.0
+        || ended_count == 0
+    {
         return None;
     }
-    if run.state != RunState::Complete && seconds < LITTLE_PARTIAL_RUN_MIN_S {
+    if run.state != RunState::Complete && window_s < LITTLE_PARTIAL_RUN_MIN_S {
         return None;
     }
     if errors::had_lost_users(run) {
@@ -38,22 +43,22 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
             "connections were lost or users ended, so not every client was busy",
         );
     }
-    let mean_s = figures.busy_s / ended as f64;
-    if mean_s > LITTLE_MEAN_TXN_MAX_SHARE * seconds {
+    let mean_s = figures.busy_s / ended_count as f64;
+    if mean_s > LITTLE_MEAN_TXN_MAX_SHARE * window_s {
         let mean = time(mean_s * 1e9);
         return not_checked_note(&format!(
-            "a transaction took {mean} on average, which is too long for a window of {seconds:.1} s"
+            "a transaction took {mean} on average, which is too long for a window of {window_s:.1} s"
         ));
     }
-    let accounted = figures.busy_s / seconds;
-    let gap = accounted / f64::from(clients) - 1.0;
+    let accounted_clients = figures.busy_s / window_s;
+    let gap = accounted_clients / f64::from(clients) - 1.0;
     // If each client runs a fixed number of transactions, clients that finish early are idle.
     let may_be_idle = stops_by_count(run) || has_late_starts(run);
     if gap.abs() <= LITTLE_GAP_MAX_SHARE || (may_be_idle && gap < 0.0) {
         return None;
     }
     let finding = format!(
-        "The transactions account for {accounted:.2} busy clients, but {} ran ({} {})",
+        "The transactions account for {accounted_clients:.2} busy clients, but {} ran ({} {})",
         count(u64::from(clients), "client"),
         percent(gap.abs()),
         if gap < 0.0 { "too few" } else { "too many" },
@@ -65,11 +70,11 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
 /// The finding for a run whose transactions account for more or fewer clients than ran, by a relative `gap`.
 /// It names the cause if the Run shows one.
 fn gap_check(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check> {
-    let seconds = run.measured.length_s;
-    if gap.abs() * seconds <= longest_s && gap.abs() <= EFFECT_INVALID_SHARE {
+    let window_s = run.measured.length_s;
+    if gap.abs() * window_s <= longest_s && gap.abs() <= EFFECT_INVALID_SHARE {
         let longest = time(longest_s * 1e9);
         return new_check(
-            ID,
+            CHECK_ID,
             Severity::Caveat,
             format!(
                 "{finding}; a stall as long as the longest transaction ({longest}) at an edge of \
@@ -79,10 +84,10 @@ fn gap_check(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check
         );
     }
     if let Some(standstill) =
-        standstill_s(run).filter(|standstill| -gap * seconds <= standstill + 1.0 + longest_s)
+        standstill_s(run).filter(|standstill| -gap * window_s <= standstill + 1.0 + longest_s)
     {
         return new_check(
-            ID,
+            CHECK_ID,
             Severity::Invalid,
             format!(
                 "{finding}: nothing ended in the last {standstill:.1} s, with {} in flight whose times \
@@ -106,7 +111,7 @@ fn gap_check(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check
             false => Severity::Invalid,
         };
         return new_check(
-            ID,
+            CHECK_ID,
             severity,
             format!(
                 "{finding}: between two transactions a user waits until its thread has a CPU, and the \
@@ -118,7 +123,7 @@ fn gap_check(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check
         );
     }
     new_check(
-        ID,
+        CHECK_ID,
         Severity::Invalid,
         format!("{finding}: times or counts are wrong by Little's law."),
         "Do not use these figures. Check whether the machine was suspended or its clock was set; \
@@ -135,16 +140,16 @@ fn has_think_time(run: &Run) -> bool {
 /// intervals of the series: the standstill may have begun up to one interval earlier. A run that was killed
 /// has no count of the transactions in flight, but a closed loop always has some.
 fn standstill_s(run: &Run) -> Option<f64> {
-    let idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
-    let idle_seconds = run.series.iter().rev().take_while(idle);
+    let is_idle = |second: &&Second| second.committed + second.rolled_back + second.failed == 0;
+    let idle_seconds = run.series.iter().rev().take_while(is_idle);
     let seconds: f64 = idle_seconds.map(|second| second.length_s).sum();
-    let in_flight = run.measured.unfinished > 0 || run.state != RunState::Complete;
-    (in_flight && seconds > 0.0).then_some(seconds)
+    let has_in_flight = run.measured.unfinished > 0 || run.state != RunState::Complete;
+    (has_in_flight && seconds > 0.0).then_some(seconds)
 }
 
 fn not_checked_note(reason: &str) -> Option<Check> {
     new_check(
-        ID,
+        CHECK_ID,
         Severity::Note,
         format!("Not judged: Little's law, because {reason}."),
         "No action needed, unless you doubt the figures: then measure for longer, without interruption.",

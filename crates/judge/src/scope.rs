@@ -1,13 +1,13 @@
 //! The two kinds of findings: doubt (the measurement may be wrong) and scope (what the figure does not
 //! cover).
 //!
-//! A caveat that is not in [`SCOPE`] is a doubt. A figure with a limited scope is right for what it covers: a
-//! short run on one machine measures that run on that machine.
+//! A caveat that is not in [`SCOPE_PHRASES`] is a doubt. A figure with a limited scope is right for what it
+//! covers: a short run on one machine measures that run on that machine.
 
 use prony_store::{Check, FindingKind, Severity};
 
 /// The checks that limit the scope, each with a phrase that says what the figure is limited to.
-const SCOPE: [(&str, &str); 16] = [
+const SCOPE_PHRASES: [(&str, &str); 16] = [
     ("partial-run", "an incomplete run"),
     ("one-host", "client and server on one machine"),
     ("short-run", "less than 10 s"),
@@ -41,7 +41,7 @@ pub(crate) fn kind(id: &str, severity: Severity) -> Option<FindingKind> {
 
 /// What a figure with a finding of this check is limited to: `client and server on one machine`.
 pub fn phrase(id: &str) -> Option<&'static str> {
-    let (_, phrase) = SCOPE.iter().find(|(check, _)| *check == id)?;
+    let (_, phrase) = SCOPE_PHRASES.iter().find(|(check, _)| *check == id)?;
     Some(phrase)
 }
 
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn every_check_of_the_scope_is_documented() {
         let table = include_str!("thresholds.rs");
-        for (id, _) in SCOPE {
+        for (id, _) in SCOPE_PHRASES {
             assert!(table.contains(&format!("//! | `{id}` |")), "{id}");
         }
     }

@@ -139,7 +139,7 @@ pub(crate) fn check_restart(run: &Run) -> Option<Check> {
 }
 
 /// The most likely limits of the throughput.
-pub(crate) fn check_limiter(run: &Run) -> Option<Check> {
+pub(crate) fn check_bottleneck(run: &Run) -> Option<Check> {
     observed(run)?;
     let busy = server_machine_mean(run, |machine| machine.busy_share)
         .filter(|busy| *busy > LIMITER_CPU_MIN_BUSY_SHARE);

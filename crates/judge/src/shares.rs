@@ -10,37 +10,44 @@ use crate::thresholds::{FIXED_SHARE_MAX_DEVIATION, SHARE_CHANCE_SIGMAS};
 use prony_store::{Check, ObservedShare, Run, Severity};
 
 pub(crate) fn check(run: &Run) -> Option<Check> {
-    let undetermined = undetermined(run);
+    let undetermined = undetermined_count(run);
     let deviating: Vec<&ObservedShare> = run
         .shares
         .iter()
-        .filter(|share| is_off(share, undetermined))
+        .filter(|share| deviates(share, undetermined))
         .collect();
-    let below_minimum: Vec<&ObservedShare> =
-        run.shares.iter().filter(|share| is_low(share)).collect();
+    let below_minimum: Vec<&ObservedShare> = run
+        .shares
+        .iter()
+        .filter(|share| is_below_minimum(share))
+        .collect();
     if !deviating.is_empty() {
         let expected = |share: &&ObservedShare| {
             let expected = share.expected_share.unwrap_or_default();
             let expected = match share.exact {
                 true => thousands((expected * share.total as f64).round() as u64),
-                false => percent_1(expected),
+                false => percent_with_decimal(expected),
             };
             describe(share, &format!("{expected} expected"))
         };
         let descriptions: Vec<String> = deviating.iter().map(expected).collect();
-        let exact = deviating.iter().any(|share| share.exact);
-        let (by_chance, advice) = if exact { FIXED_SHARES } else { RANDOM_SHARES };
+        let has_fixed_share = deviating.iter().any(|share| share.exact);
+        let (chance_note, advice) = if has_fixed_share {
+            FIXED_SHARE_TEXTS
+        } else {
+            RANDOM_SHARE_TEXTS
+        };
         let severity = match deviating
             .iter()
-            .any(|share| !share.exact || is_far_off(share))
+            .any(|share| !share.exact || deviates_beyond_conflicts(share))
         {
             true => Severity::Caveat,
             false => Severity::Note,
         };
         return new_check(
-            ID,
+            CHECK_ID,
             severity,
-            format!("Shares are off{by_chance}: {}.", descriptions.join("; ")),
+            format!("Shares are off{chance_note}: {}.", descriptions.join("; ")),
             match severity {
                 Severity::Note => advice.to_owned(),
                 _ => format!("The figures are not those of the named workload. {advice}"),
@@ -52,11 +59,14 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     }
     let minimum = |share: &&ObservedShare| {
         let minimum = share.minimum_share.unwrap_or_default();
-        describe(share, &format!("at least {}", percent_1(minimum)))
+        describe(
+            share,
+            &format!("at least {}", percent_with_decimal(minimum)),
+        )
     };
     let descriptions: Vec<String> = below_minimum.iter().map(minimum).collect();
     new_check(
-        ID,
+        CHECK_ID,
         Severity::Note,
         format!(
             "Below the minimum shares of the specification, within chance: {}.",
@@ -66,17 +76,17 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     )
 }
 
-const ID: &str = "shares";
+const CHECK_ID: &str = "shares";
 
 /// Finding and advice for shares that are drawn at random.
-const RANDOM_SHARES: (&str, &str) = (
+const RANDOM_SHARE_TEXTS: (&str, &str) = (
     ", by more than chance explains",
     "Check whether transactions of one kind failed; if not, this is a bug in Prony: please \
      report it with the stored run.",
 );
 
 /// Finding and advice for shares that are fixed in each transaction.
-const FIXED_SHARES: (&str, &str) = (
+const FIXED_SHARE_TEXTS: (&str, &str) = (
     "",
     "Statements found no row to change: rows were deleted before, or other transactions replaced \
      them meanwhile. Run `prony check` to verify the data; load again if rows are missing.",
@@ -84,7 +94,7 @@ const FIXED_SHARES: (&str, &str) = (
 
 /// Number of transactions that were in progress at the end, or failed: it is unknown which share they would
 /// have belonged to.
-fn undetermined(run: &Run) -> f64 {
+fn undetermined_count(run: &Run) -> f64 {
     let parts = std::iter::once(&run.measured).chain(&run.warmup);
     let failed: u64 = parts
         .filter_map(|part| part.all_kinds())
@@ -96,28 +106,28 @@ fn undetermined(run: &Run) -> f64 {
 /// Whether a count is further from its mean than independent draws scatter; draws from a deck of cards
 /// scatter less. An expected share of exactly 0 or 1 allows no deviation, nor does a share that is fixed in
 /// each transaction.
-fn is_off(share: &ObservedShare, undetermined: f64) -> bool {
+fn deviates(share: &ObservedShare, undetermined: f64) -> bool {
     let Some(expected) = share.expected_share else {
         return false;
     };
-    let (part, whole) = (share.count as f64, share.total as f64);
+    let (count, total) = (share.count as f64, share.total as f64);
     if share.exact {
         // Only whole transactions are counted, so that nothing but the division is rounded.
-        return (part - whole * expected).abs() > 0.5;
+        return (count - total * expected).abs() > 0.5;
     }
-    let variance = whole * expected * (1.0 - expected);
+    let variance = total * expected * (1.0 - expected);
     let undetermined = if variance > 0.0 { undetermined } else { 0.0 };
-    (part - whole * expected).abs() > SHARE_CHANCE_SIGMAS * variance.sqrt() + undetermined
+    (count - total * expected).abs() > SHARE_CHANCE_SIGMAS * variance.sqrt() + undetermined
 }
 
 /// Whether a share that is fixed in each transaction is off by more than conflicts between transactions
 /// explain.
-fn is_far_off(share: &ObservedShare) -> bool {
+fn deviates_beyond_conflicts(share: &ObservedShare) -> bool {
     let expected = share.expected_share.unwrap_or_default() * share.total as f64;
     (share.count as f64 - expected).abs() > FIXED_SHARE_MAX_DEVIATION * share.total as f64
 }
 
-fn is_low(share: &ObservedShare) -> bool {
+fn is_below_minimum(share: &ObservedShare) -> bool {
     let minimum = share.minimum_share.unwrap_or(0.0);
     (share.count as f64) < minimum * share.total as f64
 }
@@ -130,12 +140,12 @@ fn describe(share: &ObservedShare, expected: &str) -> String {
         share.base,
         thousands(share.count),
         thousands(share.total),
-        percent_1(part),
+        percent_with_decimal(part),
     )
 }
 
 /// A share with one decimal: 42.9 % must not appear as 43 %.
-fn percent_1(share: f64) -> String {
+fn percent_with_decimal(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 

@@ -27,14 +27,14 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     );
     // Clients that run in step complete nothing for as long as one transaction takes.
     let max_normal_gap_s = STALL_MIN_TXN_DURATIONS * slowest_kind_median_s(run);
-    stretches.retain(|stretch| stretch.until_s - stretch.from_s > max_normal_gap_s);
+    stretches.retain(|stretch| stretch.end_s - stretch.start_s > max_normal_gap_s);
     let stalled: u64 = stretches.iter().map(|stretch| stretch.seconds).sum();
     if stalled == 0 {
         return None;
     }
     let stalled_s: f64 = stretches
         .iter()
-        .map(|stretch| stretch.until_s - stretch.from_s)
+        .map(|stretch| stretch.end_s - stretch.start_s)
         .sum();
     let share = stalled_s / run.measured.length_s.max(stalled_s);
     let severity = match share > STALL_INVALID_SHARE && stalled_s > STALL_INVALID_MIN_S {
@@ -90,17 +90,17 @@ struct ActiveSeconds {
 impl ActiveSeconds {
     fn new(seconds: &[&Second]) -> Option<ActiveSeconds> {
         let mut active: Vec<&Second> = seconds.to_vec();
-        active.retain(|second| ended(second) > 0);
+        active.retain(|second| ended_count(second) > 0);
         active.sort_by(|a, b| ended_per_second(b).total_cmp(&ended_per_second(a)));
-        let total: u64 = active.iter().map(|second| ended(second)).sum();
+        let total: u64 = active.iter().map(|second| ended_count(second)).sum();
         let total_s: f64 = active
             .iter()
             .map(|second| seconds_covered(second) as f64)
             .sum();
-        let mut above = 0;
+        let mut ended_so_far = 0;
         let typical = active.iter().find(|second| {
-            above += ended(second);
-            2 * above >= total
+            ended_so_far += ended_count(second);
+            2 * ended_so_far >= total
         });
         Some(ActiveSeconds {
             typical_rate: ended_per_second(typical?),
@@ -109,9 +109,9 @@ impl ActiveSeconds {
     }
 
     fn is_stalled(&self, second: &Second) -> bool {
-        let almost_none = ended_per_second(second) < STALL_RATE_MAX_SHARE * self.typical_rate;
-        (ended(second) == 0 && self.mean_rate >= STALL_MEAN_MIN_TXNS)
-            || (self.typical_rate >= STALL_TYPICAL_MIN_TXNS && almost_none)
+        let has_almost_none = ended_per_second(second) < STALL_RATE_MAX_SHARE * self.typical_rate;
+        (ended_count(second) == 0 && self.mean_rate >= STALL_MEAN_MIN_TXNS)
+            || (self.typical_rate >= STALL_TYPICAL_MIN_TXNS && has_almost_none)
     }
 }
 
@@ -142,16 +142,20 @@ fn without_idle_ends<'a, 'b>(
 /// The number of leading rows that are a warm-up rather than a stall although few transactions ended in them:
 /// rows whose rate rises from row to row, or all slow rows if they are a small share of the window.
 fn warm_up_row_count(seconds: &[&Second], active: &ActiveSeconds) -> usize {
-    let slow = seconds
+    let slow_count = seconds
         .iter()
-        .take_while(|second| active.is_stalled(second) && ended(second) > 0)
+        .take_while(|second| active.is_stalled(second) && ended_count(second) > 0)
         .count();
     let length_s = |rows: &[&Second]| rows.iter().map(|row| row.length_s).sum::<f64>();
-    if length_s(&seconds[..slow]) <= STALL_INVALID_SHARE * length_s(seconds) {
-        return slow;
+    if length_s(&seconds[..slow_count]) <= STALL_INVALID_SHARE * length_s(seconds) {
+        return slow_count;
     }
     let rises = |pair: &&[&Second]| ended_per_second(pair[0]) < ended_per_second(pair[1]);
-    seconds.windows(2).take(slow).take_while(rises).count()
+    seconds
+        .windows(2)
+        .take(slow_count)
+        .take_while(rises)
+        .count()
 }
 
 /// Whether the clients of a closed loop were in a transaction for less than half of the time.
@@ -187,7 +191,7 @@ fn connected_seconds(run: &Run) -> Vec<&Second> {
         .collect()
 }
 
-fn ended(second: &Second) -> u64 {
+fn ended_count(second: &Second) -> u64 {
     second.committed + second.rolled_back + second.failed
 }
 
@@ -198,7 +202,7 @@ fn seconds_covered(row: &Second) -> u64 {
 
 /// Transactions that ended in a row of the series, per second.
 fn ended_per_second(row: &Second) -> f64 {
-    ended(row) as f64 / seconds_covered(row) as f64
+    ended_count(row) as f64 / seconds_covered(row) as f64
 }
 
 /// Whether each client runs a fixed number of transactions: clients that finish early are idle.
@@ -210,37 +214,37 @@ pub(crate) fn stops_by_count(run: &Run) -> bool {
 }
 
 /// Consecutive stalled seconds.
-struct Stretch {
-    from_s: f64,
-    until_s: f64,
+struct StalledStretch {
+    start_s: f64,
+    end_s: f64,
     seconds: u64,
 }
 
-fn find_stretches<'a>(stalled: impl Iterator<Item = &'a Second>) -> Vec<Stretch> {
-    let mut joined: Vec<Stretch> = Vec::new();
+fn find_stretches<'a>(stalled: impl Iterator<Item = &'a Second>) -> Vec<StalledStretch> {
+    let mut stretches: Vec<StalledStretch> = Vec::new();
     for second in stalled {
-        let until_s = second.at_s + second.length_s;
-        match joined.last_mut() {
-            Some(last) if second.at_s - last.until_s < 0.5 => {
-                last.until_s = until_s;
+        let second_end_s = second.at_s + second.length_s;
+        match stretches.last_mut() {
+            Some(last) if second.at_s - last.end_s < 0.5 => {
+                last.end_s = second_end_s;
                 last.seconds += seconds_covered(second);
             }
-            _ => joined.push(Stretch {
-                from_s: second.at_s,
-                until_s,
+            _ => stretches.push(StalledStretch {
+                start_s: second.at_s,
+                end_s: second_end_s,
                 seconds: seconds_covered(second),
             }),
         }
     }
-    joined
+    stretches
 }
 
 /// `from 12 s to 15 s and from 40 s to 41 s`.
-fn describe(stretches: &[Stretch]) -> String {
+fn describe(stretches: &[StalledStretch]) -> String {
     let mut descriptions: Vec<String> = stretches
         .iter()
         .take(MAX_LISTED)
-        .map(|stretch| format!("from {:.0} s to {:.0} s", stretch.from_s, stretch.until_s))
+        .map(|stretch| format!("from {:.0} s to {:.0} s", stretch.start_s, stretch.end_s))
         .collect();
     if stretches.len() > MAX_LISTED {
         descriptions.push(format!("{} more times", stretches.len() - MAX_LISTED));

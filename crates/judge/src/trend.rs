@@ -8,7 +8,7 @@
 //! configuration. Runs that differ with a caveat, such as another version of the server, stay: their
 //! differences are what a change is explained by ([`differences_at_change`]).
 
-use crate::compare::{Difference, P99, TPS, Unit, differences, figure_values};
+use crate::compare::{Difference, P99_FIGURE, TPS_FIGURE, Unit, differences, figure_values};
 use crate::statistics::{ALPHA, ChangePoint, change_points, median};
 use prony_store::{MetricName, Run, Severity};
 use serde::Serialize;
@@ -104,8 +104,8 @@ impl<'a> TrendBuilder<'a> {
     ) -> Result<TrendBuilder<'a>, Vec<String>> {
         let figures = figure_values(reference);
         let preferred = match reference.drive.open_loop {
-            true => [P99, MetricName::NOPM, TPS],
-            false => [MetricName::NOPM, TPS, P99],
+            true => [P99_FIGURE, MetricName::NOPM, TPS_FIGURE],
+            false => [MetricName::NOPM, TPS_FIGURE, P99_FIGURE],
         };
         let named = |name: &str| figures.iter().find(|figure| figure.0 == name);
         let figure = match requested {
@@ -260,7 +260,7 @@ mod tests {
 
     fn trend_of(runs: &[Run]) -> Trend {
         let reference = runs.last().unwrap();
-        let mut builder = TrendBuilder::new(reference, Some(TPS)).unwrap();
+        let mut builder = TrendBuilder::new(reference, Some(TPS_FIGURE)).unwrap();
         for (number, run) in runs.iter().enumerate() {
             builder.add(run, number as i64);
         }
@@ -307,7 +307,7 @@ mod tests {
             let slow = if number < 5 { 4_000_000 } else { 9_000_000 };
             run.measured.kinds[0].response.p99_ns = Some(slow + number as u64);
         }
-        let mut builder = TrendBuilder::new(&runs[9], Some(P99)).unwrap();
+        let mut builder = TrendBuilder::new(&runs[9], Some(P99_FIGURE)).unwrap();
         for (number, run) in runs.iter().enumerate().rev() {
             builder.add(run, number as i64);
         }
@@ -339,7 +339,7 @@ mod tests {
             "{reasons:?}"
         );
         assert!(!can_be_reference(&runs[1]) && can_be_reference(&runs[5]));
-        let mut builder = TrendBuilder::new(&runs[5], Some(P99)).unwrap();
+        let mut builder = TrendBuilder::new(&runs[5], Some(P99_FIGURE)).unwrap();
         builder.add(&runs[3], 3);
         assert_eq!(builder.finish().left_out[0].reason, "it has no p99");
     }
@@ -348,6 +348,6 @@ mod tests {
     fn an_unknown_figure_is_refused_with_the_names_of_the_others() {
         let reference = run(0, 1_000.0);
         let names = TrendBuilder::new(&reference, Some("p98")).err().unwrap();
-        assert!(names.iter().any(|name| name == TPS), "{names:?}");
+        assert!(names.iter().any(|name| name == TPS_FIGURE), "{names:?}");
     }
 }

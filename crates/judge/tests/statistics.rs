@@ -78,7 +78,7 @@ fn two_equal_systems_show_no_difference_in_95_of_100_pairs() {
             let false_positives = count_pairs(|| {
                 let a = random.runs(count, 16_000.0, scatter);
                 let b = random.runs(count, 16_000.0, scatter);
-                welch(&a, &b, 0.0).unwrap().p() < ALPHA
+                welch(&a, &b, 0.0).unwrap().p_value() < ALPHA
             });
             println!("{count} runs, {scatter}: {false_positives}");
             assert!(
@@ -106,7 +106,7 @@ fn unequal_variances_keep_the_false_positive_rate() {
         let false_positives = count_pairs(|| {
             let a = random.runs(runs_a, 16_000.0, 0.01);
             let b = random.runs(runs_b, 16_000.0, 0.01 * scatter_ratio);
-            welch(&a, &b, 0.0).unwrap().p() < ALPHA
+            welch(&a, &b, 0.0).unwrap().p_value() < ALPHA
         });
         println!("{runs_a} and {runs_b}, {scatter_ratio}: {false_positives}");
         assert!(
@@ -168,7 +168,7 @@ fn a_difference_of_3_per_cent_is_found_at_the_promised_power() {
         let scatter = 0.01 * 1.03_f64.ln() / promised[promised.len() / 2];
         let hits = count_pairs(|| {
             let estimate = pair(scatter, 1.03);
-            estimate.p() < ALPHA && estimate.ratio() > 1.0
+            estimate.p_value() < ALPHA && estimate.ratio() > 1.0
         });
         println!("{count} runs, {scatter:.4}: {hits}");
         assert!(
@@ -190,7 +190,7 @@ fn a_drift_over_interleaved_runs_shows_no_difference() {
             let side = usize::from(index % 4 == 1 || index % 4 == 2);
             sides[side].push(drift * random.runs(1, 16_000.0, 0.01)[0]);
         }
-        welch(&sides[0], &sides[1], 0.0).unwrap().p() < ALPHA
+        welch(&sides[0], &sides[1], 0.0).unwrap().p_value() < ALPHA
     });
     println!("{false_positives}");
     assert!(false_positives <= maximum, "{false_positives}");
@@ -222,7 +222,7 @@ fn autocorrelated_seconds_keep_the_false_positive_rate() {
                     return false;
                 };
                 decided += 1;
-                ratio_of_series(&a, &b).p() < ALPHA
+                ratio_of_series(&a, &b).p_value() < ALPHA
             });
             println!("{seconds} s, {memory}: {false_positives} of {decided}");
             // Of all pairs, and of the pairs with a result if at least one pair in ten has one.
@@ -262,7 +262,7 @@ fn holm_keeps_the_false_positive_rate_of_a_family() {
                 .map(|_| {
                     welch(&base, &random.runs(5, 16_000.0, 0.02), 0.0)
                         .unwrap()
-                        .p()
+                        .p_value()
                 })
                 .collect();
             uncorrected += u32::from(p_values.iter().any(|p| *p < ALPHA));
@@ -286,11 +286,11 @@ fn p_and_interval(a: &[f64], b: &[f64]) -> (f64, [f64; 2]) {
     match ranks_suffice([a.len(), b.len()], ALPHA) {
         true => {
             let ranks = RankComparison::new(a, b, 0.0).unwrap();
-            (ranks.p(), ranks.interval(ALPHA).unwrap())
+            (ranks.p_value(), ranks.interval(ALPHA).unwrap())
         }
         false => {
             let estimate = welch(a, b, 0.0).unwrap();
-            (estimate.p(), estimate.interval(ALPHA))
+            (estimate.p_value(), estimate.interval(ALPHA))
         }
     }
 }
@@ -343,7 +343,7 @@ fn disturbed_runs_do_not_hide_a_difference() {
             random.disturbed_runs(10, 16_000.0),
             random.disturbed_runs(10, 16_800.0),
         );
-        welch_hits += u32::from(welch(&a, &b, 0.0).unwrap().p() < ALPHA);
+        welch_hits += u32::from(welch(&a, &b, 0.0).unwrap().p_value() < ALPHA);
         p_and_interval(&a, &b).0 <= ALPHA
     });
     println!("{ranks_hits}, by Welch's t {welch_hits}");

@@ -2,8 +2,8 @@
 //! `cargo run --release -p prony-measure --example record_cost`.
 
 use prony_measure::{
-    Collector, ExcludedTransactions, Outcome, Recorder, RunSchedule, Sample, ServiceTimeParts,
-    Shape,
+    Collector, ExcludedTransactions, Outcome, Recorder, RecorderLayout, RunSchedule, Sample,
+    ServiceTimeParts,
 };
 use std::hint::black_box;
 use std::time::Instant;
@@ -11,8 +11,8 @@ use std::time::Instant;
 const SAMPLES: u64 = 20_000_000;
 
 /// Cost of recording one sample, nanoseconds.
-fn record_cost_ns(shape: Shape) -> f64 {
-    let mut recorder = Recorder::new(RunSchedule::seconds(0, 0, None), shape);
+fn record_cost_ns(layout: RecorderLayout) -> f64 {
+    let mut recorder = Recorder::new(RunSchedule::seconds(0, 0, None), layout);
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     let began = Instant::now();
     for number in 0..SAMPLES {
@@ -30,7 +30,7 @@ fn record_cost_ns(shape: Shape) -> f64 {
             ended_ns,
             connect_ns: 0,
             retries: 0,
-            parts: shape.has_parts.then_some(ServiceTimeParts {
+            parts: layout.has_parts.then_some(ServiceTimeParts {
                 send_wait_ns: 2_000 + (random >> 40 & 0xff),
                 server_ns: service_ns - 10_000,
                 client_wait_ns: 8_000 - (random >> 40 & 0xff),
@@ -47,13 +47,13 @@ fn record_cost_ns(shape: Shape) -> f64 {
 }
 
 /// Cost of collecting one second of two workers, microseconds.
-fn collect_cost_us(shape: Shape) -> f64 {
+fn collect_cost_us(layout: RecorderLayout) -> f64 {
     let second_ns = 1_000_000_000;
     let schedule = RunSchedule::seconds(0, 0, None);
-    let mut collector = Collector::new(schedule, shape, 2);
+    let mut collector = Collector::new(schedule, layout, 2);
     let seconds = 200;
     let mut spent_ns = 0;
-    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
+    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, layout));
     for second in 0..seconds {
         for (worker, recorder) in recorders.iter_mut().enumerate() {
             for number in 0..20_000 {
@@ -68,7 +68,7 @@ fn collect_cost_us(shape: Shape) -> f64 {
                     ended_ns,
                     connect_ns: 0,
                     retries: 0,
-                    parts: shape.has_parts.then_some(ServiceTimeParts {
+                    parts: layout.has_parts.then_some(ServiceTimeParts {
                         server_ns: service_ns,
                         ..ServiceTimeParts::default()
                     }),
@@ -90,12 +90,12 @@ fn collect_cost_us(shape: Shape) -> f64 {
 }
 
 fn main() {
-    let closed = Shape::closed(1);
+    let closed = RecorderLayout::closed_loop(1);
     println!(
         "closed loop, no timestamps: {:.1} ns per sample",
         record_cost_ns(closed)
     );
-    let with_parts = Shape {
+    let with_parts = RecorderLayout {
         has_parts: true,
         ..closed
     };
@@ -103,7 +103,7 @@ fn main() {
         "closed loop, with parts: {:.1} ns per sample",
         record_cost_ns(with_parts)
     );
-    let open_loop = Shape {
+    let open_loop = RecorderLayout {
         open_loop: true,
         ..with_parts
     };

@@ -8,13 +8,13 @@ use crate::health::{Health, ProcessHealth, ProcessProbe, sum_known};
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::queries::Queries;
 use crate::schedule::{RunPhase, RunSchedule};
-use crate::tally::{Shape, Tally};
+use crate::tally::{RecorderLayout, Tally};
 use std::collections::VecDeque;
 
 /// One interval of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IntervalRow {
-    /// All workers merged.
+    /// The interval, merged from all workers.
     pub interval: Box<Interval>,
     /// CPU time of each worker, nanoseconds; absent if it could not be read.
     pub worker_cpu_ns: Vec<Option<u64>>,
@@ -49,11 +49,11 @@ pub struct Totals {
 
 impl Totals {
     /// Creates empty totals.
-    pub fn new(start_ns: u64, shape: Shape) -> Totals {
+    pub fn new(start_ns: u64, layout: RecorderLayout) -> Totals {
         Totals {
             start_ns,
             end_ns: start_ns,
-            kinds: (0..shape.kinds).map(|_| Tally::new(shape)).collect(),
+            kinds: (0..layout.kinds).map(|_| Tally::new(layout)).collect(),
             errors: ErrorLedger::default(),
             health: Health::default(),
             worker_cpu_ns: Vec::new(),
@@ -72,7 +72,7 @@ impl Totals {
             match self.kinds.get_mut(index) {
                 Some(sum) => sum.add(tally),
                 None => {
-                    let mut sum = Tally::new(Shape::closed(1));
+                    let mut sum = Tally::new(RecorderLayout::closed_loop(1));
                     sum.add(tally);
                     self.kinds.push(sum);
                 }
@@ -91,11 +91,11 @@ impl Totals {
         }
     }
 
-    /// All kinds together.
+    /// The tallies of all kinds, added up.
     pub fn all_kinds(&self) -> Tally<u64> {
         let mut sum = match self.kinds.first() {
             Some(first) => first.clone(),
-            None => Tally::new(Shape::closed(1)),
+            None => Tally::new(RecorderLayout::closed_loop(1)),
         };
         self.kinds
             .iter()
@@ -115,7 +115,7 @@ impl Totals {
 struct PendingRow {
     interval: Option<Box<Interval>>,
     worker_cpu_ns: Vec<Option<u64>>,
-    /// State, at the end of this interval, of the workers that skipped it.
+    /// State of the workers that skipped this interval, at its end.
     health_of_skipped_workers: Health,
 }
 
@@ -130,7 +130,7 @@ struct WorkerProgress {
 }
 
 impl WorkerProgress {
-    /// Whether the worker will deliver nothing more for this interval.
+    /// Whether the worker has delivered or skipped this interval, or has ended.
     fn has_passed(&self, index: u32) -> bool {
         self.has_ended || self.next_index > index
     }
@@ -140,7 +140,7 @@ impl WorkerProgress {
 #[derive(Debug)]
 pub struct Collector {
     schedule: RunSchedule,
-    shape: Shape,
+    layout: RecorderLayout,
     workers: Vec<WorkerProgress>,
     /// Index of the first row in `pending_rows`.
     first_pending_index: u32,
@@ -155,18 +155,18 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// A collector for this number of workers, all with this schedule and shape.
-    pub fn new(schedule: RunSchedule, shape: Shape, workers: usize) -> Collector {
+    /// A collector for this number of workers, all with this schedule and layout.
+    pub fn new(schedule: RunSchedule, layout: RecorderLayout, workers: usize) -> Collector {
         Collector {
             schedule,
-            shape,
+            layout,
             workers: vec![WorkerProgress::default(); workers],
             first_pending_index: 0,
             pending_rows: VecDeque::new(),
             spare_intervals: Vec::new(),
             probe: ProcessProbe::new(),
-            warmup: Totals::new(schedule.start_ns, shape),
-            measured: Totals::new(schedule.window_start_ns(), shape),
+            warmup: Totals::new(schedule.start_ns, layout),
+            measured: Totals::new(schedule.window_start_ns(), layout),
             drain: None,
         }
     }
@@ -211,7 +211,7 @@ impl Collector {
                 pending_row.interval = Some(interval);
                 match self.spare_intervals.pop() {
                     Some(spare) => spare,
-                    None => Box::new(Interval::new(span, self.shape)),
+                    None => Box::new(Interval::new(span, self.layout)),
                 }
             }
         }
@@ -272,7 +272,7 @@ impl Collector {
     /// Returns a row that is no longer needed, so that its memory is reused.
     pub fn recycle(&mut self, row: IntervalRow) {
         let interval = self.clear_interval(row.interval);
-        if interval.has_shape(self.shape) && self.spare_intervals.len() < 2 * self.workers.len() {
+        if interval.has_shape(self.layout) && self.spare_intervals.len() < 2 * self.workers.len() {
             self.spare_intervals.push(interval);
         }
     }
@@ -354,7 +354,7 @@ pub struct CollectedFigures {
     pub rows: Vec<IntervalRow>,
     /// The warm-up; absent if there was none.
     pub warmup: Option<Totals>,
-    /// The measured window. Its `excluded.unfinished` includes transactions that ended after it.
+    /// The measured window. `excluded.unfinished` includes transactions that ended after the window.
     pub measured: Totals,
     /// Time from the end of the window until the last worker had ended, seconds.
     pub drain_s: f64,

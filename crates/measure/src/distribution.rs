@@ -1,7 +1,7 @@
 //! A distribution of times: exact count, sum and extremes, and a histogram for the percentiles.
 //!
-//! In: times in nanoseconds. Out: mean, extremes, percentiles. Must never: average percentiles, or return
-//! one without enough samples.
+//! In: times in nanoseconds. Out: mean, extremes, percentiles. Must never: average percentiles, or return a
+//! percentile without enough samples.
 
 use hdrhistogram::{Counter, Histogram};
 

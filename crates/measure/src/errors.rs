@@ -21,7 +21,7 @@ pub struct ErrorEntry {
     pub class: ErrorClass,
     /// SQLSTATE or error number.
     pub code: ErrorCode,
-    /// Number of transactions that failed with it.
+    /// Number of transactions that failed with this type of error.
     pub count: u64,
     /// The first message of this type; empty if there was none.
     pub example: String,
@@ -31,7 +31,7 @@ pub struct ErrorEntry {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLedger {
     entries: Vec<ErrorEntry>,
-    /// Failures of types that have no entry.
+    /// Number of failures of types that have no entry.
     others: u64,
 }
 

@@ -14,7 +14,7 @@ pub struct Health {
     pub cpu_user_ns: Option<u64>,
     /// System CPU time, nanoseconds (getrusage).
     pub cpu_system_ns: Option<u64>,
-    /// Time runnable without a CPU, nanoseconds (`/proc/thread-self/schedstat`).
+    /// Time in which the thread was runnable and had no CPU, nanoseconds (`/proc/thread-self/schedstat`).
     pub run_queue_ns: Option<u64>,
     /// Iterations of the loop.
     pub iterations: u64,
@@ -38,7 +38,7 @@ pub struct Health {
 }
 
 /// Counts of workers by the outcome of their request for `SCHED_BATCH` (sched(7)). Workers that share CPUs
-/// with the server request it; all zero if none did.
+/// with the server request this policy; all counts are zero if no worker did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchPolicyCounts {
     /// Workers that ran under `SCHED_BATCH`.
@@ -58,8 +58,8 @@ impl BatchPolicyCounts {
 }
 
 impl Health {
-    /// Adds another worker's health in the same interval: times and counts add up, the longest iteration is
-    /// the longer of the two.
+    /// Adds another worker's health in the same interval: times and counts add up, and the longest iteration
+    /// is the longer one of both workers.
     pub fn add(&mut self, other: &Health) {
         self.add_times(other);
         self.add_end_state(other);

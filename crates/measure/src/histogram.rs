@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn counts_and_buckets_that_no_histogram_has_are_errors() {
-        // i64::MIN empty buckets, a number that never ends, i64::MAX samples, a bucket beyond the last one.
+        // The payloads hold i64::MIN empty buckets, a number that never ends, i64::MAX samples, and a bucket
+        // beyond the last one.
         let cases: [&[u8]; 4] = [
             &[0xff; 9],
             &[0xff; 40],
@@ -135,7 +136,7 @@ mod tests {
                 .len(),
             1
         );
-        // 2^34 samples in a bucket of 32 bits.
+        // This payload holds 2^34 samples in one bucket, which has 32 bits.
         let large = with_payload(&[1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01]);
         assert!(decode_histogram::<u64>(&large).is_ok());
         assert!(decode_histogram::<u32>(&large).is_err());

@@ -8,7 +8,7 @@ use crate::health::Health;
 use crate::queries::Queries;
 use crate::sample::{Outcome, Sample};
 use crate::schedule::Span;
-use crate::tally::{Shape, Tally};
+use crate::tally::{RecorderLayout, Tally};
 use prony_wire::ErrorClass;
 
 /// Counts of the timestamps of replies, and the duration of a send.
@@ -25,7 +25,7 @@ pub struct TimestampCounts {
     pub doubtful: u64,
     /// Number of changes of the offset between the clocks by more than a microsecond.
     pub clock_steps: u64,
-    /// Sum of the calibrated send times, nanoseconds.
+    /// Sum of the estimated durations of a send, one after each transmit timestamp, nanoseconds.
     pub send_cost_sum_ns: u64,
     /// Number of transmit timestamps that contribute to `send_cost_sum_ns`.
     pub transmit_timestamps: u64,
@@ -145,7 +145,7 @@ impl ExcludedTransactions {
 /// The figures of one interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// Its index, phase and times.
+    /// The interval's index, phase and times.
     pub span: Span,
     /// One entry for each kind. Empty in a row for which no worker delivered an interval.
     pub kinds: Vec<Tally<u32>>,
@@ -162,9 +162,9 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// An empty interval with the memory that the shape needs.
-    pub fn new(span: Span, shape: Shape) -> Interval {
-        let kinds = (0..shape.kinds).map(|_| Tally::new(shape)).collect();
+    /// An empty interval with the memory that the layout needs.
+    pub fn new(span: Span, layout: RecorderLayout) -> Interval {
+        let kinds = (0..layout.kinds).map(|_| Tally::new(layout)).collect();
         Interval {
             kinds,
             ..Interval::empty(span)
@@ -187,7 +187,7 @@ impl Interval {
     /// Counts one sample, without checking that it ended in this interval. Does not allocate.
     ///
     /// # Panics
-    /// If the sample's kind is not one of the shape's.
+    /// If the layout does not have the sample's kind.
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
         self.kinds[usize::from(sample.kind)].record(sample);
@@ -241,13 +241,13 @@ impl Interval {
             })
     }
 
-    /// Whether the interval has exactly the memory that the shape needs.
-    pub(crate) fn has_shape(&self, shape: Shape) -> bool {
-        self.kinds.len() == shape.kinds
+    /// Whether the interval has exactly the memory that the layout needs.
+    pub(crate) fn has_shape(&self, layout: RecorderLayout) -> bool {
+        self.kinds.len() == layout.kinds
             && self.kinds.iter().all(|tally| {
-                tally.service.is_some() == shape.open_loop
-                    && tally.parts.is_some() == shape.has_parts
-                    && tally.connect.is_some() == shape.has_connect
+                tally.service.is_some() == layout.open_loop
+                    && tally.parts.is_some() == layout.has_parts
+                    && tally.connect.is_some() == layout.has_connect_time
             })
     }
 }

@@ -34,4 +34,4 @@ pub use recorder::Recorder;
 pub use sample::{ErrorCode, Outcome, Sample, ServiceTimeParts, TxnKind};
 pub use schedule::{RunPhase, RunSchedule, Span};
 pub use serialized::{InvalidInterval, SerializedInterval};
-pub use tally::{PartDistributions, Shape, Tally};
+pub use tally::{PartDistributions, RecorderLayout, Tally};

@@ -1,14 +1,14 @@
 //! Records the samples of one worker.
 //!
-//! In: samples as they end, and the time. Out: finished [`Interval`]s, one after the other. Must never:
-//! allocate for a sample, lock, read a clock, or lose a sample.
+//! In: samples of transactions as they end, and the time. Out: finished [`Interval`]s, one after the other.
+//! Must never: allocate for a sample, take a lock, read a clock, or lose a sample.
 
 use crate::health::ThreadProbe;
 use crate::interval::{ExcludedTransactions, Interval, TimestampCounts};
 use crate::queries::Queries;
 use crate::sample::{ErrorCode, Sample, TxnKind};
 use crate::schedule::{RunPhase, RunSchedule};
-use crate::tally::Shape;
+use crate::tally::RecorderLayout;
 use prony_wire::ErrorClass;
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ pub struct Recorder {
     current_length_ns: u64,
     current: Box<Interval>,
     schedule: RunSchedule,
-    shape: Shape,
+    layout: RecorderLayout,
     finished: VecDeque<Box<Interval>>,
     #[expect(clippy::vec_box, reason = "the boxes are sent between threads")]
     spare_intervals: Vec<Box<Interval>>,
@@ -40,14 +40,14 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder for the calling thread, whose CPU time it counts from now on.
-    pub fn new(schedule: RunSchedule, shape: Shape) -> Recorder {
+    pub fn new(schedule: RunSchedule, layout: RecorderLayout) -> Recorder {
         let span = schedule.span_at(schedule.start_ns);
         let mut recorder = Recorder {
             current_start_ns: 0,
             current_length_ns: 0,
-            current: Box::new(Interval::new(span, shape)),
+            current: Box::new(Interval::new(span, layout)),
             schedule,
-            shape,
+            layout,
             finished: VecDeque::with_capacity(2 * MAX_SPARE_INTERVALS),
             spare_intervals: Vec::with_capacity(MAX_SPARE_INTERVALS),
             probe: ThreadProbe::new(),
@@ -58,19 +58,19 @@ impl Recorder {
         };
         recorder
             .spare_intervals
-            .push(Box::new(Interval::new(span, shape)));
+            .push(Box::new(Interval::new(span, layout)));
         recorder.cache_current_bounds();
         recorder
     }
 
-    /// Counts one sample in the interval in which it ended; after the window, as unfinished. Does not
-    /// allocate.
+    /// Counts one sample in the interval in which it ended, or as unfinished if it ended after the window.
+    /// Does not allocate.
     ///
-    /// Samples should come in the order of their ends, and before a [`Recorder::rotate`] with a later time:
-    /// one that ended in an interval already taken is counted in the current one.
+    /// Record samples in the order of their ends, and before a [`Recorder::rotate`] with a later time: a
+    /// sample that ended in an interval that was already taken is counted in the current interval.
     ///
     /// # Panics
-    /// If the sample's kind is not one of the shape's.
+    /// If the layout does not have the sample's kind.
     #[inline]
     pub fn record(&mut self, sample: &Sample) {
         if sample.ended_ns.wrapping_sub(self.current_start_ns) < self.current_length_ns {
@@ -161,7 +161,7 @@ impl Recorder {
 
     /// Returns an interval that the collector no longer needs, already cleared.
     pub fn give_back(&mut self, interval: Box<Interval>) {
-        if self.spare_intervals.len() < MAX_SPARE_INTERVALS && interval.has_shape(self.shape) {
+        if self.spare_intervals.len() < MAX_SPARE_INTERVALS && interval.has_shape(self.layout) {
             self.spare_intervals.push(interval);
         }
     }
@@ -227,7 +227,7 @@ impl Recorder {
     fn start_next_interval(&mut self, now_ns: u64) {
         let next = match self.spare_intervals.pop() {
             Some(spare) => spare,
-            None => Box::new(Interval::new(self.current.span, self.shape)),
+            None => Box::new(Interval::new(self.current.span, self.layout)),
         };
         self.replace_current(next);
         self.current.span = self.schedule.span_at(now_ns);

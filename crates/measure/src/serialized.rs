@@ -1,7 +1,7 @@
 //! The serialised form of an interval: what a journal stores, and what one machine sends to another.
 //!
 //! Converts an [`Interval`] to its serialised form and back, without loss. Must never: panic, or allocate
-//! more than the input and the run's shape need, whatever a file or a network delivers.
+//! more than the input and the recorder layout of the run need, whatever a file or a network delivers.
 //!
 //! Times count from the start of the load, because the clocks of two machines have no common origin.
 
@@ -13,7 +13,7 @@ use crate::interval::{ExcludedTransactions, InFlight, Interval, TimestampCounts}
 use crate::queries::Queries;
 use crate::sample::{ErrorCode, TxnKind};
 use crate::schedule::{RunPhase, RunSchedule, Span};
-use crate::tally::Shape;
+use crate::tally::RecorderLayout;
 use prony_wire::ErrorClass;
 use serde::{Deserialize, Serialize};
 use tally::SerializedTally;
@@ -30,7 +30,7 @@ pub enum InvalidInterval {
     Span(&'static str),
     /// It has other kinds of transaction or distributions than the run.
     #[error("it does not have the run's kinds of transaction and distributions")]
-    Shape,
+    Layout,
     /// Its counts contradict each other, or are impossibly large.
     #[error("{0}")]
     Count(&'static str),
@@ -149,35 +149,36 @@ impl SerializedInterval {
         }
     }
 
-    /// The shape of these figures, with no latency limit. The number of kinds is not validated: check it
+    /// The layout of these figures, with no latency limit. The number of kinds is not validated: check it
     /// before memory is reserved by it.
-    pub fn shape(&self) -> Shape {
+    pub fn layout(&self) -> RecorderLayout {
         let first = self.kinds.first();
-        Shape {
+        RecorderLayout {
             kinds: self.kinds.len(),
-            ..first.map_or(Shape::closed(0), SerializedTally::shape)
+            ..first.map_or(RecorderLayout::closed_loop(0), SerializedTally::layout)
         }
     }
 
     /// Restores the interval on a clock on which the load starts at `load_start_ns`.
     ///
     /// # Errors
-    /// If it does not have this shape, or contradicts itself. An interval without kinds matches every shape.
+    /// If the figures do not have this layout, or contradict each other. An interval without kinds matches
+    /// every layout.
     pub fn into_interval(
         self,
         load_start_ns: u64,
-        shape: Shape,
+        layout: RecorderLayout,
     ) -> Result<Interval, InvalidInterval> {
         self.check_counts()?;
         let mut interval = Interval::empty(self.span_on_clock(load_start_ns)?);
         if !self.kinds.is_empty() {
             // Check before memory for histograms is reserved.
-            let shapes_match = self.kinds.iter().all(|tally| tally.has_shape(shape));
-            if self.kinds.len() != shape.kinds || !shapes_match {
-                return Err(InvalidInterval::Shape);
+            let shapes_match = self.kinds.iter().all(|tally| tally.has_shape(layout));
+            if self.kinds.len() != layout.kinds || !shapes_match {
+                return Err(InvalidInterval::Layout);
             }
         }
-        interval.errors = self.to_error_ledger(shape.kinds)?;
+        interval.errors = self.to_error_ledger(layout.kinds)?;
         interval.health = self.to_health();
         let [unfinished, never_started, counted_in_later_interval] = self.excluded;
         interval.excluded = ExcludedTransactions {
@@ -190,13 +191,13 @@ impl SerializedInterval {
         interval.queries = Queries::from_counts(self.queries);
         let tallies = self.kinds.into_iter();
         interval.kinds = tallies
-            .map(|tally| tally.into_tally(shape.latency_limit_ns))
+            .map(|tally| tally.into_tally(layout.latency_limit_ns))
             .collect::<Result<_, _>>()?;
         Ok(interval)
     }
 
     /// Restores an interval that another machine recorded, for the [`crate::Collector`] of this schedule
-    /// and shape, at the time `now_ns`.
+    /// and layout, at the time `now_ns`.
     ///
     /// # Errors
     /// As [`SerializedInterval::into_interval`], and if it is not one of the schedule's intervals or cannot
@@ -204,7 +205,7 @@ impl SerializedInterval {
     pub fn into_interval_of_run(
         self,
         schedule: &RunSchedule,
-        shape: Shape,
+        layout: RecorderLayout,
         now_ns: u64,
     ) -> Result<Interval, InvalidInterval> {
         let span = self.span_on_clock(schedule.start_ns)?;
@@ -218,7 +219,7 @@ impl SerializedInterval {
         if span.start_ns > now_ns {
             return Err(InvalidInterval::Span("it lies in the future"));
         }
-        self.into_interval(schedule.start_ns, shape)
+        self.into_interval(schedule.start_ns, layout)
     }
 
     fn span_on_clock(&self, load_start_ns: u64) -> Result<Span, InvalidInterval> {
@@ -243,7 +244,7 @@ impl SerializedInterval {
         let mut errors = ErrorLedger::default();
         for error in &self.errors {
             if usize::from(error.kind) >= kinds {
-                return Err(InvalidInterval::Shape);
+                return Err(InvalidInterval::Layout);
             }
             let class = ErrorClass::from_name(&error.class)
                 .ok_or(InvalidInterval::Error("a class of error is unknown"))?;

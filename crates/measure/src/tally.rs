@@ -9,7 +9,7 @@ use hdrhistogram::Counter;
 /// What a recorder records. It is fixed before the run, so that recording does not allocate, and is the
 /// same for all workers of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct RecorderLayout {
     /// Number of kinds of transaction; at least 1.
     pub kinds: usize,
     /// Whether starts are scheduled: service time then differs from response time and is recorded
@@ -19,20 +19,20 @@ pub struct Shape {
     /// parts are ignored.
     pub has_parts: bool,
     /// Whether each transaction opens its own connection, so that the time for connecting is recorded.
-    pub has_connect: bool,
+    pub has_connect_time: bool,
     /// Committed transactions that take longer than this are counted in [`Tally::over_latency_limit`],
     /// nanoseconds.
     pub latency_limit_ns: u64,
 }
 
-impl Shape {
-    /// The shape of a closed loop without timestamps.
-    pub fn closed(kinds: usize) -> Shape {
-        Shape {
+impl RecorderLayout {
+    /// The layout for a closed loop without timestamps, with this number of kinds.
+    pub fn closed_loop(kinds: usize) -> RecorderLayout {
+        RecorderLayout {
             kinds,
             open_loop: false,
             has_parts: false,
-            has_connect: false,
+            has_connect_time: false,
             latency_limit_ns: u64::MAX,
         }
     }
@@ -54,7 +54,7 @@ pub struct Tally<C: Counter> {
     pub retries: u64,
     /// Transactions that took more than one try.
     pub retried: u64,
-    /// Committed transactions that took longer than the shape's limit.
+    /// Committed transactions that took longer than `latency_limit_ns`.
     pub over_latency_limit: u64,
     /// Sum of the response times of all transactions that ended, whatever their outcome, nanoseconds.
     /// Skipped transactions occupied no client and are not included.
@@ -73,7 +73,7 @@ pub struct Tally<C: Counter> {
     pub parts: Option<PartDistributions<C>>,
     /// Time for connecting; absent unless each transaction opens its own connection.
     pub connect: Option<Distribution<C>>,
-    /// The shape's limit, nanoseconds.
+    /// The latency limit, nanoseconds; `u64::MAX` without one.
     pub latency_limit_ns: u64,
 }
 
@@ -102,8 +102,8 @@ impl<C: Counter> Default for PartDistributions<C> {
 }
 
 impl<C: Counter> Tally<C> {
-    /// An empty tally with the memory that the shape needs.
-    pub fn new(shape: Shape) -> Tally<C> {
+    /// An empty tally with the memory that the layout needs.
+    pub fn new(layout: RecorderLayout) -> Tally<C> {
         Tally {
             committed: 0,
             rolled_back: 0,
@@ -114,13 +114,13 @@ impl<C: Counter> Tally<C> {
             over_latency_limit: 0,
             busy_ns: 0,
             response: Distribution::default(),
-            service: shape.open_loop.then(Distribution::default),
+            service: layout.open_loop.then(Distribution::default),
             failed_response: Distribution::coarse(),
             rolled_back_response: Distribution::coarse(),
-            lag: shape.open_loop.then(Distribution::default),
-            parts: shape.has_parts.then(PartDistributions::default),
-            connect: shape.has_connect.then(Distribution::default),
-            latency_limit_ns: shape.latency_limit_ns,
+            lag: layout.open_loop.then(Distribution::default),
+            parts: layout.has_parts.then(PartDistributions::default),
+            connect: layout.has_connect_time.then(Distribution::default),
+            latency_limit_ns: layout.latency_limit_ns,
         }
     }
 
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn the_times_of_all_attempts_are_recorded_by_outcome() {
-        let mut tally: Tally<u32> = Tally::new(Shape::closed(1));
+        let mut tally: Tally<u32> = Tally::new(RecorderLayout::closed_loop(1));
         let record = |tally: &mut Tally<u32>, outcome, response_ns| {
             tally.record(&Sample {
                 kind: 0,
@@ -293,7 +293,7 @@ mod tests {
         assert_eq!((failed.samples, failed.max_ns), (1, 9_000));
         let all = tally.attempt_responses().unwrap();
         assert_eq!((all.samples, all.sum_ns), (3, 12_000));
-        let mut sum: Tally<u64> = Tally::new(Shape::closed(1));
+        let mut sum: Tally<u64> = Tally::new(RecorderLayout::closed_loop(1));
         sum.add(&tally);
         sum.add(&tally);
         assert_eq!(sum.attempt_responses().unwrap().samples, 6);

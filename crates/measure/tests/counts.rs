@@ -4,7 +4,8 @@
 
 use prony_measure::{
     BatchPolicyCounts, CollectedFigures, Collector, ErrorClass, ExcludedTransactions, Health,
-    IntervalRow, Outcome, Recorder, RunPhase, RunSchedule, Sample, ServiceTimeParts, Shape, Tally,
+    IntervalRow, Outcome, Recorder, RecorderLayout, RunPhase, RunSchedule, Sample,
+    ServiceTimeParts, Tally,
 };
 use proptest::prelude::*;
 
@@ -36,9 +37,9 @@ fn record_on_one_worker(
     samples: &[Sample],
     end_ns: u64,
 ) -> (Vec<IntervalRow>, CollectedFigures) {
-    let shape = Shape::closed(1);
-    let mut recorder = Recorder::new(schedule, shape);
-    let mut collector = Collector::new(schedule, shape, 1);
+    let layout = RecorderLayout::closed_loop(1);
+    let mut recorder = Recorder::new(schedule, layout);
+    let mut collector = Collector::new(schedule, layout, 1);
     for sample in samples {
         recorder.record(sample);
         deliver(&mut recorder, 0, &mut collector);
@@ -134,7 +135,7 @@ fn a_duration_is_zero_if_the_clock_goes_backwards() {
 #[test]
 fn a_late_sample_is_counted_in_its_interval_until_that_is_taken() {
     let schedule = RunSchedule::seconds(0, 0, Some(S));
-    let mut recorder = Recorder::new(schedule, Shape::closed(1));
+    let mut recorder = Recorder::new(schedule, RecorderLayout::closed_loop(1));
     assert!(recorder.rotate(S + 3), "the drain begins");
     recorder.record(&sample_ending_at(S - 1));
     let interval = recorder
@@ -153,9 +154,9 @@ fn a_late_sample_is_counted_in_its_interval_until_that_is_taken() {
 #[test]
 fn a_row_is_complete_once_every_worker_has_delivered_it() {
     let schedule = RunSchedule::seconds(0, 0, None);
-    let shape = Shape::closed(1);
-    let mut collector = Collector::new(schedule, shape, 2);
-    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
+    let layout = RecorderLayout::closed_loop(1);
+    let mut collector = Collector::new(schedule, layout, 2);
+    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, layout));
     recorders[0].record(&sample_ending_at(5));
     recorders[0].rotate(S);
     deliver(&mut recorders[0], 0, &mut collector);
@@ -181,14 +182,14 @@ fn a_row_is_complete_once_every_worker_has_delivered_it() {
 #[test]
 fn connections_count_as_up_while_their_worker_gets_no_cpu() {
     let schedule = RunSchedule::seconds(0, 0, Some(5 * S));
-    let shape = Shape::closed(1);
-    let mut collector = Collector::new(schedule, shape, 2);
+    let layout = RecorderLayout::closed_loop(1);
+    let mut collector = Collector::new(schedule, layout, 2);
     let rotations_every_second = [S, 2 * S, 3 * S, 4 * S, 5 * S];
     let rare_rotations = [S, 3 * S + 1, 5 * S + 1];
     for (worker, connections, rotations_ns) in
         [(0, 3, &rotations_every_second[..]), (1, 4, &rare_rotations)]
     {
-        let mut recorder = Recorder::new(schedule, shape);
+        let mut recorder = Recorder::new(schedule, layout);
         recorder.set_connections(connections, 0);
         for &now_ns in rotations_ns {
             recorder.rotate(now_ns);
@@ -222,8 +223,8 @@ fn deliver_with_state(
 #[test]
 fn waiting_starts_are_counted_while_their_worker_gets_no_cpu() {
     let schedule = RunSchedule::seconds(0, 0, Some(4 * S));
-    let shape = Shape::closed(1);
-    let mut collector = Collector::new(schedule, shape, 2);
+    let layout = RecorderLayout::closed_loop(1);
+    let mut collector = Collector::new(schedule, layout, 2);
     let end_state = Health {
         starts_waiting: 10,
         in_progress: 2,
@@ -233,7 +234,7 @@ fn waiting_starts_are_counted_while_their_worker_gets_no_cpu() {
     let rotations_every_second = [S, 2 * S, 3 * S, 4 * S];
     let rare_rotations = [S, 4 * S + 1];
     for (worker, rotations_ns) in [(0, &rotations_every_second[..]), (1, &rare_rotations)] {
-        let mut recorder = Recorder::new(schedule, shape);
+        let mut recorder = Recorder::new(schedule, layout);
         for &now_ns in rotations_ns {
             recorder.rotate(now_ns);
             deliver_with_state(&mut recorder, worker, &mut collector, end_state);
@@ -269,9 +270,9 @@ const REVERTED: BatchPolicyCounts = BatchPolicyCounts {
 #[test]
 fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
     let schedule = RunSchedule::seconds(0, 0, None);
-    let shape = Shape::closed(1);
-    let mut collector = Collector::new(schedule, shape, 2);
-    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, shape));
+    let layout = RecorderLayout::closed_loop(1);
+    let mut collector = Collector::new(schedule, layout, 2);
+    let mut recorders = [(); 2].map(|()| Recorder::new(schedule, layout));
     for (worker, end_ns, batch) in [(0, 39 * S / 10, REVERTED), (1, 405 * S / 100, ACTIVE)] {
         let recorder = &mut recorders[worker];
         recorder.set_connections(16, 0);
@@ -307,14 +308,14 @@ fn the_policy_of_a_worker_that_ended_early_is_in_the_totals() {
 #[test]
 fn an_empty_last_row_keeps_the_policies() {
     let schedule = RunSchedule::seconds(0, 0, Some(3 * S));
-    let shape = Shape::closed(1);
-    let mut collector = Collector::new(schedule, shape, 2);
+    let layout = RecorderLayout::closed_loop(1);
+    let mut collector = Collector::new(schedule, layout, 2);
     let end_state = Health {
         batch: ACTIVE,
         ..Health::default()
     };
     for worker in 0..2 {
-        let mut recorder = Recorder::new(schedule, shape);
+        let mut recorder = Recorder::new(schedule, layout);
         recorder.rotate(S);
         recorder.rotate(3 * S + 1);
         recorder.finish(3 * S + 2, ExcludedTransactions::default());
@@ -327,14 +328,14 @@ fn an_empty_last_row_keeps_the_policies() {
 
 #[test]
 fn only_open_loops_record_service_times() {
-    let mut tally = Tally::<u32>::new(Shape::closed(1));
+    let mut tally = Tally::<u32>::new(RecorderLayout::closed_loop(1));
     tally.record(&sample_ending_at(5_000));
     assert!(tally.service.is_none() && tally.parts.is_none() && tally.connect.is_none());
     assert_eq!(tally.service().samples, 1);
-    let mut open = Tally::<u32>::new(Shape {
+    let mut open = Tally::<u32>::new(RecorderLayout {
         open_loop: true,
         has_parts: true,
-        ..Shape::closed(1)
+        ..RecorderLayout::closed_loop(1)
     });
     let mut late = sample_ending_at(5_000);
     late.scheduled_ns = 0;
@@ -379,9 +380,9 @@ proptest! {
         deliver_early in any::<bool>(),
     ) {
         let schedule = RunSchedule::seconds(10, warmup_ns, window_ns);
-        let shape = Shape { open_loop: true, ..Shape::closed(2) };
-        let mut collector = Collector::new(schedule, shape, 3);
-        let mut recorders = [(); 3].map(|()| Recorder::new(schedule, shape));
+        let layout = RecorderLayout { open_loop: true, ..RecorderLayout::closed_loop(2) };
+        let mut collector = Collector::new(schedule, layout, 3);
+        let mut recorders = [(); 3].map(|()| Recorder::new(schedule, layout));
         let mut expected = [0u64; 4];
         let (mut warm, mut measured) = (0u64, 0u64);
         samples.sort_by_key(|sample| sample.0);

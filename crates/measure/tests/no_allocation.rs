@@ -2,8 +2,8 @@
 
 use prony_allocations::allocations_of;
 use prony_measure::{
-    Collector, ErrorClass, ExcludedTransactions, Outcome, Recorder, RunSchedule, Sample,
-    ServiceTimeParts, Shape,
+    Collector, ErrorClass, ExcludedTransactions, Outcome, Recorder, RecorderLayout, RunSchedule,
+    Sample, ServiceTimeParts,
 };
 
 fn sample(ended_ns: u64, outcome: Outcome) -> Sample {
@@ -34,17 +34,17 @@ fn the_allocator_counts() {
 
 #[test]
 fn recording_and_rotating_allocate_nothing() {
-    let shape = Shape {
+    let layout = RecorderLayout {
         kinds: 2,
         open_loop: true,
         has_parts: true,
-        has_connect: true,
-        ..Shape::closed(2)
+        has_connect_time: true,
+        ..RecorderLayout::closed_loop(2)
     };
     let second_ns = 1_000_000_000;
     let schedule = RunSchedule::seconds(0, 2 * second_ns, Some(20 * second_ns));
-    let mut recorder = Recorder::new(schedule, shape);
-    let mut collector = Collector::new(schedule, shape, 1);
+    let mut recorder = Recorder::new(schedule, layout);
+    let mut collector = Collector::new(schedule, layout, 1);
     let mut rotations = 0;
     for second in 0..30 {
         let allocations = allocations_of(|| {

@@ -2,8 +2,8 @@
 
 use prony_measure::{
     BatchPolicyCounts, Collector, ErrorClass, ExcludedTransactions, InFlight, Interval,
-    InvalidInterval, Outcome, Queries, RunSchedule, Sample, SerializedInterval, ServiceTimeParts,
-    Shape, TimestampCounts,
+    InvalidInterval, Outcome, Queries, RecorderLayout, RunSchedule, Sample, SerializedInterval,
+    ServiceTimeParts, TimestampCounts,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -55,21 +55,21 @@ fn sample() -> impl Strategy<Value = (Sample, Option<String>)> {
     )
 }
 
-fn shape() -> impl Strategy<Value = Shape> {
+fn layout() -> impl Strategy<Value = RecorderLayout> {
     let limit = prop_oneof![Just(u64::MAX), 0..S];
     (any::<[bool; 3]>(), limit).prop_map(
-        |([open_loop, has_parts, has_connect], latency_limit_ns)| Shape {
+        |([open_loop, has_parts, has_connect_time], latency_limit_ns)| RecorderLayout {
             kinds: 2,
             open_loop,
             has_parts,
-            has_connect,
+            has_connect_time,
             latency_limit_ns,
         },
     )
 }
 
-/// An interval of [`schedule`] with figures of this shape.
-fn interval(shape: Shape) -> impl Strategy<Value = Interval> {
+/// An interval of [`schedule`] with figures of this layout.
+fn interval(layout: RecorderLayout) -> impl Strategy<Value = Interval> {
     let counts = || vec(0..1_u64 << 48, 7);
     let small_counts = || vec(any::<u32>(), 6);
     let cpu = vec(prop::option::of(any::<u64>()), 3);
@@ -82,7 +82,7 @@ fn interval(shape: Shape) -> impl Strategy<Value = Interval> {
         any::<u64>(),
     )
         .prop_map(move |(index, samples, counts, small, cpu, large)| {
-            let mut interval = Interval::new(schedule(START_NS).span(index), shape);
+            let mut interval = Interval::new(schedule(START_NS).span(index), layout);
             for (sample, message) in &samples {
                 if let (Outcome::Failed(class, code), Some(message)) = (sample.outcome, message) {
                     interval
@@ -138,8 +138,8 @@ fn interval(shape: Shape) -> impl Strategy<Value = Interval> {
         })
 }
 
-fn shape_and_interval() -> impl Strategy<Value = (Shape, Interval)> {
-    shape().prop_flat_map(|shape| (Just(shape), interval(shape)))
+fn shape_and_interval() -> impl Strategy<Value = (RecorderLayout, Interval)> {
+    layout().prop_flat_map(|layout| (Just(layout), interval(layout)))
 }
 
 /// The interval as the machine whose load starts at `OTHER_START_NS` has recorded it.
@@ -162,12 +162,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn an_interval_survives_serialisation((shape, interval) in shape_and_interval()) {
+    fn an_interval_survives_serialisation((layout, interval) in shape_and_interval()) {
         let text = json(&interval, START_NS);
-        let same_clock = read(&text).into_interval(START_NS, shape);
+        let same_clock = read(&text).into_interval(START_NS, layout);
         prop_assert_eq!(same_clock.as_ref(), Ok(&interval));
         let end_ns = interval.span.start_ns;
-        let received = read(&text).into_interval_of_run(&schedule(START_NS), shape, end_ns);
+        let received = read(&text).into_interval_of_run(&schedule(START_NS), layout, end_ns);
         prop_assert_eq!(received.as_ref(), Ok(&interval));
         let other = on_other_clock(interval.clone());
         prop_assert_eq!(json(&other, OTHER_START_NS), text);
@@ -175,8 +175,8 @@ proptest! {
 
     #[test]
     fn intervals_of_two_machines_add_up_to_the_row_of_their_workers(
-        (shape, first, mut second) in shape()
-            .prop_flat_map(|shape| (Just(shape), interval(shape), interval(shape)))
+        (layout, first, mut second) in layout()
+            .prop_flat_map(|layout| (Just(layout), interval(layout), interval(layout)))
     ) {
         let run = schedule(START_NS);
         // The collector merges the drain into the totals, not into a row.
@@ -184,10 +184,10 @@ proptest! {
         let first = Interval { span: run.span(index), ..first };
         second.span = run.span(index);
 
-        let mut collector = Collector::new(run, shape, 2);
+        let mut collector = Collector::new(run, layout, 2);
         (0..index).for_each(|index| {
-            collector.add(0, Box::new(Interval::new(run.span(index), shape)));
-            collector.add(1, Box::new(Interval::new(run.span(index), shape)));
+            collector.add(0, Box::new(Interval::new(run.span(index), layout)));
+            collector.add(1, Box::new(Interval::new(run.span(index), layout)));
             collector.next_row().expect("both workers delivered it");
         });
         collector.add(0, Box::new(first.clone()));
@@ -195,7 +195,7 @@ proptest! {
         let row = collector.next_row().expect("both workers delivered it");
 
         let now_ns = run.span(index).end_ns;
-        let receive = |text: &str| read(text).into_interval_of_run(&run, shape, now_ns);
+        let receive = |text: &str| read(text).into_interval_of_run(&run, layout, now_ns);
         let mut sum = receive(&json(&first, START_NS)).expect("an interval of the run");
         let other = json(&on_other_clock(second), OTHER_START_NS);
         sum.add(&receive(&other).expect("an interval of the run"));
@@ -205,7 +205,7 @@ proptest! {
     /// Replacing any value of the input never causes a panic, neither in reading nor in using what was read.
     #[test]
     fn changed_input_never_panics(
-        (shape, interval) in shape_and_interval(),
+        (layout, interval) in shape_and_interval(),
         position in any::<prop::sample::Index>(),
         value in prop::sample::select(vec![
             json!(u64::MAX), json!(i64::MIN), json!(1_u64 << 40), json!(-1), json!(1e300), json!(null),
@@ -221,7 +221,7 @@ proptest! {
         let Ok(form) = serde_json::from_value::<SerializedInterval>(form) else {
             return Ok(());
         };
-        if let Ok(mut read) = form.into_interval_of_run(&schedule(START_NS), shape, u64::MAX) {
+        if let Ok(mut read) = form.into_interval_of_run(&schedule(START_NS), layout, u64::MAX) {
             read.add(&interval.clone());
             read.add(&read.clone());
             let _ = (read.is_empty(), read.excluded.in_flight.total(), read.queries.all());
@@ -251,9 +251,9 @@ fn collect_pointers(value: &Value, at: String, pointers: &mut Vec<String>) {
 }
 
 /// An interval with one committed transaction of one kind.
-fn one_sample_interval() -> (Shape, Interval) {
-    let shape = Shape::closed(1);
-    let mut interval = Interval::new(schedule(START_NS).span(2), shape);
+fn one_sample_interval() -> (RecorderLayout, Interval) {
+    let layout = RecorderLayout::closed_loop(1);
+    let mut interval = Interval::new(schedule(START_NS).span(2), layout);
     interval.record(&Sample {
         kind: 0,
         outcome: Outcome::Committed,
@@ -264,16 +264,16 @@ fn one_sample_interval() -> (Shape, Interval) {
         retries: 0,
         parts: None,
     });
-    (shape, interval)
+    (layout, interval)
 }
 
 /// The result of reading [`one_sample_interval`] after a change at a JSON pointer.
 fn read_changed(pointer: &str, value: Value) -> Result<Interval, InvalidInterval> {
-    let (shape, interval) = one_sample_interval();
+    let (layout, interval) = one_sample_interval();
     let mut form: Value = serde_json::from_str(&json(&interval, START_NS)).unwrap();
     *form.pointer_mut(pointer).expect(pointer) = value;
     let form: SerializedInterval = serde_json::from_value(form).expect("the types are right");
-    form.into_interval_of_run(&schedule(START_NS), shape, START_NS + 9 * S)
+    form.into_interval_of_run(&schedule(START_NS), layout, START_NS + 9 * S)
 }
 
 #[test]
@@ -339,26 +339,26 @@ fn only_intervals_of_the_run_are_accepted() {
         );
     }
     let endless = RunSchedule::seconds(START_NS, 0, None);
-    let (shape, mut interval) = one_sample_interval();
+    let (layout, mut interval) = one_sample_interval();
     interval.span = endless.span(u32::MAX);
     let form = read(&json(&interval, START_NS));
     let result_if_early = form
         .clone()
-        .into_interval_of_run(&endless, shape, START_NS + 9 * S);
+        .into_interval_of_run(&endless, layout, START_NS + 9 * S);
     assert_eq!(
         result_if_early,
         Err(InvalidInterval::Span("it lies in the future"))
     );
     let now_ns = interval.span.end_ns;
     assert_eq!(
-        form.into_interval_of_run(&endless, shape, now_ns),
+        form.into_interval_of_run(&endless, layout, now_ns),
         Ok(interval)
     );
 }
 
 #[test]
 fn a_different_shape_is_refused_before_histograms_are_read() {
-    let (shape, interval) = one_sample_interval();
+    let (layout, interval) = one_sample_interval();
     let mut form: Value = serde_json::from_str(&json(&interval, START_NS)).unwrap();
     // 100,000 kinds would need 13 GB.
     let kind = json!({ "counts": [0, 0, 0, 0, 0], "busy_ns": 0, "response": {
@@ -367,22 +367,22 @@ fn a_different_shape_is_refused_before_histograms_are_read() {
     let form: SerializedInterval = serde_json::from_value(form).unwrap();
     let mut refused = None;
     let allocations = prony_allocations::allocations_of(|| {
-        refused = Some(form.into_interval(START_NS, shape));
+        refused = Some(form.into_interval(START_NS, layout));
     });
-    assert_eq!(refused, Some(Err(InvalidInterval::Shape)));
+    assert_eq!(refused, Some(Err(InvalidInterval::Layout)));
     assert!(allocations < 10, "{allocations} allocations");
-    let open_loop = Shape {
+    let open_loop = RecorderLayout {
         open_loop: true,
-        ..shape
+        ..layout
     };
     let form = read(&json(&interval, START_NS));
     assert_eq!(
         form.into_interval(START_NS, open_loop),
-        Err(InvalidInterval::Shape)
+        Err(InvalidInterval::Layout)
     );
     let error =
         json!([{ "kind": 1, "class": "deadlock", "code": "40P01", "count": 1, "example": "" }]);
-    assert_eq!(read_changed("/errors", error), Err(InvalidInterval::Shape));
+    assert_eq!(read_changed("/errors", error), Err(InvalidInterval::Layout));
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl PlanInput {
     pub fn check(mut self) -> Result<Plan, Problems> {
         let mut checker = Checker {
             problems: std::mem::take(&mut self.file.problems),
-            unusable: std::mem::take(&mut self.file.rejected_keys),
+            unusable_keys: std::mem::take(&mut self.file.rejected_keys),
             input: &self,
         };
         checker.check_limits();
@@ -57,7 +57,7 @@ struct Checker<'a> {
     input: &'a PlanInput,
     problems: Vec<Problem>,
     /// Keys, or whole tables, with a problem: their values are not used, and they do not count as missing.
-    unusable: Vec<String>,
+    unusable_keys: Vec<String>,
 }
 
 impl Checker<'_> {
@@ -72,7 +72,7 @@ impl Checker<'_> {
         hint: &str,
     ) {
         let problem = Problem::new(location.clone(), message);
-        self.problems.push(problem.hint(hint));
+        self.problems.push(problem.with_hint(hint));
     }
 
     /// Checks each value against its limits.
@@ -80,15 +80,15 @@ impl Checker<'_> {
         for (setting, value, location) in self.input.given_settings() {
             if let Some(problem) = setting.range_problem(value, location) {
                 self.problems.push(problem);
-                self.unusable.push(setting.path.to_owned());
+                self.unusable_keys.push(setting.path.to_owned());
             }
         }
     }
 
     fn is_usable(&self, path: &str) -> bool {
         let table = path.split('.').next();
-        let mut unusable = self.unusable.iter();
-        !unusable.any(|name| name == path || Some(name.as_str()) == table)
+        let mut unusable_keys = self.unusable_keys.iter();
+        !unusable_keys.any(|name| name == path || Some(name.as_str()) == table)
     }
 
     /// The whole number at `path`, or `default`; `None` if its value was out of range.
@@ -137,7 +137,7 @@ impl Checker<'_> {
                 let location = match &input.file.name {
                     Some(file) => InputLocation::File {
                         file: file.clone(),
-                        at: None,
+                        line_and_column: None,
                         key: "workload.name".to_owned(),
                     },
                     None => InputLocation::Key("workload.name".to_owned()),

@@ -60,7 +60,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, DurationError> {
             )));
         }
         next_unit = index + 1;
-        total = duration_of(amount, UNITS[index].1)
+        total = checked_duration(amount, UNITS[index].1)
             .and_then(|length| total.checked_add(length))
             .ok_or_else(|| too_long_error(text))?;
         remaining = next;
@@ -73,10 +73,10 @@ fn split_amount<'a>(
     text: &str,
     remaining: &'a str,
 ) -> Result<(u64, &'a str, &'a str), DurationError> {
-    let digits = remaining
+    let digit_count = remaining
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(remaining.len());
-    let (number, remaining) = remaining.split_at(digits);
+    let (number, remaining) = remaining.split_at(digit_count);
     if number.is_empty() {
         return Err(DurationError(format!(
             "'{}' is not a duration",
@@ -84,10 +84,10 @@ fn split_amount<'a>(
         )));
     }
     let amount = number.parse::<u64>().map_err(|_| too_long_error(text))?;
-    let letters = remaining
+    let unit_length = remaining
         .find(|c: char| c.is_ascii_digit())
         .unwrap_or(remaining.len());
-    let (unit, remaining) = remaining.split_at(letters);
+    let (unit, remaining) = remaining.split_at(unit_length);
     if unit.is_empty() {
         return Err(DurationError(format!(
             "'{}' ends in a number without a unit",
@@ -97,7 +97,7 @@ fn split_amount<'a>(
     Ok((amount, unit, remaining))
 }
 
-fn duration_of(amount: u64, unit_ns: u64) -> Option<Duration> {
+fn checked_duration(amount: u64, unit_ns: u64) -> Option<Duration> {
     if unit_ns >= 1_000_000_000 {
         let seconds = amount.checked_mul(unit_ns / 1_000_000_000)?;
         return Some(Duration::from_secs(seconds));
@@ -132,8 +132,8 @@ pub(crate) fn shorten(text: &str) -> String {
 
 /// Formats a number for messages: in exponential form if it has many digits, `1e300`.
 pub(crate) fn format_number(value: f64) -> String {
-    let many_digits = value.abs() >= 1e15 || (value != 0.0 && value.abs() < 1e-6);
-    match many_digits && value.is_finite() {
+    let has_many_digits = value.abs() >= 1e15 || (value != 0.0 && value.abs() < 1e-6);
+    match has_many_digits && value.is_finite() {
         true => format!("{value:e}"),
         false => value.to_string(),
     }

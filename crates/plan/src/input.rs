@@ -86,9 +86,9 @@ impl PlanInput {
         {
             self.server_metrics = None;
         }
-        self.replace(&overrides);
+        self.replace_given(&overrides);
         for variant in &mut self.variants {
-            variant.replace(&overrides);
+            variant.apply_flags(&overrides);
         }
         let (file, override_file) = (&mut self.file, overrides.file);
         file.has_experiment |= override_file.has_experiment;

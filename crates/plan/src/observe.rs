@@ -30,8 +30,8 @@ impl Default for ObservePlan {
 }
 
 impl ObservePlan {
-    /// No observation and no publication, for runs under another tool's name.
-    pub fn off() -> Self {
+    /// Neither observation nor publication: for runs under another tool's name.
+    pub fn disabled() -> Self {
         ObservePlan {
             server: false,
             ..ObservePlan::default()

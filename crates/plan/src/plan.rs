@@ -27,12 +27,12 @@ pub struct Plan {
 impl Plan {
     /// The plan for the command line of a replaced tool. The caller resolves the server, which is not
     /// observed.
-    pub fn of_another_tool(workload: WorkloadPlan, drive: DrivePlan) -> Plan {
+    pub fn for_replaced_tool(workload: WorkloadPlan, drive: DrivePlan) -> Plan {
         Plan {
             server: ServerPlan::Url(String::new()),
             workload,
             drive,
-            observe: ObservePlan::off(),
+            observe: ObservePlan::disabled(),
             expect_outage: false,
         }
     }

@@ -12,7 +12,7 @@ pub enum InputLocation {
         /// Name of the file as the user wrote it.
         file: String,
         /// Line and column, both from 1, the column in characters; absent for a missing key.
-        at: Option<(usize, usize)>,
+        line_and_column: Option<(usize, usize)>,
         /// Path of the key, such as `run.clients`; empty for the text as a whole.
         key: String,
     },
@@ -27,7 +27,9 @@ impl InputLocation {
     fn sort_key(&self) -> (u8, Option<(usize, usize)>) {
         match self {
             // Missing keys have no line and come last.
-            Self::File { at, .. } => (0, Some(at.unwrap_or((usize::MAX, 0)))),
+            Self::File {
+                line_and_column, ..
+            } => (0, Some(line_and_column.unwrap_or((usize::MAX, 0)))),
             Self::Flag(_) => (1, None),
             Self::Key(_) => (2, None),
         }
@@ -37,9 +39,13 @@ impl InputLocation {
 impl fmt::Display for InputLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File { file, at, key } => {
+            Self::File {
+                file,
+                line_and_column,
+                key,
+            } => {
                 f.write_str(file)?;
-                if let Some((line, column)) = at {
+                if let Some((line, column)) = line_and_column {
                     write!(f, ":{line}:{column}")?;
                 }
                 if !key.is_empty() {
@@ -73,7 +79,7 @@ impl Problem {
         }
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -119,9 +125,9 @@ mod tests {
 
     #[test]
     fn each_problem_is_printed_with_its_hint() {
-        let file = |at, key: &str| InputLocation::File {
+        let file = |line_and_column, key: &str| InputLocation::File {
             file: "p.toml".to_owned(),
-            at,
+            line_and_column,
             key: key.to_owned(),
         };
         let problems = Problems::sorted(vec![
@@ -130,7 +136,7 @@ mod tests {
                 "must be more than 0",
             ),
             Problem::new(file(None, "workload.name"), "is missing"),
-            Problem::new(file(Some((7, 3)), "run.rate"), "is odd").hint("make it even"),
+            Problem::new(file(Some((7, 3)), "run.rate"), "is odd").with_hint("make it even"),
         ]);
         assert_eq!(
             problems.to_string(),

@@ -26,7 +26,7 @@ impl SplitMix {
 
     /// A number from the uniform distribution on (0, 1], so that its logarithm is finite.
     #[inline]
-    pub fn unit(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         ((splitmix64(&mut self.0) >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 

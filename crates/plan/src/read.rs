@@ -8,7 +8,7 @@ use crate::experiment::VariantInput;
 use crate::input::{FileInput, Located, PlanInput};
 use crate::problem::{InputLocation, Problem, Problems};
 use crate::section::{Section, Source};
-use crate::settings::{Setting, TABLES, VARIANT_TABLES, of_table};
+use crate::settings::{Setting, TABLES, VARIANT_TABLES, settings_of_table};
 use crate::suggest;
 use serde::Deserialize;
 use toml::de::{DeTable, ValueDeserializer};
@@ -54,7 +54,7 @@ fn read_plan<'a>(source: Source<'a>, root: &'a DeTable<'_>) -> PlanInput {
 
 /// The valid keys of a table.
 fn known_keys(table: &str) -> Vec<&'static str> {
-    of_table(table).map(Setting::key).collect()
+    settings_of_table(table).map(Setting::key).collect()
 }
 
 /// Reads the variants. Each is like a plan in which every table is optional.
@@ -74,7 +74,7 @@ fn read_variants(
         let key = root.keys().find(|key| *key.get_ref() == variants.path);
         let offset = key.map_or(0, |key| key.span().start);
         let problem = Problem::new(source.location(offset, VARIANTS), "has no variant");
-        input.file.problems.push(problem.hint(
+        input.file.problems.push(problem.with_hint(
             "an experiment compares at least two, such as [variants.base] and [variants.new.run]; \
              without [variants] the plan itself is run",
         ));
@@ -86,7 +86,7 @@ fn read_variants(
             let hint =
                 "a variant is a table, such as [variants.new.run] with the changed keys below";
             let problem = Problem::new(location, "must be a table");
-            input.file.problems.push(problem.hint(hint));
+            input.file.problems.push(problem.with_hint(hint));
             continue;
         };
         let prefix = format!("{path}.");
@@ -115,7 +115,7 @@ fn read_tables<'a>(source: Source<'a>, root: &'a DeTable<'_>, level: TableLevel<
     let settings = level.tables.iter().filter(|name| **name != VARIANTS);
     for name in settings.copied() {
         let mut section = find_table(source, root, name, level);
-        input.read(&mut section);
+        input.read_section(&mut section);
         match name {
             "workload" => read_options(&section, &mut input, level),
             _ => {
@@ -171,7 +171,7 @@ fn find_table<'a, 'i>(
             let path = &section.path;
             let location = source.location(value.span().start, path.clone());
             let hint = format!("write [{path}] on a line of its own, and its keys below");
-            let problem = Problem::new(location, "must be a table").hint(hint);
+            let problem = Problem::new(location, "must be a table").with_hint(hint);
             section.problems.push(problem);
             section.rejected_keys.push(name.to_owned());
         }
@@ -192,7 +192,7 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
         if let Some(table) = other_table {
             let problem = Problem::new(location, format!("{key} is not an option of a workload"));
             let hint = format!("it belongs under [{}{table}]", level.prefix);
-            input.file.problems.push(problem.hint(hint));
+            input.file.problems.push(problem.with_hint(hint));
             input.file.rejected_keys.push(format!("{table}.{key}"));
             continue;
         }
@@ -208,7 +208,7 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
             input
                 .file
                 .problems
-                .push(problem.hint(format!("did you mean {name}?")));
+                .push(problem.with_hint(format!("did you mean {name}?")));
             input.file.rejected_keys.push(format!("workload.{name}"));
             continue;
         }
@@ -230,8 +230,8 @@ fn read_options(workload: &Section<'_, '_>, input: &mut PlanInput, level: TableL
 fn unknown_table_problem(location: InputLocation, name: &str, level: TableLevel<'_>) -> Problem {
     let problem = Problem::new(location, format!("unknown table [{}{name}]", level.prefix));
     match suggest::nearest(name, level.tables) {
-        Some(similar) => problem.hint(format!("did you mean [{}{similar}]?", level.prefix)),
-        None => problem.hint(level.valid_tables()),
+        Some(similar) => problem.with_hint(format!("did you mean [{}{similar}]?", level.prefix)),
+        None => problem.with_hint(level.valid_tables()),
     }
 }
 
@@ -275,7 +275,7 @@ fn report_unknown_key(
             .push(format!("{in_table}.{suggestion}"));
     }
     let problem = Problem::new(location, format!("unknown key {}", shorten(key)));
-    input.file.problems.push(problem.hint(hint));
+    input.file.problems.push(problem.with_hint(hint));
 }
 
 /// The key that was probably meant by an unknown key, with its table: the same key in another table,

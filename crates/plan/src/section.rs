@@ -31,7 +31,7 @@ impl<'a> Source<'a> {
             let offset = error.span().map_or(self.text.len(), |span| span.start);
             let message = format!("is not TOML: {}", error.message());
             let problem = Problem::new(self.location(offset, ""), message);
-            Problems(vec![problem.hint(format!(
+            Problems(vec![problem.with_hint(format!(
                 "other problems are reported once the file can be parsed; {hint}"
             ))])
         })
@@ -43,7 +43,7 @@ impl<'a> Source<'a> {
         let line_start = before.rfind('\n').map_or(0, |index| index + 1);
         InputLocation::File {
             file: self.file.to_owned(),
-            at: Some((
+            line_and_column: Some((
                 before.matches('\n').count() + 1,
                 before[line_start..].chars().count() + 1,
             )),
@@ -131,7 +131,7 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// Reads a string.
-    pub(crate) fn text(&mut self, key: &'static str) -> InputValue<String> {
+    pub(crate) fn read_text(&mut self, key: &'static str) -> InputValue<String> {
         let (value, location) = self.read_value(key)?;
         if let Some(text) = value.as_str() {
             let value = text.to_owned();
@@ -143,7 +143,7 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// Reads a whole number that is not negative.
-    pub(crate) fn whole_number(&mut self, key: &'static str) -> InputValue<u64> {
+    pub(crate) fn read_whole_number(&mut self, key: &'static str) -> InputValue<u64> {
         let (value, location) = self.read_value(key)?;
         let Some(integer) = value.as_integer() else {
             let hint = match value {
@@ -159,14 +159,14 @@ impl<'a, 'i> Section<'a, 'i> {
         match u64::from_str_radix(integer.as_str(), integer.radix()) {
             Ok(value) => Some(Located { value, location }),
             Err(_) => {
-                self.reject(key, out_of_range(location, integer));
+                self.reject(key, out_of_range_problem(location, integer));
                 None
             }
         }
     }
 
     /// Reads a number with or without a decimal point.
-    pub(crate) fn number(&mut self, key: &'static str) -> InputValue<f64> {
+    pub(crate) fn read_number(&mut self, key: &'static str) -> InputValue<f64> {
         let (value, location) = self.read_value(key)?;
         let number = match value {
             DeValue::Float(float) => float.as_str().parse().ok(),
@@ -191,7 +191,7 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// Reads `true` or `false`.
-    pub(crate) fn bool(&mut self, key: &'static str) -> InputValue<bool> {
+    pub(crate) fn read_bool(&mut self, key: &'static str) -> InputValue<bool> {
         let (value, location) = self.read_value(key)?;
         if let Some(value) = value.as_bool() {
             return Some(Located { value, location });
@@ -202,7 +202,7 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// Reads a duration: a string, or a whole number of seconds.
-    pub(crate) fn duration(&mut self, key: &'static str) -> InputValue<Duration> {
+    pub(crate) fn read_duration(&mut self, key: &'static str) -> InputValue<Duration> {
         let (value, location) = self.read_value(key)?;
         let text = match value {
             DeValue::String(text) => text.as_ref().to_owned(),
@@ -233,7 +233,7 @@ impl<'a, 'i> Section<'a, 'i> {
     }
 
     /// Reads the name of a choice.
-    pub(crate) fn choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
+    pub(crate) fn read_choice<T: Choice>(&mut self, key: &'static str) -> InputValue<T> {
         let (value, location) = self.read_value(key)?;
         let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
         let expected = format!("one of \"{}\"", names.join("\", \""));
@@ -249,14 +249,14 @@ impl<'a, 'i> Section<'a, 'i> {
             format!("must be {expected}, is \"{}\"", shorten(name)),
         );
         if let Some(similar) = suggest::nearest(name, &names) {
-            problem = problem.hint(format!("did you mean \"{similar}\"?"));
+            problem = problem.with_hint(format!("did you mean \"{similar}\"?"));
         }
         self.reject(key, problem);
         None
     }
 }
 
-fn out_of_range(location: InputLocation, integer: &DeInteger<'_>) -> Problem {
+fn out_of_range_problem(location: InputLocation, integer: &DeInteger<'_>) -> Problem {
     let message = if integer.as_str().starts_with('-') {
         format!("must not be negative, is {}", shorten(&integer.to_string()))
     } else {

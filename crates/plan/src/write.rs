@@ -5,7 +5,7 @@
 use crate::experiment::{MAX_NAME_CHARS, MAX_VARIANTS};
 use crate::input::PlanInput;
 use crate::plan::Plan;
-use crate::settings::{SETTINGS, Setting, SettingType, TABLES, VARIANT_TABLES, of_table};
+use crate::settings::{SETTINGS, Setting, SettingType, TABLES, VARIANT_TABLES, settings_of_table};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ pub fn json_schema() -> Value {
 /// The schema of a table. A variant's table has no required keys and no defaults, since a variant inherits
 /// the plan's values.
 fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
-    let properties: Map<String, Value> = of_table(name)
+    let properties: Map<String, Value> = settings_of_table(name)
         .map(|setting| {
             (
                 setting.key().to_owned(),
@@ -95,16 +95,16 @@ fn table_schema(name: &str, help: &str, with_defaults: bool) -> Value {
 }
 
 fn setting_schema(setting: &Setting, with_defaults: bool) -> Value {
-    let mut schema = match &setting.kind {
+    let mut schema = match &setting.value_type {
         SettingType::Bool => json!({"type": "boolean"}),
         SettingType::Text => json!({"type": "string"}),
-        SettingType::Whole { min, max } => {
+        SettingType::WholeNumber { min, max } => {
             json!({"type": "integer", "minimum": min, "maximum": max})
         }
         SettingType::Rate => {
             json!({"type": "number", "exclusiveMinimum": 0, "maximum": crate::MAX_RATE_TPS})
         }
-        SettingType::Time => json!({"$ref": "#/$defs/duration"}),
+        SettingType::Duration => json!({"$ref": "#/$defs/duration"}),
         SettingType::Choice(names) => json!({"enum": names()}),
     };
     match setting.path {

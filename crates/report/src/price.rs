@@ -4,8 +4,9 @@
 //! without its currency and the date of its prices, or call anything tpmC.
 
 mod amounts;
+mod failures;
 
-pub(crate) use amounts::{money, three_digits_text};
+pub(crate) use amounts::{format_money, format_ratio};
 
 use crate::printer::Printer;
 use crate::style::Style;
@@ -17,7 +18,7 @@ use prony_judge::price::{Candidate, FigureRange, LoadAnswer, PricePoint, Prices,
 use std::io::{self, Write};
 
 /// Maximum length of a configuration's name in a table, in characters.
-const MAX_NAME: usize = 24;
+const MAX_NAME_CHARS: usize = 24;
 
 /// Writes the prices as text.
 pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<()> {
@@ -35,15 +36,15 @@ pub fn write(out: &mut dyn Write, style: &Style, prices: &Prices) -> io::Result<
     if let Some(answer) = &prices.answer {
         write_load_answer(out, prices, answer)?;
     }
-    if !prices.refused.is_empty() {
+    if !prices.unpriced_runs.is_empty() {
         out.heading("Without a price")?;
-        for refusal in &prices.refused {
+        for unpriced in &prices.unpriced_runs {
             let text = format!(
                 "{}, run {}: {}.",
-                refusal.configuration, refusal.run, refusal.why
+                unpriced.configuration, unpriced.run, unpriced.why
             );
             out.paragraph(&plain(&text))?;
-            out.paragraph(&plain(&refusal.advice))?;
+            out.paragraph(&plain(&unpriced.advice))?;
         }
     }
     if prices.remarks.is_empty() {
@@ -101,15 +102,15 @@ pub(crate) const NO_TPMC: &str = "The three-year cost per NOPM resembles TPC-C's
 /// the table has columns for NOPM.
 pub(crate) fn ratio_cells(point: &PricePoint, has_nopm: bool) -> Vec<String> {
     let mut cells = vec![
-        money(point.cost),
+        format_money(point.total_monthly_cost),
         units::rate(point.tps),
-        units::or_unknown(point.tps_per_money, three_digits_text),
-        money(point.per_million_flat_out),
-        money(point.per_million_at_utilisation),
+        units::or_unknown(point.tps_per_money, format_ratio),
+        format_money(point.per_million_flat_out),
+        format_money(point.per_million_at_utilisation),
     ];
     if has_nopm {
         cells.push(or_dash(point.nopm, units::rate));
-        cells.push(or_dash(point.three_years_per_nopm, money));
+        cells.push(or_dash(point.three_years_per_nopm, format_money));
     }
     cells
 }
@@ -118,21 +119,23 @@ pub(crate) fn ratio_cells(point: &PricePoint, has_nopm: bool) -> Vec<String> {
 fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     out.heading(&plain(&point.name()))?;
     let replicas = count_with_noun(point.replicas_paid.into(), "replica", "replicas");
-    let observed = match point.replicas_seen {
+    let observed = match point.replicas_observed {
         Some(number) => format!("{} observed", count(number.into())),
         None => "number in the runs unknown".to_owned(),
     };
-    let time = |ns: Option<u64>| units::or_unknown(ns, |ns| units::time(ns as f64));
-    let slowest = match point.runs.len() {
+    let format_time = |ns: Option<u64>| units::or_unknown(ns, |ns| units::time(ns as f64));
+    let slowest_note = match point.runs.len() {
         1 => "",
         _ => "; the slowest of the runs",
     };
-    let once = match point.one_time_cost {
-        amount if amount > 0.0 => format!(" and {} once", money(amount)),
+    let one_time_cost = match point.one_time_cost {
+        amount if amount > 0.0 => format!(" and {} once", format_money(amount)),
         _ => String::new(),
     };
-    let example = if point.example { ", an example" } else { "" };
-    let spread = point.tps_interval.map(|tps| ("TPS", spread(point, tps)));
+    let example_note = if point.example { ", an example" } else { "" };
+    let spread = point
+        .tps_interval
+        .map(|tps| ("TPS", describe_spread(point, tps)));
     let mut items = vec![
         ("workload", point.workload.clone()),
         (
@@ -144,12 +147,12 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     items.extend([(
         "response",
         format!(
-            "of committed transactions: 95th percentile {}, 99th {}{slowest}",
-            time(point.p95_ns),
-            time(point.p99_ns),
+            "of committed transactions: 95th percentile {}, 99th {}{slowest_note}",
+            format_time(point.p95_ns),
+            format_time(point.p99_ns),
         ),
     )]);
-    items.extend(failures(point).map(|text| ("failures", text)));
+    items.extend(failures::describe(point).map(|text| ("failures", text)));
     items.extend([
         (
             "safety",
@@ -161,8 +164,8 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         (
             "prices",
             format!(
-                "{} per month{once}, as of {}, {}, {}",
-                money(point.monthly_cost),
+                "{} per month{one_time_cost}, as of {}, {}, {}",
+                format_money(point.monthly_cost),
                 point.as_of,
                 point.regions.join(" and "),
                 point.terms.join(" and "),
@@ -171,7 +174,7 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         (
             "from",
             format!(
-                "{}{example}: {}; entered by {}",
+                "{}{example_note}: {}; entered by {}",
                 point.sheet,
                 point.sources.join("; "),
                 point.entered_by.join(", "),
@@ -185,28 +188,11 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
     out.named(10, &items)
 }
 
-/// The failed transactions of a configuration, and how long they and all attempts took; `None` if none failed.
-fn failures(point: &PricePoint) -> Option<String> {
-    if point.failed == 0 {
-        return None;
-    }
-    let p99 = |name: &str, ns: Option<u64>| match ns {
-        Some(ns) => format!("; {name}: 99th percentile {}", units::time(ns as f64)),
-        None => String::new(),
-    };
-    Some(format!(
-        "{}{}{}",
-        count_with_noun(point.failed, "transaction failed", "transactions failed"),
-        p99("of failed transactions", point.failed_p99_ns),
-        p99("of all attempts", point.attempts_p99_ns),
-    ))
-}
-
 /// The number of runs behind the median TPS, and its confidence interval or range.
-pub(crate) fn spread(point: &PricePoint, range: FigureRange) -> String {
+pub(crate) fn describe_spread(point: &PricePoint, range: FigureRange) -> String {
     let (low, high) = (units::rate(range.low), units::rate(range.high));
     let runs = units::count_with_noun(point.runs.len() as u64, "run", "runs");
-    match range.confident {
+    match range.is_confidence_interval {
         true => format!("median of {runs}; with 95 % confidence between {low} and {high}"),
         false => format!("median of {runs} from {low} to {high}: too few runs for an interval"),
     }
@@ -219,11 +205,11 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
     };
     out.heading("Most throughput for the money")?;
     if !ranking.obstacles.is_empty() {
-        out.paragraph("NOT RANKED: the configurations do not compare.")?;
+        out.paragraph("NOT RANKED: the configurations are not comparable.")?;
         return write_obstacles(out, &ranking.obstacles);
     }
     let tps_per_money = format!("TPS/{}", plain(&prices.currency));
-    let per_month = |cost| format!("{} per month", money(cost));
+    let per_month = |cost| format!("{} per month", format_money(cost));
     let mut table = Table::new(&[
         "",
         "runs",
@@ -237,7 +223,7 @@ fn write_ranking(out: &mut Printer<'_>, prices: &Prices) -> io::Result<()> {
         table.row([
             table_name(point),
             run_count_cell(point),
-            units::or_unknown(point.tps_per_money, three_digits_text),
+            units::or_unknown(point.tps_per_money, format_ratio),
             or_dash(point.rank, |rank| rank.to_string()),
             or_dash(point.break_even, per_month),
             match point.on_frontier {
@@ -260,25 +246,25 @@ fn write_load_answer(
     prices: &Prices,
     answer: &LoadAnswer,
 ) -> io::Result<()> {
-    let demand = &answer.demand;
-    let mut target = format!("{} transactions/s", units::rate(demand.tps));
-    for (percentile, limit) in [("95th", demand.p95_ns), ("99th", demand.p99_ns)] {
+    let target_load = &answer.demand;
+    let mut target_text = format!("{} transactions/s", units::rate(target_load.tps));
+    for (percentile, limit) in [("95th", target_load.p95_ns), ("99th", target_load.p99_ns)] {
         if let Some(ns) = limit {
-            target += &format!(", {percentile} percentile up to {}", units::time(ns as f64));
+            target_text += &format!(", {percentile} percentile up to {}", units::time(ns as f64));
         }
     }
-    out.heading(&format!("Configurations that sustain {target}"))?;
+    out.heading(&format!("Configurations that sustain {target_text}"))?;
     let verdict = match answer.cheapest.map(|index| &prices.points[index]) {
         Some(point) => format!(
             "{}: {} {} per month, {}{}.",
             plain(&point.name()),
-            money(point.cost),
+            format_money(point.total_monthly_cost),
             plain(&prices.currency),
             basis_phrase(point),
             slower_runs_note(prices, answer),
         ),
         None if !answer.obstacles.is_empty() => {
-            "The cheapest is not named, because the configurations do not compare.".to_owned()
+            "The cheapest is not named, because the configurations are not comparable.".to_owned()
         }
         None => "None, according to these runs.".to_owned(),
     };
@@ -288,17 +274,17 @@ fn write_load_answer(
     let mut table = Table::new(&["", "runs", "per month", "TPS", "p95", "p99", "sustains it<"]);
     for candidate in &answer.candidates {
         let point = &prices.points[candidate.point];
-        let total = point.runs.len();
-        let sustained = total.saturating_sub(candidate.runs_below);
+        let run_count = point.runs.len();
+        let sustaining_runs = run_count.saturating_sub(candidate.runs_below);
         table.row([
             table_name(point),
             run_count_cell(point),
-            money(point.cost),
+            format_money(point.total_monthly_cost),
             units::rate(point.tps),
             time_or_dash(point.p95_ns),
             time_or_dash(point.p99_ns),
             match (candidate.sustains_in_some_runs(), candidate.sustains) {
-                (true, _) => format!("in {sustained} of {total} runs"),
+                (true, _) => format!("in {sustaining_runs} of {run_count} runs"),
                 (false, true) => "yes".to_owned(),
                 (false, false) => "no".to_owned(),
             },
@@ -312,22 +298,25 @@ fn write_load_answer(
     }
     let candidates = answer.candidates.iter();
     for candidate in candidates.filter(|candidate| !candidate.sustains) {
-        let several = match (candidate.count, candidate.cost) {
+        let replicas_note = match (candidate.count, candidate.cost) {
             (Some(number), Some(cost)) => format!(
                 "; {} of them would, for {} per month, if the load can be divided among them",
                 count(number),
-                money(cost)
+                format_money(cost)
             ),
             _ => String::new(),
         };
         let name = prices.points[candidate.point].name();
-        out.paragraph(&plain(&format!("{name}: {}{several}.", candidate.why)))?;
+        out.paragraph(&plain(&format!(
+            "{name}: {}{replicas_note}.",
+            candidate.why
+        )))?;
     }
     write_obstacles(out, &answer.obstacles)
 }
 
-/// A note on runs of the cheapest sustaining configuration that are below the load although the median is
-/// not; empty if there are none.
+/// A note on runs of the cheapest sustaining configuration that are below the target load, although their
+/// median is not. Empty if there are no such runs.
 fn slower_runs_note(prices: &Prices, answer: &LoadAnswer) -> String {
     let mut candidates = answer.candidates.iter();
     let cheapest = candidates.find(|candidate| Some(candidate.point) == answer.cheapest);
@@ -356,19 +345,20 @@ pub fn write_json(out: &mut dyn Write, prices: &Prices) -> io::Result<()> {
     crate::json::write_pretty(out, prices)
 }
 
-/// Whether a run has no price, or there is no ranking, or no configuration sustains the load.
-pub fn is_refused(prices: &Prices) -> bool {
+/// Whether a run has no price, the points cannot be ranked, or no configuration sustains the load.
+pub fn is_incomplete(prices: &Prices) -> bool {
     let (ranking, answer) = (prices.ranking.as_ref(), prices.answer.as_ref());
-    !prices.refused.is_empty()
+    !prices.unpriced_runs.is_empty()
         || ranking.is_some_and(|ranking| !ranking.obstacles.is_empty())
         || answer.is_some_and(|answer| answer.cheapest.is_none())
 }
 
 fn table_name(point: &PricePoint) -> String {
-    short_name(point, MAX_NAME)
+    short_name(point, MAX_NAME_CHARS)
 }
 
-/// The names of the configuration and its variant in at most `width` characters, with a part of each.
+/// The names of the configuration and its variant in at most `width` characters; both are cut if they are too
+/// long.
 pub(crate) fn short_name(point: &PricePoint, width: usize) -> String {
     let configuration = plain(&point.configuration);
     let variant = plain(&point.variant);

@@ -13,13 +13,14 @@ use std::io::{self, Write};
 pub struct Problem {
     /// What happened.
     pub message: String,
-    /// Where: a key in a plan, an option, a file, an address. Empty if unknown.
-    pub place: String,
+    /// Where the problem is, such as a key in a plan, an option, a file or an address, or lines from a log. Empty if
+    /// unknown.
+    pub details: String,
     /// What to do. Empty if that is obvious.
     pub hint: String,
 }
 
-/// Writes one problem: `prony: what`, then its place and its hint, each indented.
+/// Writes one problem: `prony: what`, then its details and its hint, each indented.
 pub fn write_problem(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
     let message = visible(&problem.message);
     let mut lines = message.lines();
@@ -55,8 +56,8 @@ pub fn write_problems(
 }
 
 fn write_details(out: &mut dyn Write, style: &Style, problem: &Problem) -> io::Result<()> {
-    if !problem.place.is_empty() {
-        for line in visible(&problem.place).lines() {
+    if !problem.details.is_empty() {
+        for line in visible(&problem.details).lines() {
             writeln!(out, "  {line}")?;
         }
     }
@@ -84,13 +85,13 @@ mod tests {
     fn problem(message: &str) -> Problem {
         Problem {
             message: message.into(),
-            place: "drive.clients".into(),
+            details: "drive.clients".into(),
             hint: "give a whole number from 1 up".into(),
         }
     }
 
     #[test]
-    fn a_single_problem_is_printed_with_place_and_hint() {
+    fn a_single_problem_is_printed_with_details_and_hint() {
         let mut out = Vec::new();
         write_problem(&mut out, &Style::plain(), &problem("clients is 0")).unwrap();
         assert_eq!(
@@ -115,7 +116,7 @@ mod tests {
     fn server_messages_cannot_control_the_terminal() {
         let hostile = Problem {
             message: "FATAL: \x1b]0;title\x07\x1b[2Jno".into(),
-            place: "at \u{9b}2J\tfile".into(),
+            details: "at \u{9b}2J\tfile".into(),
             hint: "try\n\x1b[8msecret".into(),
         };
         let mut out = Vec::new();

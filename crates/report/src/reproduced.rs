@@ -3,7 +3,7 @@
 //! In: a Run with its scenario, and `judge`'s comparison of the two. Out: published and measured
 //! figures, and the differences in set-up. Must never: print a deviation without these differences.
 
-use crate::compare::signed;
+use crate::compare::ratio_as_change;
 use crate::printer::Printer;
 use crate::table::Table;
 use crate::text::{plain, wrap};
@@ -15,14 +15,14 @@ use prony_store::Run;
 use prony_store::scenario::{CachedShare, Scenario};
 use std::io;
 
-/// Maximum width of a cell, in characters; longer text continues on the next line.
+/// Maximum width of a table cell, in characters; longer text is wrapped.
 const MAX_CELL_WIDTH: usize = 34;
-pub(crate) const NO_FIGURE: &str = "The document has no figure for this scenario.";
-pub(crate) const NOTHING_DIFFERS: &str = "No difference from the document was found.";
+pub(crate) const NO_FIGURE_NOTE: &str = "The document has no figure for this scenario.";
+pub(crate) const NO_DIFFERENCE_NOTE: &str = "No difference from the document was found.";
 pub(crate) const DIFFERENCES_HEADING: &str = "Why they differ: these conditions were different.";
 
-/// Writes the comparison with the scenario, and whether the cached share is as requested; nothing if the
-/// run has neither.
+/// Writes the comparison with the scenario, and whether the requested share of the data fits into memory;
+/// nothing if the run has neither.
 pub fn write(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     if let Some(scenario) = &run.scenario {
         write_scenario(out, run, scenario)?;
@@ -36,14 +36,14 @@ pub fn write(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
 
 fn write_scenario(out: &mut Printer<'_>, run: &Run, scenario: &Scenario) -> io::Result<()> {
     let id = plain(&scenario.id);
-    out.heading(&format!("Against the scenario {id}"))?;
+    out.heading(&format!("Compared with the scenario {id}"))?;
     out.paragraph(&source_line(scenario))?;
     let mut table = Table::new(&["", "published", "measured", "deviation", "unit<"]);
     for deviation in &deviations(run) {
-        table.row(cells(deviation));
+        table.row(deviation_cells(deviation));
     }
     match table.is_empty() {
-        true => out.paragraph(NO_FIGURE)?,
+        true => out.paragraph(NO_FIGURE_NOTE)?,
         false => out.table(&table)?,
     }
     for note in &scenario.notes {
@@ -64,16 +64,16 @@ pub(crate) fn source_line(scenario: &Scenario) -> String {
 }
 
 /// The cells of a row: name, published, measured, deviation and unit.
-pub(crate) fn cells(deviation: &Deviation) -> [String; 5] {
+pub(crate) fn deviation_cells(deviation: &Deviation) -> [String; 5] {
     // The same format as in a comparison: digits of large deviations would be false precision.
-    let change = |change: f64| signed(1.0 + change);
+    let format_change = |change: f64| ratio_as_change(1.0 + change);
     [
         plain(&deviation.name),
         units::rate(deviation.published),
         deviation
             .measured
             .map_or("not known".to_owned(), units::rate),
-        or_dash(deviation.change, change),
+        or_dash(deviation.change, format_change),
         plain(&deviation.unit),
     ]
 }
@@ -82,7 +82,7 @@ pub(crate) fn cells(deviation: &Deviation) -> [String; 5] {
 fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     let differences = differences(run);
     if differences.is_empty() {
-        return out.paragraph(NOTHING_DIFFERS);
+        return out.paragraph(NO_DIFFERENCE_NOTE);
     }
     out.line("")?;
     out.paragraph(DIFFERENCES_HEADING)?;
@@ -99,9 +99,9 @@ fn write_differences(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.table(&table)
 }
 
-/// Sentences that compare the requested cached share with the observed one.
+/// Text that compares the requested cached share with the observed one.
 pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservation) -> String {
-    let share = |share: f64| format!("{:.1} %", share * 100.0);
+    let format_share = |share: f64| format!("{:.1} %", share * 100.0);
     let data = match observed.whole_database {
         true => "the whole database, including other tables,",
         false => "the data",
@@ -114,13 +114,13 @@ pub(crate) fn cache_sentence(requested: &CachedShare, observed: &CacheObservatio
     plain(&format!(
         "{} was requested. Of {data} of {}, {} fit into {} ({}), and {} into the server's own cache, \
          in which {} of the pages were found. {verdict}",
-        share(requested.share),
+        format_share(requested.share),
         units::or_unknown(observed.data_bytes, units::bytes),
-        units::or_unknown(observed.share, share),
+        units::or_unknown(observed.share, format_share),
         requested.of,
         units::bytes(requested.of_bytes),
-        units::or_unknown(observed.server_cache_share, share),
-        units::or_unknown(observed.hit_ratio, share),
+        units::or_unknown(observed.server_cache_share, format_share),
+        units::or_unknown(observed.hit_ratio, format_share),
     ))
 }
 
@@ -130,7 +130,7 @@ pub(crate) mod tests {
     use crate::sample_run::closed;
     use prony_store::scenario::{OriginalSetup, PublishedFigure};
 
-    pub(crate) fn sample() -> Run {
+    pub(crate) fn run_with_scenario() -> Run {
         let mut run = closed();
         run.scenario = Some(Scenario {
             id: "tpcb-cached\u{1b}[31m".to_owned(),
@@ -154,7 +154,7 @@ pub(crate) mod tests {
         run
     }
 
-    fn shown(run: &Run) -> String {
+    fn section_text(run: &Run) -> String {
         let mut out = Vec::new();
         let style = crate::Style::plain();
         write(&mut Printer::new(&mut out, &style), run).unwrap();
@@ -163,7 +163,7 @@ pub(crate) mod tests {
 
     #[test]
     fn deviations_and_differences_are_shown_together() {
-        let text = shown(&sample());
+        let text = section_text(&run_with_scenario());
         // 27,700 against 20,359.
         assert!(text.contains("+36.1 %"), "{text}");
         let lines: Vec<String> = text
@@ -191,7 +191,7 @@ pub(crate) mod tests {
             (1.5, "+50.0 %"),
             (0.5, "-50.0 %"),
         ] {
-            let cells = cells(&Deviation {
+            let cells = deviation_cells(&Deviation {
                 name: "latency mean".to_owned(),
                 unit: "ms".to_owned(),
                 published: 1.0,
@@ -227,18 +227,18 @@ pub(crate) mod tests {
 
     #[test]
     fn a_run_without_a_scenario_has_no_section() {
-        assert_eq!(shown(&closed()), "");
+        assert_eq!(section_text(&closed()), "");
     }
 
     #[test]
     fn the_cached_share_is_reported_with_and_without_a_scenario() {
-        for mut run in [sample(), closed()] {
+        for mut run in [run_with_scenario(), closed()] {
             run.cached = Some(CachedShare {
                 share: 0.3,
                 of: "shared_buffers".to_owned(),
                 of_bytes: 128_000_000,
             });
-            let text = shown(&run);
+            let text = section_text(&run);
             let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(flat.contains("30.0 % was requested."), "{text}");
             assert!(flat.contains("into shared_buffers (128 MB)"), "{text}");

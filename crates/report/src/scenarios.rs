@@ -4,7 +4,7 @@
 //! without its source.
 
 use crate::printer::Printer;
-use crate::reproduced::NO_FIGURE;
+use crate::reproduced::NO_FIGURE_NOTE;
 use crate::style::Style;
 use crate::table::Table;
 use crate::text::cut;
@@ -113,7 +113,7 @@ pub fn write_details(
     }
     out.heading("Published")?;
     if scenario.figures.is_empty() {
-        out.paragraph(NO_FIGURE)?;
+        out.paragraph(NO_FIGURE_NOTE)?;
     } else {
         let mut table = Table::new(&["", "", "<"]);
         for (name, value, unit) in &scenario.figures {

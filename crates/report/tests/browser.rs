@@ -320,7 +320,7 @@ fn priced_runs() -> (Vec<Run>, html::PriceInputs) {
         today: "2026-11-21".to_owned(),
         utilisation: 0.3,
         across_regions: false,
-        placed: placements,
+        placements,
     };
     (runs, inputs)
 }

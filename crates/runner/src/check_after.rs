@@ -1,7 +1,7 @@
 //! Checks the consistency of the workload's data after the load.
 //!
 //! In: the workload and its server. Out: the findings in the form of the Run document. Must never: change data, or
-//! fail the run: a check that could not be completed is recorded as that.
+//! fail the run: if the check fails, its error is recorded.
 
 use crate::job::RunJob;
 use prony_drive::DriveResult;
@@ -10,13 +10,16 @@ use prony_store::{ConsistencyCheck, ConsistencyFinding, ConsistencyState};
 use prony_workload::remedy::PronyCommands;
 use prony_workload::{FindingState, Workload};
 
-/// The findings of the workload's check; `None` if none was requested, or the run was interrupted and the user waits
-/// for its end.
-pub(crate) fn check_after(job: &RunJob<'_>, driven: &DriveResult) -> Option<ConsistencyCheck> {
-    if !job.check_after || driven.interrupted {
+/// The findings of the workload's check; `None` if no check was requested, or if the run was interrupted:
+/// then the user waits for its end.
+pub(crate) fn check_after(
+    job: &RunJob<'_>,
+    drive_result: &DriveResult,
+) -> Option<ConsistencyCheck> {
+    if !job.check_after || drive_result.interrupted {
         return None;
     }
-    Some(match check(job) {
+    Some(match check_data(job) {
         Ok(findings) => ConsistencyCheck {
             findings,
             error: None,
@@ -28,7 +31,7 @@ pub(crate) fn check_after(job: &RunJob<'_>, driven: &DriveResult) -> Option<Cons
     })
 }
 
-fn check(job: &RunJob<'_>) -> Result<Vec<ConsistencyFinding>, String> {
+fn check_data(job: &RunJob<'_>) -> Result<Vec<ConsistencyFinding>, String> {
     let mut control = Control::connect(&job.server.target).map_err(|error| error.to_string())?;
     let workload: &dyn Workload = job.workload;
     let report = workload

@@ -14,7 +14,7 @@ pub(crate) fn read() -> Option<CpuFrequency> {
 }
 
 /// Reads `cpu*/cpufreq` in this folder (Documentation/admin-guide/pm/cpufreq.rst; frequencies in kHz). The limits
-/// are those of the CPU that is limited most.
+/// are those of the CPU that has the lowest limit relative to its maximum.
 fn read_from(folder: &Path) -> Option<CpuFrequency> {
     let mut governors = BTreeSet::new();
     let mut drivers = BTreeSet::new();
@@ -29,9 +29,9 @@ fn read_from(folder: &Path) -> Option<CpuFrequency> {
         governors.extend(text("scaling_governor"));
         drivers.extend(text("scaling_driver"));
         if let (Some(limit), Some(max)) = (khz("scaling_max_freq"), khz("cpuinfo_max_freq")) {
-            // limit / max is smaller than that of the CPUs before.
-            if limits.is_none_or(|(least, of_max)| {
-                u128::from(limit) * u128::from(of_max) < u128::from(least) * u128::from(max)
+            // Cross-multiplied: whether limit / max is smaller than that of every earlier CPU.
+            if limits.is_none_or(|(lowest_limit, its_max)| {
+                u128::from(limit) * u128::from(its_max) < u128::from(lowest_limit) * u128::from(max)
             }) {
                 limits = Some((limit, max));
             }
@@ -81,6 +81,6 @@ mod tests {
                 max_mhz: Some(3000),
             })
         );
-        assert_eq!(read_from(&folder), None, "no such files");
+        assert_eq!(read_from(&folder), None, "the folder was removed");
     }
 }

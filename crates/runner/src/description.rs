@@ -1,6 +1,6 @@
 //! Describes a workload for the Run document.
 //!
-//! Must never: treat a workload specially.
+//! Must never: treat one workload differently from the others.
 
 use prony_plan::WorkloadPlan;
 use prony_store::{Contention, Description, MinimumDuration, Remark, Run, ScaleUnit, ScaledTable};
@@ -14,7 +14,6 @@ pub fn describe(
     plan: &WorkloadPlan,
     remarks: &[about::Remark],
 ) -> Description {
-    let remarks = remarks.iter();
     Description {
         scale_unit: workload.scale_unit().map(|unit| ScaleUnit {
             one: unit.singular.to_owned(),
@@ -38,6 +37,7 @@ pub fn describe(
                 source: minimum.source.to_owned(),
             }),
         remarks: remarks
+            .iter()
             .map(|remark| Remark {
                 id: remark.id.to_owned(),
                 finding: remark.finding.clone(),

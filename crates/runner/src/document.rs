@@ -23,7 +23,7 @@ pub struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    /// The information if there is no connection, because a sysbench script may run without a server.
+    /// For a sysbench script that runs without a server, and so without a connection.
     pub fn without_connection(engine: Engine) -> ConnectionInfo {
         ConnectionInfo {
             engine,
@@ -88,7 +88,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
                 .collect(),
             limits: ready_workload
                 .program
-                .limits()
+                .p90_limits()
                 .iter()
                 .map(stored_limit)
                 .collect(),
@@ -123,7 +123,7 @@ fn drive_section(plan: &Plan, seed: u64) -> Drive {
         open_loop: rate_tps.is_some(),
         rate_tps,
         arrival,
-        stop: Some(planned_end(drive.stop)),
+        stop: Some(stored_planned_end(drive.stop)),
         protocol: Some(drive.protocol),
         wait: Some(drive.wait),
         seed,
@@ -132,7 +132,7 @@ fn drive_section(plan: &Plan, seed: u64) -> Drive {
     }
 }
 
-fn planned_end(stop: Stop) -> prony_store::PlannedEnd {
+fn stored_planned_end(stop: Stop) -> prony_store::PlannedEnd {
     match stop {
         Stop::After(time) => prony_store::PlannedEnd::DurationS(time.as_secs_f64()),
         Stop::NoStartsAfter(time) => prony_store::PlannedEnd::NoStartsAfterS(time.as_secs_f64()),
@@ -169,50 +169,53 @@ pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
 pub(crate) fn record_end(
     run: &mut Run,
     job: &RunJob<'_>,
-    driven: &DriveResult,
+    drive_result: &DriveResult,
     server_tpm: Option<f64>,
 ) {
     let drive = &job.plan.drive;
-    let collected = &driven.collected;
+    let collected = &drive_result.collected;
     let (measured, kinds) = (&collected.measured, &run.workload.kinds);
     run.window = Window {
-        connect_s: driven.start.connect_s,
-        warmup_s: collected.warmup.as_ref().map_or(0.0, |part| part.seconds()),
+        connect_s: drive_result.start.connect_s,
+        warmup_s: collected
+            .warmup
+            .as_ref()
+            .map_or(0.0, |totals| totals.seconds()),
         measured_s: measured.seconds(),
         drain_s: collected.drain_s,
     };
     run.warmup = collected
         .warmup
         .as_ref()
-        .map(|part| prony_store::figures(part, kinds));
+        .map(|totals| prony_store::figures(totals, kinds));
     run.measured = prony_store::figures(measured, kinds);
     run.rates = industry_metrics(job.workload, run, server_tpm);
     run.shares = job
         .ready_workload
         .program
-        .shares()
+        .action_shares()
         .iter()
         .map(stored_share)
         .collect();
     run.machine_mut().health = prony_store::client_health(measured);
     run.timing = prony_store::timing(
         &measured.timestamps,
-        service_time_parts_source(run, drive, driven),
+        service_time_parts_source(run, drive, drive_result),
     );
-    let start_ns = driven.start.schedule.start_ns;
-    run.events = driven
+    let start_ns = drive_result.start.schedule.start_ns;
+    run.events = drive_result
         .events
         .iter()
         .map(|event| stored_event(event, start_ns))
         .collect();
-    run.ended_because = reason_for_early_end(run, drive, driven, job.interrupt.cause());
+    run.ended_because = reason_for_early_end(run, drive, drive_result, job.interrupt.cause());
     run.state = match run.ended_because {
         Some(_) => RunState::Partial,
         None => RunState::Complete,
     };
 }
 
-/// The workload's industry metrics, such as NOPM, that are known.
+/// The workload's industry metrics, such as NOPM, whose values are known.
 fn industry_metrics(
     workload: &dyn Workload,
     run: &Run,
@@ -230,11 +233,11 @@ fn industry_metrics(
             MetricSource::ServerCounters => server_tpm?,
         };
         let per_scale = value / f64::from(run.workload.scale.max(1));
-        let exceeded = metric.ceiling_per_scale.filter(|ceiling| {
+        let exceeded_ceiling = metric.ceiling_per_scale.filter(|ceiling| {
             let (name, value) = ceiling.enforcing_setting;
             per_scale > ceiling.value && run.workload.setting(name) != Some(value)
         });
-        let note = exceeded
+        let note = exceeded_ceiling
             .map(|ceiling| format!("{}: above {} for each", ceiling.label_above, ceiling.value));
         Some(IndustryMetric {
             name: metric.name.into(),
@@ -271,13 +274,13 @@ fn stored_share(share: &ActionShare) -> prony_store::ObservedShare {
     }
 }
 
-/// The source of the timestamps that split the service time.
+/// The source of the timestamps from which the parts of the service time are computed.
 fn service_time_parts_source(
     run: &Run,
     drive: &DrivePlan,
-    driven: &DriveResult,
+    drive_result: &DriveResult,
 ) -> ServiceTimePartsSource {
-    let has_timestamps = driven.collected.measured.timestamps.usable > 0;
+    let has_timestamps = drive_result.collected.measured.timestamps.usable > 0;
     match run.drive.network {
         Some(Network::Tcp) | None if has_timestamps => ServiceTimePartsSource::KernelTimestamps,
         Some(_) if has_timestamps => ServiceTimePartsSource::SampledTimestamps {
@@ -293,10 +296,10 @@ fn service_time_parts_source(
 }
 
 fn stored_event(event: &RunEvent, start_ns: u64) -> Event {
-    let since = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
+    let seconds_since_start = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
     Event {
-        at_s: since(event.from_ns),
-        until_s: event.until_ns.map(since),
+        at_s: seconds_since_start(event.from_ns),
+        until_s: event.until_ns.map(seconds_since_start),
         kind: match event.kind {
             RunEventKind::Outage => EventKind::Outage,
             RunEventKind::UserFailed => EventKind::UserEnded,
@@ -308,7 +311,7 @@ fn stored_event(event: &RunEvent, start_ns: u64) -> Event {
 }
 
 /// Why a run by number of transactions is incomplete; `None` if no client failed.
-fn failed_clients_text(run: &Run) -> Option<String> {
+fn failed_clients_reason(run: &Run) -> Option<String> {
     let failures = run
         .events
         .iter()
@@ -326,15 +329,15 @@ fn failed_clients_text(run: &Run) -> Option<String> {
 fn reason_for_early_end(
     run: &Run,
     drive: &DrivePlan,
-    driven: &DriveResult,
+    drive_result: &DriveResult,
     cause: Option<&str>,
 ) -> Option<String> {
-    if let Some(failure) = &driven.failure {
+    if let Some(failure) = &drive_result.failure {
         return Some(failure.clone());
     }
-    if driven.interrupted {
-        let failed_client = "ended at the first client that could not continue";
-        return Some(cause.unwrap_or(failed_client).to_owned());
+    if drive_result.interrupted {
+        let failed_client_reason = "ended at the first client that could not continue";
+        return Some(cause.unwrap_or(failed_client_reason).to_owned());
     }
     match drive.stop {
         // Half a second of tolerance: the window consists of whole intervals.
@@ -343,7 +346,7 @@ fn reason_for_early_end(
         }
         // The clients that did not fail finished all their transactions.
         Stop::Transactions(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => {
-            failed_clients_text(run)
+            failed_clients_reason(run)
         }
         _ => None,
     }

@@ -15,14 +15,14 @@ pub enum Error {
     ExporterUrl {
         /// The problem, as a message.
         problem: String,
-        /// The flag or the location in the plan that set it.
+        /// The flag or the location in the plan that set the URL.
         origin: String,
     },
     /// The node_exporter does not answer.
     ExporterSilent {
         /// The problem, as a message.
         problem: String,
-        /// The flag or the location in the plan that set its URL.
+        /// The flag or the location in the plan that set the URL.
         origin: String,
     },
     /// The run must be stored but cannot be.

@@ -5,7 +5,7 @@
 use prony_store::{Build, BuildProfile, Host};
 use std::fs::read_to_string;
 
-/// This build of Prony.
+/// Describes this build of Prony.
 pub fn this_build() -> Build {
     Build {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -18,20 +18,20 @@ pub fn this_build() -> Build {
     }
 }
 
-/// Number of CPUs that this process may use.
-pub fn processors() -> usize {
+/// Returns the number of CPUs that this process may use.
+pub fn processor_count() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// This machine.
+/// Describes this machine.
 pub fn this_machine() -> Host {
     let kernel = |name: &str| read_trimmed(&format!("/proc/sys/kernel/{name}"));
     Host {
         name: kernel("hostname"),
         kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")),
-        cpu: proc_field("/proc/cpuinfo", "model name"),
-        cpus: processors() as u32,
-        memory_bytes: proc_field("/proc/meminfo", "MemTotal")
+        cpu: read_proc_field("/proc/cpuinfo", "model name"),
+        cpus: processor_count() as u32,
+        memory_bytes: read_proc_field("/proc/meminfo", "MemTotal")
             .trim_end_matches(" kB")
             .parse::<u64>()
             .map_or(0, |kib| kib * 1024),
@@ -43,8 +43,8 @@ fn read_trimmed(path: &str) -> String {
     read_to_string(path).unwrap_or_default().trim().to_owned()
 }
 
-/// The value of the first `name : value` line.
-fn proc_field(path: &str, name: &str) -> String {
+/// The value of the first line `name : value` of a file; empty if there is none.
+fn read_proc_field(path: &str, name: &str) -> String {
     let text = read_to_string(path).unwrap_or_default();
     let value = text.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;

@@ -2,7 +2,7 @@
 
 use crate::document::ConnectionInfo;
 use crate::observing::Observation;
-use prony_drive::{OnConnectRefused, Tap};
+use prony_drive::{OnConnectRefused, SampleListener};
 use prony_plan::Plan;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::{ServerFacts, Target};
@@ -46,8 +46,8 @@ pub struct RunJob<'a> {
     pub store_folder: Option<&'a Path>,
     /// The source of interrupts.
     pub interrupt: &'a dyn Interrupt,
-    /// Creates the tap of a worker, which receives each of its samples.
-    pub tap: Option<&'a (dyn Fn(usize) -> Box<dyn Tap> + Sync)>,
+    /// Creates the listener that receives the samples of a worker, given by its index.
+    pub new_sample_listener: Option<&'a (dyn Fn(usize) -> Box<dyn SampleListener> + Sync)>,
     /// Called when a connection that a user requested is refused.
     pub on_connect_refused: Option<OnConnectRefused<'a>>,
 }

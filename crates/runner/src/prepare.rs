@@ -20,7 +20,7 @@ pub struct RunPreparation {
 }
 
 /// Checks that the data is loaded, and reads the server's settings and state. Close the connection
-/// afterwards: the server may have no more connections than the clients need.
+/// afterwards: the server may have only as many connections as the clients need.
 ///
 /// # Errors
 /// If the data is missing or does not match the plan, or the server or the node_exporter does not answer.

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone)]
 pub struct Recording(Arc<Mutex<Option<RecordingState>>>);
 
-/// While this value exists, nothing is written.
+/// A lock of the recording: while it exists, nothing is written.
 #[must_use]
 pub struct RecordingLock<'a>(
     #[expect(dead_code, reason = "holds the lock")] MutexGuard<'a, Option<RecordingState>>,
@@ -46,8 +46,8 @@ impl Recording {
     ) -> (Option<Second>, Result<(), StoreError>) {
         match self.state().as_mut() {
             Some(state) => {
-                let written = state.record_row(row, schedule);
-                (state.run.series.last().cloned(), written)
+                let result = state.record_row(row, schedule);
+                (state.run.series.last().cloned(), result)
             }
             None => (None, Ok(())),
         }
@@ -74,7 +74,7 @@ impl Recording {
     }
 
     /// Stores the run so far as a partial run, or discards it if nothing was measured. Any thread of a
-    /// process that is about to exit may call it. Nothing is written while the returned lock exists.
+    /// process that is about to exit may call this method. Nothing is written while the returned lock exists.
     pub fn store_partial(&self, reason: &str) -> RecordingLock<'_> {
         let mut state = self.state();
         if let Some((store, writer)) = state.take().and_then(|state| state.storage) {
@@ -123,13 +123,13 @@ impl RecordingState {
     }
 
     fn record_row(&mut self, row: &IntervalRow, schedule: &RunSchedule) -> Result<(), StoreError> {
-        let written = match &mut self.storage {
+        let result = match &mut self.storage {
             Some((_, writer)) => writer.write_second(row, schedule.start_ns),
             None => Ok(()),
         };
         let second = self.series.next_second(row, schedule.start_ns);
         self.run.series.push(second);
-        written
+        result
     }
 
     fn record_server(
@@ -143,12 +143,12 @@ impl RecordingState {
         let mut result = Ok(());
         for second in &update.seconds {
             // Write all seconds, even if one write fails.
-            let written = writer.write_server_second(second);
-            result = result.and(written);
+            let write_result = writer.write_server_second(second);
+            result = result.and(write_result);
         }
         for event in &update.events {
-            let written = writer.write_server_event(event);
-            result = result.and(written);
+            let write_result = writer.write_server_event(event);
+            result = result.and(write_result);
         }
         (update.seconds, result)
     }

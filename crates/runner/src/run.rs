@@ -51,7 +51,7 @@ pub struct RunSecond<'a> {
     pub server_seconds: &'a [ServerSecond],
 }
 
-/// A finished run.
+/// A run that has ended, with its result.
 pub struct FinishedRun {
     /// Its document, with checks.
     pub run: Run,
@@ -59,7 +59,7 @@ pub struct FinishedRun {
     /// stored.
     pub store_result: Option<Result<PathBuf, StoreError>>,
     /// The loop's result.
-    pub driven: DriveResult,
+    pub drive_result: DriveResult,
 }
 
 /// Executes a run, judges and stores it.
@@ -93,7 +93,7 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
         embedded: job.server.embedded.as_ref(),
         failure: None,
     };
-    let driven = prony_drive::run(
+    let drive_result = prony_drive::run(
         &prony_drive::DriveJob {
             program: &*job.ready_workload.program,
             target: &job.server.target,
@@ -101,13 +101,13 @@ pub fn run(mut job: RunJob<'_>, observer: &mut dyn RunObserver) -> Result<Finish
             plan: &job.plan.drive,
             seed: job.seed,
             interrupt: job.interrupt.flag(),
-            tap: job.tap,
+            new_sample_listener: job.new_sample_listener,
             on_connect_refused: job.on_connect_refused,
         },
         &mut recorder,
     );
-    match driven {
-        Ok(driven) => Ok(recorder.finish(&job, driven)),
+    match drive_result {
+        Ok(drive_result) => Ok(recorder.finish(&job, drive_result)),
         Err(error) => {
             if let (_, Some(writer)) = recorder.recording.end() {
                 writer.discard();
@@ -159,16 +159,16 @@ struct RunRecorder<'a> {
 }
 
 impl RunRecorder<'_> {
-    fn report_journal_failure(&mut self, written: Result<(), StoreError>) {
-        if let Err(error) = written {
+    fn report_journal_failure(&mut self, result: Result<(), StoreError>) {
+        if let Err(error) = result {
             self.observer.journal_failed(&error);
         }
     }
 
     /// Judges and stores the result.
-    fn finish(mut self, job: &RunJob<'_>, driven: DriveResult) -> FinishedRun {
-        let observer_tpm = self.observer.ended(&driven);
-        let load_end = LoadEnd::of(&driven);
+    fn finish(mut self, job: &RunJob<'_>, drive_result: DriveResult) -> FinishedRun {
+        let observer_tpm = self.observer.ended(&drive_result);
+        let load_end = LoadEnd::of(&drive_result);
         let tpm_measurement = self.tpm_measurement.take();
         let is_unresponsive = self
             .server_observer
@@ -180,13 +180,13 @@ impl RunRecorder<'_> {
         if let Some(server_observer) = self.server_observer.take() {
             server_observer.end(load_end, run.observed.get_or_insert_default());
         }
-        document::record_end(&mut run, job, &driven, server_tpm.or(observer_tpm));
-        run.consistency = check_after::check_after(job, &driven);
+        document::record_end(&mut run, job, &drive_result, server_tpm.or(observer_tpm));
+        run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run(&mut run);
         FinishedRun {
             store_result: writer.map(|writer| writer.finish(&run)),
             run,
-            driven,
+            drive_result,
         }
     }
 }
@@ -204,8 +204,8 @@ impl Observer for RunRecorder<'_> {
         let observer_input = self.observer_input.take();
         self.server_observer =
             observer_input.and_then(|input| ServerObserver::start(input, start.schedule));
-        let written = self.recording.record_start(start);
-        self.report_journal_failure(written);
+        let result = self.recording.record_start(start);
+        self.report_journal_failure(result);
     }
 
     fn interval_ended(&mut self, row: &IntervalRow, schedule: &RunSchedule) {
@@ -213,13 +213,13 @@ impl Observer for RunRecorder<'_> {
             self.embedded = None;
             self.failure = Some("the throw-away server has ended".to_owned());
         }
-        let (second, written) = self.recording.record_row(row, schedule);
-        self.report_journal_failure(written);
+        let (second, result) = self.recording.record_row(row, schedule);
+        self.report_journal_failure(result);
         let mut server_seconds = Vec::new();
         if let Some(server_observer) = &self.server_observer {
-            let (seconds, written) = self.recording.record_server(server_observer);
+            let (seconds, result) = self.recording.record_server(server_observer);
             server_seconds = seconds;
-            self.report_journal_failure(written);
+            self.report_journal_failure(result);
         }
         self.observer.second_ended(&RunSecond {
             row,

@@ -22,7 +22,7 @@ pub fn free_client_connections(control: &mut Control) -> Option<u64> {
              ('max_connections', 'superuser_reserved_connections', 'reserved_connections')"
         }
         Engine::MySql | Engine::MariaDb => "SELECT @@global.max_connections",
-        // Zero stands for the largest number.
+        // A limit of 0 means the largest number of connections.
         Engine::SqlServer => {
             "SELECT CASE WHEN CAST(value_in_use AS int) = 0 THEN 32767 ELSE CAST(value_in_use AS int) END \
              - (SELECT count(*) FROM sys.dm_exec_sessions WHERE is_user_process = 1) + 1 \
@@ -53,15 +53,16 @@ pub fn started_unix_s(control: &mut Control) -> Option<f64> {
     read_server_state(control, &facts).ok()?.started_unix_s
 }
 
-/// Whether the server restarted since it reported the start time `before`.
-pub fn was_restarted(control: &mut Control, before: Option<f64>) -> bool {
-    // Only PostgreSQL reports its start time; for the others it is computed from the uptime.
+/// Whether the server restarted since it reported the start time `before_unix_s`, in seconds since 1970.
+pub fn was_restarted(control: &mut Control, before_unix_s: Option<f64>) -> bool {
+    // PostgreSQL reports its start time; that of other servers is computed from the uptime, so it varies
+    // slightly.
     let tolerance_s = match control.engine() {
         Engine::PostgreSql => 0.0,
         Engine::MySql | Engine::MariaDb | Engine::SqlServer => SAME_START_MAX_GAP_S,
     };
     let after = started_unix_s(control);
-    before
+    before_unix_s
         .zip(after)
         .is_some_and(|(before, after)| after - before > tolerance_s)
 }

@@ -25,6 +25,7 @@ const RESULT_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct ServerTpm {
     /// Dropping it stops the measurement.
     stop_sender: Sender<()>,
+    /// Receives the transactions per minute.
     result: Receiver<f64>,
 }
 
@@ -39,9 +40,9 @@ impl ServerTpm {
         let (stop_sender, stop_receiver) = channel();
         let (sender, result) = channel();
         let body = move || {
-            if let Some(per_minute) = measure(&target, &schedule, &stop_receiver) {
+            if let Some(tpm) = measure(&target, &schedule, &stop_receiver) {
                 // Fails only if the run no longer waits.
-                let _ = sender.send(per_minute);
+                let _ = sender.send(tpm);
             }
         };
         let thread = std::thread::Builder::new().name("server-tpm".to_owned());
@@ -60,7 +61,7 @@ impl ServerTpm {
             stop_sender,
             result,
         } = self;
-        let per_minute = match load_end {
+        let tpm = match load_end {
             // The grace period has already passed.
             LoadEnd::CutOff if is_unresponsive => result.try_recv().ok(),
             // The last reading, just before the end of the window, may not have arrived yet.
@@ -68,11 +69,11 @@ impl ServerTpm {
             LoadEnd::Early => None,
         };
         drop(stop_sender);
-        per_minute
+        tpm
     }
 }
 
-/// Measures from near the window's start to near its end.
+/// Measures the transactions per minute from the window's start to shortly before its end.
 fn measure(target: &Target, schedule: &RunSchedule, stop_receiver: &Receiver<()>) -> Option<f64> {
     let start_ns = schedule.window_start_ns();
     let end_ns = schedule

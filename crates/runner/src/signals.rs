@@ -102,10 +102,11 @@ impl Signals {
             flag: Arc::default(),
             signal: Arc::clone(&FIRST_SIGNAL),
         };
-        // Not `flag`, because a script may set that one too. SIGHUP does not set it: a closed terminal sends
-        // SIGHUP more than once, and then systemd sends SIGTERM; together these are one request.
+        // This flag is separate from `signals.flag`, which a script may set too. SIGHUP does not set this
+        // flag: a closed terminal sends SIGHUP more than once, and then systemd sends SIGTERM; together
+        // these are one request.
         let exits_at_next_signal = Arc::new(AtomicBool::new(false));
-        for (signal, exit) in [
+        for (signal, exit_signal) in [
             (SIGINT, Some(TerminationSignal::Interrupt)),
             (SIGTERM, Some(TerminationSignal::Terminate)),
             (SIGHUP, None),
@@ -117,18 +118,18 @@ impl Signals {
             }
             // The order matters: the first signal finds the flag unset and then sets it; the second signal
             // finds the flag set, and the process exits.
-            let shutdown = exit.map_or(Ok(()), |exit| {
+            let shutdown = exit_signal.map_or(Ok(()), |exit_signal| {
                 let exits_at_next_signal = Arc::clone(&exits_at_next_signal);
                 flag::register_conditional_shutdown(
                     signal,
-                    exit as i32,
+                    exit_signal as i32,
                     Arc::clone(&exits_at_next_signal),
                 )
                 .and_then(|_| flag::register(signal, exits_at_next_signal))
                 .map(drop)
             });
             shutdown
-                .and_then(|()| store_first(signal, Arc::clone(&signals.signal)))
+                .and_then(|()| store_first_signal(signal, Arc::clone(&signals.signal)))
                 .and_then(|()| flag::register(signal, Arc::clone(&signals.flag)))
                 .map_err(|error| {
                     io::Error::new(error.kind(), format!("cannot listen for signals: {error}"))
@@ -137,7 +138,7 @@ impl Signals {
         Ok(LISTENING.get_or_init(|| signals).clone())
     }
 
-    /// The state after this signal has arrived, for tests.
+    /// For tests: the state after this signal has arrived.
     pub fn already_received(signal: i32) -> Signals {
         Signals {
             flag: Arc::new(AtomicBool::new(true)),
@@ -155,7 +156,7 @@ impl Signals {
         if !self.flag.load(Ordering::Relaxed) {
             return None;
         }
-        // Without a signal the flag was set for another reason.
+        // The number is 0 if something other than a signal set the flag, such as a script.
         TerminationSignal::from_number(self.signal.load(Ordering::Relaxed))
     }
 
@@ -171,9 +172,10 @@ impl Signals {
 }
 
 /// Makes this signal store its number, unless another signal came first.
-fn store_first(signal: i32, first: Arc<AtomicUsize>) -> io::Result<()> {
+fn store_first_signal(signal: i32, first_signal: Arc<AtomicUsize>) -> io::Result<()> {
     let store = move || {
-        let _ = first.compare_exchange(0, signal as usize, Ordering::Relaxed, Ordering::Relaxed);
+        let _ =
+            first_signal.compare_exchange(0, signal as usize, Ordering::Relaxed, Ordering::Relaxed);
     };
     // SAFETY: an atomic operation is safe in a signal handler; it neither allocates, locks nor panics.
     unsafe { signal_hook::low_level::register(signal, store) }.map(drop)
@@ -184,6 +186,6 @@ fn is_ignored(signal: i32) -> bool {
     // SAFETY: all-zero bytes are a valid `sigaction`, which is only written to.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     // SAFETY: without a new action nothing changes; `action` is valid for writing.
-    let failed = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
-    failed == 0 && action.sa_sigaction == libc::SIG_IGN
+    let status = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
+    status == 0 && action.sa_sigaction == libc::SIG_IGN
 }

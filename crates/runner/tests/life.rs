@@ -17,7 +17,7 @@ use std::time::Duration;
 const WINDOW_S: u64 = 2;
 
 /// A database with the tables of tpcb.
-fn database(name: &str) -> (Target, Plan) {
+fn create_database(name: &str) -> (Target, Plan) {
     let server = embedded::shared_postgres();
     let environment = Environment::without_home("postgres");
     let resolve = |url: &str| prony_server::resolve(url, &environment).expect("a good URL");
@@ -77,9 +77,9 @@ struct RecordingObserver {
 }
 
 /// The interrupt flag that [`RecordingObserver`] sets.
-struct Flag(Arc<AtomicBool>);
+struct TestInterrupt(Arc<AtomicBool>);
 
-impl Interrupt for Flag {
+impl Interrupt for TestInterrupt {
     fn flag(&self) -> &AtomicBool {
         &self.0
     }
@@ -130,7 +130,7 @@ impl RunObserver for RecordingObserver {
 }
 
 /// Executes an observed run that is stored in `folder`.
-fn run_in(
+fn execute_run(
     target: &Target,
     plan: &Plan,
     (store_policy, folder): (StorePolicy, &Path),
@@ -145,7 +145,7 @@ fn run_in(
     )
     .expect("the data is loaded");
     drop(control);
-    let flag = Flag(observer.flag.clone());
+    let interrupt = TestInterrupt(observer.flag.clone());
     prony_runner::run(
         RunJob {
             request: serde_json::json!({ "by": "a test" }),
@@ -162,21 +162,21 @@ fn run_in(
             seed: 1,
             store_policy,
             store_folder: Some(folder),
-            interrupt: &flag,
-            tap: None,
+            interrupt: &interrupt,
+            new_sample_listener: None,
             on_connect_refused: None,
         },
         observer,
     )
 }
 
-/// Path of a folder for one test, which does not exist yet.
-fn folder(name: &str) -> PathBuf {
+/// A path for one test, which does not exist yet.
+fn unused_path(name: &str) -> PathBuf {
     let name = format!("prony-life-{}-{name}", std::process::id());
     std::env::temp_dir().join(name)
 }
 
-fn committed(run: &Run) -> u64 {
+fn committed_count(run: &Run) -> u64 {
     let kinds = run.measured.kinds.iter();
     kinds.map(|kind| kind.committed).sum()
 }
@@ -190,10 +190,10 @@ fn load_and_remove(folder: &Path, id: &str) -> Run {
 
 #[test]
 fn an_observer_is_called_in_order_and_the_run_is_stored() {
-    let (target, plan) = database("life_whole");
-    let (folder, mut observer) = (folder("whole"), RecordingObserver::default());
+    let (target, plan) = create_database("life_whole");
+    let (folder, mut observer) = (unused_path("whole"), RecordingObserver::default());
     let required = (StorePolicy::Required, folder.as_path());
-    let finished = run_in(&target, &plan, required, &mut observer).expect("runs");
+    let finished = execute_run(&target, &plan, required, &mut observer).expect("runs");
     assert_eq!(observer.calls, ["begun", "started", "seconds", "ended"]);
     assert!(observer.seconds >= WINDOW_S, "{}", observer.seconds);
     let run = finished.run;
@@ -202,7 +202,7 @@ fn an_observer_is_called_in_order_and_the_run_is_stored() {
         (RunState::Complete, None)
     );
     assert_eq!(run.id, observer.id);
-    assert!(committed(&run) > 0);
+    assert!(committed_count(&run) > 0);
     let observed = run.observed.as_ref().expect("was observed");
     assert!(observed.before.is_some() && observed.after.is_some());
     assert!(observer.server_seconds > 0 && observed.series.len() >= observer.server_seconds);
@@ -213,20 +213,20 @@ fn an_observer_is_called_in_order_and_the_run_is_stored() {
         .expect("is stored");
     assert!(path.starts_with(&folder));
     let loaded = load_and_remove(&folder, &run.id);
-    assert_eq!(committed(&loaded), committed(&run));
+    assert_eq!(committed_count(&loaded), committed_count(&run));
     assert_eq!(loaded.series.len() as u64, observer.seconds);
 }
 
 #[test]
 fn an_interrupted_run_is_partial_and_names_the_cause() {
-    let (target, mut plan) = database("life_partial");
+    let (target, mut plan) = create_database("life_partial");
     plan.drive.stop = Stop::After(Duration::from_secs(600));
     let mut observer = RecordingObserver {
         stop_at_second: Some(2),
         ..RecordingObserver::default()
     };
-    let unused_folder = folder("unused");
-    let finished = run_in(
+    let unused_folder = unused_path("unused");
+    let finished = execute_run(
         &target,
         &plan,
         (StorePolicy::DoNotStore, &unused_folder),
@@ -235,20 +235,20 @@ fn an_interrupted_run_is_partial_and_names_the_cause() {
     .expect("runs");
     assert_eq!(finished.run.state, RunState::Partial);
     assert_eq!(finished.run.ended_because.as_deref(), Some("the test"));
-    assert!(finished.driven.interrupted && finished.store_result.is_none());
+    assert!(finished.drive_result.interrupted && finished.store_result.is_none());
     assert!(!unused_folder.exists());
 }
 
 #[test]
 fn a_recording_that_is_stored_early_is_a_partial_run() {
-    let (target, plan) = database("life_cut_off");
+    let (target, plan) = create_database("life_cut_off");
     let mut observer = RecordingObserver {
         store_partial_at_second: Some(2),
         ..RecordingObserver::default()
     };
-    let folder = folder("cut-off");
+    let folder = unused_path("cut-off");
     let required = (StorePolicy::Required, folder.as_path());
-    let finished = run_in(&target, &plan, required, &mut observer).expect("runs");
+    let finished = execute_run(&target, &plan, required, &mut observer).expect("runs");
     assert!(finished.store_result.is_none(), "it has been stored before");
     let run = load_and_remove(&folder, &observer.id);
     assert_eq!(run.state, RunState::Partial);
@@ -258,12 +258,12 @@ fn a_recording_that_is_stored_early_is_a_partial_run() {
 
 #[test]
 fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
-    let (target, plan) = database("life_unstored");
+    let (target, plan) = create_database("life_unstored");
     // A file in place of the folder.
-    let file = folder("file");
+    let file = unused_path("file");
     std::fs::write(&file, "").expect("a file");
     let mut observer = RecordingObserver::default();
-    let refused = run_in(
+    let refused = execute_run(
         &target,
         &plan,
         (StorePolicy::Required, &file),
@@ -272,8 +272,8 @@ fn a_run_that_cannot_be_stored_continues_if_storing_is_optional() {
     assert!(matches!(refused, Err(Error::NotStored(_))));
     assert_eq!(observer.calls, [""; 0]);
     let optional = (StorePolicy::IfPossible, file.as_path());
-    let finished = run_in(&target, &plan, optional, &mut observer).expect("runs");
+    let finished = execute_run(&target, &plan, optional, &mut observer).expect("runs");
     assert_eq!(observer.calls[0], "not stored");
-    assert!(finished.store_result.is_none() && committed(&finished.run) > 0);
+    assert!(finished.store_result.is_none() && committed_count(&finished.run) > 0);
     std::fs::remove_file(file).expect("exists");
 }

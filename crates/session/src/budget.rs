@@ -1,5 +1,5 @@
-//! A number of starts that all users of a run share: the only state that threads share. Most runs have
-//! none.
+//! A number of starts that all users of a run share. It is the only state that threads share, and most runs
+//! do not need it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_take_at_most_the_budget() {
+    fn threads_take_exactly_the_budget_together() {
         let budget = StartBudget::new(10_000);
         let take = || (0..5_000).filter(|_| budget.take()).count();
         let taken: usize = std::thread::scope(|scope| {

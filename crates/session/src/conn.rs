@@ -23,10 +23,10 @@ pub enum UserPhase {
     CommonStart,
     /// The user sleeps until [`Conn::wake_ns`].
     Sleep,
-    /// The user waits for its lost connection: retry until it is open again.
-    Reconnect,
-    /// The user wants a new connection instead of this one: try once.
-    Renew,
+    /// The user waits for its lost connection: try until it is open again.
+    AwaitReconnect,
+    /// The user waits for a new connection in place of this one: try to open it once.
+    OpenConnection,
     /// The user wants the connection closed.
     Close,
     /// The user wants an additional connection.
@@ -52,7 +52,7 @@ pub(crate) struct CurrentTransaction {
     pub lacks_timestamp: bool,
 }
 
-/// The record of one connection.
+/// The record of one connection: the user's request, its reply, and the current transaction.
 #[derive(Debug)]
 pub struct Conn {
     phase: Cell<UserPhase>,
@@ -66,9 +66,9 @@ pub struct Conn {
     in_transaction: Cell<bool>,
     /// Whether part of the current transaction is committed: a write succeeded while no block was open.
     has_committed: Cell<bool>,
-    /// Executions in the current request.
+    /// Number of executions in the current request.
     executions: Cell<u32>,
-    /// Executions pushed with [`Conn::push`] and not yet sent.
+    /// Number of executions pushed with [`Conn::push`] and not yet sent.
     pushed: Cell<u32>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
@@ -118,7 +118,7 @@ impl Conn {
     }
 
     /// Whether the worker is carrying out this phase for the user.
-    pub fn awaits(&self, phase: UserPhase) -> bool {
+    pub fn is_busy_with(&self, phase: UserPhase) -> bool {
         self.phase.get() == UserPhase::Busy && self.accepted_phase.get() == phase
     }
 
@@ -188,9 +188,9 @@ impl Conn {
         self.transaction.set(transaction);
     }
 
-    /// Moves the recorded parts, and whether the reply committed something, to the transaction on another
-    /// connection of the same user.
-    pub fn transfer_to(&self, target: &Conn) {
+    /// Moves the results of a request to the transaction on another connection of the same user: the parts of
+    /// the service time, and whether the reply committed something.
+    pub fn transfer_results_to(&self, target: &Conn) {
         if self.accepted_phase.get() == UserPhase::Send && self.is_up() {
             let exchange = self.exchange.borrow();
             if exchange.error_summary().is_none() {
@@ -207,7 +207,7 @@ impl Conn {
     }
 
     /// Marks the connection as newly opened, with the flags that its login determined.
-    pub fn mark_opened_with(&self, flags: SessionFlags) {
+    pub fn mark_opened_with_flags(&self, flags: SessionFlags) {
         self.mark_opened();
         self.exchange.borrow_mut().set_session_flags(flags);
     }
@@ -222,14 +222,14 @@ impl Conn {
 
     /// Whether a request that may commit is in flight, so that the outcome is unknown if no reply arrives.
     pub fn may_commit(&self) -> bool {
-        self.awaits(UserPhase::Send)
+        self.is_busy_with(UserPhase::Send)
             && match self.effect.get() {
                 Effect::Reads => false,
                 Effect::Commits => true,
                 // The text may contain a commit; it is searched only here, where that matters.
                 Effect::Writes => {
                     self.block_state() == BlockState::Idle
-                        || self.exchange.borrow().is_commit_text()
+                        || self.exchange.borrow().is_commit_request()
                 }
             }
     }

@@ -33,9 +33,9 @@ impl DbError {
         DbError::without_server(ErrorClass::Other, code, message)
     }
 
-    /// The connection was lost. `ambiguous` means that a commit may have happened.
-    pub fn lost(message: String, ambiguous: bool) -> Self {
-        let class = if ambiguous {
+    /// A lost connection. `may_have_committed`: whether a commit may have happened.
+    pub fn lost(message: String, may_have_committed: bool) -> Self {
+        let class = if may_have_committed {
             ErrorClass::AmbiguousCommit
         } else {
             ErrorClass::LostConnection
@@ -43,7 +43,7 @@ impl DbError {
         DbError::without_server(class, *b"08006", message)
     }
 
-    /// The server violated its protocol, or the program misused its handle.
+    /// A violation of the protocol by the server, or a misuse of the handle by the program.
     pub fn protocol(message: String) -> Self {
         DbError::without_server(ErrorClass::Protocol, *b"08P01", message)
     }
@@ -120,7 +120,7 @@ mod tests {
             error.to_string(),
             "Lock wait timeout exceeded (error 1205, SQLSTATE HY000)"
         );
-        // One SQLSTATE with two meanings.
+        // SQLSTATE 40001 is a deadlock in MySQL and a serialization failure in PostgreSQL.
         let deadlock = server_error(Protocol::MySql, 1213, b"40001");
         assert_eq!(deadlock.class, ErrorClass::Deadlock);
         let conflict = server_error(Protocol::PostgreSql, 0, b"40001");

@@ -24,11 +24,11 @@ pub type User = Pin<Box<dyn Future<Output = UserExit>>>;
 pub struct UserId {
     /// Number among all clients of the run, from 0.
     pub client: u32,
-    /// Number of clients.
+    /// Number of clients of the run.
     pub clients: u32,
     /// Number of the user's worker, from 0.
     pub worker: u32,
-    /// Number of workers.
+    /// Number of workers of the run.
     pub workers: u32,
     /// The run's seed; a user derives its random numbers from it and `client`.
     pub seed: u64,
@@ -45,9 +45,9 @@ pub struct ActionShare {
     pub count: u64,
     /// Number of all these transactions or items.
     pub total: u64,
-    /// The intended share, 0 to 1; `None` if it does not depend on the plan.
+    /// The intended share, 0 to 1; `None` if the plan does not determine it.
     pub expected: Option<f64>,
-    /// Whether each transaction has exactly this share, without random variation.
+    /// Whether each transaction has exactly the expected share, without random variation.
     pub exact: bool,
     /// The minimum that a specification allows, 0 to 1.
     pub minimum: Option<f64>,
@@ -84,12 +84,12 @@ pub trait Program: Send + Sync {
 
     /// How often the users that have ended performed certain actions, warm-up included, beside the intended
     /// shares; empty if the workload intends none.
-    fn shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ActionShare> {
         Vec::new()
     }
 
     /// The response time limits of the program's kinds.
-    fn limits(&self) -> Vec<P90Limit> {
+    fn p90_limits(&self) -> Vec<P90Limit> {
         Vec::new()
     }
 
@@ -99,12 +99,12 @@ pub trait Program: Send + Sync {
         false
     }
 
-    /// Whether users open their connections themselves, with [`Db::renew`]; if so, none is opened for
-    /// them.
+    /// Whether users open their connections themselves, with [`Db::open_connection`]; if so, none is opened
+    /// for them.
     fn opens_connections(&self) -> bool {
         false
     }
 
     /// Creates one virtual user, which stays on the calling thread.
-    fn user(&self, id: UserId, db: Db) -> User;
+    fn create_user(&self, id: UserId, db: Db) -> User;
 }

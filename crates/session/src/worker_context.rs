@@ -24,7 +24,7 @@ pub struct StartRules {
     /// Whether a transaction's time includes connecting, if each transaction opens a connection.
     pub includes_connect_time: bool,
     /// Whether lost connections are reopened; otherwise their users cannot continue.
-    pub reconnect: bool,
+    pub reopens_lost_connections: bool,
 }
 
 impl Default for StartRules {
@@ -36,7 +36,7 @@ impl Default for StartRules {
             max_transactions: 0,
             latency_limit_ns: None,
             includes_connect_time: true,
-            reconnect: true,
+            reopens_lost_connections: true,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::figures::{client_health_over, figures_over, timing};
 use crate::line::{Diversion, JournalLine};
 use crate::rolling::SecondSeries;
 use crate::run::{Run, RunState, Second, Window};
-use prony_measure::{IntervalRow, RunPhase, Shape, Span, Totals};
+use prony_measure::{IntervalRow, RecorderLayout, RunPhase, Span, Totals};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl PhaseSum {
     fn add(phase_sum: &mut Option<PhaseSum>, row: &IntervalRow) {
         let span = row.interval.span;
         let sum = phase_sum.get_or_insert_with(|| PhaseSum {
-            totals: Totals::new(span.start_ns, Shape::closed(1)),
+            totals: Totals::new(span.start_ns, RecorderLayout::closed_loop(1)),
             length_ns: 0,
         });
         sum.totals.add(row);
@@ -104,7 +104,7 @@ pub(crate) fn read_journal(
     let kinds = &run.workload.kinds;
     run.warmup = warmup.map(|sum| figures_over(&sum.totals, kinds, sum.length_s()));
     let sum = measured.unwrap_or_else(|| PhaseSum {
-        totals: Totals::new(0, Shape::closed(kinds.len())),
+        totals: Totals::new(0, RecorderLayout::closed_loop(kinds.len())),
         length_ns: 0,
     });
     run.measured = figures_over(&sum.totals, kinds, sum.length_s());

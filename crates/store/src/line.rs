@@ -4,7 +4,9 @@
 
 use crate::observed::ServerSecond;
 use crate::run::{Event, Run};
-use prony_measure::{IntervalRow, InvalidInterval, ProcessHealth, SerializedInterval, Shape};
+use prony_measure::{
+    IntervalRow, InvalidInterval, ProcessHealth, RecorderLayout, SerializedInterval,
+};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -70,12 +72,12 @@ impl SecondLine {
     /// Restores the row of a run with this number of kinds of transaction, on a clock on which the load
     /// starts at zero.
     pub(crate) fn into_row(self, kinds: usize) -> Result<IntervalRow, InvalidInterval> {
-        let shape = Shape {
+        let layout = RecorderLayout {
             kinds,
-            ..self.interval.shape()
+            ..self.interval.layout()
         };
         Ok(IntervalRow {
-            interval: Box::new(self.interval.into_interval(0, shape)?),
+            interval: Box::new(self.interval.into_interval(0, layout)?),
             worker_cpu_ns: self.worker_cpu_ns,
             process: ProcessHealth {
                 memory_peak_bytes: self.memory_peak_bytes,

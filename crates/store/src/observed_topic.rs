@@ -85,8 +85,8 @@ topics! {
     PurgeAndDeadlocks = "purge and deadlocks",
     /// CPU, memory and disks of the server's machine.
     ServerMachine = "the server's machine",
-    /// The same, for a part of the run.
-    ServerMachineForAPart = "the server's machine for a part of the run",
+    /// CPU, memory and disks of the server's machine, for a part of the run.
+    ServerMachinePartOfRun = "the server's machine for a part of the run",
     /// The server's state before the load.
     StateBefore = "the server's state before the load",
     /// The server's state after the load.

@@ -153,7 +153,7 @@ fn upgrade_original(scenario: &mut Value) {
 const FORMER_TOPICS: [(&str, ObservedTopic); 5] = [
     (
         "the server's machine, from some second on",
-        ObservedTopic::ServerMachineForAPart,
+        ObservedTopic::ServerMachinePartOfRun,
     ),
     (
         "how the server stands before it",

@@ -17,10 +17,10 @@ pub struct BulkRows {
 }
 
 /// Names of the columns in `INSERT BULK t ([a] int, b varchar(3)) …`.
-fn columns_in_statement(statement: &str) -> Vec<String> {
-    let open = statement.find('(').expect("a list of columns");
+fn column_names_in_statement(statement: &str) -> Vec<String> {
+    let list_start = statement.find('(').expect("a list of columns");
     let (mut depth, mut part, mut parts) = (0, String::new(), Vec::new());
-    for character in statement[open..].chars() {
+    for character in statement[list_start..].chars() {
         match character {
             '(' if depth == 0 => depth = 1,
             '(' => depth += 1,
@@ -42,7 +42,7 @@ fn columns_in_statement(statement: &str) -> Vec<String> {
 }
 
 /// Reads the message that follows `statement`.
-pub(crate) fn read(statement: String, message: &[u8]) -> BulkRows {
+pub(crate) fn read_rows(statement: String, message: &[u8]) -> BulkRows {
     let mut fields = Fields(message);
     assert_eq!(fields.byte(), 0x81, "COLMETADATA comes first");
     let count = fields.u16();
@@ -54,20 +54,20 @@ pub(crate) fn read(statement: String, message: &[u8]) -> BulkRows {
         assert_eq!(fields.u32(), 0, "the user type");
         let flags = fields.u16();
         assert_eq!(flags & !0x19, 0, "flags {flags:#x}");
-        let kind = Type::read(&mut fields);
-        bulk.columns.push((fields.short_text(), kind));
+        let column_type = Type::read(&mut fields);
+        bulk.columns.push((fields.short_text(), column_type));
     }
     let names: Vec<_> = bulk.columns.iter().map(|(name, _)| name.clone()).collect();
     assert_eq!(
         names,
-        columns_in_statement(&bulk.statement),
+        column_names_in_statement(&bulk.statement),
         "the announced columns"
     );
     loop {
         match fields.byte() {
             0xd1 => {
                 let row = bulk.columns.iter();
-                let row = row.map(|(_, kind)| Datum::read(*kind, &mut fields));
+                let row = row.map(|(_, column_type)| Datum::read(*column_type, &mut fields));
                 bulk.rows.push(row.collect());
             }
             0xfd => {

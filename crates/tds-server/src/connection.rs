@@ -3,8 +3,8 @@
 use crate::bulk;
 use crate::config::{Config, Encryption, Outcome};
 use crate::datum::Datum;
-use crate::login::{accepting_tokens, answer_prelogin, read_login, read_prelogin};
-use crate::packet::{message, messages};
+use crate::login::{answer_prelogin, login_ack_tokens, read_login, read_prelogin};
+use crate::packet::{BULK_LOAD, LOGIN7, PRELOGIN, REPLY, encode_message, take_messages};
 use crate::reply::ReplyWriter;
 use crate::request::{self, Parameter, Procedure, Request, Rpc};
 use crate::tls::Tls;
@@ -12,6 +12,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 mod run;
+
+/// Size of packets until the login.
+const LOGIN_PACKET_BYTES: usize = 4096;
 
 // Types of tokens, and flags of their status.
 const DONE: u8 = 0xfd;
@@ -49,8 +52,9 @@ pub struct Connection {
     packet_size: usize,
     /// The client's ENCRYPTION option.
     client_encryption: u8,
-    /// Descriptor of the open transaction; 0: none.
+    /// Descriptor of the open transaction; 0 if none is open.
     transaction_descriptor: u64,
+    /// Number of transactions so far; makes descriptors unique.
     transactions_begun: u64,
     /// Texts of prepared statements by their handles.
     prepared_texts: HashMap<i32, String>,
@@ -62,15 +66,15 @@ pub struct Connection {
 impl Connection {
     /// A connection on which nothing has been received.
     pub fn new(config: Arc<Config>) -> Connection {
-        let strict = config.encryption == Encryption::Strict;
-        let tls = strict.then(|| Tls::new(config.tls.clone().expect("a certificate")));
+        let is_strict = config.encryption == Encryption::Strict;
+        let tls = is_strict.then(|| Tls::new(config.tls.clone().expect("a certificate")));
         Connection {
             config,
             phase: Phase::Prelogin,
             tls,
             tls_for_login_only: false,
             inbox: Vec::new(),
-            packet_size: 4096,
+            packet_size: LOGIN_PACKET_BYTES,
             client_encryption: 2,
             transaction_descriptor: 0,
             transactions_begun: 0,
@@ -80,7 +84,7 @@ impl Connection {
         }
     }
 
-    /// Whether the server closes the connection.
+    /// Whether the server has closed the connection.
     pub fn is_closed(&self) -> bool {
         self.phase == Phase::Closed
     }
@@ -91,10 +95,12 @@ impl Connection {
         if self.phase == Phase::Handshake {
             self.inbox.extend_from_slice(bytes);
             while self.phase == Phase::Handshake {
-                let Some((kind, payload)) = messages(&mut self.inbox, 4096).pop() else {
+                let Some((kind, payload)) =
+                    take_messages(&mut self.inbox, LOGIN_PACKET_BYTES).pop()
+                else {
                     return out;
                 };
-                assert_eq!(kind, 0x12, "a handshake comes in PRELOGIN packets");
+                assert_eq!(kind, PRELOGIN, "a handshake comes in PRELOGIN packets");
                 self.handshake(&payload, &mut out);
             }
             let remaining = std::mem::take(&mut self.inbox);
@@ -118,7 +124,7 @@ impl Connection {
             out.extend(tls.take_outgoing());
         }
         loop {
-            let complete = messages(&mut self.inbox, self.packet_size);
+            let complete = take_messages(&mut self.inbox, self.packet_size);
             if complete.is_empty() || self.phase == Phase::Closed {
                 return out;
             }
@@ -138,7 +144,7 @@ impl Connection {
         let received = tls.receive(payload);
         let answer = tls.take_outgoing();
         if !answer.is_empty() {
-            out.extend(message(0x12, &answer, 4096));
+            out.extend(encode_message(PRELOGIN, &answer, LOGIN_PACKET_BYTES));
         }
         if received.is_err() {
             self.phase = Phase::Closed;
@@ -148,7 +154,7 @@ impl Connection {
     }
 
     fn send(&mut self, payload: &[u8], out: &mut Vec<u8>) {
-        let bytes = message(4, payload, self.packet_size);
+        let bytes = encode_message(REPLY, payload, self.packet_size);
         match &mut self.tls {
             None => out.extend(bytes),
             Some(tls) => out.extend(tls.send(&bytes)),
@@ -158,13 +164,13 @@ impl Connection {
     fn handle_message(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
         match self.phase {
             Phase::Prelogin => {
-                assert_eq!(kind, 0x12, "PRELOGIN");
+                assert_eq!(kind, PRELOGIN, "PRELOGIN");
                 let (encryption, _) = read_prelogin(payload);
                 self.client_encryption = encryption;
-                let (answer, with_tls) = answer_prelogin(&self.config, encryption);
+                let (answer, starts_tls) = answer_prelogin(&self.config, encryption);
                 self.phase = Phase::Login;
                 self.send(&answer, out);
-                if with_tls {
+                if starts_tls {
                     self.tls_for_login_only = encrypts_only_login(&answer);
                     let config = self.config.tls.clone().expect("a certificate");
                     self.tls = Some(Tls::new(config));
@@ -172,7 +178,7 @@ impl Connection {
                 }
             }
             Phase::Login => {
-                assert_eq!(kind, 0x10, "LOGIN7");
+                assert_eq!(kind, LOGIN7, "LOGIN7");
                 self.log_in(payload, out);
             }
             Phase::Ready | Phase::Hanging => self.handle_request(kind, payload, out),
@@ -182,15 +188,19 @@ impl Connection {
 
     fn log_in(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         let mut login = read_login(payload);
-        login.over_tls = self.tls.is_some();
+        login.is_over_tls = self.tls.is_some();
         if self.tls_for_login_only {
             self.tls = None;
         }
         let config = self.config.clone();
         let mut reply = ReplyWriter::new(config.collation);
         let account = (login.user.clone(), login.password.clone());
-        let strict = config.encryption == Encryption::Strict;
-        assert_eq!(login.version == 0x0800_0000, strict, "the version of TDS");
+        let is_strict = config.encryption == Encryption::Strict;
+        assert_eq!(
+            login.version == 0x0800_0000,
+            is_strict,
+            "the version of TDS"
+        );
         config
             .received
             .lock()
@@ -206,7 +216,7 @@ impl Connection {
             return;
         }
         let size = login.packet_size.clamp(512, config.packet_size_max);
-        let payload = accepting_tokens(&config, &login, size);
+        let payload = login_ack_tokens(&config, &login, size);
         // The new size applies from the next message on.
         self.send(&payload, out);
         self.packet_size = size as usize;
@@ -215,9 +225,9 @@ impl Connection {
 
     fn handle_request(&mut self, kind: u8, payload: &[u8], out: &mut Vec<u8>) {
         let mut reply = ReplyWriter::new(self.config.collation);
-        if kind == 7 {
+        if kind == BULK_LOAD {
             let statement = self.announced_bulk.take().expect("INSERT BULK comes first");
-            let rows = bulk::read(statement, payload);
+            let rows = bulk::read_rows(statement, payload);
             let count = rows.rows.len();
             let mut received = self.config.received.lock().expect("no panic");
             received.requests.push(Request::Bulk(count));
@@ -226,7 +236,7 @@ impl Connection {
             reply.done(DONE, COUNT, 0xf0, count as u64);
             return self.send(&reply.finish(), out);
         }
-        let request = request::read(kind, payload);
+        let request = request::read_request(kind, payload);
         let mut received = self.config.received.lock().expect("no panic");
         received.requests.push(request.clone());
         drop(received);
@@ -241,11 +251,11 @@ impl Connection {
                 !self.check_descriptor(descriptor, &mut reply) || self.run_batch(&text, &mut reply)
             }
             Request::Rpcs { descriptor, calls } => {
-                let last = calls.len() - 1;
+                let last_index = calls.len() - 1;
                 !self.check_descriptor(descriptor, &mut reply)
                     || calls.iter().enumerate().all(|(index, call)| {
-                        let more = if index < last { MORE } else { 0 };
-                        self.run_rpc(call, more, &mut reply)
+                        let more_flag = if index < last_index { MORE } else { 0 };
+                        self.run_rpc(call, more_flag, &mut reply)
                     })
             }
             Request::Transaction {
@@ -270,6 +280,6 @@ impl Connection {
 
 /// Whether the ENCRYPTION option of the server's PRELOGIN is ENCRYPT_OFF, which encrypts only the login.
 fn encrypts_only_login(answer: &[u8]) -> bool {
-    let at = usize::from(u16::from_be_bytes([answer[6], answer[7]]));
-    answer[at] == 0
+    let encryption_offset = usize::from(u16::from_be_bytes([answer[6], answer[7]]));
+    answer[encryption_offset] == 0
 }

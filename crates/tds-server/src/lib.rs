@@ -24,7 +24,7 @@ pub use connection::Connection;
 pub use datum::Datum;
 pub use listen::Listener;
 pub use login::LoginRecord;
-pub use packet::{message, messages};
+pub use packet::{encode_message, take_messages};
 pub use reply::{Column, ReplyWriter};
 pub use request::{Parameter, Procedure, Request, Rpc};
 pub use tls::{TestCertificate, client_config};

@@ -1,7 +1,7 @@
 //! Reads PRELOGIN and LOGIN7, and writes the server's replies. Panics if a message is malformed.
 
 use crate::config::{Config, Encryption};
-use crate::packet::{Fields, to_utf16, utf16};
+use crate::packet::{Fields, decode_utf16, encode_utf16};
 
 /// A login as the client sent it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,25 +33,25 @@ pub struct LoginRecord {
     /// Extensions: type and data.
     pub features: Vec<(u8, Vec<u8>)>,
     /// Whether the message came through TLS.
-    pub over_tls: bool,
+    pub is_over_tls: bool,
 }
 
 /// Reads the client's PRELOGIN; returns its options ENCRYPTION and MARS.
 pub(crate) fn read_prelogin(message: &[u8]) -> (u8, u8) {
     let mut fields = Fields(message);
-    let (mut encryption, mut mars, mut first) = (None, 0, true);
+    let (mut encryption, mut mars, mut is_first) = (None, 0, true);
     loop {
         let name = fields.byte();
         if name == 0xff {
             break;
         }
-        assert_eq!(first, name == 0, "the version is the first option");
-        first = false;
-        let mut number = || {
+        assert_eq!(is_first, name == 0, "the version is the first option");
+        is_first = false;
+        let mut read_u16_be = || {
             let bytes = fields.take(2);
             usize::from(u16::from_be_bytes([bytes[0], bytes[1]]))
         };
-        let (offset, length) = (number(), number());
+        let (offset, length) = (read_u16_be(), read_u16_be());
         let data = &message[offset..offset + length];
         match name {
             0 => assert_eq!(length, 6),
@@ -66,7 +66,7 @@ pub(crate) fn read_prelogin(message: &[u8]) -> (u8, u8) {
 /// The server's PRELOGIN, and whether a TLS handshake follows. `client` is the client's ENCRYPTION option.
 pub(crate) fn answer_prelogin(config: &Config, client: u8) -> (Vec<u8>, bool) {
     // MS-TDS 2.2.6.5: the server's option depends on the client's.
-    let (encryption, with_tls) = match (config.encryption, client) {
+    let (encryption, starts_tls) = match (config.encryption, client) {
         (Encryption::Strict, _) => (2, false),
         (Encryption::NotSupported, _) => (2, false),
         (Encryption::Available, 0) => (0, true),
@@ -96,7 +96,7 @@ pub(crate) fn answer_prelogin(config: &Config, client: u8) -> (Vec<u8>, bool) {
     }
     out.push(0xff);
     out.extend_from_slice(&data);
-    (out, with_tls)
+    (out, starts_tls)
 }
 
 /// Reads LOGIN7.
@@ -119,65 +119,67 @@ pub(crate) fn read_login(message: &[u8]) -> LoginRecord {
         assert!(offset >= 94, "a text inside the fixed part");
         message[offset..offset + 2 * length].to_vec()
     };
-    login.host = utf16(&text(0));
-    login.user = utf16(&text(1));
+    login.host = decode_utf16(&text(0));
+    login.user = decode_utf16(&text(1));
     let mut password = text(2);
     for byte in &mut password {
         *byte = (*byte ^ 0xa5).rotate_left(4);
     }
-    login.password = utf16(&password);
-    login.application = utf16(&text(3));
-    login.server = utf16(&text(4));
-    login.library = utf16(&text(6));
-    login.language = utf16(&text(7));
-    login.database = utf16(&text(8));
+    login.password = decode_utf16(&password);
+    login.application = decode_utf16(&text(3));
+    login.server = decode_utf16(&text(4));
+    login.library = decode_utf16(&text(6));
+    login.language = decode_utf16(&text(7));
+    login.database = decode_utf16(&text(8));
     if login.flags[3] & 0x10 != 0 {
         let mut entry = Fields(&message[56..]);
         let (offset, length) = (usize::from(entry.u16()), entry.u16());
         assert_eq!(length, 4);
-        let at = Fields(&message[offset..]).u32() as usize;
-        let mut list = Fields(&message[at..]);
+        let list_offset = Fields(&message[offset..]).u32() as usize;
+        let mut extensions = Fields(&message[list_offset..]);
         loop {
-            let name = list.byte();
+            let name = extensions.byte();
             if name == 0xff {
                 break;
             }
-            let length = list.u32() as usize;
-            login.features.push((name, list.take(length).to_vec()));
+            let length = extensions.u32() as usize;
+            login
+                .features
+                .push((name, extensions.take(length).to_vec()));
         }
     }
     login
 }
 
 /// The tokens that accept a login.
-pub(crate) fn accepting_tokens(config: &Config, login: &LoginRecord, packet_size: u32) -> Vec<u8> {
+pub(crate) fn login_ack_tokens(config: &Config, login: &LoginRecord, packet_size: u32) -> Vec<u8> {
     let mut reply = crate::reply::ReplyWriter::new(config.collation);
     let database = match login.database.as_str() {
         "" => "master",
         database => database,
     };
-    reply.env_text(1, database, "master");
+    reply.env_change_text(1, database, "master");
     reply.info(
         5701,
         0,
         &format!("Changed database context to '{database}'."),
     );
-    reply.env_bytes(7, &config.collation, &[]);
-    reply.env_text(2, "us_english", "");
+    reply.env_change_bytes(7, &config.collation, &[]);
+    reply.env_change_text(2, "us_english", "");
     reply.info(5703, 0, "Changed language setting to us_english.");
-    let name = to_utf16("Microsoft SQL Server\0\0");
+    let name = encode_utf16("Microsoft SQL Server\0\0");
     let mut ack = vec![1];
     ack.extend_from_slice(&login.version.to_be_bytes());
     ack.push((name.len() / 2) as u8);
     ack.extend_from_slice(&name);
     ack.extend_from_slice(&[16, 0, 0x10, 0x27]);
     reply.token(0xad, &ack);
-    reply.env_text(4, &packet_size.to_string(), "4096");
+    reply.env_change_text(4, &packet_size.to_string(), "4096");
     if login.features.iter().any(|(name, _)| *name == 10) {
-        reply.raw(&[0xae, 10, 1, 0, 0, 0, 1, 0xff]);
+        reply.raw_tokens(&[0xae, 10, 1, 0, 0, 0, 1, 0xff]);
     }
     if let Some((host, port)) = &config.route {
-        let name = to_utf16(host);
+        let name = encode_utf16(host);
         let mut value = vec![0];
         value.extend_from_slice(&port.to_le_bytes());
         value.extend_from_slice(&(name.len() as u16 / 2).to_le_bytes());

@@ -1,11 +1,17 @@
 //! Splits messages into packets, joins packets to messages, and reads fields. Never returns a message before
 //! its last packet has arrived.
 
+// Types of messages (MS-TDS 2.2.3.1.1).
+pub(crate) const REPLY: u8 = 0x04;
+pub(crate) const BULK_LOAD: u8 = 0x07;
+pub(crate) const LOGIN7: u8 = 0x10;
+pub(crate) const PRELOGIN: u8 = 0x12;
+
 /// Length of a packet's header in bytes.
 pub(crate) const HEADER_BYTES: usize = 8;
 
 /// One message, split into packets of `packet_size` bytes. `kind` is the type of the packets.
-pub fn message(kind: u8, payload: &[u8], packet_size: usize) -> Vec<u8> {
+pub fn encode_message(kind: u8, payload: &[u8], packet_size: usize) -> Vec<u8> {
     let chunks: Vec<&[u8]> = match payload {
         [] => vec![&[]],
         payload => payload.chunks(packet_size - HEADER_BYTES).collect(),
@@ -14,7 +20,7 @@ pub fn message(kind: u8, payload: &[u8], packet_size: usize) -> Vec<u8> {
     for (index, chunk) in chunks.iter().enumerate() {
         let is_last = index + 1 == chunks.len();
         let [high, low] = ((chunk.len() + HEADER_BYTES) as u16).to_be_bytes();
-        // 51 is the session's id (SPID).
+        // The session's id (SPID) is 51.
         out.extend_from_slice(&[
             kind,
             u8::from(is_last),
@@ -35,10 +41,10 @@ pub fn message(kind: u8, payload: &[u8], packet_size: usize) -> Vec<u8> {
 /// # Panics
 /// If packets are not numbered consecutively, or a packet other than the last one of its message does not
 /// have `packet_size` bytes.
-pub fn messages(bytes: &mut Vec<u8>, packet_size: usize) -> Vec<(u8, Vec<u8>)> {
+pub fn take_messages(bytes: &mut Vec<u8>, packet_size: usize) -> Vec<(u8, Vec<u8>)> {
     let (mut complete, mut payload) = (Vec::new(), Vec::new());
-    let (mut at, mut taken, mut index, mut first_number) = (0, 0, 0_u8, None);
-    while let Some(header) = bytes.get(at..at + HEADER_BYTES) {
+    let (mut offset, mut complete_bytes, mut index, mut first_number) = (0, 0, 0_u8, None);
+    while let Some(header) = bytes.get(offset..offset + HEADER_BYTES) {
         let (kind, status) = (header[0], header[1]);
         let length = usize::from(u16::from_be_bytes([header[2], header[3]]));
         assert!(
@@ -56,20 +62,21 @@ pub fn messages(bytes: &mut Vec<u8>, packet_size: usize) -> Vec<(u8, Vec<u8>)> {
             is_last || length == packet_size,
             "a packet that is not full"
         );
-        let Some(content) = bytes.get(at + HEADER_BYTES..at + length) else {
+        let Some(content) = bytes.get(offset + HEADER_BYTES..offset + length) else {
             break;
         };
         payload.extend_from_slice(content);
-        (at, index) = (at + length, index.wrapping_add(1));
+        (offset, index) = (offset + length, index.wrapping_add(1));
         if is_last {
             complete.push((kind, std::mem::take(&mut payload)));
-            (taken, index, first_number) = (at, 0, None);
+            (complete_bytes, index, first_number) = (offset, 0, None);
         }
-        if matches!(kind, 0x10 | 0x12) {
+        // The bytes after a login or PRELOGIN may be TLS, which this function cannot split.
+        if matches!(kind, LOGIN7 | PRELOGIN) {
             break;
         }
     }
-    bytes.drain(..taken);
+    bytes.drain(..complete_bytes);
     complete
 }
 
@@ -78,15 +85,16 @@ pub(crate) struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
     pub fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(count);
-        self.0 = rest;
-        taken
+        let (field, remaining) = self.0.split_at(count);
+        self.0 = remaining;
+        field
     }
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// An unsigned number of `N` bytes, the lowest byte first.
     pub fn number<const N: usize>(&mut self) -> u64 {
         let mut number = [0; 8];
         number[..N].copy_from_slice(self.take(N));
@@ -105,14 +113,15 @@ impl<'a> Fields<'a> {
         self.number::<4>() as u32
     }
 
+    /// Text with its number of characters in one byte.
     pub fn short_text(&mut self) -> String {
         let length = self.byte();
-        utf16(self.take(usize::from(length) * 2))
+        decode_utf16(self.take(usize::from(length) * 2))
     }
 }
 
 /// Decodes UTF-16.
-pub(crate) fn utf16(bytes: &[u8]) -> String {
+pub(crate) fn decode_utf16(bytes: &[u8]) -> String {
     let (units, odd_byte) = bytes.as_chunks::<2>();
     assert!(odd_byte.is_empty(), "half a character");
     let units: Vec<u16> = units.iter().map(|unit| u16::from_le_bytes(*unit)).collect();
@@ -120,6 +129,6 @@ pub(crate) fn utf16(bytes: &[u8]) -> String {
 }
 
 /// Encodes text as UTF-16.
-pub(crate) fn to_utf16(text: &str) -> Vec<u8> {
+pub(crate) fn encode_utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }

@@ -1,7 +1,7 @@
 //! Writes the tokens of a reply.
 
 use crate::datum::Datum;
-use crate::packet::to_utf16;
+use crate::packet::encode_utf16;
 use crate::types::Type;
 
 /// A column of a result.
@@ -44,7 +44,7 @@ impl ReplyWriter {
     }
 
     /// Appends tokens that are already encoded.
-    pub fn raw(&mut self, bytes: &[u8]) {
+    pub fn raw_tokens(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
 
@@ -57,10 +57,10 @@ impl ReplyWriter {
     }
 
     /// Appends ENVCHANGE with texts.
-    pub fn env_text(&mut self, kind: u8, new: &str, old: &str) {
+    pub fn env_change_text(&mut self, kind: u8, new: &str, old: &str) {
         let mut body = vec![kind];
         for text in [new, old] {
-            let text = to_utf16(text);
+            let text = encode_utf16(text);
             body.push((text.len() / 2) as u8);
             body.extend_from_slice(&text);
         }
@@ -68,7 +68,7 @@ impl ReplyWriter {
     }
 
     /// Appends ENVCHANGE with bytes.
-    pub fn env_bytes(&mut self, kind: u8, new: &[u8], old: &[u8]) {
+    pub fn env_change_bytes(&mut self, kind: u8, new: &[u8], old: &[u8]) {
         let mut body = vec![kind];
         for bytes in [new, old] {
             body.push(bytes.len() as u8);
@@ -80,11 +80,11 @@ impl ReplyWriter {
     fn error_or_info(&mut self, token: u8, (number, state, level): (i32, u8, u8), text: &str) {
         let mut body = number.to_le_bytes().to_vec();
         body.extend_from_slice(&[state, level]);
-        let text = to_utf16(text);
+        let text = encode_utf16(text);
         body.extend_from_slice(&(text.len() as u16 / 2).to_le_bytes());
         body.extend_from_slice(&text);
         body.push(4);
-        body.extend_from_slice(&to_utf16("mock"));
+        body.extend_from_slice(&encode_utf16("mock"));
         body.push(0);
         body.extend_from_slice(&1_u32.to_le_bytes());
         self.token(token, &body);
@@ -118,12 +118,12 @@ impl ReplyWriter {
             column.kind.put(self.collation, &mut self.out);
             if matches!(column.kind, Type::Text | Type::NText | Type::Image) {
                 self.out.push(1);
-                let table = to_utf16("t");
+                let table = encode_utf16("t");
                 self.out
                     .extend_from_slice(&(table.len() as u16 / 2).to_le_bytes());
                 self.out.extend_from_slice(&table);
             }
-            let name = to_utf16(&column.name);
+            let name = encode_utf16(&column.name);
             self.out.push((name.len() / 2) as u8);
             self.out.extend_from_slice(&name);
         }
@@ -141,21 +141,21 @@ impl ReplyWriter {
     /// Appends NBCROW.
     pub fn compressed_row(&mut self, columns: &[Column], row: &[Datum]) {
         self.out.push(0xd2);
-        let bitmap_at = self.out.len();
-        self.out.resize(bitmap_at + row.len().div_ceil(8), 0);
+        let bitmap_offset = self.out.len();
+        self.out.resize(bitmap_offset + row.len().div_ceil(8), 0);
         for (index, (column, datum)) in columns.iter().zip(row).enumerate() {
             match datum {
-                Datum::Null => self.out[bitmap_at + index / 8] |= 1 << (index % 8),
+                Datum::Null => self.out[bitmap_offset + index / 8] |= 1 << (index % 8),
                 datum => datum.put(column.kind, &mut self.out),
             }
         }
     }
 
     /// Appends RETURNVALUE with an INTN of four bytes.
-    pub fn return_int(&mut self, name: &str, value: i32) {
+    pub fn return_value_int(&mut self, name: &str, value: i32) {
         self.out
             .extend_from_slice(&[0xac, 0, 0, (name.len()) as u8]);
-        self.out.extend_from_slice(&to_utf16(name));
+        self.out.extend_from_slice(&encode_utf16(name));
         self.out
             .extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0x26, 4, 4]);
         self.out.extend_from_slice(&value.to_le_bytes());

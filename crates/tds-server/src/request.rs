@@ -2,7 +2,7 @@
 //! Source: MS-TDS 2.2.6.6 (RPC), 2.2.6.7 (SQLBatch), 2.2.6.9 (transaction manager).
 
 use crate::datum::Datum;
-use crate::packet::{Fields, utf16};
+use crate::packet::{Fields, decode_utf16};
 use crate::types::Type;
 
 /// The procedure that an RPC calls.
@@ -36,7 +36,7 @@ pub struct Rpc {
     pub parameters: Vec<Parameter>,
 }
 
-/// A request of a client. `descriptor` is the transaction's, as the client sent it.
+/// A request of a client. `descriptor` is the transaction descriptor that the client sent.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Request {
@@ -53,29 +53,33 @@ pub enum Request {
         name: String,
         begins_next: bool,
     },
-    /// Rows of a bulk load, given by their number.
+    /// A bulk load; the value is the number of its rows.
     Bulk(usize),
     /// Cancel the current request.
     Attention,
 }
 
-/// Reads ALL_HEADERS; returns the transaction's descriptor.
+/// Reads ALL_HEADERS; returns the transaction descriptor.
 fn read_headers(fields: &mut Fields<'_>) -> u64 {
     assert_eq!(fields.u32(), 22, "the length of all headers");
     assert_eq!(fields.u32(), 18, "the length of the header");
-    assert_eq!(fields.u16(), 2, "the transaction's header");
+    assert_eq!(
+        fields.u16(),
+        2,
+        "the type of the header: transaction descriptor"
+    );
     let descriptor = fields.number::<8>();
     assert_eq!(fields.u32(), 1, "requests in flight");
     descriptor
 }
 
 /// Reads a batch, RPCs or a request to the transaction manager.
-pub(crate) fn read(kind: u8, message: &[u8]) -> Request {
+pub(crate) fn read_request(kind: u8, message: &[u8]) -> Request {
     let mut fields = Fields(message);
     match kind {
         0x01 => Request::Batch {
             descriptor: read_headers(&mut fields),
-            text: utf16(fields.0),
+            text: decode_utf16(fields.0),
         },
         0x03 => {
             let descriptor = read_headers(&mut fields);
@@ -102,7 +106,7 @@ fn read_transaction(fields: &mut Fields<'_>) -> Request {
     let kind = fields.u16();
     let read_name = |fields: &mut Fields<'_>| {
         let length = fields.byte();
-        utf16(fields.take(length.into()))
+        decode_utf16(fields.take(length.into()))
     };
     let (mut isolation, mut begins_next, mut savepoint) = (0, false, String::new());
     match kind {
@@ -134,7 +138,7 @@ fn read_transaction(fields: &mut Fields<'_>) -> Request {
 fn read_rpc(fields: &mut Fields<'_>) -> Rpc {
     let procedure = match fields.u16() {
         0xffff => Procedure::Id(fields.u16()),
-        length => Procedure::Name(utf16(fields.take(usize::from(length) * 2))),
+        length => Procedure::Name(decode_utf16(fields.take(usize::from(length) * 2))),
     };
     fields.u16();
     let mut parameters = Vec::new();

@@ -2,7 +2,7 @@
 //! Source: MS-TDS 2.2.5.4 (types), 2.2.5.5 (values).
 
 use crate::datum::Datum;
-use crate::packet::{Fields, to_utf16, utf16};
+use crate::packet::{Fields, decode_utf16, encode_utf16};
 
 /// A type. The numbers are bytes, characters, or precision and scale, as in SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,7 +200,7 @@ impl Datum {
             (Datum::SmallDateTime(day, minutes), _) => {
                 [day.to_le_bytes(), minutes.to_le_bytes()].concat()
             }
-            (Datum::Text(text), _) => to_utf16(text),
+            (Datum::Text(text), _) => encode_utf16(text),
             (Datum::Bytes(bytes), _) => bytes.clone(),
             (datum, kind) => panic!("{datum:?} as {kind:?}"),
         }
@@ -330,7 +330,9 @@ impl Datum {
                 Datum::DateTime2(fields.number::<3>() as u32, u64::from_le_bytes(bytes))
             }
             Type::DateTime(8) => Datum::DateTime(fields.u32() as i32, fields.u32()),
-            Type::NChar(_) | Type::NVarChar(_) | Type::NVarCharMax => Datum::Text(utf16(content)),
+            Type::NChar(_) | Type::NVarChar(_) | Type::NVarCharMax => {
+                Datum::Text(decode_utf16(content))
+            }
             Type::Char(limit) | Type::VarChar(limit) => {
                 assert!(content.len() <= limit.into(), "longer than declared");
                 Datum::Bytes(content.to_vec())

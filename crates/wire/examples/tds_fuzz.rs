@@ -200,7 +200,7 @@ fn record() -> Recorded {
     }
     exchange.transaction(TransactionRequest::Commit(None));
     replies.push(server.receive(exchange.outgoing()));
-    replies.push(prony_tds_server::message(
+    replies.push(prony_tds_server::encode_message(
         4,
         &[0xfd, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
         512,

@@ -26,8 +26,8 @@ impl Channel {
         matches!(self, Channel::Plain)
     }
 
-    /// Takes bytes from the socket; appends their plain content to `plain`, and the answers of TLS
-    /// itself (handshake, key update, alert) to `to_socket`.
+    /// Decodes bytes from the socket: appends their plain content to `plain`, and messages that TLS itself
+    /// has to send (handshake, key update, alert) to `to_socket`.
     ///
     /// # Errors
     /// The peer broke the protocol or is not trusted. `to_socket` then holds the alert; try to
@@ -45,8 +45,8 @@ impl Channel {
         let mut unread = from_socket;
         let mut result = Ok(());
         while !unread.is_empty() && result.is_ok() {
-            // Reads as much as fits into the connection's buffer, and nothing after the peer has closed:
-            // bytes after a close are ignored (RFC 8446, 6.1).
+            // This reads as much as fits into the connection's buffer. After the peer has closed, it reads
+            // nothing: later bytes are ignored (RFC 8446, 6.1).
             let read = connection.read_tls(&mut unread);
             result = connection.process_new_packets().map(|state| {
                 take_plain(connection, state.plaintext_bytes_to_read(), plain);
@@ -64,9 +64,9 @@ impl Channel {
         match self {
             Channel::Plain => to_socket.extend_from_slice(plain),
             Channel::Tls(connection) => {
-                // The pieces bound how much encrypted data the connection holds besides `to_socket`.
+                // Encode in pieces, to limit how much encrypted data the connection buffers.
                 for piece in plain.chunks(64 * 1024) {
-                    // The writer has no limit (see `Channel::tls`), so it takes all of it.
+                    // The writer has no limit (see `Channel::tls`), so it takes the whole piece.
                     let _ = connection.writer().write_all(piece);
                     flush(connection, to_socket);
                 }
@@ -89,12 +89,12 @@ impl Channel {
         }
     }
 
-    /// Whether TLS is still being set up, so that nothing can be sent yet.
+    /// Whether the TLS handshake is not complete, so that nothing can be sent yet.
     pub fn is_handshaking(&self) -> bool {
         matches!(self, Channel::Tls(connection) if connection.is_handshaking())
     }
 
-    /// The protocol that TLS selected by ALPN.
+    /// The application protocol that the server selected by ALPN, if it did.
     pub fn alpn(&self) -> Option<&[u8]> {
         match self {
             Channel::Plain => None,
@@ -184,7 +184,7 @@ fn hash_of_signature(oid: &str, parameters: Option<&[u8]>) -> Option<&'static di
         "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => &digest::SHA384,
         "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => &digest::SHA512,
         "1.2.840.113549.1.1.10" => return hash_of_pss(parameters?),
-        // Ed25519 and others have no separate hash function: no binding is defined.
+        // Ed25519 and others have no separate hash function, so the RFC defines no binding for them.
         _ => return None,
     })
 }
@@ -192,7 +192,8 @@ fn hash_of_signature(oid: &str, parameters: Option<&[u8]>) -> Option<&'static di
 /// The hash function of an RSASSA-PSS signature: the first, optional field of its parameters (RFC
 /// 4055).
 fn hash_of_pss(parameters: &[u8]) -> Option<&'static digest::Algorithm> {
-    // Context tag 0 and a short length; absent means SHA-1, which SHA-256 replaces here.
+    // The field begins with context tag 0 and a short length. If it is absent, the hash function is SHA-1,
+    // which SHA-256 replaces.
     let [0xa0, length @ 0..=127, rest @ ..] = parameters else {
         return Some(&digest::SHA256);
     };

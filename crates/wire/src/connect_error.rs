@@ -11,7 +11,7 @@ use crate::tls_error::describe_tls_error;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
-    /// The server refused, with this error.
+    /// The server refused the login with this error.
     #[error("{0}")]
     Server(Box<ServerError>),
     /// The server requires a password, and the caller has none.
@@ -33,7 +33,7 @@ pub enum ConnectError {
     /// With `sslnegotiation=direct` the server must choose the protocol by ALPN.
     #[error("direct SSL connection was established without ALPN protocol negotiation extension")]
     AlpnMissing,
-    /// The TLS layer failed: an untrusted certificate, no common version...
+    /// The TLS layer failed, for example because the certificate is not trusted.
     #[error("SSL error: {}", describe_tls_error(.0))]
     Tls(rustls::Error),
     /// An authentication method that Prony does not support.
@@ -44,10 +44,10 @@ pub enum ConnectError {
     AuthExcluded {
         /// The option's value.
         required: String,
-        /// What the server does instead.
+        /// What the server did that violates the option.
         reason: &'static str,
     },
-    /// `channel_binding=require`, and the server refused it or does not support it.
+    /// The caller requires channel binding, and the server refused it or does not support it.
     #[error("channel binding is required, but {0}")]
     ChannelBinding(&'static str),
     /// The SCRAM exchange broke one of its rules, or the server could not prove that it knows the
@@ -78,7 +78,8 @@ pub enum ConnectError {
     /// A SQL Server negotiated TLS 1.3 where only 1.2 is possible.
     #[error("TLS 1.3 needs TDS 8.0 (encrypt=strict); inside TDS packets the newest is TLS 1.2")]
     TlsVersionInPackets,
-    /// A login to SQL Server other than with its own accounts.
+    /// A login to SQL Server with an account that SQL Server does not manage itself, such as a Windows
+    /// account.
     #[error("{0} logins are not supported: use a SQL Server login with a password")]
     SqlLoginNeeded(&'static str),
     /// A name in a login to SQL Server is too long.
@@ -87,7 +88,7 @@ pub enum ConnectError {
     /// A SQL Server routes the login to another server: connect there and log in again.
     #[error("the server routes this login to {}, port {}", .0.host, .0.port)]
     Routed(Box<tds::Route>),
-    /// SQL Servers route a login from one to the next without an end.
+    /// The login was routed from server to server too often: the routes may form a circle.
     #[error("the login was routed more than {0} times")]
     RoutedTooOften(u8),
     /// The peer does not speak SQL Server's protocol, or violates it.

@@ -25,7 +25,7 @@ impl Engine {
         Engine::SqlServer,
     ];
 
-    /// Its name in messages and reports, such as `PostgreSQL`.
+    /// The engine's name in messages and reports, such as `PostgreSQL`.
     pub fn name(self) -> &'static str {
         match self {
             Engine::PostgreSql => "PostgreSQL",
@@ -35,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// Its identifier in stored documents, such as `postgresql`.
+    /// The engine's identifier in stored documents, such as `postgresql`.
     pub fn id(self) -> &'static str {
         match self {
             Engine::PostgreSql => "postgresql",
@@ -55,8 +55,8 @@ impl Engine {
     }
 
     /// Quotes a string literal so that it means the same under any session settings:
-    /// `standard_conforming_strings` and `sql_mode` decide what a backslash means in `'...'`. If the
-    /// text has one, PostgreSQL gets `E'...'`, MySQL and MariaDB get hexadecimal.
+    /// `standard_conforming_strings` and `sql_mode` determine what a backslash means in `'...'`. If the text
+    /// contains a backslash, the literal is `E'...'` for PostgreSQL, and hexadecimal for MySQL and MariaDB.
     pub fn quote_literal(self, text: &str) -> String {
         let quoted = text.replace('\'', "''");
         match (self, text.contains('\\')) {
@@ -67,8 +67,8 @@ impl Engine {
             }
             (Engine::PostgreSql | Engine::MySql | Engine::MariaDb, false) => format!("'{quoted}'"),
             (Engine::SqlServer, _) => {
-                // A literal without N loses characters that the database's encoding does not have. A
-                // backslash means something only before a line break, which it removes.
+                // A literal without N loses characters that the database's encoding does not have. The server
+                // removes a backslash and a line break that follow each other: add another pair of them.
                 let unicode = if text.is_ascii() { "" } else { "N" };
                 let quoted = quoted.replace("\\\n", "\\\\\n\n");
                 let quoted = quoted.replace("\\\r\n", "\\\\\r\n\r\n");

@@ -39,7 +39,7 @@ impl ErrorClass {
         ErrorClass::Other,
     ];
 
-    /// Its name in documents and reports, such as `lost connection`.
+    /// The name of the class in documents and reports, such as `lost connection`.
     pub fn name(self) -> &'static str {
         match self {
             ErrorClass::Serialization => "serialization",
@@ -70,9 +70,9 @@ pub struct Classification {
 }
 
 impl Classification {
-    /// The classification of an error that only its message identifies: if a disk is full, MySQL,
-    /// MariaDB and extensions of PostgreSQL pass on the system's message under a general code.
-    pub(crate) fn by_message(self, message: &str) -> Classification {
+    /// Corrects the classification of an error that only its message identifies: if a disk is full, MySQL,
+    /// MariaDB and extensions of PostgreSQL report the system's message under a general code.
+    pub(crate) fn corrected_by_message(self, message: &str) -> Classification {
         match self.class {
             ErrorClass::Other if message.contains("No space left on device") => {
                 ErrorClass::Resources.into()

@@ -1,7 +1,7 @@
 //! Requests and replies of one logged-in connection, for all protocols.
 //!
 //! In: statements from a virtual user, bytes from the server. Out: bytes for the server, replies for
-//! the user. Must never: expose the protocol to a caller. Each protocol is a variant here.
+//! the user. Must never: expose the protocol to a caller. Each protocol is a variant of an internal enum.
 
 mod reply;
 mod sql_server;
@@ -59,8 +59,8 @@ enum ProtocolState {
 }
 
 impl Exchange {
-    /// Creates an exchange for PostgreSQL. `describe`: request the row description with each execution, as
-    /// libpq does.
+    /// Creates an exchange for PostgreSQL. `describe`: whether to request the row description with each
+    /// execution, as libpq does.
     pub fn postgres(mode: QueryMode, describe: bool) -> Self {
         Exchange {
             state: ProtocolState::Postgres {
@@ -71,9 +71,9 @@ impl Exchange {
         }
     }
 
-    /// Allows PostgreSQL's COPY on this connection. The data of a COPY TO is skipped. If the server
-    /// waits for data, [`Exchange::feed`] returns [`FeedStatus::Send`], and the outgoing bytes abort the
-    /// COPY; a caller that has data sends it instead.
+    /// Allows PostgreSQL's COPY on this connection. The data of a COPY TO is skipped. If the server waits for
+    /// the data of a COPY FROM, [`Exchange::feed`] returns [`FeedStatus::Send`]. The outgoing bytes then
+    /// abort the COPY; a caller that has data sends the data instead.
     #[must_use]
     pub fn with_copy(mut self) -> Self {
         match &mut self.state {
@@ -124,8 +124,8 @@ impl Exchange {
         }
     }
 
-    /// Builds one request from these executions. They share a round trip if the protocol allows it;
-    /// MySQL's prepared statements are sent one after another, so that none runs after an error.
+    /// Builds one request from these executions. They share a round trip if the protocol allows that. MySQL's
+    /// prepared statements are sent one after another, so that none runs after an error.
     pub fn request<'a>(&mut self, batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>) {
         match &mut self.state {
             ProtocolState::Postgres { codec, reply } => {
@@ -147,8 +147,8 @@ impl Exchange {
         }
     }
 
-    /// Adds an execution to a request in the extended protocol; `is_first`: the execution begins the request.
-    /// [`Exchange::sync`] completes it. The values are encoded at once.
+    /// Adds an execution to a request in the extended protocol, which [`Exchange::sync`] completes.
+    /// `is_first`: whether the execution begins the request. The values are encoded at once.
     pub fn push(&mut self, is_first: bool, statement: &Statement, values: &[Value<'_>]) {
         match &mut self.state {
             ProtocolState::Postgres { codec, .. } => {
@@ -189,8 +189,8 @@ impl Exchange {
         }
     }
 
-    /// Marks a statement as no longer used on this connection: the next request closes it on the
-    /// server (on PostgreSQL, the next one of the extended protocol). Another statement may reuse its
+    /// Marks a statement as no longer used on this connection: the next request closes the statement on the
+    /// server (on PostgreSQL, the next request of the extended protocol). Another statement may reuse its
     /// number.
     pub fn close(&mut self, statement: &Statement) {
         match &mut self.state {
@@ -200,7 +200,7 @@ impl Exchange {
         }
     }
 
-    /// Completes a request of the pushed executions; `is_empty`: there are none.
+    /// Completes a request of the pushed executions. `is_empty`: whether there are none.
     pub fn sync(&mut self, is_empty: bool) {
         match &mut self.state {
             ProtocolState::Postgres { codec, reply } => {
@@ -243,9 +243,9 @@ impl Exchange {
         }
     }
 
-    /// Builds one request from a `LOAD DATA LOCAL INFILE` and the content of the file that the server
-    /// will request: whatever name it requests, it gets this content. Returns false if the protocol has no
-    /// such statement.
+    /// Builds one request from a `LOAD DATA LOCAL INFILE` and the content of the file that the server will
+    /// request. The server gets this content for any file name that it requests. Returns false if the
+    /// protocol has no such statement.
     pub fn load(&mut self, sql: &str, data: &[u8]) -> bool {
         match &mut self.state {
             ProtocolState::Postgres { .. } | ProtocolState::Tds(_) => false,
@@ -256,7 +256,7 @@ impl Exchange {
         }
     }
 
-    /// The statement of the last request, if that is one statement in plain text. Never on SQL Server,
+    /// The text of the last request, if the request is one statement in plain text. `None` on SQL Server,
     /// where text is UTF-16.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(self.text_bytes()?).ok()
@@ -264,7 +264,7 @@ impl Exchange {
 
     /// Whether the last request commits: its text contains a `COMMIT` or `END`, or it is a commit without
     /// text (SQL Server). This scans the text, so do not call it for each request.
-    pub fn is_commit_text(&self) -> bool {
+    pub fn is_commit_request(&self) -> bool {
         if let ProtocolState::Tds(tds) = &self.state {
             return tds.codec.is_commit();
         }
@@ -274,24 +274,24 @@ impl Exchange {
 
     fn text_bytes(&self) -> Option<&[u8]> {
         match &self.state {
-            // Type, length, text, terminator.
+            // The fields of a Query message are type, length, text and terminator.
             ProtocolState::Postgres { .. } => self
                 .out
                 .strip_prefix(b"Q")
                 .and_then(|body| body.get(4..)?.strip_suffix(b"\0")),
-            // Length, sequence number, command, text.
+            // The fields of a COM_QUERY packet are length, sequence number, command and text.
             ProtocolState::Mysql(mysql) => {
                 let command = mysql.codec.command();
                 command
                     .get(4..)
                     .and_then(|payload| payload.strip_prefix(&[3]))
             }
-            // UTF-16.
+            // The text is UTF-16.
             ProtocolState::Tds(_) => None,
         }
     }
 
-    /// The bytes of the last request, or of its part that must be sent now.
+    /// The bytes to send now: the last request, or its next part.
     pub fn outgoing(&self) -> &[u8] {
         match &self.state {
             ProtocolState::Postgres { .. } => &self.out,

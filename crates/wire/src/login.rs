@@ -1,7 +1,7 @@
 //! Logs in, for all protocols.
 //!
-//! In: bytes from a socket. Out: bytes for it, and at the end a [`Session`] with its [`Channel`]. Must
-//! never: expose the protocol to the loop. Each protocol is a variant here.
+//! In: bytes from a socket. Out: bytes for the socket, and at the end a [`Session`] with its [`Channel`].
+//! Must never: expose the protocol to the loop. Each protocol is a variant of [`PendingLogin`].
 
 use crate::{Channel, ConnectError, Session, mysql, postgres, tds};
 use rustls::ClientConfig;
@@ -47,13 +47,13 @@ pub struct SessionFlags {
     pub(crate) collation: [u8; 5],
 }
 
-/// State of a login after a step.
+/// How far a login has come.
 #[derive(Debug)]
 pub enum LoginProgress {
     /// Send the appended bytes, then feed the bytes that arrive.
     More,
-    /// Logged in, or the request to cancel is written. Send the appended bytes. From now on all bytes
-    /// pass through the channel.
+    /// The client is logged in, or its request to cancel is complete. Send the appended bytes. From now on
+    /// all bytes pass through the channel.
     Done(Box<Session>, Channel),
 }
 

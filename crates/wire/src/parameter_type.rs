@@ -1,7 +1,7 @@
 //! SQL types of parameters.
 //!
-//! In: SQL notation such as `decimal(6,2)`. Out: the type, and whether a value fits it. Each protocol
-//! maps it to its own codes.
+//! In: SQL notation such as `decimal(6,2)`. Out: the type, and whether a value fits it. Each protocol maps
+//! the types to its own codes.
 
 use crate::value::Value;
 use std::fmt;
@@ -10,11 +10,11 @@ use std::str::FromStr;
 /// The SQL type that a statement declares for a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
-    /// Two bytes.
+    /// A whole number of two bytes.
     SmallInt,
-    /// Four bytes.
+    /// A whole number of four bytes.
     Int,
-    /// Eight bytes.
+    /// A whole number of eight bytes.
     BigInt,
     /// A decimal number.
     Decimal {
@@ -84,7 +84,7 @@ impl fmt::Display for ParameterType {
     }
 }
 
-/// The text is not a type in the form in which [`ParameterType`] is displayed.
+/// A text that is not the name of a [`ParameterType`], in the form in which these are displayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a parameter type: use smallint, int, bigint, decimal(P,S), char(N), varchar(N) or text"
@@ -131,7 +131,7 @@ mod tests {
     };
 
     #[test]
-    fn a_displayed_type_parses_as_the_same() {
+    fn the_displayed_name_of_a_type_parses_as_this_type() {
         for (text, parsed) in [
             ("smallint", ParameterType::SmallInt),
             ("int", ParameterType::Int),

@@ -11,7 +11,8 @@ pub(crate) fn clear<T>(buffer: &mut Vec<T>) {
     }
 }
 
-/// Removes the first `parsed` bytes, which belong to the previous reply. Returns whether unparsed bytes remain.
+/// Removes the first `parsed` bytes, which belong to the previous reply. Returns whether unparsed bytes
+/// remain.
 pub(crate) fn remove_parsed(bytes: &mut Vec<u8>, parsed: usize) -> bool {
     if parsed == bytes.len() {
         clear(bytes);
@@ -31,10 +32,13 @@ mod tests {
         assert!(remove_parsed(&mut bytes, 8));
         assert_eq!(bytes, b"not parsed");
         assert!(!remove_parsed(&mut bytes, 10));
-        assert!(bytes.is_empty() && bytes.capacity() > 0, "it is reused");
+        assert!(
+            bytes.is_empty() && bytes.capacity() > 0,
+            "the memory is kept"
+        );
         bytes.resize(MAX_RETAINED_CAPACITY + 1, 0);
         let length = bytes.len();
         assert!(!remove_parsed(&mut bytes, length));
-        assert_eq!(bytes.capacity(), 0, "it is freed");
+        assert_eq!(bytes.capacity(), 0, "the memory is freed");
     }
 }

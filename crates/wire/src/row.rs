@@ -55,7 +55,7 @@ impl<'a> WireRow<'a> {
         }
     }
 
-    /// A value as an integer.
+    /// A value as an integer; `None` if it is NULL, missing, or not an integer.
     pub fn int(self, column: usize) -> Option<i64> {
         match self.0 {
             ProtocolRow::Postgres(row) => row.int(column),

@@ -12,7 +12,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The password itself: for the authentication exchange only.
+    /// The password itself. Use it only for authentication.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -21,8 +21,7 @@ pub struct ServerError {
     pub protocol: Protocol,
     /// Class of the error, and whether a retry may succeed.
     pub classification: Classification,
-    /// ERROR, FATAL, PANIC, or WARNING, NOTICE, DEBUG, INFO, LOG; never translated if the server is
-    /// 9.6 or later.
+    /// ERROR, FATAL, PANIC, or WARNING, NOTICE, DEBUG, INFO, LOG. PostgreSQL before 9.6 may translate it.
     pub severity: String,
     /// SQLSTATE, five characters; `00000` if the server sent none.
     pub code: [u8; 5],
@@ -67,14 +66,15 @@ pub struct ErrorSummary<'a> {
 }
 
 impl ErrorSummary<'_> {
-    /// The code under which the error is counted: the SQLSTATE, or the server's number in place of the generic
-    /// SQLSTATE that MySQL and SQL Server have for most errors.
+    /// The code under which the error is counted: the SQLSTATE, or the server's number in place of the
+    /// generic SQLSTATE that MySQL and SQL Server have for most errors.
     pub fn counted_as(&self) -> [u8; 5] {
         counted_as(self.number, self.code)
     }
 }
 
-/// A number of more than five digits does not fit, and a server without numbers has number 0.
+/// Implements [`ErrorSummary::counted_as`]. The SQLSTATE is also used if the number is 0, for lack of one, or
+/// has more than the five digits of a code.
 fn counted_as(number: u32, code: [u8; 5]) -> [u8; 5] {
     if &code != b"HY000" || number == 0 || number > 99_999 {
         return code;
@@ -142,25 +142,25 @@ impl ServerError {
         std::str::from_utf8(&self.code).unwrap_or("00000")
     }
 
-    /// Whether the server ends the connection after this.
+    /// Whether the server closes the connection after this error.
     pub fn is_fatal(&self) -> bool {
         matches!(self.severity.as_str(), "FATAL" | "PANIC")
     }
 }
 
-/// Characters of a statement shown around an error's position, as in libpq.
+/// Number of characters of a statement that are shown around an error's position, as in libpq.
 const EXCERPT_CHARS: usize = 60;
-/// Minimum number of those characters after the position.
+/// How many of these characters must at least follow the position.
 const MIN_CHARS_AFTER: usize = 10;
 
 impl ServerError {
-    /// The error as libpq prints it with the statement: with the line of the error and a marker under
-    /// its position. Ends with a newline.
+    /// The error as libpq prints it together with the statement: after the message come the line with the
+    /// error, and a marker under the error's position. Ends with a newline.
     pub fn in_statement(&self, sql: &str) -> String {
         let mut text = self.to_string();
         let excerpt = self.position.and_then(|position| excerpt(sql, position));
         if let Some(excerpt) = excerpt {
-            // After the message, before its detail.
+            // Insert the line after the message, before its detail.
             let at = self.severity.len() + ":  ".len() + self.message.len();
             text.insert_str(at, &format!("\n{excerpt}"));
         }
@@ -209,15 +209,15 @@ pub(crate) fn text(value: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(truncated)
 }
 
-/// The SQLSTATE in these bytes, if they are one.
+/// The SQLSTATE in these bytes; `None` if they are not a valid one.
 pub(crate) fn parse_sqlstate(value: &[u8]) -> Option<[u8; 5]> {
     let state = <[u8; 5]>::try_from(value).ok()?;
     state.iter().all(u8::is_ascii_alphanumeric).then_some(state)
 }
 
-/// Prints as the server's own client does. PostgreSQL: severity, message, then DETAIL, HINT and, for
-/// errors, CONTEXT on separate lines. MySQL: number, SQLSTATE, message. SQL Server: number, severity,
-/// state and place, then the message on a line of its own.
+/// Prints the error as the server's own client does. PostgreSQL: severity, message, then DETAIL, HINT and,
+/// for errors, CONTEXT on separate lines. MySQL: number, SQLSTATE, message. SQL Server: number, severity,
+/// state, procedure and line, then the message on a separate line.
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.protocol {

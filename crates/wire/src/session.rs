@@ -76,9 +76,9 @@ impl std::fmt::Debug for Parameters {
 pub struct Session {
     /// The key with which another connection can cancel the session's commands.
     pub cancel: CancelKey,
-    /// The server's settings as reported during startup; `server_version` is always one of them.
+    /// The settings that the server reported during the login; `server_version` is always one of them.
     pub parameters: Parameters,
-    /// Notices of the startup, such as the warning of a changed collation.
+    /// Notices that the server sent during the login, such as the warning of a changed collation.
     pub notices: Vec<ServerError>,
     /// Whether the password itself was sent without TLS.
     pub password_in_clear: bool,

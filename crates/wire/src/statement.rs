@@ -50,7 +50,8 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// Number of this statement in its program, dense from 0; prepared statements are named by it.
+    /// Number of this statement in its program, from 0 without gaps. Prepared statements are named by this
+    /// number.
     pub fn id(&self) -> u16 {
         self.id
     }
@@ -72,11 +73,11 @@ impl Statement {
         usize::from(self.parameter_count)
     }
 
-    /// Declares the types of the parameters, in order. The server infers those that are `None`, and all
-    /// of them without this call.
+    /// Declares the types of the parameters, in order. The server infers the types that are `None`, and all
+    /// of them if this is not called.
     ///
     /// # Panics
-    /// Unless there is one for each parameter.
+    /// If the number of types is not the number of parameters.
     #[must_use]
     pub fn with_types<T>(mut self, types: impl IntoIterator<Item = T>) -> Statement
     where
@@ -103,8 +104,8 @@ impl Statement {
             && typed.all(|(declared, value)| declared.is_none_or(|declared| declared.holds(*value)))
     }
 
-    /// Marks that the column names are needed: the row description is requested even on a connection
-    /// that omits it.
+    /// Marks that the column names are needed: the row description is then requested even if the connection
+    /// usually does not request it.
     #[must_use]
     pub fn with_columns(mut self) -> Statement {
         self.wants_columns = true;
@@ -156,7 +157,7 @@ impl Statement {
         self.effect
     }
 
-    /// Text and values alternately: each piece of text with the value that follows it, if any.
+    /// The pieces of the text between placeholders, each with the index of the value that follows, if any.
     pub fn parts(&self) -> impl Iterator<Item = (&[u8], Option<usize>)> {
         let value_indexes = self
             .value_indexes
@@ -179,7 +180,7 @@ pub struct StatementIds {
 }
 
 impl StatementIds {
-    /// No number is in use.
+    /// Creates a set in which no number is in use.
     pub fn new() -> Self {
         StatementIds::default()
     }
@@ -227,9 +228,9 @@ impl StatementIds {
         self.add_bytes(&number_placeholders(sql.as_ref()))
     }
 
-    /// Creates a statement that is not parsed: it takes `parameter_count` values, whether or not its text
-    /// names them. For the extended protocol only: in simple mode its text would be sent unchanged,
-    /// so the caller must insert the values.
+    /// Creates a statement whose text is not parsed. It takes `parameter_count` values, whether or not the
+    /// text has placeholders for them. Use it only in the extended protocol: in simple mode the text is sent
+    /// unchanged, without the values.
     ///
     /// # Panics
     /// With more than 65,535 statements in one program at a time.

@@ -37,7 +37,7 @@ fn certificate_error(reason: &CertificateError) -> String {
         E::NotValidForName => "it is for another host name",
         E::InvalidPurpose | E::InvalidPurposeContext { .. } => "it is not a server certificate",
         E::Other(inner) => return webpki_error(&inner.0.to_string()),
-        // The others have readable sentences already.
+        // rustls describes the other errors in readable sentences.
         other => return split_type_names(&other.to_string()),
     };
     description.to_owned()
@@ -53,8 +53,8 @@ fn webpki_error(inner: &str) -> String {
     }
 }
 
-/// Turns type names into words, as in `received fatal alert: HandshakeFailure`. Quoted text stays: it
-/// is a name from the certificate or the user.
+/// Splits type names into words: in `received fatal alert: HandshakeFailure`, the last one becomes `handshake
+/// failure`. Quoted text is unchanged, because it is a name from the certificate or the user.
 fn split_type_names(text: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     let (mut is_quoted, mut is_escaped) = (false, false);

@@ -9,8 +9,8 @@ pub enum Value<'a> {
     Int(i64),
     /// A floating-point number, sent with as many digits as are needed to read it back unchanged.
     Float(f64),
-    /// The exact number `unscaled` / 10^`scale`, sent with `scale` digits after the point. Servers limit
-    /// the scale: MySQL to 30 digits, SQL Server and MariaDB to 38.
+    /// The exact number `unscaled` / 10^`scale`, sent with `scale` digits after the point. The maximum scale
+    /// is 30 on MySQL, and 38 on SQL Server and MariaDB.
     Decimal {
         /// The number's digits, without its point.
         unscaled: i64,

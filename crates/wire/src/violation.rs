@@ -6,21 +6,29 @@
 pub enum Violation {
     /// A message of this type is not allowed at this point.
     Unexpected(u8),
-    /// A message of this type has an invalid length.
-    Length(u8, u32),
+    /// A message has an invalid length.
+    InvalidLength {
+        /// Type of the message.
+        message_type: u8,
+        /// Its length as the server sent it, bytes.
+        length: u32,
+    },
     /// A statement turned out to be a COPY, which needs a stream of data.
     Copy,
     /// A packet arrived without a request.
     Unsolicited,
     /// A packet has an unexpected sequence number.
     OutOfOrder,
-    /// A payload is too long: it has at least this many bytes.
-    Size(usize),
-    /// Bytes that cannot be parsed.
+    /// A payload is too long.
+    TooLong {
+        /// The payload has at least this many bytes.
+        min_bytes: usize,
+    },
+    /// The reply contains bytes that cannot be parsed; the text describes the problem.
     Malformed(&'static str),
     /// The server requested a file of this machine.
     LocalInfile,
-    /// The server reports a different number of placeholders in a statement.
+    /// The server reports another number of placeholders in a statement than Prony found.
     Placeholders {
         /// The number in the parsed text.
         parsed: usize,
@@ -32,20 +40,20 @@ pub enum Violation {
 impl std::fmt::Display for Violation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Violation::Unexpected(kind) => {
+            Violation::Unexpected(message_type) => {
                 write!(
                     f,
                     "the server sent an unexpected message of type {:?}",
-                    *kind as char
+                    *message_type as char
                 )
             }
-            Violation::Copy => f.write_str("COPY is not supported among the statements of a load"),
+            Violation::Copy => f.write_str("COPY is not supported in the statements of a workload"),
             Violation::Unsolicited => f.write_str("the server sent an unsolicited packet"),
             Violation::OutOfOrder => f.write_str("the server's packets are out of order"),
-            Violation::Size(bytes) => {
+            Violation::TooLong { min_bytes } => {
                 write!(
                     f,
-                    "the server sent a packet of at least {bytes} bytes, which is too long"
+                    "the server sent a packet of at least {min_bytes} bytes, which is too long"
                 )
             }
             Violation::Malformed(problem) => {
@@ -58,11 +66,14 @@ impl std::fmt::Display for Violation {
                 f,
                 "the server counts {reported} placeholders in a statement, but Prony found {parsed}"
             ),
-            Violation::Length(kind, length) => {
+            Violation::InvalidLength {
+                message_type,
+                length,
+            } => {
                 write!(
                     f,
                     "the server sent a message of type {:?} with an invalid length of {length} bytes",
-                    *kind as char
+                    *message_type as char
                 )
             }
         }

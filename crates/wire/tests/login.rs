@@ -1,4 +1,4 @@
-//! The login on conversations recorded from PostgreSQL 15, split in two at every byte, and on
+//! Tests of PostgreSQL's login: conversations recorded from PostgreSQL 15, split in two at every byte, and
 //! misbehaving servers.
 
 mod common;
@@ -43,7 +43,7 @@ fn replay(login: Login, pieces: &[&[u8]]) -> (Vec<u8>, Result<Option<Session>, C
             Ok(HandshakeStep::NeedBytes) => {}
             Ok(HandshakeStep::StartTls) => panic!("TLS was not requested"),
             Ok(HandshakeStep::Done(session)) => {
-                assert_eq!(index, pieces.len() - 1, "done before the end");
+                assert_eq!(index, pieces.len() - 1, "done before the last piece");
                 return (out, Ok(Some(session)));
             }
             Err(error) => return (out, Err(error)),

@@ -3,7 +3,7 @@
 use prony_allocations::allocations_of;
 use prony_wire::{Exchange, FeedStatus, QueryMode, SessionFlags, Statement, StatementIds, Value};
 
-/// One execution of each statement, as a batch, and a read of the rows.
+/// Executes each statement once, in one batch, and reads the rows.
 fn transaction(exchange: &mut Exchange, statements: &[Statement; 2], n: i64, replies: &[u8]) {
     let amount = Value::Decimal {
         unscaled: -n,

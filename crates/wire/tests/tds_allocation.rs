@@ -65,7 +65,7 @@ fn connect(mode: QueryMode) -> (Exchange, Connection) {
     }
 }
 
-/// One request; feeds recorded replies, or records those of the server.
+/// Runs one request. With a server, records its replies; without one, feeds the recorded replies.
 fn run(exchange: &mut Exchange, server: Option<&mut Connection>, replies: &mut Vec<Vec<u8>>) {
     let mut server = server;
     for index in 0.. {

@@ -1,4 +1,4 @@
-//! TLS and SCRAM with an in-memory rustls server, whose bytes arrive in pieces of every size.
+//! Tests of TLS and SCRAM with an in-memory rustls server, whose bytes arrive in pieces of every size.
 
 use prony_wire::login::{LoginProgress, TlsParts};
 use prony_wire::postgres::connector::Connector;
@@ -76,7 +76,7 @@ impl ScramServer {
         }
     }
 
-    /// Takes what the client sent; returns what the server sends.
+    /// Feeds bytes from the client; returns the server's bytes.
     fn receive(&mut self, mut bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         if self.tls.is_none() {
@@ -360,7 +360,10 @@ fn direct_tls_requires_alpn() {
         server.tls = Some(ServerConnection::new(pair.server.clone()).unwrap());
         let mut to_server = Vec::new();
         connector.start(&mut to_server).unwrap();
-        assert_eq!(to_server[0], 0x16, "a TLS handshake from the first byte");
+        assert_eq!(
+            to_server[0], 0x16,
+            "the first byte belongs to a TLS handshake"
+        );
         let result = loop {
             let to_client = server.receive(&std::mem::take(&mut to_server));
             match connector.receive(&to_client, &mut to_server) {

@@ -12,7 +12,7 @@ mod simulated;
 
 use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_workload::lua::{
-    Listener, RandomSettings, Script, ScriptOptionValue, ScriptSettings, SqlFailure, Task,
+    Listener, LuaScript, RandomSettings, ScriptOptionValue, ScriptSettings, SqlFailure, ThreadTask,
     search_path,
 };
 use prony_workload::oltp::distribution::Distribution;
@@ -69,7 +69,7 @@ end
 ";
 
 /// Appends a message of PostgreSQL's protocol.
-fn put_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
+fn append_message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.push(kind);
     out.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
     out.extend_from_slice(body);
@@ -96,54 +96,55 @@ fn row_count(sql: &[u8]) -> usize {
     limit.unwrap_or(1)
 }
 
-/// Appends the RowDescription of every result.
-fn put_description(out: &mut Vec<u8>) {
+/// Appends a RowDescription, which is the same for every result.
+fn append_row_description(out: &mut Vec<u8>) {
     let mut body = vec![0, 3];
     for column in [&b"quantity"[..], b"name", b"data"] {
         body.extend_from_slice(column);
         body.extend_from_slice(&[0; 19]);
     }
-    put_message(out, b'T', &body);
+    append_message(out, b'T', &body);
 }
 
-/// Appends this many rows, and CommandComplete.
-fn put_rows(out: &mut Vec<u8>, rows: usize) {
+/// Appends as many equal rows as `rows`, then CommandComplete.
+fn append_rows(out: &mut Vec<u8>, rows: usize) {
     let mut body = vec![0, 3];
     for value in [&b"42"[..], b"A name of medium length", &[b'x'; 100]] {
         body.extend_from_slice(&(value.len() as u32).to_be_bytes());
         body.extend_from_slice(value);
     }
     for _ in 0..rows {
-        put_message(out, b'D', &body);
+        append_message(out, b'D', &body);
     }
     let tag = match rows {
         0 => "UPDATE 1\0".to_owned(),
         _ => format!("SELECT {rows}\0"),
     };
-    put_message(out, b'C', tag.as_bytes());
+    append_message(out, b'C', tag.as_bytes());
 }
 
-/// The bytes of a reply, from the messages of its request and the numbers of rows of their statements.
-fn reply(request: &[(u8, usize)]) -> Vec<u8> {
+/// Builds the bytes of a reply. `request` has each message's type, and the number of rows that its statement
+/// returns.
+fn build_reply(request: &[(u8, usize)]) -> Vec<u8> {
     let mut out = Vec::new();
     for (kind, rows) in request {
         match kind {
-            b'P' => put_message(&mut out, b'1', &[]),
-            b'B' => put_message(&mut out, b'2', &[]),
-            b'C' => put_message(&mut out, b'3', &[]),
-            b'D' if *rows == 0 => put_message(&mut out, b'n', &[]),
-            b'D' => put_description(&mut out),
-            b'E' => put_rows(&mut out, *rows),
+            b'P' => append_message(&mut out, b'1', &[]),
+            b'B' => append_message(&mut out, b'2', &[]),
+            b'C' => append_message(&mut out, b'3', &[]),
+            b'D' if *rows == 0 => append_message(&mut out, b'n', &[]),
+            b'D' => append_row_description(&mut out),
+            b'E' => append_rows(&mut out, *rows),
             b'Q' => {
                 if *rows > 0 {
-                    put_description(&mut out);
+                    append_row_description(&mut out);
                 }
-                put_rows(&mut out, *rows);
+                append_rows(&mut out, *rows);
             }
             _ => {}
         }
     }
-    put_message(&mut out, b'Z', b"I");
+    append_message(&mut out, b'Z', b"I");
     out
 }
 
@@ -151,7 +152,7 @@ impl Replies {
     /// The reply to a request.
     fn reply_to(&mut self, request: &[u8]) -> &'static [u8] {
         let shape = self.request_shape(request);
-        let build = |shape: &Vec<(u8, usize)>| -> &'static [u8] { reply(shape).leak() };
+        let build = |shape: &Vec<(u8, usize)>| -> &'static [u8] { build_reply(shape).leak() };
         self.by_shape.entry(shape).or_insert_with_key(build)
     }
 
@@ -184,10 +185,10 @@ impl Replies {
     }
 }
 
-/// Prints the messages of scripts; a correct script causes none.
-struct Printer;
+/// Prints what a script prints and its errors.
+struct PrintingListener;
 
-impl Listener for Printer {
+impl Listener for PrintingListener {
     fn output(&self, text: &[u8]) {
         print!("{}", String::from_utf8_lossy(text));
     }
@@ -260,10 +261,10 @@ fn settings(text: String, threads: u32) -> ScriptSettings {
         },
         search_path: search_path(None, None),
         c_search_path: None,
-        memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
-        max_query_gap_s: ScriptSettings::MAX_QUERY_GAP_S,
+        memory_limit_bytes: ScriptSettings::DEFAULT_MEMORY_LIMIT_BYTES,
+        max_query_gap_s: ScriptSettings::DEFAULT_MAX_QUERY_GAP_S,
         scripts_must_end: Arc::new(AtomicBool::new(false)),
-        listener: Arc::new(Printer),
+        listener: Arc::new(PrintingListener),
     }
 }
 
@@ -276,11 +277,11 @@ fn main() {
         "mixed" => MIXED_SCRIPT.to_owned(),
         path => std::fs::read_to_string(path).expect("a readable script"),
     };
-    let mut number = || arguments.next().and_then(|text| text.parse::<u32>().ok());
-    let events = number().expect(usage);
-    let clients = number().unwrap_or(1);
-    let script = Script::open(settings(text, clients)).expect("a valid script");
-    let program = script.program(Task::Run).expect("an event function");
+    let mut next_number = || arguments.next().and_then(|text| text.parse::<u32>().ok());
+    let events = next_number().expect(usage);
+    let clients = next_number().unwrap_or(1);
+    let script = LuaScript::open(settings(text, clients)).expect("a valid script");
+    let program = script.program(ThreadTask::Run).expect("an event function");
     let plan = DrivePlan {
         clients,
         stop: Stop::Transactions(u64::from(events / clients)),

@@ -1,10 +1,10 @@
 //! Reads from the catalog which tables of a workload exist, whether they are its own, and their sizes;
 //! also drops them.
 //!
-//! Must never touch another application's table with the same name. Must not query MySQL's catalog separately for each
-//! table, because each such query makes an old server open all tables.
+//! Must never touch another application's table with the same name. Must not query MySQL's catalog separately
+//! for each table, because each such query makes an old server open all tables.
 //!
-//! Longer than 400 lines: the catalogs of both engines fill the same entries.
+//! Longer than 400 lines: the catalogs of PostgreSQL and MySQL fill the same entries.
 
 use crate::SqlDialect;
 use crate::note::LoadNote;
@@ -44,7 +44,7 @@ pub struct CatalogTable<T> {
     pub table: T,
     /// Whether it is a table (plain or partitioned) with the workload's columns.
     pub is_own: bool,
-    /// Whether it has a valid primary key on the right columns.
+    /// Whether it has a valid primary key on the expected columns.
     pub has_primary_key: bool,
     /// Whether its file was replaced since it was created, as by TRUNCATE, VACUUM FULL or CLUSTER.
     pub is_rewritten: bool,
@@ -87,8 +87,8 @@ pub enum RelationNames<'a> {
     Numbered(&'a str),
 }
 
-/// The query for the entries on PostgreSQL. `{names}` stands for a query that returns (position, name). Sums cover the
-/// table and, if it is partitioned, its partitions.
+/// The query for the entries on PostgreSQL. `{names}` stands for a query that returns (position, name). Sums
+/// cover the table and, if it is partitioned, its partitions.
 const POSTGRES_QUERY: &str = "\
 select t.name, c.relkind in ('r', 'p'), \
  (select string_agg(a.attname, ',' order by a.attnum) from pg_attribute a \
@@ -145,7 +145,7 @@ impl RelationNames<'_> {
 }
 
 /// Returns the existing relations with these names, in the order of the list or of the numbers. Searches
-/// the search path on PostgreSQL, and the connection's database on MySQL.
+/// the search path on PostgreSQL, the connection's database on MySQL, and its default schema on SQL Server.
 ///
 /// # Errors
 /// The connection has no database, or the server refuses.
@@ -184,7 +184,7 @@ fn postgres_entry(row: &ResultRow) -> CatalogEntry {
             index_bytes: row.count(7),
             dead_rows: row.count(8),
             statistics_age_s: row.float(9),
-            all_visible: (pages > 0).then(|| row.count(10) as f64 / pages as f64),
+            all_visible_share: (pages > 0).then(|| row.count(10) as f64 / pages as f64),
         },
     }
 }
@@ -224,13 +224,13 @@ fn read_on_mysql(
         "statistics",
         " order by seq_in_index",
     )?;
-    Ok(entries_of(names, &tables, &columns, &indexes))
+    Ok(build_entries(names, &tables, &columns, &indexes))
 }
 
-/// The entries of the tables that a catalog without arrays lists row by row, in the order of the list or of the
-/// numbers. A row of `tables` has a name, `BASE TABLE` if it is a table, rows, bytes of the table and of its
-/// indexes, and a comment.
-fn entries_of(
+/// Builds the entries of tables from a catalog without arrays, which returns one row per table, column or
+/// index column. Keeps the order of the list or of the numbers. A row of `tables` has a name, `BASE TABLE` if
+/// it is a table, rows, bytes of the table and of its indexes, and a comment.
+fn build_entries(
     names: &RelationNames<'_>,
     tables: &[ResultRow],
     columns: &[ResultRow],
@@ -267,7 +267,7 @@ fn entries_of(
     }
 }
 
-fn add_name(list: &mut String, name: &str) {
+fn append_to_list(list: &mut String, name: &str) {
     if !list.is_empty() {
         list.push(',');
     }
@@ -280,7 +280,7 @@ fn add_columns(entries: &mut HashMap<&str, CatalogEntry>, columns: &[ResultRow])
         let Some(entry) = row.text(0).and_then(|name| entries.get_mut(name)) else {
             continue;
         };
-        add_name(&mut entry.columns, row.text(1).unwrap_or_default());
+        append_to_list(&mut entry.columns, row.text(1).unwrap_or_default());
         // If the table already has a comment by the user, the load puts its note on a column.
         entry.note = entry
             .note
@@ -297,10 +297,10 @@ fn add_indexes(entries: &mut HashMap<&str, CatalogEntry>, indexes: &[ResultRow])
         };
         let column = row.text(1).unwrap_or_default();
         if row.text(2) == Some("PRIMARY") {
-            add_name(&mut entry.key, column);
+            append_to_list(&mut entry.key, column);
         }
         if row.int(3) == Some(1) {
-            add_name(&mut entry.indexed_columns, column);
+            append_to_list(&mut entry.indexed_columns, column);
         }
     }
 }
@@ -345,7 +345,7 @@ pub fn read_indexes(control: &mut Control) -> Result<HashMap<(String, String), b
             "select distinct table_name, index_name, case index_name when 'PRIMARY' then 't' end \
              from information_schema.statistics where table_schema = database()"
         }
-        SqlDialect::TransactSql => sqlserver::INDEXES,
+        SqlDialect::TransactSql => sqlserver::INDEX_QUERY,
     };
     let rows = sql::query_rows(control, "reading the indexes", select)?;
     let index_entry = |row: &ResultRow| {
@@ -376,8 +376,8 @@ pub fn reject_foreign_tables<T: Tables>(tables: &[CatalogTable<T>]) -> Result<()
     })
 }
 
-/// Returns the tables of a workload, if all exist and their load has finished. For the remedy, `load` is the load that
-/// creates missing tables, and `load_from_note` returns the load that left a note.
+/// Returns the tables of a workload, if all exist and their load has finished. For the remedy, `load` is the
+/// load that creates missing tables, and `load_from_note` returns the load that left a note.
 ///
 /// # Errors
 /// A table is missing, belongs to another application or has no key; or the load has not finished.

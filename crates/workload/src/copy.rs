@@ -4,8 +4,9 @@
 //! Format".
 //!
 //! The account tables use text rather than binary, because it is smaller for rows of small numbers: an
-//! account takes 14 bytes instead of 30. The server's COPY takes the same CPU time for both (1.8 s for 5 million
-//! rows, PostgreSQL 15), and incrementing a decimal number costs the client less than sending 16 bytes more.
+//! account takes 14 bytes instead of 30. The server's COPY takes the same CPU time for both (1.8 s for 5
+//! million rows, PostgreSQL 15), and incrementing a decimal number costs the client less than sending 16
+//! bytes more.
 
 use prony_server::{CopyIn, control};
 
@@ -17,7 +18,8 @@ pub trait RowSource {
     /// Whether all rows have been written.
     fn is_done(&self) -> bool;
 
-    /// Appends rows until `out` has at least `full_bytes` bytes or no rows remain; returns the number appended.
+    /// Appends rows until `out` has at least `full_bytes` bytes or no rows remain; returns the number
+    /// appended.
     fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64;
 
     /// Writes the header of the format, if it has one.
@@ -27,12 +29,13 @@ pub trait RowSource {
     fn write_trailer(&self, _out: &mut Vec<u8>) {}
 }
 
-/// Sends the rows; returns their number. `should_continue` is called with the numbers of rows and bytes of each
-/// chunk. If it returns false, the copy ends early: the result is `None`, and the caller must drop the copy.
+/// Sends the rows; returns their number. `should_continue` is called with the numbers of rows and bytes of
+/// each chunk. If it returns false, the copy ends early: the result is `None`, and the caller must drop the
+/// copy.
 ///
 /// # Errors
 /// As for [`CopyIn::write`].
-pub fn send(
+pub fn send_rows(
     rows: &mut impl RowSource,
     copy: &mut CopyIn<'_>,
     mut should_continue: impl FnMut(u64, u64) -> bool,
@@ -57,8 +60,8 @@ pub fn send(
 /// Digits of the largest key, u64::MAX.
 const KEY_DIGITS_MAX: usize = 20;
 
-/// A row in COPY's text format, whose first column is a number that is incremented from row to row. The number is
-/// stored as decimal digits and incremented in place.
+/// A row in COPY's text format, whose first column is a number that is incremented from row to row. The
+/// number is stored as decimal digits and incremented in place.
 #[derive(Clone, Debug)]
 pub struct CountingRow {
     /// The digits end at `KEY_DIGITS_MAX`; the text after the key starts there.

@@ -6,9 +6,9 @@ use prony_wire::Engine;
 /// An option of a workload, in plans and as `--option NAME=VALUE`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OptionSpec {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// Its valid values.
+    /// The valid values.
     pub kind: OptionKind,
     /// The default value; if `None`, [`help`](Self::help) explains the default.
     pub default: Option<&'static str>,
@@ -75,7 +75,7 @@ pub struct ScaleUnit {
 /// A table of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableSpec {
-    /// Its name; for numbered tables, that of the first.
+    /// The name; for numbered tables, that of the first.
     pub name: &'static str,
     /// Rows after a load.
     pub rows: TableRows,

@@ -30,7 +30,7 @@ pub fn require_engine(control: &Control, engines: &[Engine]) -> Result<(), Error
         problem: format!(
             "this workload runs only on PostgreSQL, but the server is {name} {version}"
         ),
-        hint: hint(engine),
+        hint: workloads_hint(engine),
     })
 }
 
@@ -42,7 +42,7 @@ pub fn unsupported_engine(control: &Control) -> Error {
             "this workload does not run on {} {version} yet",
             engine.name()
         ),
-        hint: hint(engine),
+        hint: workloads_hint(engine),
     }
 }
 
@@ -50,7 +50,8 @@ fn version(control: &Control) -> &str {
     control.parameter("server_version").unwrap_or_default()
 }
 
-fn hint(engine: Engine) -> String {
+/// A hint that lists the workloads that run on an engine.
+fn workloads_hint(engine: Engine) -> String {
     match workloads_on(engine).join(", ") {
         names if names.is_empty() => "use PostgreSQL, MySQL or MariaDB".to_owned(),
         names => format!("workloads that run there: {names}"),

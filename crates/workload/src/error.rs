@@ -27,7 +27,7 @@ pub enum Error {
     Value {
         /// The option.
         key: String,
-        /// Its value in the plan.
+        /// The value in the plan.
         value: String,
         /// What it should be, as the end of "is not ...".
         expected: &'static str,
@@ -75,14 +75,14 @@ impl std::error::Error for Error {
     }
 }
 
-/// With Prony's own commands.
+/// Names Prony's own commands in the remedy.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.render(&PronyCommands))
     }
 }
 
-/// With Prony's own commands.
+/// Names Prony's own commands in the hint.
 impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         let parts = match self {
@@ -95,7 +95,7 @@ impl UserError for Error {
                 if let Error::Server { source, .. } = &**cause
                     && source.hint().is_some()
                 {
-                    // The remedy already begins with this hint.
+                    // The remedy already begins with the hint of the server's error.
                     parts.hint = None;
                 }
                 parts
@@ -123,7 +123,7 @@ impl Error {
             } => format!("{key} = {value} is not {expected}"),
             Error::Server { activity, source } => format!("{activity}: {source}"),
             Error::LoadFailed { cause, .. } => match &**cause {
-                // The remedy replaces its hint.
+                // Without the hint of the server's error: the remedy begins with it.
                 Error::Server { .. } => cause.problem(),
                 other => other.to_string(),
             },
@@ -141,7 +141,7 @@ impl Error {
         }
     }
 
-    /// The remedy, with the commands of a tool.
+    /// The remedy as text, with the commands of a tool.
     fn hint(&self, commands: &dyn Commands) -> Option<Cow<'_, str>> {
         match self {
             Error::UnknownWorkload { hint, .. }
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_separate_cause_place_and_hint() {
+    fn parts_separate_problem_details_and_hint() {
         let failed = Error::LoadFailed {
             cause: Box::new(Error::Server {
                 activity: "loading t".to_owned(),

@@ -27,8 +27,8 @@ pub fn wrong_finding(id: &'static str, text: String, remedy: Remedy) -> Finding 
 /// The id of the finding that a load has not finished; it explains how to continue the load.
 pub const LOAD_UNFINISHED: &str = "load-unfinished";
 
-/// Reports missing tables, and tables of other applications. `workload` is the name for `prony load`, or `None` if
-/// another finding explains how to continue the load.
+/// Reports missing tables, and tables of other applications. `workload` is the name for `prony load`, or
+/// `None` if another finding explains how to continue the load.
 pub fn table_findings<T: Tables>(
     tables: &[CatalogTable<T>],
     workload: Option<&'static str>,
@@ -84,7 +84,8 @@ pub fn key_finding<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
     })
 }
 
-/// Reports that planner statistics are missing; `None` if they exist, because their age is shown with the table's sizes.
+/// Reports that planner statistics are missing; `None` if they exist, because their age is shown with the
+/// table's sizes.
 pub fn statistics_finding<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
     if table.key.is_empty() || table.facts.statistics_age_s.is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! The note that a load leaves on a table: a table comment that records the parameters of the data, and whether the load
-//! has finished.
+//! The note that a load leaves on a table: a table comment that records the parameters of the data, and
+//! whether the load has finished.
 //!
 //! Formats and parses the comment's text. Must never mistake a user's comment for a note.
 
@@ -10,23 +10,24 @@ use crate::{Error, Finding};
 /// How far the load of a table has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableStage {
-    /// Some of its rows are missing.
+    /// Some rows of the table are missing.
     Filling,
-    /// Its rows are complete; the load is still running.
+    /// All rows of the table are stored; the load is still running.
     Filled,
     /// The load has finished.
     Loaded,
 }
 
 impl TableStage {
-    const ALL: [(TableStage, &'static str); 3] = [
+    /// Each stage with its text in a note, in the order of the discriminants.
+    const TEXTS: [(TableStage, &'static str); 3] = [
         (TableStage::Filling, "rows are being loaded"),
         (TableStage::Filled, "rows are there, the load goes on"),
         (TableStage::Loaded, "loaded"),
     ];
 
     fn text(self) -> &'static str {
-        TableStage::ALL[self as usize].1
+        TableStage::TEXTS[self as usize].1
     }
 }
 
@@ -55,7 +56,7 @@ impl LoadNote {
     /// Parses a table's comment; `None` if it is not a note.
     pub fn parse(comment: &str) -> Option<LoadNote> {
         let (description, stage_text) = comment.strip_prefix(Self::PREFIX)?.rsplit_once("; ")?;
-        let (stage, _) = TableStage::ALL
+        let (stage, _) = TableStage::TEXTS
             .iter()
             .find(|(_, text)| *text == stage_text)?;
         Some(LoadNote {
@@ -80,7 +81,7 @@ impl LoadNote {
         self.stage != TableStage::Loaded
     }
 
-    /// A description of the unfinished load under this note.
+    /// A message that the load of this note has not finished.
     pub fn unfinished_message(&self) -> String {
         format!(
             "a load ({}) is under way or was interrupted",
@@ -108,9 +109,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_stage_survives_formatting_and_parsing() {
-        for (stage, text) in TableStage::ALL {
-            assert_eq!(TableStage::ALL[stage as usize].0, stage);
+    fn notes_of_every_stage_are_parsed_back() {
+        for (stage, text) in TableStage::TEXTS {
+            assert_eq!(TableStage::TEXTS[stage as usize].0, stage);
             let note = LoadNote {
                 description: "rows 3, seed 7; old".to_owned(),
                 stage,

@@ -94,7 +94,7 @@ impl<'a> OptionReader<'a> {
     pub fn optional_integer(&mut self, name: &str) -> Option<u32> {
         self.value(name, |text, kind| match kind {
             OptionKind::Integer(min, max) => {
-                number(text).filter(|number| (min..=max).contains(number))
+                parse_number(text).filter(|number| (min..=max).contains(number))
             }
             _ => None,
         })
@@ -119,7 +119,7 @@ impl<'a> OptionReader<'a> {
     pub fn float(&mut self, name: &str) -> f64 {
         let value = self.value(name, |text, kind| match kind {
             OptionKind::Float(above, below) => {
-                number(text).filter(|number: &f64| *number > above && *number < below)
+                parse_number(text).filter(|number: &f64| *number > above && *number < below)
             }
             _ => None,
         });
@@ -209,7 +209,7 @@ macro_rules! options {
 }
 pub(crate) use options;
 
-fn number<T: FromStr>(text: &str) -> Option<T> {
+fn parse_number<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 

@@ -1,5 +1,5 @@
-//! Runs the work of a load on several connections: splits rows into ranges, queues work, and starts threads. If one
-//! loader fails, the others must stop.
+//! Runs the work of a load on several connections: splits rows into ranges, queues work, and starts threads.
+//! If one loader fails, the others must stop.
 
 use crate::stop::StopWatcher;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub fn split_rows(rows: u64, parts: u32) -> Vec<Range<u64>> {
 /// Pieces of work that several loaders take from a queue.
 pub struct WorkQueue<'a, W> {
     pieces: &'a [W],
-    next: AtomicUsize,
+    next_index: AtomicUsize,
 }
 
 impl<'a, W> WorkQueue<'a, W> {
@@ -30,17 +30,19 @@ impl<'a, W> WorkQueue<'a, W> {
     pub fn new(pieces: &'a [W]) -> Self {
         WorkQueue {
             pieces,
-            next: AtomicUsize::new(0),
+            next_index: AtomicUsize::new(0),
         }
     }
 
     /// The next piece; `None` if all have been taken.
     pub fn take_next(&self) -> Option<&'a W> {
-        self.pieces.get(self.next.fetch_add(1, Ordering::Relaxed))
+        self.pieces
+            .get(self.next_index.fetch_add(1, Ordering::Relaxed))
     }
 }
 
-/// Runs `body` for each piece of work on a separate thread. If one fails, stops the others and returns its error.
+/// Runs `body` for each piece of work on a separate thread. If one fails, stops the others and returns its
+/// error.
 ///
 /// # Errors
 /// The first error.
@@ -55,9 +57,9 @@ pub fn run_concurrently<W: Send, E: Send>(
             let (body, first_error) = (&body, &first_error);
             scope.spawn(move || {
                 if let Err(error) = body(piece) {
-                    let mut first = first_error.lock().unwrap_or_else(PoisonError::into_inner);
-                    first.get_or_insert(error);
-                    drop(first);
+                    let mut recorded = first_error.lock().unwrap_or_else(PoisonError::into_inner);
+                    recorded.get_or_insert(error);
+                    drop(recorded);
                     watcher.report_failure();
                 }
             });

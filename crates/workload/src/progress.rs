@@ -40,7 +40,7 @@ impl LoadPhase {
 pub struct ProgressUpdate {
     /// The current phase.
     pub phase: LoadPhase,
-    /// The current table; empty if the phase concerns all of them.
+    /// The current table; empty if the phase concerns all tables.
     pub table: &'static str,
     /// Rows of all tables sent so far.
     pub rows_done: u64,
@@ -50,7 +50,7 @@ pub struct ProgressUpdate {
     pub elapsed: Duration,
 }
 
-/// Receives the progress of a load.
+/// Receives the updates on the progress of a load.
 pub trait Progress: Sync {
     /// Called at the start of each phase and table, and at most four times per second within one. Any
     /// loader's thread may call it, but never two at once.
@@ -166,7 +166,8 @@ impl<'a> ProgressMeter<'a> {
     }
 
     fn lock_state(&self) -> std::sync::MutexGuard<'_, MeterState> {
-        // The lock is poisoned if a loader panicked, which is reported separately; the counts are still valid.
+        // The lock is poisoned if a loader panicked, which is reported separately; the counts are still
+        // valid.
         self.state
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -194,8 +195,8 @@ impl MeterState {
 mod tests {
     use super::*;
 
-    struct Recorder(Mutex<Vec<ProgressUpdate>>);
-    impl Progress for Recorder {
+    struct UpdateRecorder(Mutex<Vec<ProgressUpdate>>);
+    impl Progress for UpdateRecorder {
         fn update(&self, update: &ProgressUpdate) {
             self.0.lock().expect("one thread").push(*update);
         }
@@ -203,7 +204,7 @@ mod tests {
 
     #[test]
     fn reports_each_phase_start_but_not_each_buffer() {
-        let recorder = Recorder(Mutex::new(Vec::new()));
+        let recorder = UpdateRecorder(Mutex::new(Vec::new()));
         let meter = ProgressMeter::start(&recorder, 1000);
         meter.enter_phase(LoadPhase::Rows, "a");
         for _ in 0..1000 {

@@ -57,8 +57,8 @@ impl Random {
         }
         // The width always fits into an unsigned 64-bit number.
         let width = high.wrapping_sub(low) as u64;
-        // Take as many of the top bits as the width has, and reject draws above the width. The distribution is exact,
-        // and the mean number of draws is below two.
+        // Take as many of the top bits as the width has, and reject draws above the width. The distribution
+        // is exact, and the mean number of draws is below two.
         let shift = width.leading_zeros();
         loop {
             let offset = self.next_u64() >> shift;
@@ -199,7 +199,8 @@ impl RunSeeds {
 
 /// The whole number at `fraction`, 0 to 1, of the range from `low` to `high`.
 ///
-/// In a range of nearly 63 bits, the last bits of a double may lead past its end, so the sum wraps.
+/// In a range of nearly 63 bits, rounding may yield a number past `high`, so the addition wraps instead of
+/// panicking.
 fn number_at_fraction(low: i64, high: i64, fraction: f64) -> i64 {
     low.wrapping_add((count_in_range(low, high) * fraction) as i64)
 }

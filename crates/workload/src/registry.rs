@@ -80,18 +80,18 @@ pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> 
 /// Returns the known name with the smallest edit distance, if that is small compared to its length.
 fn nearest_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase().replace('_', "-");
-    // The names that pgbench uses.
+    // pgbench's name of the workload, and the specification's.
     let word = match word.as_str() {
         "tpcb-like" | "tpc-b" => "tpcb".to_owned(),
         _ => word,
     };
     let distance = |name: &str| {
         let name = name.replace('_', "-");
-        // A name with a suffix, such as tpcc-standard.
+        // The name with a suffix, such as tpcc-standard, is as good as the name itself.
         if word.starts_with(&format!("{name}-")) {
             return 0;
         }
-        // The short names of sysbench's workloads, such as insert.
+        // So is the short name of a workload of sysbench, such as insert.
         match name.strip_prefix("oltp-") {
             Some(short) if short == word => 0,
             _ => strsim::osa_distance(&word, &name),

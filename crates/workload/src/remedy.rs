@@ -42,24 +42,25 @@ pub enum Remedy {
     AdviceThen(String, Box<Remedy>),
 }
 
-/// The commands of a tool. The default methods are right for Prony and for tools that load as it does.
+/// The commands of a tool. The default methods are right for Prony, and for tools whose load commands replace
+/// tables and continue interrupted loads as Prony's does.
 pub trait Commands {
     /// The command that loads tables.
-    fn load(&self, load: &LoadSpec) -> String;
+    fn load_command(&self, load: &LoadSpec) -> String;
 
     /// The command that drops the tables of a load.
-    fn clean(&self, load: &LoadSpec) -> String;
+    fn clean_command(&self, load: &LoadSpec) -> String;
 
     /// The command that checks the tables, if the tool has one.
-    fn check(&self, load: &LoadSpec) -> Option<String>;
+    fn check_command(&self, load: &LoadSpec) -> Option<String>;
 
     /// Whether the load command replaces existing complete tables.
     fn load_replaces_tables(&self) -> bool {
         true
     }
 
-    /// The condition under which the tool's load command continues an interrupted load, such as `with the same seed`;
-    /// `None` if it cannot continue loads. `condition` is the condition of Prony's command.
+    /// The condition under which the tool's load command continues an interrupted load, such as `with the
+    /// same seed`; `None` if it cannot continue loads. `condition` is the condition of Prony's command.
     fn continue_condition<'a>(&self, condition: &'a str) -> Option<&'a str> {
         Some(condition)
     }
@@ -69,7 +70,7 @@ pub trait Commands {
 pub struct PronyCommands;
 
 impl Commands for PronyCommands {
-    fn load(&self, load: &LoadSpec) -> String {
+    fn load_command(&self, load: &LoadSpec) -> String {
         let mut command = format!("prony load {}", load.workload);
         for (name, value) in &load.options {
             command += &match *name {
@@ -80,11 +81,11 @@ impl Commands for PronyCommands {
         command
     }
 
-    fn clean(&self, load: &LoadSpec) -> String {
+    fn clean_command(&self, load: &LoadSpec) -> String {
         format!("prony clean {}", load.dataset)
     }
 
-    fn check(&self, load: &LoadSpec) -> Option<String> {
+    fn check_command(&self, load: &LoadSpec) -> Option<String> {
         Some(format!("prony check {}", load.workload))
     }
 }
@@ -122,7 +123,7 @@ impl Remedy {
     pub fn render(&self, commands: &dyn Commands) -> String {
         match self {
             Remedy::Advice(text) | Remedy::PronyOption(text) => text.clone(),
-            Remedy::Load(load) => commands.load(load),
+            Remedy::Load(load) => commands.load_command(load),
             Remedy::Reload(alternative, load) => {
                 let reload = reload_text(commands, load);
                 match *alternative {
@@ -131,7 +132,7 @@ impl Remedy {
                 }
             }
             Remedy::Continue(spec, condition) => {
-                let (load, clean) = (commands.load(spec), commands.clean(spec));
+                let (load, clean) = (commands.load_command(spec), commands.clean_command(spec));
                 match commands.continue_condition(condition) {
                     Some(condition) => {
                         let condition = match condition {
@@ -147,11 +148,11 @@ impl Remedy {
                     }
                 }
             }
-            Remedy::Check(load) => match commands.check(load) {
+            Remedy::Check(load) => match commands.check_command(load) {
                 Some(check) => format!("`{check}` shows which"),
                 None => reload_text(commands, load),
             },
-            Remedy::Clean(load, effect) => format!("`{}` {effect}", commands.clean(load)),
+            Remedy::Clean(load, effect) => format!("`{}` {effect}", commands.clean_command(load)),
             Remedy::RepairSequences => {
                 "`prony check tpcc --repair-sequences` sets them to the next free number".to_owned()
             }
@@ -168,12 +169,16 @@ impl Remedy {
 
 fn reload_text(commands: &dyn Commands, load: &LoadSpec) -> String {
     match commands.load_replaces_tables() {
-        true => commands.load(load),
-        false => format!("`{}`, then `{}`", commands.clean(load), commands.load(load)),
+        true => commands.load_command(load),
+        false => format!(
+            "`{}`, then `{}`",
+            commands.clean_command(load),
+            commands.load_command(load)
+        ),
     }
 }
 
-/// With Prony's own commands.
+/// Renders the remedy with Prony's own commands.
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.render(&PronyCommands))

@@ -52,7 +52,7 @@ pub fn query_rows(
 pub fn query_row(control: &mut Control, activity: &str, sql: &str) -> Result<ResultRow, Error> {
     let mut rows = query_rows(control, activity, sql)?;
     if rows.is_empty() {
-        // Only used for statements that always return a row: aggregates and lists of expressions.
+        // Callers use only statements that always return a row: aggregates and lists of expressions.
         return Ok(ResultRow(Vec::new()));
     }
     Ok(rows.swap_remove(0))

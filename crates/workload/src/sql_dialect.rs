@@ -26,9 +26,9 @@ impl SqlDialect {
         control.engine().into()
     }
 
-    /// The statement that sets the comment on a table. `text` must not contain backslashes, which may be
-    /// escapes.
-    pub fn set_comment(self, table: &str, text: &str) -> String {
+    /// The statement that sets the comment on a table. `text` must not contain backslashes, which begin
+    /// escape sequences on MySQL.
+    pub fn comment_statement(self, table: &str, text: &str) -> String {
         let text = text.replace('\'', "''");
         match self {
             SqlDialect::PostgreSql => format!("comment on table {table} is '{text}'"),
@@ -55,9 +55,9 @@ impl SqlDialect {
         }
     }
 
-    /// Statements as one text that leaves nothing behind if one of them fails, where the server can roll back
+    /// Joins statements to one text. If one of them fails, none has an effect on a server that can roll back
     /// the creation of a table. On SQL Server the session must have `XACT_ABORT` on.
-    pub fn joined(self, statements: &[String]) -> String {
+    pub fn join_statements(self, statements: &[String]) -> String {
         let text = statements.join("; ");
         match self {
             // PostgreSQL executes a text of several statements as one transaction.
@@ -75,10 +75,10 @@ impl SqlDialect {
     }
 
     /// The function that returns the number of characters of a text.
-    pub fn length(self) -> &'static str {
+    pub fn length_function(self) -> &'static str {
         match self {
             SqlDialect::PostgreSql | SqlDialect::MySql => "length",
-            // Trailing spaces do not count.
+            // Trailing spaces are not counted.
             SqlDialect::TransactSql => "len",
         }
     }
@@ -91,7 +91,8 @@ impl SqlDialect {
                 "set transaction isolation level repeatable read; \
                  start transaction with consistent snapshot, read only"
             }
-            // Without snapshots, which a database may forbid, locks have the same effect.
+            // A database may forbid snapshots; the locks of a serializable transaction then give the same
+            // view.
             SqlDialect::TransactSql => {
                 "if exists (select 1 from sys.databases where database_id = db_id() \
                  and snapshot_isolation_state = 1) set transaction isolation level snapshot \
@@ -102,7 +103,7 @@ impl SqlDialect {
 
     /// Returns a statement with the placeholders that the server expects: `?` on MySQL, and `@P1` on SQL
     /// Server.
-    pub fn with_sent_placeholders(self, sql: String) -> String {
+    pub fn with_native_placeholders(self, sql: String) -> String {
         match self {
             SqlDialect::PostgreSql => sql,
             SqlDialect::MySql => {

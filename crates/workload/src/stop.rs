@@ -12,8 +12,8 @@ use std::time::Duration;
 /// Interval at which the stop flag is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Time until the cancel requests are repeated for the first time; it doubles each time. A request has no effect if it
-/// arrives between two statements, or if the server does not answer it.
+/// Time until the cancel requests are repeated for the first time; it doubles each time. A request has no
+/// effect if it arrives between two statements, or if the server does not answer it.
 const FIRST_CANCEL_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// The connections to cancel when the flag is set.
@@ -42,27 +42,27 @@ impl StopWatcher<'_> {
 
     /// Registers a connection: its statement is cancelled if the load ends early.
     pub fn register(&self, control: &Control) {
-        self.lock().push(control.canceller());
+        self.lock_cancellers().push(control.canceller());
     }
 
     fn cancel_all(&self) {
-        for canceller in self.lock().iter() {
+        for canceller in self.lock_cancellers().iter() {
             let canceller = canceller.clone();
-            // On a separate thread that is never joined, because the server may accept the connection and then not
-            // respond. The next attempt repeats a request that failed.
+            // Each request runs on its own thread, which is never joined, because the server may accept the
+            // connection and then not respond. The next call repeats a request that failed.
             drop(thread::spawn(move || drop(canceller.cancel())));
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Canceller>> {
+    fn lock_cancellers(&self) -> std::sync::MutexGuard<'_, Vec<Canceller>> {
         self.cancellers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Runs `body`, and a thread that cancels the statements of the registered connections when `stop` is set or a loader
-/// fails.
+/// Runs `body`, and a thread that cancels the statements of the registered connections when `stop` is set or
+/// a loader fails.
 pub fn with_stop_watcher<T>(stop: &AtomicBool, body: impl FnOnce(&StopWatcher<'_>) -> T) -> T {
     let watcher = StopWatcher {
         stop,
@@ -83,7 +83,8 @@ pub fn with_stop_watcher<T>(stop: &AtomicBool, body: impl FnOnce(&StopWatcher<'_
                 }
             }
         });
-        // The guard ends that thread also if `body` panics; otherwise the scope would wait for it forever.
+        // The guard ends the cancelling thread even if `body` panics; otherwise the scope would wait for it
+        // forever.
         let _guard = FinishGuard {
             done: &done,
             cancelling_thread: cancelling_thread.thread(),

@@ -5,7 +5,7 @@
 
 use prony_session::{DbError, ErrorClass};
 
-/// Error numbers by which MySQL's client libraries report a lost connection.
+/// Error numbers with which MySQL's client libraries report a lost connection.
 const LOST_CONNECTION_NUMBERS: [u32; 4] = [2006, 2011, 2013, 2055];
 /// The number and message for a connection that is lost during a statement, as in MariaDB's client
 /// library.
@@ -84,7 +84,8 @@ impl IgnoredErrors {
         }
     }
 
-    /// Whether a lost connection is reopened, with as many attempts as necessary, because its error is ignored.
+    /// Whether a lost connection is reopened, with as many attempts as necessary, because its error is
+    /// ignored.
     pub fn ignores_lost_connection(&self) -> bool {
         LOST_CONNECTION_NUMBERS
             .iter()
@@ -134,7 +135,8 @@ mod tests {
         let reported = Driver::Pgsql.describe_error(&lost);
         assert_eq!((reported.number, reported.sqlstate.as_str()), (0, "08006"));
         assert_eq!(reported.message, lost.message);
-        // If the server sends a final error, its number is used, but it is still a lost connection.
+        // If the server sends an error before it closes the connection, the driver reports that error's
+        // number, but the connection counts as lost.
         let killed = with_number(1927, lost.clone());
         assert_eq!(Driver::Mysql.describe_error(&killed).number, 1927);
         for error in [&lost, &killed] {
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn other_errors_are_ignored_by_number_or_state() {
+    fn other_errors_are_ignored_by_number_on_mysql_and_by_state_on_postgresql() {
         let codes = IgnoredErrors::Codes(vec![1062, 2027]);
         let duplicate = DbError::server(Protocol::MySql, 1062, *b"23000", "duplicate".to_owned());
         assert_eq!(Driver::Mysql.describe_error(&duplicate).sqlstate, "23000");

@@ -7,7 +7,9 @@ use std::collections::HashMap;
 /// One user's share of all 32-bit numbers, in pseudo-random order.
 #[derive(Clone, Debug)]
 pub struct UniqueNumbers {
-    next: u32,
+    /// The index of the next number.
+    next_index: u32,
+    /// Difference of two consecutive indexes of the user.
     step: u32,
     key: u32,
 }
@@ -16,7 +18,7 @@ impl UniqueNumbers {
     /// The share of this user.
     pub fn new(id: UserId) -> Self {
         UniqueNumbers {
-            next: id.client,
+            next_index: id.client,
             step: id.clients.max(1),
             key: id.seed as u32,
         }
@@ -25,8 +27,8 @@ impl UniqueNumbers {
     /// The next number. The mixing function is a bijection: C. Wellons, "Prospecting for hash functions"
     /// (lowbias32, in the public domain).
     pub fn draw(&mut self) -> u32 {
-        let number = mix(self.next ^ self.key);
-        self.next = self.next.wrapping_add(self.step);
+        let number = mix(self.next_index ^ self.key);
+        self.next_index = self.next_index.wrapping_add(self.step);
         number
     }
 }
@@ -42,14 +44,14 @@ fn mix(mut number: u32) -> u32 {
 /// Maximum number of ranges whose positions are stored: a script may draw from a new range each time.
 const STORED_RANGES_MAX: usize = 1024;
 
-/// One user's share of the whole numbers of any range: a number is not drawn twice before all numbers of the range have
-/// been drawn. A range may restart after draws from 512 other ranges, because the positions of older ranges are
-/// forgotten.
+/// One user's share of the whole numbers of any range: a number is not drawn twice before all numbers of the
+/// range have been drawn. A range may restart after draws from 512 other ranges, because the positions of
+/// older ranges are forgotten.
 #[derive(Clone, Debug)]
 pub struct UniqueInRange {
     /// Index of the user's first number in each range.
     first_index: u64,
-    /// Difference of two indexes of the user.
+    /// Difference of two consecutive indexes of the user.
     step: u64,
     key: u32,
     /// Ranges in use, at most [`STORED_RANGES_MAX`].
@@ -117,15 +119,15 @@ impl UniqueInRange {
 /// number of bits, applied until the result is below `size` (J. Black and P. Rogaway, "Ciphers with
 /// Arbitrary Finite Domains", 2002).
 fn permute(mut index: u64, size: u64, key: u32) -> u64 {
-    let half = (64 - (size - 1).leading_zeros()).div_ceil(2).max(1);
-    let mask = (1u64 << half) - 1;
+    let half_bits = (64 - (size - 1).leading_zeros()).div_ceil(2).max(1);
+    let mask = (1u64 << half_bits) - 1;
     loop {
-        let (mut left, mut right) = (index >> half, index & mask);
+        let (mut left, mut right) = (index >> half_bits, index & mask);
         for round in 0..4u32 {
             let word = (right as u32) ^ key.wrapping_add(round.wrapping_mul(0x9e37_79b9));
             (left, right) = (right, left ^ (u64::from(mix(word)) & mask));
         }
-        index = (left << half) | right;
+        index = (left << half_bits) | right;
         if index < size {
             return index;
         }
@@ -187,9 +189,9 @@ mod tests {
         let pairs: Vec<(i64, i64)> = (0..50)
             .map(|_| (user.draw(1, 50), user.draw(1, 60)))
             .collect();
-        let mut first: Vec<i64> = pairs.iter().map(|pair| pair.0).collect();
-        first.sort_unstable();
-        assert_eq!(first, (1..=50).collect::<Vec<_>>());
+        let mut numbers: Vec<i64> = pairs.iter().map(|pair| pair.0).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (1..=50).collect::<Vec<_>>());
         assert_eq!((user.draw(9, 3), user.draw(4, 4)), (9, 4));
         let wide = user.draw(i64::MIN, i64::MAX);
         assert!(wide < i64::MIN + (1 << 32));

@@ -33,7 +33,7 @@ pub trait Workload: Send + Sync {
     /// they depend on the plan; the program then lists them.
     fn statements(&self) -> Vec<String>;
 
-    /// Its options.
+    /// The options.
     fn options(&self) -> &'static [OptionSpec] {
         &[]
     }
@@ -46,7 +46,7 @@ pub trait Workload: Send + Sync {
     /// The unit of its scale; `None` if its tables are the user's.
     fn scale_unit(&self) -> Option<ScaleUnit>;
 
-    /// Its tables; empty if they are the user's.
+    /// The tables; empty if they are the user's.
     fn tables(&self) -> &'static [TableSpec] {
         &[]
     }
@@ -135,7 +135,7 @@ pub trait Workload: Send + Sync {
 /// A metric per minute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateMetric {
-    /// Its name, such as `NOPM`.
+    /// The name, such as `NOPM`.
     pub name: &'static str,
     /// A description of what it counts.
     pub title: &'static str,
@@ -179,8 +179,8 @@ pub struct LoadRequest<'a> {
 }
 
 impl LoadRequest<'_> {
-    /// Default number of connections. A single connection can freeze the rows as it copies them, and loads all rows or
-    /// none; several are faster only if the server has idle cores.
+    /// Default number of connections. A single connection can freeze the rows as it copies them, and loads
+    /// all rows or none; several are faster only if the server has idle cores.
     pub const DEFAULT_JOBS: u32 = 1;
 
     /// The number of connections as text, for the report of a load: `1 connection`, `4 connections`.
@@ -254,14 +254,14 @@ pub struct TableFacts {
     pub rows: u64,
     /// The table without its indexes (`pg_table_size`), bytes.
     pub table_bytes: u64,
-    /// Its indexes (`pg_indexes_size`), in bytes.
+    /// The indexes (`pg_indexes_size`), in bytes.
     pub index_bytes: u64,
     /// Dead rows, by the server's statistics.
     pub dead_rows: u64,
     /// Seconds since the planner's statistics were last collected; `None` if never.
     pub statistics_age_s: Option<f64>,
     /// Share of its pages that are marked all-visible, 0 to 1; `None` for an empty table.
-    pub all_visible: Option<f64>,
+    pub all_visible_share: Option<f64>,
 }
 
 /// The result of a check.
@@ -269,7 +269,7 @@ pub struct TableFacts {
 pub struct CheckReport {
     /// The scale of the data; `None` if it cannot be determined.
     pub scale: Option<u32>,
-    /// One for each check, in a fixed order.
+    /// The findings, in the order of the checks.
     pub findings: Vec<Finding>,
     /// The existing tables.
     pub tables: Vec<TableFacts>,
@@ -293,7 +293,7 @@ impl CheckReport {
 /// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Its severity.
+    /// Whether it is correct, a note, or wrong.
     pub state: FindingState,
     /// Short stable identifier: `accounts-rows`, `balances-history`...
     pub id: &'static str,
@@ -309,19 +309,19 @@ impl Finding {
         match &self.remedy {
             None => self.text.clone(),
             Some(Remedy::Load(load)) => {
-                format!("{}; `{}` loads it", self.text, commands.load(load))
+                format!("{}; `{}` loads it", self.text, commands.load_command(load))
             }
             Some(remedy) => format!("{}; {}", self.text, remedy.render(commands)),
         }
     }
 }
 
-/// The severity of a finding.
+/// Whether the data that a finding describes is correct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FindingState {
     /// Correct.
     Ok,
-    /// Cannot be decided, or is useful to know.
+    /// The check could not decide, or the finding is only useful to know.
     Note,
     /// Wrong.
     Wrong,

@@ -11,10 +11,11 @@ use crate::random::Random;
 pub struct Zipf {
     count: f64,
     exponent: f64,
-    /// H(3/2) - 1 and H(count + 1/2): inverting a number between them yields a rank.
-    first: f64,
-    last: f64,
-    /// A number at most this far below a rank is never rejected.
+    /// H(3/2) - 1 and H(count + 1/2), where H is the integral of the weight: the inverse of a number between
+    /// them, rounded, is a rank.
+    min_area: f64,
+    max_area: f64,
+    /// A number is never rejected if it is at most this far below the rank to which it is rounded.
     accept_within: f64,
 }
 
@@ -25,21 +26,21 @@ impl Zipf {
         let mut zipf = Zipf {
             count,
             exponent,
-            first: 0.0,
-            last: 0.0,
+            min_area: 0.0,
+            max_area: 0.0,
             accept_within: 0.0,
         };
-        zipf.first = zipf.integral(1.5) - 1.0;
-        zipf.last = zipf.integral(count + 0.5);
-        zipf.accept_within = 2.0 - zipf.inverse(zipf.integral(2.5) - zipf.weight(2.0));
+        zipf.min_area = zipf.integral(1.5) - 1.0;
+        zipf.max_area = zipf.integral(count + 0.5);
+        zipf.accept_within = 2.0 - zipf.inverse_integral(zipf.integral(2.5) - zipf.weight(2.0));
         zipf
     }
 
     /// The next rank, from 1.
     pub fn rank(&self, random: &mut Random) -> i64 {
         loop {
-            let area = self.last + random.unit() * (self.first - self.last);
-            let x = self.inverse(area);
+            let area = self.max_area + random.unit() * (self.min_area - self.max_area);
+            let x = self.inverse_integral(area);
             let rank = x.round().clamp(1.0, self.count);
             let is_near = rank - x <= self.accept_within;
             if is_near || area >= self.integral(rank + 0.5) - self.weight(rank) {
@@ -63,7 +64,7 @@ impl Zipf {
         }
     }
 
-    fn inverse(&self, area: f64) -> f64 {
+    fn inverse_integral(&self, area: f64) -> f64 {
         // Rounding may lead below -1, where the logarithm is undefined.
         let scaled = (area * (1.0 - self.exponent)).max(-1.0);
         let log = if scaled.abs() > 1e-8 {

@@ -3,7 +3,7 @@
 //! Plain values, which other modules interpret.
 
 use super::plan_flags::{LoadFlags, PlanFlags, ServerFlags};
-use super::{CachedArgs, WaitArgs};
+use super::{CachedArgs, TimeoutArgs};
 use clap::Args;
 use prony_plan::{PlanInput, value_from_flag};
 use prony_workload::LoadRequest;
@@ -35,7 +35,7 @@ pub struct LoadArgs {
     pub flags: PlanFlags<LoadFlags>,
 
     #[command(flatten)]
-    pub wait: WaitArgs,
+    pub timeout: TimeoutArgs,
 
     #[command(flatten)]
     pub cached: CachedArgs,
@@ -83,5 +83,5 @@ pub struct TablesArgs {
     pub flags: PlanFlags<ServerFlags>,
 
     #[command(flatten)]
-    pub wait: WaitArgs,
+    pub timeout: TimeoutArgs,
 }

@@ -16,7 +16,7 @@ pub use demo::DemoArgs;
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, VerifyArgs};
 pub use run::{RunArgs, RunOutputArgs};
-pub use scenarios::{CachedArgs, CachedOf, ReproduceArgs, ScenariosArgs};
+pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use stored::{DiffSettingsArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
 pub use trend::TrendArgs;
 
@@ -161,7 +161,7 @@ pub struct WorkloadsArgs {
 
 /// The timeout for a server that does not respond.
 #[derive(Args, Clone, Debug)]
-pub struct WaitArgs {
+pub struct TimeoutArgs {
     /// If no byte is sent or received for this long, try a second connection. If the server does not answer that
     /// within `connect_timeout` (10 s), the command fails; if it does, the command continues to wait, as for a
     /// large index. 0: wait forever
@@ -170,9 +170,9 @@ pub struct WaitArgs {
     pub io_timeout: std::time::Duration,
 }
 
-impl Default for WaitArgs {
-    fn default() -> WaitArgs {
-        WaitArgs {
+impl Default for TimeoutArgs {
+    fn default() -> TimeoutArgs {
+        TimeoutArgs {
             io_timeout: std::time::Duration::from_secs(30),
         }
     }
@@ -187,8 +187,8 @@ pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
             None => Err(error),
         })
         .map_err(|error| convert_clap_error(&error))
-        .and_then(|cli| match url_as_workload(&cli.command) {
-            Some((url, hint)) => Err(misplaced_url(url, hint)),
+        .and_then(|cli| match find_url_as_workload(&cli.command) {
+            Some((url, hint)) => Err(misplaced_url_failure(url, hint)),
             None => Ok(cli.command),
         })
         .map_err(|failure| failure.without_passwords(arguments))
@@ -219,8 +219,8 @@ fn join_negative_values(arguments: &[OsString], error: &clap::Error) -> Option<V
     Some(joined)
 }
 
-/// A URL in place of a workload's name, with a hint on the correct syntax.
-fn url_as_workload(command: &Command) -> Option<(&str, &'static str)> {
+/// The URL that was given in place of a workload's name, if any, with a hint on the correct syntax.
+fn find_url_as_workload(command: &Command) -> Option<(&str, &'static str)> {
     let (word, hint) = match command {
         Command::Load(args) => (&args.workload, "prony load WORKLOAD --url URL"),
         Command::Run(args) => (&args.workload_or_plan, "prony run WORKLOAD --url URL"),
@@ -236,7 +236,7 @@ fn is_url(word: &str) -> bool {
     word.contains("://")
 }
 
-fn misplaced_url(url: &str, hint: &str) -> Failure {
+fn misplaced_url_failure(url: &str, hint: &str) -> Failure {
     let message = format!("{url} is a URL: give it with --url");
     Failure::new(Exit::Usage, message, hint)
 }
@@ -265,7 +265,7 @@ fn convert_clap_error(error: &clap::Error) -> Failure {
         && is_url(word)
         && !word.starts_with('-')
     {
-        return misplaced_url(word, "see --help");
+        return misplaced_url_failure(word, "see --help");
     }
     Failure {
         exit: Exit::Usage,
@@ -274,7 +274,7 @@ fn convert_clap_error(error: &clap::Error) -> Failure {
     }
 }
 
-/// Converts clap's text to a problem: message, usage as the location, and tips as the hint.
+/// Converts clap's text to a problem: message, usage as the details, and tips as the hint.
 fn parse_clap_message(text: &str) -> Problem {
     let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
     let (message, details) = text.split_once("\n\n").unwrap_or((text, ""));
@@ -295,7 +295,7 @@ fn parse_clap_message(text: &str) -> Problem {
     }
     Problem {
         message: message.to_owned(),
-        place: usage_lines.join("\n"),
+        details: usage_lines.join("\n"),
         hint: hints.join("; "),
     }
 }
@@ -364,11 +364,14 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_clap_look_like_other_problems() {
+    fn errors_of_clap_have_a_message_details_and_a_hint() {
         let failure = parse_line("prony run tpcb --cleints 3").unwrap_err();
         let problem = &failure.problems[0];
         assert_eq!(problem.message, "unexpected argument '--cleints' found");
         assert!(problem.hint.contains("--clients"), "{problem:?}");
-        assert!(problem.place.starts_with("Usage: prony run"), "{problem:?}");
+        assert!(
+            problem.details.starts_with("Usage: prony run"),
+            "{problem:?}"
+        );
     }
 }

@@ -10,10 +10,13 @@ use prony_plan::PlanInput;
 use prony_plan::settings::{Flag, SETTINGS, Setting, SettingType};
 use std::marker::PhantomData;
 
-/// The flags that a command has.
+/// The flags that a command accepts.
 pub trait FlagList {
-    /// Paths of the settings that have a flag of the command; `None` for all settings that have a flag.
+    /// Paths of the settings whose flags the command accepts; `None`: it accepts all flags.
     const SETTING_PATHS: Option<&'static [&'static str]>;
+    /// Whether the help shows the defaults of the settings. They are those of a plan; `reproduce` takes the
+    /// scenario's values instead.
+    const SHOWS_DEFAULTS: bool = false;
     /// Whether the command accepts options of the workload.
     const ACCEPTS_OPTIONS: bool = false;
 }
@@ -24,6 +27,7 @@ pub struct RunFlags;
 
 impl FlagList for RunFlags {
     const SETTING_PATHS: Option<&'static [&'static str]> = None;
+    const SHOWS_DEFAULTS: bool = true;
     const ACCEPTS_OPTIONS: bool = true;
 }
 
@@ -76,11 +80,11 @@ impl<L> PlanFlags<L> {
 impl<L: FlagList> Args for PlanFlags<L> {
     fn augment_args(mut command: Command) -> Command {
         for (setting, flag) in settings_with_flags::<L>() {
-            command = command.arg(flag_argument(setting, flag, L::SETTING_PATHS.is_none()));
+            command = command.arg(flag_argument(setting, flag, L::SHOWS_DEFAULTS));
         }
         if L::ACCEPTS_OPTIONS {
             command = command.arg(option_argument());
-            command = command.args(OPTION_FLAGS.iter().map(hidden_argument));
+            command = command.args(OPTION_FLAGS.iter().map(option_flag_argument));
         }
         command
     }
@@ -121,7 +125,7 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
     }
 }
 
-/// The settings of a list, with their flags.
+/// The settings whose flags a command accepts, with these flags.
 fn settings_with_flags<L: FlagList>() -> impl Iterator<Item = (&'static Setting, &'static Flag)> {
     let is_listed =
         |setting: &&Setting| L::SETTING_PATHS.is_none_or(|paths| paths.contains(&setting.path));
@@ -153,7 +157,7 @@ fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: 
     let Some(value_name) = flag.value_name else {
         return argument.action(ArgAction::SetTrue);
     };
-    let parser: ValueParser = match &setting.kind {
+    let parser: ValueParser = match &setting.value_type {
         SettingType::Choice(names) => PossibleValuesParser::new(names()).into(),
         _ => ValueParser::new(move |text: &str| {
             let result = PlanInput::default().set_flag(setting, text);
@@ -170,7 +174,7 @@ struct OptionFlag {
     value_name: &'static str,
     /// Name of the option.
     key: &'static str,
-    /// Whether the flag can be repeated, because the option is a list.
+    /// Whether the flag can be repeated, because the value of the option is a list.
     is_list: bool,
 }
 
@@ -210,13 +214,13 @@ const OPTION_FLAGS: [OptionFlag; 9] = [
     list_flag("define", 'D', "NAME=VALUE", "define"),
     single_flag("mode", "MODE", "mode"),
     single_flag("profile", "PROFILE", "profile"),
-    single_flag("home", "WHICH", "home"),
+    single_flag("home", "user|all", "home"),
     single_flag("pacing", "PACING", "pacing"),
     single_flag("max-tries", "N", "max_tries"),
     single_flag("partitions", "N", "partitions"),
 ];
 
-fn hidden_argument(flag: &'static OptionFlag) -> Arg {
+fn option_flag_argument(flag: &'static OptionFlag) -> Arg {
     let action = if flag.is_list {
         ArgAction::Append
     } else {

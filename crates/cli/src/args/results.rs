@@ -204,7 +204,7 @@ pub struct PriceArgs {
     pub sheet: Vec<PathBuf>,
 
     /// Find the cheapest configuration that delivers this many transactions per second
-    #[arg(long, value_name = "TPS", value_parser = parse_rate)]
+    #[arg(long, value_name = "TPS", value_parser = parse_tps)]
     pub load: Option<f64>,
 
     /// With --load: upper limit of the 99th percentile of the response time
@@ -230,7 +230,7 @@ pub struct PriceArgs {
 }
 
 /// Parses transactions per second: `20000`, `20000tps` or `20000/s`.
-fn parse_rate(text: &str) -> Result<f64, String> {
+fn parse_tps(text: &str) -> Result<f64, String> {
     let number = text.trim();
     let number = number
         .strip_suffix("tps")
@@ -247,14 +247,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_may_have_a_unit() {
+    fn a_load_in_tps_may_have_a_unit() {
         for text in ["20000", "20000tps", "2e4 tps", "20000/s"] {
-            assert_eq!(parse_rate(text), Ok(20_000.0), "{text}");
+            assert_eq!(parse_tps(text), Ok(20_000.0), "{text}");
         }
         assert!(
             ["", "tps", "0", "-1", "nan", "inf", "20k"]
                 .iter()
-                .all(|text| parse_rate(text).is_err())
+                .all(|text| parse_tps(text).is_err())
         );
     }
 }

@@ -50,7 +50,7 @@ pub struct RunArgs {
         requires = "expect_cached",
         hide_possible_values = true
     )]
-    pub cached_of: Option<super::CachedOf>,
+    pub cached_of: Option<super::ReferenceMemory>,
 
     /// Check the consistency of the data after the run, as `prony check` does; a failure makes the run invalid
     #[arg(long, help_heading = "Result")]

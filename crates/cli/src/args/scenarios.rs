@@ -112,12 +112,12 @@ pub struct CachedArgs {
         requires = "cached",
         hide_possible_values = true
     )]
-    pub cached_of: Option<CachedOf>,
+    pub cached_of: Option<ReferenceMemory>,
 }
 
 /// The memory that data fits into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CachedOf {
+pub enum ReferenceMemory {
     /// The memory of the server's machine
     Memory,
     /// shared_buffers, or innodb_buffer_pool_size
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn minutes_are_read_with_fractions() {
+    fn minutes_may_have_fractions() {
         assert_eq!(parse_minutes("1"), Ok(Duration::from_secs(60)));
         assert_eq!(parse_minutes("0.05"), Ok(Duration::from_secs(3)));
         for text in ["", "0", "-1", "nan", "inf", "1e9", "1m"] {

@@ -199,13 +199,13 @@ pub struct ShowArgs {
     pub run: String,
 
     #[command(flatten)]
-    pub format: Format,
+    pub format: ShowFormat,
 }
 
-/// The output format; the first screen of the result if none is given.
+/// The output format of `prony show`; the first screen of the result if none is given.
 #[derive(Args, Clone, Copy, Debug, Default)]
 #[group(multiple = false)]
-pub struct Format {
+pub struct ShowFormat {
     /// Print all figures, checks and settings, not only the first screen
     #[arg(long)]
     pub full: bool,
@@ -241,9 +241,9 @@ mod tests {
 
     #[test]
     fn since_is_a_date_a_time_or_an_age() {
-        let midnight = parse_since("2026-11-20T00:00:00Z").unwrap();
+        let since_midnight = parse_since("2026-11-20T00:00:00Z").unwrap();
         assert_eq!(
-            midnight,
+            since_midnight,
             Since::Moment(jiff::Timestamp::from_second(1_795_132_800).unwrap())
         );
         let day = jiff::SignedDuration::from_hours(24);

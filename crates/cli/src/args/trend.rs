@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// Arguments of `prony trend`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Shows the runs that compare with the newest usable one, or with --like RUN, by the rules of `prony
-compare`; all runs are judged by the checks of this version. Runs that do not compare are listed
-with the reason. At each change, the differences between the last run before it and the first run
+Shows the runs that are comparable with the newest usable one, or with --like RUN, by the rules of
+`prony compare`; all runs are judged by the checks of this version. Other runs are listed with the
+reason. At each change, the differences between the last run before it and the first run
 after it are listed.
 
 A change is found by ranks: runs are assumed to scatter in random order while nothing changes, in
@@ -42,7 +42,7 @@ pub struct TrendArgs {
     #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
     pub last: usize,
 
-    /// Show runs that compare with this one: a run, named as in `prony show`
+    /// Show runs that are comparable with this one: a run, named as in `prony show`
     #[arg(long, value_name = "RUN")]
     pub like: Option<String>,
 

@@ -43,14 +43,14 @@ fn usage_failure(message: impl Into<String>, hint: impl Into<String>) -> Failure
     Failure::new(Exit::Usage, message, hint)
 }
 
-/// Which runs are selected by the name of a run that belongs to an experiment.
+/// The runs that a name selects if it is the name of a run of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameScope {
     /// The run, or the whole experiment if the run has the experiment's id.
     Run,
-    /// The repeats of its variant.
+    /// The repeats of the run's variant.
     Variant,
-    /// The whole experiment: the run is the only argument.
+    /// The whole experiment, because the run is the only argument.
     Experiment,
 }
 
@@ -71,8 +71,8 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         across_engines: args.across_engines,
     };
     let comparison = compare_sides(&sides, &options);
-    check_primary(&comparison, args)?;
-    let limits = limits(args);
+    check_primary_figure(&comparison, args)?;
+    let limits = limits_from_args(args);
     let runs: Vec<Vec<&Run>> = sides.iter().map(|side| side.runs.clone()).collect();
     let junit = args.junit.as_deref();
     let prints_xml = junit.is_some_and(|file| file.as_os_str() == "-");
@@ -80,22 +80,25 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         write_xml(file, &runs, &comparison, &limits)?;
     }
     output::show(|out, style| match () {
-        () if prints_xml => compare::junit(out, &runs, &comparison, &limits),
-        () if args.json => compare::json(out, &comparison, &limits),
-        () if args.markdown => compare::markdown(out, &runs, &comparison, &limits),
+        () if prints_xml => compare::write_junit(out, &runs, &comparison, &limits),
+        () if args.json => compare::write_json(out, &comparison, &limits),
+        () if args.markdown => compare::write_markdown(out, &runs, &comparison, &limits),
         () => compare::write(out, style, &runs, &comparison, &limits),
     })?;
     Ok(exit_code(&comparison, &limits))
 }
 
 /// Refuses a primary figure that a side does not have.
-fn check_primary(comparison: &SidesComparison, args: &CompareArgs) -> Result<(), Failure> {
+fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Result<(), Failure> {
     let Some(name) = &args.primary else {
         return Ok(());
     };
     match &comparison.primary {
         Some(primary) if primary != name => {
-            let figures = comparison.against.iter().flat_map(|side| &side.figures);
+            let figures = comparison
+                .side_comparisons
+                .iter()
+                .flat_map(|side| &side.figures);
             let mut names: Vec<&str> = figures.map(|figure| figure.name.as_str()).collect();
             names.sort_unstable();
             names.dedup();
@@ -107,7 +110,7 @@ fn check_primary(comparison: &SidesComparison, args: &CompareArgs) -> Result<(),
     }
 }
 
-fn limits(args: &CompareArgs) -> Limits {
+fn limits_from_args(args: &CompareArgs) -> Limits {
     let p99_above_ns = args.fail_if_p99_above.map(|time| time.as_nanos() as f64);
     let gates = [
         args.fail_if_slower.map(Gate::Slower),
@@ -125,14 +128,14 @@ fn exit_code(comparison: &SidesComparison, limits: &Limits) -> Exit {
     if comparison.verdict == Verdict::NotComparable {
         return Exit::Invalid;
     }
-    let sides = comparison.against.iter();
+    let sides = comparison.side_comparisons.iter();
     let results: Vec<GateResult> = sides
         .flat_map(|side| limits.gates.iter().map(move |gate| (side, *gate)))
         .map(|(side, gate)| comparison.evaluate_gate(side, gate).result)
         .filter(|result| !limits.passes(*result))
         .collect();
     match () {
-        () if results.contains(&GateResult::Exceeded) => Exit::Slower,
+        () if results.contains(&GateResult::Exceeded) => Exit::LimitExceeded,
         () if results.is_empty() => Exit::Success,
         () => Exit::Undecided,
     }
@@ -251,7 +254,7 @@ fn experiment_sides(
 ) -> Result<Vec<LoadedSide>, Failure> {
     let listing = store.list(&RunFilter::default())?;
     let mut runs: Vec<Run> = Vec::new();
-    for summary in candidates(&listing.runs, id, &named_run.id) {
+    for summary in candidate_runs(&listing.runs, id, &named_run.id) {
         if runs.len() >= planned_runs {
             break;
         }
@@ -286,7 +289,7 @@ fn experiment_sides(
 
 /// The finished runs that may belong to an experiment, oldest first; those with that experiment in the index
 /// precede those without an experiment. `listed` is newest first.
-fn candidates<'a>(listed: &'a [RunSummary], id: &str, named_id: &str) -> Vec<&'a RunSummary> {
+fn candidate_runs<'a>(listed: &'a [RunSummary], id: &str, named_id: &str) -> Vec<&'a RunSummary> {
     // No run of an experiment is older than its first one, which has the experiment's id.
     let first_run = listed.iter().position(|summary| summary.id == id);
     let end = first_run.map_or(listed.len(), |index| index + 1);
@@ -301,10 +304,10 @@ fn candidates<'a>(listed: &'a [RunSummary], id: &str, named_id: &str) -> Vec<&'a
     // Older versions of Prony wrote index rows without the experiment. If the first or the named run has such a row,
     // the documents of all such rows must be read; otherwise none of them is read.
     let has_no_experiment = |summary: &RunSummary| summary.experiment.is_none();
-    let mut named = listed
+    let mut first_and_named = listed
         .iter()
         .filter(|summary| summary.id == id || summary.id == named_id);
-    if named.any(has_no_experiment) {
+    if first_and_named.any(has_no_experiment) {
         candidates.extend(
             others
                 .into_iter()
@@ -323,7 +326,7 @@ fn write_xml(
 ) -> Result<(), Failure> {
     file::check_replaceable(path, "XML", |prefix| prefix.starts_with(b"<?xml"))?;
     file::write_result(path, "XML", |out| {
-        compare::junit(out, runs, comparison, limits)
+        compare::write_junit(out, runs, comparison, limits)
     })
 }
 
@@ -355,7 +358,7 @@ mod tests {
             summary("1", None, complete),
         ];
         let ids = |summaries: &[RunSummary], named_id: &str| -> Vec<String> {
-            let candidates = candidates(summaries, "2", named_id).into_iter();
+            let candidates = candidate_runs(summaries, "2", named_id).into_iter();
             candidates.map(|summary| summary.id.clone()).collect()
         };
         assert_eq!(ids(&summaries, "2"), ["2", "4"]);

@@ -8,7 +8,7 @@ use crate::args::DemoArgs;
 use crate::exit::{Exit, Failure};
 use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
 use prony_plan::{PlanInput, value_from_flag};
-use prony_runner::host::processors;
+use prony_runner::host::processor_count;
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const CLIENTS: u64 = 16;
 
 /// Runs tpcb on a throw-away server.
 pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let threads = processors().clamp(1, 2) as u64;
+    let threads = processor_count().clamp(1, 2) as u64;
     let origin = "demo";
     let input = PlanInput {
         embedded: value_from_flag(origin, Some(true)),
@@ -37,7 +37,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         plan,
         may_download: args.download,
         format: ResultFormat::from_flags(args.json, args.full),
-        is_stored: !args.no_store,
+        must_store: !args.no_store,
         progress_interval: Duration::from_secs(1),
         check_after: false,
         purpose: Default::default(),

@@ -16,7 +16,7 @@ use std::time::Instant;
 /// Connections in addition to those of the clients: for control, loaders, and the observation of autovacuum.
 const SPARE_CONNECTIONS: u32 = 20;
 
-/// Starts a server that accepts connections of this many clients.
+/// Starts a server that accepts the connections of `clients` clients.
 pub fn start(clients: u32, may_download: bool) -> Result<EmbeddedPostgres, Failure> {
     let installation = find_or_download(may_download)?;
     let options = EmbeddedOptions {
@@ -45,7 +45,7 @@ fn find_or_download(may_download: bool) -> Result<Installation, Failure> {
 fn download() -> Result<Installation, Failure> {
     let started = Instant::now();
     let mut view = LoadProgressView::new(stderr(), Style::of(&stderr()));
-    let downloaded = embedded::download(&signals::stop_signal(), &mut |progress| {
+    let result = embedded::download(&signals::stop_signal(), &mut |progress| {
         let download_progress = LoadStepProgress {
             step: "kB of PostgreSQL downloaded".into(),
             done: progress.done_bytes / 1000,
@@ -56,7 +56,7 @@ fn download() -> Result<Installation, Failure> {
         let _ = view.show(&download_progress);
     });
     let _ = view.finish("");
-    let installation = downloaded.map_err(|error| failure(&error))?;
+    let installation = result.map_err(|error| failure(&error))?;
     if installation.source == InstallationSource::Downloaded {
         output::notice(&format!(
             "Downloaded PostgreSQL {} in {}; kept in {}.",

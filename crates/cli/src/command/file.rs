@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Maximum bytes at the start of a file that identify its kind.
+/// The number of bytes at the start of a file by which its kind is recognised.
 const PREFIX_BYTES: u64 = 256;
 
 /// Refuses to replace a file of a different kind; `is_expected_kind` checks the start of the file.
@@ -69,14 +69,14 @@ fn write(path: &Path, write_content: impl Fn(&mut dyn Write) -> io::Result<()>) 
         return write_and_flush(File::create(path)?);
     }
     let temporary_path = temporary_path(path)?;
-    let written = File::create(&temporary_path)
+    let result = File::create(&temporary_path)
         .and_then(write_and_flush)
         .and_then(|()| fs::rename(&temporary_path, path));
-    if written.is_err() {
+    if result.is_err() {
         // Report the error of the write, not that of the removal.
         let _ = fs::remove_file(&temporary_path);
     }
-    written
+    result
 }
 
 fn temporary_path(path: &Path) -> io::Result<PathBuf> {

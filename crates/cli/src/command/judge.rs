@@ -1,7 +1,7 @@
 //! `prony judge`.
 //!
-//! Judges a stored run by the rules of this version. Never changes a figure, and changes the document only if the
-//! command line says so.
+//! Judges a stored run by the rules of this version. Never changes a figure, and replaces the findings in the
+//! document only with `--again`.
 
 use super::output;
 use super::stored::judge_by_current_rules;
@@ -23,7 +23,7 @@ pub fn judge(args: &JudgeArgs) -> Result<Exit, Failure> {
         ));
     }
     if run.imported.is_some() {
-        let message = format!("the run {} is another tool's", run.id);
+        let message = format!("the run {} was imported from another tool", run.id);
         let hint = "prony audit judges the output of other tools";
         return Err(Failure::new(Exit::Usage, message, hint));
     }

@@ -5,12 +5,12 @@
 
 use super::tables::table_sizes;
 use super::{output, server, sizing};
-use crate::args::{CachedArgs, LoadArgs, WaitArgs};
+use crate::args::{CachedArgs, LoadArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
 use prony_plan::{PlanInput, value_from_flag};
 use prony_report::{LoadProgressView, LoadStepProgress, Style, data, units};
 use prony_runner::Signals;
-use prony_runner::host::processors;
+use prony_runner::host::processor_count;
 use prony_server::Target;
 use prony_workload::remedy::Remedy;
 use prony_workload::{
@@ -27,8 +27,8 @@ const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 /// Loads the tables of a workload, and prints their sizes.
 pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     let finished = run_load(LoadInput {
-        plan: args.input(),
-        wait: args.wait.clone(),
+        plan_input: args.input(),
+        timeout: args.timeout.clone(),
         cached: args.cached,
         jobs: args.jobs,
         seed: args.seed,
@@ -54,12 +54,12 @@ pub struct FinishedLoad {
 /// The input of a load.
 pub struct LoadInput {
     /// Server, workload, scale and options.
-    pub plan: PlanInput,
+    pub plan_input: PlanInput,
     /// How long to wait for a server that does not respond.
-    pub wait: WaitArgs,
+    pub timeout: TimeoutArgs,
     /// `--cached`: chooses the scale by the share of the data that fits into the cache.
     pub cached: CachedArgs,
-    /// Connections that load at the same time.
+    /// Number of connections that load at the same time.
     pub jobs: u32,
     /// Seed of the data.
     pub seed: u64,
@@ -67,7 +67,7 @@ pub struct LoadInput {
 
 /// Loads the tables.
 pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
-    let mut plan_input = input.plan;
+    let mut plan_input = input.plan_input;
     let mut plan = super::plan::check_plan(plan_input.clone(), "the command line")?;
     let workload = server::find_workload(&plan.workload.name)?;
     // If the workload loads no tables, the load is refused below without a check of the option values.
@@ -75,7 +75,7 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
         plan = super::plan::check_runnable(plan_input.clone(), "the command line")?;
     }
     let url = plan_input.url.as_ref().map(|url| url.value.as_str());
-    let target = server::target_with_timeout(url, &input.wait)?;
+    let target = server::target_with_timeout(url, &input.timeout)?;
     let signals = Signals::listen()?;
     // A server that cannot be reached is not a failed load, because nothing was started.
     let mut control = server::connect(&target)?;
@@ -111,15 +111,16 @@ fn load_with_progress(
         Style::of(&stderr()),
     )));
     let stop = signals.flag();
-    let loaded = refresh_during(&view, || workload.load(request, &view, &stop));
+    let result = refresh_during(&view, || workload.load(request, &view, &stop));
     if let Ok(mut view) = view.0.lock() {
         // If stderr is closed, there is no view to end.
         let _ = view.finish("");
     }
-    loaded
+    result
 }
 
-/// Refreshes the view while a load waits for the server and reports nothing.
+/// Calls `load`, and refreshes the view every second meanwhile: a load that waits for the server reports no
+/// progress.
 fn refresh_during<T>(view: &ProgressView, load: impl FnOnce() -> T) -> T {
     let started = Instant::now();
     let (stop_sender, stop_receiver) = channel::<()>();
@@ -131,9 +132,9 @@ fn refresh_during<T>(view: &ProgressView, load: impl FnOnce() -> T) -> T {
                 }
             }
         });
-        let loaded = load();
+        let result = load();
         drop(stop_sender);
-        loaded
+        result
     })
 }
 
@@ -147,7 +148,7 @@ pub fn load_embedded(
     let request = LoadRequest {
         target,
         plan,
-        jobs: processors().min(4) as u32,
+        jobs: processor_count().min(4) as u32,
         seed: 0,
     };
     let report = load_with_progress(workload, &request, signals).map_err(|error| {
@@ -160,7 +161,7 @@ pub fn load_embedded(
 /// Changes the error of a failed load to say that it left nothing behind, because the throw-away server is
 /// removed.
 fn with_nothing_left_behind(mut error: Error) -> Error {
-    let left_behind_text = "nothing: the throw-away server is removed";
+    let left_behind_text = "nothing (the throw-away server is removed)";
     match &mut error {
         Error::Stopped {
             left_behind,

@@ -200,7 +200,7 @@ pub(super) fn failure(subject: &str, problems: Problems) -> Failure {
 fn convert_problem(problem: prony_plan::Problem) -> Problem {
     Problem {
         message: format!("{}: {}", problem.location, problem.message),
-        place: String::new(),
+        details: String::new(),
         hint: problem.hint.unwrap_or_default(),
     }
 }

@@ -10,7 +10,7 @@ use super::stored::judge_if_unjudged;
 use super::{output, plan};
 use crate::args::PriceArgs;
 use crate::exit::{Exit, Failure};
-use assignments::{RunAssignment, resolve};
+use assignments::{RunAssignment, resolve_assignments};
 use prony_judge::price::{
     Configuration, MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, TargetLoad,
 };
@@ -22,13 +22,13 @@ use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The default sheet, in the folder of the store.
+/// The file name of the default sheet, in the folder of the store.
 const DEFAULT_SHEET: &str = "prices.toml";
 
 /// A loaded run, with the indexes of its sheet and its configuration in that sheet.
 pub(super) struct PricedRun {
-    pub sheet: usize,
-    pub configuration: usize,
+    pub sheet_index: usize,
+    pub configuration_index: usize,
     pub run: Run,
 }
 
@@ -44,8 +44,8 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
     let measured: Vec<MeasuredConfiguration<'_>> = priced_runs
         .iter()
         .map(|priced| MeasuredConfiguration {
-            sheet: &sheets[priced.sheet],
-            configuration: &sheets[priced.sheet].configurations[priced.configuration],
+            sheet: &sheets[priced.sheet_index],
+            configuration: &sheets[priced.sheet_index].configurations[priced.configuration_index],
             run: &priced.run,
         })
         .collect();
@@ -60,7 +60,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
         true => price::write_json(out, &prices),
         false => price::write(out, style, &prices),
     })?;
-    Ok(match price::is_refused(&prices) {
+    Ok(match price::is_incomplete(&prices) {
         true => Exit::Invalid,
         false => Exit::Success,
     })
@@ -70,7 +70,7 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
 pub(super) fn today() -> Result<PriceDate, Failure> {
     let today = jiff::Zoned::now().date();
     let to_u8 = |number: i8| u8::try_from(number).unwrap_or_default();
-    let today = PriceDate::from_day(
+    let today = PriceDate::from_year_month_day(
         today.year().into(),
         to_u8(today.month()),
         to_u8(today.day()),
@@ -153,19 +153,19 @@ fn runs_named_by_sheets(
             assign_named_runs(&mut assignments, run, position, store)?;
         }
     }
-    Ok(resolve(assignments))
+    Ok(resolve_assignments(assignments))
 }
 
-/// Adds the runs that a name selects for an explicit configuration.
+/// Adds the runs that a name selects to the assignments of the configuration at `position`.
 fn assign_named_runs(
     assignments: &mut Vec<RunAssignment>,
     name: &str,
-    configuration: (usize, usize),
+    position: (usize, usize),
     store: &RunStore,
 ) -> Result<(), Failure> {
     let sides = load_sides(store, name, NameScope::Variant)?.into_iter();
     assignments.extend(sides.map(|side| RunAssignment {
-        configuration,
+        position,
         named_run_id: side.named_run_id,
         runs: side.runs,
     }));
@@ -183,15 +183,15 @@ pub(super) fn assign_runs(
         _ => NameScope::Variant,
     };
     let sheet_runs = LazyCell::new(|| sheet_runs(sheets, store));
-    let (mut assignments, mut unpriced) = (Vec::new(), Vec::new());
+    let (mut assignments, mut unpriced_notes) = (Vec::new(), Vec::new());
     for argument in arguments {
         // The name of a file may contain `=`, so the text before it must be the name of a configuration.
-        let named = argument.split_once('=').and_then(|(name, run)| {
+        let with_configuration = argument.split_once('=').and_then(|(name, run)| {
             let (position, _) =
                 configurations(sheets).find(|(_, configuration)| configuration.name == name)?;
             Some((position, run))
         });
-        if let Some((position, run)) = named {
+        if let Some((position, run)) = with_configuration {
             assign_named_runs(&mut assignments, run, position, store)?;
             continue;
         }
@@ -203,7 +203,7 @@ pub(super) fn assign_runs(
                 _ => failure,
             }
         })?;
-        let (mut assigned, mut failed) = (Vec::new(), Vec::new());
+        let (mut side_assignments, mut failures) = (Vec::new(), Vec::new());
         // Do not match ids as names: the id of an experiment is also that of its first run, and in a sheet it
         // names only the variant of that run.
         let runs = sides.iter().flat_map(|side| &side.runs);
@@ -213,23 +213,23 @@ pub(super) fn assign_runs(
         for side in sides {
             let variant = side.variant.clone();
             match assign_side(&names, side, sheets, &sheet_runs) {
-                Ok(assignment) => assigned.push(assignment),
-                Err(failure) => failed.push((variant, failure)),
+                Ok(assignment) => side_assignments.push(assignment),
+                Err(failure) => failures.push((variant, failure)),
             }
         }
         // If the sheets name some variants of an experiment, the others are only reported.
-        if let Some((_, failure)) = failed.pop_if(|_| assigned.is_empty()) {
+        if let Some((_, failure)) = failures.pop_if(|_| side_assignments.is_empty()) {
             return Err(failure);
         }
-        unpriced.extend(
-            failed
+        unpriced_notes.extend(
+            failures
                 .iter()
                 .map(|(variant, _)| unpriced_variant_note(variant, sheets)),
         );
-        assignments.extend(assigned);
+        assignments.extend(side_assignments);
     }
-    let (priced_runs, mut notes) = resolve(assignments);
-    notes.extend(unpriced);
+    let (priced_runs, mut notes) = resolve_assignments(assignments);
+    notes.extend(unpriced_notes);
     Ok((priced_runs, notes))
 }
 
@@ -250,9 +250,10 @@ fn unpriced_variant_note(variant: &str, sheets: &[PriceSheet]) -> Check {
     }
 }
 
-/// A run that a sheet names, with the indexes of the sheet and the configuration.
+/// A run that a sheet names.
 struct SheetRun {
-    configuration: (usize, usize),
+    /// Indexes of the sheet and of the configuration in it.
+    position: (usize, usize),
     /// Id of the run; if the store does not have it, its name in the sheet, such as a file name.
     id_or_name: String,
 }
@@ -267,7 +268,7 @@ fn sheet_runs(sheets: &[PriceSheet], store: &RunStore) -> Vec<SheetRun> {
             .flat_map(|names| split_names(names))
         {
             runs.push(SheetRun {
-                configuration: position,
+                position,
                 id_or_name: store.find(name).unwrap_or_else(|_| name.to_owned()),
             });
         }
@@ -296,23 +297,28 @@ fn assign_side(
         let has_match = |position: &(usize, usize)| {
             sheet_runs
                 .iter()
-                .any(|run| run.configuration == *position && is_match(&run.id_or_name))
+                .any(|run| run.position == *position && is_match(&run.id_or_name))
         };
         positions.iter().copied().filter(has_match).collect()
     };
-    let by_any_run = positions_with_run(&|name| {
+    let positions_by_any_run = positions_with_run(&|name| {
         names.contains(&name) || side.runs.iter().any(|run| run.id == name)
     });
-    let by_named_run = positions_with_run(&|name| side.named_run_id.as_deref() == Some(name));
+    let positions_by_named_run =
+        positions_with_run(&|name| side.named_run_id.as_deref() == Some(name));
     let mut assignment = RunAssignment {
-        configuration: (0, 0),
+        position: (0, 0),
         named_run_id: side.named_run_id,
         runs: side.runs,
     };
-    match (&by_any_run[..], &by_named_run[..], &positions[..]) {
-        ([position], _, _) | ([], _, [position]) => assignment.configuration = *position,
+    match (
+        &positions_by_any_run[..],
+        &positions_by_named_run[..],
+        &positions[..],
+    ) {
+        ([position], _, _) | ([], _, [position]) => assignment.position = *position,
         (_, [position], _) => {
-            assignment.configuration = *position;
+            assignment.position = *position;
             assignment.keep_only_named_run();
         }
         _ => {

@@ -71,15 +71,15 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
         .iter()
         .map(price::parse_sheet)
         .collect::<Result<_, _>>()?;
-    let (mut runs, mut placed) = (Vec::new(), Vec::new());
+    let (mut runs, mut placements) = (Vec::new(), Vec::new());
     let (priced_runs, notes) = price::assign_runs(&args.runs, &sheets, store)?;
     for note in notes {
         output::notice(&note.finding);
     }
     for priced in priced_runs {
-        placed.push(RunPlacement {
-            sheet: priced.sheet,
-            configuration: priced.configuration,
+        placements.push(RunPlacement {
+            sheet: priced.sheet_index,
+            configuration: priced.configuration_index,
             run: runs.len(),
         });
         runs.push(priced.run);
@@ -89,7 +89,7 @@ fn priced_page(args: &ReportArgs, store: &RunStore) -> Result<ReportPage, Failur
         today: price::today()?.to_string(),
         utilisation: args.utilisation.unwrap_or(DEFAULT_UTILISATION),
         across_regions: args.across_regions,
-        placed,
+        placements,
     };
     html::check_price_inputs(&runs, &price_inputs).map_err(|error| {
         let hint = "give all prices in one currency";
@@ -116,7 +116,7 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit, Failure> {
             let id = plain(&document.run.id);
             writeln!(out, "{}  {id}", document.sha256)?;
         }
-        match &verified.generated_by {
+        match &verified.generated_by_other_build {
             None => writeln!(out, "The page and its documents are unchanged."),
             Some(build) => writeln!(
                 out,
@@ -144,11 +144,11 @@ fn read_page(path: &Path) -> io::Result<String> {
 
 fn verify_failure(error: &VerifyError, path: &str) -> Failure {
     let (exit, hint) = match error {
-        changed if changed.is_changed() => (
+        error if error.is_changed() => (
             Exit::Invalid,
             "generate it again from the stored run with prony report",
         ),
-        VerifyError::Newer(_) => (Exit::Unexpected, ""),
+        VerifyError::NewerFormat(_) => (Exit::Unexpected, ""),
         _ => (
             Exit::Unexpected,
             "name a file that prony report has written; prony show FILE reads a document of a run",

@@ -88,7 +88,7 @@ fn run_request(
         plan,
         may_download: args.download,
         format: ResultFormat::from_flags(args.json, args.output.full),
-        is_stored: !args.output.no_store,
+        must_store: !args.output.no_store,
         progress_interval: args.output.progress,
     })
 }
@@ -134,7 +134,7 @@ pub fn observe_options(input: &PlanInput, plan: &Plan) -> ObserveOptions {
                 origin: origin(&input.server_metrics),
             }),
         },
-        listen: observe.metrics_listen.clone().map(|value| WithOrigin {
+        metrics_address: observe.metrics_listen.clone().map(|value| WithOrigin {
             value,
             origin: origin(&input.metrics_listen),
         }),

@@ -8,7 +8,9 @@ use crate::args::ScenariosArgs;
 use crate::exit::{Exit, Failure};
 use prony_plan::Choice;
 use prony_plan::format_duration;
-use prony_plan::scenario::{Scenario, UnknownScenario, all, all_scenarios, find};
+use prony_plan::scenario::{
+    Scenario, UnknownScenario, all_scenarios, find_scenario, scenario_tables,
+};
 use prony_report::scenarios::{self, ScenarioDetails, ScenarioGroup, ScenarioRow};
 use prony_report::units;
 use serde_json::Value;
@@ -16,29 +18,29 @@ use serde_json::Value;
 /// Lists the scenarios, or shows one.
 pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
     if let [id] = args.filter.as_slice()
-        && let Ok(scenario) = find(id)
+        && let Ok(scenario) = find_scenario(id)
         && !args.json
     {
         return match args.script {
             true => print_script(scenario),
-            false => {
-                output::show(|out, style| scenarios::write_details(out, style, &details(scenario)))
-                    .map(|()| Exit::Success)
-            }
+            false => output::show(|out, style| {
+                scenarios::write_details(out, style, &scenario_details(scenario))
+            })
+            .map(|()| Exit::Success),
         };
     }
     let is_selected =
         |scenario: &Scenario| args.filter.iter().all(|word| matches_word(scenario, word));
     if !all_scenarios().any(is_selected) || args.script {
         let filter = args.filter.join(" ");
-        let error = find(&filter).err();
+        let error = find_scenario(&filter).err();
         return Err(match error {
             Some(error) => unknown_scenario_failure(&error),
             None => no_script_failure(&filter),
         });
     }
     if args.json {
-        let tables: Vec<Value> = all()
+        let tables: Vec<Value> = scenario_tables()
             .iter()
             .map(|table| {
                 let mut table = table.clone();
@@ -55,7 +57,7 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
         })?;
         return Ok(Exit::Success);
     }
-    let groups: Vec<ScenarioGroup> = all()
+    let groups: Vec<ScenarioGroup> = scenario_tables()
         .iter()
         .map(|table| ScenarioGroup {
             title: table.title.clone(),
@@ -63,7 +65,7 @@ pub fn scenarios(args: &ScenariosArgs) -> Result<Exit, Failure> {
                 .scenarios
                 .iter()
                 .filter(|scenario| is_selected(scenario))
-                .map(row)
+                .map(scenario_row)
                 .collect(),
         })
         .filter(|group| !group.rows.is_empty())
@@ -113,7 +115,7 @@ fn matches_word(scenario: &Scenario, word: &str) -> bool {
         .any(|text| text.to_lowercase().contains(&word))
 }
 
-fn machine_size(scenario: &Scenario) -> String {
+fn machine_size_text(scenario: &Scenario) -> String {
     let cpus = scenario
         .cpus
         .map(|cpus| units::count_with_noun(cpus.into(), "CPU", "CPUs"));
@@ -152,11 +154,11 @@ fn short_data_size(scenario: &Scenario) -> String {
     }
 }
 
-fn row(scenario: &Scenario) -> ScenarioRow {
+fn scenario_row(scenario: &Scenario) -> ScenarioRow {
     let figure = scenario.figures.first();
     ScenarioRow {
         id: scenario.id.clone(),
-        machine: machine_size(scenario),
+        machine: machine_size_text(scenario),
         data: short_data_size(scenario),
         clients: scenario.clients,
         figure: figure.map(|figure| (figure.metric.name().to_owned(), figure.value)),
@@ -164,13 +166,13 @@ fn row(scenario: &Scenario) -> ScenarioRow {
     }
 }
 
-fn details(scenario: &Scenario) -> ScenarioDetails {
+fn scenario_details(scenario: &Scenario) -> ScenarioDetails {
     let settings = ScenarioSettings::published(scenario);
     let is_supported = scenario.engine.is_supported();
     ScenarioDetails {
         id: scenario.id.clone(),
         title: scenario.title.clone(),
-        facts: facts(scenario),
+        facts: scenario_facts(scenario),
         figures: scenario
             .figures
             .iter()
@@ -189,18 +191,18 @@ fn details(scenario: &Scenario) -> ScenarioDetails {
             scenario.source_location
         ),
         notes: scenario.notes.clone(),
-        steps: steps(scenario),
+        steps: scenario_steps(scenario),
         commands: match is_supported {
             true => commands::all_commands(scenario, &settings),
             false => Vec::new(),
         },
         script: scenario
             .script
-            .map(|script| (script.file().to_owned(), script.text().to_owned())),
+            .map(|script| (script.file_name().to_owned(), script.text().to_owned())),
     }
 }
 
-fn facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
+fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
     let not_stated = || "not stated".to_owned();
     let version = scenario
         .version
@@ -253,7 +255,7 @@ fn facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
 }
 
 /// The steps that run the scenario, in order.
-fn steps(scenario: &Scenario) -> Vec<String> {
+fn scenario_steps(scenario: &Scenario) -> Vec<String> {
     if !scenario.engine.is_supported() {
         return vec!["Nothing yet: Prony does not support SQL Server's protocol.".to_owned()];
     }

@@ -3,7 +3,7 @@
 //! Builds a target and a control connection from `--url` and the environment, and converts errors of other crates to
 //! failures with their exit codes. A URL is never printed unredacted.
 
-use crate::args::WaitArgs;
+use crate::args::TimeoutArgs;
 use crate::exit::{Exit, Failure};
 use prony_dropin::cleartext;
 use prony_runner::signals::{self, Signals};
@@ -24,7 +24,7 @@ pub fn resolve_target(url: Option<&str>) -> Result<Target, Failure> {
 }
 
 /// Like [`resolve_target`], with the requested timeout for a server that does not respond.
-pub fn target_with_timeout(url: Option<&str>, timeout: &WaitArgs) -> Result<Target, Failure> {
+pub fn target_with_timeout(url: Option<&str>, timeout: &TimeoutArgs) -> Result<Target, Failure> {
     let mut target = resolve_target(url)?;
     target.wait_options.io_timeout = Some(timeout.io_timeout).filter(|limit| !limit.is_zero());
     Ok(target)
@@ -60,7 +60,7 @@ pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
         }
         Error::Data { .. } => Exit::Data,
         Error::Server { .. } => Exit::Connect,
-        Error::LoadFailed { .. } => Exit::Load,
+        Error::LoadFailed { .. } => Exit::LoadOrClean,
         Error::Stopped { .. } => signal_exit(),
     };
     Failure::of(exit, error)

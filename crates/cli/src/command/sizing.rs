@@ -4,7 +4,7 @@
 //! different machine.
 
 use super::server;
-use crate::args::{CachedArgs, CachedOf};
+use crate::args::{CachedArgs, ReferenceMemory};
 use crate::exit::{Exit, Failure};
 use prony_plan::WorkloadPlan;
 use prony_plan::scenario::scale_for_memory;
@@ -16,7 +16,7 @@ use prony_store::scenario::CachedShare;
 use prony_wire::Engine;
 
 /// A scale that was chosen by a share of cached data.
-pub struct Sizing {
+pub struct ChosenScale {
     /// The scale.
     pub scale: u64,
     /// Size of the data at that scale, bytes.
@@ -25,7 +25,7 @@ pub struct Sizing {
     pub cached: CachedShare,
 }
 
-impl Sizing {
+impl ChosenScale {
     /// A description of the choice and its reason.
     pub fn description(&self) -> String {
         let CachedShare {
@@ -59,7 +59,7 @@ pub fn choose_scale(
     args: &CachedArgs,
     plan: &WorkloadPlan,
     exporter_url: Option<&str>,
-) -> Result<Option<Sizing>, Failure> {
+) -> Result<Option<ChosenScale>, Failure> {
     let Some(share) = args.cached else {
         return Ok(None);
     };
@@ -71,7 +71,7 @@ pub fn choose_scale(
     })?;
     let cached = cached_share(control, share, args.cached_of, exporter_url)?;
     let scale = scale_for_memory(cached.of_bytes, share, bytes_per_scale);
-    Ok(Some(Sizing {
+    Ok(Some(ChosenScale {
         scale,
         data_bytes: scale.saturating_mul(bytes_per_scale),
         cached,
@@ -85,7 +85,7 @@ pub fn choose_scale(
 pub fn cached_share(
     control: &mut Control,
     share: f64,
-    memory: Option<CachedOf>,
+    memory: Option<ReferenceMemory>,
     exporter_url: Option<&str>,
 ) -> Result<CachedShare, Failure> {
     let (of, of_bytes) = reference_memory(control, memory, exporter_url)?;
@@ -99,15 +99,15 @@ pub fn cached_share(
 /// The memory that the data should fit into: name and size.
 fn reference_memory(
     control: &mut Control,
-    memory: Option<CachedOf>,
+    memory: Option<ReferenceMemory>,
     exporter_url: Option<&str>,
 ) -> Result<(String, u64), Failure> {
-    if memory != Some(CachedOf::Cache)
+    if memory != Some(ReferenceMemory::Cache)
         && let Some(bytes) = machine_memory_bytes(control, exporter_url)?
     {
         return Ok(("the memory of the server's machine".to_owned(), bytes));
     }
-    if memory == Some(CachedOf::Memory) {
+    if memory == Some(ReferenceMemory::Memory) {
         let message = "--cached-of memory: the memory of the server's machine is unknown";
         let hint = "name its node_exporter with --server-metrics if the command has that option, or use \
                     --cached-of cache";

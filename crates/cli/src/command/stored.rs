@@ -1,6 +1,7 @@
 //! `prony runs`, `prony show` and `prony diff-settings`.
 //!
-//! Print a table of runs, one run in the requested format, or the settings in which two runs differ. Never change the document of a run.
+//! Print a table of runs, one run in the requested format, or the settings in which two runs differ.
+//! Never change the document of a run.
 
 use super::output;
 use crate::args::{DiffSettingsArgs, RunsArgs, RunsCommand, ShowArgs, Since};

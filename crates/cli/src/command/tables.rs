@@ -19,7 +19,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         repair_sequences,
     } = args;
     let workload = server::find_workload(&args.workload)?;
-    let target = server::target_with_timeout(args.flags.url(), &args.wait)?;
+    let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
     if *repair_sequences {
@@ -87,15 +87,15 @@ pub fn reload_remedy(workload: &'static str) -> Remedy {
 /// Drops the tables and names them.
 pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let workload = server::find_workload(&args.workload)?;
-    let target = server::target_with_timeout(args.flags.url(), &args.wait)?;
+    let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
     let dropped_tables = workload.clean(&mut control).map_err(|error| {
-        let clean = PronyCommands.clean(&LoadSpec::of(workload.name(), Vec::new()));
+        let clean = PronyCommands.clean_command(&LoadSpec::of(workload.name(), Vec::new()));
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
         let mut failure = failure_with_interrupt_hint(&error, &hint);
         if failure.exit == Exit::Unexpected {
-            failure.exit = Exit::Load;
+            failure.exit = Exit::LoadOrClean;
         }
         failure
     })?;
@@ -131,7 +131,7 @@ pub fn table_sizes(facts: &[TableFacts]) -> Vec<TableSize> {
             table_bytes: table.table_bytes,
             index_bytes: table.index_bytes,
             dead_rows: table.dead_rows,
-            all_visible: table.all_visible,
+            all_visible: table.all_visible_share,
         })
         .collect()
 }

@@ -77,7 +77,7 @@ fn write_description(
     let mut facts = vec![("engines", engine_names(workload))];
     if workload.dataset() != workload.name() {
         let load = LoadSpec::of(workload.dataset(), Vec::new());
-        facts.push(("loaded by", PronyCommands.load(&load)));
+        facts.push(("loaded by", PronyCommands.load_command(&load)));
     }
     if let Some(unit) = workload.scale_unit() {
         facts.push(("scale", format!("the number of {}", unit.plural)));
@@ -129,7 +129,9 @@ fn rows_text(table: &TableSpec) -> String {
         TableRows::PerScale(1) => "1 row for each unit of scale".to_owned(),
         TableRows::PerScale(rows) => format!("{rows} rows for each unit of scale"),
         TableRows::Fixed(rows) => format!("{rows} rows"),
-        TableRows::ValueOfOption(name) => format!("{name} rows; a table for each unit of scale"),
+        TableRows::ValueOfOption(name) => {
+            format!("as many rows as the option {name} says; one table for each unit of scale")
+        }
     };
     match table.growth {
         TableGrowth::Constant => rows,

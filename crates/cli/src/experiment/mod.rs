@@ -22,7 +22,7 @@ pub struct ExperimentRequest {
     pub experiment: Experiment,
     /// One request for each variant, in their order.
     pub requests: Vec<RunRequest>,
-    /// Print only the documents, one line each.
+    /// Whether only the documents are printed, one line each.
     pub as_json: bool,
 }
 
@@ -35,7 +35,7 @@ struct CompletedRuns {
     worst_exit: Exit,
 }
 
-/// What all runs of the experiment share: signals, and the server of metrics.
+/// What all runs of the experiment share: the signals, and the server of the metrics.
 struct ExperimentContext<'a> {
     signals: &'a Signals,
     metrics: Option<&'a MetricsServer>,

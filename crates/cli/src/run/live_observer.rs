@@ -49,7 +49,7 @@ impl<'a> LiveObserver<'a> {
         let _ = self.view.finish();
     }
 
-    fn print(&mut self, line: &str) {
+    fn print_line(&mut self, line: &str) {
         let _ = self.view.print_message(&format!("prony: {line}"));
     }
 }
@@ -60,19 +60,19 @@ impl RunObserver for LiveObserver<'_> {
     }
 
     fn journal_failed(&mut self, error: &StoreError) {
-        self.print(&error.to_string());
+        self.print_line(&error.to_string());
     }
 
     fn started(&mut self, start: &LoadStart) {
-        self.has_persistent_connections = !start.shape.has_connect;
+        self.has_persistent_connections = !start.layout.has_connect_time;
     }
 
     fn second_ended(&mut self, second: &RunSecond<'_>) {
         for line in self
             .warnings
-            .lines(second.row, self.has_persistent_connections)
+            .lines_for_second(second.row, self.has_persistent_connections)
         {
-            self.print(&line);
+            self.print_line(&line);
         }
         for server_second in second.server_seconds {
             self.view.add_server_second(server_second);
@@ -90,7 +90,7 @@ impl RunObserver for LiveObserver<'_> {
             Duration::MAX => String::new(),
             grace => format!(", for at most {}", units::seconds(grace.as_secs_f64())),
         };
-        self.print(&format!(
+        self.print_line(&format!(
             "waiting for transactions that have not ended yet{limit}"
         ));
     }

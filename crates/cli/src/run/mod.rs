@@ -60,7 +60,7 @@ pub struct RunRequest {
     /// How the result is printed.
     pub format: ResultFormat,
     /// Whether the run is stored.
-    pub is_stored: bool,
+    pub must_store: bool,
     /// Time between lines of progress; zero for none.
     pub progress_interval: Duration,
     /// Whether the consistency of the data is checked after the load.
@@ -75,7 +75,7 @@ pub struct ObserveOptions {
     /// How to observe the server.
     pub server: ServerObserverOptions,
     /// Where to serve the figures to Prometheus during the run.
-    pub listen: Option<WithOrigin<ListenAddress>>,
+    pub metrics_address: Option<WithOrigin<ListenAddress>>,
 }
 
 /// A run that is part of an experiment.
@@ -228,13 +228,13 @@ pub fn execute(
             seed: part
                 .map_or(plan.drive.seed, |part| part.seed)
                 .unwrap_or_else(random_seed),
-            store_policy: match request.is_stored {
+            store_policy: match request.must_store {
                 true => StorePolicy::Required,
                 false => StorePolicy::DoNotStore,
             },
             store_folder: None,
             interrupt: &signals,
-            tap: None,
+            new_sample_listener: None,
             on_connect_refused: None,
         },
         &mut observer,
@@ -251,7 +251,7 @@ pub fn execute(
 /// # Errors
 /// If the address does not belong to this machine, or is in use.
 pub fn listen_for_prometheus(observe: &ObserveOptions) -> Result<Option<MetricsServer>, Failure> {
-    let Some(requested) = &observe.listen else {
+    let Some(requested) = &observe.metrics_address else {
         return Ok(None);
     };
     let metrics = MetricsServer::listen(&requested.value, &requested.origin)?;
@@ -301,14 +301,14 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
     let FinishedRun {
         run,
         store_result,
-        driven,
+        drive_result,
     } = finished;
     let exit = match (run.state, signals.received()) {
         (RunState::Complete, _) => match prony_judge::worst(&run.checks) {
             Some(Severity::Invalid) => Exit::Invalid,
             _ => Exit::Success,
         },
-        (_, Some(signal)) if driven.interrupted => signal.into(),
+        (_, Some(signal)) if drive_result.interrupted => signal.into(),
         _ => Exit::Partial,
     };
     RunResult {
@@ -318,7 +318,7 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
     }
 }
 
-/// The failure of a run that did not start, or was not stored.
+/// The failure of a run that could not be prepared, started or stored.
 fn run_failure(error: &Error, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),

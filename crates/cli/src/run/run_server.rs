@@ -31,9 +31,9 @@ pub fn find_or_start(plan: &Plan, may_download: bool) -> Result<RunServer, Failu
     }
 }
 
-/// Starts a throw-away server. Clients use TCP, so that the response time can be split; with `--tcp-sample`
-/// they use its unix socket, except those of the sample. PGOPTIONS and similar variables do not apply to this
-/// server.
+/// Starts a throw-away server. Clients use TCP, so that the parts of the service time can be measured; with
+/// `--tcp-sample`, only the clients of the sample use TCP, and the others the unix socket. PGOPTIONS and
+/// similar variables do not apply to this server.
 fn start_embedded(
     plan: &Plan,
     may_download: bool,
@@ -61,8 +61,8 @@ fn start_embedded(
     })
 }
 
-/// The same server over loopback TCP, on the port in the name of its unix socket. `None` if the target uses TCP
-/// already.
+/// The same server over loopback TCP, on the port in the name of its unix socket; `None` if the target uses
+/// TCP already.
 fn tcp_target_of(target: &Target) -> Result<Option<Target>, Failure> {
     let is_unix = |address: &Address| matches!(address, Address::Unix(_));
     let endpoints = &target.endpoints;

@@ -22,7 +22,11 @@ pub struct RunWarnings {
 impl RunWarnings {
     /// The lines for one second of the run. `has_persistent_connections`: whether connections last for the
     /// whole run.
-    pub fn lines(&mut self, row: &IntervalRow, has_persistent_connections: bool) -> Vec<String> {
+    pub fn lines_for_second(
+        &mut self,
+        row: &IntervalRow,
+        has_persistent_connections: bool,
+    ) -> Vec<String> {
         let mut lines = Vec::new();
         for error in row.interval.errors.entries() {
             if self.reported_classes.contains(&error.class)
@@ -101,40 +105,46 @@ mod tests {
 
     #[test]
     fn each_error_class_is_reported_once_and_an_outage_at_its_start_and_end() {
-        let full = [(ErrorClass::Resources, "No space left on device")];
+        let disk_full = [(ErrorClass::Resources, "No space left on device")];
         let mut warnings = RunWarnings::default();
-        assert_eq!(warnings.lines(&row(8, 0, &[]), true), [""; 0]);
+        assert_eq!(warnings.lines_for_second(&row(8, 0, &[]), true), [""; 0]);
         assert_eq!(
-            warnings.lines(&row(8, 0, &full), true),
+            warnings.lines_for_second(&row(8, 0, &disk_full), true),
             ["first failed transaction, insufficient resources (53100): No space left on device"]
         );
-        assert_eq!(warnings.lines(&row(8, 0, &full), true), [""; 0]);
         assert_eq!(
-            warnings.lines(&row(0, 8, &[]), true),
+            warnings.lines_for_second(&row(8, 0, &disk_full), true),
+            [""; 0]
+        );
+        assert_eq!(
+            warnings.lines_for_second(&row(0, 8, &[]), true),
             ["8 of 8 connections lost, retrying"]
         );
-        assert_eq!(warnings.lines(&row(3, 5, &[]), true), [""; 0]);
+        assert_eq!(warnings.lines_for_second(&row(3, 5, &[]), true), [""; 0]);
         assert_eq!(
-            warnings.lines(&row(8, 0, &[]), true),
+            warnings.lines_for_second(&row(8, 0, &[]), true),
             ["all 8 connections are back"]
         );
         // With one connection per transaction, the number of open connections is random.
-        assert_eq!(warnings.lines(&row(1, 7, &[]), false), [""; 0]);
+        assert_eq!(warnings.lines_for_second(&row(1, 7, &[]), false), [""; 0]);
     }
 
     #[test]
     fn connections_of_an_ended_thread_are_not_reported_as_lost() {
         let mut warnings = RunWarnings::default();
         for (up, lost) in [(8, 0), (4, 0), (0, 0)] {
-            assert_eq!(warnings.lines(&row(up, lost, &[]), true), [""; 0]);
+            assert_eq!(
+                warnings.lines_for_second(&row(up, lost, &[]), true),
+                [""; 0]
+            );
         }
         // One of two threads ends while the other waits for its connections.
         let mut warnings = RunWarnings::default();
-        assert_eq!(warnings.lines(&row(8, 0, &[]), true), [""; 0]);
+        assert_eq!(warnings.lines_for_second(&row(8, 0, &[]), true), [""; 0]);
         assert_eq!(
-            warnings.lines(&row(0, 4, &[]), true),
+            warnings.lines_for_second(&row(0, 4, &[]), true),
             ["4 of 8 connections lost, retrying"]
         );
-        assert_eq!(warnings.lines(&row(4, 0, &[]), true), [""; 0]);
+        assert_eq!(warnings.lines_for_second(&row(4, 0, &[]), true), [""; 0]);
     }
 }

@@ -2,13 +2,14 @@
 //! the real pgbench.
 
 use crate::common::{
-    Bench, any_committed, last_run, ok, send_signal, start_run, stderr_text, wait_until,
+    TestBench, any_committed, last_run, ok_stdout, send_signal, start_run, stderr_text,
+    total_figures, wait_until,
 };
 use prony_store::RunState;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Output};
 
-fn command(bench: &Bench, arguments: &str) -> Command {
+fn pgbench_command(bench: &TestBench, arguments: &str) -> Command {
     let mut command = bench.command(&format!("pgbench {arguments}"));
     command
         .arg(&bench.url)
@@ -17,15 +18,17 @@ fn command(bench: &Bench, arguments: &str) -> Command {
     command
 }
 
-fn pgbench(bench: &Bench, arguments: &str) -> Output {
-    let output = command(bench, arguments).output().expect("it starts");
+fn pgbench(bench: &TestBench, arguments: &str) -> Output {
+    let output = pgbench_command(bench, arguments)
+        .output()
+        .expect("it starts");
     bench.assert_no_password(output)
 }
 
 /// A database with pgbench's tables.
-fn loaded_bench(name: &str) -> Bench {
-    let bench = Bench::new(name);
-    ok(&bench.prony("load tpcb --scale 1"));
+fn loaded_bench(name: &str) -> TestBench {
+    let bench = TestBench::new(name);
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     bench
 }
 
@@ -35,7 +38,7 @@ fn a_run_is_reported_and_stored() {
     let arguments = "-n -N -b se@3 -c 2 -t 40 --random-seed=5 --percentiles=50,100";
     let output = pgbench(&bench, arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
-    let report = ok(&output);
+    let report = ok_stdout(&output);
     for line in [
         "number of transactions actually processed: 80/80\n",
         "latency p50 = ",
@@ -46,7 +49,7 @@ fn a_run_is_reported_and_stored() {
     }
     let run = last_run(&bench);
     assert_eq!((run.state, run.drive.seed), (RunState::Complete, 5));
-    assert_eq!(run.measured.kinds[0].committed, 80);
+    assert_eq!(total_figures(&run.measured).committed, 80);
     let arguments = run.request["arguments"].to_string();
     assert!(arguments.contains("--random-seed=5"), "{arguments}");
 }
@@ -55,7 +58,7 @@ fn a_run_is_reported_and_stored() {
 fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
     let bench = loaded_bench("pgbench_signal");
     for (name, number) in [("-INT", 2), ("-TERM", 15)] {
-        let (child, _) = start_run(command(&bench, "-n -S -c 2 -T 300 -P 1"));
+        let (child, _) = start_run(pgbench_command(&bench, "-n -S -c 2 -T 300 -P 1"));
         wait_until(&bench.home, any_committed);
         send_signal(&child, name);
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
@@ -70,14 +73,14 @@ fn an_interrupted_run_prints_its_report_and_dies_from_the_signal() {
         assert!(stderr_text(&output).contains("the above results are incomplete"));
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
-        assert!(run.measured.kinds[0].committed > 0);
+        assert!(total_figures(&run.measured).committed > 0);
     }
 }
 
 #[test]
 fn an_ignored_signal_stays_ignored() {
     let bench = loaded_bench("pgbench_ignored");
-    let mut command = command(&bench, "-n -S -T 3 -P 1");
+    let mut command = pgbench_command(&bench, "-n -S -T 3 -P 1");
     // SAFETY: signal is safe to call between fork and exec (signal-safety(7)).
     unsafe {
         command.pre_exec(|| {
@@ -94,8 +97,9 @@ fn an_ignored_signal_stays_ignored() {
 #[test]
 fn latency_does_not_include_connecting() {
     let bench = loaded_bench("pgbench_connect");
-    ok(&pgbench(&bench, "-n -S -C -t 40 -L 10000"));
-    let totals = &last_run(&bench).measured.kinds[0];
+    ok_stdout(&pgbench(&bench, "-n -S -C -t 40 -L 10000"));
+    let run = last_run(&bench);
+    let totals = total_figures(&run.measured);
     let connect = totals.connect.as_ref().expect("connect times");
     assert_eq!(connect.samples, 40);
     // A new session takes the server many times longer than reading one row. The minima are compared because
@@ -139,7 +143,7 @@ fn invalid_utf_8_is_refused() {
 #[test]
 fn a_run_works_without_a_store() {
     let bench = loaded_bench("pgbench_nowhere");
-    let output = command(&bench, "-n -S -t 5")
+    let output = pgbench_command(&bench, "-n -S -t 5")
         .env("PRONY_HOME", "/dev/full/nowhere")
         .output()
         .expect("it starts");

@@ -2,8 +2,8 @@
 //! ambiguous, however the run ends.
 
 use crate::common::{
-    Bench, WAIT_TIMEOUT, assert_hidden, connect, ok, parse_run, prony_command, send_signal,
-    start_run,
+    TestBench, WAIT_TIMEOUT, assert_hidden, connect, ok_stdout, parse_run, prony_command,
+    send_signal, start_run, total_figures,
 };
 use crate::relay::Relay;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, MariaDb, MariaDbOptions, find};
@@ -91,18 +91,18 @@ impl TestServer {
 
     /// Checks a run during which all connections are cut ten times.
     fn check_cut_connections(&self) {
-        let relay = Relay::to(self.port);
+        let relay = Relay::to_port(self.port);
         let (from, to) = (format!(":{}/", self.port), format!(":{}/", relay.port));
         let before = self.count_rows();
         let child = self.start("--duration 6s", &self.url.replace(&from, &to));
         for _ in 0..10 {
-            relay.cut();
+            relay.close_connections();
             std::thread::sleep(Duration::from_millis(200));
         }
         let run = self.finish(child);
         let rows = self.count_rows() - before;
         assert_commits_match(&run, rows);
-        assert!(run.measured.kinds[0].failed > 0, "nothing was cut");
+        assert!(total_figures(&run.measured).failed > 0, "nothing was cut");
     }
 
     /// Checks the counts after each kind of end of a run; `crash` kills and restarts the server.
@@ -126,7 +126,10 @@ impl TestServer {
 
         let (run, rows) = self.run("--duration 12s", |_| crash());
         assert_commits_match(&run, rows);
-        assert!(run.measured.kinds[0].failed > 0, "nothing was killed");
+        assert!(
+            total_figures(&run.measured).failed > 0,
+            "nothing was killed"
+        );
     }
 }
 
@@ -151,19 +154,19 @@ fn sum_in_flight(run: &Run, count: impl Fn(&prony_store::InFlight) -> u64) -> u6
 
 /// Returns the numbers of committed and of ambiguous transactions in the document.
 fn reported_commits(run: &Run) -> (u64, u64) {
-    for part in warmup_and_window(run) {
-        let outcomes = part.in_flight.as_ref().expect("it is known");
+    for figures in warmup_and_window(run) {
+        let outcomes = figures.in_flight.as_ref().expect("it is known");
         let in_flight = outcomes.committed
             + outcomes.rolled_back
             + outcomes.failed
             + outcomes.ambiguous
             + outcomes.cut_off;
-        assert_eq!(in_flight, part.unfinished, "{outcomes:?}");
+        assert_eq!(in_flight, figures.unfinished, "{outcomes:?}");
     }
     let committed: u64 = warmup_and_window(run)
-        .map(|part| part.kinds[0].committed)
+        .map(|figures| total_figures(figures).committed)
         .sum();
-    let errors = warmup_and_window(run).flat_map(|part| &part.errors);
+    let errors = warmup_and_window(run).flat_map(|figures| &figures.errors);
     let ambiguous = errors.filter(|error| error.class == prony_store::ErrorClass::AmbiguousCommit);
     let ambiguous: u64 = ambiguous.map(|error| error.count).sum();
     (
@@ -190,8 +193,8 @@ fn reported_commits_match_rows_on_postgres() {
     let installation = find().expect("PostgreSQL's programs");
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
-    let bench = Bench::on(&server, "account");
-    ok(&bench.prony("load tpcb --scale 4"));
+    let bench = TestBench::on(&server, "account");
+    ok_stdout(&bench.prony("load tpcb --scale 4"));
     let mut server_under_test = TestServer {
         url: bench.url.clone(),
         password: bench.password.clone(),
@@ -250,7 +253,7 @@ fn reported_commits_match_rows_on_mariadb() {
     )
     .args(["--url", &server_under_test.url])
     .output();
-    ok(&load.expect("it starts"));
+    ok_stdout(&load.expect("it starts"));
     server_under_test.check_every_ending(|| {
         server.kill();
         server.restart().expect("it starts again");

@@ -3,7 +3,7 @@
 
 use prony_server::embedded::{EmbeddedPostgres, shared_postgres};
 use prony_server::{Control, Environment, resolve};
-use prony_store::{Run, RunFilter, RunState, RunStore};
+use prony_store::{Figures, KindFigures, Run, RunFilter, RunState, RunStore};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A database and a store for one test. The store is removed at the end.
-pub struct Bench {
+pub struct TestBench {
     /// URL over TCP that contains the password, the hardest case for hiding it.
     pub url: String,
     /// The store, and a folder for files of the test.
@@ -23,14 +23,14 @@ pub struct Bench {
     pub socket_url: String,
 }
 
-impl Bench {
+impl TestBench {
     /// Creates a database of this name on the shared server.
-    pub fn new(name: &str) -> Bench {
-        Bench::on(shared_postgres(), name)
+    pub fn new(name: &str) -> TestBench {
+        TestBench::on(shared_postgres(), name)
     }
 
     /// Creates a database of this name on a server.
-    pub fn on(server: &EmbeddedPostgres, name: &str) -> Bench {
+    pub fn on(server: &EmbeddedPostgres, name: &str) -> TestBench {
         restore_sigint();
         let mut control = connect(&server.url());
         let sql = format!("CREATE DATABASE {name}");
@@ -39,7 +39,7 @@ impl Bench {
         std::fs::create_dir_all(&home).expect("a folder");
         let password = server.password().reveal().to_owned();
         let port = server.port();
-        Bench {
+        TestBench {
             url: format!("postgres://postgres:{password}@127.0.0.1:{port}/{name}"),
             home,
             password,
@@ -96,7 +96,7 @@ impl Bench {
     }
 }
 
-impl Drop for Bench {
+impl Drop for TestBench {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.home);
     }
@@ -207,7 +207,7 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
 
 /// Returns the stdout of a command that must succeed. Exit code 7 (invalid figures) is accepted too: on a
 /// loaded machine, a check may reject the figures of a short run.
-pub fn ok(output: &Output) -> String {
+pub fn ok_stdout(output: &Output) -> String {
     let code = output.status.code();
     assert!(
         matches!(code, Some(0 | 7)),
@@ -219,7 +219,7 @@ pub fn ok(output: &Output) -> String {
 
 /// Returns the stdout of a command that must succeed, parsed as a Run document.
 pub fn parse_run(output: &Output) -> Run {
-    serde_json::from_str(&ok(output)).expect("a document")
+    serde_json::from_str(&ok_stdout(output)).expect("a document")
 }
 
 /// Returns the stderr of a command.
@@ -234,14 +234,19 @@ pub fn send_signal(child: &Child, signal: &str) {
     assert!(sent.expect("kill").success());
 }
 
+/// Returns the figures of all kinds of transactions together.
+pub fn total_figures(figures: &Figures) -> &KindFigures {
+    figures.all_kinds().expect("the run has figures")
+}
+
 /// Returns the last stored run.
-pub fn last_run(bench: &Bench) -> Run {
+pub fn last_run(bench: &TestBench) -> Run {
     parse_run(&bench.prony_without_server("show last --json"))
 }
 
 /// Returns the I/O engines that work on this machine; requires a loaded database. epoll always works; if
 /// io_uring is forbidden, as in many containers, the program reports that.
-pub fn io_engines(bench: &Bench) -> Vec<&'static str> {
+pub fn io_engines(bench: &TestBench) -> Vec<&'static str> {
     let probe = bench.prony("run select-only --io ring --transactions 1 --no-store");
     if matches!(probe.status.code(), Some(0 | 7)) {
         return vec!["ring", "epoll"];

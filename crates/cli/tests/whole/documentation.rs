@@ -1,6 +1,6 @@
 //! The documentation matches the program: commands in the README, in docs/ and in plans, and exit codes.
 
-use crate::common::{Bench, ok};
+use crate::common::{TestBench, ok_stdout, total_figures};
 use std::path::{Path, PathBuf};
 
 /// Returns the root of the repository.
@@ -34,7 +34,7 @@ fn set_option(arguments: &mut Vec<String>, option: &str, value: &str) {
 }
 
 /// Shortens a command: a small temporary database and a short duration.
-fn shorten(mut arguments: Vec<String>, url: &str) -> Vec<String> {
+fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
     if arguments.iter().any(|argument| argument == "--url") {
         set_option(&mut arguments, "--url", url);
     }
@@ -89,15 +89,15 @@ fn shorten_plan(arguments: &mut Vec<String>, plan: &str, url: &str) {
 }
 
 /// Runs a documented command, shortened, in the root of the sources; returns its stdout.
-fn run_documented(bench: &Bench, line: &str) -> String {
-    let arguments = shorten(parse_arguments(line), &bench.url);
+fn run_documented(bench: &TestBench, line: &str) -> String {
+    let arguments = shorten_command(parse_arguments(line), &bench.url);
     let mut command = bench.command("");
     let output = command
         .args(&arguments)
         .current_dir(repository_root())
         .output();
     let output = bench.assert_no_password(output.expect("it starts"));
-    ok(&output)
+    ok_stdout(&output)
 }
 
 /// Returns the commands in a page's code blocks below a heading.
@@ -116,7 +116,7 @@ fn commands_below(page: &str, heading: &str) -> Vec<String> {
 
 #[test]
 fn the_commands_of_readme_and_using_work() {
-    let bench = Bench::new("readme");
+    let bench = TestBench::new("readme");
     let mut commands = commands_below("README.md", "## Use it");
     commands.extend(commands_below("docs/using.md", "# Using Prony"));
     for verb in ["load", "run", "check", "runs", "show", "clean"] {
@@ -131,7 +131,7 @@ fn the_commands_of_readme_and_using_work() {
     let runs = commands
         .iter()
         .filter(|line| line.starts_with("prony run "));
-    let listed = ok(&bench.prony_without_server("runs"));
+    let listed = ok_stdout(&bench.prony_without_server("runs"));
     assert_eq!(
         listed.lines().count(),
         1 + runs.count(),
@@ -141,7 +141,7 @@ fn the_commands_of_readme_and_using_work() {
 
 #[test]
 fn the_commands_about_published_figures_work() {
-    let bench = Bench::new("readme_figures");
+    let bench = TestBench::new("readme_figures");
     let commands = commands_below(
         "docs/published-figures.md",
         "# Reproducing published figures",
@@ -162,9 +162,9 @@ fn the_commands_about_published_figures_work() {
 /// Checks the documented exit codes, and that mentioned help pages exist.
 #[test]
 fn the_documentation_matches_the_help() {
-    let bench = Bench::new("readme_text");
+    let bench = TestBench::new("readme_text");
     let readme = read_text(&repository_root().join("docs/using.md"));
-    let help = ok(&bench.prony_without_server("--help"));
+    let help = ok_stdout(&bench.prony_without_server("--help"));
     let codes: Vec<&str> = help
         .split("Exit codes:\n")
         .nth(1)
@@ -193,13 +193,13 @@ fn the_documentation_matches_the_help() {
     }
     // Two codes share a row of the table.
     assert_eq!(rows.len() + 1, codes.len(), "{table}");
-    ok(&bench.prony_without_server("run --help"));
-    ok(&bench.prony_without_server("plan schema"));
+    ok_stdout(&bench.prony_without_server("run --help"));
+    ok_stdout(&bench.prony_without_server("plan schema"));
 }
 
 #[test]
 fn the_plans_and_their_commands_work() {
-    let bench = Bench::new("plans");
+    let bench = TestBench::new("plans");
     let mut plans: Vec<PathBuf> = std::fs::read_dir(repository_root().join("plans"))
         .expect("a folder")
         .map(|entry| entry.expect("an entry").path())
@@ -212,11 +212,13 @@ fn the_plans_and_their_commands_work() {
     assert!(plans.len() >= 4, "{plans:?}");
     for plan in plans {
         let name = format!("plans/{}", plan.file_name().expect("a name").display());
-        ok(&bench
-            .command(&format!("plan check {name}"))
-            .current_dir(repository_root())
-            .output()
-            .expect("starts"));
+        ok_stdout(
+            &bench
+                .command(&format!("plan check {name}"))
+                .current_dir(repository_root())
+                .output()
+                .expect("starts"),
+        );
         let text = read_text(&plan);
         let commands: Vec<&str> = text
             .lines()
@@ -245,7 +247,7 @@ fn the_plans_and_their_commands_work() {
             run.drive.connect_per_transaction
         );
         assert_eq!(text.contains("\nrate = "), run.drive.open_loop, "{name}");
-        assert!(run.measured.kinds[0].committed > 0, "{name}");
+        assert!(total_figures(&run.measured).committed > 0, "{name}");
         assert_eq!(run.measured.errors, [], "{name}");
     }
 }

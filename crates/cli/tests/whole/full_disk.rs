@@ -2,8 +2,8 @@
 //! can set on a running process.
 
 use crate::common::{
-    Bench, any_committed, files_below, last_run, ok, send_signal, start_run, stderr_text,
-    wait_until,
+    TestBench, any_committed, files_below, last_run, ok_stdout, send_signal, start_run,
+    stderr_text, wait_until,
 };
 use prony_store::RunState;
 use std::io::Read;
@@ -11,14 +11,14 @@ use std::os::unix::process::CommandExt;
 use std::process::Child;
 
 /// Limits the size of all files that a process writes to `bytes`.
-fn limit_files(child: &Child, bytes: u64) {
+fn limit_file_sizes(child: &Child, bytes: u64) {
     let limit = libc::rlimit {
         rlim_cur: bytes,
         rlim_max: bytes,
     };
     let pid = libc::pid_t::try_from(child.id()).expect("a pid");
     // SAFETY: the limit is a live struct, and the pointer for the old limit may be null.
-    let failed = unsafe {
+    let status = unsafe {
         libc::prlimit(
             pid,
             libc::RLIMIT_FSIZE,
@@ -26,13 +26,13 @@ fn limit_files(child: &Child, bytes: u64) {
             std::ptr::null_mut(),
         )
     };
-    assert_eq!(failed, 0, "{}", std::io::Error::last_os_error());
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
 }
 
 #[test]
 fn a_full_disk_is_reported_during_the_run() {
-    let bench = Bench::new("full_disk");
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("full_disk");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let mut command = bench.command("run tpcb --clients 2 --duration 5m");
     command.args(["--url", &bench.url]);
     // SAFETY: signal is safe to call between fork and exec (signal-safety(7)). Without it, SIGXFSZ would kill
@@ -48,7 +48,7 @@ fn a_full_disk_is_reported_during_the_run() {
     let runs = files_below(&bench.home.join("runs"));
     let journal = std::fs::read(&runs[0]).expect("the journal");
     let header = journal.iter().position(|&byte| byte == b'\n');
-    limit_files(&child, header.expect("a first line") as u64 + 1);
+    limit_file_sizes(&child, header.expect("a first line") as u64 + 1);
 
     let (mut messages, mut byte) = (Vec::new(), [0]);
     let stderr = child.stderr.as_mut().expect("piped");
@@ -75,7 +75,7 @@ fn a_full_disk_is_reported_during_the_run() {
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(stdout.contains("transactions/s committed"), "{stdout}");
 
-    assert!(ok(&bench.prony_without_server("runs")).contains("partial"));
+    assert!(ok_stdout(&bench.prony_without_server("runs")).contains("partial"));
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
     assert!(any_committed(&run));

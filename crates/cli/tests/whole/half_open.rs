@@ -4,7 +4,7 @@
 //! Longer than 400 lines: all commands are tested on the same broken connections.
 
 use crate::common::{
-    Bench, WAIT_TIMEOUT, connect, last_run, ok, parse_run, prony_command, query_number,
+    TestBench, WAIT_TIMEOUT, connect, last_run, ok_stdout, parse_run, prony_command, query_number,
     send_signal, stderr_text, wait_until,
 };
 use crate::relay::Relay;
@@ -25,8 +25,8 @@ const BYTES_BEFORE_FREEZE: u64 = 1_000_000;
 
 /// A relay to each shared server, PostgreSQL and MariaDB, with the URL over it and a command that loads
 /// long enough to be interrupted.
-fn start_relays(bench: &Bench, name: &str) -> [(Relay, String, &'static str); 2] {
-    let postgres = Relay::to(shared_postgres().port());
+fn start_relays(bench: &TestBench, name: &str) -> [(Relay, String, &'static str); 2] {
+    let postgres = Relay::to_port(shared_postgres().port());
     let url = bench.url.replace(
         &format!(":{}/", shared_postgres().port()),
         &format!(":{}/", postgres.port),
@@ -34,7 +34,7 @@ fn start_relays(bench: &Bench, name: &str) -> [(Relay, String, &'static str); 2]
     let server = shared_mariadb();
     let sql = format!("create database if not exists {name}");
     connect(&server.url()).execute(&sql).expect("a database");
-    let maria = Relay::to(server.port());
+    let maria = Relay::to_port(server.port());
     let password = server.password().reveal();
     let maria_url = format!("mysql://prony:{password}@127.0.0.1:{}/{name}", maria.port);
     [
@@ -84,7 +84,7 @@ impl Drop for RunningCommand {
     }
 }
 
-fn start_command(bench: &Bench, arguments: &str, url: &str) -> RunningCommand {
+fn start_command(bench: &TestBench, arguments: &str, url: &str) -> RunningCommand {
     let mut command = bench.command(arguments);
     command.args(["--url", url]).stdin(Stdio::null());
     spawn_piped(command)
@@ -97,18 +97,18 @@ fn spawn_piped(mut command: Command) -> RunningCommand {
 }
 
 /// Waits for the end of a command; asserts that its output contains no password.
-fn wait_checked(bench: &Bench, command: RunningCommand) -> Output {
+fn wait_without_password(bench: &TestBench, command: RunningCommand) -> Output {
     bench.assert_no_password(command.wait())
 }
 
 #[test]
 fn a_load_over_a_frozen_connection_ends_and_reports_remaining_tables() {
-    let bench = Bench::new("dead_link");
+    let bench = TestBench::new("dead_link");
     for (relay, url, load) in start_relays(&bench, "dead_link") {
         let child = start_command(&bench, &format!("{load} --io-timeout 1s"), &url);
         relay.wait_until_sent(BYTES_BEFORE_FREEZE);
         relay.freeze();
-        let output = wait_checked(&bench, child);
+        let output = wait_without_password(&bench, child);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(6), "{stderr}");
         assert!(stderr.contains("the server stopped answering"), "{stderr}");
@@ -118,22 +118,22 @@ fn a_load_over_a_frozen_connection_ends_and_reports_remaining_tables() {
     }
 }
 
-/// If a proxy drops a connection on one side only, client and server wait for each other.
+/// If a proxy drops a connection without closing it, client and server wait for each other.
 #[test]
 fn a_load_ends_if_only_its_own_connections_are_frozen() {
     for (name, closes_server_side, message) in [
         ("dead_flow", false, "waits for this client"),
         ("gone_flow", true, "no longer has this connection"),
     ] {
-        let bench = Bench::new(name);
+        let bench = TestBench::new(name);
         for (relay, url, load) in start_relays(&bench, name) {
             let child = start_command(&bench, &format!("{load} --io-timeout 1s"), &url);
             relay.wait_until_sent(BYTES_BEFORE_FREEZE);
             match closes_server_side {
-                false => relay.forget(),
-                true => relay.forget_and_close(),
+                false => relay.freeze_open_connections(),
+                true => relay.freeze_and_close_at_server(),
             }
-            let output = wait_checked(&bench, child);
+            let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(6), "{stderr}");
             assert!(stderr.contains(message), "{stderr}");
@@ -145,14 +145,14 @@ fn a_load_ends_if_only_its_own_connections_are_frozen() {
 /// `--io-timeout 0s` disables the timeout: only the signal can end the load.
 #[test]
 fn the_first_signal_ends_a_load_over_a_frozen_connection() {
-    let bench = Bench::new("dead_signal");
+    let bench = TestBench::new("dead_signal");
     for (relay, url, load) in start_relays(&bench, "dead_signal") {
         for (name, code) in [("-INT", 130), ("-TERM", 143)] {
             let mut child = start_command(&bench, &format!("{load} --io-timeout 0s"), &url);
             relay.wait_until_sent(BYTES_BEFORE_FREEZE);
             relay.freeze();
             child.signal(name);
-            let output = wait_checked(&bench, child);
+            let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(code), "{stderr}");
             assert!(stderr.contains("the load was stopped"), "{stderr}");
@@ -166,13 +166,13 @@ fn the_first_signal_ends_a_load_over_a_frozen_connection() {
 
 #[test]
 fn commands_end_if_the_login_is_never_answered() {
-    let bench = Bench::new("never_answers");
+    let bench = TestBench::new("never_answers");
     for (relay, url, load) in start_relays(&bench, "never_answers") {
         relay.freeze();
         let arguments = ["check tpcb", "run tpcb --duration 1s", "clean tpcb", load];
         let children = arguments.map(|arguments| start_command(&bench, arguments, &url));
         for child in children {
-            let output = wait_checked(&bench, child);
+            let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(3), "{stderr}");
             assert!(stderr.contains("timeout expired"), "{stderr}");
@@ -180,14 +180,14 @@ fn commands_end_if_the_login_is_never_answered() {
     }
 }
 
-/// A connection pooler whose server is down behaves like this.
+/// A connection pooler answers logins but no statements while its server is down.
 #[test]
 fn commands_end_if_the_server_answers_logins_but_no_statements() {
-    let bench = Bench::new("admits_only");
+    let bench = TestBench::new("admits_only");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     std::thread::spawn(move || {
-        let mut open = Vec::new();
+        let mut open_connections = Vec::new();
         for mut client in listener.incoming().flatten() {
             let mut length = [0; 4];
             client.read_exact(&mut length).expect("a start-up message");
@@ -196,11 +196,11 @@ fn commands_end_if_the_server_answers_logins_but_no_statements() {
             // AuthenticationOk, ReadyForQuery.
             let login_replies = b"R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I";
             client.write_all(login_replies).expect("it reads");
-            open.push(client);
+            open_connections.push(client);
         }
     });
     let url = format!("postgres://u@127.0.0.1:{port}/db?sslmode=disable");
-    let output = wait_checked(
+    let output = wait_without_password(
         &bench,
         start_command(&bench, "check tpcb --io-timeout 1s", &url),
     );
@@ -212,7 +212,7 @@ fn commands_end_if_the_server_answers_logins_but_no_statements() {
 
 #[test]
 fn the_first_signal_ends_a_wait_for_a_login() {
-    let bench = Bench::new("no_log_in");
+    let bench = TestBench::new("no_log_in");
     for (relay, url, load) in start_relays(&bench, "no_log_in") {
         relay.freeze();
         let url = match url.contains('?') {
@@ -228,7 +228,7 @@ fn the_first_signal_ends_a_wait_for_a_login() {
                 std::thread::sleep(Duration::from_millis(20));
             }
             child.signal("-INT");
-            let output = wait_checked(&bench, child);
+            let output = wait_without_password(&bench, child);
             let stderr = stderr_text(&output);
             assert_eq!(output.status.code(), Some(130), "{arguments}: {stderr}");
             assert!(stderr.contains("interrupted"), "{stderr}");
@@ -250,9 +250,9 @@ fn connects_to(pid: u32, port: u16) -> bool {
 /// connection. A signal ends the wait.
 #[test]
 fn commands_wait_for_a_busy_server_until_a_signal() {
-    let bench = Bench::new("busy");
+    let bench = TestBench::new("busy");
     let [(relay, url, _), _] = start_relays(&bench, "busy");
-    ok(&bench.prony("load tpcb --scale 1"));
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let mut lock_holder = bench.control();
     let lock = "BEGIN; LOCK TABLE pgbench_accounts IN ACCESS EXCLUSIVE MODE";
     lock_holder.execute(lock).expect("a lock");
@@ -265,9 +265,9 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
         (start_command(&bench, &arguments, &url), message)
     });
     let mut observer = bench.control();
-    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+    let waiting_sql = "SELECT count(*) FROM pg_locks WHERE NOT granted";
     let started = Instant::now();
-    while query_number(&mut observer, waiting) < 2 {
+    while query_number(&mut observer, waiting_sql) < 2 {
         assert!(
             started.elapsed() < WAIT_TIMEOUT,
             "the commands do not wait for the lock"
@@ -275,8 +275,8 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
         std::thread::sleep(Duration::from_millis(50));
     }
     // Both commands open and close second connections during the wait.
-    let before = relay.connections();
-    while relay.connections() < before + 6 {
+    let connections_before = relay.accepted_connections();
+    while relay.accepted_connections() < connections_before + 6 {
         assert!(
             started.elapsed() < 2 * WAIT_TIMEOUT,
             "no second connection is opened"
@@ -286,7 +286,7 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
     for (mut child, message) in children {
         assert!(child.is_running(), "the command ended early");
         child.signal("-INT");
-        let output = wait_checked(&bench, child);
+        let output = wait_without_password(&bench, child);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(130), "{stderr}");
         assert!(stderr.contains("interrupted"), "{stderr}");
@@ -301,15 +301,15 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
 
 #[test]
 fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
-    let bench = Bench::new("dead_end");
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("dead_end");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let [(relay, url, _), _] = start_relays(&bench, "dead_end");
     // Long enough for the freeze to happen during the run, even on a slow machine.
     let arguments = "run tpcb --clients 2 --duration 20s --grace 2s";
     let child = start_command(&bench, arguments, &url);
     wait_until(&bench.home, crate::common::any_committed);
     relay.freeze();
-    let output = wait_checked(&bench, child);
+    let output = wait_without_password(&bench, child);
     let stderr = stderr_text(&output);
     assert!(
         stderr.contains("have not ended yet, for at most 2.00 s"),
@@ -329,8 +329,8 @@ fn a_run_over_a_frozen_connection_waits_only_for_the_grace() {
 
 #[test]
 fn a_closed_terminal_ends_a_run_as_sigterm_does() {
-    let bench = Bench::new("hung_up");
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("hung_up");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     // A closing terminal sends SIGHUP more than once; systemd also sends SIGTERM, before or after it.
     for (signals, code, name) in [
         (["-HUP", "-HUP"], 129, "SIGHUP"),
@@ -348,7 +348,7 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
             child.signal(signal);
             std::thread::sleep(Duration::from_millis(200));
         }
-        let output = wait_checked(&bench, child);
+        let output = wait_without_password(&bench, child);
         let stderr = stderr_text(&output);
         assert_eq!(output.status.code(), Some(code), "{signals:?}: {stderr}");
         let run = last_run(&bench);
@@ -377,7 +377,10 @@ fn a_closed_terminal_ends_a_run_as_sigterm_does() {
     });
     assert!(child.is_running(), "it ended after {seconds} s");
     child.signal("-TERM");
-    assert_eq!(wait_checked(&bench, child).status.code(), Some(143));
+    assert_eq!(
+        wait_without_password(&bench, child).status.code(),
+        Some(143)
+    );
 }
 
 #[test]
@@ -387,7 +390,7 @@ fn a_run_ends_if_its_throw_away_server_dies() {
     let command = prony_command("run tpcb --embedded --clients 2 --duration 10m", &home);
     let mut child = spawn_piped(command);
     wait_until(&home, crate::common::any_committed);
-    let server = child_of(child.child().id());
+    let server = find_postmaster(child.child().id());
     let sent = Command::new("kill")
         .args(["-KILL", &server.to_string()])
         .status();
@@ -404,7 +407,7 @@ fn a_run_ends_if_its_throw_away_server_dies() {
 }
 
 /// The postmaster that process `parent` started.
-fn child_of(parent: u32) -> u32 {
+fn find_postmaster(parent: u32) -> u32 {
     let entries = std::fs::read_dir("/proc").expect("Linux").flatten();
     let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let is_child = |pid: &u32| {
@@ -418,18 +421,18 @@ fn child_of(parent: u32) -> u32 {
 
 #[test]
 fn an_interrupted_tpcc_load_gives_one_instruction() {
-    let bench = Bench::new("one_instruction");
+    let bench = TestBench::new("one_instruction");
     let mut child = start_command(&bench, "load tpcc --scale 40 --jobs 2", &bench.url);
     let mut observer = connect(&shared_postgres().url());
-    let loading = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'one_instruction' \
+    let loading_sql = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'one_instruction' \
                    AND query ILIKE 'copy stock %'";
     let started = Instant::now();
-    while query_number(&mut observer, loading) == 0 {
+    while query_number(&mut observer, loading_sql) == 0 {
         assert!(started.elapsed() < WAIT_TIMEOUT, "it does not load");
         std::thread::sleep(Duration::from_millis(20));
     }
     child.signal("-INT");
-    let output = wait_checked(&bench, child);
+    let output = wait_without_password(&bench, child);
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let checked = bench.prony("check tpcc");
     assert_eq!(checked.status.code(), Some(4));

@@ -1,13 +1,13 @@
 //! `prony pgbench -i`: tables, messages and exit codes.
 
-use crate::common::{Bench, WAIT_TIMEOUT, ok, query_number, send_signal, stderr_text};
+use crate::common::{TestBench, WAIT_TIMEOUT, ok_stdout, query_number, send_signal, stderr_text};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
 /// `prony pgbench -i` with these options, loading over `jobs` connections.
-fn command(bench: &Bench, options: &str, jobs: &str) -> Command {
+fn initialize_command(bench: &TestBench, options: &str, jobs: &str) -> Command {
     let mut command = bench.command(&format!("pgbench -i {options}"));
     command
         .arg(&bench.url)
@@ -16,8 +16,10 @@ fn command(bench: &Bench, options: &str, jobs: &str) -> Command {
     command
 }
 
-fn initialize(bench: &Bench, options: &str, jobs: &str) -> Output {
-    let output = command(bench, options, jobs).output().expect("it starts");
+fn initialize(bench: &TestBench, options: &str, jobs: &str) -> Output {
+    let output = initialize_command(bench, options, jobs)
+        .output()
+        .expect("it starts");
     bench.assert_no_password(output)
 }
 
@@ -52,21 +54,21 @@ done in N s (drop tables N s, create tables N s, client-side generate N s, vacuu
 #[test]
 fn tables_and_messages_do_not_depend_on_the_number_of_connections() {
     for (jobs, name) in [("1", "init_one"), ("3", "init_three")] {
-        let bench = Bench::new(name);
+        let bench = TestBench::new(name);
         let output = initialize(&bench, "-s 2", jobs);
-        ok(&output);
+        ok_stdout(&output);
         assert_eq!(
             without_times(&stderr_text(&output)),
             EXPECTED_MESSAGES,
             "{jobs}"
         );
-        ok(&bench.prony("check tpcb"));
+        ok_stdout(&bench.prony("check tpcb"));
         // Replace the tables by partitioned ones with foreign keys, and generate the data twice.
         let options = "-s 2 -I dtpfgg --foreign-keys --partitions=3";
         let output = initialize(&bench, options, jobs);
-        ok(&output);
+        ok_stdout(&output);
         assert!(stderr_text(&output).contains("creating 3 partitions...\n"));
-        ok(&bench.prony("check tpcb"));
+        ok_stdout(&bench.prony("check tpcb"));
         let rows = query_number(
             &mut bench.control(),
             "SELECT count(DISTINCT aid) + count(*) FROM pgbench_accounts",
@@ -77,34 +79,37 @@ fn tables_and_messages_do_not_depend_on_the_number_of_connections() {
 
 #[test]
 fn compatibility_with_18_detects_partitioned_tables() {
-    let bench = Bench::new("init_newest");
+    let bench = TestBench::new("init_newest");
     for options in ["-n", "-n --partitions=2"] {
-        let mut command = command(&bench, options, "1");
+        let mut command = initialize_command(&bench, options, "1");
         let output = command.env("PRONY_PGBENCH_COMPAT", "18").output();
         let output = bench.assert_no_password(output.expect("it starts"));
-        ok(&output);
+        ok_stdout(&output);
         assert!(stderr_text(&output).contains("tuples (100%) of pgbench_accounts done"));
-        ok(&bench.prony("check tpcb"));
+        ok_stdout(&bench.prony("check tpcb"));
     }
 }
 
 #[test]
 fn errors_of_the_server_are_printed_as_pgbench_prints_them() {
-    let bench = Bench::new("init_refused");
+    let bench = TestBench::new("init_refused");
     let output = initialize(&bench, "-I g", "1");
     assert_eq!(output.status.code(), Some(1));
-    let truncate =
+    let truncate_sql =
         "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
     let expected = format!(
         "generating data (client-side)...\n\
          pgbench: error: query failed: ERROR:  relation \"pgbench_accounts\" does not exist\n\
-         pgbench: detail: Query was: {truncate}\n"
+         pgbench: detail: Query was: {truncate_sql}\n"
     );
     assert_eq!(stderr_text(&output), expected);
     for jobs in ["1", "3"] {
-        ok(&initialize(&bench, "-I dt", jobs));
-        let check = "ALTER TABLE pgbench_accounts ADD CHECK (aid < 90000)";
-        bench.control().execute(check).expect("a constraint");
+        ok_stdout(&initialize(&bench, "-I dt", jobs));
+        let constraint_sql = "ALTER TABLE pgbench_accounts ADD CHECK (aid < 90000)";
+        bench
+            .control()
+            .execute(constraint_sql)
+            .expect("a constraint");
         let output = initialize(&bench, "-I g", jobs);
         assert_eq!(output.status.code(), Some(1));
         let messages = stderr_text(&output);
@@ -120,12 +125,12 @@ fn errors_of_the_server_are_printed_as_pgbench_prints_them() {
 }
 
 #[test]
-fn a_signal_cancels_and_leaves_no_connection() {
-    let bench = Bench::new("init_stopped");
+fn a_signal_cancels_the_load_and_leaves_no_connection() {
+    let bench = TestBench::new("init_stopped");
     let sessions_sql = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = 'init_stopped' AND application_name = 'pgbench'";
     for (jobs, name, code) in [("1", "-INT", 130), ("3", "-INT", 130), ("1", "-TERM", 143)] {
-        let mut child = command(&bench, "-s 500", jobs)
+        let mut child = initialize_command(&bench, "-s 500", jobs)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -159,7 +164,7 @@ fn a_signal_cancels_and_leaves_no_connection() {
 /// Without a terminal the password is read from standard input, as in pgbench.
 #[test]
 fn a_required_password_is_prompted_for() {
-    let bench = Bench::new("init_prompt");
+    let bench = TestBench::new("init_prompt");
     let url_without_password = bench.url.replace(&format!(":{}@", bench.password), "@");
     for (typed_password, code) in [(bench.password.as_str(), 0), ("", 1)] {
         let mut command = bench.command("pgbench -i -I dt");

@@ -1,6 +1,8 @@
 //! Runs are invalid if the server stalled, was unreachable, or its tables were replaced.
 
-use crate::common::{Bench, any_committed, ok, parse_run, start_run, stderr_text, wait_until};
+use crate::common::{
+    TestBench, any_committed, ok_stdout, parse_run, start_run, stderr_text, wait_until,
+};
 use crate::maria;
 use crate::relay::Relay;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
@@ -12,9 +14,9 @@ use std::time::Duration;
 const STALL_SECONDS: usize = 3;
 
 /// A database with the tables of tpcb.
-fn loaded_bench(name: &str) -> Bench {
-    let bench = Bench::new(name);
-    ok(&bench.prony("load tpcb --scale 2"));
+fn loaded_bench(name: &str) -> TestBench {
+    let bench = TestBench::new(name);
+    ok_stdout(&bench.prony("load tpcb --scale 2"));
     bench
 }
 
@@ -33,11 +35,11 @@ fn is_stalled(run: &Run) -> bool {
     let (earlier, latest) = counts.split_at(counts.len().saturating_sub(STALL_SECONDS));
     latest.len() == STALL_SECONDS
         && latest.iter().all(|count| *count == 0)
-        && earlier.iter().any(|c| *c > 0)
+        && earlier.iter().any(|count| *count > 0)
 }
 
 /// Waits for the end of a run; asserts its exit code and returns the run.
-fn wait_for_run(bench: &Bench, child: Child, code: i32) -> Run {
+fn wait_for_run(bench: &TestBench, child: Child, code: i32) -> Run {
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(output.status.code(), Some(code), "{}", stderr_text(&output));
     parse_run(&output)
@@ -54,17 +56,18 @@ fn a_locked_table_is_a_stall_unless_an_outage_is_expected() {
         start_run(command).0
     };
     let (plain_run, outage_run) = (start(""), start("--expect-outage"));
-    for expects in [false, true] {
-        let has_started = |run: &Run| expects_outage(run) == expects && run.series.len() > 1;
+    for is_outage_expected in [false, true] {
+        let has_started =
+            |run: &Run| expects_outage(run) == is_outage_expected && run.series.len() > 1;
         wait_until(&bench.home, has_started);
     }
     let mut control = bench.control();
     control
         .execute("begin; lock table pgbench_accounts")
         .expect("a lock");
-    for expects in [false, true] {
+    for is_outage_expected in [false, true] {
         wait_until(&bench.home, |run| {
-            expects_outage(run) == expects && is_stalled(run)
+            expects_outage(run) == is_outage_expected && is_stalled(run)
         });
     }
     control.execute("commit").expect("the lock is released");
@@ -91,8 +94,8 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
     let installation = find().expect("PostgreSQL's programs");
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
-    let bench = Bench::on(&server, "frozen");
-    ok(&bench.prony("load tpcb --scale 2"));
+    let bench = TestBench::on(&server, "frozen");
+    ok_stdout(&bench.prony("load tpcb --scale 2"));
     let mut command = bench.command("run tpcb --clients 4 --duration 20s --json");
     command.args(["--url", &bench.url]);
     let (child, _) = start_run(command);
@@ -111,7 +114,7 @@ fn a_temporarily_frozen_server_makes_a_run_invalid() {
 #[test]
 fn a_temporary_network_outage_makes_a_run_invalid() {
     let bench = loaded_bench("cut");
-    let relay = Relay::to(prony_server::embedded::shared_postgres().port());
+    let relay = Relay::to_port(prony_server::embedded::shared_postgres().port());
     let port = format!(":{}/", prony_server::embedded::shared_postgres().port());
     let url = bench.url.replace(&port, &format!(":{}/", relay.port));
     // Starts a run and interrupts its network for three seconds.
@@ -147,16 +150,16 @@ fn a_temporary_network_outage_makes_a_run_invalid() {
 #[test]
 fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
     let bench = loaded_bench("replaced");
-    let valid = bench.run("run select-only --clients 2 --duration 1s");
+    let valid_run = bench.run("run select-only --clients 2 --duration 1s");
     assert_eq!(
-        check_severity(&valid, "tables-replaced"),
+        check_severity(&valid_run, "tables-replaced"),
         None,
         "{:?}",
-        valid.checks
+        valid_run.checks
     );
     let arguments = "run select-only --clients 2 --rate 20 --duration 20s --json";
     let child = bench.start_long_run(arguments, any_committed);
-    ok(&bench.prony("load tpcb --scale 2"));
+    ok_stdout(&bench.prony("load tpcb --scale 2"));
     let run = wait_for_run(&bench, child, 7);
     assert_eq!(
         check_severity(&run, "tables-replaced"),
@@ -164,7 +167,7 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
         "{:?}",
         run.checks
     );
-    let text = ok(&bench.prony_without_server("show last --full"));
+    let text = ok_stdout(&bench.prony_without_server("show last --full"));
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         line.contains("pgbench_accounts, ") && line.contains("(replaced by others"),
@@ -174,21 +177,21 @@ fn tables_that_are_reloaded_during_a_run_make_it_invalid() {
 
 #[test]
 fn tables_that_are_reloaded_on_mariadb_make_a_run_invalid() {
-    let bench = maria::Bench::new("replaced");
-    let load = "load oltp_point_select --scale 1 -o table_size=2000";
-    let run = "run oltp_point_select --clients 2 --duration 1s --json";
-    ok(&bench.prony(load));
-    let valid = parse_run(&bench.prony(run));
+    let bench = maria::MariaTestBench::new("replaced");
+    let load_arguments = "load oltp_point_select --scale 1 -o table_size=2000";
+    let run_arguments = "run oltp_point_select --clients 2 --duration 1s --json";
+    ok_stdout(&bench.prony(load_arguments));
+    let valid_run = parse_run(&bench.prony(run_arguments));
     assert_eq!(
-        check_severity(&valid, "tables-replaced"),
+        check_severity(&valid_run, "tables-replaced"),
         None,
         "{:?}",
-        valid.checks
+        valid_run.checks
     );
     let mut command = bench.command("run oltp_point_select --clients 2 --duration 20s --json");
     command.args(["--url", bench.url()]);
     let (child, _) = start_run(command);
-    ok(&bench.prony(load));
+    ok_stdout(&bench.prony(load_arguments));
     let output = child.wait_with_output().expect("it ends");
     let run = parse_run(&output);
     let severity = check_severity(&run, "tables-replaced");

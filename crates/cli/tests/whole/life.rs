@@ -1,7 +1,8 @@
 //! The commands around a run: load, check, run, show, clean; interrupted and killed runs.
 
 use crate::common::{
-    Bench, WAIT_TIMEOUT, last_run, ok, parse_run, send_signal, start_run, stderr_text,
+    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, start_run, stderr_text,
+    total_figures,
 };
 use prony_store::{Run, RunState};
 use std::os::unix::fs::PermissionsExt;
@@ -12,10 +13,10 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn the_main_commands_work_in_sequence() {
-    let bench = Bench::new("whole");
+    let bench = TestBench::new("whole");
     let without_tables = bench.prony("run tpcb --duration 1s");
     assert_eq!(without_tables.status.code(), Some(4), "no tables yet");
-    assert!(ok(&bench.prony("load tpcb --scale 2 --jobs 2")).contains("pgbench_accounts"));
+    assert!(ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2")).contains("pgbench_accounts"));
     let different_scale = bench.prony("run tpcb --scale 3 --duration 1s");
     assert_eq!(different_scale.status.code(), Some(4), "a different scale");
     assert_eq!(
@@ -25,14 +26,14 @@ fn the_main_commands_work_in_sequence() {
     );
 
     // stdout holds only the document.
-    let json = ok(&bench.prony("run tpcb --clients 3 --transactions 50 --seed 7 --json"));
+    let json = ok_stdout(&bench.prony("run tpcb --clients 3 --transactions 50 --seed 7 --json"));
     let run: Run = serde_json::from_str(&json).expect("a document");
     assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
-    assert_eq!(run.measured.kinds[0].committed, 150);
+    assert_eq!(total_figures(&run.measured).committed, 150);
     assert_eq!((run.drive.seed, run.workload.scale), (7, 2));
     assert!(run.server.settings.contains_key("fsync"));
     assert!(
-        run.measured.kinds[0].parts.is_some(),
+        total_figures(&run.measured).parts.is_some(),
         "{}",
         run.timing.parts_source
     );
@@ -43,34 +44,36 @@ fn the_main_commands_work_in_sequence() {
     );
 
     let open_loop_report =
-        ok(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s --full"));
+        ok_stdout(&bench.prony("run select-only --rate 200 --duration 2s --warmup 1s --full"));
     assert!(
         open_loop_report.contains("from the scheduled start")
             && open_loop_report.contains("Stored in"),
         "{open_loop_report}"
     );
-    assert!(ok(&bench.prony("check tpcb")).contains("balances-accounts-history"));
+    assert!(ok_stdout(&bench.prony("check tpcb")).contains("balances-accounts-history"));
     assert_eq!(
-        ok(&bench.prony_without_server("runs")).lines().count(),
+        ok_stdout(&bench.prony_without_server("runs"))
+            .lines()
+            .count(),
         3,
         "a header and two runs"
     );
     assert_eq!(
-        ok(&bench.prony_without_server("show last --csv"))
+        ok_stdout(&bench.prony_without_server("show last --csv"))
             .lines()
             .count(),
         4,
         "three seconds"
     );
-    let stdout = ok(&bench.prony_without_server(&format!("show {} --full", run.id)));
+    let stdout = ok_stdout(&bench.prony_without_server(&format!("show {} --full", run.id)));
     assert!(stdout.contains("transactions/s committed"), "{stdout}");
-    assert!(ok(&bench.prony("clean tpcb")).contains("pgbench_accounts"));
+    assert!(ok_stdout(&bench.prony("clean tpcb")).contains("pgbench_accounts"));
 }
 
 #[test]
 fn a_signal_ends_a_run_with_its_partial_result() {
-    let bench = Bench::new("signals");
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("signals");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     for (name, code) in [("-INT", 130), ("-TERM", 143)] {
         let child = bench.long_run();
         send_signal(&child, name);
@@ -80,15 +83,15 @@ fn a_signal_ends_a_run_with_its_partial_result() {
         assert!(stdout.contains("PARTIAL RESULT"), "{stdout}");
         let run = last_run(&bench);
         assert_eq!(run.state, RunState::Partial);
-        assert!(run.measured.kinds[0].committed > 0);
+        assert!(total_figures(&run.measured).committed > 0);
     }
 }
 
 /// Scripts must be able to detect a run with invalid figures.
 #[test]
 fn an_invalid_run_has_its_own_exit_code() {
-    let bench = Bench::new("read_only");
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("read_only");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let mut command = bench.command("run tpcb --clients 2 --transactions 10");
     command.args(["--url", &bench.url]);
     command.env("PGOPTIONS", "-c default_transaction_read_only=on");
@@ -104,15 +107,15 @@ fn an_invalid_run_has_its_own_exit_code() {
 
 #[test]
 fn a_killed_run_keeps_its_measurements() {
-    let bench = Bench::new("killed");
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("killed");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let mut child = bench.long_run();
     send_signal(&child, "-KILL");
     child.wait().expect("it ends");
     let run = last_run(&bench);
     assert_eq!(run.state, RunState::Partial);
-    assert!(!run.series.is_empty() && run.measured.kinds[0].committed > 0);
-    assert!(ok(&bench.prony_without_server("runs")).contains("partial"));
+    assert!(!run.series.is_empty() && total_figures(&run.measured).committed > 0);
+    assert!(ok_stdout(&bench.prony_without_server("runs")).contains("partial"));
     // The run was killed before its checks, so they are computed when it is read.
     let ids: Vec<&str> = run.checks.iter().map(|check| check.id.as_str()).collect();
     assert!(
@@ -122,7 +125,7 @@ fn a_killed_run_keeps_its_measurements() {
     let expected = ["partial-run", "short-run", "debug-build", "one-host"];
     assert!(!ids.contains(&"nothing-committed"), "{ids:?}");
     assert!(expected.iter().all(|id| ids.contains(id)), "{ids:?}");
-    let stdout = ok(&bench.prony_without_server("show last --full"));
+    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
     assert!(
         stdout.contains("PARTIAL RESULT") && !stdout.contains("Valid: nothing"),
         "{stdout}"
@@ -131,9 +134,9 @@ fn a_killed_run_keeps_its_measurements() {
 
 #[test]
 fn a_closed_pipe_is_not_an_error() {
-    let bench = Bench::new("pipes");
-    ok(&bench.prony("load tpcb --scale 1"));
-    ok(&bench.prony("run select-only --transactions 10"));
+    let bench = TestBench::new("pipes");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
+    ok_stdout(&bench.prony("run select-only --transactions 10"));
     for arguments in ["show last --full", "show last --json", "--help"] {
         let mut child = bench
             .command(arguments)
@@ -154,7 +157,7 @@ fn a_closed_pipe_is_not_an_error() {
 /// The tables are removed with the server, so they are not reported.
 #[test]
 fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
-    let bench = Bench::new("throwaway_load");
+    let bench = TestBench::new("throwaway_load");
     let arguments = "run tpcb --embedded --scale 200 --clients 2 --duration 1s";
     let (child, first_lines) = start_run(bench.command(arguments));
     assert!(first_lines.starts_with("Started "), "{first_lines}");
@@ -162,7 +165,7 @@ fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     let stderr = stderr_text(&output);
-    let message = "left behind: nothing: the throw-away server is removed";
+    let message = "left behind: nothing (the throw-away server is removed)";
     assert!(
         stderr.contains(message) && !stderr.contains("tables with"),
         "{stderr}"
@@ -173,7 +176,7 @@ fn an_interrupted_load_of_a_throw_away_server_leaves_nothing() {
 /// Prony does not wait for initdb to end, which may be slow.
 #[test]
 fn a_signal_ends_the_start_of_a_throw_away_server() {
-    let bench = Bench::new("throwaway_start");
+    let bench = TestBench::new("throwaway_start");
     let programs = bench.home.join("bin");
     std::fs::create_dir(&programs).expect("a folder");
     let permissions = std::fs::Permissions::from_mode(0o777);
@@ -213,10 +216,10 @@ fn a_signal_ends_the_start_of_a_throw_away_server() {
 /// The embedded server and its directory are removed when the command ends.
 #[test]
 fn a_run_on_a_throw_away_server_leaves_nothing() {
-    let bench = Bench::new("throwaway");
+    let bench = TestBench::new("throwaway");
     let arguments = "run tpcb --embedded --scale 1 --clients 2 --duration 1s --tcp-sample 1 --full";
     let output = bench.prony_without_server(arguments);
-    let stdout = ok(&output);
+    let stdout = ok_stdout(&output);
     assert!(
         stdout.contains("kernel timestamps on 1 of 2 clients"),
         "{stdout}"
@@ -244,8 +247,8 @@ fn a_run_on_a_throw_away_server_leaves_nothing() {
 fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
     const CAP_IPC_LOCK: libc::c_ulong = 14;
     const LOCKED_BYTES: u64 = 256 * 1024;
-    let bench = Bench::new("locked_memory");
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("locked_memory");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let arguments = "run select-only --clients 64 --threads 64 --transactions 10 --json";
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]);
@@ -264,7 +267,7 @@ fn all_threads_use_epoll_if_the_rings_exceed_locked_memory() {
         });
     }
     let run = parse_run(&bench.assert_no_password(command.output().expect("it starts")));
-    assert_eq!(run.measured.kinds[0].committed, 640);
+    assert_eq!(total_figures(&run.measured).committed, 640);
     // Kernels before 6.13 do not count the rings, so io_uring may be used.
     if run.drive.io == "epoll" {
         let reason = &run.drive.io_reason;

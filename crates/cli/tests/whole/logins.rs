@@ -1,7 +1,9 @@
 //! Logins of clients under load: TLS with verified certificates, SCRAM with channel binding, md5 and
 //! plain passwords.
 
-use crate::common::{Bench, connect, io_engines, ok, parse_run, query_number, stderr_text};
+use crate::common::{
+    TestBench, connect, io_engines, ok_stdout, parse_run, query_number, stderr_text, total_figures,
+};
 use prony_server::embedded::{self, EmbeddedOptions};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use std::path::{Path, PathBuf};
@@ -27,7 +29,7 @@ const PASSWORD: &str = "sesame-0815";
 
 /// A loaded database on a server that requires TLS.
 struct TlsServer {
-    bench: Bench,
+    bench: TestBench,
     /// The CA that signed the server's certificate.
     ca: PathBuf,
     /// A CA with the same name that did not sign the certificate.
@@ -54,9 +56,9 @@ impl TlsServer {
         .set("ssl", "on");
         let installation = embedded::find().expect("PostgreSQL's programs");
         let server = embedded::EmbeddedPostgres::start(&installation, &options).expect("it starts");
-        let bench = Bench::on(&server, "logins");
+        let bench = TestBench::on(&server, "logins");
         connect(&server.url()).execute(ROLES_SQL).expect("roles");
-        ok(&bench.prony("load tpcb --scale 1"));
+        ok_stdout(&bench.prony("load tpcb --scale 1"));
         let grant = "GRANT ALL ON ALL TABLES IN SCHEMA public TO public";
         bench.control().execute(grant).expect("grants");
         let file = |name: &str, text: String| {
@@ -132,7 +134,11 @@ fn clients_support_every_login_method() {
             );
             let output = server.prony(&arguments, user, &server.ca, options);
             let run = parse_run(&output);
-            assert_eq!(run.measured.kinds[0].committed, 40, "{user} {options}");
+            assert_eq!(
+                total_figures(&run.measured).committed,
+                40,
+                "{user} {options}"
+            );
             assert_eq!(run.measured.errors, []);
             expected += 40;
             assert_eq!(rows(), expected, "{user} {options}: by the server's count");

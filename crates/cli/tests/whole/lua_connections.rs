@@ -219,7 +219,7 @@ fn create_certificates(name: &str) -> [String; 3] {
 }
 
 /// Reads a file of the TLS tests of the server crate.
-fn pem(name: &str) -> String {
+fn read_pem(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/tests/data/tls");
     std::fs::read_to_string(folder.join(name)).expect("a file of the tests")
 }
@@ -229,7 +229,7 @@ fn start_tls_server() -> (MariaDb, LuaBench, [String; 3]) {
     let certificates = create_certificates("Authority of the tests");
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned().into_bytes());
     // The server accepts client certificates signed by either CA.
-    let authorities = format!("{}{}", certificates[0], pem("ca.crt"));
+    let authorities = format!("{}{}", certificates[0], read_pem("ca.crt"));
     let grant = "CREATE USER x509@'%' IDENTIFIED BY 'sesame-0815' REQUIRE X509;";
     let server = MariaDb::start(MariaDbOptions {
         files: vec![
@@ -294,8 +294,8 @@ fn tls_follows_the_mysql_options() {
     }
     // An X.509 version 1 certificate, which the steps in MySQL's manual create; then a key that does not
     // match the certificate.
-    bench.write("client-cert.pem", &pem("v1.crt"));
-    bench.write("client-key.pem", &pem("v1.key"));
+    bench.write("client-cert.pem", &read_pem("v1.crt"));
+    bench.write("client-key.pem", &read_pem("v1.key"));
     let (status, out, _) = bench.sysbench(&format!("--mysql-ssl=on {arguments}"));
     assert_eq!(status, 0, "{out}");
     bench.write("client-cert.pem", &certificate);

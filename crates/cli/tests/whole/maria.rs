@@ -1,8 +1,8 @@
 //! load, run, check and clean on MariaDB, over a `mysql://` URL that contains a password.
 
 use crate::common::{
-    assert_hidden, connect, ok, parse_run, prony_command, send_signal, start_run, stderr_text,
-    wait_until,
+    assert_hidden, connect, ok_stdout, parse_run, prony_command, send_signal, start_run,
+    stderr_text, total_figures, wait_until,
 };
 use prony_server::embedded::shared_mariadb;
 use prony_store::{Engine, Run, ServerSecond};
@@ -10,14 +10,14 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// A database and a store for one test.
-pub struct Bench {
+pub struct MariaTestBench {
     url: String,
     password: String,
     home: PathBuf,
 }
 
-impl Bench {
-    pub fn new(name: &str) -> Bench {
+impl MariaTestBench {
+    pub fn new(name: &str) -> MariaTestBench {
         let server = shared_mariadb();
         let sql = format!("create database {name}");
         connect(&server.url()).execute(&sql).expect("a database");
@@ -25,7 +25,7 @@ impl Bench {
         std::fs::create_dir_all(&home).expect("a folder");
         let password = server.password().reveal().to_owned();
         let port = server.port();
-        Bench {
+        MariaTestBench {
             url: format!("mysql://prony:{password}@127.0.0.1:{port}/{name}"),
             password,
             home,
@@ -58,7 +58,7 @@ impl Bench {
     }
 }
 
-impl Drop for Bench {
+impl Drop for MariaTestBench {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.home);
     }
@@ -66,8 +66,9 @@ impl Drop for Bench {
 
 #[test]
 fn mariadb_is_loaded_run_checked_and_cleaned() {
-    let bench = Bench::new("whole");
-    let loaded = ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
+    let bench = MariaTestBench::new("whole");
+    let loaded =
+        ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
     assert!(
         loaded.contains("Loaded oltp_read_write, scale 2: 6,000 rows"),
         "{loaded}"
@@ -77,8 +78,8 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
             "run oltp_read_write --clients 4 --transactions 25 --protocol {protocol} --json"
         );
         let run: Run = parse_run(&bench.prony(&arguments));
-        assert_eq!(run.measured.kinds[0].committed, 100, "{protocol}");
-        assert_eq!(run.measured.kinds[0].failed, 0, "{protocol}");
+        assert_eq!(total_figures(&run.measured).committed, 100, "{protocol}");
+        assert_eq!(total_figures(&run.measured).failed, 0, "{protocol}");
         assert_eq!(run.server.known_engine(), Some(Engine::MariaDb));
         assert!(run.server.version.contains("MariaDB"), "{:?}", run.server);
         for name in [
@@ -98,7 +99,7 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
             run.workload.statements
         );
     }
-    let stdout = ok(&bench.prony_with("show last --full", &[]));
+    let stdout = ok_stdout(&bench.prony_with("show last --full", &[]));
     assert!(
         stdout.contains("oltp_read_write, scale 2, on MariaDB "),
         "{stdout}"
@@ -107,8 +108,8 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
         stdout.contains("innodb_flush_log_at_trx_commit 1"),
         "{stdout}"
     );
-    ok(&bench.prony("check oltp_read_write"));
-    let cleaned = ok(&bench.prony("clean oltp_read_write"));
+    ok_stdout(&bench.prony("check oltp_read_write"));
+    let cleaned = ok_stdout(&bench.prony("clean oltp_read_write"));
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
 
     let plan = bench.home.join("plan.toml");
@@ -119,22 +120,24 @@ fn mariadb_is_loaded_run_checked_and_cleaned() {
     );
     std::fs::write(&plan, text).expect("a plan");
     // The URL in the plan has no password; that of `--url` has.
-    ok(&bench.prony("load hot-row"));
-    let run = bench.prony(&format!("run {} --json", plan.display()));
-    assert_eq!(parse_run(&run).measured.kinds[0].committed, 20);
+    ok_stdout(&bench.prony("load hot-row"));
+    let output = bench.prony(&format!("run {} --json", plan.display()));
+    assert_eq!(total_figures(&parse_run(&output).measured).committed, 20);
 }
 
 #[test]
 fn a_run_on_mariadb_records_its_server() {
-    let bench = Bench::new("watched");
-    ok(&bench.prony("load oltp_read_write --scale 1 -o table_size=2000"));
+    let bench = MariaTestBench::new("watched");
+    ok_stdout(&bench.prony("load oltp_read_write --scale 1 -o table_size=2000"));
     let arguments = "run oltp_read_write --clients 4 --duration 3s --json";
     let run: Run = parse_run(&bench.prony(arguments));
     let observed = run.observed.as_ref().expect("an observation");
     assert_eq!(observed.missing, []);
     let (before, after) = (observed.before.as_ref(), observed.after.as_ref());
     let (before, after) = (before.expect("before"), after.expect("after"));
-    assert!(after.commits.unwrap() - before.commits.unwrap() >= run.measured.kinds[0].committed);
+    assert!(
+        after.commits.unwrap() - before.commits.unwrap() >= total_figures(&run.measured).committed
+    );
     assert!(run.checks.iter().all(|check| check.id != "server-commits"));
     assert!(before.durability.is_some() && before.cache_bytes > Some(1 << 20));
     assert!(before.tables.iter().any(|table| table.name == "sbtest1"));
@@ -179,8 +182,8 @@ fn a_run_on_mariadb_records_its_server() {
 
 #[test]
 fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
-    let bench = Bench::new("orders");
-    let loaded = ok(&bench.prony("load tpcc --scale 1 --jobs 1"));
+    let bench = MariaTestBench::new("orders");
+    let loaded = ok_stdout(&bench.prony("load tpcc --scale 1 --jobs 1"));
     assert!(loaded.contains("Loaded tpcc, scale 1: 5"), "{loaded}");
     assert!(loaded.contains("in one transaction per part"), "{loaded}");
     for mode in ["procedures", "statements", "pipelined"] {
@@ -193,7 +196,7 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
             let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
             assert_eq!(names, ["NOPM", "TPM"], "{mode}");
             let committed_per_minute =
-                run.measured.kinds[0].committed as f64 / run.window.measured_s * 60.0;
+                total_figures(&run.measured).committed as f64 / run.window.measured_s * 60.0;
             if run.rates[1].value > 0.5 * committed_per_minute {
                 break run;
             }
@@ -202,19 +205,19 @@ fn tpcc_on_mariadb_is_loaded_run_checked_and_cleaned() {
         };
         assert_eq!(run.server.known_engine(), Some(Engine::MariaDb), "{mode}");
         // The first entry is all kinds together.
-        let committed = run.measured.kinds[0].committed;
+        let committed = total_figures(&run.measured).committed;
         assert!(committed > 0, "{mode}: {committed}");
         assert_eq!(run.workload.setting("mode"), Some(mode));
     }
-    let checked = ok(&bench.prony("check tpcc"));
+    let checked = ok_stdout(&bench.prony("check tpcc"));
     assert!(checked.contains("condition-12"), "{checked}");
-    let cleaned = ok(&bench.prony("clean tpcc"));
+    let cleaned = ok_stdout(&bench.prony("clean tpcc"));
     assert!(cleaned.contains("order_line"), "{cleaned}");
 }
 
 #[test]
 fn errors_of_mariadb_are_reported() {
-    let bench = Bench::new("refused");
+    let bench = MariaTestBench::new("refused");
     for arguments in ["load tpcb", "run tpcb", "check select-only", "clean tpcb"] {
         let output = bench.prony(arguments);
         assert_eq!(

@@ -1,6 +1,6 @@
 //! Prony's counts equal the server's in every protocol mode, on every I/O engine.
 
-use crate::common::{Bench, WAIT_TIMEOUT, io_engines, ok, query_number};
+use crate::common::{TestBench, WAIT_TIMEOUT, io_engines, ok_stdout, query_number, total_figures};
 use prony_server::Control;
 use prony_store::{Choice, Figures, Run, RunState};
 use std::time::{Duration, Instant};
@@ -11,12 +11,13 @@ const CLIENTS: u64 = 3;
 /// Counts read from the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Counts {
-    /// Rows of the history table.
+    /// Number of rows of the history table.
     history_rows: u64,
-    /// Index scans by primary key of the accounts.
-    reads: u64,
+    /// Number of scans of the accounts' primary key.
+    account_scans: u64,
+    /// Number of commits of all sessions.
     commits: u64,
-    /// Queries made by the test itself, which commit too.
+    /// Number of queries made by the test itself, which commit too.
     test_queries: u64,
 }
 
@@ -25,7 +26,7 @@ impl Counts {
         Counts {
             test_queries: test_queries + 3,
             history_rows: query_number(control, "SELECT count(*) FROM pgbench_history"),
-            reads: query_number(
+            account_scans: query_number(
                 control,
                 "SELECT idx_scan FROM pg_stat_user_indexes \
                  WHERE indexrelname = 'pgbench_accounts_pkey'",
@@ -37,10 +38,10 @@ impl Counts {
         }
     }
 
-    fn minus(self, before: Counts) -> Counts {
+    fn growth_since(self, before: Counts) -> Counts {
         Counts {
             history_rows: self.history_rows - before.history_rows,
-            reads: self.reads - before.reads,
+            account_scans: self.account_scans - before.account_scans,
             commits: self.commits - before.commits,
             test_queries: self.test_queries - before.test_queries,
         }
@@ -50,7 +51,7 @@ impl Counts {
 /// Returns the growth of the counts after all of Prony's sessions have ended: a session reports its counts
 /// before it leaves `pg_stat_activity`. Waits until `reads` is reached, because servers before PostgreSQL 15
 /// add the counts later.
-fn growth_since(control: &mut Control, before: Counts, reads: u64) -> Counts {
+fn final_growth_since(control: &mut Control, before: Counts, reads: u64) -> Counts {
     const OTHER_SESSIONS: &str = "SELECT count(*) FROM pg_stat_activity \
         WHERE datname = current_database() AND backend_type = 'client backend' \
         AND pid <> pg_backend_pid()";
@@ -60,17 +61,18 @@ fn growth_since(control: &mut Control, before: Counts, reads: u64) -> Counts {
         let is_alone = query_number(control, OTHER_SESSIONS) == 0;
         let current = Counts::read(control, test_queries + 1);
         test_queries = current.test_queries;
-        let counts = current.minus(before);
-        if (is_alone && counts.reads >= reads) || started.elapsed() > WAIT_TIMEOUT {
+        let counts = current.growth_since(before);
+        if (is_alone && counts.account_scans >= reads) || started.elapsed() > WAIT_TIMEOUT {
             return counts;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// Returns the number of committed transactions, including the warm-up and those in flight at the end.
+/// Returns the number of committed transactions, including those of the warm-up and those in flight at the
+/// end.
 fn all_committed(run: &Run) -> u64 {
-    let committed = |part: &Figures| part.kinds[0].committed;
+    let committed = |figures: &Figures| total_figures(figures).committed;
     run.warmup.as_ref().map_or(0, committed) + committed(&run.measured) + run.measured.unfinished
 }
 
@@ -82,9 +84,9 @@ fn assert_no_errors(run: &Run, arguments: &str) {
         "{arguments}: {:?}",
         run.ended_because
     );
-    for part in run.warmup.iter().chain([&run.measured]) {
-        assert_eq!(part.errors, [], "{arguments}");
-        for kind in &part.kinds {
+    for figures in run.warmup.iter().chain([&run.measured]) {
+        assert_eq!(figures.errors, [], "{arguments}");
+        for kind in &figures.kinds {
             assert_eq!(
                 (kind.failed, kind.rolled_back, kind.skipped, kind.retries),
                 (0, 0, 0, 0),
@@ -100,8 +102,8 @@ fn assert_no_errors(run: &Run, arguments: &str) {
 /// Each transaction makes `reads` index scans of accounts, which the server counts. Prony's check of the data
 /// before a run adds the same number of scans in each run; the first run determines it.
 fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_history: bool) {
-    let bench = Bench::new(database);
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new(database);
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     let engines = io_engines(&bench);
     let mut control = bench.control();
     let mut check_reads = None;
@@ -123,13 +125,17 @@ fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_histor
                 assert_eq!((&*run.drive.io, run.drive.protocol), (engine, mode));
                 let committed = all_committed(&run);
                 if length.starts_with("--transactions") {
-                    assert_eq!(run.measured.kinds[0].committed, CLIENTS * 40, "{arguments}");
+                    assert_eq!(
+                        total_figures(&run.measured).committed,
+                        CLIENTS * 40,
+                        "{arguments}"
+                    );
                     assert_eq!(committed, CLIENTS * 40, "{arguments}");
                 } else {
                     assert!(run.measured.unfinished <= CLIENTS, "{arguments}");
                     assert!(run.warmup.is_some(), "{arguments}");
                 }
-                let counts = growth_since(
+                let counts = final_growth_since(
                     &mut control,
                     before,
                     reads * committed + check_reads.unwrap_or_default(),
@@ -139,7 +145,8 @@ fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_histor
                     if writes_history { committed } else { 0 },
                     "{arguments}"
                 );
-                let extra_reads = counts.reads - (reads * committed).min(counts.reads);
+                let extra_reads =
+                    counts.account_scans - (reads * committed).min(counts.account_scans);
                 assert_eq!(
                     *check_reads.get_or_insert(extra_reads),
                     extra_reads,
@@ -151,7 +158,7 @@ fn assert_counts_agree(database: &str, workload: &str, reads: u64, writes_histor
             }
         }
     }
-    let stdout = ok(&bench.prony("check tpcb"));
+    let stdout = ok_stdout(&bench.prony("check tpcb"));
     assert!(stdout.contains("balances-accounts-history"), "{stdout}");
 }
 

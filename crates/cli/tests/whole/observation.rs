@@ -1,16 +1,18 @@
 //! The observation of the server before, during and after a run; runs continue if parts of it are
 //! unavailable.
 
-use crate::common::{Bench, connect, last_run, ok, send_signal, stderr_text, wait_until};
+use crate::common::{
+    TestBench, connect, last_run, ok_stdout, send_signal, stderr_text, total_figures, wait_until,
+};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{DurabilityClass, EventKind, Observed, ObservedTopic, Run, RunState, Severity};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
 /// A database loaded with tpcb at scale 2.
-fn loaded_bench(name: &str) -> Bench {
-    let bench = Bench::new(name);
-    ok(&bench.prony("load tpcb --scale 2"));
+fn loaded_bench(name: &str) -> TestBench {
+    let bench = TestBench::new(name);
+    ok_stdout(&bench.prony("load tpcb --scale 2"));
     bench
 }
 
@@ -59,12 +61,12 @@ fn a_run_records_its_server() {
     };
     assert!(history(&after.tables) > history(&before.tables));
     // The server's own count includes all commits of the clients.
-    let committed = |figures: &prony_store::Figures| figures.kinds[0].committed;
-    let client = committed(&run.measured) + run.warmup.as_ref().map_or(0, committed);
-    let server = after.commits.unwrap() - before.commits.unwrap();
+    let committed = |figures: &prony_store::Figures| total_figures(figures).committed;
+    let committed_by_clients = committed(&run.measured) + run.warmup.as_ref().map_or(0, committed);
+    let server_commits = after.commits.unwrap() - before.commits.unwrap();
     assert!(
-        server >= client && server < client + 2_000,
-        "{server} {client}"
+        server_commits >= committed_by_clients && server_commits < committed_by_clients + 2_000,
+        "{server_commits} {committed_by_clients}"
     );
     assert_eq!(check_severity(&run, "server-commits"), None);
 
@@ -78,7 +80,7 @@ fn a_run_records_its_server() {
     assert!(cost.queries >= 6 * observed.series.len() as u64, "{cost:?}");
     assert!(cost.query_s > 0.0 && cost.client_cpu_s > Some(0.0) && cost.server_cpu_s.is_some());
 
-    let text = ok(&bench.prony_without_server("show last --full"));
+    let text = ok_stdout(&bench.prony_without_server("show last --full"));
     assert!(
         text.contains("The server, in the measured window"),
         "{text}"
@@ -102,7 +104,7 @@ fn a_run_records_seconds_and_events_of_its_server() {
     let run = last_run(&bench);
     let observed = observation_of(&run);
 
-    // The observed seconds follow each other without gaps.
+    // There are no gaps between the observed seconds.
     let rows = &observed.series;
     for pair in rows.windows(2) {
         let end_s = pair[0].at_s + pair[0].length_s;
@@ -148,7 +150,7 @@ fn observation_can_be_disabled() {
     assert_eq!(observed.off.as_deref(), Some("--no-observe was given"));
     assert!(observed.series.is_empty() && observed.before.is_none() && observed.cost.is_none());
     assert_eq!(check_severity(&run, "unobserved"), Some(Severity::Note));
-    let stdout = ok(&bench.local("show last --full"));
+    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
     assert!(
         stdout.contains("not observed: --no-observe was given"),
         "{stdout}"
@@ -269,7 +271,7 @@ fn a_role_without_privileges_runs_and_missing_observations_are_listed() {
     );
     let arguments = "run select-only --clients 2 --duration 3s --full";
     let output = bench.command(arguments).args(["--url", &url]).output();
-    let text = ok(&bench.assert_no_password(output.expect("it starts")));
+    let text = ok_stdout(&bench.assert_no_password(output.expect("it starts")));
     let unwrapped = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         unwrapped.contains("not observed: waits of other roles, replication lag ("),
@@ -295,8 +297,8 @@ fn a_restart_during_a_run_makes_it_invalid() {
     let installation = find().expect("PostgreSQL's programs");
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
-    let bench = Bench::on(&server, "watched_restart");
-    ok(&bench.prony("load tpcb --scale 2"));
+    let bench = TestBench::on(&server, "watched_restart");
+    ok_stdout(&bench.prony("load tpcb --scale 2"));
     connect(&server.url())
         .execute("checkpoint")
         .expect("a checkpoint");
@@ -311,6 +313,6 @@ fn a_restart_during_a_run_makes_it_invalid() {
     let restart = run.checks.iter().find(|check| check.id == "restart");
     let restart = restart.unwrap_or_else(|| panic!("{:?}", run.checks));
     assert_eq!(restart.severity, Severity::Invalid);
-    let text = ok(&bench.prony_without_server("show last --full"));
+    let text = ok_stdout(&bench.prony_without_server("show last --full"));
     assert!(text.contains("Invalid (restart"), "{text}");
 }

@@ -1,6 +1,9 @@
 //! Views of a run in progress (Prometheus, terminal) and exports of stored runs.
 
-use crate::common::{Bench, WAIT_TIMEOUT, last_run, ok, parse_run, send_signal, stderr_text};
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, send_signal, stderr_text,
+    total_figures,
+};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::Deserializer;
@@ -11,9 +14,9 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 /// A database with the tables of tpcb.
-fn loaded_bench(name: &str) -> Bench {
-    let bench = Bench::new(name);
-    ok(&bench.prony("load tpcb --scale 2"));
+fn loaded_bench(name: &str) -> TestBench {
+    let bench = TestBench::new(name);
+    ok_stdout(&bench.prony("load tpcb --scale 2"));
     bench
 }
 
@@ -59,7 +62,7 @@ fn prometheus_can_scrape_a_run() {
     let _idle_client = TcpStream::connect(&address).expect("it listens");
     // All metric families appear after the load has started and the server was observed.
     let deadline = Instant::now() + WAIT_TIMEOUT;
-    let committed = "prony_transactions_total{kind=\"tpcb\",outcome=\"committed\"}";
+    let committed_series = "prony_transactions_total{kind=\"tpcb\",outcome=\"committed\"}";
     let mut bodies = Vec::new();
     while bodies.len() < 2 {
         assert!(Instant::now() < deadline, "{bodies:?}");
@@ -67,7 +70,7 @@ fn prometheus_can_scrape_a_run() {
         let Some(body) = scrape_if_ready(&address) else {
             continue;
         };
-        if sum_samples(&body, committed) > Some(0.0)
+        if sum_samples(&body, committed_series) > Some(0.0)
             && sum_samples(&body, "prony_server_cpu_busy").is_some()
         {
             bodies.push(body);
@@ -80,7 +83,7 @@ fn prometheus_can_scrape_a_run() {
             Some(50.0)
         );
         let count = sum_samples(body, "prony_response_seconds_count{kind=\"tpcb\"}");
-        assert_eq!(count, sum_samples(body, committed), "{body}");
+        assert_eq!(count, sum_samples(body, committed_series), "{body}");
         let bucket_count = sum_samples(
             body,
             "prony_response_seconds_bucket{kind=\"tpcb\",le=\"+Inf\"}",
@@ -91,7 +94,7 @@ fn prometheus_can_scrape_a_run() {
         let busy = sum_samples(body, "prony_server_cpu_busy_ratio ").expect("the server's CPU");
         assert!((0.0..=1.0).contains(&busy), "{busy}");
     }
-    assert!(sum_samples(&bodies[0], committed) <= sum_samples(&bodies[1], committed));
+    assert!(sum_samples(&bodies[0], committed_series) <= sum_samples(&bodies[1], committed_series));
 
     // The port is in use, so a second run fails before its load.
     let second_run = bench.prony(&format!(
@@ -181,7 +184,7 @@ fn scrape_if_ready(address: &str) -> Option<String> {
 
 #[test]
 fn an_invalid_metrics_address_is_refused_first() {
-    let bench = Bench::new("looking_on_bad");
+    let bench = TestBench::new("looking_on_bad");
     let plan = bench.home.join("bad.toml");
     let text = "[workload]\nname = \"tpcb\"\n[observe]\nmetrics_listen = \":9187\"\n";
     std::fs::write(&plan, text).unwrap();
@@ -237,7 +240,7 @@ fn a_plan_can_disable_observation() {
     );
     assert!(observed.series.is_empty());
     let output = bench.prony_without_server("show last --csv-server");
-    assert_eq!(ok(&output).lines().count(), 1, "only a header");
+    assert_eq!(ok_stdout(&output).lines().count(), 1, "only a header");
     assert!(
         stderr_text(&output).contains("was not observed"),
         "{}",
@@ -249,7 +252,7 @@ fn a_plan_can_disable_observation() {
 fn distributions_and_server_seconds_can_be_exported() {
     let bench = loaded_bench("looking_on_after");
     let run = bench.run("run tpcb --clients 2 --duration 5s");
-    let log = ok(&bench.prony_without_server("show last --hdr-log"));
+    let log = ok_stdout(&bench.prony_without_server("show last --hdr-log"));
     let mut tags = Vec::new();
     for entry in IntervalLogIterator::new(log.as_bytes()) {
         let LogEntry::Interval(interval) = entry.expect("a line of a log") else {
@@ -261,8 +264,8 @@ fn distributions_and_server_seconds_can_be_exported() {
         let histogram: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .expect("a histogram");
-        assert_eq!(histogram.len(), run.measured.kinds[0].committed);
-        let p50_ns = run.measured.kinds[0]
+        assert_eq!(histogram.len(), total_figures(&run.measured).committed);
+        let p50_ns = total_figures(&run.measured)
             .response
             .p50_ns
             .expect("enough samples");
@@ -272,7 +275,7 @@ fn distributions_and_server_seconds_can_be_exported() {
     assert_eq!(tags, [None, Some("tpcb".to_owned())]);
     assert!(log.contains("#[BaseTime: "), "{log}");
 
-    let csv = ok(&bench.prony_without_server("show last --csv-server"));
+    let csv = ok_stdout(&bench.prony_without_server("show last --csv-server"));
     let seconds = run.observed.expect("an observation").series.len();
     assert!(seconds > 0);
     assert_eq!(csv.lines().count(), 1 + seconds, "{csv}");
@@ -280,7 +283,7 @@ fn distributions_and_server_seconds_can_be_exported() {
 }
 
 /// Runs the program on a pseudo-terminal created by script(1); returns what it wrote to the terminal.
-fn run_on_terminal(bench: &Bench, variables: &str, arguments: &str) -> Vec<u8> {
+fn run_on_terminal(bench: &TestBench, variables: &str, arguments: &str) -> Vec<u8> {
     let program = env!("CARGO_BIN_EXE_prony");
     // stdout is redirected to a file, so the terminal shows only stderr.
     let stdout_file = bench.home.join("result").display().to_string();

@@ -1,6 +1,6 @@
 //! sysbench's workloads end to end: options, query counts, and a run with a wrong ratio of queries.
 
-use crate::common::{Bench, last_run, ok, stderr_text};
+use crate::common::{TestBench, last_run, ok_stdout, stderr_text, total_figures};
 use prony_store::{Run, Severity};
 
 fn query_share<'a>(run: &'a Run, name: &str) -> &'a prony_store::ObservedShare {
@@ -16,15 +16,16 @@ fn shares_check(run: &Run) -> Option<&prony_store::Check> {
 
 #[test]
 fn the_result_counts_reads_writes_and_other_queries() {
-    let bench = Bench::new("oltp_counts");
-    let loaded = ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
+    let bench = TestBench::new("oltp_counts");
+    let loaded =
+        ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=3000 --jobs 2"));
     assert!(
         loaded.contains("Loaded oltp_read_write, scale 2: 6,000 rows"),
         "{loaded}"
     );
     let arguments = "run oltp_read_write --clients 1 --transactions 200 -o rand_type=uniform";
     let run = bench.run(arguments);
-    let committed = run.measured.kinds[0].committed;
+    let committed = total_figures(&run.measured).committed;
     assert_eq!(committed, 200);
     for (name, per_transaction) in [("reads", 14), ("writes", 4), ("others", 2)] {
         let share = query_share(&run, name);
@@ -47,7 +48,7 @@ fn the_result_counts_reads_writes_and_other_queries() {
     }
     assert_eq!(run.workload.statements.len(), 11);
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok(&bench.prony_without_server("show last --full"));
+    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
     let row = |name: &str| {
         let mut lines = stdout
             .lines()
@@ -58,19 +59,19 @@ fn the_result_counts_reads_writes_and_other_queries() {
     };
     assert_eq!(row("reads")[1..3], ["2,800", "2,800"], "{stdout}");
     assert_eq!(row("writes")[1..3], ["800", "800"], "{stdout}");
-    let checked = ok(&bench.prony("check oltp_point_select"));
+    let checked = ok_stdout(&bench.prony("check oltp_point_select"));
     assert!(
         checked.starts_with("oltp_read_write, scale 2\n"),
         "{checked}"
     );
-    let cleaned = ok(&bench.prony("clean oltp_insert"));
+    let cleaned = ok_stdout(&bench.prony("clean oltp_insert"));
     assert_eq!(cleaned, "Dropped sbtest1, sbtest2.\n");
 }
 
 #[test]
 fn a_run_with_a_wrong_ratio_has_a_caveat() {
-    let bench = Bench::new("oltp_ratio");
-    ok(&bench.prony("load oltp_read_write -o table_size=2000"));
+    let bench = TestBench::new("oltp_ratio");
+    ok_stdout(&bench.prony("load oltp_read_write -o table_size=2000"));
     bench
         .control()
         .execute("delete from sbtest1 where id % 4 = 0")
@@ -93,7 +94,7 @@ fn a_run_with_a_wrong_ratio_has_a_caveat() {
 
 #[test]
 fn all_invalid_options_are_reported() {
-    let bench = Bench::new("oltp_mistakes");
+    let bench = TestBench::new("oltp_mistakes");
     let invalid_options = "-o table_size=0 -o rand_type=zipf --scale 3 -o tables=2";
     for command in ["load", "run"] {
         let output = bench.prony(&format!("{command} oltp_insert {invalid_options}"));
@@ -124,10 +125,10 @@ fn all_invalid_options_are_reported() {
 
 #[test]
 fn options_apply_to_the_load_of_a_throw_away_server() {
-    let bench = Bench::new("oltp_embedded");
+    let bench = TestBench::new("oltp_embedded");
     let arguments = "run hot-row --embedded --clients 4 --transactions 20 -o hint=on --json";
-    let run: Run =
-        serde_json::from_str(&ok(&bench.prony_without_server(arguments))).expect("a document");
-    assert_eq!(run.measured.kinds[0].committed, 80);
+    let run: Run = serde_json::from_str(&ok_stdout(&bench.prony_without_server(arguments)))
+        .expect("a document");
+    assert_eq!(total_figures(&run.measured).committed, 80);
     assert_eq!(query_share(&run, "writes").count, 80);
 }

@@ -2,23 +2,23 @@
 //! separated by spaces, of accounts that may create databases and need no password; `scripts/servers` prints
 //! the URLs of the servers it starts. If a variable is unset, its test is skipped and prints that.
 
-use crate::common::{connect, ok, parse_run, prony_command};
+use crate::common::{connect, ok_stdout, parse_run, prony_command, total_figures};
 use prony_store::Run;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// A database on one of the servers, with its own store.
-struct Bench {
+struct OtherVersionTestBench {
     url: String,
     home: PathBuf,
 }
 
-impl Bench {
+impl OtherVersionTestBench {
     /// `url` is that of the existing database `name`.
-    fn new(url: String, name: &str) -> Bench {
+    fn new(url: String, name: &str) -> OtherVersionTestBench {
         let home = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&home).expect("a folder");
-        Bench { url, home }
+        OtherVersionTestBench { url, home }
     }
 
     fn command(&self, arguments: &str) -> Command {
@@ -35,7 +35,7 @@ impl Bench {
     fn run(&self, arguments: &str, transactions: u64) -> Run {
         let run: Run = parse_run(&self.prony(&format!("run {arguments} --json")));
         // The first entry is all kinds together.
-        let totals = &run.measured.kinds[0];
+        let totals = total_figures(&run.measured);
         let ended = totals.committed + totals.rolled_back + totals.failed;
         assert_eq!(ended, transactions, "{arguments} on {}", self.url);
         let observed = run.observed.as_ref().expect("an observation");
@@ -47,7 +47,7 @@ impl Bench {
     }
 }
 
-impl Drop for Bench {
+impl Drop for OtherVersionTestBench {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.home);
     }
@@ -75,8 +75,8 @@ fn server_urls(variable: &str) -> Vec<String> {
 }
 
 /// Loads, runs, checks and cleans an OLTP workload.
-fn run_oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
-    ok(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
+fn run_oltp(bench: &OtherVersionTestBench, engine: &str, protocols: &[&str]) {
+    ok_stdout(&bench.prony("load oltp_read_write --scale 2 -o table_size=1000 --jobs 2"));
     for protocol in protocols {
         let arguments =
             format!("oltp_read_write --clients 4 --transactions 25 --protocol {protocol}");
@@ -90,24 +90,24 @@ fn run_oltp(bench: &Bench, engine: &str, protocols: &[&str]) {
         let reads = run.shares.iter().find(|share| share.name == "reads");
         assert!(reads.expect("counted").count >= 1_400, "{protocol}");
     }
-    ok(&bench.prony("check oltp_read_write"));
-    ok(&bench.prony("clean oltp_read_write"));
+    ok_stdout(&bench.prony("check oltp_read_write"));
+    ok_stdout(&bench.prony("clean oltp_read_write"));
 }
 
 /// Runs tpcc in each of its modes.
-fn run_tpcc(bench: &Bench) {
-    ok(&bench.prony("load tpcc --scale 1"));
+fn run_tpcc(bench: &OtherVersionTestBench) {
+    ok_stdout(&bench.prony("load tpcc --scale 1"));
     for mode in ["procedures", "statements", "pipelined"] {
         let arguments = format!("tpcc --mode {mode} --clients 2 --transactions 20");
         bench.run(&arguments, 40);
     }
-    ok(&bench.prony("check tpcc"));
-    ok(&bench.prony("clean tpcc"));
+    ok_stdout(&bench.prony("check tpcc"));
+    ok_stdout(&bench.prony("clean tpcc"));
 }
 
 /// Runs each core workload of YCSB.
-fn run_ycsb(bench: &Bench) {
-    ok(&bench.prony("load ycsb --scale 2 --jobs 2"));
+fn run_ycsb(bench: &OtherVersionTestBench) {
+    ok_stdout(&bench.prony("load ycsb --scale 2 --jobs 2"));
     for letter in ["a", "b", "c", "d", "e", "f"] {
         for protocol in ["simple", "prepared"] {
             let arguments = format!(
@@ -118,8 +118,8 @@ fn run_ycsb(bench: &Bench) {
             assert_eq!(share.count, share.total, "{arguments}");
         }
     }
-    ok(&bench.prony("check ycsb"));
-    ok(&bench.prony("clean ycsb"));
+    ok_stdout(&bench.prony("check ycsb"));
+    ok_stdout(&bench.prony("clean ycsb"));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn other_versions_of_mysql_and_mariadb() {
         root.execute(&format!("create database {name}"))
             .expect("a database");
         let url = format!("{}/{name}", server.trim_end_matches('/'));
-        let bench = Bench::new(url, &name);
+        let bench = OtherVersionTestBench::new(url, &name);
         let engine = match version.contains("MariaDB") {
             true => "mariadb",
             false => "mysql",
@@ -148,7 +148,7 @@ fn other_versions_of_mysql_and_mariadb() {
 }
 
 /// Runs `prony sysbench` with sysbench's login options.
-fn run_sysbench(bench: &Bench, server: &str, database: &str) {
+fn run_sysbench(bench: &OtherVersionTestBench, server: &str, database: &str) {
     let authority = server.trim_start_matches("mysql://").trim_end_matches('/');
     let (user, address) = authority.split_once('@').expect("an account in the URL");
     let (host, port) = address.split_once(':').expect("a port in the URL");
@@ -157,10 +157,12 @@ fn run_sysbench(bench: &Bench, server: &str, database: &str) {
          --mysql-db={database} --tables=2 --table-size=500 --threads=4"
     );
     let sysbench_stdout = |arguments: &str| {
-        ok(&bench
-            .command(&format!("{login} {arguments}"))
-            .output()
-            .unwrap())
+        ok_stdout(
+            &bench
+                .command(&format!("{login} {arguments}"))
+                .output()
+                .unwrap(),
+        )
     };
     let prepared = sysbench_stdout("oltp_read_write prepare");
     assert!(
@@ -189,15 +191,15 @@ fn other_versions_of_postgresql() {
             url, server,
             "the URL must have the form postgresql://USER@/postgres?host=…"
         );
-        let bench = Bench::new(url, &name);
-        ok(&bench.prony("load tpcb --scale 2 --jobs 2"));
+        let bench = OtherVersionTestBench::new(url, &name);
+        ok_stdout(&bench.prony("load tpcb --scale 2 --jobs 2"));
         for protocol in ["simple", "extended", "prepared"] {
             let arguments = format!("tpcb --clients 4 --transactions 25 --protocol {protocol}");
             let server = bench.run(&arguments, 100).server;
             assert_eq!(server.known_engine(), Some(prony_store::Engine::PostgreSql));
         }
-        ok(&bench.prony("check tpcb"));
-        ok(&bench.prony("clean tpcb"));
+        ok_stdout(&bench.prony("check tpcb"));
+        ok_stdout(&bench.prony("clean tpcb"));
         run_oltp(&bench, "postgresql", &["simple", "prepared"]);
         run_tpcc(&bench);
         run_ycsb(&bench);

@@ -1,6 +1,8 @@
 //! Right and wrong passwords from any source appear in no output, stored file or process title.
 
-use crate::common::{Bench, assert_hidden, files_below, ok, send_signal, start_run, stderr_text};
+use crate::common::{
+    TestBench, assert_hidden, files_below, ok_stdout, send_signal, start_run, stderr_text,
+};
 use prony_server::embedded::shared_postgres;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -23,17 +25,18 @@ const PASSWORD_SOURCES: [PasswordSource; 4] = [
     PasswordSource::Passfile,
 ];
 
-struct PasswordBench<'a> {
-    bench: &'a Bench,
-    /// Holds the password file, and is not part of the store.
+/// Builds commands that get a password from one of the sources.
+struct PasswordCommands<'a> {
+    bench: &'a TestBench,
+    /// The home directory with the password file; not part of the store.
     home: PathBuf,
 }
 
-impl<'a> PasswordBench<'a> {
-    fn new(bench: &'a Bench) -> PasswordBench<'a> {
+impl<'a> PasswordCommands<'a> {
+    fn new(bench: &'a TestBench) -> PasswordCommands<'a> {
         let home = bench.home.with_extension("passfile");
         std::fs::create_dir_all(&home).expect("a folder");
-        PasswordBench { bench, home }
+        PasswordCommands { bench, home }
     }
 
     /// The command with the password from `source`.
@@ -69,7 +72,7 @@ impl<'a> PasswordBench<'a> {
     }
 }
 
-impl Drop for PasswordBench<'_> {
+impl Drop for PasswordCommands<'_> {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.home);
     }
@@ -77,20 +80,20 @@ impl Drop for PasswordBench<'_> {
 
 #[test]
 fn a_right_password_appears_nowhere() {
-    let bench = Bench::new("secrecy");
-    let password_bench = PasswordBench::new(&bench);
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("secrecy");
+    let password_commands = PasswordCommands::new(&bench);
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     for source in PASSWORD_SOURCES {
         let arguments = "run select-only --clients 2 --transactions 5 --json";
-        let output = password_bench
+        let output = password_commands
             .command(arguments, source, &bench.password)
             .output();
-        ok(&bench.assert_no_password(output.expect("it starts")));
+        ok_stdout(&bench.assert_no_password(output.expect("it starts")));
 
         // Check the process title, the first lines and the journal during the run, then its partial result.
         let arguments = "run select-only --clients 2 --duration 5m";
         let (child, first_lines) =
-            start_run(password_bench.command(arguments, source, &bench.password));
+            start_run(password_commands.command(arguments, source, &bench.password));
         assert!(
             !first_lines.contains(&bench.password),
             "{source:?}: {first_lines}"
@@ -99,27 +102,27 @@ fn a_right_password_appears_nowhere() {
         let title = String::from_utf8_lossy(&title);
         assert!(title.contains("select-only\0"), "{title}");
         assert!(!title.contains(&bench.password), "{source:?}: {title}");
-        let journal = files_below(&bench.home.join("runs"));
-        assert!(!journal.is_empty(), "there is no journal");
+        let journals = files_below(&bench.home.join("runs"));
+        assert!(!journals.is_empty(), "there is no journal");
         send_signal(&child, "-INT");
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
         assert_eq!(output.status.code(), Some(130), "{}", stderr_text(&output));
     }
-    let stored = ok(&bench.prony_without_server("runs"));
+    let stored = ok_stdout(&bench.prony_without_server("runs"));
     assert_eq!(
         stored.lines().count(),
         1 + 2 * PASSWORD_SOURCES.len(),
-        "{stored}"
+        "a header and two runs per source: {stored}"
     );
     for arguments in ["show last --full", "show last --json", "show last --csv"] {
-        ok(&bench.prony_without_server(arguments));
+        ok_stdout(&bench.prony_without_server(arguments));
     }
 }
 
 #[test]
 fn a_wrong_password_appears_nowhere() {
-    let bench = Bench::new("secrecy_wrong");
-    let password_bench = PasswordBench::new(&bench);
+    let bench = TestBench::new("secrecy_wrong");
+    let password_commands = PasswordCommands::new(&bench);
     let wrong_password = "gehe1m-aus-Paris";
     for source in PASSWORD_SOURCES {
         for command in [
@@ -127,7 +130,7 @@ fn a_wrong_password_appears_nowhere() {
             "run tpcb --duration 1s --json",
             "load tpcb",
         ] {
-            let output = password_bench
+            let output = password_commands
                 .command(command, source, wrong_password)
                 .output()
                 .expect("it starts");

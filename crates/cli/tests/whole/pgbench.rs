@@ -1,11 +1,11 @@
 //! The installed pgbench on tables created by `prony load`, and Prony on tables created by pgbench.
 
-use crate::common::{Bench, ok};
+use crate::common::{TestBench, ok_stdout, total_figures};
 use prony_server::embedded;
 use std::process::Command;
 
 /// Runs the installed pgbench; asserts that it succeeds.
-fn pgbench(bench: &Bench, arguments: &str) {
+fn pgbench(bench: &TestBench, arguments: &str) {
     let path = embedded::find()
         .expect("a PostgreSQL")
         .bin_dir
@@ -20,12 +20,12 @@ fn pgbench(bench: &Bench, arguments: &str) {
         .arg(&bench.socket_url)
         .output()
         .expect("pgbench is installed");
-    ok(&output);
+    ok_stdout(&output);
 }
 
 /// Asserts that `prony check` passes and the history table has `history_rows` rows.
-fn assert_checked(bench: &Bench, history_rows: u64) {
-    let stdout = ok(&bench.prony("check tpcb"));
+fn assert_checked(bench: &TestBench, history_rows: u64) {
+    let stdout = ok_stdout(&bench.prony("check tpcb"));
     assert!(stdout.contains("balances-accounts-history"), "{stdout}");
     let rows = bench
         .control()
@@ -35,27 +35,27 @@ fn assert_checked(bench: &Bench, history_rows: u64) {
 
 #[test]
 fn pgbench_runs_on_tables_of_prony() {
-    let bench = Bench::new("ours");
-    ok(&bench.prony("load tpcb --scale 1"));
+    let bench = TestBench::new("ours");
+    ok_stdout(&bench.prony("load tpcb --scale 1"));
     pgbench(&bench, "-n -S -c 2 -t 100");
     pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
     assert_checked(&bench, 100);
     // pgbench's own check of the tables and its vacuum succeed too.
     pgbench(&bench, "-b tpcb-like -c 2 -t 10");
-    ok(&bench.prony("check tpcb"));
+    ok_stdout(&bench.prony("check tpcb"));
 }
 
 #[test]
 fn prony_runs_on_tables_of_pgbench() {
-    let bench = Bench::new("theirs");
+    let bench = TestBench::new("theirs");
     pgbench(&bench, "-i -q -s 2");
     assert_checked(&bench, 0);
     for workload in ["tpcb", "simple-update", "select-only"] {
         let run = bench.run(&format!("run {workload} --clients 4 --transactions 25"));
-        assert_eq!(run.measured.kinds[0].committed, 100);
+        assert_eq!(total_figures(&run.measured).committed, 100);
         assert_eq!(run.workload.scale, 2);
     }
     pgbench(&bench, "-n -b tpcb-like -c 4 -t 25");
     assert_checked(&bench, 300);
-    ok(&bench.prony("clean tpcb"));
+    ok_stdout(&bench.prony("clean tpcb"));
 }

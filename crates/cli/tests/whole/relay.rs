@@ -17,11 +17,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 pub struct Relay {
     /// The port to connect to.
     pub port: u16,
-    state: Arc<State>,
+    state: Arc<RelayState>,
 }
 
 #[derive(Default)]
-struct State {
+struct RelayState {
     /// Whether nothing is forwarded on any connection.
     is_frozen: AtomicBool,
     /// Whether new connections are closed at once.
@@ -33,36 +33,41 @@ struct State {
     /// Number of bytes sent by the program to the server.
     bytes_sent: AtomicU64,
     /// Number of accepted connections.
-    accepted: AtomicU64,
-    /// Number of the last connection that is no longer forwarded, like all before it; 0 for none.
-    last_forgotten: AtomicU64,
+    accepted_connections: AtomicU64,
+    /// Number of a connection, from 1: it and all earlier ones are no longer forwarded. 0 if all are
+    /// forwarded.
+    last_frozen: AtomicU64,
 }
 
 impl Relay {
     /// Creates a relay to a server on the loopback address.
-    pub fn to(server_port: u16) -> Relay {
+    pub fn to_port(server_port: u16) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
-        let state = Arc::new(State::default());
-        let shared = Arc::clone(&state);
+        let state = Arc::new(RelayState::default());
+        let thread_state = Arc::clone(&state);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                if shared.is_dropped.load(Ordering::Relaxed) {
+                if thread_state.is_dropped.load(Ordering::Relaxed) {
                     return;
                 }
-                let number = shared.accepted.fetch_add(1, Ordering::Relaxed) + 1;
+                let number = thread_state
+                    .accepted_connections
+                    .fetch_add(1, Ordering::Relaxed)
+                    + 1;
                 // A client that connects while the relay or the server is down is disconnected at
                 // once.
                 let Ok(server) = TcpStream::connect(("127.0.0.1", server_port)) else {
                     continue;
                 };
-                let mut open = shared.open_connections.lock().expect("not poisoned");
-                if shared.is_down.load(Ordering::Relaxed) {
+                let mut open_connections =
+                    thread_state.open_connections.lock().expect("not poisoned");
+                if thread_state.is_down.load(Ordering::Relaxed) {
                     continue;
                 }
-                pump(&client, &server, &shared, number, true);
-                pump(&server, &client, &shared, number, false);
-                open.push([client, server]);
+                forward(&client, &server, &thread_state, number, true);
+                forward(&server, &client, &thread_state, number, false);
+                open_connections.push([client, server]);
             }
         });
         Relay { port, state }
@@ -74,28 +79,26 @@ impl Relay {
     }
 
     /// Stops forwarding on the open connections without closing them; new ones are forwarded.
-    pub fn forget(&self) {
-        let connections = self.connections();
-        self.state
-            .last_forgotten
-            .store(connections, Ordering::Relaxed);
+    pub fn freeze_open_connections(&self) {
+        let connections = self.accepted_connections();
+        self.state.last_frozen.store(connections, Ordering::Relaxed);
     }
 
-    /// Like [`Relay::forget`], but also closes the connections to the server.
-    pub fn forget_and_close(&self) {
-        self.forget();
+    /// Like [`Relay::freeze_open_connections`], but also closes the connections to the server.
+    pub fn freeze_and_close_at_server(&self) {
+        self.freeze_open_connections();
         // Wait until data that is being forwarded has arrived.
         thread::sleep(10 * POLL_INTERVAL);
-        let open = self.state.open_connections.lock().expect("not poisoned");
-        for [_, server] in open.iter() {
+        let open_connections = self.state.open_connections.lock().expect("not poisoned");
+        for [_, server] in open_connections.iter() {
             let _ = server.shutdown(Shutdown::Both);
         }
     }
 
     /// Closes all connections.
-    pub fn cut(&self) {
-        let mut open = self.state.open_connections.lock().expect("not poisoned");
-        for socket in open.drain(..).flatten() {
+    pub fn close_connections(&self) {
+        let mut open_connections = self.state.open_connections.lock().expect("not poisoned");
+        for socket in open_connections.drain(..).flatten() {
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
@@ -103,7 +106,7 @@ impl Relay {
     /// Closes all connections, and closes new ones at once until [`Relay::restore`] is called.
     pub fn take_down(&self) {
         self.state.is_down.store(true, Ordering::Relaxed);
-        self.cut();
+        self.close_connections();
     }
 
     /// Accepts new connections again after [`Relay::take_down`].
@@ -112,8 +115,8 @@ impl Relay {
     }
 
     /// Returns the number of accepted connections.
-    pub fn connections(&self) -> u64 {
-        self.state.accepted.load(Ordering::Relaxed)
+    pub fn accepted_connections(&self) -> u64 {
+        self.state.accepted_connections.load(Ordering::Relaxed)
     }
 
     /// Waits until the program has sent `bytes` bytes.
@@ -132,14 +135,20 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.state.is_dropped.store(true, Ordering::Relaxed);
-        // Wakes the accepting thread.
+        // Wake the accepting thread, so that it ends.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
     }
 }
 
 /// Forwards data in one direction until a side closes or the relay is dropped. `counts_bytes`: whether the
-/// bytes are added to [`State::bytes_sent`].
-fn pump(from: &TcpStream, to: &TcpStream, state: &Arc<State>, number: u64, counts_bytes: bool) {
+/// bytes are added to [`RelayState::bytes_sent`].
+fn forward(
+    from: &TcpStream,
+    to: &TcpStream,
+    state: &Arc<RelayState>,
+    number: u64,
+    counts_bytes: bool,
+) {
     let (mut from, mut to) = (
         from.try_clone().expect("a socket"),
         to.try_clone().expect("a socket"),
@@ -149,8 +158,8 @@ fn pump(from: &TcpStream, to: &TcpStream, state: &Arc<State>, number: u64, count
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while !state.is_dropped.load(Ordering::Relaxed) {
-            let is_forgotten = number <= state.last_forgotten.load(Ordering::Relaxed);
-            if is_forgotten || state.is_frozen.load(Ordering::Relaxed) {
+            let is_connection_frozen = number <= state.last_frozen.load(Ordering::Relaxed);
+            if is_connection_frozen || state.is_frozen.load(Ordering::Relaxed) {
                 thread::sleep(POLL_INTERVAL);
                 continue;
             }

@@ -1,6 +1,8 @@
 //! Plans with repeats and variants: one run after another, each stored separately.
 
-use crate::common::{Bench, WAIT_TIMEOUT, ok, send_signal, start_run, stderr_text};
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, ok_stdout, send_signal, start_run, stderr_text, total_figures,
+};
 use prony_store::{Choice, Run, RunFilter, RunState, RunStore};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -19,16 +21,16 @@ protocol = \"simple\"
 ";
 
 /// A loaded database, and the path of a file with this plan.
-fn bench_with_plan(name: &str, plan: &str) -> (Bench, String) {
-    let bench = Bench::new(name);
-    ok(&bench.prony("load select-only --scale 1"));
+fn bench_with_plan(name: &str, plan: &str) -> (TestBench, String) {
+    let bench = TestBench::new(name);
+    ok_stdout(&bench.prony("load select-only --scale 1"));
     let path = bench.home.join("plan.toml");
     std::fs::write(&path, plan).expect("a file");
     (bench, path.display().to_string())
 }
 
 /// Loads all stored runs in the order of execution.
-fn stored_runs(bench: &Bench) -> Vec<Run> {
+fn stored_runs(bench: &TestBench) -> Vec<Run> {
     let store = RunStore::open(Some(&bench.home)).expect("a store");
     let summaries = store.list(&RunFilter::default()).expect("a listing").runs;
     let mut runs: Vec<Run> = summaries
@@ -47,7 +49,7 @@ fn stored_runs(bench: &Bench) -> Vec<Run> {
 fn variants_are_run_interleaved_as_one_experiment() {
     let (bench, plan) = bench_with_plan("variants", PLAN);
     let output = bench.prony(&format!("run {plan} --order interleaved"));
-    let (printed, messages) = (ok(&output), stderr_text(&output));
+    let (printed, messages) = (ok_stdout(&output), stderr_text(&output));
     for line in [
         "run 1 of 4: variant simple, repeat 1",
         "run 2 of 4: variant prepared, repeat 1",
@@ -77,7 +79,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
             (protocol, Choice::from_name(protocol))
         );
         assert_eq!(run.state, RunState::Complete);
-        assert_eq!(run.measured.kinds[0].committed, 80);
+        assert_eq!(total_figures(&run.measured).committed, 80);
         assert!(printed.contains(&run.id), "a line per run:\n{printed}");
         let settings = &run.request["given"];
         assert_eq!(settings["experiment.order"]["place"], "--order");
@@ -90,7 +92,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
         "{printed}"
     );
     // The printed command succeeds: differences between the variants are intended.
-    let comparison = ok(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
+    let comparison = ok_stdout(&bench.prony_without_server(&format!("compare {}", runs[0].id)));
     assert!(
         comparison.starts_with("COMPARABLE, WITH ")
             && comparison.contains("this is what the experiment varied"),
@@ -100,7 +102,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
         assert!(comparison.contains(part), "{part}:\n{comparison}");
     }
     assert!(!comparison.contains("Why they do not"), "{comparison}");
-    let listed = ok(&bench.prony_without_server("runs"));
+    let listed = ok_stdout(&bench.prony_without_server("runs"));
     assert!(
         listed.contains("1/4 simple") && listed.contains("3/4 prepared"),
         "{listed}"
@@ -111,7 +113,7 @@ fn variants_are_run_interleaved_as_one_experiment() {
 fn json_output_of_repeats_has_one_document_per_line() {
     let (bench, _) = bench_with_plan("repeated", PLAN);
     let arguments = "run select-only --clients 1 --transactions 20 --repeats 3 --json";
-    let printed = ok(&bench.prony(arguments));
+    let printed = ok_stdout(&bench.prony(arguments));
     let runs: Vec<Run> = printed
         .lines()
         .map(|line| serde_json::from_str(line).expect("a document in a line"))
@@ -124,12 +126,14 @@ fn json_output_of_repeats_has_one_document_per_line() {
     assert_eq!(repeats, [1, 2, 3]);
     let seeds: std::collections::BTreeSet<u64> = runs.iter().map(|run| run.drive.seed).collect();
     assert_eq!(seeds.len(), 3, "each run has its own seed");
-    let single_run = ok(&bench.prony("run select-only --transactions 20 --repeats 1 --full"));
+    let single_run =
+        ok_stdout(&bench.prony("run select-only --transactions 20 --repeats 1 --full"));
     assert!(
         single_run.contains("Stored in"),
         "like a run without repeats:\n{single_run}"
     );
-    let unstored = ok(&bench.prony("run select-only --transactions 20 --repeats 2 --no-store"));
+    let unstored =
+        ok_stdout(&bench.prony("run select-only --transactions 20 --repeats 2 --no-store"));
     assert!(
         unstored.contains("2 runs") && !unstored.contains("prony compare"),
         "{unstored}"
@@ -149,7 +153,7 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
             .map(|experiment| (experiment.variant, experiment.repeat, experiment.order_seed))
             .collect::<Vec<_>>()
     };
-    let printed = ok(&bench.prony(&format!("run {plan} --seed 11 --json")));
+    let printed = ok_stdout(&bench.prony(&format!("run {plan} --seed 11 --json")));
     let parse = |text: &str| -> Vec<Run> {
         let lines = text
             .lines()
@@ -161,7 +165,7 @@ fn a_random_order_is_stored_with_its_seed_and_reproducible() {
         first_order.iter().all(|(_, _, seed)| *seed == Some(11)),
         "{first_order:?}"
     );
-    let repeated = ok(&bench.prony(&format!("run {plan} --seed 11 --json")));
+    let repeated = ok_stdout(&bench.prony(&format!("run {plan} --seed 11 --json")));
     assert_eq!(first_order, order(&parse(&repeated)));
 }
 
@@ -249,14 +253,14 @@ fn an_experiment_continues_after_an_invalid_repeat() {
 }
 
 /// The command that runs a plan with additional `options`.
-fn run_command(bench: &Bench, plan: &str, options: &str) -> Command {
+fn run_command(bench: &TestBench, plan: &str, options: &str) -> Command {
     let mut command = bench.command(&format!("run {plan} {options}"));
     command.args(["--url", &bench.url]);
     command
 }
 
 /// Waits for the end of a command; returns its exit code and stdout.
-fn wait_for_end(child: Child, bench: &Bench) -> (Option<i32>, String) {
+fn wait_for_end(child: Child, bench: &TestBench) -> (Option<i32>, String) {
     let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.code(), printed)

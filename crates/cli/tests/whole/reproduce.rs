@@ -1,6 +1,9 @@
 //! `prony reproduce` on real servers, at a small fraction of the scenarios' size.
 
-use crate::common::{Bench, WAIT_TIMEOUT, last_run, ok, parse_run, query_number, stderr_text};
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, last_run, ok_stdout, parse_run, query_number, stderr_text,
+    total_figures,
+};
 use crate::maria;
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Choice, Run};
@@ -18,7 +21,7 @@ fn single_spaced(text: &str) -> String {
 }
 
 /// Runs a command with additional arguments that may contain spaces.
-fn prony_with(bench: &Bench, arguments: &str, additional: &[&str]) -> Output {
+fn prony_with(bench: &TestBench, arguments: &str, additional: &[&str]) -> Output {
     let mut command = bench.command(arguments);
     command.args(["--url", &bench.url]).args(additional);
     bench.assert_no_password(command.output().expect("it starts"))
@@ -26,12 +29,12 @@ fn prony_with(bench: &Bench, arguments: &str, additional: &[&str]) -> Output {
 
 #[test]
 fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
-    let bench = Bench::new("scenario_tpcb");
+    let bench = TestBench::new("scenario_tpcb");
     let call_log = bench.home.join("called");
     let restart = format!("echo called >> '{}' && echo heard", call_log.display());
     let arguments = "reproduce tpcb-cached --shrink 1/2000 --minutes 0.05 --clients 3 --cleanup";
     let output = prony_with(&bench, arguments, &["--restart-command", &restart]);
-    let (result, progress) = (ok(&output), stderr_text(&output));
+    let (result, progress) = (ok_stdout(&output), stderr_text(&output));
     assert_eq!(
         std::fs::read_to_string(&call_log).expect("it was called"),
         "called\n"
@@ -55,7 +58,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
     assert!(progress.contains("Dropped pgbench_"), "{progress}");
     let stdout = single_spaced(&result);
     assert!(
-        stdout.contains("Against the scenario tpcb-cached"),
+        stdout.contains("Compared with the scenario tpcb-cached"),
         "{stdout}"
     );
     assert!(stdout.contains("TPS 20,359 "), "{stdout}");
@@ -71,9 +74,9 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
         stdout.contains("caches restarted before the load not restarted"),
         "{stdout}"
     );
-    let stored_view = single_spaced(&ok(&bench.prony_without_server("show last --full")));
+    let stored_view = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
     assert!(
-        stored_view.contains("Against the scenario tpcb-cached"),
+        stored_view.contains("Compared with the scenario tpcb-cached"),
         "{stored_view}"
     );
     let run = last_run(&bench);
@@ -94,7 +97,7 @@ fn a_pgbench_scenario_is_loaded_run_compared_and_cleaned_up() {
 
 #[test]
 fn a_tpcc_scenario_is_compared_with_published_metrics() {
-    let bench = Bench::new("scenario_tpcc");
+    let bench = TestBench::new("scenario_tpcc");
     let arguments = "reproduce tpcc-16vcpu-30pct --shrink 1/3200 --minutes 0.07 --clients 2 --json";
     let run = parse_run(&bench.prony(arguments));
     assert_eq!(
@@ -111,7 +114,7 @@ fn a_tpcc_scenario_is_compared_with_published_metrics() {
         .map(|figure| figure.name.name())
         .collect();
     assert_eq!(names, ["NOPM", "TPM", "TPS"]);
-    let stdout = single_spaced(&ok(&bench.prony_without_server("show last --full")));
+    let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
     assert!(stdout.contains("NOPM 252,970 "), "{stdout}");
     assert!(stdout.contains("data 3,200 warehouses scale 1"), "{stdout}");
     assert!(!stdout.contains("whole database"), "{stdout}");
@@ -119,7 +122,7 @@ fn a_tpcc_scenario_is_compared_with_published_metrics() {
 
 #[test]
 fn a_hot_set_scenario_counts_statements() {
-    let bench = Bench::new("scenario_hot");
+    let bench = TestBench::new("scenario_hot");
     let arguments =
         "reproduce hotset-2c16g-0.05b-rw --shrink 1/1000 --minutes 0.05 --clients 2 --json";
     let output = bench.prony(arguments);
@@ -138,9 +141,9 @@ fn a_hot_set_scenario_counts_statements() {
     assert_eq!(statements.len(), 7, "{statements:?}");
     assert!(run.plan.to_string().contains("range=50000"), "{}", run.plan);
     // The published figure is compared with five statements per transaction.
-    let qps = run.measured.kinds[0].tps * 5.0;
+    let qps = total_figures(&run.measured).tps * 5.0;
     let change = format!("{:+.1} %", (qps / 24_520.0 - 1.0) * 100.0);
-    let stdout = single_spaced(&ok(&bench.prony_without_server("show last --full")));
+    let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
     assert!(stdout.contains(&change), "{change}: {stdout}");
     assert!(!stdout.contains("whole database"), "{stdout}");
     // Transactions use only accounts of the hot set.
@@ -155,11 +158,11 @@ fn a_hot_set_scenario_counts_statements() {
 
 #[test]
 fn the_index_insert_scenario_has_five_indexes() {
-    let bench = Bench::new("scenario_index");
+    let bench = TestBench::new("scenario_index");
     let arguments =
         "reproduce index-insert-only --shrink 1/25000 --minutes 0.02 --clients 2 --json";
     let run = parse_run(&bench.prony(arguments));
-    assert!(run.measured.kinds[0].committed > 0);
+    assert!(total_figures(&run.measured).committed > 0);
     let mut control = bench.control();
     let sql = "SELECT count(*) FROM pg_indexes WHERE tablename = 'pgbench_history'";
     assert_eq!(query_number(&mut control, sql), 5);
@@ -169,10 +172,10 @@ fn the_index_insert_scenario_has_five_indexes() {
 
 #[test]
 fn a_mysql_scenario_runs_on_mariadb() {
-    let bench = maria::Bench::new("scenario");
+    let bench = maria::MariaTestBench::new("scenario");
     let arguments = "reproduce mysql80-rw-1c1g-cached --shrink 1/400 --minutes 0.05 --clients 2";
     let output = bench.prony(arguments);
-    let stdout = single_spaced(&ok(&output));
+    let stdout = single_spaced(&ok_stdout(&output));
     assert!(stdout.contains("reads 432,922 "), "{stdout}");
     assert!(
         stdout.contains("server ApsaraDB RDS for MySQL, MariaDB 10."),
@@ -196,10 +199,10 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
         ..EmbeddedOptions::default()
     };
     let server = EmbeddedPostgres::start(&installation, &options).expect("a server");
-    let bench = Bench::on(&server, "scenario_cap");
+    let bench = TestBench::on(&server, "scenario_cap");
     let arguments = "reproduce select-only-64vcpu --cached 100% --cached-of cache --minutes 0.05";
     let output = bench.prony(arguments);
-    let (stdout, progress) = (single_spaced(&ok(&output)), stderr_text(&output));
+    let (stdout, progress) = (single_spaced(&ok_stdout(&output)), stderr_text(&output));
     assert!(
         progress.contains("instead of 256: the server has no more free connections"),
         "{progress}"
@@ -233,7 +236,7 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
     // `prony run` reports the cached share of existing data in the same way.
     let arguments =
         "run select-only --clients 2 --duration 1s --expect-cached 30% --cached-of cache";
-    let stdout = single_spaced(&ok(&bench.prony(arguments)));
+    let stdout = single_spaced(&ok_stdout(&bench.prony(arguments)));
     assert!(
         stdout.contains("Requested cached share 30.0 % was requested."),
         "{stdout}"
@@ -242,7 +245,7 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
         stdout.contains("That does not match the request."),
         "{stdout}"
     );
-    assert!(!stdout.contains("Against the scenario"), "{stdout}");
+    assert!(!stdout.contains("Compared with the scenario"), "{stdout}");
     // Invalid options are refused before the tables are replaced.
     for (option, expected) in [
         ("--threads 0", "--threads"),
@@ -272,12 +275,12 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
 }
 
 /// Asserts that a run records a restart of the server by the restart command.
-fn assert_restart_detected(bench: &Bench, server: &EmbeddedPostgres) {
-    let (requested, done) = (bench.home.join("requested"), bench.home.join("done"));
+fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
+    let (request_file, done_file) = (bench.home.join("requested"), bench.home.join("done"));
     let wait = format!(
         "touch '{}'; until [ -e '{}' ]; do sleep 0.05; done",
-        requested.display(),
-        done.display()
+        request_file.display(),
+        done_file.display()
     );
     let arguments = "reproduce tpcb-cached --shrink 1/4000 --minutes 0.02 --clients 2 --json";
     let mut command = bench.command(arguments);
@@ -285,7 +288,7 @@ fn assert_restart_detected(bench: &Bench, server: &EmbeddedPostgres) {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.spawn().expect("it starts");
     let started = Instant::now();
-    while !requested.exists() {
+    while !request_file.exists() {
         assert!(
             started.elapsed() < WAIT_TIMEOUT,
             "the command is not called"
@@ -296,11 +299,11 @@ fn assert_restart_detected(bench: &Bench, server: &EmbeddedPostgres) {
     let tables_sql = "SELECT count(*) FROM pg_class WHERE relname LIKE 'pgbench%'";
     assert_eq!(query_number(&mut bench.control(), tables_sql), 0);
     server.restart().expect("it restarts");
-    std::fs::write(&done, "").expect("a file");
+    std::fs::write(&done_file, "").expect("a file");
     let output = child.wait_with_output().expect("it ends");
     let run = parse_run(&bench.assert_no_password(output));
     assert!(stored_scenario(&run).restarted && stored_scenario(&run).loaded);
-    let stdout = single_spaced(&ok(&bench.prony_without_server("show last --full")));
+    let stdout = single_spaced(&ok_stdout(&bench.prony_without_server("show last --full")));
     assert!(
         !stdout.contains("caches restarted before the load"),
         "{stdout}"
@@ -309,8 +312,8 @@ fn assert_restart_detected(bench: &Bench, server: &EmbeddedPostgres) {
 
 #[test]
 fn scenarios_that_cannot_be_reproduced_are_errors() {
-    let bench = Bench::new("scenario_none");
-    let script = ok(&bench.prony_without_server("scenarios hotset-2c16g-0.1b-ro --script"));
+    let bench = TestBench::new("scenario_none");
+    let script = ok_stdout(&bench.prony_without_server("scenarios hotset-2c16g-0.1b-ro --script"));
     assert!(
         script.contains("\n\\set aid random_gaussian(1, :range, 10.0)\n"),
         "{script}"

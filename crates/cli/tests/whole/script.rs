@@ -1,7 +1,7 @@
 //! The script workload on a real server: the builtin scripts compared with the native workloads,
 //! and user-written scripts.
 
-use crate::common::{Bench, ok, query_number, stderr_text};
+use crate::common::{TestBench, ok_stdout, query_number, stderr_text, total_figures};
 use prony_store::{Run, RunState};
 
 const MODES: [&str; 3] = ["simple", "extended", "prepared"];
@@ -9,19 +9,19 @@ const MODES: [&str; 3] = ["simple", "extended", "prepared"];
 const HISTORY_SQL: &str = "SELECT tid, bid, aid, delta FROM pgbench_history ORDER BY ctid";
 
 /// Writes a script; returns its path.
-fn write_script(bench: &Bench, name: &str, text: &str) -> String {
+fn write_script(bench: &TestBench, name: &str, text: &str) -> String {
     let path = bench.home.join(name);
     std::fs::write(&path, text).expect("a file");
     path.display().to_string()
 }
 
 /// Queries rows.
-fn query_rows(bench: &Bench, sql: &str) -> Vec<Vec<Option<String>>> {
+fn query_rows(bench: &TestBench, sql: &str) -> Vec<Vec<Option<String>>> {
     bench.control().query(sql).expect(sql)
 }
 
 /// Executes a run in which no client can continue; returns the run and the text of its first event.
-fn run_until_aborted(bench: &Bench, arguments: &str) -> (Run, String) {
+fn run_until_aborted(bench: &TestBench, arguments: &str) -> (Run, String) {
     let output = bench.prony(&format!("{arguments} --json"));
     assert_eq!(output.status.code(), Some(5), "{}", stderr_text(&output));
     let run: Run = serde_json::from_slice(&output.stdout).expect("a document");
@@ -32,8 +32,8 @@ fn run_until_aborted(bench: &Bench, arguments: &str) -> (Run, String) {
 
 #[test]
 fn builtin_scripts_equal_the_native_workloads() {
-    let bench = Bench::new("script_builtin");
-    ok(&bench.prony("load tpcb --scale 2"));
+    let bench = TestBench::new("script_builtin");
+    ok_stdout(&bench.prony("load tpcb --scale 2"));
     for (native, builtin) in [
         ("tpcb", "tpcb-like"),
         ("simple-update", "simple-update"),
@@ -47,7 +47,11 @@ fn builtin_scripts_equal_the_native_workloads() {
                     .execute("TRUNCATE pgbench_history")
                     .expect("empties");
                 let run = bench.run(&format!("run {program} {options}"));
-                assert_eq!(run.measured.kinds[0].committed, 30, "{program} {mode}");
+                assert_eq!(
+                    total_figures(&run.measured).committed,
+                    30,
+                    "{program} {mode}"
+                );
                 assert_eq!((run.state, run.workload.scale), (RunState::Complete, 2));
                 let rows = query_rows(&bench, HISTORY_SQL);
                 let expected = if native == "select-only" { 0 } else { 30 };
@@ -65,7 +69,7 @@ fn builtin_scripts_equal_the_native_workloads() {
 
 #[test]
 fn variables_conditions_gset_and_sleep_work() {
-    let bench = Bench::new("script_language");
+    let bench = TestBench::new("script_language");
     let mut control = bench.control();
     control
         .execute("CREATE TABLE seen (mode text, n bigint, half double precision, flag boolean, txt text)")
@@ -103,7 +107,8 @@ fn variables_conditions_gset_and_sleep_work() {
              --protocol {mode} --no-describe"
         ));
         assert_eq!(
-            run.measured.kinds[0].committed, 3,
+            total_figures(&run.measured).committed,
+            3,
             "{mode}: {:?}",
             run.events
         );
@@ -118,7 +123,7 @@ fn variables_conditions_gset_and_sleep_work() {
 
 #[test]
 fn combined_statements_and_pipelines_work() {
-    let bench = Bench::new("script_batches");
+    let bench = TestBench::new("script_batches");
     let mut control = bench.control();
     control
         .execute("CREATE TABLE sums (n bigint CHECK (n < 6))")
@@ -132,7 +137,12 @@ fn combined_statements_and_pipelines_work() {
     let run = bench.run(&format!(
         "run script -f {joined} --clients 1 --transactions 2 --protocol simple"
     ));
-    assert_eq!(run.measured.kinds[0].committed, 2, "{:?}", run.events);
+    assert_eq!(
+        total_figures(&run.measured).committed,
+        2,
+        "{:?}",
+        run.events
+    );
     assert_eq!(query_number(&mut control, "SELECT sum(n) FROM sums"), 8);
     // The second INSERT of client 1 violates the constraint, which rolls back its transaction.
     let pipeline = write_script(
@@ -147,8 +157,8 @@ fn combined_statements_and_pipelines_work() {
         let run = bench.run(&format!(
             "run script -f {pipeline} --clients 2 --transactions 4 --protocol {mode}"
         ));
-        let kind = &run.measured.kinds[0];
-        assert_eq!((kind.committed, kind.failed), (4, 4), "{mode}");
+        let totals = total_figures(&run.measured);
+        assert_eq!((totals.committed, totals.failed), (4, 4), "{mode}");
         assert_eq!(query_number(&mut control, "SELECT count(*) FROM sums"), 8);
         assert_eq!(query_number(&mut control, "SELECT sum(n) FROM sums"), 36);
     }
@@ -156,7 +166,7 @@ fn combined_statements_and_pipelines_work() {
 
 #[test]
 fn scripts_are_chosen_by_their_weights() {
-    let bench = Bench::new("script_weights");
+    let bench = TestBench::new("script_weights");
     let (often, never, seldom) = (
         write_script(&bench, "often.sql", "SELECT 1;"),
         write_script(&bench, "never.sql", "SELECT 2;"),
@@ -176,7 +186,7 @@ fn scripts_are_chosen_by_their_weights() {
 
 #[test]
 fn errors_that_end_a_user_are_reported() {
-    let bench = Bench::new("script_stuck");
+    let bench = TestBench::new("script_stuck");
     for (text, expected) in [
         (
             "SELECT 1;\n\\set x 5 / 0\n",
@@ -209,13 +219,13 @@ fn errors_that_end_a_user_are_reported() {
     let run = bench.run(&format!(
         "run script -f {path} --clients 2 --transactions 5"
     ));
-    let kind = &run.measured.kinds[0];
-    assert_eq!((kind.committed, kind.failed), (0, 10));
+    let totals = total_figures(&run.measured);
+    assert_eq!((totals.committed, totals.failed), (0, 10));
 }
 
 #[test]
 fn the_script_workload_has_no_tables() {
-    let bench = Bench::new("script_tables");
+    let bench = TestBench::new("script_tables");
     for (arguments, hint) in [
         (
             "load script",

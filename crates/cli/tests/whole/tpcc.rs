@@ -1,6 +1,6 @@
 //! The tpcc workload end to end: its metrics, shares and comparability.
 
-use crate::common::{Bench, last_run, ok, query_number, stderr_text};
+use crate::common::{TestBench, last_run, ok_stdout, query_number, stderr_text, total_figures};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{IndustryMetric, Run};
 
@@ -12,9 +12,9 @@ fn start_server() -> EmbeddedPostgres {
 }
 
 /// A database with one warehouse.
-fn bench_with_warehouse(server: &EmbeddedPostgres, name: &str) -> Bench {
-    let bench = Bench::on(server, name);
-    ok(&bench.prony("load tpcc --scale 1"));
+fn bench_with_warehouse(server: &EmbeddedPostgres, name: &str) -> TestBench {
+    let bench = TestBench::on(server, name);
+    ok_stdout(&bench.prony("load tpcc --scale 1"));
     bench
 }
 
@@ -33,7 +33,7 @@ fn tpm_is_reported_with_nopm() {
     let mut attempts = Vec::new();
     let run = loop {
         let run = bench.run(&format!("{arguments} --profile hammerdb --mode statements"));
-        let totals = &run.measured.kinds[0];
+        let totals = total_figures(&run.measured);
         let ended_per_minute =
             (totals.committed + totals.rolled_back) as f64 / run.measured.length_s * 60.0;
         let tpm = find_rate(&run, "TPM").expect("it can be read").value;
@@ -54,7 +54,7 @@ fn tpm_is_reported_with_nopm() {
     assert!(nopm.note.as_deref().expect("far above").contains("unpaced"));
 
     assert_eq!(last_run(&bench), run, "it is stored");
-    let stdout = ok(&bench.prony_without_server("show last --full"));
+    let stdout = ok_stdout(&bench.prony_without_server("show last --full"));
     let position = |text: &str| {
         stdout
             .find(text)
@@ -67,14 +67,14 @@ fn tpm_is_reported_with_nopm() {
     let population = run.checks.iter().find(|check| check.id == "population");
     let finding = &population.expect("loaded without a profile").finding;
     assert!(finding.contains("The profile hammerdb ran on customers of the population standard"));
-    let checked = ok(&bench.prony("check tpcc"));
+    let checked = ok_stdout(&bench.prony("check tpcc"));
     let text = checked.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("note condition-12: c_balance + c_ytd_payment is the delivered amount: not")
     );
     assert!(text.contains("not expected to hold here"), "{checked}");
     assert!(text.contains("ok condition-11:"), "{checked}");
-    let table = ok(&bench.prony_without_server("show last --rates"));
+    let table = ok_stdout(&bench.prony_without_server("show last --rates"));
     let names: Vec<_> = table
         .lines()
         .filter_map(|line| line.split(',').next())
@@ -108,10 +108,10 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
         .args(["--url", &bench.socket_url.replace("postgres@", "clerk@")])
         .output()
         .expect("it starts");
-    let run: Run = serde_json::from_str(&ok(&output)).expect("a document");
+    let run: Run = serde_json::from_str(&ok_stdout(&output)).expect("a document");
     assert_eq!(run.server.user, "clerk", "{}", stderr_text(&output));
     assert_no_tpm(&run);
-    assert!(!ok(&bench.prony_without_server("show last --full")).contains("TPM"));
+    assert!(!ok_stdout(&bench.prony_without_server("show last --full")).contains("TPM"));
     assert!(query_number(&mut control, "select count(*) from orders") > 30_000);
 }
 
@@ -119,12 +119,15 @@ fn tpm_is_omitted_if_it_cannot_be_counted() {
 fn different_profiles_and_modes_are_not_comparable() {
     let server = start_server();
     let bench = bench_with_warehouse(&server, "mixed");
-    let run = |options: &str| {
+    let execute_run = |options: &str| {
         let arguments = format!("run tpcc --clients 1 --duration 1s --profile {options}");
         bench.run(&arguments).id
     };
-    let (first, repeat) = (run("standard"), run("standard"));
-    let other_ids = [run("hammerdb-4.6"), run("standard --mode statements")];
+    let (first, repeat) = (execute_run("standard"), execute_run("standard"));
+    let other_ids = [
+        execute_run("hammerdb-4.6"),
+        execute_run("standard --mode statements"),
+    ];
     // Checks may fail in such short runs, so the exit code is asserted only where it must be 7.
     let differences = |other: &str| {
         let output = bench.prony_without_server(&format!("compare {first} {other} --json"));
@@ -178,9 +181,9 @@ fn assert_shares(run: &Run, stdout: &str) {
     let payments = share_of("payment", "transactions");
     let total: u64 = run.shares[..5].iter().map(|share| share.count).sum();
     assert_eq!(payments.total, total, "the five kinds are all transactions");
-    let measured = &run.measured.kinds[0];
+    let totals = total_figures(&run.measured);
     assert!(
-        total >= measured.committed + measured.rolled_back,
+        total >= totals.committed + totals.rolled_back,
         "the shares include the warm-up"
     );
     // Five standard deviations of the observed share.

@@ -1,7 +1,10 @@
 //! Errors of the tpcc workload: wrong schemas, missing privileges, interrupted loads, killed servers. Messages
 //! say what happened and what to do, and no data is lost.
 
-use crate::common::{Bench, WAIT_TIMEOUT, ok, query_number, send_signal, start_run, stderr_text};
+use crate::common::{
+    TestBench, WAIT_TIMEOUT, ok_stdout, query_number, send_signal, start_run, stderr_text,
+    total_figures,
+};
 use prony_server::embedded::{EmbeddedOptions, EmbeddedPostgres, find};
 use prony_store::{Run, RunState};
 use std::process::Output;
@@ -13,7 +16,7 @@ fn start_server() -> EmbeddedPostgres {
 }
 
 /// Runs the program with the role and password of `url`.
-fn run_as(bench: &Bench, arguments: &str, url: &str) -> Output {
+fn run_as(bench: &TestBench, arguments: &str, url: &str) -> Output {
     let output = bench.command(arguments).args(["--url", url]).output();
     bench.assert_no_password(output.expect("it starts"))
 }
@@ -32,11 +35,11 @@ fn assert_failed(output: &Output, code: i32, parts: &[&str]) {
 
 #[test]
 fn wrong_schemas_and_roles_are_reported() {
-    let bench = Bench::new("trouble");
+    let bench = TestBench::new("trouble");
     let run = "run tpcc --clients 2 --duration 1s";
     let expected = ["table item is missing", "prony load tpcc --scale N"];
     assert_failed(&bench.prony(run), 4, &expected);
-    ok(&bench.prony("load tpcc --scale 1"));
+    ok_stdout(&bench.prony("load tpcc --scale 1"));
     let expected = [
         "the data has scale 1, but scale 7 was requested",
         "omit the scale",
@@ -54,7 +57,7 @@ fn wrong_schemas_and_roles_are_reported() {
         finding.starts_with("5 clients shared 1 warehouse:"),
         "{finding}"
     );
-    assert!(crowded_run.measured.kinds[0].committed > 0);
+    assert!(total_figures(&crowded_run.measured).committed > 0);
 
     let mut control = bench.control();
     control
@@ -84,13 +87,13 @@ fn wrong_schemas_and_roles_are_reported() {
         "mode = \"statements\"",
     ];
     assert_failed(&run_as(&bench, run, &restricted_url), 4, &expected);
-    ok(&run_as(
+    ok_stdout(&run_as(
         &bench,
         &format!("{run} --mode statements"),
         &restricted_url,
     ));
-    ok(&bench.prony(run));
-    ok(&run_as(&bench, run, &restricted_url));
+    ok_stdout(&bench.prony(run));
+    ok_stdout(&run_as(&bench, run, &restricted_url));
     // A load would replace tables that the role does not own.
     let expected = ["must be owner of table", "the database is unchanged"];
     assert_failed(
@@ -98,7 +101,7 @@ fn wrong_schemas_and_roles_are_reported() {
         6,
         &expected,
     );
-    ok(&bench.prony("check tpcc"));
+    ok_stdout(&bench.prony("check tpcc"));
 
     let wrong_password = restricted_url.replace("let-me-in", "let-me-out");
     let expected = ["password authentication failed for user \"stranger\""];
@@ -113,7 +116,7 @@ fn wrong_schemas_and_roles_are_reported() {
         3,
         &["for user \"nobody\""],
     );
-    ok(&bench.prony("check tpcc"));
+    ok_stdout(&bench.prony("check tpcc"));
 }
 
 /// Creates an event trigger that makes the creation of keys wait for an advisory lock, so that no load can
@@ -126,7 +129,7 @@ create event trigger held on ddl_command_start when tag in ('ALTER TABLE', 'CREA
 
 #[test]
 fn an_interrupted_load_can_be_continued_and_refuses_runs() {
-    let bench = Bench::new("half");
+    let bench = TestBench::new("half");
     let mut command = bench.command("load tpcc --scale 3 --jobs 2");
     command.args(["--url", &bench.url]);
     let mut control = bench.control();
@@ -154,20 +157,20 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     assert_failed(&bench.prony("run tpcc --duration 1s"), 4, &[advice]);
     assert_failed(&bench.prony("check tpcc"), 4, &[]);
     assert_failed(&bench.prony("load tpcc --scale 2"), 4, &[advice]);
-    assert!(ok(&bench.prony("load tpcc --scale 3")).contains("continued: "));
-    ok(&bench.prony("check tpcc"));
+    assert!(ok_stdout(&bench.prony("load tpcc --scale 3")).contains("continued: "));
+    ok_stdout(&bench.prony("check tpcc"));
 }
 
 #[test]
 fn a_run_survives_a_server_that_is_killed_and_restarted() {
     let server = start_server();
-    let bench = Bench::on(&server, "killed");
-    ok(&bench.prony("load tpcc --scale 2 --jobs 2"));
+    let bench = TestBench::on(&server, "killed");
+    ok_stdout(&bench.prony("load tpcc --scale 2 --jobs 2"));
     let mut control = bench.control();
-    let orders = "select count(*) from orders";
-    let loaded = query_number(&mut control, orders);
+    let orders_sql = "select count(*) from orders";
+    let loaded = query_number(&mut control, orders_sql);
     for mode in ["procedures", "statements"] {
-        let before = query_number(&mut bench.control(), orders);
+        let before = query_number(&mut bench.control(), orders_sql);
         let arguments =
             format!("run tpcc --clients 4 --home all --duration 25s --mode {mode} --json");
         let mut command = bench.command(&arguments);
@@ -176,7 +179,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         server.kill();
         server.restart().expect("restarts");
         let output = bench.assert_no_password(child.wait_with_output().expect("it ends"));
-        let run: Run = serde_json::from_str(&ok(&output)).expect("a document");
+        let run: Run = serde_json::from_str(&ok_stdout(&output)).expect("a document");
         assert_eq!(run.state, RunState::Complete, "{:?}", run.ended_because);
         let outage = run
             .events
@@ -202,7 +205,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
         );
 
         // All orders reported as committed exist; those in flight may exist.
-        let inserted = query_number(&mut bench.control(), orders) - before;
+        let inserted = query_number(&mut bench.control(), orders_sql) - before;
         let kind = run
             .measured
             .kinds
@@ -213,7 +216,7 @@ fn a_run_survives_a_server_that_is_killed_and_restarted() {
             inserted >= committed && inserted <= committed + 8,
             "{inserted} inserted, {committed} committed"
         );
-        ok(&bench.prony("check tpcc"));
+        ok_stdout(&bench.prony("check tpcc"));
     }
-    assert!(query_number(&mut bench.control(), orders) > loaded);
+    assert!(query_number(&mut bench.control(), orders_sql) > loaded);
 }

@@ -4,47 +4,47 @@ use super::request::{BuildRequest, RunRequest, SchemaRequest};
 use super::settings::Settings;
 use super::tcl;
 
-/// The result of the virtual users.
+/// How the virtual users of a command ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VuserOutcome {
     /// The numbers of the virtual users that failed.
-    pub failed: Vec<u32>,
+    pub failed_vusers: Vec<u32>,
 }
 
-/// Executes a session's requests. `build`, `check`, `delete` and `run` block until all virtual users have
-/// ended. They print and log the users' lines ([`super::text`]), from the first `RUNNING` to the last
-/// `FINISHED`. Their error is the reason why virtual user 1 could not continue; the session prints it, with
-/// the `FINISHED FAILED` line.
+/// Executes a session's requests. The first four methods block until all virtual users have ended. They print
+/// and log the users' lines ([`super::text`]), from the first `RUNNING` to the last `FINISHED`. If a method
+/// returns an error, the session prints it as the reason why virtual user 1 could not continue, with the line
+/// `FINISHED FAILED`.
 pub trait Backend: tcl::Host {
     /// Builds the schema.
     ///
     /// # Errors
     /// The reason why the schema could not be built.
-    fn build(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String>;
+    fn build_schema(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String>;
 
     /// Checks the schema.
     ///
     /// # Errors
     /// The reason why the schema could not be checked, or the failed checks.
-    fn check(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
+    fn check_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
     /// Deletes the schema and its role.
     ///
     /// # Errors
     /// The reason why the schema could not be deleted.
-    fn delete(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
+    fn delete_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String>;
 
     /// Runs the workload.
     ///
     /// # Errors
     /// The reason why the workload could not run.
-    fn run(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
+    fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String>;
 
     /// Stores the settings for the next call of hammerdbcli.
     ///
     /// # Errors
     /// The reason why the settings cannot be stored.
-    fn save(&mut self, settings: &Settings) -> Result<(), String>;
+    fn store_settings(&mut self, settings: &Settings) -> Result<(), String>;
 
     /// A new job's identifier: 24 hexadecimal digits.
     fn new_job_id(&mut self) -> String;
@@ -53,7 +53,7 @@ pub trait Backend: tcl::Host {
     ///
     /// # Errors
     /// The message that HammerDB would print.
-    fn jobs(&mut self, args: &[String]) -> Result<String, String>;
+    fn jobs_output(&mut self, args: &[String]) -> Result<String, String>;
 
     /// The number of processors of this machine (`numberOfCPUs`).
     fn processor_count(&self) -> usize;

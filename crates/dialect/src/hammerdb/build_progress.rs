@@ -1,7 +1,7 @@
 //! The progress of a load as HammerDB prints it.
 //!
-//! In: steps of the loader. Out: lines. Must never: report work that is not done yet, or a warehouse that the
-//! loader does not report.
+//! In: updates of the loader. Out: lines. Must never: report work that is not done yet, or a warehouse of
+//! which the loader has reported no rows.
 //!
 //! A single loader of few warehouses fills one table after another. The row count then determines warehouse
 //! and district, and the lines are HammerDB's, table by table. Several loaders fill warehouses in any order;
@@ -16,16 +16,19 @@ use std::time::Duration;
 /// Time between two lines with row counts; HammerDB's monitor uses the same interval.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
 
-const ITEMS: u64 = 100_000;
+/// Rows of `stock` per warehouse: one for each item.
+const STOCK_ROWS_PER_WAREHOUSE: u64 = 100_000;
+// HammerDB prints a line after this many rows of `stock` and `orders`.
 const STOCK_ROWS_PER_LINE: u64 = 20_000;
-const ROWS_PER_DISTRICT: u64 = 3_000;
 const ORDERS_PER_LINE: u64 = 1_000;
+/// Rows of `customer`, and of `orders`, per district.
+const ROWS_PER_DISTRICT: u64 = 3_000;
 
 /// Prints the progress of one load, as virtual user 1.
 pub struct BuildProgress<'a> {
     print: &'a (dyn Fn(String) + Sync),
     /// Returns the current time in HammerDB's format.
-    date: fn() -> String,
+    now_as_text: fn() -> String,
     /// Items per line: HammerDB prints fewer lines on MySQL and MariaDB.
     items_per_line: u64,
     workers: u32,
@@ -39,13 +42,14 @@ struct BuildState {
     table: &'static str,
     /// Rows of all tables when this table began.
     rows_before: u64,
-    /// Rows of this table for which lines are printed.
+    /// Rows of this table that the printed lines cover.
     rows_printed: u64,
     /// Warehouses that were complete when this table began: the loader may fill warehouse by warehouse.
     warehouses_before: u64,
     /// Rows of the table `warehouse` so far.
     warehouse_rows: u64,
-    next_line: Duration,
+    /// The elapsed time at which the next line with a row count is due.
+    next_line_at: Duration,
     has_started: bool,
     has_ended: bool,
     has_gathered_statistics: bool,
@@ -56,14 +60,14 @@ impl<'a> BuildProgress<'a> {
     /// `creates_tables`: whether the load creates the tables.
     pub fn new(
         print: &'a (dyn Fn(String) + Sync),
-        date: fn() -> String,
+        now_as_text: fn() -> String,
         engine: Engine,
         vusers: u32,
         creates_tables: bool,
     ) -> Self {
         BuildProgress {
             print,
-            date,
+            now_as_text,
             items_per_line: match engine {
                 Engine::PostgreSql => 10_000,
                 Engine::MySql | Engine::MariaDb | Engine::SqlServer => 50_000,
@@ -74,8 +78,8 @@ impl<'a> BuildProgress<'a> {
         }
     }
 
-    /// Prints the last lines.
-    pub fn end(&self) {
+    /// Prints the lines after the last row, unless they are printed.
+    pub fn finish(&self) {
         self.end_rows(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -93,7 +97,7 @@ impl<'a> BuildProgress<'a> {
             LoadPhase::Create => {}
             LoadPhase::Rows => {
                 if step.table.is_empty() {
-                    self.print_start(state);
+                    self.print_start_line(state);
                 }
                 if self.workers > 1 {
                     self.print_line(BuildLine::MonitoringWorkers);
@@ -118,9 +122,9 @@ impl<'a> BuildProgress<'a> {
         }
     }
 
-    fn print_start(&self, state: &mut BuildState) {
+    fn print_start_line(&self, state: &mut BuildState) {
         if !std::mem::replace(&mut state.has_started, true) {
-            let date = (self.date)();
+            let date = (self.now_as_text)();
             self.print_line(BuildLine::Start { date });
         }
     }
@@ -135,7 +139,7 @@ impl<'a> BuildProgress<'a> {
                     done: self.workers,
                 });
             }
-            let date = (self.date)();
+            let date = (self.now_as_text)();
             self.print_line(BuildLine::End { date });
         }
     }
@@ -160,7 +164,7 @@ impl<'a> BuildProgress<'a> {
         self.end_table(state);
         (state.table, state.rows_before, state.rows_printed) = (step.table, rows, 0);
         if step.table != "item" {
-            self.print_start(state);
+            self.print_start_line(state);
         }
         match step.table {
             "item" => self.print_line(BuildLine::LoadingItem),
@@ -188,7 +192,8 @@ impl<'a> BuildProgress<'a> {
                 self.print_stock(state.warehouses_before, step * STOCK_ROWS_PER_LINE);
             }),
             "customer" => steps(ROWS_PER_DISTRICT).for_each(|step| {
-                let (district, warehouse) = district(state.warehouses_before, step - 1);
+                let (district, warehouse) =
+                    district_and_warehouse(state.warehouses_before, step - 1);
                 self.print_line(BuildLine::LoadingCustomer {
                     district,
                     warehouse,
@@ -204,37 +209,42 @@ impl<'a> BuildProgress<'a> {
     }
 
     fn print_stock(&self, warehouses_before: u64, rows: u64) {
-        let (warehouse, within) = (
-            warehouses_before + (rows - 1) / ITEMS + 1,
-            (rows - 1) % ITEMS + 1,
+        let (warehouse, row_in_warehouse) = (
+            warehouses_before + (rows - 1) / STOCK_ROWS_PER_WAREHOUSE + 1,
+            (rows - 1) % STOCK_ROWS_PER_WAREHOUSE + 1,
         );
-        if within == STOCK_ROWS_PER_LINE {
+        if row_in_warehouse == STOCK_ROWS_PER_LINE {
             self.print_line(BuildLine::LoadingStock { warehouse });
         }
-        self.print_line(BuildLine::Stock { rows: within });
+        self.print_line(BuildLine::Stock {
+            rows: row_in_warehouse,
+        });
     }
 
     fn print_orders(&self, warehouses_before: u64, rows: u64) {
-        let within = (rows - 1) % ROWS_PER_DISTRICT + 1;
-        if within == ORDERS_PER_LINE {
-            let (district, warehouse) = district(warehouses_before, (rows - 1) / ROWS_PER_DISTRICT);
+        let row_in_district = (rows - 1) % ROWS_PER_DISTRICT + 1;
+        if row_in_district == ORDERS_PER_LINE {
+            let (district, warehouse) =
+                district_and_warehouse(warehouses_before, (rows - 1) / ROWS_PER_DISTRICT);
             self.print_line(BuildLine::LoadingOrders {
                 district,
                 warehouse,
             });
         }
-        self.print_line(BuildLine::Orders { rows: within });
-        if within == ROWS_PER_DISTRICT {
+        self.print_line(BuildLine::Orders {
+            rows: row_in_district,
+        });
+        if row_in_district == ROWS_PER_DISTRICT {
             self.print_line(BuildLine::OrdersDone);
         }
     }
 
     /// Prints the number of rows, at most once per interval.
-    fn print_total(&self, state: &mut BuildState, step: &ProgressUpdate) {
-        if step.elapsed < state.next_line.max(LINE_INTERVAL) || step.rows_done == 0 {
+    fn print_row_total(&self, state: &mut BuildState, step: &ProgressUpdate) {
+        if step.elapsed < state.next_line_at.max(LINE_INTERVAL) || step.rows_done == 0 {
             return;
         }
-        state.next_line = step.elapsed + LINE_INTERVAL;
+        state.next_line_at = step.elapsed + LINE_INTERVAL;
         let percent = 100 * step.rows_done / step.rows_total.max(1);
         let line = format!(
             "Loaded {} of {} rows ({percent} %)",
@@ -246,7 +256,7 @@ impl<'a> BuildProgress<'a> {
 
 /// The numbers, from 1, of a district and its warehouse. `index`: the district's position, from 0, among the
 /// districts after the first `warehouses_before` warehouses.
-fn district(warehouses_before: u64, index: u64) -> (u32, u64) {
+fn district_and_warehouse(warehouses_before: u64, index: u64) -> (u32, u64) {
     ((index % 10) as u32 + 1, warehouses_before + index / 10 + 1)
 }
 
@@ -259,7 +269,7 @@ impl Progress for BuildProgress<'_> {
         }
         self.enter_phase(&mut state, step);
         match (step.phase, step.table) {
-            (LoadPhase::Rows, "") => self.print_total(&mut state, step),
+            (LoadPhase::Rows, "") => self.print_row_total(&mut state, step),
             (LoadPhase::Rows, table) if table != state.table => self.begin_table(&mut state, step),
             (LoadPhase::Rows, _) => self.print_rows(&mut state, step.rows_done),
             _ => {}
@@ -271,7 +281,7 @@ impl Progress for BuildProgress<'_> {
 mod tests {
     use super::*;
 
-    fn date() -> String {
+    fn now_as_text() -> String {
         "today".to_owned()
     }
 
@@ -281,7 +291,7 @@ mod tests {
         let print = |line| lines.lock().expect("one thread").push(line);
         steps(&BuildProgress::new(
             &print,
-            date,
+            now_as_text,
             Engine::PostgreSql,
             vusers,
             true,
@@ -323,7 +333,7 @@ mod tests {
                 progress.update(&step(LoadPhase::Rows, "new_order", 420_022));
                 progress.update(&step(LoadPhase::Statistics, "", 500_000));
                 progress.update(&step(LoadPhase::Keys, "", 500_000));
-                progress.end();
+                progress.finish();
             }));
         }
         assert_eq!(outputs[0], outputs[1]);

@@ -8,15 +8,15 @@ use prony_workload::remedy::{Commands, LoadSpec};
 pub struct HammerdbCommands;
 
 impl Commands for HammerdbCommands {
-    fn load(&self, _: &LoadSpec) -> String {
+    fn load_command(&self, _: &LoadSpec) -> String {
         "buildschema".to_owned()
     }
 
-    fn clean(&self, _: &LoadSpec) -> String {
+    fn clean_command(&self, _: &LoadSpec) -> String {
         "deleteschema".to_owned()
     }
 
-    fn check(&self, _: &LoadSpec) -> Option<String> {
+    fn check_command(&self, _: &LoadSpec) -> Option<String> {
         Some("checkschema".to_owned())
     }
 

@@ -45,7 +45,7 @@ pub fn parse_args<S: AsRef<str>>(args: &[S]) -> Result<Invocation, String> {
     }
 }
 
-/// The TPC-C profiles that [`compat`] selects from.
+/// The TPC-C profiles that [`select_profile`] selects from.
 pub const PROFILES: [&str; 2] = ["hammerdb", "hammerdb-4.6"];
 
 /// The environment variable that selects the TPC-C profile.
@@ -56,7 +56,7 @@ pub const COMPAT_VARIABLE: &str = "PRONY_HAMMERDB_COMPAT";
 /// # Errors
 ///
 /// The value is invalid; the error is the text for standard error.
-pub fn compat(value: Option<&str>) -> Result<(&'static str, String), String> {
+pub fn select_profile(value: Option<&str>) -> Result<(&'static str, String), String> {
     let (profile, description) = match value.unwrap_or_default() {
         "" => (
             PROFILES[0],
@@ -91,9 +91,9 @@ struct SessionHost<'a> {
 }
 
 impl Host for SessionHost<'_> {
-    fn call(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
-        let outcome = self.session.command(self.backend, name, args);
-        outcome.or_else(|| self.backend.call(name, args))
+    fn call_command(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
+        let outcome = self.session.run_command(self.backend, name, args);
+        outcome.or_else(|| self.backend.call_command(name, args))
     }
     fn put(&mut self, channel: Channel, text: &str) {
         self.backend.put(channel, text);
@@ -119,8 +119,8 @@ impl Host for SessionHost<'_> {
     fn now_us(&self) -> i64 {
         self.backend.now_us()
     }
-    fn capture(&mut self, on: bool) -> Vec<String> {
-        self.backend.capture(on)
+    fn set_capture(&mut self, on: bool) -> Vec<String> {
+        self.backend.set_capture(on)
     }
     fn has_command(&self, name: &str) -> bool {
         super::session::has_command(name)
@@ -160,15 +160,15 @@ impl Host for SessionHost<'_> {
     }
 }
 
-/// A hammerdbcli session: interpreter, commands, and the input of an incomplete command.
+/// A hammerdbcli session: interpreter, commands, and the lines of a command whose end has not been read.
 pub struct Console {
     interp: Interp,
     session: Session,
-    pending: String,
+    incomplete_command: String,
     on_terminal: bool,
 }
 
-/// Omits the pending text, because it may contain a password.
+/// Omits the incomplete command, because it may contain a password.
 impl std::fmt::Debug for Console {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Console")
@@ -191,7 +191,7 @@ impl Console {
         Self {
             interp,
             session,
-            pending: String::new(),
+            incomplete_command: String::new(),
             on_terminal,
         }
     }
@@ -203,7 +203,7 @@ impl Console {
 
     /// The prompt on a terminal; elsewhere empty.
     pub fn prompt(&self) -> &'static str {
-        match (self.on_terminal, self.pending.is_empty()) {
+        match (self.on_terminal, self.incomplete_command.is_empty()) {
             (false, _) => "",
             (true, true) => "hammerdb>",
             (true, false) => "> ",
@@ -215,12 +215,13 @@ impl Console {
         if !self.on_terminal {
             backend.put(Channel::Out, "\n");
         }
-        self.pending.push_str(line.trim_end_matches('\r'));
-        self.pending.push('\n');
-        if !is_complete(&self.pending) {
+        self.incomplete_command
+            .push_str(line.trim_end_matches('\r'));
+        self.incomplete_command.push('\n');
+        if !is_complete(&self.incomplete_command) {
             return None;
         }
-        let script = std::mem::take(&mut self.pending);
+        let script = std::mem::take(&mut self.incomplete_command);
         match self.eval(backend, &script) {
             Ok(result) => {
                 if !result.is_empty() || !self.on_terminal {
@@ -238,11 +239,11 @@ impl Console {
     }
 
     /// Ends the input and returns the exit status. An incomplete command is an error.
-    pub fn end(&mut self, backend: &mut dyn Backend) -> u8 {
-        if self.pending.trim().is_empty() {
+    pub fn end_input(&mut self, backend: &mut dyn Backend) -> u8 {
+        if self.incomplete_command.trim().is_empty() {
             return 0;
         }
-        let script = std::mem::take(&mut self.pending);
+        let script = std::mem::take(&mut self.incomplete_command);
         match self.eval(backend, &script) {
             Err(Flow::Exit(status)) => status,
             Err(Flow::Error(message)) => {

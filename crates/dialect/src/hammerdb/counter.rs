@@ -1,6 +1,6 @@
 //! The commands of the transaction counter: `tcset`, `tcstart`, `tcstatus`, `tcstop`.
 //!
-//! The commands change settings; runs do the counting.
+//! The commands only change settings: the backend counts transactions during a run.
 
 use super::backend::Backend;
 use super::dictionary::GENERIC;
@@ -9,7 +9,7 @@ use super::session::{Session, putscli};
 
 const USAGE: &str = "Usage: tcset [refreshrate|logtotemp|unique|timestamps]";
 
-/// The options of `tcset`: option, key, name in texts.
+/// The options of `tcset`: the option's name, the key of its setting, and what messages call it.
 const OPTIONS: [(&str, &str, &str); 4] = [
     ("refreshrate", "tc_refresh_rate", "refresh rate"),
     ("logtotemp", "tc_log_to_temp", "log to temp"),
@@ -55,8 +55,12 @@ impl Session {
             putscli(backend, "Transaction Counter is already running");
             return;
         }
-        let option = |key: &str| self.settings.generic("transaction_counter", key).to_owned();
-        let log = (option("tc_log_to_temp") == "1").then(|| {
+        let option = |key: &str| {
+            self.settings
+                .generic_value("transaction_counter", key)
+                .to_owned()
+        };
+        let log_path = (option("tc_log_to_temp") == "1").then(|| {
             let folder = Self::temp_dir(backend);
             if option("tc_unique_log_name") == "1" {
                 format!("{folder}/hdbtcount_{}.log", backend.new_job_id())
@@ -64,15 +68,15 @@ impl Session {
                 format!("{folder}/hdbtcount.log")
             }
         });
-        if let Some(path) = &log {
+        if let Some(path) = &log_path {
             let line = format!("Transaction Counter logging activated to {path}");
             putscli(backend, &line);
         }
         putscli(backend, "Transaction Counter Started");
         self.counter = Some(TransactionCounter {
             refresh_s: option("tc_refresh_rate").parse().unwrap_or(10),
-            log,
-            timestamps: option("tc_log_timestamps") == "1",
+            log_path,
+            logs_timestamps: option("tc_log_timestamps") == "1",
         });
     }
 
@@ -94,7 +98,7 @@ impl Session {
             None => putscli(backend, "Transaction Counter is not running"),
             Some(counter) => {
                 putscli(backend, "Stopping Transaction Counter");
-                if counter.log.is_some() {
+                if counter.log_path.is_some() {
                     putscli(backend, "Closed Transaction Counter Log");
                 }
             }

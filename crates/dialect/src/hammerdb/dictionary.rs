@@ -7,7 +7,7 @@ use prony_wire::Engine;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// A section: its name, and its keys with defaults.
+/// A section of a dictionary: its name, and its keys with their defaults.
 pub(super) type Section = (&'static str, Vec<(&'static str, &'static str)>);
 
 /// HammerDB's databases, in its order: name and prefix.
@@ -23,6 +23,7 @@ pub(super) const DATABASES: [(&str, &str); 6] = [
 /// The prefix of settings that apply to all databases.
 pub(super) const GENERIC: &str = "generic";
 
+/// The sections of each dictionary, by the prefix of its keys.
 static DICTIONARIES: LazyLock<BTreeMap<&'static str, Vec<Section>>> = LazyLock::new(|| {
     let mut dictionaries = BTreeMap::<_, Vec<Section>>::new();
     for (group, [key, default]) in table::rows(include_str!("dictionary.txt")) {
@@ -42,7 +43,7 @@ pub(super) fn sections(prefix: &str) -> Option<&'static [Section]> {
 }
 
 /// The prefix of a database's settings.
-pub(super) fn prefix(engine: Engine) -> &'static str {
+pub(super) fn database_prefix(engine: Engine) -> &'static str {
     match engine {
         Engine::PostgreSql => "pg",
         Engine::MySql => "mysql",
@@ -51,8 +52,8 @@ pub(super) fn prefix(engine: Engine) -> &'static str {
     }
 }
 
-/// A database's name.
-pub(super) fn name(prefix: &str) -> &'static str {
+/// The name of the database with this prefix; `generic` if there is none.
+pub(super) fn database_name(prefix: &str) -> &'static str {
     let database = DATABASES
         .iter()
         .find(|(_, database_prefix)| *database_prefix == prefix);

@@ -5,7 +5,7 @@
 
 use prony_store::{ObservedShare, ReportedRun};
 
-/// Transactions of each kind in a deck of 23.
+/// Kinds of transaction, and how often each occurs in the deck from which HammerDB draws.
 const DECK: [(&str, f64); 5] = [
     ("new-order", 10.0),
     ("payment", 10.0),
@@ -16,7 +16,7 @@ const DECK: [(&str, f64); 5] = [
 const DECK_SIZE: f64 = 23.0;
 
 /// The intended share of new orders among all transactions.
-pub const NEW_ORDERS: f64 = 10.0 / DECK_SIZE;
+pub const NEW_ORDER_SHARE: f64 = 10.0 / DECK_SIZE;
 
 /// Adds the observed share of each kind, if the profile contains all kinds.
 pub(super) fn add_shares(run: &mut ReportedRun, transactions: u64) {

@@ -33,7 +33,7 @@ pub use backend::{Backend, VuserOutcome};
 pub use build_progress::BuildProgress;
 pub use commands::HammerdbCommands;
 pub use console::{
-    COMPAT_VARIABLE, Console, Invocation, PROFILES, USAGE, banner, compat, parse_args,
+    COMPAT_VARIABLE, Console, Invocation, PROFILES, USAGE, banner, parse_args, select_profile,
 };
 pub use profile::{ProcTiming, TimeProfile, UserTiming};
 pub use reading::read_output;

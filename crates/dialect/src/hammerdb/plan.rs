@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The workload that implements TPROC-C.
-pub const WORKLOAD: &str = "tpcc";
+pub const WORKLOAD_NAME: &str = "tpcc";
 
 /// The workload's option that partitions `order_line`.
-const PARTITIONS: &str = "partitions";
+const PARTITIONS_OPTION: &str = "partitions";
 
 /// Virtual users per worker thread.
 const USERS_PER_THREAD: u32 = 64;
 
-/// Time limit for transactions that are in flight at the end.
+/// Time limit for the transactions in flight at the end of the window.
 pub const GRACE: Duration = Duration::from_secs(30);
 
 /// The drive plan of a run. `minute`: the length of a minute of the script; `processors`: the number of
@@ -50,7 +50,7 @@ pub fn drive_plan(request: &RunRequest, minute: Duration, processors: usize) -> 
 }
 
 /// The workload of a run with a TPC-C profile, on existing tables.
-pub fn run_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
+pub fn run_workload_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
     let choose = |flag: bool, yes: &str, no: &str| if flag { yes } else { no }.to_owned();
     let options = [
         ("home", choose(request.all_warehouses, "all", "user")),
@@ -61,14 +61,14 @@ pub fn run_plan(request: &RunRequest, profile: &str) -> WorkloadPlan {
         ("profile", profile.to_owned()),
     ];
     let options = options.map(|(key, value)| (key.to_owned(), value.into()));
-    workload(None, options.into())
+    workload_plan(None, options.into())
 }
 
 /// The workload of a build.
 ///
 /// # Errors
 /// The schema cannot be built with these settings.
-pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
+pub fn build_workload_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
     let Ok(scale) = u32::try_from(request.warehouses) else {
         return Err(format!(
             "{} warehouses are too many: the maximum is {}",
@@ -79,21 +79,21 @@ pub fn build_plan(request: &BuildRequest) -> Result<WorkloadPlan, String> {
     // The rows follow HammerDB's rules: half of the customers have bad credit.
     let profile = ("profile".to_owned(), super::PROFILES[0].into());
     let mut options = BTreeMap::from([profile]);
-    if let Some(parts) = partitions(request) {
-        options.insert(PARTITIONS.to_owned(), parts.into());
+    if let Some(parts) = partition_count(request) {
+        options.insert(PARTITIONS_OPTION.to_owned(), parts.into());
     }
-    Ok(workload(Some(scale), options))
+    Ok(workload_plan(Some(scale), options))
 }
 
-/// The number of partitions of `order_line`: one per hundred warehouses, from 200 on.
-fn partitions(request: &BuildRequest) -> Option<i64> {
+/// The number of partitions of `order_line`: one per hundred warehouses; `None` below 200 warehouses.
+fn partition_count(request: &BuildRequest) -> Option<i64> {
     let parts = i64::try_from(request.warehouses / 100).ok()?;
-    (request.partition && request.warehouses >= 200).then_some(parts)
+    (request.partitions_order_line && request.warehouses >= 200).then_some(parts)
 }
 
-fn workload(scale: Option<u32>, options: BTreeMap<String, toml::Value>) -> WorkloadPlan {
+fn workload_plan(scale: Option<u32>, options: BTreeMap<String, toml::Value>) -> WorkloadPlan {
     WorkloadPlan {
-        name: WORKLOAD.to_owned(),
+        name: WORKLOAD_NAME.to_owned(),
         scale,
         options,
     }
@@ -105,36 +105,37 @@ pub(super) mod tests {
     use super::super::settings::Settings;
     use super::*;
 
-    fn output() -> OutputOptions {
+    fn output_options() -> OutputOptions {
         OutputOptions {
             show_output: true,
-            log: None,
-            timestamps: false,
+            log_path: None,
+            logs_timestamps: false,
         }
     }
 
     /// The request of a script that makes these settings.
-    pub fn run(set: &[(&str, &str)]) -> RunRequest {
+    pub fn run_request(set: &[(&str, &str)]) -> RunRequest {
         let mut settings = Settings::default();
         for (key, value) in set {
             assert!(settings.set("pg", "tpcc", key, value), "{key}");
         }
         let mut builder = RequestBuilder::new(&settings);
-        let request = builder.run(output(), String::new(), String::new());
+        let request = builder.run_request(output_options(), String::new(), String::new());
         assert_eq!(builder.problems, [""; 0]);
         request
     }
 
-    fn build(warehouses: u64, partition: bool) -> BuildRequest {
+    fn build_request(warehouses: u64, partition: bool) -> BuildRequest {
         let settings = Settings::default();
-        let mut request = RequestBuilder::new(&settings).build(output(), String::new());
-        (request.warehouses, request.partition) = (warehouses, partition);
+        let mut request =
+            RequestBuilder::new(&settings).build_request(output_options(), String::new());
+        (request.warehouses, request.partitions_order_line) = (warehouses, partition);
         request
     }
 
     #[test]
     fn a_timed_run_has_a_warmup_and_ends_by_time() {
-        let mut request = run(&[("pg_rampup", "10"), ("pg_duration", "60")]);
+        let mut request = run_request(&[("pg_rampup", "10"), ("pg_duration", "60")]);
         request.vusers = 256;
         let plan = drive_plan(&request, Duration::from_secs(60), 16);
         assert_eq!(plan.warmup, Duration::from_secs(600));
@@ -147,7 +148,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_test_driver_ends_after_its_iterations() {
-        let request = run(&[("pg_driver", "test"), ("pg_total_iterations", "20")]);
+        let request = run_request(&[("pg_driver", "test"), ("pg_total_iterations", "20")]);
         let plan = drive_plan(&request, Duration::from_secs(60), 1);
         assert_eq!(
             (plan.stop, plan.warmup),
@@ -157,10 +158,10 @@ pub(super) mod tests {
 
     #[test]
     fn every_run_setting_becomes_a_known_workload_option() {
-        let request = run(&[("pg_allwarehouse", "true"), ("pg_keyandthink", "true")]);
-        let workload = prony_workload::find(WORKLOAD).expect("a registered workload");
+        let request = run_request(&[("pg_allwarehouse", "true"), ("pg_keyandthink", "true")]);
+        let workload = prony_workload::find(WORKLOAD_NAME).expect("a registered workload");
         for profile in super::super::PROFILES {
-            let plan = run_plan(&request, profile);
+            let plan = run_workload_plan(&request, profile);
             assert_eq!(plan.options["home"].as_str(), Some("all"));
             assert_eq!(plan.options["pacing"].as_str(), Some("spec"));
             assert_eq!(plan.options["profile"].as_str(), Some(profile));
@@ -171,7 +172,7 @@ pub(super) mod tests {
             let problems = workload.check_options(&plan, QueryMode::Prepared);
             assert!(problems.is_empty(), "{problems:?}");
         }
-        let plan = run_plan(&run(&[]), "hammerdb");
+        let plan = run_workload_plan(&run_request(&[]), "hammerdb");
         assert_eq!(plan.options["home"].as_str(), Some("user"));
         assert_eq!(plan.options["pacing"].as_str(), Some("none"));
     }
@@ -179,10 +180,11 @@ pub(super) mod tests {
     #[test]
     fn order_line_is_partitioned_from_200_warehouses() {
         let parts = |warehouses, partition| {
-            let plan = build_plan(&build(warehouses, partition)).expect("a valid request");
+            let plan = build_workload_plan(&build_request(warehouses, partition))
+                .expect("a valid request");
             assert_eq!(plan.scale.map(u64::from), Some(warehouses));
             plan.options
-                .get(PARTITIONS)
+                .get(PARTITIONS_OPTION)
                 .and_then(toml::Value::as_integer)
         };
         assert_eq!(parts(199, true), None);
@@ -204,20 +206,20 @@ pub(super) mod tests {
                 );
             };
             let mut builder = RequestBuilder::new(&settings);
-            builder.build(output(), String::new());
+            builder.build_request(output_options(), String::new());
             assert_refused(&builder.problems);
             let mut builder = RequestBuilder::new(&settings);
-            builder.run(output(), String::new(), String::new());
+            builder.run_request(output_options(), String::new(), String::new());
             assert_refused(&builder.problems);
         }
-        assert!(build_plan(&build(u64::MAX, false)).is_err());
+        assert!(build_workload_plan(&build_request(u64::MAX, false)).is_err());
     }
 
     #[test]
     fn the_stored_dictionary_has_no_password() {
         let mut settings = Settings::default();
         settings.set("pg", "tpcc", "pg_pass", "hunter2");
-        let masked = settings.masked();
+        let masked = settings.masked_dictionary();
         let (_, tpcc) = masked
             .iter()
             .find(|(name, _)| *name == "tpcc")
@@ -230,7 +232,7 @@ pub(super) mod tests {
         assert_eq!(value("pg_pass"), Some("********"));
         assert_eq!(value("pg_superuserpass"), Some("********"));
         assert_eq!(value("pg_count_ware"), Some("1"));
-        let login: Login = run(&[("pg_pass", "hunter2")]).login;
+        let login: Login = run_request(&[("pg_pass", "hunter2")]).login;
         assert!(!format!("{login:?}{masked:?}").contains("hunter2"));
     }
 }

@@ -5,7 +5,7 @@
 use super::backend::Backend;
 use super::dictionary::{self, DATABASES, GENERIC, Section};
 use super::session::{Session, VirtualUsers, VuserState, puts};
-use super::settings::{Settings, masked};
+use super::settings::{Settings, mask_secret};
 use super::tcl::Channel;
 use crate::table;
 
@@ -18,7 +18,7 @@ pub(super) fn commands() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Whether `help` lists a command with this name.
-pub(super) fn is_listed(name: &str) -> bool {
+pub(super) fn is_listed_in_help(name: &str) -> bool {
     commands().any(|(listed, _)| listed == name)
 }
 
@@ -33,7 +33,7 @@ fn section_text(
     let mut text = String::new();
     for (key, _) in keys {
         let value = settings.value(prefix, section, key).unwrap_or_default();
-        text += &format!("{indent}{key:width$} = {}\n", masked(key, value));
+        text += &format!("{indent}{key:width$} = {}\n", mask_secret(key, value));
     }
     text
 }
@@ -114,7 +114,7 @@ impl Session {
             "bm" => {
                 let line = format!(
                     "Benchmark set to {}",
-                    self.settings.generic("benchmark", "bm")
+                    self.settings.generic_value("benchmark", "bm")
                 );
                 puts(backend, &line);
             }
@@ -150,7 +150,7 @@ impl Session {
                 );
             }
             "script" => puts(backend, "\nNo Script loaded: Load with loadscript"),
-            "vuconf" => self.print_options(backend),
+            "vuconf" => self.print_vuser_options(backend),
             "vucreated" => {
                 let count = self.users.as_ref().map_or(0, |users| users.states.len());
                 puts(backend, &format!("{count} Virtual Users created"));
@@ -169,7 +169,7 @@ impl Session {
         String::new()
     }
 
-    fn print_options(&self, backend: &mut dyn Backend) {
+    fn print_vuser_options(&self, backend: &mut dyn Backend) {
         let names = [
             ("Virtual Users", "virtual_users"),
             ("User Delay(ms)", "user_delay"),
@@ -182,7 +182,7 @@ impl Session {
             ("Log Timestamps", "log_timestamps"),
         ];
         for (name, key) in names {
-            let value = self.settings.generic("virtual_user_options", key);
+            let value = self.settings.generic_value("virtual_user_options", key);
             puts(backend, &format!("{name} = {value}"));
         }
     }

@@ -84,7 +84,7 @@ pub struct TimeProfile {
 const SEPARATOR_LINE: &str =
     "+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+\n";
 
-fn ms(ns: f64) -> f64 {
+fn to_ms(ns: f64) -> f64 {
     ns / 1e6
 }
 
@@ -107,7 +107,7 @@ impl TimeProfile {
             self.database, self.date
         );
         for user in &self.users {
-            let elapsed = ms(user.elapsed_ns as f64);
+            let elapsed = to_ms(user.elapsed_ns as f64);
             // Writing to a String cannot fail.
             let _ = writeln!(
                 text,
@@ -120,7 +120,7 @@ impl TimeProfile {
         let _ = writeln!(
             text,
             ">>>>> SUMMARY OF {count} ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : {:.0}ms",
-            ms(median)
+            to_ms(median)
         );
         write_procs(&mut text, &self.summary, median * count as f64);
         text
@@ -148,18 +148,18 @@ fn write_procs(text: &mut String, procs: &[ProcTiming], elapsed_ns: f64) {
             ">>>>> PROC: {}\nCALLS: {}\tMIN: {:.3}ms\tAVG: {:.3}ms\tMAX: {:.3}ms\tTOTAL: {:.3}ms\n",
             proc.name,
             proc.calls,
-            ms(proc.min_ns as f64),
-            ms(average),
-            ms(proc.max_ns as f64),
-            ms(total)
+            to_ms(proc.min_ns as f64),
+            to_ms(average),
+            to_ms(proc.max_ns as f64),
+            to_ms(total)
         );
-        // xtprof prints the deviation without a unit: it is in microseconds.
+        // xtprof prints no unit for the deviation, which is in microseconds.
         let _ = writeln!(
             text,
             "P99: {:.3}ms\tP95: {:.3}ms\tP50: {:.3}ms\tSD: {:.3}\tRATIO: {ratio:.3}%",
-            ms(proc.p99_ns as f64),
-            ms(proc.p95_ns as f64),
-            ms(proc.p50_ns as f64),
+            to_ms(proc.p99_ns as f64),
+            to_ms(proc.p95_ns as f64),
+            to_ms(proc.p50_ns as f64),
             proc.deviation_ns / 1e3
         );
     }
@@ -183,10 +183,10 @@ mod tests {
         let timing = ProcTiming::of("NEWORD", &times).expect("three calls");
         assert_eq!((timing.calls, timing.total_ns), (3, 12_000_000));
         assert_eq!((timing.min_ns, timing.max_ns), (1_000_000, 9_000_000));
-        // Histograms have two digits.
+        // The histogram is precise to two digits.
         assert!(timing.p50_ns.abs_diff(2_000_000) < 20_000, "{timing:?}");
         assert_eq!(timing.p99_ns, timing.max_ns);
-        // The square root of a third of the sum of the squares of 3, 2 and 5 ms.
+        // The mean is 4 ms, the differences from it are 3, 2 and 5 ms: sqrt((9 + 4 + 25) / 3) ms.
         assert!(
             (timing.deviation_ns - 3_559_026.0).abs() < 1.0,
             "{timing:?}"

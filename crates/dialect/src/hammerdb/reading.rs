@@ -4,7 +4,7 @@
 //! never: call TPM commits, because the server counts rollbacks too.
 
 use super::time_profile::{self, Section};
-use crate::reading::{count, record_unreadable, to_u32};
+use crate::reading::{leading_count, record_unreadable, to_u32};
 use prony_store::{ReportedRun, ServerEngine, Setting};
 
 /// Reads one output, line by line.
@@ -15,8 +15,9 @@ struct OutputReader {
     run: ReportedRun,
     has_rampup_line: bool,
     procedure_errors: u64,
+    /// The time profile that is being read.
     profile: Vec<Section>,
-    /// Complete time profiles; a log may contain the profiles of several runs.
+    /// The time profiles that have ended; a log may contain the profiles of several runs.
     profiles: Vec<Vec<Section>>,
 }
 
@@ -50,7 +51,7 @@ impl OutputReader {
         } else if let Some((name, value)) = line.split_once('=') {
             self.read_setting(name.trim(), value.trim());
         } else {
-            self.vuser_line(line);
+            self.read_vuser_line(line);
         }
     }
 
@@ -61,7 +62,7 @@ impl OutputReader {
             .find_map(|prefix| name.strip_prefix(prefix));
         match key {
             Some("count_ware") => {
-                self.run.scale = count(value).and_then(|(number, _)| to_u32(number))
+                self.run.scale = leading_count(value).and_then(|(number, _)| to_u32(number))
             }
             Some(name @ ("keyandthink" | "storedprocs" | "allwarehouse" | "driver")) => {
                 let value: String = value.chars().take(20).collect();
@@ -73,13 +74,13 @@ impl OutputReader {
     }
 
     /// Reads a line of a virtual user.
-    fn vuser_line(&mut self, line: &str) {
+    fn read_vuser_line(&mut self, line: &str) {
         let text = match line.strip_prefix("Vuser ") {
             Some(line) => line.split_once(':').map_or(line, |(_, text)| text),
             None => line,
         };
         let minutes = |prefix: &str| {
-            let (number, _) = text.strip_prefix(prefix).and_then(count)?;
+            let (number, _) = text.strip_prefix(prefix).and_then(leading_count)?;
             Some(number)
         };
         if let Some(result) = text.strip_prefix("TEST RESULT : System achieved ") {
@@ -89,9 +90,9 @@ impl OutputReader {
         } else if text.starts_with("Beginning rampup time of ") {
             self.has_rampup_line = true;
         } else if text.ends_with("Active Virtual Users configured") {
-            self.run.clients = count(text).and_then(|(number, _)| to_u32(number));
+            self.run.clients = leading_count(text).and_then(|(number, _)| to_u32(number));
         } else if let Some((_, warehouses)) = text.split_once(" Warehouses = ") {
-            self.run.scale = count(warehouses)
+            self.run.scale = leading_count(warehouses)
                 .and_then(|(number, _)| to_u32(number))
                 .or(self.run.scale);
         } else if text.contains("Procedure Error") {
@@ -115,15 +116,15 @@ impl OutputReader {
     fn read_result(&mut self, text: &str, line: &str) {
         let fields: Vec<&str> = text.split_whitespace().collect();
         let number = |field: &str| field.parse::<u64>().ok().map(|number| number as f64);
-        let read = match fields[..] {
+        let parts = match fields[..] {
             [nopm, "NOPM", "from", tpm, .., "TPM"] => {
                 Some((nopm, tpm, &fields[4..fields.len() - 1]))
             }
             [tpm, .., "TPM", "at", nopm, "NOPM"] => Some((nopm, tpm, &fields[1..fields.len() - 4])),
             _ => None,
         };
-        let numbers = read.and_then(|(nopm, tpm, _)| Some((number(nopm)?, number(tpm)?)));
-        let (Some((nopm, tpm)), Some((.., database))) = (numbers, read) else {
+        let numbers = parts.and_then(|(nopm, tpm, _)| Some((number(nopm)?, number(tpm)?)));
+        let (Some((nopm, tpm)), Some((.., database))) = (numbers, parts) else {
             record_unreadable(&mut self.run, line);
             return;
         };
@@ -143,7 +144,8 @@ impl OutputReader {
         self.end_run();
     }
 
-    /// Ends the run that is being read. The next run starts with the settings that also apply to it.
+    /// Ends the run that is being read. The next run starts with the same version, scale and settings,
+    /// because a log contains them only once.
     fn end_run(&mut self) {
         let next = ReportedRun {
             version: self.run.version.clone(),

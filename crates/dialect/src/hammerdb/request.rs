@@ -59,18 +59,18 @@ impl Login {
 
 /// The full key of a database's setting, such as `pg_host` for `host`.
 fn key(engine: Engine, setting: &str) -> String {
-    format!("{}_{setting}", dictionary::prefix(engine))
+    format!("{}_{setting}", dictionary::database_prefix(engine))
 }
 
 /// Where the lines of virtual users are printed and logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputOptions {
-    /// Whether lines go to the terminal (`vuset showoutput`); RUNNING and FINISHED lines always do.
+    /// Whether lines are printed on the terminal (`vuset showoutput`); RUNNING and FINISHED lines always are.
     pub show_output: bool,
     /// The log file's path (`vuset logtotemp`).
-    pub log: Option<String>,
+    pub log_path: Option<String>,
     /// Whether a line with the time precedes each line of the log (`vuset timestamps`).
-    pub timestamps: bool,
+    pub logs_timestamps: bool,
 }
 
 /// The options of `tcstart`, which prints transactions per minute at intervals.
@@ -79,9 +79,9 @@ pub struct TransactionCounter {
     /// Seconds between two counts.
     pub refresh_s: u64,
     /// The log file's path.
-    pub log: Option<String>,
+    pub log_path: Option<String>,
     /// Whether the time is logged with each count.
-    pub timestamps: bool,
+    pub logs_timestamps: bool,
 }
 
 /// The request of `buildschema`.
@@ -100,16 +100,16 @@ pub struct BuildRequest {
     /// Whether to create procedures instead of functions.
     pub stored_procedures: bool,
     /// Whether to partition `order_line`, which needs at least 200 warehouses.
-    pub partition: bool,
+    pub partitions_order_line: bool,
     /// Where to print and log lines.
     pub output: OutputOptions,
     /// The job's identifier.
-    pub job: String,
+    pub job_id: String,
 }
 
 impl BuildRequest {
     /// The schema's name in HammerDB's texts: the owner's name on PostgreSQL, elsewhere the database's.
-    pub fn schema(&self) -> String {
+    pub fn schema_name(&self) -> String {
         match self.owner.engine {
             Engine::PostgreSql => self.owner.user.clone(),
             Engine::MySql | Engine::MariaDb | Engine::SqlServer => self.owner.database.clone(),
@@ -129,7 +129,7 @@ pub struct SchemaRequest {
     /// Where to print and log lines.
     pub output: OutputOptions,
     /// The job's identifier.
-    pub job: String,
+    pub job_id: String,
 }
 
 /// How a run ends.
@@ -153,7 +153,7 @@ pub enum Driver {
 pub struct RunRequest {
     /// The role that runs the transactions.
     pub login: Login,
-    /// The superuser, in the schema's database, for the work after the run.
+    /// The superuser, in the schema's database, for the checkpoint and the vacuum after the run.
     pub superuser: Login,
     /// How the run ends.
     pub driver: Driver,
@@ -170,7 +170,7 @@ pub struct RunRequest {
     /// Whether to call procedures instead of functions.
     pub stored_procedures: bool,
     /// The path of the time profile, if one is requested.
-    pub time_profile: Option<String>,
+    pub time_profile_path: Option<String>,
     /// The time between the starts of two virtual users, in milliseconds.
     pub user_delay_ms: u64,
     /// The transaction counter, if it is on.
@@ -180,7 +180,7 @@ pub struct RunRequest {
     /// Where to print and log lines.
     pub output: OutputOptions,
     /// The job's identifier.
-    pub job: String,
+    pub job_id: String,
 }
 
 /// Builds requests from settings, and collects problems of the settings.
@@ -194,9 +194,10 @@ impl<'a> RequestBuilder<'a> {
     pub fn new(settings: &'a Settings) -> Self {
         let prefix = settings.database.as_str();
         let mut engines = Engine::ALL.into_iter();
-        // SQL Server is not among the databases that Prony can be HammerDB for.
-        let engine = engines
-            .find(|engine| *engine != Engine::SqlServer && dictionary::prefix(*engine) == prefix);
+        // Prony's hammerdbcli does not support SQL Server.
+        let engine = engines.find(|engine| {
+            *engine != Engine::SqlServer && dictionary::database_prefix(*engine) == prefix
+        });
         Self {
             settings,
             engine: engine.unwrap_or(Engine::PostgreSql),
@@ -209,26 +210,31 @@ impl<'a> RequestBuilder<'a> {
     }
 
     /// The value of a key without the database's prefix.
-    fn text(&self, section: &str, name: &str) -> String {
-        let (prefix, key) = (dictionary::prefix(self.engine), key(self.engine, name));
+    fn setting_text(&self, section: &str, name: &str) -> String {
+        let (prefix, key) = (
+            dictionary::database_prefix(self.engine),
+            key(self.engine, name),
+        );
         let value = self.settings.value(prefix, section, &key);
         value.unwrap_or_default().to_owned()
     }
 
-    fn flag(&mut self, name: &str) -> bool {
+    /// A switch of the section `tpcc`.
+    fn tpcc_switch(&mut self, name: &str) -> bool {
         self.switch("tpcc", name)
     }
 
-    /// A flag that only PostgreSQL's dictionary has; false on MySQL and MariaDB.
-    fn postgres_flag(&mut self, name: &str) -> bool {
+    /// A switch that only PostgreSQL's dictionary has; false on MySQL and MariaDB.
+    fn postgres_switch(&mut self, name: &str) -> bool {
         match self.engine {
-            Engine::PostgreSql => self.flag(name),
+            Engine::PostgreSql => self.tpcc_switch(name),
             Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
         }
     }
 
+    /// A setting that is true or false; reports a problem if its value is neither.
     fn switch(&mut self, section: &str, name: &str) -> bool {
-        let value = self.text(section, name);
+        let value = self.setting_text(section, name);
         match value.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" => true,
             "false" | "0" | "no" | "off" => false,
@@ -243,7 +249,7 @@ impl<'a> RequestBuilder<'a> {
 
     /// Reports a problem if an option that Prony does not support is on.
     fn require_off(&mut self, name: &str) {
-        if self.flag(name) {
+        if self.tpcc_switch(name) {
             let key = key(self.engine, name);
             let problem = format!("Error: Prony does not support {key}: diset tpcc {key} false");
             self.problems.push(problem);
@@ -252,7 +258,7 @@ impl<'a> RequestBuilder<'a> {
 
     /// Reports a problem if a setting differs from the only value that Prony supports.
     fn require_value(&mut self, section: &str, name: &str, supported: &str) {
-        let value = self.text(section, name);
+        let value = self.setting_text(section, name);
         if !value.eq_ignore_ascii_case(supported) {
             let key = key(self.engine, name);
             let problem = format!(
@@ -262,8 +268,9 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    fn number(&mut self, section: &str, name: &str, min: u64, max: u64) -> u64 {
-        let value = self.text(section, name);
+    /// A setting that is a number from `min` to `max`; reports a problem if it is not.
+    fn setting_number(&mut self, section: &str, name: &str, min: u64, max: u64) -> u64 {
+        let value = self.setting_text(section, name);
         match value.parse() {
             Ok(number) if (min..=max).contains(&number) => number,
             _ => {
@@ -281,28 +288,29 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    fn login(&mut self, user: &str, password: &str, database: &str) -> Login {
-        let port = self.number("connection", "port", 1, 65_535) as u16;
+    /// The login whose user, password and database are the values of these keys.
+    fn login(&mut self, user_key: &str, password_key: &str, database_key: &str) -> Login {
+        let port = self.setting_number("connection", "port", 1, 65_535) as u16;
         let (socket, ssl) = match self.engine {
             Engine::PostgreSql => (None, None),
             Engine::MySql | Engine::MariaDb | Engine::SqlServer => (self.socket(), self.ssl()),
         };
         Login {
             engine: self.engine,
-            host: self.text("connection", "host"),
+            host: self.setting_text("connection", "host"),
             port,
-            ssl_mode: self.text("connection", "sslmode"),
+            ssl_mode: self.setting_text("connection", "sslmode"),
             socket,
             ssl,
-            user: self.text("tpcc", user),
-            password: Secret::new(self.password(password)),
-            database: self.text("tpcc", database),
+            user: self.setting_text("tpcc", user_key),
+            password: Secret::new(self.password(password_key)),
+            database: self.setting_text("tpcc", database_key),
         }
     }
 
     /// The password. On MariaDB, HammerDB writes `null` for an empty password.
     fn password(&self, key: &str) -> String {
-        let password = self.text("tpcc", key);
+        let password = self.setting_text("tpcc", key);
         match self.engine {
             Engine::MariaDb if password.eq_ignore_ascii_case("null") => String::new(),
             Engine::PostgreSql | Engine::MySql | Engine::MariaDb | Engine::SqlServer => password,
@@ -310,8 +318,8 @@ impl<'a> RequestBuilder<'a> {
     }
 
     fn socket(&self) -> Option<String> {
-        let host = self.text("connection", "host").to_ascii_lowercase();
-        let socket = self.text("connection", "socket");
+        let host = self.setting_text("connection", "host").to_ascii_lowercase();
+        let socket = self.setting_text("connection", "socket");
         let is_local = host == "localhost" || host == "127.0.0.1";
         (is_local && !socket.eq_ignore_ascii_case("null")).then_some(socket)
     }
@@ -321,9 +329,9 @@ impl<'a> RequestBuilder<'a> {
             return None;
         }
         self.require_value("connection", "ssl_cipher", "server");
-        let folder = self.text("connection", "ssl_linux_capath");
+        let folder = self.setting_text("connection", "ssl_linux_capath");
         let path = |builder: &Self, name: &str| {
-            let file = builder.text("connection", name);
+            let file = builder.setting_text("connection", name);
             match file.starts_with('/') {
                 true => file,
                 false => format!("{}/{file}", folder.trim_end_matches('/')),
@@ -363,53 +371,58 @@ impl<'a> RequestBuilder<'a> {
         }
     }
 
-    pub fn build(&mut self, output: OutputOptions, job: String) -> BuildRequest {
+    pub fn build_request(&mut self, output: OutputOptions, job_id: String) -> BuildRequest {
         self.refuse_unsupported_schemas();
         BuildRequest {
             superuser: self.superuser(),
             owner: self.owner(),
-            tablespace: self.text("tpcc", "tspace"),
-            warehouses: self.number("tpcc", "count_ware", 1, u64::MAX),
-            vusers: self.number("tpcc", "num_vu", 1, 1024) as u32,
+            tablespace: self.setting_text("tpcc", "tspace"),
+            warehouses: self.setting_number("tpcc", "count_ware", 1, u64::MAX),
+            vusers: self.setting_number("tpcc", "num_vu", 1, 1024) as u32,
             stored_procedures: match self.engine {
-                Engine::PostgreSql => self.flag("storedprocs"),
+                Engine::PostgreSql => self.tpcc_switch("storedprocs"),
                 Engine::MySql | Engine::MariaDb | Engine::SqlServer => true,
             },
-            partition: self.flag("partition"),
+            partitions_order_line: self.tpcc_switch("partition"),
             output,
-            job,
+            job_id,
         }
     }
 
-    pub fn schema(&mut self, output: OutputOptions, job: String) -> SchemaRequest {
+    pub fn schema_request(&mut self, output: OutputOptions, job_id: String) -> SchemaRequest {
         SchemaRequest {
             superuser: self.superuser(),
             owner: self.owner(),
-            warehouses: self.number("tpcc", "count_ware", 1, u64::MAX),
+            warehouses: self.setting_number("tpcc", "count_ware", 1, u64::MAX),
             output,
-            job,
+            job_id,
         }
     }
 
-    pub fn run(&mut self, output: OutputOptions, job: String, profile_path: String) -> RunRequest {
+    pub fn run_request(
+        &mut self,
+        output: OutputOptions,
+        job_id: String,
+        profile_path: String,
+    ) -> RunRequest {
         for name in ["async_scale", "connect_pool"] {
             self.require_off(name);
         }
         match self.engine {
             Engine::PostgreSql => self.require_off("dritasnap"),
-            // HammerDB always prepares these calls; read the flag only to report an invalid value.
+            // HammerDB always prepares these calls; read the switch only to report an invalid value.
             Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
-                self.flag("prepared");
+                self.tpcc_switch("prepared");
             }
         }
         self.refuse_unsupported_schemas();
-        let driver = if self.text("tpcc", "driver") == "test" {
+        let driver = if self.setting_text("tpcc", "driver") == "test" {
             Driver::Test
         } else {
             Driver::Timed {
-                rampup_min: self.number("tpcc", "rampup", 0, 1_000_000),
-                duration_min: self.number("tpcc", "duration", 1, 1_000_000),
-                vacuum: self.postgres_flag("vacuum"),
+                rampup_min: self.setting_number("tpcc", "rampup", 0, 1_000_000),
+                duration_min: self.setting_number("tpcc", "duration", 1, 1_000_000),
+                vacuum: self.postgres_switch("vacuum"),
             }
         };
         RunRequest {
@@ -419,23 +432,23 @@ impl<'a> RequestBuilder<'a> {
                 Engine::MySql | Engine::MariaDb | Engine::SqlServer => self.owner(),
             },
             driver,
-            vusers: u32::try_from(self.settings.option("virtual_users")).unwrap_or(u32::MAX),
-            iterations: self.number("tpcc", "total_iterations", 1, u64::MAX),
-            raise_error: self.flag("raiseerror"),
-            key_and_think: self.flag("keyandthink"),
-            all_warehouses: self.flag("allwarehouse"),
-            stored_procedures: self.postgres_flag("storedprocs"),
-            time_profile: self.flag("timeprofile").then_some(profile_path),
-            user_delay_ms: self.settings.option("user_delay"),
+            vusers: u32::try_from(self.settings.vuser_option("virtual_users")).unwrap_or(u32::MAX),
+            iterations: self.setting_number("tpcc", "total_iterations", 1, u64::MAX),
+            raise_error: self.tpcc_switch("raiseerror"),
+            key_and_think: self.tpcc_switch("keyandthink"),
+            all_warehouses: self.tpcc_switch("allwarehouse"),
+            stored_procedures: self.postgres_switch("storedprocs"),
+            time_profile_path: self.tpcc_switch("timeprofile").then_some(profile_path),
+            user_delay_ms: self.settings.vuser_option("user_delay"),
             counter: None,
-            tpm_first: self.settings.generic("benchmark", "first_result") == "TPM",
+            tpm_first: self.settings.generic_value("benchmark", "first_result") == "TPM",
             output,
-            job,
+            job_id,
         }
     }
 }
 
 fn unsupported_database_message(settings: &Settings) -> String {
-    let name = dictionary::name(&settings.database);
+    let name = dictionary::database_name(&settings.database);
     format!("Error: Prony's hammerdbcli does not support {name}, choose one from mysql pg maria")
 }

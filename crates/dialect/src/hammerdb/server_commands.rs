@@ -20,11 +20,11 @@ impl Session {
     }
 
     pub(super) fn log_path(&self, backend: &mut dyn Backend) -> Option<String> {
-        if self.settings.option("log_to_temp") == 0 {
+        if self.settings.vuser_option("log_to_temp") == 0 {
             return None;
         }
         let folder = Self::temp_dir(backend);
-        Some(if self.settings.option("unique_log_name") == 1 {
+        Some(if self.settings.vuser_option("unique_log_name") == 1 {
             format!("{folder}/hammerdb_{}.log", backend.new_job_id())
         } else {
             format!("{folder}/hammerdb.log")
@@ -33,9 +33,9 @@ impl Session {
 
     pub(super) fn output_options(&self) -> OutputOptions {
         OutputOptions {
-            show_output: self.settings.option("show_output") == 1,
-            log: self.users.as_ref().and_then(|users| users.log.clone()),
-            timestamps: self.settings.option("log_timestamps") == 1,
+            show_output: self.settings.vuser_option("show_output") == 1,
+            log_path: self.users.as_ref().and_then(|users| users.log_path.clone()),
+            logs_timestamps: self.settings.vuser_option("log_timestamps") == 1,
         }
     }
 
@@ -57,14 +57,14 @@ impl Session {
                 &format!("Vuser {number} created{monitor} - WAIT IDLE"),
             );
         }
-        let log = self.log_path(backend);
-        if let Some(path) = &log {
+        let log_path = self.log_path(backend);
+        if let Some(path) = &log_path {
             putscli(backend, &format!("Logging activated\nto {path}"));
         }
         self.are_users_complete = false;
         self.users = Some(VirtualUsers {
             states: vec![VuserState::Idle; count as usize],
-            log,
+            log_path,
             has_monitor,
         });
     }
@@ -75,18 +75,20 @@ impl Session {
         backend: &mut dyn Backend,
         outcome: Result<VuserOutcome, String>,
     ) {
-        let failed = match outcome {
-            Ok(outcome) => outcome.failed,
+        let failed_vusers = match outcome {
+            Ok(outcome) => outcome.failed_vusers,
             Err(reason) => {
-                putscli(backend, &text::failure(1, &reason));
-                putscli(backend, &text::finished(1, false));
+                putscli(backend, &text::failure_line(1, &reason));
+                putscli(backend, &text::finished_line(1, false));
                 let count = self.users.as_ref().map_or(0, |users| users.states.len());
                 (1..=u32::try_from(count).unwrap_or(u32::MAX)).collect()
             }
         };
         if let Some(users) = &mut self.users {
             for (index, state) in users.states.iter_mut().enumerate() {
-                let is_failed = failed.iter().any(|number| *number as usize == index + 1);
+                let is_failed = failed_vusers
+                    .iter()
+                    .any(|number| *number as usize == index + 1);
                 *state = if is_failed {
                     VuserState::Failed
                 } else {
@@ -98,17 +100,17 @@ impl Session {
         putscli(backend, "ALL VIRTUAL USERS COMPLETE");
     }
 
-    /// Prints an error if virtual users exist, because they prevent work on the schema. Returns whether
-    /// virtual users exist.
+    /// Prints an error if virtual users exist, because HammerDB then does not change the schema. Returns
+    /// whether virtual users exist.
     pub(super) fn refuse_while_users_exist(&self, backend: &mut dyn Backend, verb: &str) -> bool {
-        let busy = self.users.is_some();
-        if busy {
+        let users_exist = self.users.is_some();
+        if users_exist {
             let problem = format!(
                 "Error: Cannot {verb} schema with Virtual Users active, destroy Virtual Users first"
             );
             puts(backend, &problem);
         }
-        busy
+        users_exist
     }
 
     pub(super) fn build_schema(&mut self, backend: &mut dyn Backend) {
@@ -117,7 +119,7 @@ impl Session {
         }
         let job = backend.new_job_id();
         let mut builder = RequestBuilder::new(&self.settings);
-        let mut request = builder.build(self.output_options(), job);
+        let mut request = builder.build_request(self.output_options(), job);
         if print_problems(backend, &builder.problems) {
             return;
         }
@@ -163,22 +165,23 @@ impl Session {
         confirm(backend, &question);
         self.create_users(backend, total, false);
         request.output = self.output_options();
-        let outcome = backend.build(&request);
+        let outcome = backend.build_schema(&request);
         self.record_outcome(backend, outcome);
     }
 
     pub(super) fn check_schema(&mut self, backend: &mut dyn Backend) -> String {
         self.run_schema_command(backend, "check", "Check", |backend, request| {
-            backend.check(request)
+            backend.check_schema(request)
         })
     }
 
     pub(super) fn delete_schema(&mut self, backend: &mut dyn Backend) -> String {
         self.run_schema_command(backend, "delete", "Delet", |backend, request| {
-            backend.delete(request)
+            backend.delete_schema(request)
         })
     }
 
+    /// Runs `checkschema` or `deleteschema`. `stem`: the verb in HammerDB's text, without `ing`.
     pub(super) fn run_schema_command(
         &mut self,
         backend: &mut dyn Backend,
@@ -191,7 +194,7 @@ impl Session {
         }
         let job = backend.new_job_id();
         let mut builder = RequestBuilder::new(&self.settings);
-        let mut request = builder.schema(self.output_options(), job);
+        let mut request = builder.schema_request(self.output_options(), job);
         if print_problems(backend, &builder.problems) {
             return String::new();
         }
@@ -220,12 +223,14 @@ impl Session {
         String::new()
     }
 
+    /// Whether runs end by time, with a monitor; otherwise they use the test driver.
     pub(super) fn has_timed_driver(&self) -> bool {
         let key = format!("{}_driver", self.settings.database);
         let driver = self.settings.value(&self.settings.database, "tpcc", &key);
         driver != Some("test")
     }
 
+    /// `vucreate`: creates the configured number of virtual users, and a monitor for the timed driver.
     pub(super) fn create_configured_users(&mut self, backend: &mut dyn Backend) {
         if !self.is_script_loaded {
             self.is_script_loaded = true;
@@ -238,11 +243,11 @@ impl Session {
             );
             return;
         }
-        let drivers = u32::try_from(self.settings.option("virtual_users")).unwrap_or(1);
+        let active_users = u32::try_from(self.settings.vuser_option("virtual_users")).unwrap_or(1);
         let (total, suffix) = if self.has_timed_driver() {
-            (drivers.saturating_add(1), " with Monitor VU")
+            (active_users.saturating_add(1), " with Monitor VU")
         } else {
-            (drivers, "")
+            (active_users, "")
         };
         self.create_users(backend, total, self.has_timed_driver());
         putscli(backend, &format!("{total} Virtual Users Created{suffix}"));
@@ -251,13 +256,17 @@ impl Session {
     pub(super) fn run_users(&mut self, backend: &mut dyn Backend) -> String {
         let job = backend.new_job_id();
         let folder = Self::temp_dir(backend);
-        let profile = if self.settings.generic("timeprofile", "xt_unique_log_name") == "1" {
+        let profile = if self
+            .settings
+            .generic_value("timeprofile", "xt_unique_log_name")
+            == "1"
+        {
             format!("{folder}/hdbxtprofile_{job}.log")
         } else {
             format!("{folder}/hdbxtprofile.log")
         };
         let mut builder = RequestBuilder::new(&self.settings);
-        let mut request = builder.run(self.output_options(), job.clone(), profile);
+        let mut request = builder.run_request(self.output_options(), job.clone(), profile);
         if print_problems(backend, &builder.problems) {
             return String::new();
         }
@@ -271,8 +280,8 @@ impl Session {
             );
             return String::new();
         }
-        // Run the existing virtual users, even if the settings have changed since; but users that were
-        // created for a build or for a different driver cannot run.
+        // Run the existing virtual users, even if the settings have changed since they were created; but
+        // users that were created for a build or for a different driver cannot run.
         let created = self.users.as_ref();
         if created.is_some_and(|users| users.has_monitor != self.has_timed_driver()) {
             putscli(
@@ -288,7 +297,7 @@ impl Session {
             .saturating_sub(monitor);
         request.output = self.output_options();
         request.counter.clone_from(&self.counter);
-        let outcome = backend.run(&request);
+        let outcome = backend.run_workload(&request);
         self.record_outcome(backend, outcome);
         format!("jobid={job}")
     }
@@ -315,7 +324,7 @@ fn print_problems(backend: &mut dyn Backend, problems: &[String]) -> bool {
     !problems.is_empty()
 }
 
-/// Prints a question and the answer, which HammerDB gives itself.
+/// Prints a question and the answer yes, which hammerdbcli gives itself.
 fn confirm(backend: &mut dyn Backend, question: &str) {
     putscli(backend, question);
     putscli(backend, "Enter yes or no: replied yes");

@@ -25,7 +25,7 @@ pub(super) enum VuserState {
 #[derive(Debug)]
 pub(super) struct VirtualUsers {
     pub states: Vec<VuserState>,
-    pub log: Option<String>,
+    pub log_path: Option<String>,
     /// Whether the first one is the monitor of a timed driver.
     pub has_monitor: bool,
 }
@@ -44,7 +44,7 @@ pub struct Session {
 
 /// Prints a line as HammerDB's putscli does.
 pub(super) fn putscli(backend: &mut dyn Backend, line: &str) {
-    backend.put(Channel::Out, &text::terminal(line));
+    backend.put(Channel::Out, &text::terminal_line(line));
 }
 
 /// Prints a line as Tcl's puts does.
@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// Runs one of HammerDB's commands; `None` if HammerDB has no such command.
-    pub fn command(
+    pub fn run_command(
         &mut self,
         backend: &mut dyn Backend,
         name: &str,
@@ -99,13 +99,13 @@ impl Session {
                     "{name} command has been deprecated and is not required for version {VERSION}"
                 ),
             ),
-            // Commands block until they end, and need no wait.
+            // Commands block until they end, so there is nothing to wait for.
             ("vwait" | "keepalive", _) => {}
             ("tcset", args) => self.tcset(backend, args),
             ("tcstart", []) => self.tcstart(backend),
             ("tcstatus", []) => self.tcstatus(backend),
             ("tcstop", []) => self.tcstop(backend),
-            ("jobs" | "job", _) => match backend.jobs(args) {
+            ("jobs" | "job", _) => match backend.jobs_output(args) {
                 Ok(text) => puts(backend, &text),
                 Err(problem) => putscli(backend, &problem),
             },
@@ -120,7 +120,7 @@ impl Session {
                 puts(backend, "Shutting down HammerDB CLI");
                 return Some(Err(Flow::Exit(0)));
             }
-            (name, _) if print::is_listed(name) => {
+            (name, _) if print::is_listed_in_help(name) => {
                 return Some(Err(Flow::Error(format!(
                     "wrong # args: should be \"{name}\""
                 ))));
@@ -140,7 +140,7 @@ impl Session {
     }
 
     pub(super) fn save_settings(&mut self, backend: &mut dyn Backend) {
-        if let Err(reason) = backend.save(&self.settings)
+        if let Err(reason) = backend.store_settings(&self.settings)
             && !self.save_failure_printed
         {
             self.save_failure_printed = true;
@@ -162,13 +162,13 @@ impl Session {
 /// Whether HammerDB has a command with this name.
 pub(super) fn has_command(name: &str) -> bool {
     let unlisted = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
-    print::is_listed(name)
+    print::is_listed_in_help(name)
         || unlisted.contains(&name)
         || IGNORED_COMMANDS.contains(&name)
         || UNSUPPORTED_COMMANDS.contains(&name)
 }
 
-/// Commands of HammerDB that do not affect a script's figures; they are ignored.
+/// Commands of HammerDB that are ignored with a message, because they do not affect a script's figures.
 const IGNORED_COMMANDS: [&str; 10] = [
     "librarycheck",
     "metset",
@@ -182,7 +182,7 @@ const IGNORED_COMMANDS: [&str; 10] = [
     "wsstop",
 ];
 
-/// Commands of HammerDB that would change the run; they are errors, because a script must not believe that
+/// Commands of HammerDB that are errors, because they would change the run: a script must not believe that
 /// they worked.
 const UNSUPPORTED_COMMANDS: [&str; 7] = [
     "customscript",

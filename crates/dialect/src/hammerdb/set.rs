@@ -5,14 +5,14 @@
 use super::backend::Backend;
 use super::dictionary::{self, DATABASES, GENERIC};
 use super::session::{Session, puts, putscli};
-use super::settings::masked;
+use super::settings::mask_secret;
 use super::tcl::Channel;
 
 const VUSET_USAGE: &str =
     "Usage: vuset [vu|delay|repeat|iterations|showoutput|logtotemp|unique|nobuff|timestamps] value";
 
-/// The options of `vuset`: option, key, name in messages, value that replaces an invalid one, whether the
-/// value must be 0 or 1.
+/// The options of `vuset`: the option's name, the key of its setting, what messages call it, the value that
+/// replaces an invalid one, and whether the value must be 0 or 1.
 const VUSET_OPTIONS: [(&str, &str, &str, &str, bool); 9] = [
     (
         "vu",
@@ -46,7 +46,7 @@ impl Session {
                     );
                     return;
                 }
-                let name = dictionary::name(prefix);
+                let name = dictionary::database_name(prefix);
                 if dictionary::sections(prefix).is_none() {
                     let problem = format!(
                         "Error: Prony's hammerdbcli does not support {name}, choose one from mysql pg maria"
@@ -129,7 +129,7 @@ impl Session {
             putscli(backend, &hint);
             return;
         };
-        let (before, after) = (masked(key, &old), masked(key, value));
+        let (before, after) = (mask_secret(key, &old), mask_secret(key, value));
         if old == value {
             let line = format!(
                 "Value {after} for {section}:{key} is the same as existing value {before}, no change made"

@@ -52,20 +52,22 @@ impl Settings {
         Some(secret.or(changed).unwrap_or(default))
     }
 
-    /// The database's dictionary: sections, keys and values, without passwords.
-    pub fn masked(&self) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+    /// The database's dictionary: sections, keys and values, with asterisks for passwords.
+    pub fn masked_dictionary(&self) -> Vec<(&'static str, Vec<(&'static str, String)>)> {
         let sections = dictionary::sections(&self.database).unwrap_or(&[]);
-        let all = sections.iter().map(|(section, keys)| {
+        let masked_sections = sections.iter().map(|(section, keys)| {
             let value = |key: &str| self.value(&self.database, section, key).unwrap_or("");
-            let keys = keys.iter().map(|(key, _)| (*key, masked(key, value(key))));
+            let keys = keys
+                .iter()
+                .map(|(key, _)| (*key, mask_secret(key, value(key))));
             (*section, keys.collect())
         });
-        all.collect()
+        masked_sections.collect()
     }
 
     /// The database's name, such as `PostgreSQL`.
     pub fn database_name(&self) -> &'static str {
-        dictionary::name(&self.database)
+        dictionary::database_name(&self.database)
     }
 
     /// Sets a value; returns whether the key exists.
@@ -83,19 +85,19 @@ impl Settings {
     }
 
     /// A value of the settings that apply to all databases.
-    pub(super) fn generic(&self, section: &str, key: &str) -> &str {
+    pub(super) fn generic_value(&self, section: &str, key: &str) -> &str {
         self.value(GENERIC, section, key).unwrap_or("")
     }
 
-    /// A number among the virtual users' options; the default if the stored value is not a number.
-    pub(super) fn option(&self, key: &str) -> u64 {
-        let value = self.generic("virtual_user_options", key);
+    /// An option of `vuset`; 1 if its value is not a number.
+    pub(super) fn vuser_option(&self, key: &str) -> u64 {
+        let value = self.generic_value("virtual_user_options", key);
         value.parse().unwrap_or(1)
     }
 }
 
-/// A value for printing and storing: a password is replaced by asterisks.
-pub(super) fn masked(key: &str, value: &str) -> String {
+/// The value of `key` for printing and storing: asterisks replace a password.
+pub(super) fn mask_secret(key: &str, value: &str) -> String {
     if dictionary::is_secret(key) {
         HIDDEN.to_owned()
     } else {

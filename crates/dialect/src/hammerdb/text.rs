@@ -6,19 +6,19 @@
 use prony_server::control::Error;
 use std::fmt;
 
-/// A line of a virtual user, before [`terminal`] or [`log`].
-pub fn vuser(number: u32, text: impl fmt::Display) -> String {
+/// A line of a virtual user, before [`terminal_line`] or [`log_entry`].
+pub fn vuser_line(number: u32, text: impl fmt::Display) -> String {
     format!("Vuser {number}:{text}")
 }
 
 /// The line of a virtual user that starts. Not logged.
-pub fn running(number: u32) -> String {
-    vuser(number, "RUNNING")
+pub fn running_line(number: u32) -> String {
+    vuser_line(number, "RUNNING")
 }
 
 /// The line of a virtual user that ended. Not logged.
-pub fn finished(number: u32, success: bool) -> String {
-    vuser(
+pub fn finished_line(number: u32, success: bool) -> String {
+    vuser_line(
         number,
         if success {
             "FINISHED SUCCESS"
@@ -28,8 +28,8 @@ pub fn finished(number: u32, success: bool) -> String {
     )
 }
 
-/// The reason why a virtual user failed; its FINISHED line follows. Not logged.
-pub fn failure(number: u32, reason: &str) -> String {
+/// The line with the reason why a virtual user failed, printed before its FINISHED line. Not logged.
+pub fn failure_line(number: u32, reason: &str) -> String {
     format!("Error in Virtual User {number}: {reason}")
 }
 
@@ -48,7 +48,8 @@ pub fn connect_failure(database: &str, server: &str, user: &str, error: &Error) 
         }
         other => other.to_string(),
     };
-    // An invalid password: HammerDB stores passwords between calls, and scripts may rely on it.
+    // HammerDB stores passwords between calls, and scripts may rely on it; so tell the user after a failed
+    // login that Prony does not.
     let hint = match error.sqlstate() {
         Some("28P01" | "28000") => {
             "\nPasswords are not stored between calls: set them with diset tpcc"
@@ -59,7 +60,7 @@ pub fn connect_failure(database: &str, server: &str, user: &str, error: &Error) 
 }
 
 /// A line as HammerDB prints it on a terminal: a carriage return follows the line feed.
-pub fn terminal(line: &str) -> String {
+pub fn terminal_line(line: &str) -> String {
     format!("{line}\n\r")
 }
 
@@ -69,9 +70,13 @@ pub fn log_header(date: &str) -> String {
 }
 
 /// A virtual user's line in a log, with the date if the log has timestamps.
-pub fn log(number: u32, text: impl fmt::Display, date: Option<&str>) -> String {
+pub fn log_entry(number: u32, text: impl fmt::Display, date: Option<&str>) -> String {
     let timestamp = date.map(|date| format!("Timestamp {number} @ {date}\n"));
-    format!("{}{}\n", timestamp.unwrap_or_default(), vuser(number, text))
+    format!(
+        "{}{}\n",
+        timestamp.unwrap_or_default(),
+        vuser_line(number, text)
+    )
 }
 
 /// A line of the transaction counter, for the terminal and its log.
@@ -93,8 +98,8 @@ pub fn counter_entry(line: &str, date: Option<&str>) -> String {
     }
 }
 
-/// Declares an enum of lines: each variant has a text, and arguments for the placeholders that are not
-/// fields.
+/// Declares an enum of lines. Each variant has a text with placeholders: `{name}` is a field, `{}` one of the
+/// arguments after the text.
 macro_rules! lines {
     (
         $(#[$about:meta])* $name:ident
@@ -127,7 +132,7 @@ lines! {
     CreatingSchema { schema: String } => "CREATING {} SCHEMA", schema.to_uppercase();
     /// The cipher of a connection to MySQL or MariaDB; empty without encryption.
     SslCipher { cipher: String } => "Ssl_cipher {cipher}";
-    /// `owner`: on PostgreSQL only.
+    /// `owner`: the role that owns the database, on PostgreSQL only.
     CreatingDatabase { database: String, owner: Option<String> } => "CREATING DATABASE {database}{}", owner_clause(owner);
     UsingDatabase { database: String } => "Using existing empty Database {database} for Schema build";
     CreatingTables => "CREATING TPCC TABLES";
@@ -205,15 +210,15 @@ fn result_figures(nopm: u64, tpm: u64, database: &str, tpm_first: bool) -> Strin
     }
 }
 
-/// A kind of transaction, with its three names.
+/// A kind of transaction: what errors, time profiles and the workload call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransactionKind {
-    /// Name in errors, such as `New Order`.
+    /// The kind's name in errors, such as `New Order`.
     pub title: &'static str,
-    /// Name of its routine in time profiles, such as `NEWORD`.
+    /// The name of the kind's routine in time profiles, such as `NEWORD`.
     pub routine: &'static str,
-    /// Name in the workload.
-    name: &'static str,
+    /// The kind's name in the workload, such as `new-order`.
+    workload_name: &'static str,
 }
 
 impl TransactionKind {
@@ -226,11 +231,11 @@ impl TransactionKind {
         TransactionKind::new("Stock Level", "SLEV", "stock-level"),
     ];
 
-    const fn new(title: &'static str, routine: &'static str, name: &'static str) -> Self {
+    const fn new(title: &'static str, routine: &'static str, workload_name: &'static str) -> Self {
         TransactionKind {
             title,
             routine,
-            name,
+            workload_name,
         }
     }
 
@@ -238,7 +243,7 @@ impl TransactionKind {
     pub fn find(name: &str) -> TransactionKind {
         let kind = TransactionKind::ALL
             .into_iter()
-            .find(|kind| kind.name == name);
+            .find(|kind| kind.workload_name == name);
         kind.unwrap_or(TransactionKind::ALL[0])
     }
 }

@@ -3,13 +3,14 @@
 //! In: the lines of a profile. Out: kinds with their shares, and pairs of figures that must agree. Must
 //! never: merge percentiles of several users.
 
-use crate::reading::{count, leading_number, relation, to_u32};
+use crate::reading::{leading_count, leading_number, relation, to_u32};
 use prony_store::{RelationKind, ReportedKind, ReportedRun};
 
 /// The section of one virtual user, or the summary.
 #[derive(Default)]
 pub(super) struct Section {
-    summary: bool,
+    is_summary: bool,
+    /// The number of virtual users that the section covers.
     users: u64,
     elapsed_ms: Option<f64>,
     routines: Vec<Routine>,
@@ -19,8 +20,8 @@ pub(super) struct Section {
 struct Routine {
     name: String,
     calls: u64,
-    /// Figures with their tolerance, by name: MIN, AVG, MAX, TOTAL, P99, P95 and P50 in ms, RATIO in per
-    /// cent.
+    /// The name, value and tolerance of each figure: MIN, AVG, MAX, TOTAL, P99, P95 and P50 in ms, RATIO in
+    /// per cent.
     figures: Vec<(&'static str, f64, f64)>,
 }
 
@@ -38,9 +39,9 @@ impl Routine {
     }
 }
 
-/// Figures of a time profile.
+/// The figures of a routine in a time profile, besides CALLS.
 const FIGURES: [&str; 8] = ["MIN", "AVG", "MAX", "TOTAL", "P99", "P95", "P50", "RATIO"];
-/// Routines of a time profile, and their kinds of transaction.
+/// Routines of a time profile, and the kind of transaction that each executes.
 const ROUTINES: [(&str, &str); 5] = [
     ("NEWORD", "new-order"),
     ("PAYMENT", "payment"),
@@ -71,8 +72,10 @@ pub(super) fn read_header(profile: &mut Vec<Section>, text: &str) {
     let summary = text.strip_prefix("SUMMARY OF ");
     if profile.len() < 100_000 {
         profile.push(Section {
-            summary: summary.is_some(),
-            users: summary.and_then(count).map_or(1, |(users, _)| users),
+            is_summary: summary.is_some(),
+            users: summary
+                .and_then(leading_count)
+                .map_or(1, |(users, _)| users),
             elapsed_ms: elapsed
                 .and_then(|(_, time)| leading_number(time))
                 .map(|(number, _)| number.value),
@@ -95,7 +98,7 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
             continue;
         };
         if name == "CALLS" {
-            routine.calls = count(pair[1]).map_or(0, |(calls, _)| calls);
+            routine.calls = leading_count(pair[1]).map_or(0, |(calls, _)| calls);
         } else if let (Some(name), Some((number, _))) = (
             FIGURES.iter().find(|figure| **figure == name),
             leading_number(pair[1]),
@@ -108,8 +111,11 @@ pub(super) fn read_figures(profile: &mut [Section], line: &str) {
 
 /// Adds a time profile to the reported run.
 pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
-    let users: Vec<&Section> = sections.iter().filter(|section| !section.summary).collect();
-    let summary = sections.iter().find(|section| section.summary);
+    let users: Vec<&Section> = sections
+        .iter()
+        .filter(|section| !section.is_summary)
+        .collect();
+    let summary = sections.iter().find(|section| section.is_summary);
     let is_summary_doubled = summary.is_some_and(|summary| counts_calls_twice(summary, &users));
     if is_summary_doubled {
         run.messages.push(
@@ -120,7 +126,7 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
     }
     for section in sections
         .iter()
-        .filter(|section| !(section.summary && is_summary_doubled))
+        .filter(|section| !(section.is_summary && is_summary_doubled))
     {
         add_section_relations(run, section);
     }
@@ -128,7 +134,10 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
         for routine in &summary.routines {
             let description = format!("calls of {} in the summary", routine.name);
             let description = [description.as_str(), "the sum over virtual users"];
-            let (printed, derived) = (routine.calls as f64, calls(&users, &routine.name) as f64);
+            let (printed, derived) = (
+                routine.calls as f64,
+                total_calls(&users, &routine.name) as f64,
+            );
             run.relations.push(relation(
                 RelationKind::Sum,
                 description,
@@ -155,16 +164,17 @@ pub(super) fn add_to_run(run: &mut ReportedRun, sections: &[Section]) {
 }
 
 /// The number of calls of a routine by all users.
-fn calls(users: &[&Section], name: &str) -> u64 {
+fn total_calls(users: &[&Section], name: &str) -> u64 {
     let routines = users.iter().flat_map(|section| &section.routines);
     let matching = routines.filter(|routine| routine.name == name);
     matching.fold(0_u64, |sum, routine| sum.saturating_add(routine.calls))
 }
 
-/// Whether the summary has twice the users' calls, as HammerDB 4.6 prints it. Such a summary is ignored.
+/// Whether the summary has twice as many calls as the users together, an error of HammerDB 4.6. Such a
+/// summary is ignored.
 fn counts_calls_twice(summary: &Section, users: &[&Section]) -> bool {
     let has_double_calls = |routine: &Routine| {
-        routine.calls > 0 && routine.calls == calls(users, &routine.name).saturating_mul(2)
+        routine.calls > 0 && routine.calls == total_calls(users, &routine.name).saturating_mul(2)
     };
     !summary.routines.is_empty() && summary.routines.iter().all(has_double_calls)
 }
@@ -173,12 +183,12 @@ fn counts_calls_twice(summary: &Section, users: &[&Section]) -> bool {
 fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section>) -> u64 {
     let mut total = 0_u64;
     for (name, kind) in ROUTINES {
-        let count = calls(users, name);
+        let count = total_calls(users, name);
         if count == 0 {
             continue;
         }
         total = total.saturating_add(count);
-        // Percentiles of several users cannot be merged.
+        // Of several users, only the summary has percentiles: those of the users cannot be merged.
         let section = match users {
             [user] => Some(*user),
             _ => summary,
@@ -200,13 +210,13 @@ fn add_kinds(run: &mut ReportedRun, users: &[&Section], summary: Option<&Section
     total
 }
 
-/// Adds the relations that must hold within one section.
+/// Adds the relations between figures that must hold within one section.
 fn add_section_relations(run: &mut ReportedRun, section: &Section) {
     use RelationKind::{AtMost, Share};
-    let part = if section.summary { "summary, " } else { "" };
+    let prefix = if section.is_summary { "summary, " } else { "" };
     let mut busy_ms = 0.0;
     for routine in &section.routines {
-        let name = format!("{part}{}", routine.name);
+        let name = format!("{prefix}{}", routine.name);
         let mut add = |kind,
                        figure: &str,
                        computed_from: &str,
@@ -269,7 +279,7 @@ fn add_section_relations(run: &mut ReportedRun, section: &Section) {
     }
     // A user executes one transaction at a time.
     if let (Some(elapsed), false) = (section.elapsed_ms, section.routines.is_empty()) {
-        let figure = format!("{part}TOTAL of all routines, ms");
+        let figure = format!("{prefix}TOTAL of all routines, ms");
         let user_time = elapsed * section.users.max(1) as f64;
         let names = [figure.as_str(), "ELAPSED TIME of its users"];
         run.relations.push(relation(

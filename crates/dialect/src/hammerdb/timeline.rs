@@ -15,30 +15,30 @@ impl RunRequest {
         }
     }
 
-    /// The number of the virtual user of a client.
-    pub fn vuser(&self, client: u32) -> u32 {
+    /// The number of the virtual user that is client `client`, counted from 0.
+    pub fn vuser_of_client(&self, client: u32) -> u32 {
         client + self.first_vuser()
     }
 
-    /// The time from the start of the load to the start of a client.
-    pub fn delay(&self, client: u32) -> Duration {
+    /// The time from the start of the load to the start of client `client`, counted from 0.
+    pub fn start_delay(&self, client: u32) -> Duration {
         Duration::from_millis(self.user_delay_ms).saturating_mul(client)
     }
 }
 
-/// One event.
+/// What happens at one time of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimelineEvent {
-    /// A virtual user prints a line.
-    Line(u32, RunLine),
-    /// A virtual user starts.
-    Running(u32),
-    /// The counters are read at the start of the window.
-    CountStart,
-    /// The counters are read at the end of the window; the last event.
-    CountEnd,
-    /// The transaction counter is read.
-    Tick,
+    /// Print a line of this virtual user.
+    PrintLine(u32, RunLine),
+    /// Print that this virtual user starts.
+    PrintRunning(u32),
+    /// Read the server's counters, at the start of the window.
+    ReadStartCounts,
+    /// Read the server's counters, at the end of the window; the last event.
+    ReadEndCounts,
+    /// Read the transaction counter of `tcstart`.
+    ReadTransactionCounter,
 }
 
 /// Events by their time since the start of the load.
@@ -59,12 +59,12 @@ impl Timeline {
         let mut timeline = Timeline::default();
         timeline.add_monitor_events(request, minute, cipher);
         timeline.add_user_events(request, warehouses, cipher);
-        // The sort is stable: events at the same time stay in this order.
+        // The sort is stable: events at the same time keep the order in which they were added.
         timeline.events.sort_by_key(|(at, _)| *at);
         if let Some(end) = timeline
             .events
             .iter()
-            .position(|(_, event)| *event == TimelineEvent::CountEnd)
+            .position(|(_, event)| *event == TimelineEvent::ReadEndCounts)
         {
             timeline.events.truncate(end + 1);
         }
@@ -72,7 +72,8 @@ impl Timeline {
     }
 
     fn push_line(&mut self, at: Duration, vuser: u32, line: RunLine) {
-        self.events.push((at, TimelineEvent::Line(vuser, line)));
+        self.events
+            .push((at, TimelineEvent::PrintLine(vuser, line)));
     }
 
     fn push_cipher(&mut self, at: Duration, vuser: u32, cipher: Option<&str>) {
@@ -92,7 +93,7 @@ impl Timeline {
         };
         let after =
             |minutes: u64| minute.saturating_mul(u32::try_from(minutes).unwrap_or(u32::MAX));
-        if request.time_profile.is_some() {
+        if request.time_profile_path.is_some() {
             self.push_line(Duration::ZERO, 1, RunLine::Profiler);
         }
         self.push_cipher(Duration::ZERO, 1, cipher);
@@ -105,7 +106,7 @@ impl Timeline {
         }
         let start = after(rampup_min);
         self.push_line(start, 1, RunLine::RampupComplete);
-        self.events.push((start, TimelineEvent::CountStart));
+        self.events.push((start, TimelineEvent::ReadStartCounts));
         let timing = RunLine::Timing {
             minutes: duration_min,
         };
@@ -119,23 +120,24 @@ impl Timeline {
             let interval = Duration::from_secs(counter.refresh_s.max(1));
             let mut at = Duration::ZERO;
             while at < end {
-                self.events.push((at, TimelineEvent::Tick));
+                self.events
+                    .push((at, TimelineEvent::ReadTransactionCounter));
                 at = at.saturating_add(interval);
             }
         }
         self.push_line(end, 1, RunLine::TestComplete);
-        self.events.push((end, TimelineEvent::CountEnd));
+        self.events.push((end, TimelineEvent::ReadEndCounts));
     }
 
     fn add_user_events(&mut self, request: &RunRequest, warehouses: u32, cipher: Option<&str>) {
         let is_timed = matches!(request.driver, Driver::Timed { .. });
         for client in 0..request.vusers {
-            let vuser = request.vuser(client);
-            let at = request.delay(client);
+            let vuser = request.vuser_of_client(client);
+            let at = request.start_delay(client);
             if vuser > 1 {
-                self.events.push((at, TimelineEvent::Running(vuser)));
+                self.events.push((at, TimelineEvent::PrintRunning(vuser)));
             }
-            if is_timed && request.time_profile.is_some() {
+            if is_timed && request.time_profile_path.is_some() {
                 self.push_line(at, vuser, RunLine::Profiler);
             }
             self.push_cipher(at, vuser, cipher);
@@ -176,11 +178,11 @@ impl IntoIterator for Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hammerdb::plan::tests::run;
+    use crate::hammerdb::plan::tests::run_request;
 
     #[test]
     fn a_timed_run_counts_at_both_window_edges_and_then_ends() {
-        let mut request = run(&[]);
+        let mut request = run_request(&[]);
         request.driver = Driver::Timed {
             rampup_min: 1,
             duration_min: 2,
@@ -198,20 +200,20 @@ mod tests {
                 .map(|(at, _)| *at)
         };
         let seconds = |seconds: u64| Some(Duration::from_secs(seconds));
-        assert_eq!(at(&TimelineEvent::CountStart), seconds(10));
-        assert_eq!(at(&TimelineEvent::CountEnd), seconds(30));
+        assert_eq!(at(&TimelineEvent::ReadStartCounts), seconds(10));
+        assert_eq!(at(&TimelineEvent::ReadEndCounts), seconds(30));
         assert_eq!(
-            at(&TimelineEvent::Running(3)),
+            at(&TimelineEvent::PrintRunning(3)),
             Some(Duration::from_millis(500))
         );
         assert_eq!(
-            at(&TimelineEvent::Running(1)),
+            at(&TimelineEvent::PrintRunning(1)),
             None,
             "the monitor runs already"
         );
         assert_eq!(
             events.last().map(|(_, event)| event),
-            Some(&TimelineEvent::CountEnd)
+            Some(&TimelineEvent::ReadEndCounts)
         );
     }
 }

@@ -21,7 +21,7 @@ use super::number::{self, InvalidInt};
 use super::options::{Invocation, PartitionMethod, Protocol, ScriptChoice, ScriptSource};
 use super::settings::{EnvSettings, InvalidSetting, parse_percentiles};
 use super::table::{ParsedOptions, long_options, short_options};
-use prony_workload::script::{Builtin, builtin};
+use prony_workload::script::{Builtin, find_builtin};
 
 /// The maximum number of scripts that pgbench accepts.
 const MAX_SCRIPTS: usize = 128;
@@ -61,11 +61,11 @@ pub fn parse_args(
             ..ParsedOptions::default()
         },
     };
-    parser.seed_from_environment()?;
+    parser.set_seed_from_environment()?;
     loop {
         match getopt.next() {
             Ok(Some((key, value))) => {
-                if let Some(invocation) = parser.take(key, value.unwrap_or_default())? {
+                if let Some(invocation) = parser.parse_option(key, value.unwrap_or_default())? {
                     return Ok(invocation);
                 }
             }
@@ -77,7 +77,7 @@ pub fn parse_args(
         }
     }
     let ArgsParser { parsed, host, .. } = parser;
-    check::finish(parsed, getopt.operands(), level, &messages, host)
+    check::build_invocation(parsed, getopt.operands(), level, &messages, host)
 }
 
 fn setting_error(messages: &Messages, error: InvalidSetting) -> UsageError {
@@ -99,23 +99,23 @@ impl ArgsParser<'_> {
     }
 
     /// Handles one option. Returns an invocation if the option ends the parsing, as `--help` does.
-    fn take(&mut self, key: Key, value: OsString) -> OptionResult {
+    fn parse_option(&mut self, key: Key, value: OsString) -> OptionResult {
         let text = value.to_string_lossy().into_owned();
         match key {
             Key::Short('b') if text == "list" => return Ok(Some(Invocation::ListBuiltins)),
             Key::Long("show-script") => {
                 return Ok(Some(Invocation::ShowScript(self.find_builtin(&text)?)));
             }
-            Key::Short(letter @ ('i' | 'I' | 'F' | 'q')) => self.take_init(letter, &text)?,
-            Key::Short(letter @ ('b' | 'f' | 'S' | 'N')) => self.take_script(letter, &value)?,
-            Key::Short(letter) => self.take_short(letter, text)?,
-            Key::Long(name) => self.take_long(name, text)?,
+            Key::Short(letter @ ('i' | 'I' | 'F' | 'q')) => self.parse_init(letter, &text)?,
+            Key::Short(letter @ ('b' | 'f' | 'S' | 'N')) => self.parse_script(letter, &value)?,
+            Key::Short(letter) => self.parse_short(letter, text)?,
+            Key::Long(name) => self.parse_long(name, text)?,
         }
         Ok(None)
     }
 
-    fn take_short(&mut self, letter: char, text: String) -> Result<(), UsageError> {
-        // First the options of both modes; the remaining options belong to a benchmark.
+    /// Parses a short option of both modes, or else one that only a benchmark accepts.
+    fn parse_short(&mut self, letter: char, text: String) -> Result<(), UsageError> {
         match letter {
             'h' => self.parsed.connection.host = Some(text),
             'p' => self.parsed.connection.port = Some(text),
@@ -123,31 +123,32 @@ impl ArgsParser<'_> {
             'd' if self.level.at_least(17) => self.parsed.dbname = Some(text),
             'd' => self.parsed.debug = true,
             'n' => self.parsed.no_vacuum = true,
-            's' => self.parsed.scale = Some(self.int_option(letter, &text)?),
+            's' => self.parsed.scale = Some(self.parse_int_option(letter, &text)?),
             _ => {
-                self.parsed.benchmarking = true;
-                self.take_benchmark(letter, &text)?;
+                self.parsed.has_benchmark_option = true;
+                self.parse_benchmark(letter, &text)?;
             }
         }
         Ok(())
     }
 
-    fn take_benchmark(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
+    /// Parses a short option that only a benchmark accepts.
+    fn parse_benchmark(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
         match letter {
             'c' => {
-                let clients = self.int_option(letter, text)?;
+                let clients = self.parse_int_option(letter, text)?;
                 self.require_open_files(clients)?;
                 self.parsed.clients = Some(clients);
             }
-            'j' => self.parsed.jobs = Some(self.int_option(letter, text)?),
-            't' => self.parsed.transactions = Some(self.int_option(letter, text)?),
-            'T' => self.parsed.seconds = Some(self.int_option(letter, text)?),
-            'P' => self.parsed.progress = Some(self.int_option(letter, text)?),
+            'j' => self.parsed.jobs = Some(self.parse_int_option(letter, text)?),
+            't' => self.parsed.transactions = Some(self.parse_int_option(letter, text)?),
+            'T' => self.parsed.duration_s = Some(self.parse_int_option(letter, text)?),
+            'P' => self.parsed.progress_s = Some(self.parse_int_option(letter, text)?),
             'C' => self.parsed.reconnect = true,
             'l' => self.parsed.log = true,
             'r' => self.parsed.report_per_command = true,
             'v' => self.parsed.vacuum_all = true,
-            'D' => self.define(text)?,
+            'D' => self.define_variable(text)?,
             'L' => {
                 let limit_ms = number::atof(text);
                 if limit_ms <= 0.0 {
@@ -171,14 +172,15 @@ impl ArgsParser<'_> {
         Ok(())
     }
 
-    fn take_init(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
+    /// Parses `-i`, or a short option that only an initialization accepts.
+    fn parse_init(&mut self, letter: char, text: &str) -> Result<(), UsageError> {
         if letter == 'i' {
             self.parsed.initialize = true;
             return Ok(());
         }
-        self.parsed.initialization = true;
+        self.parsed.has_init_option = true;
         match letter {
-            'F' => self.parsed.fillfactor = Some(self.int_option(letter, text)?),
+            'F' => self.parsed.fillfactor = Some(self.parse_int_option(letter, text)?),
             'q' => self.parsed.quiet = true,
             _ => {
                 self.check_steps(text)?;
@@ -188,7 +190,7 @@ impl ArgsParser<'_> {
         Ok(())
     }
 
-    fn take_long(&mut self, name: &'static str, text: String) -> Result<(), UsageError> {
+    fn parse_long(&mut self, name: &'static str, text: String) -> Result<(), UsageError> {
         match name {
             "debug" => {
                 self.parsed.debug = true;
@@ -198,20 +200,20 @@ impl ArgsParser<'_> {
             "tablespace" => self.parsed.tablespace = Some(text),
             "index-tablespace" => self.parsed.index_tablespace = Some(text),
             "foreign-keys" => self.parsed.foreign_keys = true,
-            "partitions" => self.parsed.partitions = self.int_option('p', &text)?,
+            "partitions" => self.parsed.partitions = self.parse_int_option('p', &text)?,
             "partition-method" => {
-                self.parsed.partition_method = Some(self.partition_method(&text)?)
+                self.parsed.partition_method = Some(self.parse_partition_method(&text)?)
             }
             _ => {
-                self.parsed.benchmarking = true;
-                return self.take_long_benchmark(name, text);
+                self.parsed.has_benchmark_option = true;
+                return self.parse_long_benchmark(name, text);
             }
         }
-        self.parsed.initialization = true;
+        self.parsed.has_init_option = true;
         Ok(())
     }
 
-    fn take_long_benchmark(&mut self, name: &str, text: String) -> Result<(), UsageError> {
+    fn parse_long_benchmark(&mut self, name: &str, text: String) -> Result<(), UsageError> {
         match name {
             "sampling-rate" => {
                 self.parsed.sampling_rate = number::atof(&text);
@@ -219,10 +221,12 @@ impl ArgsParser<'_> {
                     return Err(self.fatal(&format!("invalid sampling rate: \"{text}\"")));
                 }
             }
-            "aggregate-interval" => self.parsed.aggregate = Some(self.int_option('a', &text)?),
+            "aggregate-interval" => {
+                self.parsed.aggregate_interval_s = Some(self.parse_int_option('a', &text)?)
+            }
             "progress-timestamp" => self.parsed.progress_timestamp = true,
             "log-prefix" => self.parsed.log_prefix = Some(text),
-            "random-seed" => self.seed(Some(&text), "--random-seed option")?,
+            "random-seed" => self.set_seed(Some(&text), "--random-seed option")?,
             "failures-detailed" => self.parsed.failures_detailed = true,
             "max-tries" => {
                 let tries = number::atoi(&text);
@@ -244,9 +248,9 @@ impl ArgsParser<'_> {
         Ok(())
     }
 
-    /// Parses the value of an integer option. The letter `p` means --partitions, `a` means
-    /// --aggregate-interval.
-    fn int_option(&self, letter: char, text: &str) -> Result<i32, UsageError> {
+    /// Parses the value of an integer option. `letter`: the option's letter, or `p` for --partitions and `a`
+    /// for --aggregate-interval, which have none.
+    fn parse_int_option(&self, letter: char, text: &str) -> Result<i32, UsageError> {
         let client = if self.level.spells_client_correctly() {
             "-c/--client"
         } else {
@@ -273,7 +277,7 @@ impl ArgsParser<'_> {
             let valid = (min..=max).contains(&value).then_some(value);
             return valid.ok_or_else(|| self.fatal(&format!("invalid {old_name}: \"{text}\"")));
         }
-        number::option_int(text, min, max).map_err(|error| match error {
+        number::parse_option_int(text, min, max).map_err(|error| match error {
             InvalidInt::NotANumber => {
                 self.fatal(&format!("invalid value \"{text}\" for option {name}"))
             }
@@ -281,13 +285,13 @@ impl ArgsParser<'_> {
         })
     }
 
-    /// Rejects more clients than files can be opened, as pgbench does. Raises the soft limit if the hard
-    /// limit allows it; pgbench does this since version 18, Prony at every level.
+    /// Rejects more clients than files can be opened, as pgbench does. First raises the soft limit, up to the
+    /// hard limit; pgbench does so since version 18, Prony at every level.
     fn require_open_files(&mut self, clients: i32) -> Result<(), UsageError> {
         let hint = "Reduce number of clients, or use limit/ulimit to increase the system limit.";
-        // pgbench computes this as an int and compares it as unsigned.
+        // As in pgbench, the sum is an int that may overflow, and is compared as unsigned.
         let needed = clients.wrapping_add(3);
-        let Some((soft, hard)) = self.host.open_files() else {
+        let Some((soft, hard)) = self.host.open_file_limits() else {
             return Ok(());
         };
         let limit_error = |text: String| {
@@ -301,7 +305,7 @@ impl ArgsParser<'_> {
             ));
         }
         if soft < needed as u64
-            && let Err(reason) = self.host.raise_open_files(needed as u64)
+            && let Err(reason) = self.host.raise_open_file_limit(needed as u64)
         {
             return limit_error(format!(
                 "need at least {needed} open files, but couldn't raise the limit: {reason}"
@@ -310,7 +314,8 @@ impl ArgsParser<'_> {
         Ok(())
     }
 
-    fn define(&mut self, text: &str) -> Result<(), UsageError> {
+    /// Parses `-D NAME=VALUE`.
+    fn define_variable(&mut self, text: &str) -> Result<(), UsageError> {
         match text.split_once('=') {
             Some((name, value)) if !name.is_empty() && !value.is_empty() => {
                 if !valid_variable_name(name) {
@@ -327,18 +332,18 @@ impl ArgsParser<'_> {
     }
 
     fn check_steps(&self, steps: &str) -> Result<(), UsageError> {
-        const ALL: &str = "dtgGvpf";
+        const ALLOWED_STEPS: &str = "dtgGvpf";
         if steps.is_empty() {
             return Err(self.fatal("no initialization steps specified"));
         }
         match steps
             .chars()
-            .find(|step| *step != ' ' && !ALL.contains(*step))
+            .find(|step| *step != ' ' && !ALLOWED_STEPS.contains(*step))
         {
             None => Ok(()),
             Some(step) => {
                 let error = format!("unrecognized initialization step \"{step}\"");
-                let detail = format!("Allowed step characters are: \"{ALL}\".");
+                let detail = format!("Allowed step characters are: \"{ALLOWED_STEPS}\".");
                 Err(UsageError::new(
                     self.messages.fatal(&error) + &self.messages.detail(&detail),
                 ))
@@ -346,7 +351,7 @@ impl ArgsParser<'_> {
         }
     }
 
-    fn partition_method(&self, text: &str) -> Result<PartitionMethod, UsageError> {
+    fn parse_partition_method(&self, text: &str) -> Result<PartitionMethod, UsageError> {
         for method in [PartitionMethod::Range, PartitionMethod::Hash] {
             if text.eq_ignore_ascii_case(method.name()) {
                 return Ok(method);
@@ -358,12 +363,13 @@ impl ArgsParser<'_> {
     }
 
     fn find_builtin(&self, name: &str) -> Result<&'static Builtin, UsageError> {
-        builtin(name).map_err(|error| {
+        find_builtin(name).map_err(|error| {
             UsageError::new(self.messages.fatal(&error.to_string()) + &list_text())
         })
     }
 
-    fn take_script(&mut self, letter: char, value: &OsStr) -> Result<(), UsageError> {
+    /// Parses an option that adds a script: `-b`, `-f`, `-S` or `-N`.
+    fn parse_script(&mut self, letter: char, value: &OsStr) -> Result<(), UsageError> {
         let (name, weight) = match letter {
             'S' => (OsString::from("select-only"), 1),
             'N' => (OsString::from("simple-update"), 1),
@@ -381,7 +387,7 @@ impl ArgsParser<'_> {
             return Err(self.fatal(&format!("at most {MAX_SCRIPTS} SQL scripts are allowed")));
         }
         self.parsed.scripts.push(ScriptChoice { source, weight });
-        self.parsed.benchmarking = true;
+        self.parsed.has_benchmark_option = true;
         Ok(())
     }
 
@@ -392,7 +398,7 @@ impl ArgsParser<'_> {
             return Ok((value.to_owned(), 1));
         };
         let text = String::from_utf8_lossy(&bytes[at + 1..]);
-        let Some(weight) = number::weight(&text) else {
+        let Some(weight) = number::parse_weight(&text) else {
             return Err(self.fatal(&format!("invalid weight specification: @{text}")));
         };
         let max = i32::MAX;
@@ -406,12 +412,13 @@ impl ArgsParser<'_> {
         }
     }
 
-    fn seed_from_environment(&mut self) -> Result<(), UsageError> {
+    fn set_seed_from_environment(&mut self) -> Result<(), UsageError> {
         let value = self.host.env_var("PGBENCH_RANDOM_SEED");
-        self.seed(value.as_deref(), "PGBENCH_RANDOM_SEED environment variable")
+        self.set_seed(value.as_deref(), "PGBENCH_RANDOM_SEED environment variable")
     }
 
-    fn seed(&mut self, value: Option<&str>, origin: &str) -> Result<(), UsageError> {
+    /// Sets the random seed. `origin`: where the value comes from, for messages.
+    fn set_seed(&mut self, value: Option<&str>, origin: &str) -> Result<(), UsageError> {
         let messages = self.messages;
         let context = messages.fatal(&format!("error while setting random seed from {origin}"));
         let seed = match value {
@@ -419,7 +426,7 @@ impl ArgsParser<'_> {
             Some("rand") => self.host.strong_seed().ok_or_else(|| {
                 UsageError::new(messages.error("could not generate random seed") + &context)
             })?,
-            Some(text) => number::seed(text).ok_or_else(|| {
+            Some(text) => number::parse_seed(text).ok_or_else(|| {
                 let error = messages.error(&format!("unrecognized random seed option \"{text}\""));
                 let period = if self.level.at_least(15) { "." } else { "" };
                 let detail = format!("Expecting an unsigned integer, \"time\" or \"rand\"{period}");

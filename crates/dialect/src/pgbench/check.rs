@@ -18,7 +18,8 @@ use prony_workload::script::BUILTINS;
 /// pgbench's default for `-t` without `-T`.
 const DEFAULT_TRANSACTIONS: u32 = 10;
 
-pub(crate) fn finish(
+/// Checks the parsed options, and builds the invocation from them and the operands.
+pub(crate) fn build_invocation(
     mut parsed: ParsedOptions,
     operands: Vec<OsString>,
     level: &Level,
@@ -36,28 +37,29 @@ pub(crate) fn finish(
     if !parsed.initialize && parsed.scripts.iter().all(|script| script.weight == 0) {
         return Err(fatal("total script weight must not be zero"));
     }
-    take_operands(&mut parsed, operands, messages, host)?;
+    set_database_name(&mut parsed, operands, messages, host)?;
     if parsed.initialize {
-        if parsed.benchmarking {
+        if parsed.has_benchmark_option {
             return Err(fatal(
                 "some of the specified options cannot be used in initialization (-i) mode",
             ));
         }
-        return initialization(parsed)
+        return init_options(parsed)
             .map_err(fatal)
             .map(Invocation::Initialize);
     }
-    if parsed.initialization {
+    if parsed.has_init_option {
         return Err(fatal(
             "some of the specified options cannot be used in benchmarking mode",
         ));
     }
     check_run(&parsed, level).map_err(|text| fatal(&text))?;
-    Ok(Invocation::Run(run(parsed)))
+    Ok(Invocation::Run(run_options(parsed)))
 }
 
-/// Reads the operand, which is the database's name. Further operands are an error.
-fn take_operands(
+/// Sets the database's name: `-d`, the operand, an environment variable, or the user's name. A further
+/// operand is an error.
+fn set_database_name(
     parsed: &mut ParsedOptions,
     operands: Vec<OsString>,
     messages: &Messages,
@@ -90,7 +92,8 @@ fn take_operands(
     Ok(())
 }
 
-fn initialization(parsed: ParsedOptions) -> Result<InitOptions, &'static str> {
+/// The options of `-i`.
+fn init_options(parsed: ParsedOptions) -> Result<InitOptions, &'static str> {
     if parsed.partitions == 0 && parsed.partition_method.is_some() {
         return Err("--partition-method requires greater than zero --partitions");
     }
@@ -117,25 +120,26 @@ fn initialization(parsed: ParsedOptions) -> Result<InitOptions, &'static str> {
     })
 }
 
+/// Checks the combinations of options that a benchmark does not allow.
 fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
     let invalid = |text: &str| Err(text.to_owned());
-    if parsed.transactions.is_some() && parsed.seconds.is_some() {
+    if parsed.transactions.is_some() && parsed.duration_s.is_some() {
         return invalid(
             "specify either a number of transactions (-t) or a duration (-T), not both",
         );
     }
-    let sampling = parsed.sampling_rate > 0.0;
-    if sampling && !parsed.log {
+    let is_sampling = parsed.sampling_rate > 0.0;
+    if is_sampling && !parsed.log {
         return invalid(
             "log sampling (--sampling-rate) is allowed only when logging transactions (-l)",
         );
     }
-    if sampling && parsed.aggregate.is_some() {
+    if is_sampling && parsed.aggregate_interval_s.is_some() {
         return invalid(
             "log sampling (--sampling-rate) and aggregation (--aggregate-interval) cannot be used at the same time",
         );
     }
-    if parsed.aggregate.is_some() && !parsed.log {
+    if parsed.aggregate_interval_s.is_some() && !parsed.log {
         return invalid("log aggregation is allowed only when actually logging transactions");
     }
     if parsed.log_prefix.is_some() && !parsed.log {
@@ -143,7 +147,7 @@ fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
             "log file prefix (--log-prefix) is allowed only when logging transactions (-l)",
         );
     }
-    if let (Some(seconds), Some(interval)) = (parsed.seconds, parsed.aggregate) {
+    if let (Some(seconds), Some(interval)) = (parsed.duration_s, parsed.aggregate_interval_s) {
         if interval > seconds {
             return Err(format!(
                 "number of seconds for aggregation ({interval}) must not be higher than test duration ({seconds})"
@@ -155,11 +159,11 @@ fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
             ));
         }
     }
-    if parsed.progress_timestamp && parsed.progress.is_none() {
+    if parsed.progress_timestamp && parsed.progress_s.is_none() {
         return invalid("--progress-timestamp is allowed only under --progress");
     }
     let unlimited_tries = level.at_least(15) && parsed.max_tries == Some(0);
-    if unlimited_tries && parsed.latency_limit_us == 0 && parsed.seconds.is_none() {
+    if unlimited_tries && parsed.latency_limit_us == 0 && parsed.duration_s.is_none() {
         return invalid(
             "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)",
         );
@@ -167,9 +171,10 @@ fn check_run(parsed: &ParsedOptions, level: &Level) -> Result<(), String> {
     Ok(())
 }
 
-fn run(parsed: ParsedOptions) -> RunOptions {
+/// The options of a benchmark; they must have been checked.
+fn run_options(parsed: ParsedOptions) -> RunOptions {
     let clients = parsed.clients.unwrap_or(1) as u32;
-    let limit = match (parsed.transactions, parsed.seconds) {
+    let limit = match (parsed.transactions, parsed.duration_s) {
         (_, Some(seconds)) => Limit::Seconds(seconds as u32),
         (Some(transactions), None) => Limit::Transactions(transactions as u32),
         (None, None) => Limit::Transactions(DEFAULT_TRANSACTIONS),
@@ -188,13 +193,13 @@ fn run(parsed: ParsedOptions) -> RunOptions {
         log: parsed.log.then_some(LogOptions {
             prefix,
             sampling_rate: (parsed.sampling_rate != 0.0).then_some(parsed.sampling_rate),
-            aggregate_interval_s: parsed.aggregate.map(|interval| interval as u32),
+            aggregate_interval_s: parsed.aggregate_interval_s.map(|interval| interval as u32),
         }),
         latency_limit_us: u64::try_from(parsed.latency_limit_us)
             .ok()
             .filter(|limit| *limit > 0),
         protocol: parsed.protocol,
-        progress_s: parsed.progress.map(|interval| interval as u32),
+        progress_s: parsed.progress_s.map(|interval| interval as u32),
         progress_timestamp: parsed.progress_timestamp,
         report_per_command: parsed.report_per_command,
         rate_tps: parsed.rate_tps,

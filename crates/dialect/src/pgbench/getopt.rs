@@ -16,8 +16,8 @@ pub(crate) struct LongOption {
     pub takes_value: bool,
     /// The key that the parser returns: the key of the short option with the same meaning, or a long key.
     pub key: Key,
-    /// Whether the option cannot be abbreviated. True for Prony's options, so that abbreviations of pgbench's
-    /// options stay unambiguous.
+    /// Whether the option cannot be abbreviated. True for Prony's own options, so that they make no
+    /// abbreviation of pgbench's options ambiguous.
     pub exact_only: bool,
 }
 
@@ -38,7 +38,8 @@ pub(crate) struct Getopt<'a> {
     pub long: &'a [LongOption],
     /// The arguments that are not parsed yet, without the program's name, in reverse order.
     remaining: Vec<OsString>,
-    /// The letters of a bundle of short options that are not parsed yet.
+    /// The letters that are not parsed yet, after the first letter of an argument such as `-lCT5`; `None`
+    /// outside of such an argument.
     bundle: Option<Vec<u8>>,
     operands: Vec<OsString>,
     /// Whether options end at the first operand (POSIXLY_CORRECT).

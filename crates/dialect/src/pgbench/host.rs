@@ -17,14 +17,14 @@ pub trait Host {
     /// The complete text for standard error; pgbench then exits with 1.
     fn load_script(&mut self, path: &Path) -> Result<(), String>;
 
-    /// The soft and hard limit of open files; `None` if there are no limits.
-    fn open_files(&self) -> Option<(u64, u64)>;
+    /// The soft limit and the hard limit of open files; `None` if there are no limits.
+    fn open_file_limits(&self) -> Option<(u64, u64)>;
 
     /// Raises the soft limit of open files.
     ///
     /// # Errors
     /// The system's error message.
-    fn raise_open_files(&mut self, limit: u64) -> Result<(), String>;
+    fn raise_open_file_limit(&mut self, limit: u64) -> Result<(), String>;
 
     /// A seed from the clock.
     fn time_seed(&self) -> u64;

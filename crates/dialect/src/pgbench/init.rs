@@ -9,7 +9,7 @@ use super::level::Level;
 use super::options::{InitOptions, PartitionMethod};
 use prony_workload::tpcb::{TELLERS_PER_BRANCH, Table};
 
-/// The scale from which accounts have a bigint key.
+/// The lowest scale at which pgbench_accounts has a bigint key.
 const BIGINT_SCALE: u32 = 20_000;
 
 /// One action of a step.
@@ -47,7 +47,7 @@ pub const RELKIND_SQL: &str =
 /// The relkind of an ordinary table.
 pub const RELKIND_RELATION: &str = "r";
 
-/// The actions of a step, which is a letter of `dtgGvpf`; empty for other characters, such as blanks.
+/// The actions of a step of `-I`: a letter of `dtgGvpf`. Other characters, such as blanks, have no actions.
 /// `server_version`: the server's `server_version_num`.
 pub fn step_actions(
     level: &Level,
@@ -58,7 +58,7 @@ pub fn step_actions(
     match step {
         'd' => {
             let tables = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
-            announce(
+            message_and_statements(
                 "dropping old tables",
                 [format!("drop table if exists {tables}")],
             )
@@ -68,22 +68,22 @@ pub fn step_actions(
         'G' => generate_server_side(options.scale),
         'v' => {
             let tables = ["branches", "tellers", "accounts", "history"];
-            announce(
+            message_and_statements(
                 "vacuuming",
                 tables.map(|table| format!("vacuum analyze pgbench_{table}")),
             )
         }
         'p' => {
             let keys = [("branches", "bid"), ("tellers", "tid"), ("accounts", "aid")];
-            let space = tablespace(" using index", options.index_tablespace.as_deref());
-            announce(
+            let space = tablespace_clause(" using index", options.index_tablespace.as_deref());
+            message_and_statements(
                 "creating primary keys",
                 keys.map(|(table, column)| {
                     format!("alter table pgbench_{table} add primary key ({column}){space}")
                 }),
             )
         }
-        'f' => foreign_keys(),
+        'f' => add_foreign_keys(),
         _ => Vec::new(),
     }
 }
@@ -95,14 +95,17 @@ pub fn copy_sql(table: Table, freeze: bool) -> String {
 }
 
 /// Actions that print a message and then execute statements.
-fn announce(message: &str, statements: impl IntoIterator<Item = String>) -> Vec<SetupAction> {
+fn message_and_statements(
+    message: &str,
+    statements: impl IntoIterator<Item = String>,
+) -> Vec<SetupAction> {
     let mut actions = vec![SetupAction::Print(format!("{message}...\n"))];
     actions.extend(statements.into_iter().map(SetupAction::Sql));
     actions
 }
 
 /// A tablespace clause. The identifier is quoted as PQescapeIdentifier does.
-fn tablespace(prefix: &str, name: Option<&str>) -> String {
+fn tablespace_clause(prefix: &str, name: Option<&str>) -> String {
     match name {
         Some(name) => format!("{prefix} tablespace \"{}\"", name.replace('"', "\"\"")),
         None => String::new(),
@@ -133,14 +136,15 @@ fn create_tables(level: &Level, options: &InitOptions) -> Vec<SetupAction> {
             "bid int not null,bbalance int,filler char(88)".to_owned(),
         ),
     ];
-    // Since level 18 only the partitions are unlogged: servers reject an unlogged partitioned table.
+    // From level 18 on, only the partitions are unlogged, because PostgreSQL 18 rejects an unlogged
+    // partitioned table.
     let is_parent_logged = level.at_least(18) && options.partitions.is_some();
     let unlogged = if options.unlogged && !is_parent_logged {
         " unlogged"
     } else {
         ""
     };
-    let space = tablespace("", options.tablespace.as_deref());
+    let space = tablespace_clause("", options.tablespace.as_deref());
     let statements = tables.map(|(table, columns)| {
         let with = match (table, options.partitions) {
             ("history", _) => String::new(),
@@ -149,19 +153,19 @@ fn create_tables(level: &Level, options: &InitOptions) -> Vec<SetupAction> {
         };
         format!("create{unlogged} table pgbench_{table}({columns}){with}{space}")
     });
-    let mut actions = announce("creating tables", statements);
+    let mut actions = message_and_statements("creating tables", statements);
     if let Some((method, count)) = options.partitions {
         actions.push(SetupAction::Print(format!(
             "creating {count} partitions...\n"
         )));
-        let partition_sql =
-            |number| SetupAction::Sql(partition(level, options, method, count, number));
-        actions.extend((1..=count).map(partition_sql));
+        let partition_action =
+            |number| SetupAction::Sql(partition_sql(level, options, method, count, number));
+        actions.extend((1..=count).map(partition_action));
     }
     actions
 }
 
-fn partition(
+fn partition_sql(
     level: &Level,
     options: &InitOptions,
     method: PartitionMethod,
@@ -200,10 +204,10 @@ fn partition(
 fn begin_and_truncate(message: &str) -> Vec<SetupAction> {
     let truncate =
         "truncate table pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
-    announce(message, ["begin".to_owned(), truncate.to_owned()])
+    message_and_statements(message, ["begin".to_owned(), truncate.to_owned()])
 }
 
-/// Levels up to 16 insert branches and tellers row by row; levels up to 14 do not freeze rows.
+/// Step `g`. Levels up to 16 insert branches and tellers row by row; levels up to 14 do not freeze rows.
 fn generate_client_side(
     level: &Level,
     options: &InitOptions,
@@ -265,7 +269,7 @@ fn generate_server_side(scale: u32) -> Vec<SetupAction> {
     actions
 }
 
-fn foreign_keys() -> Vec<SetupAction> {
+fn add_foreign_keys() -> Vec<SetupAction> {
     let keys = [
         ("tellers", "bid", "branches"),
         ("accounts", "bid", "branches"),
@@ -273,7 +277,7 @@ fn foreign_keys() -> Vec<SetupAction> {
         ("history", "tid", "tellers"),
         ("history", "aid", "accounts"),
     ];
-    announce(
+    message_and_statements(
         "creating foreign keys",
         keys.map(|(table, column, referenced)| {
             format!(

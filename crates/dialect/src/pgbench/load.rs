@@ -14,30 +14,31 @@ const QUIET_INTERVAL_S: f64 = 5.0;
 #[derive(Clone, Debug)]
 pub struct LoadProgress {
     table: Table,
-    total: u64,
+    total_rows: u64,
     quiet: bool,
     /// Whether standard error is a terminal, on which each line replaces the previous one.
-    terminal: bool,
+    is_terminal: bool,
+    /// Whether lines contain the table's name, as from level 17 on.
     names_table: bool,
-    /// The number of rows for which lines are printed.
+    /// The number of rows in the last printed line.
     rows_printed: u64,
-    /// With `-q`: the number of the current interval.
-    interval: f64,
-    /// The length of the previous line.
+    /// With `-q`: a line is due when this many intervals have passed.
+    interval_number: f64,
+    /// The length of the previous line, which the next line overwrites on a terminal.
     line_length: usize,
 }
 
 impl LoadProgress {
-    /// Starts a table. `terminal`: whether standard error is a terminal.
-    pub fn new(level: &Level, table: Table, scale: u32, quiet: bool, terminal: bool) -> Self {
+    /// Starts a table. `is_terminal`: whether standard error is a terminal.
+    pub fn new(level: &Level, table: Table, scale: u32, quiet: bool, is_terminal: bool) -> Self {
         Self {
             table,
-            total: table.rows(scale),
+            total_rows: table.rows(scale),
             quiet,
-            terminal,
+            is_terminal,
             names_table: level.at_least(17),
             rows_printed: 0,
-            interval: 1.0,
+            interval_number: 1.0,
             line_length: 0,
         }
     }
@@ -48,24 +49,25 @@ impl LoadProgress {
         let mut text = String::new();
         if self.quiet {
             let checks_time = rows.is_multiple_of(100) || rows / 100 > self.rows_printed / 100;
-            let is_last = rows == self.total && rows.is_multiple_of(100);
-            let is_due = is_last || (checks_time && elapsed_s >= self.interval * QUIET_INTERVAL_S);
+            let is_last = rows == self.total_rows && rows.is_multiple_of(100);
+            let is_due =
+                is_last || (checks_time && elapsed_s >= self.interval_number * QUIET_INTERVAL_S);
             if is_due && rows > self.rows_printed {
-                self.line(&mut text, rows, elapsed_s);
-                self.interval = (elapsed_s / QUIET_INTERVAL_S).ceil();
+                self.push_line(&mut text, rows, elapsed_s);
+                self.interval_number = (elapsed_s / QUIET_INTERVAL_S).ceil();
             }
             return text;
         }
         // Print a line for each multiple, even if one call passes several.
         while self.rows_printed + ROWS_PER_LINE <= rows {
-            self.line(&mut text, self.rows_printed + ROWS_PER_LINE, elapsed_s);
+            self.push_line(&mut text, self.rows_printed + ROWS_PER_LINE, elapsed_s);
         }
         text
     }
 
     /// The text to print after all rows; on a terminal it clears the line for the next text.
     pub fn finish(&self) -> String {
-        match (self.terminal, self.names_table) {
+        match (self.is_terminal, self.names_table) {
             (false, _) => String::new(),
             (true, false) => "\n".to_owned(),
             (true, true) if self.line_length == 0 => String::new(),
@@ -73,8 +75,9 @@ impl LoadProgress {
         }
     }
 
-    fn line(&mut self, text: &mut String, rows: u64, elapsed_s: f64) {
-        let remaining_s = (self.total as f64 - rows as f64) * elapsed_s / rows as f64;
+    /// Appends a line to `text`.
+    fn push_line(&mut self, text: &mut String, rows: u64, elapsed_s: f64) {
+        let remaining_s = (self.total_rows as f64 - rows as f64) * elapsed_s / rows as f64;
         let table_text = if self.names_table {
             format!(" of {}", self.table.name())
         } else {
@@ -82,8 +85,8 @@ impl LoadProgress {
         };
         let line = format!(
             "{rows} of {} tuples ({}%){table_text} done (elapsed {elapsed_s:.2} s, remaining {remaining_s:.2} s)",
-            self.total,
-            rows * 100 / self.total
+            self.total_rows,
+            rows * 100 / self.total_rows
         );
         // Blanks overwrite the end of a longer previous line.
         let blanks = " ".repeat(self.line_length.saturating_sub(line.len()));
@@ -91,11 +94,11 @@ impl LoadProgress {
         self.rows_printed = rows;
         *text += &line;
         *text += &blanks;
-        text.push(if self.terminal { '\r' } else { '\n' });
+        text.push(if self.is_terminal { '\r' } else { '\n' });
     }
 }
 
-/// A step's name in the last line; `None` for a blank.
+/// A step's name in the last line; `None` for a character that is no step, such as a blank.
 pub fn step_name(step: char) -> Option<&'static str> {
     Some(match step {
         'd' => "drop tables",
@@ -127,19 +130,25 @@ pub fn done_line(steps: &[(char, f64)]) -> String {
 mod tests {
     use super::*;
 
-    fn progress(major: u16, table: Table, scale: u32, quiet: bool, terminal: bool) -> LoadProgress {
+    fn new_progress(
+        major: u16,
+        table: Table,
+        scale: u32,
+        quiet: bool,
+        is_terminal: bool,
+    ) -> LoadProgress {
         LoadProgress::new(
             &Level::of_major(major).unwrap(),
             table,
             scale,
             quiet,
-            terminal,
+            is_terminal,
         )
     }
 
     #[test]
     fn a_line_is_printed_every_100_000_rows() {
-        let mut load = progress(16, Table::Accounts, 3, false, false);
+        let mut load = new_progress(16, Table::Accounts, 3, false, false);
         assert_eq!(load.advance(99_999, 0.5), "");
         assert_eq!(
             load.advance(100_000, 1.0),
@@ -148,14 +157,14 @@ mod tests {
         assert_eq!(load.advance(300_000, 3.0).lines().count(), 2);
         assert_eq!(load.finish(), "");
         assert_eq!(
-            progress(18, Table::Branches, 10, false, false).advance(10, 0.1),
+            new_progress(18, Table::Branches, 10, false, false).advance(10, 0.1),
             ""
         );
     }
 
     #[test]
     fn quiet_prints_at_intervals_and_at_the_end() {
-        let mut load = progress(18, Table::Accounts, 1, true, false);
+        let mut load = new_progress(18, Table::Accounts, 1, true, false);
         assert_eq!(load.advance(100, 0.1), "");
         assert!(
             load.advance(50_000, 5.2)
@@ -171,13 +180,13 @@ mod tests {
 
     #[test]
     fn on_a_terminal_lines_replace_each_other() {
-        let mut load = progress(16, Table::Accounts, 2, false, true);
+        let mut load = new_progress(16, Table::Accounts, 2, false, true);
         let longer = load.advance(100_000, 1000.0);
         let shorter = load.advance(200_000, 1.0);
         assert_eq!(longer.len(), shorter.len());
         assert!(shorter.ends_with(" \r"));
         assert_eq!(load.finish(), "\n");
-        let mut named = progress(18, Table::Accounts, 1, false, true);
+        let mut named = new_progress(18, Table::Accounts, 1, false, true);
         assert_eq!(named.finish(), "");
         let length = named.advance(100_000, 1.0).len() - 1;
         assert_eq!(named.finish(), " ".repeat(length) + "\r");

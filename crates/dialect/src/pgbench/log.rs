@@ -26,8 +26,8 @@ pub enum LogOutcome {
     Serialization,
     /// It failed with a deadlock.
     Deadlock,
-    /// It failed with a different error (level 19).
-    Other,
+    /// It failed with a different error. pgbench counts such failures from level 19 on.
+    OtherFailure,
 }
 
 /// A transaction's line.
@@ -35,7 +35,7 @@ pub enum LogOutcome {
 pub struct TransactionLine {
     /// The client's number, from 0.
     pub client: u32,
-    /// The transaction's number in its client, skipped and failed ones included. pgbench starts at 1.
+    /// The transaction's number among those of its client, from 1; skipped and failed ones count too.
     pub number: u64,
     /// The outcome.
     pub outcome: LogOutcome,
@@ -74,13 +74,13 @@ pub struct AggregateLine {
     pub other_failures: u64,
 }
 
-/// The columns of a log.
+/// Formats the lines of a log, with the columns that level and options require.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogFormat {
     major: u16,
     rate_limited: bool,
     latency_limited: bool,
-    retries: bool,
+    shows_retries: bool,
     failures_detailed: bool,
 }
 
@@ -97,13 +97,13 @@ impl LogFormat {
             major: level.major(),
             rate_limited,
             latency_limited,
-            retries: max_tries != 1,
+            shows_retries: max_tries != 1,
             failures_detailed,
         }
     }
 
     /// Appends a transaction's line.
-    pub fn transaction(&self, out: &mut Vec<u8>, line: &TransactionLine) {
+    pub fn write_transaction(&self, out: &mut Vec<u8>, line: &TransactionLine) {
         put_number(out, u64::from(line.client));
         put_field(out, line.number);
         out.push(b' ');
@@ -117,7 +117,7 @@ impl LogFormat {
         if self.rate_limited {
             put_field(out, line.lag_us);
         }
-        if self.retries && self.major >= 15 {
+        if self.shows_retries && self.major >= 15 {
             put_field(out, u64::from(line.retries));
         }
         out.push(b'\n');
@@ -134,7 +134,7 @@ impl LogFormat {
     }
 
     /// Appends an interval's line. pgbench prints no line for the last, unfinished interval.
-    pub fn aggregate(&self, out: &mut Vec<u8>, line: &AggregateLine) {
+    pub fn write_aggregate(&self, out: &mut Vec<u8>, line: &AggregateLine) {
         let since_15 = self.major >= 15;
         put_number(out, line.start_unix_s);
         // Up to level 14, the count includes skipped transactions.
@@ -157,8 +157,8 @@ impl LogFormat {
         }
         if since_15 {
             let value_if = |on: bool, value: u64| if on { value } else { 0 };
-            put_field(out, value_if(self.retries, line.retried));
-            put_field(out, value_if(self.retries, line.retries));
+            put_field(out, value_if(self.shows_retries, line.retried));
+            put_field(out, value_if(self.shows_retries, line.retries));
             put_field(
                 out,
                 value_if(self.failures_detailed, line.serialization_failures),
@@ -175,10 +175,12 @@ impl LogFormat {
     }
 }
 
+/// Appends a number.
 fn put_number(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
+/// Appends a blank and a number.
 fn put_field(out: &mut Vec<u8>, value: u64) {
     out.push(b' ');
     put_number(out, value);
@@ -222,7 +224,7 @@ mod tests {
             lag_us: 7,
             retries: 2,
         };
-        format.transaction(&mut out, &line);
+        format.write_transaction(&mut out, &line);
         String::from_utf8(out).unwrap()
     }
 
@@ -268,7 +270,7 @@ mod tests {
         line.lag.add(1.0);
         let text = |format: LogFormat| {
             let mut out = Vec::new();
-            format.aggregate(&mut out, &line);
+            format.write_aggregate(&mut out, &line);
             String::from_utf8(out).unwrap()
         };
         assert_eq!(

@@ -21,9 +21,10 @@ pub struct Logger<W: Write> {
     /// The number of the thread's first client.
     first_client: u32,
     /// The number of transactions so far, per client.
-    transactions: Vec<u64>,
+    transaction_counts: Vec<u64>,
     /// Nanoseconds to add to the run's clock for Unix time.
     epoch_shift_ns: i64,
+    /// The sampling rate, and the random generator that decides which transactions are logged.
     sampling: Option<(f64, Random)>,
     aggregate: Option<Aggregate>,
     write_error: Option<io::Error>,
@@ -36,15 +37,15 @@ struct Aggregate {
 }
 
 impl<W: Write> Logger<W> {
-    /// A log for a thread with these clients. `sampling` is the thread's random generator for the sampling
-    /// rate.
+    /// A log for a thread that drives these clients. `sampling_random` selects the transactions to log if there
+    /// is a `--sampling-rate`.
     pub fn new(
         out: W,
         level: &Level,
         options: &RunOptions,
         log: &LogOptions,
         clients: std::ops::Range<u32>,
-        sampling: Random,
+        sampling_random: Random,
     ) -> Self {
         Logger {
             out,
@@ -57,9 +58,9 @@ impl<W: Write> Logger<W> {
                 options.failures_detailed,
             ),
             first_client: clients.start,
-            transactions: vec![0; clients.len()],
+            transaction_counts: vec![0; clients.len()],
             epoch_shift_ns: 0,
-            sampling: log.sampling_rate.map(|rate| (rate, sampling)),
+            sampling: log.sampling_rate.map(|rate| (rate, sampling_random)),
             aggregate: log.aggregate_interval_s.map(|interval_s| Aggregate {
                 interval_us: u64::from(interval_s) * 1_000_000,
                 line: AggregateLine::default(),
@@ -68,13 +69,13 @@ impl<W: Write> Logger<W> {
         }
     }
 
-    /// Starts the load. `start_ns`: the start, on the run's clock; `epoch_shift_ns`: Unix time minus that
-    /// clock.
-    pub fn start(&mut self, start_ns: u64, epoch_shift_ns: i64) {
+    /// Records the start of the load. `start_ns`: its time on the run's clock; `epoch_shift_ns`: Unix time
+    /// minus that clock.
+    pub fn start_load(&mut self, start_ns: u64, epoch_shift_ns: i64) {
         self.epoch_shift_ns = epoch_shift_ns;
         let start_us = self.unix_us(start_ns);
         if let Some(aggregate) = &mut self.aggregate {
-            // Whole seconds, as printed.
+            // Round down to whole seconds, because the line prints whole seconds.
             aggregate.line.start_unix_s = start_us / 1_000_000;
         }
     }
@@ -85,13 +86,13 @@ impl<W: Write> Logger<W> {
     }
 
     /// Logs a transaction.
-    pub fn sample(&mut self, client: u32, sample: &Sample) {
+    pub fn log_sample(&mut self, client: u32, sample: &Sample) {
         let index = client.saturating_sub(self.first_client) as usize;
-        let Some(transactions) = self.transactions.get_mut(index) else {
+        let Some(transaction_count) = self.transaction_counts.get_mut(index) else {
             return;
         };
-        *transactions += 1;
-        let number = *transactions;
+        *transaction_count += 1;
+        let number = *transaction_count;
         if let Some((rate, random)) = &mut self.sampling
             && random.unit() > *rate
         {
@@ -100,25 +101,25 @@ impl<W: Write> Logger<W> {
         let end_unix_us = self.unix_us(sample.ended_ns);
         if self.aggregate.is_some() {
             self.close_intervals(end_unix_us);
-            self.add(sample);
+            self.add_to_interval(sample);
         } else {
             let line = TransactionLine {
                 client,
                 number,
-                outcome: outcome(sample),
+                outcome: log_outcome(sample),
                 script: u32::from(sample.kind),
                 end_unix_us,
                 lag_us: lag_ns(sample) / 1000,
                 retries: sample.retries,
             };
-            self.format.transaction(&mut self.buffer, &line);
+            self.format.write_transaction(&mut self.buffer, &line);
         }
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush();
         }
     }
 
-    /// Formats the lines of all intervals that ended by this time.
+    /// Formats the lines of all intervals that ended until this time.
     fn close_intervals(&mut self, unix_us: u64) {
         let Some(aggregate) = &mut self.aggregate else {
             return;
@@ -129,7 +130,7 @@ impl<W: Write> Logger<W> {
             if next_us > unix_us {
                 return;
             }
-            self.format.aggregate(&mut self.buffer, line);
+            self.format.write_aggregate(&mut self.buffer, line);
             aggregate.line = AggregateLine {
                 start_unix_s: next_us / 1_000_000,
                 ..AggregateLine::default()
@@ -137,23 +138,23 @@ impl<W: Write> Logger<W> {
         }
     }
 
-    fn add(&mut self, sample: &Sample) {
+    fn add_to_interval(&mut self, sample: &Sample) {
         let Some(Aggregate { line, .. }) = &mut self.aggregate else {
             return;
         };
         line.retried += u64::from(sample.retries > 0);
         line.retries += u64::from(sample.retries);
-        match outcome(sample) {
+        match log_outcome(sample) {
             LogOutcome::Latency(_) => {
                 line.succeeded += 1;
-                // Whole microseconds, like pgbench's clock.
+                // Round down to whole microseconds, the unit of pgbench's clock.
                 line.latency.add((sample.response_ns() / 1000) as f64);
                 line.lag.add((lag_ns(sample) / 1000) as f64);
             }
             LogOutcome::Skipped => line.skipped += 1,
             LogOutcome::Serialization => line.serialization_failures += 1,
             LogOutcome::Deadlock => line.deadlock_failures += 1,
-            LogOutcome::Other => line.other_failures += 1,
+            LogOutcome::OtherFailure => line.other_failures += 1,
         }
     }
 
@@ -185,7 +186,7 @@ fn lag_ns(sample: &Sample) -> u64 {
     }
 }
 
-fn outcome(sample: &Sample) -> LogOutcome {
+fn log_outcome(sample: &Sample) -> LogOutcome {
     match sample.outcome {
         Outcome::Committed | Outcome::RolledBack => {
             LogOutcome::Latency(sample.response_ns() / 1000)
@@ -193,6 +194,6 @@ fn outcome(sample: &Sample) -> LogOutcome {
         Outcome::Skipped => LogOutcome::Skipped,
         Outcome::Failed(ErrorClass::Serialization, _) => LogOutcome::Serialization,
         Outcome::Failed(ErrorClass::Deadlock, _) => LogOutcome::Deadlock,
-        Outcome::Failed(..) => LogOutcome::Other,
+        Outcome::Failed(..) => LogOutcome::OtherFailure,
     }
 }

@@ -48,11 +48,12 @@ pub use options::{
 };
 pub use plan::{drive_plan, script_policy};
 pub use pre_run::{
-    PARTITIONS_SQL, SCALE_SQL, TableFacts, no_accounts, scale_ignored, scale_query_failed, vacuum,
+    PARTITIONS_SQL, SCALE_SQL, TableFacts, no_accounts_message, scale_ignored_warning,
+    scale_query_message, vacuum_actions,
 };
 pub use progress::{Progress, ProgressTime, progress_line};
 pub use reading::read_output;
-pub use report::{Counts, RunReport, banner, report};
-pub use result::{MeasuredRun, progress, run_report};
+pub use report::{Counts, RunReport, banner, report_text};
+pub use result::{MeasuredRun, progress_figures, run_report};
 pub use script_report::{CommandReport, ScriptReport};
 pub use settings::{EnvSettings, InvalidSetting, parse_percentiles};

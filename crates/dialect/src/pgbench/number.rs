@@ -46,9 +46,9 @@ pub(crate) enum InvalidInt {
     OutOfRange,
 }
 
-/// Parses an integer option as levels from 15 on do: all of the text, with optional white space around the
-/// number; an empty text is 0.
-pub(crate) fn option_int(text: &str, min: i32, max: i32) -> Result<i32, InvalidInt> {
+/// Parses an integer option as levels from 15 on do: white space may surround the number, other text is an
+/// error; an empty text is 0.
+pub(crate) fn parse_option_int(text: &str, min: i32, max: i32) -> Result<i32, InvalidInt> {
     let (value, overflow, remaining) = strtol(text);
     if !remaining.trim_start_matches(is_c_space).is_empty() {
         return Err(InvalidInt::NotANumber);
@@ -65,13 +65,13 @@ pub(crate) fn atoi(text: &str) -> i32 {
 }
 
 /// A script's weight after `@`; `None` unless all of the text is a number.
-pub(crate) fn weight(text: &str) -> Option<i64> {
+pub(crate) fn parse_weight(text: &str) -> Option<i64> {
     let (value, overflow, remaining) = strtol(text);
     (!text.is_empty() && remaining.is_empty() && !overflow).then_some(value)
 }
 
 /// Parses a seed as `sscanf("%lu%c")` does: with optional leading blanks and sign, and no text after it.
-pub(crate) fn seed(text: &str) -> Option<u64> {
+pub(crate) fn parse_seed(text: &str) -> Option<u64> {
     let trimmed = text.trim_start_matches(is_c_space);
     let (negative, digits) = match trimmed.as_bytes().first()? {
         b'-' => (true, &trimmed[1..]),
@@ -108,14 +108,14 @@ pub(crate) fn atof(text: &str) -> f64 {
         return f64::NAN;
     }
     if starts_with("0x")
-        && let Some(value) = hexadecimal(&body[2..])
+        && let Some(value) = parse_hexadecimal(&body[2..])
     {
         return sign * value;
     }
-    sign * decimal(body)
+    sign * parse_decimal(body)
 }
 
-fn decimal(body: &str) -> f64 {
+fn parse_decimal(body: &str) -> f64 {
     let bytes = body.as_bytes();
     let digits = |start: usize| {
         bytes[start..]
@@ -145,7 +145,7 @@ fn decimal(body: &str) -> f64 {
 }
 
 /// Parses hexadecimal digits with an optional point and binary exponent; `None` if there is no digit.
-fn hexadecimal(body: &str) -> Option<f64> {
+fn parse_hexadecimal(body: &str) -> Option<f64> {
     let mut value = 0.0_f64;
     let mut exponent = 0_i32;
     let mut has_digit = false;
@@ -175,8 +175,8 @@ fn hexadecimal(body: &str) -> Option<f64> {
     has_digit.then(|| value * f64::powi(2.0, exponent))
 }
 
-/// Formats a number with `%.{decimals}f` as PostgreSQL does, with `NaN` and `Infinity`.
-pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+/// Formats a number as PostgreSQL's `%.{decimals}f` does; the texts `NaN` and `Infinity` are PostgreSQL's.
+pub(crate) fn format_fixed(value: f64, decimals: usize) -> String {
     if value.is_nan() {
         "NaN".to_owned()
     } else if value.is_infinite() {
@@ -197,19 +197,19 @@ mod tests {
 
     #[test]
     fn integers_are_parsed_like_strtol() {
-        assert_eq!(option_int(" 12 ", 1, 100), Ok(12));
-        assert_eq!(option_int("+5", 1, 100), Ok(5));
-        assert_eq!(option_int("", 1, 100), Err(InvalidInt::OutOfRange));
-        assert_eq!(option_int("", 0, 100), Ok(0));
-        assert_eq!(option_int("x", 1, 100), Err(InvalidInt::NotANumber));
-        assert_eq!(option_int("1x", 1, 100), Err(InvalidInt::NotANumber));
-        assert_eq!(option_int("-", 1, 100), Err(InvalidInt::NotANumber));
+        assert_eq!(parse_option_int(" 12 ", 1, 100), Ok(12));
+        assert_eq!(parse_option_int("+5", 1, 100), Ok(5));
+        assert_eq!(parse_option_int("", 1, 100), Err(InvalidInt::OutOfRange));
+        assert_eq!(parse_option_int("", 0, 100), Ok(0));
+        assert_eq!(parse_option_int("x", 1, 100), Err(InvalidInt::NotANumber));
+        assert_eq!(parse_option_int("1x", 1, 100), Err(InvalidInt::NotANumber));
+        assert_eq!(parse_option_int("-", 1, 100), Err(InvalidInt::NotANumber));
         assert_eq!(
-            option_int("99999999999999999999", 1, i32::MAX),
+            parse_option_int("99999999999999999999", 1, i32::MAX),
             Err(InvalidInt::OutOfRange)
         );
         assert_eq!(
-            option_int("2147483648", 1, i32::MAX),
+            parse_option_int("2147483648", 1, i32::MAX),
             Err(InvalidInt::OutOfRange)
         );
         assert_eq!(atoi("12abc"), 12);
@@ -219,15 +219,15 @@ mod tests {
 
     #[test]
     fn weights_and_seeds_are_parsed_like_pgbench() {
-        assert_eq!(weight("3"), Some(3));
-        assert_eq!(weight("-1"), Some(-1));
-        assert_eq!(weight(""), None);
-        assert_eq!(weight("3x"), None);
-        assert_eq!(seed("42"), Some(42));
-        assert_eq!(seed("-1"), Some(u64::MAX));
-        assert_eq!(seed("99999999999999999999"), Some(u64::MAX));
-        assert_eq!(seed("42 "), None);
-        assert_eq!(seed(""), None);
+        assert_eq!(parse_weight("3"), Some(3));
+        assert_eq!(parse_weight("-1"), Some(-1));
+        assert_eq!(parse_weight(""), None);
+        assert_eq!(parse_weight("3x"), None);
+        assert_eq!(parse_seed("42"), Some(42));
+        assert_eq!(parse_seed("-1"), Some(u64::MAX));
+        assert_eq!(parse_seed("99999999999999999999"), Some(u64::MAX));
+        assert_eq!(parse_seed("42 "), None);
+        assert_eq!(parse_seed(""), None);
     }
 
     #[test]
@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn nan_is_printed_as_postgresql_prints_it() {
-        assert_eq!(fixed(percent(0, 0), 3), "NaN");
-        assert_eq!(fixed(f64::INFINITY, 1), "Infinity");
-        assert_eq!(fixed(0.0005, 3), "0.001");
-        assert_eq!(fixed(0.25, 1), "0.2");
+        assert_eq!(format_fixed(percent(0, 0), 3), "NaN");
+        assert_eq!(format_fixed(f64::INFINITY, 1), "Infinity");
+        assert_eq!(format_fixed(0.0005, 3), "0.001");
+        assert_eq!(format_fixed(0.25, 1), "0.2");
     }
 }

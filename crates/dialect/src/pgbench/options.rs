@@ -164,11 +164,12 @@ pub struct RunOptions {
     pub rate_tps: Option<f64>,
     /// `-t` or `-T`.
     pub limit: Limit,
-    /// Whether to vacuum pgbench_branches and the other small tables before the run; false with `-n`.
+    /// Whether to vacuum pgbench_branches and pgbench_tellers, and to empty pgbench_history, before the run;
+    /// false with `-n`.
     pub vacuum: bool,
     /// `-v`: vacuum pgbench_accounts too.
     pub vacuum_accounts: bool,
-    /// `--max-tries`; 0 means no limit. Always 1 up to 14.
+    /// `--max-tries`; 0 means no limit. Always 1 up to level 14, which has no such option.
     pub max_tries: u32,
     /// `--failures-detailed`.
     pub failures_detailed: bool,
@@ -205,7 +206,7 @@ pub struct InitOptions {
     pub tablespace: Option<String>,
     /// `--index-tablespace`.
     pub index_tablespace: Option<String>,
-    /// `--partitions` and `--partition-method`.
+    /// `--partition-method` and `--partitions`; `None` for a table without partitions.
     pub partitions: Option<(PartitionMethod, u32)>,
     /// `--unlogged-tables`.
     pub unlogged: bool,

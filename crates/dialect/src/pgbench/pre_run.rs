@@ -29,7 +29,7 @@ limit 1";
 pub struct TableFacts {
     /// Rows of pgbench_branches.
     pub scale: u32,
-    /// How pgbench_accounts is partitioned.
+    /// How pgbench_accounts is partitioned: the method, and the number of partitions.
     pub partitions: Option<(PartitionMethod, u32)>,
 }
 
@@ -59,12 +59,13 @@ impl TableFacts {
     }
 }
 
-fn perhaps_initialize(database: &str) -> String {
+fn initialize_hint(database: &str) -> String {
     format!("Perhaps you need to do initialization (\"pgbench -i\") in database \"{database}\".")
 }
 
-/// The message if [`SCALE_SQL`] fails; `is_missing`: whether the SQLSTATE is 42P01.
-pub fn scale_query_failed(
+/// The message if [`SCALE_SQL`] fails. `is_missing`: whether it fails because the table does not exist
+/// (SQLSTATE 42P01).
+pub fn scale_query_message(
     messages: &Messages,
     server_error: &str,
     is_missing: bool,
@@ -74,27 +75,27 @@ pub fn scale_query_failed(
         "could not count number of branches: {server_error}"
     ));
     if is_missing {
-        text += &messages.hint(&perhaps_initialize(database));
+        text += &messages.hint(&initialize_hint(database));
     }
     text
 }
 
 /// The message if [`PARTITIONS_SQL`] returns no row.
-pub fn no_accounts(messages: &Messages, database: &str) -> String {
+pub fn no_accounts_message(messages: &Messages, database: &str) -> String {
     messages.fatal("no pgbench_accounts table found in search_path")
-        + &messages.hint(&perhaps_initialize(database))
+        + &messages.hint(&initialize_hint(database))
 }
 
-/// The warning if `-s` is set and a builtin script runs.
-pub fn scale_ignored(messages: &Messages, scale: u32) -> String {
+/// The warning if `-s` is set and a builtin script runs, because the scale is then that of the tables.
+pub fn scale_ignored_warning(messages: &Messages, scale: u32) -> String {
     messages.warning(&format!(
         "scale option ignored, using count from pgbench_branches table ({scale})"
     ))
 }
 
-/// The vacuum before a run. A failed statement is reported and ignored: [`Messages::error`] with the server's
-/// message, then [`Messages::detail`] with `(ignoring this error and continuing anyway)`.
-pub fn vacuum(options: &RunOptions) -> Vec<SetupAction> {
+/// The actions of the vacuum before a run. A failed statement is reported and ignored: [`Messages::error`]
+/// with the server's message, then [`Messages::detail`] with `(ignoring this error and continuing anyway)`.
+pub fn vacuum_actions(options: &RunOptions) -> Vec<SetupAction> {
     let print = |text: &str| SetupAction::Print(text.to_owned());
     let sql = |text: &str| SetupAction::Sql(text.to_owned());
     let mut actions = Vec::new();

@@ -4,9 +4,9 @@
 //! it.
 
 use super::level::Level;
-use super::number::fixed;
+use super::number::format_fixed;
 
-/// The time of a line.
+/// How a line prints its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ProgressTime {
     /// Seconds since the threads started.
@@ -18,7 +18,7 @@ pub enum ProgressTime {
 /// The figures since the previous line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// The time of the line.
+    /// When the line is printed.
     pub at: ProgressTime,
     /// Successful transactions per second.
     pub tps: f64,
@@ -39,20 +39,20 @@ pub struct Progress {
 /// The line's text.
 pub fn progress_line(level: &Level, progress: &Progress) -> String {
     let at = match progress.at {
-        ProgressTime::Elapsed(seconds) => fixed(seconds, 1),
-        ProgressTime::Unix(seconds) => fixed(seconds, 3),
+        ProgressTime::Elapsed(seconds) => format_fixed(seconds, 1),
+        ProgressTime::Unix(seconds) => format_fixed(seconds, 3),
     };
     let mut line = format!(
         "progress: {at} s, {} tps, lat {} ms stddev {}",
-        fixed(progress.tps, 1),
-        fixed(progress.latency_ms, 3),
-        fixed(progress.stddev_ms, 3)
+        format_fixed(progress.tps, 1),
+        format_fixed(progress.latency_ms, 3),
+        format_fixed(progress.stddev_ms, 3)
     );
     if level.at_least(15) {
         line += &format!(", {} failed", progress.failed);
     }
     if let Some(lag_ms) = progress.lag_ms {
-        line += &format!(", lag {} ms", fixed(lag_ms, 3));
+        line += &format!(", lag {} ms", format_fixed(lag_ms, 3));
     }
     if let Some(skipped) = progress.skipped {
         line += &format!(", {skipped} skipped");

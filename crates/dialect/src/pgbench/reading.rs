@@ -6,19 +6,20 @@
 //! Longer than 400 lines: it reads the output of twenty major versions.
 
 use crate::reading::{
-    PrintedNumber, between, count, leading_number, record_unreadable, relation, to_u32,
+    PrintedNumber, leading_count, leading_number, record_unreadable, relation, text_between, to_u32,
 };
 use prony_plan::{Choice, QueryMode};
 use prony_store::{
     Engine, ObservedShare, RelationKind, ReportedKind, ReportedRun, Second, SecondPhase, Setting,
 };
 
-/// The ratio of tps excluding to tps including connections above which connecting affects the throughput.
+/// pgbench 13 and older print tps excluding and including connections. Above this ratio of the two,
+/// connecting affects the throughput.
 const CONNECTING_RATIO: f64 = 1.005;
 
 /// The part of a report about one script.
 #[derive(Default)]
-struct Script {
+struct ScriptSection {
     name: String,
     weight: u64,
     transactions: u64,
@@ -30,7 +31,7 @@ struct Script {
 #[derive(Default)]
 struct ReportReader {
     run: ReportedRun,
-    scripts: Vec<Script>,
+    scripts: Vec<ScriptSection>,
     tps: Option<PrintedNumber>,
     failed_percent: Option<PrintedNumber>,
     skipped_percent: Option<PrintedNumber>,
@@ -53,7 +54,7 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
         } else if let Some(title) = line.strip_prefix("transaction type:") {
             runs.extend(reader.take().map(ReportReader::finish));
             let mut new_reader = ReportReader::default();
-            new_reader.start(title.trim(), &banner);
+            new_reader.begin_report(title.trim(), &banner);
             new_reader.run.series = std::mem::take(&mut series);
             reader = Some(new_reader);
         } else if let Some(reader) = &mut reader {
@@ -62,9 +63,9 @@ pub fn read_output(text: &str) -> Vec<ReportedRun> {
     }
     runs.extend(reader.map(ReportReader::finish));
     if runs.is_empty() && !series.is_empty() {
-        // The output was truncated, or the report was redirected.
+        // The output has progress lines only: it was cut off, or the report was redirected.
         let mut truncated = ReportReader::default();
-        truncated.start("", &banner);
+        truncated.begin_report("", &banner);
         truncated.run.series = series;
         runs.push(truncated.finish());
     }
@@ -91,7 +92,7 @@ fn read_progress(remaining: &str, series: &[Second]) -> Option<Second> {
     let (tps, remaining) = leading_number(remaining.strip_prefix(" s, ")?)?;
     let (mean, remaining) = leading_number(remaining.strip_prefix(" tps, lat ")?)?;
     let failed = remaining.split_once(", ").and_then(|(_, remaining)| {
-        let (number, remaining) = count(remaining)?;
+        let (number, remaining) = leading_count(remaining)?;
         remaining.starts_with(" failed").then_some(number)
     });
     let start_s = series.last().map_or(0.0, |last| last.at_s + last.length_s);
@@ -112,7 +113,7 @@ fn read_progress(remaining: &str, series: &[Second]) -> Option<Second> {
 }
 
 impl ReportReader {
-    fn start(&mut self, title: &str, banner: &(String, String)) {
+    fn begin_report(&mut self, title: &str, banner: &(String, String)) {
         let run = &mut self.run;
         run.tool = "pgbench";
         run.engine = Some(Engine::PostgreSql.into());
@@ -131,9 +132,9 @@ impl ReportReader {
     fn read_line(&mut self, line: &str) {
         if let Some(text) = line.strip_prefix("SQL script ") {
             let name = text.split_once(": ").map_or("", |(_, name)| name);
-            self.scripts.push(Script {
+            self.scripts.push(ScriptSection {
                 name: name.to_owned(),
-                ..Script::default()
+                ..ScriptSection::default()
             });
             return;
         }
@@ -170,24 +171,26 @@ impl ReportReader {
                 leading_number(value).map(|(number, _)| run.requested_s = Some(number.value))
             }
             "number of transactions actually processed" => {
-                count(value).map(|(processed, remaining)| {
+                leading_count(value).map(|(processed, remaining)| {
                     run.transactions = Some(processed);
                     let requested = remaining
                         .strip_prefix('/')
-                        .and_then(|remaining| count(remaining));
+                        .and_then(|remaining| leading_count(remaining));
                     run.requested_transactions = requested.map(|(requested, _)| requested);
                 })
             }
-            "number of failed transactions" => count(value).map(|(number, remaining)| {
-                (run.failed, self.failed_percent) = (number, percent(remaining));
+            "number of failed transactions" => leading_count(value).map(|(number, remaining)| {
+                (run.failed, self.failed_percent) = (number, percentage_in_brackets(remaining));
             }),
-            "number of transactions skipped" => count(value).map(|(number, remaining)| {
-                (run.skipped, self.skipped_percent) = (number, percent(remaining));
+            "number of transactions skipped" => leading_count(value).map(|(number, remaining)| {
+                (run.skipped, self.skipped_percent) = (number, percentage_in_brackets(remaining));
             }),
             "number of transactions retried" => {
-                count(value).map(|(number, _)| run.retried = number)
+                leading_count(value).map(|(number, _)| run.retried = number)
             }
-            "total number of retries" => count(value).map(|(number, _)| run.retries = number),
+            "total number of retries" => {
+                leading_count(value).map(|(number, _)| run.retries = number)
+            }
             "latency average" => leading_number(value).map(|(number, _)| {
                 (run.mean_ms, run.mean_tolerance_ms) = (Some(number.value), number.tolerance);
                 self.mean_is_derived = true;
@@ -200,8 +203,8 @@ impl ReportReader {
             "tps" => leading_number(value).map(|(number, remaining)| {
                 run.connect_per_transaction |= remaining.contains("including reconnection");
                 run.connecting_in_throughput |= run.connect_per_transaction;
-                // pgbench 13 and older print two figures; the one including connections covers all of the
-                // time.
+                // If there are two figures, use the one that includes connections, because it covers all of
+                // the time.
                 if remaining.contains("excluding") {
                     let first_tps = run.tps.unwrap_or(number.value);
                     run.connecting_in_throughput |= number.value > CONNECTING_RATIO * first_tps;
@@ -227,12 +230,12 @@ impl ReportReader {
         if !key.starts_with("number of transactions above the ") {
             return None;
         }
-        let Some((late, remaining)) = count(value) else {
+        let Some((late, remaining)) = leading_count(value) else {
             return Some(false);
         };
         self.run.over_latency_limit = late;
-        if let Some((total, remaining)) = remaining.strip_prefix('/').and_then(count) {
-            (self.late_total, self.late_percent) = (total, percent(remaining));
+        if let Some((total, remaining)) = remaining.strip_prefix('/').and_then(leading_count) {
+            (self.late_total, self.late_percent) = (total, percentage_in_brackets(remaining));
         }
         Some(true)
     }
@@ -242,17 +245,17 @@ impl ReportReader {
             return;
         };
         if let Some(weight) = text.strip_prefix("weight: ") {
-            script.weight = count(weight).map_or(0, |(weight, _)| weight);
-        } else if let Some((transactions, text)) = count(text)
+            script.weight = leading_count(weight).map_or(0, |(weight, _)| weight);
+        } else if let Some((transactions, text)) = leading_count(text)
             && text.starts_with(" transactions (")
         {
-            (script.transactions, script.percent) = (transactions, percent(text));
+            (script.transactions, script.percent) = (transactions, percentage_in_brackets(text));
         } else if let Some(value) = text.strip_prefix("latency average = ") {
             script.mean_ms = leading_number(value).map(|(mean, _)| mean.value);
         }
     }
 
-    /// The result of all lines.
+    /// Ends the report and returns the run, with the relations between its figures.
     fn finish(mut self) -> ReportedRun {
         let run = &mut self.run;
         run.mean_derived = self.mean_is_derived;
@@ -360,7 +363,7 @@ impl ReportReader {
             .scripts
             .iter()
             .fold(0, |sum, script| sum.saturating_add(script.transactions));
-        let weights: u64 = self
+        let total_weight: u64 = self
             .scripts
             .iter()
             .fold(0, |sum, script| sum.saturating_add(script.weight));
@@ -409,7 +412,8 @@ impl ReportReader {
                 base: "transactions".to_owned(),
                 count: script.transactions,
                 total: script_total,
-                expected_share: (weights > 0).then(|| script.weight as f64 / weights as f64),
+                expected_share: (total_weight > 0)
+                    .then(|| script.weight as f64 / total_weight as f64),
                 ..ObservedShare::default()
             });
         }
@@ -417,12 +421,12 @@ impl ReportReader {
 }
 
 fn parse_integer(value: &str) -> Option<u64> {
-    let (number, remaining) = count(value)?;
+    let (number, remaining) = leading_count(value)?;
     remaining.is_empty().then_some(number)
 }
 
-/// The percentage in brackets: `(0.118%)`, or `(0.118 %)` in 14 and older.
-fn percent(text: &str) -> Option<PrintedNumber> {
-    let inside = between(text, "(", "%")?;
+/// The percentage in brackets: `(0.118%)`, or `(0.118 %)` up to pgbench 14.
+fn percentage_in_brackets(text: &str) -> Option<PrintedNumber> {
+    let inside = text_between(text, "(", "%")?;
     leading_number(inside).map(|(number, _)| number)
 }

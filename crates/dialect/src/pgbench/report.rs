@@ -8,7 +8,7 @@
 
 use super::level::{Level, version_num};
 use super::moments::Moments;
-use super::number::{fixed, percent};
+use super::number::{format_fixed, percent};
 use super::options::{Limit, PartitionMethod, Protocol};
 use super::script_report::{ScriptReport, write_script_block};
 
@@ -61,7 +61,7 @@ impl Counts {
     }
 
     /// All scheduled transactions: successful, skipped and failed.
-    pub fn all(&self) -> u64 {
+    pub fn scheduled(&self) -> u64 {
         self.succeeded + self.skipped + self.failures()
     }
 }
@@ -88,7 +88,7 @@ pub struct RunReport {
     /// `-L`, µs.
     pub latency_limit_us: Option<u64>,
     /// Whether `-P` is set; pgbench then measures latencies.
-    pub progress: bool,
+    pub has_progress: bool,
     /// `-C`.
     pub reconnect: bool,
     /// `--failures-detailed`.
@@ -98,12 +98,12 @@ pub struct RunReport {
     /// All transactions.
     pub counts: Counts,
     /// Successful transactions that took longer than `-L`.
-    pub late: u64,
+    pub over_latency_limit: u64,
     /// Nanoseconds from the first thread's start of the load, after connecting, to the end of the run.
     pub duration_ns: u64,
     /// Nanoseconds from the start of the threads to the first thread's start of the load.
     pub connecting_ns: u64,
-    /// Nanoseconds of all connection attempts together; with `-C`, of the attempts in transactions.
+    /// Nanoseconds of all connection attempts together; with `-C`, only of those within transactions.
     pub connections_ns: u64,
     /// The scripts in order; never empty.
     pub scripts: Vec<ScriptReport>,
@@ -112,20 +112,21 @@ pub struct RunReport {
 impl RunReport {
     /// Whether pgbench measures the latency of each transaction with these options.
     fn measures_latency(&self) -> bool {
-        self.rate_limited || self.progress || self.latency_limit_us.is_some()
+        self.rate_limited || self.has_progress || self.latency_limit_us.is_some()
     }
 
-    pub(crate) fn skips(&self) -> bool {
+    /// Whether pgbench skips transactions that are too late.
+    pub(crate) fn can_skip(&self) -> bool {
         self.rate_limited && self.latency_limit_us.is_some()
     }
 }
 
 /// The complete report, without the banner.
-pub fn report(level: &Level, run: &RunReport) -> String {
+pub fn report_text(level: &Level, run: &RunReport) -> String {
     let mut text = String::new();
     write_parameters(&mut text, level, run);
     let counts = &run.counts;
-    let total = counts.all();
+    let total = counts.scheduled();
     if level.at_least(18) && total == 0 {
         return text;
     }
@@ -133,7 +134,7 @@ pub fn report(level: &Level, run: &RunReport) -> String {
         text += &format!(
             "number of failed transactions: {} ({}%)\n",
             counts.failures(),
-            fixed(percent(counts.failures(), total), 3)
+            format_fixed(percent(counts.failures(), total), 3)
         );
         write_failure_details(&mut text, "", level, run, counts);
         if counts.succeeded + counts.skipped == 0 && !level.at_least(18) {
@@ -142,12 +143,12 @@ pub fn report(level: &Level, run: &RunReport) -> String {
     } else if total == 0 {
         return text;
     }
-    if run.skips() {
+    if run.can_skip() {
         let blank = if level.at_least(15) { "" } else { " " };
         text += &format!(
             "number of transactions skipped: {} ({}{blank}%)\n",
             counts.skipped,
-            fixed(percent(counts.skipped, total), 3)
+            format_fixed(percent(counts.skipped, total), 3)
         );
     }
     write_late_count(&mut text, level, run);
@@ -196,8 +197,8 @@ fn write_parameters(text: &mut String, level: &Level, run: &RunReport) {
     }
 }
 
-/// Writes failures by kind, and retries, for level 15 and later. `prefix`: the start of lines in a script's
-/// block.
+/// Writes the failures of each kind, and the retries; only for level 15 and later. `prefix`: how lines begin,
+/// ` - ` in a script's block.
 pub(crate) fn write_failure_details(
     text: &mut String,
     prefix: &str,
@@ -205,8 +206,8 @@ pub(crate) fn write_failure_details(
     run: &RunReport,
     counts: &Counts,
 ) {
-    let total = counts.all();
-    let share = |part| fixed(percent(part, total), 3);
+    let total = counts.scheduled();
+    let share = |part| format_fixed(percent(part, total), 3);
     if run.failures_detailed {
         let kinds = [
             ("serialization", counts.serialization_failures),
@@ -237,16 +238,16 @@ fn write_late_count(text: &mut String, level: &Level, run: &RunReport) {
     };
     let succeeded = run.counts.succeeded;
     let share = if succeeded > 0 {
-        percent(run.late, succeeded)
+        percent(run.over_latency_limit, succeeded)
     } else {
         0.0
     };
     let blank = if level.at_least(15) { "" } else { " " };
     *text += &format!(
         "number of transactions above the {} ms latency limit: {}/{succeeded} ({}{blank}%)\n",
-        fixed(limit_us as f64 / 1000.0, 1),
-        run.late,
-        fixed(share, 3)
+        format_fixed(limit_us as f64 / 1000.0, 1),
+        run.over_latency_limit,
+        format_fixed(share, 3)
     );
 }
 
@@ -255,8 +256,8 @@ pub(crate) fn write_latency(text: &mut String, prefix: &str, counts: &Counts) {
     if counts.latency.count > 0 {
         *text += &format!(
             "{prefix}latency average = {} ms\n{prefix}latency stddev = {} ms\n",
-            fixed(counts.latency.mean_ms(), 3),
-            fixed(counts.latency.stddev_ms(), 3)
+            format_fixed(counts.latency.mean_ms(), 3),
+            format_fixed(counts.latency.stddev_ms(), 3)
         );
     }
 }
@@ -266,7 +267,7 @@ pub(crate) fn write_percentiles(text: &mut String, prefix: &str, counts: &Counts
     for (percentile, latency_ms) in &counts.percentiles_ms {
         *text += &format!(
             "{prefix}latency p{percentile} = {} ms\n",
-            fixed(*latency_ms, 3)
+            format_fixed(*latency_ms, 3)
         );
     }
 }
@@ -276,13 +277,13 @@ fn write_latency_summary(text: &mut String, level: &Level, run: &RunReport) {
     if run.measures_latency() {
         write_latency(text, "", counts);
     } else {
-        // The mean is not measured, but computed as if clients never paused.
+        // Without measured latencies, pgbench computes the mean as if clients never paused.
         let connecting_ns = if level.at_least(14) {
             0
         } else {
             run.connecting_ns
         };
-        let total_us = us(run.duration_ns + connecting_ns);
+        let total_us = to_us(run.duration_ns + connecting_ns);
         let failures = if counts.failures() > 0 && level.at_least(15) {
             " (including failures)"
         } else {
@@ -290,8 +291,8 @@ fn write_latency_summary(text: &mut String, level: &Level, run: &RunReport) {
         };
         *text += &format!(
             "latency average = {} ms{failures}\n",
-            fixed(
-                0.001 * total_us * f64::from(run.clients) / counts.all() as f64,
+            format_fixed(
+                0.001 * total_us * f64::from(run.clients) / counts.scheduled() as f64,
                 3
             )
         );
@@ -301,29 +302,29 @@ fn write_latency_summary(text: &mut String, level: &Level, run: &RunReport) {
         let base = if level.at_least(15) {
             counts.succeeded
         } else {
-            counts.all()
+            counts.scheduled()
         };
         *text += &format!(
             "rate limit schedule lag: avg {} (max {}) ms\n",
-            fixed(0.001 * counts.lag.sum_us / base as f64, 3),
-            fixed(0.001 * counts.lag.max_us, 3)
+            format_fixed(0.001 * counts.lag.sum_us / base as f64, 3),
+            format_fixed(0.001 * counts.lag.max_us, 3)
         );
     }
 }
 
 /// Converts ns to µs: pgbench's unit, which determines its rounding.
-fn us(ns: u64) -> f64 {
+fn to_us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// Transactions per second. The time includes connecting only at level 13.
+/// Transactions per second. Only at level 13, the time includes connecting.
 pub(crate) fn tps(level: &Level, run: &RunReport, transactions: u64) -> f64 {
     let connecting_ns = if level.at_least(14) {
         0
     } else {
         run.connecting_ns
     };
-    transactions as f64 / (us(run.duration_ns + connecting_ns) / 1e6)
+    transactions as f64 / (to_us(run.duration_ns + connecting_ns) / 1e6)
 }
 
 fn write_tps(text: &mut String, level: &Level, run: &RunReport) {
@@ -331,30 +332,30 @@ fn write_tps(text: &mut String, level: &Level, run: &RunReport) {
     let tps = tps(level, run, counts.succeeded);
     if !level.at_least(14) {
         // Level 13 subtracts each client's share of the connection time in the second figure.
-        let total_us = us(run.duration_ns + run.connecting_ns);
-        let load_us = total_us - us(run.connections_ns) / f64::from(run.clients);
+        let total_us = to_us(run.duration_ns + run.connecting_ns);
+        let load_us = total_us - to_us(run.connections_ns) / f64::from(run.clients);
         *text += &format!(
             "tps = {} (including connections establishing)\n\
              tps = {} (excluding connections establishing)\n",
-            fixed(tps, 6),
-            fixed(counts.succeeded as f64 / (load_us / 1e6), 6)
+            format_fixed(tps, 6),
+            format_fixed(counts.succeeded as f64 / (load_us / 1e6), 6)
         );
     } else if run.reconnect {
         let connections = if level.at_least(15) {
             counts.succeeded + counts.failures()
         } else {
-            counts.all()
+            counts.scheduled()
         };
         *text += &format!(
             "average connection time = {} ms\ntps = {} (including reconnection times)\n",
-            fixed(0.001 * us(run.connections_ns) / connections as f64, 3),
-            fixed(tps, 6)
+            format_fixed(0.001 * to_us(run.connections_ns) / connections as f64, 3),
+            format_fixed(tps, 6)
         );
     } else {
         *text += &format!(
             "initial connection time = {} ms\ntps = {} (without initial connection time)\n",
-            fixed(0.001 * us(run.connecting_ns), 3),
-            fixed(tps, 6)
+            format_fixed(0.001 * to_us(run.connecting_ns), 3),
+            format_fixed(tps, 6)
         );
     }
 }

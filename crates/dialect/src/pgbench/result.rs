@@ -32,7 +32,7 @@ pub fn run_report(
     let MeasuredRun {
         totals, connect_s, ..
     } = *measured;
-    let all = totals.all_kinds();
+    let all_kinds = totals.all_kinds();
     let script = |(number, script): (usize, &Script)| ScriptReport {
         description: script.name.clone(),
         weight: script.weight,
@@ -40,12 +40,12 @@ pub fn run_report(
             .kinds
             .get(number)
             .map_or_else(Counts::default, |tally| {
-                counts(tally, &totals.errors, Some(number), &options.percentiles)
+                outcome_counts(tally, &totals.errors, Some(number), &options.percentiles)
             }),
-        commands: commands(script, measured.commands.get(number)),
+        commands: command_reports(script, measured.commands.get(number)),
     };
     let connecting_ns = (connect_s * 1e9) as u64;
-    let in_transactions_ns = all.connect.as_ref().map(|times| times.sum_ns as u64);
+    let reconnect_ns = all_kinds.connect.as_ref().map(|times| times.sum_ns as u64);
     RunReport {
         scale: facts.scale,
         partitions: facts.partitions,
@@ -56,22 +56,23 @@ pub fn run_report(
         limit: options.limit,
         rate_limited: options.rate_tps.is_some(),
         latency_limit_us: options.latency_limit_us,
-        progress: options.progress_s.is_some(),
+        has_progress: options.progress_s.is_some(),
         reconnect: options.reconnect,
         failures_detailed: options.failures_detailed,
         per_command: options.report_per_command,
-        counts: counts(&all, &totals.errors, None, &options.percentiles),
-        late: all.over_latency_limit,
+        counts: outcome_counts(&all_kinds, &totals.errors, None, &options.percentiles),
+        over_latency_limit: all_kinds.over_latency_limit,
         duration_ns: totals.end_ns.saturating_sub(totals.start_ns),
         connecting_ns,
-        // pgbench 13 adds up the connection times of its threads; Prony's threads take about equal times.
-        connections_ns: in_transactions_ns
+        // pgbench 13 adds up the connection times of its threads. Prony measures only the time of all threads
+        // in parallel, and its threads take about equal times.
+        connections_ns: reconnect_ns
             .unwrap_or(connecting_ns.saturating_mul(u64::from(options.threads))),
         scripts: scripts.iter().enumerate().map(script).collect(),
     }
 }
 
-fn commands(script: &Script, figures: Option<&Vec<CommandStats>>) -> Vec<CommandReport> {
+fn command_reports(script: &Script, figures: Option<&Vec<CommandStats>>) -> Vec<CommandReport> {
     let Some(figures) = figures else {
         return Vec::new();
     };
@@ -90,14 +91,14 @@ fn commands(script: &Script, figures: Option<&Vec<CommandStats>>) -> Vec<Command
         .collect()
 }
 
-/// The counts of one script's transactions, or of all transactions if `script` is `None`.
-fn counts(
+/// The counts and times of one script's transactions, or of all transactions if `script` is `None`.
+fn outcome_counts(
     tally: &Tally<u64>,
     errors: &ErrorLedger,
     script: Option<usize>,
     percentiles: &[f64],
 ) -> Counts {
-    let failures_by_class = |class| failures(errors, script, class);
+    let failures_by_class = |class| count_failures(errors, script, class);
     let (serialization, deadlock) = (
         failures_by_class(ErrorClass::Serialization),
         failures_by_class(ErrorClass::Deadlock),
@@ -111,13 +112,14 @@ fn counts(
         other_failures: tally.failed.saturating_sub(serialization + deadlock),
         retried: tally.retried,
         retries: tally.retries,
-        latency: moments(&tally.response),
-        lag: tally.lag.as_ref().map(moments).unwrap_or_default(),
+        latency: moments_of(&tally.response),
+        lag: tally.lag.as_ref().map(moments_of).unwrap_or_default(),
         percentiles_ms: percentiles.iter().filter_map(percentile).collect(),
     }
 }
 
-fn failures(errors: &ErrorLedger, script: Option<usize>, class: ErrorClass) -> u64 {
+/// The number of failures with this error class, of one script or of all.
+fn count_failures(errors: &ErrorLedger, script: Option<usize>, class: ErrorClass) -> u64 {
     let entries = errors.entries().iter();
     entries
         .filter(|entry| entry.class == class)
@@ -136,7 +138,7 @@ fn percentile_ms(times: &Distribution<u64>, percent: f64) -> Option<f64> {
     time_ns.map(|time_ns| time_ns as f64 / 1e6)
 }
 
-fn moments(times: &Distribution<u64>) -> Moments {
+fn moments_of(times: &Distribution<u64>) -> Moments {
     Moments {
         count: times.samples,
         sum_us: times.sum_ns as f64 / 1e3,
@@ -147,19 +149,20 @@ fn moments(times: &Distribution<u64>) -> Moments {
 }
 
 /// The data of a progress line, from the totals since the previous line.
-pub fn progress(options: &RunOptions, at: ProgressTime, totals: &Totals) -> Progress {
-    let all = totals.all_kinds();
-    let latency = moments(&all.response);
+pub fn progress_figures(options: &RunOptions, at: ProgressTime, totals: &Totals) -> Progress {
+    let all_kinds = totals.all_kinds();
+    let latency = moments_of(&all_kinds.response);
     let is_rate_limited = options.rate_tps.is_some();
-    let lag = all.lag.as_ref().map(moments).unwrap_or_default();
+    let lag = all_kinds.lag.as_ref().map(moments_of).unwrap_or_default();
     Progress {
         at,
-        tps: all.committed as f64 / totals.seconds().max(1e-9),
+        tps: all_kinds.committed as f64 / totals.seconds().max(1e-9),
         latency_ms: latency.mean_ms(),
         stddev_ms: latency.stddev_ms(),
-        failed: all.failed,
+        failed: all_kinds.failed,
         lag_ms: is_rate_limited.then(|| lag.mean_ms()),
-        skipped: (is_rate_limited && options.latency_limit_us.is_some()).then_some(all.skipped),
-        retried: (options.max_tries != 1).then_some((all.retried, all.retries)),
+        skipped: (is_rate_limited && options.latency_limit_us.is_some())
+            .then_some(all_kinds.skipped),
+        retried: (options.max_tries != 1).then_some((all_kinds.retried, all_kinds.retries)),
     }
 }

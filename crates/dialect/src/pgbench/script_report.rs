@@ -4,7 +4,7 @@
 
 use super::level::Level;
 use super::moments::Moments;
-use super::number::{fixed, percent};
+use super::number::{format_fixed, percent};
 use super::report::{
     Counts, RunReport, tps, write_failure_details, write_latency, write_percentiles,
 };
@@ -75,18 +75,18 @@ fn write_script_header(
         "SQL script {number}: {}\n - weight: {} (targets {}% of total)\n",
         script.description,
         script.weight,
-        fixed(percent(u64::from(script.weight), weights), 1)
+        format_fixed(percent(u64::from(script.weight), weights), 1)
     );
-    let script_tps = fixed(tps(level, run, counts.succeeded), 6);
+    let script_tps = format_fixed(tps(level, run, counts.succeeded), 6);
     // "N transactions" counts all transactions, but at levels 15 to 17 only the successful ones.
     let (part, total) = match level.major() {
         15..=17 => (counts.succeeded, run.counts.succeeded),
-        _ => (counts.all(), run.counts.all()),
+        _ => (counts.scheduled(), run.counts.scheduled()),
     };
-    let share = fixed(percent(part, total), 1);
+    let share = format_fixed(percent(part, total), 1);
     if level.at_least(18) {
         *text += &format!(" - {part} transactions ({share}% of total)\n");
-        if counts.all() > 0 {
+        if counts.scheduled() > 0 {
             *text += &format!(
                 " - number of transactions actually processed: {} (tps = {script_tps})\n",
                 counts.succeeded
@@ -95,19 +95,19 @@ fn write_script_header(
     } else {
         *text += &format!(" - {part} transactions ({share}% of total, tps = {script_tps})\n");
     }
-    if level.at_least(15) && (counts.all() > 0 || !level.at_least(18)) {
+    if level.at_least(15) && (counts.scheduled() > 0 || !level.at_least(18)) {
         *text += &format!(
             " - number of failed transactions: {} ({}%)\n",
             counts.failures(),
-            fixed(percent(counts.failures(), counts.all()), 3)
+            format_fixed(percent(counts.failures(), counts.scheduled()), 3)
         );
         write_failure_details(text, PREFIX, level, run, counts);
     }
-    if run.skips() && counts.all() > 0 {
+    if run.can_skip() && counts.scheduled() > 0 {
         *text += &format!(
             " - number of transactions skipped: {} ({}%)\n",
             counts.skipped,
-            fixed(percent(counts.skipped, counts.all()), 3)
+            format_fixed(percent(counts.skipped, counts.scheduled()), 3)
         );
     }
     write_latency(text, PREFIX, counts);
@@ -129,7 +129,7 @@ fn write_commands(
     };
     *text += &format!("{prefix}statement latencies in milliseconds{heading}:\n");
     for command in &script.commands {
-        let mean = fixed(command.latency.mean_ms(), 3);
+        let mean = format_fixed(command.latency.mean_ms(), 3);
         let line = &command.first_line;
         let (failures, retries) = (command.failures, command.retries);
         *text += &match (level.major(), has_retries) {

@@ -1,4 +1,4 @@
-//! Prony's settings for the dialect. They are environment variables, because all options are pgbench's.
+//! Prony's settings for the dialect. They are environment variables, so that the options stay pgbench's.
 //!
 //! Must never: change a line that pgbench prints.
 

@@ -6,8 +6,8 @@ use super::getopt::{Key, LongOption};
 use super::level::Level;
 use super::options::{ConnectionOptions, PartitionMethod, Protocol, ScriptChoice};
 
-/// The parsed options before their combination is checked. `RunOptions` and `InitOptions` document the
-/// fields.
+/// The parsed options before their combination is checked. Fields that are not documented here are documented
+/// in `RunOptions` and `InitOptions`.
 #[derive(Default)]
 pub(crate) struct ParsedOptions {
     pub connection: ConnectionOptions,
@@ -16,10 +16,10 @@ pub(crate) struct ParsedOptions {
     pub jobs: Option<i32>,
     pub scale: Option<i32>,
     pub transactions: Option<i32>,
-    pub seconds: Option<i32>,
-    pub progress: Option<i32>,
+    pub duration_s: Option<i32>,
+    pub progress_s: Option<i32>,
     pub fillfactor: Option<i32>,
-    pub aggregate: Option<i32>,
+    pub aggregate_interval_s: Option<i32>,
     pub partitions: i32,
     pub partition_method: Option<PartitionMethod>,
     pub initialize: bool,
@@ -52,9 +52,9 @@ pub(crate) struct ParsedOptions {
     pub debug: bool,
     pub percentiles: Vec<f64>,
     /// Whether an option is set that only a benchmark accepts.
-    pub benchmarking: bool,
+    pub has_benchmark_option: bool,
     /// Whether an option is set that only `-i` accepts.
-    pub initialization: bool,
+    pub has_init_option: bool,
 }
 
 /// The short options in getopt's syntax: a colon follows each letter with a value.
@@ -66,10 +66,10 @@ pub(crate) fn short_options(level: &Level) -> &'static str {
     }
 }
 
-/// Long options, in the order in which getopt lists candidates: name, whether the option takes a value, its
-/// letter, if there is one, and the first and last major version that has the option.
+/// Long options, in the order in which getopt lists candidates: the name, whether the option takes a value,
+/// the short option with the same meaning, and the first and last major version that has the option.
 #[rustfmt::skip]
-const LONG: &[(&str, bool, Option<char>, u16, u16)] = &[
+const LONG_OPTIONS: &[(&str, bool, Option<char>, u16, u16)] = &[
     ("builtin", true, Some('b'), 0, 99),
     ("client", true, Some('c'), 0, 99),
     ("connect", false, Some('C'), 0, 99),
@@ -121,7 +121,7 @@ const LONG: &[(&str, bool, Option<char>, u16, u16)] = &[
 
 /// The long options of a level, and Prony's own options.
 pub(crate) fn long_options(level: &Level) -> Vec<LongOption> {
-    let level_options = LONG
+    let level_options = LONG_OPTIONS
         .iter()
         .filter(|(.., first, last)| (*first..=*last).contains(&level.major()));
     let mut options: Vec<LongOption> = level_options

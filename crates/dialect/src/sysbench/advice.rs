@@ -94,7 +94,7 @@ fn advice_for_state(state: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::sysbench::Compat;
-    use crate::sysbench::spec::find;
+    use crate::sysbench::spec::find_general_option;
 
     #[test]
     fn each_driver_has_its_own_advice() {
@@ -108,7 +108,8 @@ mod tests {
     /// The option replaces the default list, so the advice must repeat it.
     #[test]
     fn advice_to_ignore_an_error_includes_the_default_errors() {
-        let option = find(Compat::V1_0, "mysql_ignore_errors").expect("an option of sysbench's");
+        let option = find_general_option(Compat::V1_0, "mysql_ignore_errors")
+            .expect("an option of sysbench's");
         let default = option.default.expect("its default");
         for number in [1062, 1053, 1927, 2013] {
             let advice_text = advice(Driver::Mysql, number, "").expect("advice");

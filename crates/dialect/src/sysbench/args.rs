@@ -3,16 +3,16 @@
 //! In: arguments, a [`Compat`], and a [`Host`] for access to files. Out: the invocation, or sysbench's error.
 //! Must never: report a different error than sysbench, which reports the first that it detects.
 
-use super::bundled::{Bundled, Command, NON_DATABASE_TESTS};
+use super::bundled::{BundledTest, Command, NON_DATABASE_TESTS};
 use super::compat::Compat;
 use super::help::help;
 use super::number;
 use super::options::{
     GeneralOptions, Invocation, NativeCommand, RawOption, ScriptCommand, ScriptSource,
 };
-use super::output::{Output, UsageError, fatal, warning};
+use super::output::{Output, UsageError, fatal_line, warning_line};
 use super::settings::OptionTexts;
-use super::spec::{self, ValueType, key};
+use super::spec::{self, ValueType, option_key};
 use super::{config, messages};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -42,7 +42,7 @@ pub fn parse_args(
 ) -> Result<Invocation, UsageError> {
     let mut command_line = CommandLine::new(compat);
     for argument in arguments {
-        command_line.take(&argument.to_string_lossy(), host)?;
+        command_line.parse_argument(&argument.to_string_lossy(), host)?;
     }
     let CommandLine {
         mut texts,
@@ -60,12 +60,14 @@ pub fn parse_args(
     if texts.is_on("version") {
         return print(&compat.version_text(), texts.out);
     }
-    let settings = texts.check()?;
-    let test_source = find(test.as_deref().unwrap_or("-"), &mut texts, host)?;
+    let settings = texts.check_options()?;
+    let test_source = find_test(test.as_deref().unwrap_or("-"), &mut texts, host)?;
     match test_source {
-        TestSource::Native(test, name) => native(test, name, command, settings, texts.out, &extras),
+        TestSource::Native(test, name) => {
+            bundled_invocation(test, name, command, settings, texts.out, &extras)
+        }
         TestSource::Script(source, name) => {
-            let specs = spec::all(compat);
+            let specs = spec::general_options(compat);
             let value = |name: String| {
                 let text = texts.text(&name).to_owned();
                 (name, text)
@@ -90,6 +92,7 @@ pub fn parse_args(
 /// The parsed part of a command line.
 struct CommandLine {
     texts: OptionTexts,
+    /// Options that are not general.
     extras: Vec<RawOption>,
     test: Option<String>,
     command: Option<String>,
@@ -109,9 +112,9 @@ impl CommandLine {
         }
     }
 
-    fn take(&mut self, argument: &str, host: &dyn Host) -> Result<(), UsageError> {
+    fn parse_argument(&mut self, argument: &str, host: &dyn Host) -> Result<(), UsageError> {
         let Some(option) = argument.strip_prefix("--") else {
-            return self.take_operand(argument);
+            return self.set_operand(argument);
         };
         let (raw_name, value) = match option.split_once('=') {
             Some((name, value)) => (name, Some(value.to_owned())),
@@ -119,15 +122,15 @@ impl CommandLine {
         };
         let option = RawOption {
             raw_name: raw_name.to_owned(),
-            name: key(raw_name),
+            name: option_key(raw_name),
             value,
             from_file: false,
         };
-        self.take_option(option, host);
+        self.apply_option(option, host);
         Ok(())
     }
 
-    fn take_operand(&mut self, operand: &str) -> Result<(), UsageError> {
+    fn set_operand(&mut self, operand: &str) -> Result<(), UsageError> {
         for slot in [&mut self.test, &mut self.command] {
             if slot.is_none() {
                 *slot = Some(operand.to_owned());
@@ -138,40 +141,41 @@ impl CommandLine {
         Err(self.texts.out.clone().usage_error(&text))
     }
 
-    fn take_option(&mut self, option: RawOption, host: &dyn Host) {
-        let spec = spec::find(self.texts.compat, &option.name);
+    /// Stores a general option; collects an option of the test in `extras`, to be checked later.
+    fn apply_option(&mut self, option: RawOption, host: &dyn Host) {
+        let spec = spec::find_general_option(self.texts.compat, &option.name);
         let value = option.value.as_deref();
         match spec {
-            Some(spec) if spec.value_type == ValueType::Bool => match number::switch(value) {
-                Some(on) => self.store(&option.name, if on { "on" } else { "off" }),
-                // In a file, any text except the words for off means on.
-                None if option.from_file => self.store(&option.name, "on"),
+            Some(spec) if spec.value_type == ValueType::Bool => match number::parse_switch(value) {
+                Some(on) => self.set_value(&option.name, if on { "on" } else { "off" }),
+                // In a configuration file, any text except the words for off means on.
+                None if option.from_file => self.set_value(&option.name, "on"),
                 None => self.extras.push(option),
             },
             Some(spec) if spec.value_type == ValueType::File => {
-                self.take_file(value.unwrap_or_default(), host)
+                self.read_config_file(value.unwrap_or_default(), host)
             }
             Some(spec) if spec.name == "test" => match value {
                 Some(name) => {
-                    self.texts.out.stderr += &warning(messages::TEST_DEPRECATED);
+                    self.texts.out.stderr += &warning_line(messages::TEST_DEPRECATED);
                     if !name.is_empty() {
                         self.test = Some(name.to_owned());
                     }
                 }
                 None => self.extras.push(option),
             },
-            Some(_) => self.store(&option.name, value.unwrap_or_default()),
+            Some(_) => self.set_value(&option.name, value.unwrap_or_default()),
             None => self.extras.push(option),
         }
     }
 
-    fn store(&mut self, name: &str, text: &str) {
+    fn set_value(&mut self, name: &str, text: &str) {
         self.texts.values.insert(name.to_owned(), text.to_owned());
     }
 
     /// Reads a file of `--config-file` at its position: later options on the command line override its
     /// options. A file cannot include a file.
-    fn take_file(&mut self, path: &str, host: &dyn Host) {
+    fn read_config_file(&mut self, path: &str, host: &dyn Host) {
         if path.is_empty() {
             return;
         }
@@ -184,14 +188,14 @@ impl CommandLine {
         };
         self.texts.out.stderr += &config.error.unwrap_or_default();
         for (name, values) in config.options {
-            let name = key(&name);
+            let name = option_key(&name);
             if name == "config_file" {
                 continue;
             }
-            let spec = spec::find(self.texts.compat, &name);
+            let spec = spec::find_general_option(self.texts.compat, &name);
             let value = match spec.map(|spec| spec.value_type) {
                 Some(ValueType::List) => values.join(","),
-                // If there are several values, the first one applies.
+                // Of several values, the first one applies.
                 _ => values.into_iter().next().unwrap_or_default(),
             };
             let option = RawOption {
@@ -200,19 +204,23 @@ impl CommandLine {
                 value: Some(value),
                 from_file: true,
             };
-            self.take_option(option, host);
+            self.apply_option(option, host);
         }
     }
 }
 
 /// A bundled test or a script, and its name on the command line.
 enum TestSource {
-    Native(&'static Bundled, String),
+    Native(&'static BundledTest, String),
     Script(ScriptSource, String),
 }
 
 /// Finds a test by name, in sysbench's order.
-fn find(name: &str, texts: &mut OptionTexts, host: &dyn Host) -> Result<TestSource, UsageError> {
+fn find_test(
+    name: &str,
+    texts: &mut OptionTexts,
+    host: &dyn Host,
+) -> Result<TestSource, UsageError> {
     if name == "-" {
         return Ok(TestSource::Script(ScriptSource::Stdin, name.to_owned()));
     }
@@ -222,7 +230,7 @@ fn find(name: &str, texts: &mut OptionTexts, host: &dyn Host) -> Result<TestSour
             .clone()
             .usage_error(&messages::not_a_database_test(name)));
     }
-    let bundled = Bundled::of_name(name);
+    let bundled = BundledTest::of_name(name);
     let base_name = || name.rsplit('/').next().unwrap_or(name).to_owned();
     match (host.find_script(name), bundled) {
         // The native workload implements the script that a distribution of sysbench ships.
@@ -242,8 +250,9 @@ fn is_shipped(path: &Path) -> bool {
         .is_some_and(|folder| folder.ends_with("share/sysbench"))
 }
 
-fn native(
-    test: &'static Bundled,
+/// The invocation of a command of a bundled test.
+fn bundled_invocation(
+    test: &'static BundledTest,
     name: String,
     command: Option<String>,
     settings: GeneralOptions,
@@ -252,10 +261,10 @@ fn native(
 ) -> Result<Invocation, UsageError> {
     let compat = settings.compat;
     let Some(command_name) = command else {
-        out.stdout += &fatal(&messages::command_required(test, compat));
+        out.stdout += &fatal_line(&messages::command_required(test, compat));
         return Err(out.into_error());
     };
-    let options = values(test, compat, &mut out, extras)?;
+    let options = option_values(test, compat, &mut out, extras)?;
     match test.command(&command_name, compat) {
         None => Err(out.usage_error(&messages::unknown_command(&command_name))),
         Some(Command::Help) => match test.help(&name, compat) {
@@ -282,7 +291,7 @@ fn native(
 
 /// The values of the test's options on the command line, as texts.
 fn option_texts(
-    test: &Bundled,
+    test: &BundledTest,
     compat: Compat,
     extras: &[RawOption],
 ) -> BTreeMap<&'static str, String> {
@@ -294,8 +303,8 @@ fn option_texts(
 }
 
 /// The values of the test's options. An unknown option is an error; in a file, only a warning.
-fn values(
-    test: &Bundled,
+fn option_values(
+    test: &BundledTest,
     compat: Compat,
     out: &mut Output,
     extras: &[RawOption],
@@ -311,7 +320,7 @@ fn values(
             Some(value) => values.extend([value]),
             None if !test.declares_options => {}
             None if extra.from_file => {
-                out.stdout += &warning(&messages::not_exported(&extra.name));
+                out.stdout += &warning_line(&messages::unknown_option_in_file(&extra.name));
             }
             None => {
                 return Err(out

@@ -1,6 +1,6 @@
 //! The database tests that sysbench bundles: commands, options and help.
 //!
-//! The statements of a test are in its workload.
+//! The statements of a test belong to its workload (`prony_workload`).
 
 use super::compat::Compat;
 use super::spec::{self, OptionSpec};
@@ -25,22 +25,23 @@ pub enum Command {
 
 /// A bundled test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bundled {
+pub struct BundledTest {
     /// The name of the test and of Prony's workload.
     pub name: &'static str,
-    /// Whether the test declares options; `bulk_insert` does not, and accepts any option.
+    /// Whether the test declares options. `bulk_insert` does not, and therefore accepts and ignores any
+    /// option.
     pub declares_options: bool,
 }
 
-const fn test(name: &'static str) -> Bundled {
-    Bundled {
+const fn test(name: &'static str) -> BundledTest {
+    BundledTest {
         name,
         declares_options: true,
     }
 }
 
 /// All bundled tests.
-pub const BUNDLED: &[Bundled] = &[
+pub const BUNDLED_TESTS: &[BundledTest] = &[
     test("oltp_read_write"),
     test("oltp_read_only"),
     test("oltp_write_only"),
@@ -51,18 +52,18 @@ pub const BUNDLED: &[Bundled] = &[
     test("oltp_update_non_index"),
     test("select_random_points"),
     test("select_random_ranges"),
-    Bundled {
+    BundledTest {
         name: "bulk_insert",
         declares_options: false,
     },
 ];
 
-/// Tests of sysbench that Prony does not implement.
+/// Tests of sysbench that measure no database; Prony does not implement them.
 pub const NON_DATABASE_TESTS: &[&str] = &["fileio", "cpu", "memory", "threads", "mutex"];
 
-impl Bundled {
+impl BundledTest {
     /// The test with this name, or the test of the script at this path.
-    pub fn of_name(name: &str) -> Option<&'static Bundled> {
+    pub fn of_name(name: &str) -> Option<&'static BundledTest> {
         let file = name.rsplit('/').next().unwrap_or(name);
         let stem = file.strip_suffix(".lua");
         let name = match stem {
@@ -71,7 +72,7 @@ impl Bundled {
             None if file != name => return None,
             None => name,
         };
-        BUNDLED.iter().find(|test| test.name == name)
+        BUNDLED_TESTS.iter().find(|test| test.name == name)
     }
 
     /// The options of the test, sorted by name.
@@ -114,7 +115,7 @@ impl Bundled {
 
     /// The option with this name; `-` and `_` are equivalent.
     pub fn option(&self, name: &str, compat: Compat) -> Option<&'static OptionSpec> {
-        let name = spec::key(name);
+        let name = spec::option_key(name);
         let mut options = self.options(compat).into_iter();
         options.find(|spec| spec.name == name)
     }

@@ -4,11 +4,11 @@
 
 use prony_workload::remedy::{Commands, LoadOption, LoadSpec};
 
-/// The commands of sysbench. `prepare` cannot resume a load: it fails if tables exist.
+/// The commands of sysbench. Remedies drop the tables first, because `prepare` fails if tables exist.
 pub struct SysbenchCommands;
 
 impl Commands for SysbenchCommands {
-    fn load(&self, load: &LoadSpec) -> String {
+    fn load_command(&self, load: &LoadSpec) -> String {
         format!(
             "sysbench {}{} prepare",
             load.workload,
@@ -16,7 +16,7 @@ impl Commands for SysbenchCommands {
         )
     }
 
-    fn clean(&self, load: &LoadSpec) -> String {
+    fn clean_command(&self, load: &LoadSpec) -> String {
         let tables: Vec<LoadOption> = load
             .options
             .iter()
@@ -26,7 +26,7 @@ impl Commands for SysbenchCommands {
         format!("sysbench {}{} cleanup", load.dataset, options(&tables))
     }
 
-    fn check(&self, _: &LoadSpec) -> Option<String> {
+    fn check_command(&self, _: &LoadSpec) -> Option<String> {
         None
     }
 
@@ -39,7 +39,7 @@ impl Commands for SysbenchCommands {
     }
 }
 
-/// The options for these sizes, as far as sysbench has options for them.
+/// The options for these sizes, each after a blank; sizes for which sysbench has no option are omitted.
 fn options(sizes: &[LoadOption]) -> String {
     let option = |(name, value): &LoadOption| match *name {
         "scale" => format!(" --tables={value}"),

@@ -1,13 +1,13 @@
 //! Reads the file of `--config-file`.
 //!
-//! Must never: end a run because of an invalid file; sysbench does not either.
+//! Must never: end a run because of an invalid file, because sysbench does not end the run.
 
 /// The contents of a configuration file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// The options: names as written, and their values.
     pub options: Vec<(String, Vec<String>)>,
-    /// A message for standard error.
+    /// The message for standard error about the line at which parsing ended; `None` if the file is valid.
     pub error: Option<String>,
 }
 

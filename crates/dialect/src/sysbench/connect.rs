@@ -5,8 +5,8 @@
 
 use super::advice::advice;
 use super::messages::{mysql_unreachable, pgsql_unreachable};
-use super::options::{Database, Mysql};
-use super::output::fatal;
+use super::options::{DatabaseOptions, MysqlOptions};
+use super::output::fatal_line;
 use crate::{libpq, mysql_client};
 use prony_plan::QueryMode;
 use prony_server::Address;
@@ -41,35 +41,39 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The driver of the options.
+/// Parses `--db-driver`.
 ///
 /// # Errors
 ///
 /// The driver does not exist. The error contains the log lines that sysbench prints when threads start.
-pub fn driver(database: &Database) -> Result<Driver, String> {
+pub fn parse_driver(database: &DatabaseOptions) -> Result<Driver, String> {
     match database.driver.as_str() {
         "mysql" => Ok(Driver::Mysql),
         "pgsql" => Ok(Driver::Pgsql),
-        other => Err(fatal(&format!("invalid database driver name: '{other}'"))),
+        other => Err(fatal_line(&format!(
+            "invalid database driver name: '{other}'"
+        ))),
     }
 }
 
-/// The protocol mode.
+/// Parses `--db-ps-mode`: the protocol mode.
 ///
 /// # Errors
 ///
 /// The value of `--db-ps-mode` is invalid. The error is the line of the log.
-pub fn ps_mode(database: &Database) -> Result<QueryMode, String> {
+pub fn parse_ps_mode(database: &DatabaseOptions) -> Result<QueryMode, String> {
     match database.ps_mode.as_str() {
         "auto" => Ok(QueryMode::Prepared),
         "disable" => Ok(QueryMode::Simple),
-        other => Err(fatal(&format!("Invalid value for db-ps-mode: {other}"))),
+        other => Err(fatal_line(&format!(
+            "Invalid value for db-ps-mode: {other}"
+        ))),
     }
 }
 
-/// The endpoints that connections use round robin: the sockets if there are any, else the ports of each host,
-/// host by host.
-pub fn endpoints(mysql: &Mysql) -> Vec<Endpoint> {
+/// The endpoints that connections use in rotation: the sockets, if there are any; otherwise the ports of the
+/// first host, then those of the next host.
+pub fn endpoints(mysql: &MysqlOptions) -> Vec<Endpoint> {
     if !mysql.sockets.is_empty() {
         return mysql
             .sockets
@@ -88,9 +92,9 @@ pub fn endpoints(mysql: &Mysql) -> Vec<Endpoint> {
     mysql.hosts.iter().flat_map(ports).collect()
 }
 
-/// The log lines if no attempt to connect succeeded, with advice.
-pub fn connect_failure(
-    database: &Database,
+/// The log lines if no attempt to connect succeeded, and the advice about the error, if there is any.
+pub fn describe_connect_failure(
+    database: &DatabaseOptions,
     driver: Driver,
     failures: &[ConnectFailure],
 ) -> (String, Option<&'static str>) {
@@ -126,7 +130,7 @@ pub fn connect_failure(
 }
 
 /// The log lines for a connection that failed after the server had answered.
-pub fn lost_at_login(database: &Database, driver: Driver, text: &str) -> String {
+pub fn login_failure_lines(database: &DatabaseOptions, driver: Driver, text: &str) -> String {
     match driver {
         Driver::Mysql => {
             let endpoint = endpoints(&database.mysql)[0].to_string();
@@ -136,8 +140,8 @@ pub fn lost_at_login(database: &Database, driver: Driver, text: &str) -> String 
     }
 }
 
-/// The endpoint of a failed attempt.
-fn endpoint_of(mysql: &Mysql, failure: &ConnectFailure) -> Endpoint {
+/// The endpoint of the options to which an attempt failed; the first endpoint if none matches.
+fn endpoint_of(mysql: &MysqlOptions, failure: &ConnectFailure) -> Endpoint {
     let attempted = &failure.endpoint;
     let endpoints = endpoints(mysql);
     let matches_attempt = |endpoint: &&Endpoint| match (endpoint, &attempted.address) {

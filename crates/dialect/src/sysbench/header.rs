@@ -5,7 +5,7 @@ use super::options::{GeneralOptions, NativeCommand};
 use std::fmt::Write;
 
 /// Printed when threads start; also by `prepare` and `prewarm` with several threads.
-pub const WORKERS: &str = "Initializing worker threads...\n\n";
+pub const INITIALIZING_WORKERS: &str = "Initializing worker threads...\n\n";
 /// Printed when all threads have started.
 pub const THREADS_STARTED: &str = "Threads started!\n\n";
 
@@ -17,15 +17,15 @@ pub fn warming_up(seconds: u32) -> String {
 /// The text before a command starts its work, at [`super::LogLevel::Notice`]. `prepare` and `prewarm` print
 /// it only with several threads.
 pub fn command_header(native: &NativeCommand) -> String {
-    let parallel = native.test.declares_options && native.settings.threads > 1;
+    let is_parallel = native.test.declares_options && native.settings.threads > 1;
     match native.command {
-        Command::Run => run_header(&native.settings) + WORKERS,
-        Command::Prepare | Command::Prewarm if parallel => WORKERS.to_owned(),
+        Command::Run => run_header(&native.settings) + INITIALIZING_WORKERS,
+        Command::Prepare | Command::Prewarm if is_parallel => INITIALIZING_WORKERS.to_owned(),
         _ => String::new(),
     }
 }
 
-/// The header from the options to the line before [`WORKERS`].
+/// The header from the options to the line before [`INITIALIZING_WORKERS`].
 pub fn run_header(settings: &GeneralOptions) -> String {
     let mut text = "Running the test with following options:\n".to_owned();
     text += &format!("Number of threads: {}\n", settings.threads);

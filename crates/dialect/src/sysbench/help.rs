@@ -7,7 +7,7 @@ use super::spec;
 /// The text of sysbench's help.
 pub fn help(compat: Compat) -> String {
     let group = |name: &str| {
-        let specs: Vec<_> = spec::all(compat)
+        let specs: Vec<_> = spec::general_options(compat)
             .filter(|spec| spec.group == name)
             .collect();
         spec::help_lines(&specs)

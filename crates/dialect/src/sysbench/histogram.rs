@@ -14,10 +14,10 @@ pub const BUCKETS: usize = 1_024;
 const LOWEST_MS: f64 = 0.001;
 /// The value of the last bucket, in ms.
 const HIGHEST_MS: f64 = 100_000.0;
-/// The number of stars of the longest bar.
-const STARS: f64 = 40.0;
+/// The number of stars in the longest bar.
+const MAX_STARS: f64 = 40.0;
 
-/// Buckets per factor of e.
+/// The number of buckets in which times grow by the factor e.
 fn density() -> f64 {
     (BUCKETS - 1) as f64 / (HIGHEST_MS.ln() - LOWEST_MS.ln())
 }
@@ -28,7 +28,7 @@ pub fn bucket_value_ms(bucket: usize) -> f64 {
 }
 
 /// The bucket of a time in ms.
-pub fn bucket(time_ms: f64) -> usize {
+pub fn bucket_of_ms(time_ms: f64) -> usize {
     if time_ms.is_nan() || time_ms <= LOWEST_MS {
         return 0;
     }
@@ -59,20 +59,22 @@ impl Histogram {
         }
     }
 
-    /// Converts a distribution. Its cells are 18 times finer than a bucket, so that a time near the border of
-    /// two buckets may be counted in the wrong one.
+    /// Converts a distribution. A time near the border of two buckets may be counted in the wrong one,
+    /// because the distribution has buckets with different borders, although 18 times as many.
     pub fn from_distribution(times: &Distribution<u64>) -> Self {
         let mut histogram = Self::default();
-        for cell in times.histogram.iter_recorded() {
-            let time_ns = times.histogram.median_equivalent(cell.value_iterated_to());
-            histogram.add(time_ns as f64 / 1e6, cell.count_at_value());
+        for recorded in times.histogram.iter_recorded() {
+            let time_ns = times
+                .histogram
+                .median_equivalent(recorded.value_iterated_to());
+            histogram.add(time_ns as f64 / 1e6, recorded.count_at_value());
         }
         histogram
     }
 
     /// Counts a time in ms `count` times.
     pub fn add(&mut self, time_ms: f64, count: u64) {
-        let bucket_count = &mut self.counts[bucket(time_ms)];
+        let bucket_count = &mut self.counts[bucket_of_ms(time_ms)];
         *bucket_count = bucket_count.saturating_add(count);
     }
 
@@ -122,7 +124,7 @@ impl Histogram {
         let mut text = "       value  ------------- distribution ------------- count\n".to_owned();
         for (bucket, count) in self.counts.iter().enumerate() {
             if *count > 0 {
-                let stars = (*count as f64 / longest as f64 * STARS + 0.5).floor() as usize;
+                let stars = (*count as f64 / longest as f64 * MAX_STARS + 0.5).floor() as usize;
                 let value_ms = bucket_value_ms(bucket);
                 text += &format!("{value_ms:12.3} |{:40} {count}\n", "*".repeat(stars));
             }

@@ -2,37 +2,37 @@
 //!
 //! In: names and numbers. Out: text, without the prefix of the log level. Must never: contain a password.
 
-use super::bundled::{Bundled, Command};
+use super::bundled::{BundledTest, Command};
 use super::compat::Compat;
-use super::output::fatal;
+use super::output::fatal_line;
 
 /// The warning about `--test`.
 pub const TEST_DEPRECATED: &str = "the --test option is deprecated. You can pass a script name or path on the command line without any options.";
-/// The error if, with `--rate`, more events wait than the queue holds; sysbench then exits with 1.
+/// The error if more events of `--rate` wait than the queue holds; sysbench then exits with 1.
 pub const QUEUE_FULL: &str = "The event queue is full. This means the worker threads are unable to keep up with the specified event generation rate";
 /// The capacity of the queue, in events.
-pub const QUEUE_EVENTS: u64 = 131_072;
-/// Printed at `--verbosity=4` when `--events` are done.
-pub const EVENTS_DONE: &str = "Event limit exceeded, exiting...\n";
+pub const QUEUE_CAPACITY_EVENTS: u64 = 131_072;
+/// Printed at `--verbosity=4` when all events of `--events` have ended.
+pub const EVENT_LIMIT_REACHED: &str = "Event limit exceeded, exiting...\n";
 /// Printed at `--verbosity=4` when `--time` is over.
-pub const TIME_DONE: &str = "Time limit exceeded, exiting...\n";
+pub const TIME_LIMIT_REACHED: &str = "Time limit exceeded, exiting...\n";
 /// Printed at `--verbosity=4` when all threads have ended.
-pub const DONE: &str = "Done.\n\n";
+pub const ALL_THREADS_ENDED: &str = "Done.\n\n";
 /// The error of `prewarm` on PostgreSQL.
 pub const PREWARM_MYSQL_ONLY: &str = "prewarm is currently MySQL only";
 /// The error if a thread could not start.
 pub const THREADS_FAILED: &str = "Thread initialization failed!";
 /// The error if the system cannot create the thread of worker `number`, counted from 0.
-pub fn thread_failed(number: u32, error: &std::io::Error) -> String {
+pub fn thread_not_created(number: u32, error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let errno = error.raw_os_error().unwrap_or(0);
     format!("sb_thread_create() for thread #{number} failed. errno = {errno} ({text})")
 }
-/// The exit status if threads did not start in time.
-pub const EXIT_LATE: u8 = 2;
+/// The exit status if threads did not start within `--thread-init-timeout`.
+pub const EXIT_STATUS_LATE_START: u8 = 2;
 /// The exit status after `--forced-shutdown`.
-pub const EXIT_FORCED: u8 = 2;
+pub const EXIT_STATUS_FORCED_SHUTDOWN: u8 = 2;
 
 /// The error for tests that do not measure a database.
 pub fn not_a_database_test(test: &str) -> String {
@@ -50,12 +50,12 @@ pub fn invalid_option(option: &str) -> String {
 }
 
 /// The warning about an unknown name in the configuration file.
-pub fn not_exported(name: &str) -> String {
+pub fn unknown_option_in_file(name: &str) -> String {
     format!("Global option '{name}' will not be exported, because the type is unknown")
 }
 
 /// The error if the command is missing.
-pub fn command_required(test: &Bundled, compat: Compat) -> String {
+pub fn command_required(test: &BundledTest, compat: Compat) -> String {
     let commands = match (test.declares_options, compat) {
         (true, Compat::V1_0) => "prepare, prewarm, run, cleanup, help",
         (true, Compat::V1_1) => "prepare, warmup, prewarm, run, cleanup, help",
@@ -70,7 +70,7 @@ pub fn creating_table(table: &str) -> String {
 }
 
 /// `prepare`: loads rows. sysbench prints it only if there are rows.
-pub fn inserting(rows: u64, table: &str) -> String {
+pub fn inserting_rows(rows: u64, table: &str) -> String {
     format!("Inserting {rows} records into '{table}'\n")
 }
 
@@ -85,41 +85,41 @@ pub fn dropping_table(table: &str) -> String {
 }
 
 /// `prewarm`: reads a table.
-pub fn prewarming(table: &str) -> String {
+pub fn prewarming_table(table: &str) -> String {
     format!("Prewarming table {table}\n")
 }
 
 /// The error if a connection to MySQL cannot be opened; `endpoint` is an [`super::Endpoint`] as text.
 pub fn mysql_unreachable(endpoint: &str, code: u32, message: &str) -> String {
-    let first = fatal(&format!(
+    let first = fatal_line(&format!(
         "unable to connect to MySQL server on {endpoint}, aborting..."
     ));
-    first + &fatal(&format!("error {code}: {message}"))
+    first + &fatal_line(&format!("error {code}: {message}"))
 }
 
 /// The error if a connection to PostgreSQL cannot be opened.
 pub fn pgsql_unreachable(message: &str) -> String {
-    fatal(&format!(
+    fatal_line(&format!(
         "Connection to database failed: {}\n",
         message.trim_end()
     ))
 }
 
 /// The error of a statement on MySQL, if the error is not ignored.
-pub fn mysql_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
+pub fn mysql_statement_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
     let function = if prepared {
         "mysql_stmt_execute"
     } else {
         "mysql_drv_query"
     };
-    fatal(&format!(
+    fatal_line(&format!(
         "{function}() returned error {code} ({message}) for query '{query}'"
     ))
 }
 
-/// The error of a further result on MySQL, if the error is not ignored. The query is printed only for a
-/// prepared statement.
-pub fn mysql_next_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
+/// The error of a second or later result of a statement on MySQL, if the error is not ignored. The query is
+/// printed only for a prepared statement.
+pub fn mysql_next_result_failed(prepared: bool, code: u32, message: &str, query: &str) -> String {
     let (function, query_text) = match prepared {
         true => (
             "mysql_drv_stmt_next_result",
@@ -127,31 +127,31 @@ pub fn mysql_next_failed(prepared: bool, code: u32, message: &str, query: &str) 
         ),
         false => ("mysql_drv_next_result", String::new()),
     };
-    fatal(&format!(
+    fatal_line(&format!(
         "{function}() returned error {code} ({message}){query_text}"
     ))
 }
 
 /// The error if a statement cannot be prepared on MySQL.
-pub fn mysql_not_prepared(code: u32, message: &str) -> String {
-    let first = fatal("mysql_stmt_prepare() failed");
-    first + &fatal(&format!("MySQL error: {code} \"{message}\""))
+pub fn mysql_prepare_failed(code: u32, message: &str) -> String {
+    let first = fatal_line("mysql_stmt_prepare() failed");
+    first + &fatal_line(&format!("MySQL error: {code} \"{message}\""))
 }
 
 /// The error of a statement on PostgreSQL; `status` is libpq's number of the result status, 7 for an error.
 /// The query is not printed for a prepared statement.
-pub fn pgsql_failed(prepared: bool, status: u32, message: &str, query: &str) -> String {
+pub fn pgsql_statement_failed(prepared: bool, status: u32, message: &str, query: &str) -> String {
     if prepared {
-        return fatal(&format!("PQexecPrepared() failed: {status} {message}"));
+        return fatal_line(&format!("PQexecPrepared() failed: {status} {message}"));
     }
-    let first = fatal(&format!("PQexec() failed: {status} {message}"));
-    first + &fatal(&format!("failed query was: {query}"))
+    let first = fatal_line(&format!("PQexec() failed: {status} {message}"));
+    first + &fatal_line(&format!("failed query was: {query}"))
 }
 
 /// The error if a statement cannot be prepared on PostgreSQL; `message` is the message as psql prints it,
 /// with severity and all lines.
-pub fn pgsql_not_prepared(message: &str) -> String {
-    fatal(&format!("PQprepare() failed: {}\n", message.trim_end()))
+pub fn pgsql_prepare_failed(message: &str) -> String {
+    fatal_line(&format!("PQprepare() failed: {}\n", message.trim_end()))
 }
 
 /// The name that [`function_failed`] prints for the failed part of a bundled test. `events_started`: whether
@@ -177,7 +177,7 @@ pub fn function_failed(function: &str, location: Option<&str>, reason: &str) -> 
     let location = location
         .map(|location| format!("{location}: "))
         .unwrap_or_default();
-    fatal(&format!("`{function}' function failed: {location}{reason}"))
+    fatal_line(&format!("`{function}' function failed: {location}{reason}"))
 }
 
 /// The error of a statement, as the reason of [`function_failed`]. `code` is 0 on PostgreSQL, which has no
@@ -190,12 +190,12 @@ pub fn sql_error(code: u32, state: &str, message: &str) -> String {
 pub const FORCED_SHUTDOWN: &str = "The --max-time limit has expired, forcing shutdown...";
 
 /// Printed in place of further repetitions of a line.
-pub fn repeated(times: u64) -> String {
+pub fn repetitions_line(times: u64) -> String {
     format!("(last message repeated {times} times)\n")
 }
 
 /// The error if threads did not start within `--thread-init-timeout`, which is 30 s up to version 1.0. It has
 /// no prefix.
-pub fn threads_late(seconds: u32) -> String {
+pub fn threads_not_ready(seconds: u32) -> String {
     format!("Worker threads failed to initialize within {seconds} seconds!")
 }

@@ -34,25 +34,26 @@ pub const MIXES: [Mix; 3] = [
 ];
 
 /// The maximum relative difference from a test's counts.
-const TOLERANCE: f64 = 0.05;
+const MAX_RELATIVE_DIFFERENCE: f64 = 0.05;
 
 fn is_near(counted: u64, expected: u64) -> bool {
     let (counted, expected) = (counted as f64, expected as f64);
-    (counted - expected).abs() <= TOLERANCE * expected
+    (counted - expected).abs() <= MAX_RELATIVE_DIFFERENCE * expected
 }
 
-/// Sets the test whose queries match these counts, if there is one.
+/// Sets the run's workload to the test whose queries match these counts, if there is one.
 pub(super) fn identify_test(run: &mut ReportedRun, queries: &QueryCounts) {
     let is_match = |mix: &&Mix| match run.transactions.filter(|count| *count > 0) {
         Some(transactions) => {
             let expected = |per_event: u64| per_event.saturating_mul(transactions);
             is_near(queries.reads, expected(mix.reads))
                 && is_near(queries.writes, expected(mix.writes))
-                // With --skip_trx, only changes that match no row count as others.
+                // With --skip_trx there is no BEGIN and COMMIT: only writes that match no row count as
+                // others.
                 && (is_near(queries.others, expected(mix.others[0]))
-                    || queries.others as f64 <= TOLERANCE * transactions as f64)
+                    || queries.others as f64 <= MAX_RELATIVE_DIFFERENCE * transactions as f64)
         }
-        // Published tables list only reads and writes.
+        // Results that were published as tables list only reads and writes, so compare their ratio.
         None => {
             mix.reads > 0
                 && mix.writes > 0

@@ -32,22 +32,26 @@ mod spec;
 
 pub use advice::advice;
 pub use args::{Host, parse_args};
-pub use bundled::{BUNDLED, Bundled, Command, NON_DATABASE_TESTS};
+pub use bundled::{BUNDLED_TESTS, BundledTest, Command, NON_DATABASE_TESTS};
 pub use commands::SysbenchCommands;
 pub use compat::{COMPAT_VARIABLE, Compat, UnknownCompat};
-pub use connect::{Endpoint, connect_failure, driver, endpoints, lost_at_login, ps_mode};
-pub use header::{THREADS_STARTED, WORKERS, command_header, run_header, warming_up};
+pub use connect::{
+    Endpoint, describe_connect_failure, endpoints, login_failure_lines, parse_driver, parse_ps_mode,
+};
+pub use header::{INITIALIZING_WORKERS, THREADS_STARTED, command_header, run_header, warming_up};
 pub use help::help;
-pub use histogram::{BUCKETS, Histogram, bucket, bucket_value_ms};
+pub use histogram::{BUCKETS, Histogram, bucket_of_ms, bucket_value_ms};
 pub use messages::*;
 pub use options::{
-    Database, GeneralOptions, Invocation, Mysql, NativeCommand, Pgsql, RandomOptions, RawOption,
-    ScriptCommand, ScriptSource,
+    DatabaseOptions, GeneralOptions, Invocation, MysqlOptions, NativeCommand, PgsqlOptions,
+    RandomOptions, RawOption, ScriptCommand, ScriptSource,
 };
-pub use output::{LogLevel, Output, UsageError, debug, fatal, warning};
-pub use plan::{drive_plan, load_jobs, unsupported, unsupported_driver_option, workload_plan};
-pub use progress::{Counters, Progress, QueueState, progress};
+pub use output::{LogLevel, Output, UsageError, debug_line, fatal_line, warning_line};
+pub use plan::{
+    drive_plan, load_jobs, unsupported_driver_option, unsupported_option, workload_plan,
+};
+pub use progress::{Counters, Progress, QueueState, progress_text};
 pub use prony_workload::sysbench::{Driver, IgnoredErrors};
 pub use reading::read_output;
-pub use report::{Fairness, Latency, Report, checkpoint, checkpoint_header, report};
-pub use spec::{OptionSpec, ValueType, find as find_option, key};
+pub use report::{Fairness, Latency, Report, checkpoint_header, checkpoint_text, report_text};
+pub use spec::{OptionSpec, ValueType, find_general_option, option_key};

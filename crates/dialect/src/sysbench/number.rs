@@ -5,7 +5,7 @@
 use crate::pgbench::number::atof;
 
 /// Parses a decimal 32-bit integer without trailing text; the empty text is 0.
-pub fn int(text: &str) -> Option<i32> {
+pub fn parse_int(text: &str) -> Option<i32> {
     let digits = text.trim_start();
     if text.is_empty() {
         return Some(0);
@@ -14,8 +14,8 @@ pub fn int(text: &str) -> Option<i32> {
     digits.parse().ok()
 }
 
-/// Parses a size: digits and an optional K, M, G or T. Any other text is 0, which callers reject.
-pub fn size(text: &str) -> u64 {
+/// Parses a size: digits and an optional K, M, G or T. Returns 0 for any other text; callers reject 0.
+pub fn parse_size(text: &str) -> u64 {
     let text = text.trim_start();
     let end = text
         .find(|c: char| !c.is_ascii_digit())
@@ -34,18 +34,18 @@ pub fn size(text: &str) -> u64 {
 }
 
 /// The number at the beginning of a text, or 0, as strtod returns it: `3x` is 3.
-pub fn leading(text: &str) -> f64 {
+pub fn leading_number(text: &str) -> f64 {
     let number = atof(text);
     if number.is_finite() { number } else { 0.0 }
 }
 
 /// The integer part of the number at the beginning of a text.
 pub fn leading_integer(text: &str) -> i64 {
-    leading(text) as i64
+    leading_number(text) as i64
 }
 
 /// Parses a boolean on the command line; `None` if the text is unknown.
-pub fn switch(text: Option<&str>) -> Option<bool> {
+pub fn parse_switch(text: Option<&str>) -> Option<bool> {
     match text {
         None | Some("on" | "true" | "1") => Some(true),
         Some("off" | "false" | "0") => Some(false),
@@ -54,7 +54,7 @@ pub fn switch(text: Option<&str>) -> Option<bool> {
 }
 
 /// Parses a list; empty elements are omitted.
-pub fn list(text: &str) -> Vec<String> {
+pub fn parse_list(text: &str) -> Vec<String> {
     let elements = text
         .split(',')
         .map(str::trim)
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn integers_with_trailing_text_are_invalid() {
-        let parsed = ["", "0", "+3", "-5", " 7", "2147483647"].map(int);
+        let parsed = ["", "0", "+3", "-5", " 7", "2147483647"].map(parse_int);
         assert_eq!(parsed, [0, 0, 3, -5, 7, i32::MAX].map(Some));
         for invalid in [
             "abc",
@@ -81,18 +81,18 @@ mod tests {
             "1 ",
             " ",
         ] {
-            assert_eq!(int(invalid), None, "{invalid}");
+            assert_eq!(parse_int(invalid), None, "{invalid}");
         }
     }
 
     #[test]
     fn sizes_may_have_a_suffix() {
         assert_eq!(
-            ["64K", "1k", "2M", "1G", "1T", "12"].map(size),
+            ["64K", "1k", "2M", "1G", "1T", "12"].map(parse_size),
             [65_536, 1_024, 2 << 20, 1 << 30, 1 << 40, 12]
         );
         assert_eq!(
-            ["12Q", "12.5", "", "K", "99999999999999999999", "1KB"].map(size),
+            ["12Q", "12.5", "", "K", "99999999999999999999", "1KB"].map(parse_size),
             [0; 6]
         );
     }
@@ -106,24 +106,24 @@ mod tests {
             numbers.map(leading_integer),
             [3, 10, 0, 2, 1, -1, 0, 1, 0, 0, 0]
         );
-        assert_eq!(leading("0.2"), 0.2);
+        assert_eq!(leading_number("0.2"), 0.2);
     }
 
     #[test]
     fn switches_and_lists_are_parsed() {
-        assert_eq!(switch(None), Some(true));
+        assert_eq!(parse_switch(None), Some(true));
         assert_eq!(
-            [Some("on"), Some("true"), Some("1")].map(switch),
+            [Some("on"), Some("true"), Some("1")].map(parse_switch),
             [Some(true); 3]
         );
         assert_eq!(
-            [Some("off"), Some("false"), Some("0")].map(switch),
+            [Some("off"), Some("false"), Some("0")].map(parse_switch),
             [Some(false); 3]
         );
         for invalid in ["", "ON", "yes", "maybe", "True"] {
-            assert_eq!(switch(Some(invalid)), None);
+            assert_eq!(parse_switch(Some(invalid)), None);
         }
-        assert_eq!(list("a,,b, c"), ["a", "b", "c"]);
-        assert!(list("").is_empty());
+        assert_eq!(parse_list("a,,b, c"), ["a", "b", "c"]);
+        assert!(parse_list("").is_empty());
     }
 }

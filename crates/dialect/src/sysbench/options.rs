@@ -1,6 +1,6 @@
 //! A parsed sysbench command line. `Debug` shows no password.
 
-use super::bundled::{Bundled, Command};
+use super::bundled::{BundledTest, Command};
 use super::compat::Compat;
 use super::output::Output;
 use prony_wire::Secret;
@@ -26,7 +26,7 @@ pub struct NativeCommand {
     /// Printed first: warnings and the banner.
     pub preamble: Output,
     /// The test.
-    pub test: &'static Bundled,
+    pub test: &'static BundledTest,
     /// The test's name on the command line, without the directory.
     pub name: String,
     /// Never [`Command::Help`].
@@ -76,7 +76,7 @@ pub struct RawOption {
     pub name: String,
     /// The value; `None` without `=`.
     pub value: Option<String>,
-    /// Whether the option is from `--config-file`, where unknown options only cause a warning.
+    /// Whether the option is from the file of `--config-file`; an unknown option then only causes a warning.
     pub from_file: bool,
 }
 
@@ -138,15 +138,15 @@ pub struct GeneralOptions {
     pub histogram: bool,
     /// `--rand-*`.
     pub random: RandomOptions,
-    /// Where and how to connect.
-    pub database: Database,
+    /// The options of drivers: where and how to connect.
+    pub database: DatabaseOptions,
 }
 
 /// Options of the random number generator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomOptions {
     /// `--rand-type`, a type that this version has.
-    pub kind: String,
+    pub distribution: String,
     /// `--rand-seed`; `None` for the current time.
     pub seed: Option<i32>,
     /// `--rand-spec-iter`.
@@ -163,7 +163,7 @@ pub struct RandomOptions {
 
 /// The options of drivers. Values that sysbench checks only when it connects are not checked here.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Database {
+pub struct DatabaseOptions {
     /// `--db-driver`.
     pub driver: String,
     /// `--db-ps-mode`.
@@ -171,14 +171,14 @@ pub struct Database {
     /// `--db-debug`.
     pub debug: bool,
     /// `--mysql-*`.
-    pub mysql: Mysql,
+    pub mysql: MysqlOptions,
     /// `--pgsql-*`.
-    pub pgsql: Pgsql,
+    pub pgsql: PgsqlOptions,
 }
 
 /// `--mysql-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mysql {
+pub struct MysqlOptions {
     /// The hosts, which connections use in rotation; never empty.
     pub hosts: Vec<String>,
     /// The ports of each host, which connections use in rotation; never empty.
@@ -204,14 +204,14 @@ pub struct Mysql {
     /// `--mysql-compression`.
     pub compression: bool,
     /// `--mysql-ignore-errors`.
-    pub ignored: IgnoredErrors,
+    pub ignored_errors: IgnoredErrors,
     /// `--mysql-dry-run`.
     pub dry_run: bool,
 }
 
 /// `--pgsql-*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pgsql {
+pub struct PgsqlOptions {
     /// A host in libpq's syntax.
     pub host: String,
     /// The port.

@@ -24,7 +24,7 @@ pub struct UsageError {
 impl Output {
     /// An error with its last line in the log.
     pub(crate) fn fatal(mut self, text: &str) -> UsageError {
-        self.stdout += &fatal(text);
+        self.stdout += &fatal_line(text);
         self.into_error()
     }
 
@@ -44,17 +44,17 @@ impl Output {
 }
 
 /// A log line with the reason why a run ends.
-pub fn fatal(text: &str) -> String {
+pub fn fatal_line(text: &str) -> String {
     format!("FATAL: {text}\n")
 }
 
 /// A log line with a warning.
-pub fn warning(text: &str) -> String {
+pub fn warning_line(text: &str) -> String {
     format!("WARNING: {text}\n")
 }
 
 /// A log line for debugging.
-pub fn debug(text: &str) -> String {
+pub fn debug_line(text: &str) -> String {
     format!("DEBUG: {text}\n")
 }
 
@@ -77,8 +77,8 @@ pub enum LogLevel {
 }
 
 impl LogLevel {
-    /// Whether lines of this level are printed.
-    pub fn shows_at(self, verbosity: u8) -> bool {
+    /// Whether `--verbosity` is high enough to print lines of this level.
+    pub fn is_printed_at(self, verbosity: u8) -> bool {
         self as u8 <= verbosity
     }
 }

@@ -3,11 +3,11 @@
 //! In: a checked command line. Out: a drive plan; a workload with its options. Must never: omit an option
 //! that changes what a server executes.
 
-use super::bundled::Bundled;
+use super::bundled::BundledTest;
 use super::compat::Compat;
-use super::connect::ps_mode;
-use super::messages::QUEUE_EVENTS;
-use super::options::{GeneralOptions, Mysql, NativeCommand};
+use super::connect::parse_ps_mode;
+use super::messages::QUEUE_CAPACITY_EVENTS;
+use super::options::{GeneralOptions, MysqlOptions, NativeCommand};
 use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, Stop, WorkloadPlan};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const USERS_PER_THREAD: u32 = 32;
 pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DrivePlan, String> {
     let time = settings
         .time_s
-        .map_or(MAX_DURATION, |time_s| seconds(time_s).min(MAX_DURATION));
+        .map_or(MAX_DURATION, |time_s| to_duration(time_s).min(MAX_DURATION));
     let max_threads = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
     let database = &settings.database;
     Ok(DrivePlan {
@@ -38,7 +38,7 @@ pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DriveP
             Some(rate_tps) => Pace::Rate {
                 rate_tps: f64::from(rate_tps),
                 arrival: Arrival::Poisson,
-                queue_max: Some(QUEUE_EVENTS),
+                queue_max: Some(QUEUE_CAPACITY_EVENTS),
             },
         },
         // The run waits for all events that started in time, unless a shutdown is forced.
@@ -49,12 +49,16 @@ pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DriveP
                 within: time,
             },
         },
-        warmup: seconds(settings.warmup_s),
-        grace: settings.forced_shutdown_s.map_or(Duration::MAX, seconds),
+        warmup: to_duration(settings.warmup_s),
+        grace: settings
+            .forced_shutdown_s
+            .map_or(Duration::MAX, to_duration),
         // PostgreSQL has no option that enables reconnecting.
-        reconnect: database.driver == "mysql" && database.mysql.ignored.ignores_lost_connection(),
-        protocol: ps_mode(database)?,
-        // libpq and MySQL's library also describe statements.
+        reconnect: database.driver == "mysql"
+            && database.mysql.ignored_errors.ignores_lost_connection(),
+        protocol: parse_ps_mode(database)?,
+        // sysbench's client libraries describe statements; otherwise the server would do less work than with
+        // sysbench.
         describe: true,
         connect_time_counts: false,
         // A negative seed is valid: its bits are used.
@@ -63,7 +67,7 @@ pub fn drive_plan(settings: &GeneralOptions, processors: usize) -> Result<DriveP
     })
 }
 
-fn seconds(seconds: u32) -> Duration {
+fn to_duration(seconds: u32) -> Duration {
     Duration::from_secs(u64::from(seconds))
 }
 
@@ -75,8 +79,8 @@ pub fn load_jobs(settings: &GeneralOptions) -> u32 {
 /// The workload of a bundled test.
 pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
     let mut options: BTreeMap<String, toml::Value> = BTreeMap::new();
-    if is_bulk(native.test) {
-        // The test uses one table per thread, and has no options.
+    if is_bulk_insert(native.test) {
+        // bulk_insert uses one table per thread, and has no other options.
         options.insert(
             "tables".to_owned(),
             i64::from(native.settings.threads).into(),
@@ -87,7 +91,7 @@ pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
             .iter()
             .filter(|(name, _)| !CLIENT_ONLY_OPTIONS.contains(name));
         options.extend(workload_options.map(|(name, value)| ((*name).to_owned(), value.clone())));
-        options.extend(random(&native.settings));
+        options.extend(random_options(&native.settings));
         if native.test.name == "oltp_point_select" {
             options.insert("point_selects".to_owned(), 1.into());
         }
@@ -102,15 +106,16 @@ pub fn workload_plan(native: &NativeCommand) -> WorkloadPlan {
 /// Options that do not change what is sent to the server; `pgsql_variant` has no effect in sysbench either.
 const CLIENT_ONLY_OPTIONS: [&str; 2] = ["pgsql_variant", "reconnect"];
 
-fn is_bulk(test: &Bundled) -> bool {
+/// Whether a test is `bulk_insert`, the only one without options.
+fn is_bulk_insert(test: &BundledTest) -> bool {
     !test.declares_options
 }
 
 /// The options of the random number generator, as options of the workload.
-fn random(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
+fn random_options(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
     let random = &settings.random;
     let mut options = vec![
-        ("rand_type", random.kind.clone().into()),
+        ("rand_type", random.distribution.clone().into()),
         ("rand_pareto_h", random.pareto_h.into()),
     ];
     match settings.compat {
@@ -123,10 +128,10 @@ fn random(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
     }
     // Pass only the parameters of the selected distribution, so that unused ones cannot be invalid.
     let applies = |name: &str| match name {
-        "rand_pareto_h" => random.kind == "pareto",
-        "rand_zipfian_exp" => random.kind == "zipfian",
-        "rand_spec_pct" | "rand_spec_res" => random.kind == "special",
-        "rand_spec_iter" => random.kind == "special" || random.kind == "gaussian",
+        "rand_pareto_h" => random.distribution == "pareto",
+        "rand_zipfian_exp" => random.distribution == "zipfian",
+        "rand_spec_pct" | "rand_spec_res" => random.distribution == "special",
+        "rand_spec_iter" => random.distribution == "special" || random.distribution == "gaussian",
         _ => true,
     };
     let options = options.into_iter().filter(|(name, _)| applies(name));
@@ -135,9 +140,9 @@ fn random(settings: &GeneralOptions) -> Vec<(String, toml::Value)> {
         .collect()
 }
 
-/// The reason if Prony does not support an option of a command line: a run that ignored the option would not
-/// measure what the user requested.
-pub fn unsupported(native: &NativeCommand) -> Option<String> {
+/// Why Prony does not support an option of the command line; `None` if it supports all. A run that ignored
+/// the option would not measure what the user requested.
+pub fn unsupported_option(native: &NativeCommand) -> Option<String> {
     let driver_reason = unsupported_driver_option(&native.settings.database.mysql);
     if driver_reason.is_some() {
         return driver_reason;
@@ -152,8 +157,8 @@ pub fn unsupported(native: &NativeCommand) -> Option<String> {
     ))
 }
 
-/// The reason if Prony does not support an option of the driver.
-pub fn unsupported_driver_option(mysql: &Mysql) -> Option<String> {
+/// Why Prony does not support an option of the driver; `None` if it supports all.
+pub fn unsupported_driver_option(mysql: &MysqlOptions) -> Option<String> {
     if mysql.dry_run {
         return Some("--mysql-dry-run: Prony measures a real server; remove the option".to_owned());
     }

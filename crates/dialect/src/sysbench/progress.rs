@@ -1,7 +1,7 @@
 //! The lines of `--report-interval`, at [`super::LogLevel::Notice`].
 //!
-//! In: counts since the previous line. Must never: divide by the configured interval: the actual
-//! one may be longer.
+//! In: counts since the previous line. Out: a line. Must never: divide by the configured interval, because
+//! the actual interval may be longer.
 
 /// Counts of events and queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub struct Progress {
     /// Running threads.
     pub threads: u32,
     /// Whether the test uses a database.
-    pub sql: bool,
+    pub uses_database: bool,
     /// Counts since the previous line.
     pub counters: Counters,
     /// Seconds since the previous line.
@@ -84,7 +84,7 @@ pub(crate) fn per_second(count: u64, seconds: f64) -> f64 {
 }
 
 /// The line, followed by the queue's line if there is one.
-pub fn progress(progress: &Progress) -> String {
+pub fn progress_text(progress: &Progress) -> String {
     let Progress {
         at_s,
         threads,
@@ -96,7 +96,7 @@ pub fn progress(progress: &Progress) -> String {
     let rate = |count| per_second(count, progress.interval_s);
     let tps = rate(counters.events);
     let latency = format!("lat (ms,{percentile}%): {latency_ms:4.2}");
-    let mut text = if progress.sql {
+    let mut text = if progress.uses_database {
         format!(
             "[ {at_s}s ] thds: {threads} tps: {tps:4.2} qps: {:4.2} (r/w/o: {:4.2}/{:4.2}/{:4.2}) {latency} err/s: {:4.2} reconn/s: {:4.2}\n",
             rate(counters.queries()),
@@ -110,7 +110,7 @@ pub fn progress(progress: &Progress) -> String {
         format!("[ {at_s}s ] thds: {threads} eps: {tps:4.2} {latency}\n")
     };
     if let Some(queue) = progress.queue {
-        let comma = if progress.sql { "," } else { "" };
+        let comma = if progress.uses_database { "," } else { "" };
         text += &format!(
             "[ {at_s}s ] queue length: {}{comma} concurrency: {}\n",
             queue.length, queue.concurrency

@@ -6,7 +6,7 @@
 //! Longer than 400 lines: it reads the output of two versions.
 
 use crate::reading::{
-    PrintedNumber, between, count, leading_number, record_unreadable, relation, to_u32,
+    PrintedNumber, leading_count, leading_number, record_unreadable, relation, text_between, to_u32,
 };
 use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPhase};
 
@@ -14,10 +14,10 @@ use prony_store::{QueryCounts, RelationKind, ReportedRun, Second, SecondPhase};
 #[derive(Default)]
 struct OutputReader {
     run: ReportedRun,
-    block: ReportFigures,
+    figures: ReportFigures,
     /// The time of the last checkpoint, in seconds from the start.
     checkpoint_s: Option<f64>,
-    /// Whether the current report is a checkpoint's.
+    /// Whether the report that is being read is a checkpoint's.
     in_checkpoint: bool,
     has_report: bool,
 }
@@ -28,7 +28,7 @@ struct ReportFigures {
     reads: Option<u64>,
     writes: Option<u64>,
     others: Option<u64>,
-    total: Option<u64>,
+    total_queries: Option<u64>,
     transactions: Option<(u64, PrintedNumber)>,
     queries: Option<(u64, PrintedNumber)>,
     errors: Option<u64>,
@@ -88,14 +88,14 @@ impl OutputReader {
         }
         match line {
             "SQL statistics:" => {
-                self.block = ReportFigures::default();
+                self.figures = ReportFigures::default();
                 self.has_report = true;
                 return;
             }
             "General statistics:" | "Throughput:" => {
                 // Without a database, this is the first block of a report.
-                if self.block.total_s.is_some() {
-                    self.block = ReportFigures::default();
+                if self.figures.total_s.is_some() {
+                    self.figures = ReportFigures::default();
                 }
                 self.has_report = true;
                 return;
@@ -111,21 +111,21 @@ impl OutputReader {
         let Some((key, value)) = line.split_once(':') else {
             return;
         };
-        if self.read_line_value(key.trim(), value.trim()) == Some(false) {
+        if self.read_value(key.trim(), value.trim()) == Some(false) {
             record_unreadable(&mut self.run, line);
         }
     }
 
     /// Reads a line with a known key. Returns whether its value was readable; `None` for an unknown key.
-    fn read_line_value(&mut self, key: &str, value: &str) -> Option<bool> {
-        let block = &mut self.block;
+    fn read_value(&mut self, key: &str, value: &str) -> Option<bool> {
+        let figures = &mut self.figures;
         let read_count = |field: &mut Option<u64>| {
-            *field = count(value).map(|(number, _)| number);
+            *field = leading_count(value).map(|(number, _)| number);
             Some(field.is_some())
         };
         match key {
             "Number of threads" => {
-                self.run.threads = count(value).and_then(|(number, _)| to_u32(number));
+                self.run.threads = leading_count(value).and_then(|(number, _)| to_u32(number));
                 self.run.clients = self.run.threads;
                 return Some(self.run.threads.is_some());
             }
@@ -134,44 +134,41 @@ impl OutputReader {
                 self.run.scheduled = true;
                 return Some(self.run.rate_tps.is_some());
             }
-            "read" => return read_count(&mut block.reads),
-            "write" => return read_count(&mut block.writes),
-            "other" => return read_count(&mut block.others),
-            "total" => return read_count(&mut block.total),
-            "ignored errors" => return read_count(&mut block.errors),
-            "reconnects" => return read_count(&mut block.reconnects),
-            "total number of events" => {
-                let is_readable = read_count(&mut block.events);
-                return is_readable;
-            }
-            "transactions" => block.transactions = count_with_rate(value),
-            "queries" if value.contains('(') => block.queries = count_with_rate(value),
+            "read" => return read_count(&mut figures.reads),
+            "write" => return read_count(&mut figures.writes),
+            "other" => return read_count(&mut figures.others),
+            "total" => return read_count(&mut figures.total_queries),
+            "ignored errors" => return read_count(&mut figures.errors),
+            "reconnects" => return read_count(&mut figures.reconnects),
+            "total number of events" => return read_count(&mut figures.events),
+            "transactions" => figures.transactions = count_with_rate(value),
+            "queries" if value.contains('(') => figures.queries = count_with_rate(value),
             _ => return self.read_figure(key, value),
         }
         Some(count_with_rate(value).is_some())
     }
 
     fn read_figure(&mut self, key: &str, value: &str) -> Option<bool> {
-        let block = &mut self.block;
+        let figures = &mut self.figures;
         let number = leading_number(value).map(|(number, _)| number);
         let field = match key {
-            "total time" | "time elapsed" => &mut block.total_s,
-            "events/s (eps)" => &mut block.rate,
-            "min" => &mut block.min_ms,
-            "avg" => &mut block.avg_ms,
-            "max" => &mut block.max_ms,
-            "events (avg/stddev)" => &mut block.thread_events,
-            "sum" => &mut block.sum_ms,
+            "total time" | "time elapsed" => &mut figures.total_s,
+            "events/s (eps)" => &mut figures.rate,
+            "min" => &mut figures.min_ms,
+            "avg" => &mut figures.avg_ms,
+            "max" => &mut figures.max_ms,
+            "events (avg/stddev)" => &mut figures.thread_events,
+            "sum" => &mut figures.sum_ms,
             "execution time (avg/stddev)" => {
-                block.thread_time_s = number;
-                // This is the last line of a report.
+                figures.thread_time_s = number;
+                // This line is the last one of a report.
                 self.finish_report();
                 return Some(number.is_some());
             }
             _ => {
                 let percent = key.strip_suffix("th percentile")?;
                 let (percent, remaining) = leading_number(percent)?;
-                block.percentile = number.map(|number| (percent.value, number));
+                figures.percentile = number.map(|number| (percent.value, number));
                 return Some(remaining.is_empty() && number.is_some());
             }
         };
@@ -181,7 +178,8 @@ impl OutputReader {
 
     /// Reads a line of `--report-interval`, or the header of a checkpoint's report.
     fn read_interval(&mut self, line: &str) {
-        let Some((time, remaining)) = between(line, "[ ", "s ]").and_then(leading_number) else {
+        let Some((time, remaining)) = text_between(line, "[ ", "s ]").and_then(leading_number)
+        else {
             return;
         };
         if !remaining.is_empty() || time.value > 1e9 {
@@ -218,43 +216,49 @@ impl OutputReader {
         }
     }
 
+    /// Ends a report: the figures of a checkpoint's report are dropped.
     fn finish_report(&mut self) {
         if self.in_checkpoint {
-            self.block = ReportFigures::default();
+            self.figures = ReportFigures::default();
             self.in_checkpoint = false;
             self.has_report = false;
         }
     }
 
-    /// The result of all lines; `None` if there was no run (`prepare`, `cleanup`).
+    /// Ends the output and returns the run; `None` if the output is of a command without a run, such as
+    /// `prepare`.
     fn finish(self) -> Option<ReportedRun> {
-        let (mut run, block) = (self.run, self.block);
+        let (mut run, figures) = (self.run, self.figures);
         if !self.has_report && run.series.is_empty() && run.threads.is_none() {
             return None;
         }
         // After a checkpoint, the figures cover the time since the checkpoint; the total time covers the run.
-        let covered_s = block
+        let covered_s = figures
             .total_s
             .map(|total| total.value - self.checkpoint_s.unwrap_or(0.0));
         let covered_s = covered_s.filter(|seconds| *seconds > 0.0);
         run.actual_s = covered_s;
-        run.transactions = block.transactions.map(|(count, _)| count).or(block.events);
-        let rate = block.transactions.map(|(_, rate)| rate).or(block.rate);
+        run.transactions = figures
+            .transactions
+            .map(|(count, _)| count)
+            .or(figures.events);
+        let rate = figures.transactions.map(|(_, rate)| rate).or(figures.rate);
         run.tps = rate.map(|rate| rate.value);
-        run.mean_ms = block.avg_ms.map(|mean| mean.value);
-        run.mean_tolerance_ms = block.avg_ms.map_or(0.0, |mean| mean.tolerance);
-        // The sum has more digits than the mean.
-        if let (Some(sum), Some(events)) = (block.sum_ms, block.events.filter(|events| *events > 0))
+        run.mean_ms = figures.avg_ms.map(|mean| mean.value);
+        run.mean_tolerance_ms = figures.avg_ms.map_or(0.0, |mean| mean.tolerance);
+        // Compute the mean from the sum, which is printed with more digits than the mean.
+        if let (Some(sum), Some(events)) =
+            (figures.sum_ms, figures.events.filter(|events| *events > 0))
         {
             run.mean_ms = Some(sum.value / events as f64);
             run.mean_tolerance_ms = sum.tolerance / events as f64;
         }
-        run.min_ms = block.min_ms.map(|min| min.value);
-        run.max_ms = block.max_ms.map(|max| max.value);
-        let percentile = block.percentile.map(|(percent, ms)| (percent, ms.value));
+        run.min_ms = figures.min_ms.map(|min| min.value);
+        run.max_ms = figures.max_ms.map(|max| max.value);
+        let percentile = figures.percentile.map(|(percent, ms)| (percent, ms.value));
         run.percentiles_ms = percentile.into_iter().collect();
-        run.ignored_errors = block.errors.unwrap_or(0);
-        run.queries = block.queries();
+        run.ignored_errors = figures.errors.unwrap_or(0);
+        run.queries = figures.queries();
         if let Some(queries) = run.queries {
             super::mix::identify_test(&mut run, &queries);
         }
@@ -263,15 +267,15 @@ impl OutputReader {
                 run.transactions.is_some() || run.queries.is_some(),
                 "the number of transactions",
             ),
-            (block.total_s.is_some(), "the total time"),
-            (block.avg_ms.is_some(), "the latency"),
-            (block.thread_time_s.is_some(), "the end of its report"),
+            (figures.total_s.is_some(), "the total time"),
+            (figures.avg_ms.is_some(), "the latency"),
+            (figures.thread_time_s.is_some(), "the end of its report"),
         ] {
             if !is_present {
                 run.missing_parts.push(part);
             }
         }
-        block.add_relations(&mut run, covered_s, rate);
+        figures.add_relations(&mut run, covered_s, rate);
         Some(run)
     }
 }
@@ -310,7 +314,7 @@ impl ReportFigures {
                 .push(relation(kind, names, printed, derived, tolerance));
         };
         if let (Some(total), Some(reads), Some(writes), Some(others)) =
-            (self.total, self.reads, self.writes, self.others)
+            (self.total_queries, self.reads, self.writes, self.others)
         {
             let sum = reads as f64 + writes as f64 + others as f64;
             add(
@@ -416,7 +420,7 @@ impl ReportFigures {
 
 /// Reads a count with its rate: `4694   (1444.52 per sec.)`.
 fn count_with_rate(value: &str) -> Option<(u64, PrintedNumber)> {
-    let (number, remaining) = count(value)?;
-    let inside = between(remaining, "(", " per sec.")?;
+    let (number, remaining) = leading_count(value)?;
+    let inside = text_between(remaining, "(", " per sec.")?;
     leading_number(inside).map(|(rate, _)| (number, rate))
 }

@@ -61,7 +61,7 @@ fn moments(threads: &[(u64, f64)], value: impl Fn(&(u64, f64)) -> f64) -> (f64, 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report<'a> {
     /// Whether the test uses a database.
-    pub sql: bool,
+    pub uses_database: bool,
     /// Counts of events and queries.
     pub counters: Counters,
     /// The time that the counts cover, in seconds; rates divide by it.
@@ -83,17 +83,17 @@ pub struct Report<'a> {
 }
 
 /// The report exactly as this version of sysbench prints it.
-pub fn report(report: &Report<'_>, compat: Compat) -> String {
+pub fn report_text(report: &Report<'_>, compat: Compat) -> String {
     let mut text = report.histogram.map(Histogram::block).unwrap_or_default();
-    if report.sql {
-        text += &sql(&report.counters, report.interval_s);
+    if report.uses_database {
+        text += &sql_block(&report.counters, report.interval_s);
     }
     text.push('\n');
     if let Some(unfinished) = report.unfinished {
         text += &format!("Number of unfinished transactions on forced shutdown: {unfinished}\n\n");
     }
-    text += &general(report, compat);
-    text += &latency(report);
+    text += &general_block(report, compat);
+    text += &latency_block(report);
     let Fairness {
         events_avg,
         events_stddev,
@@ -111,8 +111,8 @@ pub fn report(report: &Report<'_>, compat: Compat) -> String {
 }
 
 /// The report of a checkpoint at `at_s` seconds from the start.
-pub fn checkpoint(at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
-    checkpoint_header(at_s) + &report(figures, compat)
+pub fn checkpoint_text(at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
+    checkpoint_header(at_s) + &report_text(figures, compat)
 }
 
 /// The header of a checkpoint's report; scripts that print a report use it too.
@@ -120,7 +120,7 @@ pub fn checkpoint_header(at_s: u64) -> String {
     format!("[ {at_s}s ] Checkpoint report:\n")
 }
 
-fn sql(counters: &Counters, interval_s: f64) -> String {
+fn sql_block(counters: &Counters, interval_s: f64) -> String {
     let with_rate = |count: u64| {
         let rate = per_second(count, interval_s);
         format!("{count:<6} ({rate:.2} per sec.)")
@@ -148,7 +148,7 @@ fn sql(counters: &Counters, interval_s: f64) -> String {
     )
 }
 
-fn general(report: &Report<'_>, compat: Compat) -> String {
+fn general_block(report: &Report<'_>, compat: Compat) -> String {
     let events = report.counters.events;
     match compat {
         Compat::V1_0 => format!(
@@ -172,7 +172,7 @@ fn general(report: &Report<'_>, compat: Compat) -> String {
     }
 }
 
-fn latency(report: &Report<'_>) -> String {
+fn latency_block(report: &Report<'_>) -> String {
     let Latency {
         min_ms,
         avg_ms,

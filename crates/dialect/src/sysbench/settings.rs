@@ -5,8 +5,8 @@
 
 use super::compat::Compat;
 use super::number;
-use super::options::{Database, GeneralOptions, Mysql, Pgsql, RandomOptions};
-use super::output::{LogLevel, Output, UsageError, fatal, warning};
+use super::options::{DatabaseOptions, GeneralOptions, MysqlOptions, PgsqlOptions, RandomOptions};
+use super::output::{LogLevel, Output, UsageError, fatal_line, warning_line};
 use super::spec;
 use prony_plan::MAX_CLIENTS;
 use prony_wire::Secret;
@@ -29,23 +29,23 @@ impl OptionTexts {
         if let Some(text) = self.values.get(name) {
             return text;
         }
-        let default = spec::find(self.compat, name).and_then(|spec| spec.default);
+        let default = spec::find_general_option(self.compat, name).and_then(|spec| spec.default);
         default.unwrap_or_default()
     }
 
     /// The text of an option that is set and not empty.
-    fn non_empty(&self, name: &str) -> Option<String> {
+    fn non_empty_text(&self, name: &str) -> Option<String> {
         let text = self.values.get(name)?;
         (!text.is_empty()).then(|| text.clone())
     }
 
     pub fn is_on(&self, name: &str) -> bool {
-        number::switch(Some(self.text(name))).unwrap_or(false)
+        number::parse_switch(Some(self.text(name))).unwrap_or(false)
     }
 
-    fn int(&mut self, name: &str) -> UsageResult<i32> {
+    fn int_value(&mut self, name: &str) -> UsageResult<i32> {
         let text = self.text(name);
-        let value = number::int(text);
+        let value = number::parse_int(text);
         value.ok_or_else(|| {
             let text = format!("Invalid value for the '{name}' option: '{text}'");
             self.output().usage_error(&text)
@@ -54,7 +54,7 @@ impl OptionTexts {
 
     /// Parses a number that must not be negative; sysbench misbehaves with negative values.
     fn non_negative_int(&mut self, name: &str) -> UsageResult<u32> {
-        let value = self.int(name)?;
+        let value = self.int_value(name)?;
         self.check_not_negative(name, value)
     }
 
@@ -65,33 +65,33 @@ impl OptionTexts {
         })
     }
 
-    /// The output so far, for an error.
+    /// The output so far, to which an error is appended.
     fn output(&self) -> Output {
         self.out.clone()
     }
 
-    /// The value of a deprecated option, with a warning; or the value of the new option if the deprecated one
-    /// is 0 or the default.
+    /// The value of the deprecated option `old`, with a warning; or the value of `new`, if that of `old` is 0
+    /// or its default.
     fn int_or_deprecated(&mut self, old: &str, new: &str, default: i32) -> UsageResult<i32> {
         if self.compat != Compat::V1_0 {
-            return self.int(new);
+            return self.int_value(new);
         }
-        let value = self.int(old)?;
+        let value = self.int_value(old)?;
         if value == 0 || value == default {
-            return self.int(new);
+            return self.int_value(new);
         }
         let old = old.replace('_', "-");
         let text = format!("--{old} is deprecated, use --{new} instead");
-        self.out.stdout += &warning(&text);
+        self.out.stdout += &warning_line(&text);
         Ok(value)
     }
 
-    /// Checks all options, in sysbench's order.
-    pub fn check(&mut self) -> UsageResult<GeneralOptions> {
+    /// Checks all general options, in sysbench's order, and converts them to values.
+    pub fn check_options(&mut self) -> UsageResult<GeneralOptions> {
         let threads = self.int_or_deprecated("num_threads", "threads", 1)?;
-        let valid = u32::try_from(threads).ok();
-        let valid = valid.filter(|threads| (1..=MAX_CLIENTS).contains(threads));
-        let Some(threads) = valid else {
+        let valid_threads = u32::try_from(threads).ok();
+        let valid_threads = valid_threads.filter(|threads| (1..=MAX_CLIENTS).contains(threads));
+        let Some(threads) = valid_threads else {
             let text = format!("Invalid value for --threads: {threads}.\n");
             return Err(self.output().fatal(&text));
         };
@@ -100,19 +100,19 @@ impl OptionTexts {
         // A negative value means no limit, as in sysbench.
         let events = u64::try_from(events).ok().filter(|events| *events > 0);
         let time_s = u32::try_from(time).ok().filter(|time| *time > 0);
-        let forced_shutdown_s = self.forced_shutdown(time_s)?;
+        let forced_shutdown_s = self.parse_forced_shutdown(time_s)?;
         if events.is_none() && time_s.is_none() {
             self.out.stdout +=
-                &warning("Both event and time limits are disabled, running an endless test");
+                &warning_line("Both event and time limits are disabled, running an endless test");
         }
-        let thread_stack_bytes = self.thread_stack()?;
-        let random = self.random()?;
+        let thread_stack_bytes = self.parse_thread_stack()?;
+        let random = self.parse_random()?;
         let rate = self.int_or_deprecated("tx_rate", "rate", 0)?;
         let rate = self.check_not_negative("rate", rate)?;
         let interval = self.non_negative_int("report_interval")?;
-        let checkpoints_s = self.checkpoints()?;
-        let (debug, verbosity) = self.verbosity()?;
-        let (percentile, histogram) = self.latency()?;
+        let checkpoints_s = self.parse_checkpoints()?;
+        let (debug, verbosity) = self.parse_verbosity()?;
+        let (percentile, histogram) = self.parse_latency_options()?;
         let is_v1_1 = self.compat == Compat::V1_1;
         let warmup_s = if is_v1_1 {
             self.non_negative_int("warmup_time")?
@@ -124,10 +124,10 @@ impl OptionTexts {
         } else {
             30
         };
-        if LogLevel::Notice.shows_at(verbosity) {
+        if LogLevel::Notice.is_printed_at(verbosity) {
             self.out.stdout += &self.compat.banner();
         }
-        let database = self.database()?;
+        let database = self.parse_database()?;
         Ok(GeneralOptions {
             compat: self.compat,
             threads,
@@ -151,7 +151,7 @@ impl OptionTexts {
     }
 
     /// Seconds from the end of `--time` to a forced shutdown; `None` without a time limit.
-    fn forced_shutdown(&mut self, time_s: Option<u32>) -> UsageResult<Option<u32>> {
+    fn parse_forced_shutdown(&mut self, time_s: Option<u32>) -> UsageResult<Option<u32>> {
         let Some(time) = time_s else {
             return Ok(None);
         };
@@ -161,7 +161,8 @@ impl OptionTexts {
         } else if text.is_empty() {
             Some(time / 20)
         } else if let Some(percent) = text.strip_suffix('%') {
-            let percent = number::int(percent).and_then(|percent| u64::try_from(percent).ok());
+            let percent =
+                number::parse_int(percent).and_then(|percent| u64::try_from(percent).ok());
             percent.and_then(|percent| {
                 let seconds = u64::from(time).checked_mul(percent)? / 100;
                 u32::try_from(seconds).ok()
@@ -178,8 +179,8 @@ impl OptionTexts {
         }
     }
 
-    fn thread_stack(&mut self) -> UsageResult<u64> {
-        match number::size(self.text("thread_stack_size")) {
+    fn parse_thread_stack(&mut self) -> UsageResult<u64> {
+        match number::parse_size(self.text("thread_stack_size")) {
             0 => Err(self
                 .output()
                 .fatal("Invalid value for thread-stack-size: 0.\n")),
@@ -187,9 +188,9 @@ impl OptionTexts {
         }
     }
 
-    fn checkpoints(&mut self) -> UsageResult<Vec<u32>> {
+    fn parse_checkpoints(&mut self) -> UsageResult<Vec<u32>> {
         let mut seconds = Vec::new();
-        for text in number::list(self.text("report_checkpoints")) {
+        for text in number::parse_list(self.text("report_checkpoints")) {
             let Ok(second) = text.parse() else {
                 let text = format!("Invalid value for --report-checkpoints: '{text}'");
                 return Err(self.output().fatal(&text));
@@ -200,10 +201,11 @@ impl OptionTexts {
         Ok(seconds)
     }
 
-    fn verbosity(&mut self) -> UsageResult<(bool, u8)> {
+    /// `--debug` and the verbosity, which is 5 with `--debug`.
+    fn parse_verbosity(&mut self) -> UsageResult<(bool, u8)> {
         let debug = self.is_on("debug");
         // sysbench stores the verbosity in one byte.
-        let verbosity = self.int("verbosity")? as u8;
+        let verbosity = self.int_value("verbosity")? as u8;
         if verbosity > 5 {
             let mut out = self.output();
             out.stdout += &format!("Invalid value for verbosity: {verbosity}\n");
@@ -212,8 +214,9 @@ impl OptionTexts {
         Ok((debug, if debug { 5 } else { verbosity }))
     }
 
-    fn latency(&mut self) -> UsageResult<(u8, bool)> {
-        let percentile = self.int("percentile")?;
+    /// `--percentile` and `--histogram`.
+    fn parse_latency_options(&mut self) -> UsageResult<(u8, bool)> {
+        let percentile = self.int_value("percentile")?;
         let Some(valid) = u8::try_from(percentile).ok().filter(|pct| *pct <= 100) else {
             let text = format!("Invalid value for --percentile: {percentile}");
             return Err(self.output().fatal(&text));
@@ -226,53 +229,59 @@ impl OptionTexts {
         Ok((valid, histogram))
     }
 
-    fn random(&mut self) -> UsageResult<RandomOptions> {
-        let seed = self.int("rand_seed")?;
-        let kind = self.text("rand_type").to_owned();
-        let kinds: &[&str] = match self.compat {
+    fn parse_random(&mut self) -> UsageResult<RandomOptions> {
+        let seed = self.int_value("rand_seed")?;
+        let distribution = self.text("rand_type").to_owned();
+        let known_distributions: &[&str] = match self.compat {
             Compat::V1_0 => &["uniform", "gaussian", "special", "pareto"],
             Compat::V1_1 => &["uniform", "gaussian", "pareto", "zipfian"],
         };
-        if !kinds.contains(&kind.as_str()) {
-            let text = format!("Invalid random numbers distribution: {kind}.");
+        if !known_distributions.contains(&distribution.as_str()) {
+            let text = format!("Invalid random numbers distribution: {distribution}.");
             return Err(self.output().fatal(&text));
         }
         let is_v1_0 = self.compat == Compat::V1_0;
-        let mut special = |name, default| if is_v1_0 { self.int(name) } else { Ok(default) };
+        let mut special = |name, default| {
+            if is_v1_0 {
+                self.int_value(name)
+            } else {
+                Ok(default)
+            }
+        };
         let (spec_iterations, spec_pct, spec_res) = (
             special("rand_spec_iter", 12)?,
             special("rand_spec_pct", 1)?,
             special("rand_spec_res", 75)?,
         );
         Ok(RandomOptions {
-            kind,
+            distribution,
             seed: (seed != 0).then_some(seed),
             spec_iterations,
             spec_pct,
             spec_res,
-            pareto_h: number::leading(self.text("rand_pareto_h")),
-            zipfian_exponent: number::leading(self.text("rand_zipfian_exp")),
+            pareto_h: number::leading_number(self.text("rand_pareto_h")),
+            zipfian_exponent: number::leading_number(self.text("rand_zipfian_exp")),
         })
     }
 
-    fn database(&mut self) -> UsageResult<Database> {
-        // An invalid port matters only if the driver uses it.
+    fn parse_database(&mut self) -> UsageResult<DatabaseOptions> {
+        // An invalid port is an error only if the driver uses it.
         let mut pgsql_port = 0;
         if self.text("db_driver") == "pgsql" {
-            let port = self.int("pgsql_port")?;
+            let port = self.int_value("pgsql_port")?;
             pgsql_port = u16::try_from(port).map_err(|_| {
                 let text = format!("Invalid value for --pgsql-port: {port}.");
                 self.output().fatal(&text)
             })?;
         }
-        let mysql = self.mysql()?;
+        let mysql = self.parse_mysql()?;
         let text = |name| self.text(name).to_owned();
-        Ok(Database {
+        Ok(DatabaseOptions {
             driver: text("db_driver"),
             ps_mode: text("db_ps_mode"),
             debug: self.is_on("db_debug"),
             mysql,
-            pgsql: Pgsql {
+            pgsql: PgsqlOptions {
                 host: text("pgsql_host"),
                 port: pgsql_port,
                 user: text("pgsql_user"),
@@ -283,7 +292,7 @@ impl OptionTexts {
         })
     }
 
-    fn mysql(&self) -> UsageResult<Mysql> {
+    fn parse_mysql(&self) -> UsageResult<MysqlOptions> {
         let text = |name| self.text(name).to_owned();
         let or_default = |mut list: Vec<String>, default: &str| {
             if list.is_empty() {
@@ -291,17 +300,17 @@ impl OptionTexts {
             }
             list
         };
-        let ports = or_default(number::list(self.text("mysql_port")), "3306");
-        let hosts = or_default(number::list(self.text("mysql_host")), "localhost");
-        let sockets = number::list(self.text("mysql_socket"));
-        // An invalid port matters only if the driver uses it; localhost means a socket.
+        let ports = or_default(number::parse_list(self.text("mysql_port")), "3306");
+        let hosts = or_default(number::parse_list(self.text("mysql_host")), "localhost");
+        let sockets = number::parse_list(self.text("mysql_socket"));
+        // An invalid port is an error only if the driver uses it; for localhost, it uses a socket.
         let is_used = self.text("db_driver") == "mysql"
             && sockets.is_empty()
             && hosts.iter().any(|host| host != "localhost");
-        let port = |text: &String| self.mysql_port(text, is_used);
+        let port = |text: &String| self.parse_mysql_port(text, is_used);
         let ports: UsageResult<Vec<u16>> = ports.iter().map(port).collect();
-        let ignored = number::list(self.text("mysql_ignore_errors"));
-        Ok(Mysql {
+        let ignored_codes = number::parse_list(self.text("mysql_ignore_errors"));
+        Ok(MysqlOptions {
             hosts,
             ports: ports?,
             sockets,
@@ -313,15 +322,15 @@ impl OptionTexts {
                 Compat::V1_0 => "off".to_owned(),
                 Compat::V1_1 => text("mysql_ssl").to_lowercase(),
             },
-            ssl_cipher: self.non_empty("mysql_ssl_cipher"),
-            ssl_key: self.non_empty("mysql_ssl_key"),
-            ssl_ca: self.non_empty("mysql_ssl_ca"),
-            ssl_cert: self.non_empty("mysql_ssl_cert"),
+            ssl_cipher: self.non_empty_text("mysql_ssl_cipher"),
+            ssl_key: self.non_empty_text("mysql_ssl_key"),
+            ssl_ca: self.non_empty_text("mysql_ssl_ca"),
+            ssl_cert: self.non_empty_text("mysql_ssl_cert"),
             compression: self.is_on("mysql_compression"),
-            ignored: if ignored.iter().any(|code| code == "all") {
+            ignored_errors: if ignored_codes.iter().any(|code| code == "all") {
                 IgnoredErrors::All
             } else {
-                let codes = ignored.iter().filter_map(|code| code.parse().ok());
+                let codes = ignored_codes.iter().filter_map(|code| code.parse().ok());
                 IgnoredErrors::Codes(codes.collect())
             },
             dry_run: self.is_on("mysql_dry_run"),
@@ -330,7 +339,7 @@ impl OptionTexts {
 
     /// Parses the port number at the beginning of a text. Without a number sysbench uses the default port,
     /// and with a too large number an arbitrary port; Prony reports an error.
-    fn mysql_port(&self, text: &str, is_used: bool) -> UsageResult<u16> {
+    fn parse_mysql_port(&self, text: &str, is_used: bool) -> UsageResult<u16> {
         let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '+');
         let port = u16::try_from(number::leading_integer(text)).ok();
         match port.filter(|_| is_number) {
@@ -345,7 +354,7 @@ impl OptionTexts {
 
     /// The error for a test that cannot be found.
     pub fn no_such_test(&mut self, name: &str) -> UsageError {
-        self.out.stdout += &fatal(&format!(
+        self.out.stdout += &fatal_line(&format!(
             "Cannot find benchmark '{name}': no such built-in test, file or module"
         ));
         self.output().into_error()

@@ -65,14 +65,14 @@ pub struct OptionSpec {
     pub default: Option<&'static str>,
     /// The description in help.
     help: &'static str,
-    /// The section of the table that contains the option.
+    /// The section of `options.txt` or `tests.txt` that contains the option.
     pub(super) group: &'static str,
     /// The version that has the option, if only one version has it.
     only_version: Option<Compat>,
 }
 
 /// The key of an option: its name with `_` for `-`, because both are equivalent.
-pub fn key(name: &str) -> String {
+pub fn option_key(name: &str) -> String {
     name.replace('-', "_")
 }
 
@@ -96,7 +96,7 @@ impl OptionSpec {
 
     /// The name with `_`.
     pub fn key(&self) -> String {
-        key(self.name)
+        option_key(self.name)
     }
 
     fn is_in(&self, compat: Compat) -> bool {
@@ -108,7 +108,7 @@ impl OptionSpec {
     /// off.
     pub(super) fn plan_value(&self, text: Option<&str>) -> Option<toml::Value> {
         Some(match self.value_type {
-            ValueType::Bool => number::switch(text)?.into(),
+            ValueType::Bool => number::parse_switch(text)?.into(),
             ValueType::Int => number::leading_integer(text.unwrap_or_default()).into(),
             _ => text.unwrap_or_default().into(),
         })
@@ -116,23 +116,25 @@ impl OptionSpec {
 }
 
 static GENERAL_OPTIONS: LazyLock<Vec<OptionSpec>> =
-    LazyLock::new(|| read(include_str!("options.txt")));
-static TEST_OPTIONS: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| read(include_str!("tests.txt")));
+    LazyLock::new(|| read_specs(include_str!("options.txt")));
+static TEST_OPTIONS: LazyLock<Vec<OptionSpec>> =
+    LazyLock::new(|| read_specs(include_str!("tests.txt")));
 
-fn read(text: &'static str) -> Vec<OptionSpec> {
+/// Parses a table of options.
+fn read_specs(text: &'static str) -> Vec<OptionSpec> {
     table::rows(text).map(OptionSpec::from_row).collect()
 }
 
 /// All general options of a version.
-pub fn all(compat: Compat) -> impl Iterator<Item = &'static OptionSpec> {
+pub fn general_options(compat: Compat) -> impl Iterator<Item = &'static OptionSpec> {
     GENERAL_OPTIONS
         .iter()
         .filter(move |spec| spec.is_in(compat))
 }
 
 /// The general option with this key.
-pub fn find(compat: Compat, key: &str) -> Option<&'static OptionSpec> {
-    all(compat).find(|spec| spec.key() == key)
+pub fn find_general_option(compat: Compat, key: &str) -> Option<&'static OptionSpec> {
+    general_options(compat).find(|spec| spec.key() == key)
 }
 
 /// All options of a version's bundled tests.

@@ -4,8 +4,8 @@ use crate::test_host::TestHost;
 use prony_dialect::pgbench::{Invocation, Level, parse_args};
 use std::ffi::OsString;
 
-/// At any level, no input makes the parser panic, and each error names the program.
-mod anything {
+/// Random arguments: at no level do they make the parser panic, and each error names the program.
+mod random_arguments {
     use super::*;
     use proptest::prelude::*;
 
@@ -33,7 +33,6 @@ mod anything {
     }
 }
 
-/// Options and messages that differ between levels.
 #[test]
 fn levels_differ_in_options_and_messages() {
     let parse = |major: u16, line: &str| {

@@ -6,14 +6,14 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A real pgbench.
+/// A real pgbench and its level.
 pub struct RealPgbench {
     pub path: String,
     pub level: Level,
 }
 
 /// The soft and the hard limit of open files, from /proc; children inherit them.
-fn open_files() -> (u64, u64) {
+fn own_open_file_limits() -> (u64, u64) {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
     let line = limits
         .lines()
@@ -77,8 +77,8 @@ pub fn prony_output(
     })
 }
 
-/// Whether the command line ends before connecting. Panics if Prony's output differs from pgbench's.
-pub fn compare(
+/// Asserts that Prony's output equals pgbench's; returns whether the command line ends before connecting.
+pub fn compare_with_pgbench(
     real: &RealPgbench,
     arguments: &[&str],
     variables: &[(&'static str, &'static str)],
@@ -86,7 +86,7 @@ pub fn compare(
     let expected = run_program(&real.path, arguments, variables);
     let mut host = TestHost {
         variables: variables.to_vec(),
-        open_files: open_files(),
+        open_files: own_open_file_limits(),
         ..TestHost::new(&real.path, &real.level)
     };
     match prony_output(real, arguments, &mut host) {
@@ -95,7 +95,7 @@ pub fn compare(
             true
         }
         None => {
-            // pgbench 13 prints the second message.
+            // The second message is that of pgbench 13.
             let connect_errors = ["could not create connection for", "connection to database"];
             let connect_error = expected.stderr.strip_prefix(host.stderr.as_str());
             assert!(

@@ -1,12 +1,12 @@
 //! Command lines that the real pgbench rejects are rejected with the same text and status.
 
-use crate::real::{compare, installed_programs, prony_output, run_program};
+use crate::real::{compare_with_pgbench, installed_programs, prony_output, run_program};
 use crate::test_host::TestHost;
 
 /// Command lines with a space between arguments; `_` represents a space and `""` an empty argument.
 const LINES: &str = include_str!("lines.txt");
 
-fn parse_line(line: &str) -> Vec<String> {
+fn parse_arguments(line: &str) -> Vec<String> {
     let parse_argument = |text: &str| {
         if text == "\"\"" {
             String::new()
@@ -20,15 +20,15 @@ fn parse_line(line: &str) -> Vec<String> {
 #[test]
 fn single_command_lines_match_pgbench() {
     for real in &installed_programs() {
-        let mut before_connecting = 0;
+        let mut ended_lines = 0;
         for line in LINES.lines().filter(|line| !line.is_empty()) {
-            let arguments = parse_line(line);
+            let arguments = parse_arguments(line);
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            before_connecting += usize::from(compare(real, &arguments, &[]));
+            ended_lines += usize::from(compare_with_pgbench(real, &arguments, &[]));
         }
         assert!(
-            before_connecting > 200,
-            "only {before_connecting} lines end before connecting"
+            ended_lines > 200,
+            "only {ended_lines} lines end before connecting"
         );
     }
 }
@@ -69,7 +69,7 @@ fn pairs_of_options_match_pgbench() {
             for second in options {
                 let line = format!("{first} {second}");
                 let arguments: Vec<&str> = line.split(' ').collect();
-                compare(real, &arguments, &[]);
+                compare_with_pgbench(real, &arguments, &[]);
             }
         }
     }
@@ -80,23 +80,23 @@ fn environment_variables_match_pgbench() {
     for real in &installed_programs() {
         for seed in ["", "one", "42", "time_", "-1"] {
             let seed = [("PGBENCH_RANDOM_SEED", seed)];
-            compare(real, &["--foo"], &seed);
-            compare(real, &["--random-seed=5", "-c", "x"], &seed);
-            compare(real, &["-V"], &seed);
+            compare_with_pgbench(real, &["--foo"], &seed);
+            compare_with_pgbench(real, &["--random-seed=5", "-c", "x"], &seed);
+            compare_with_pgbench(real, &["-V"], &seed);
         }
         let posix = [("POSIXLY_CORRECT", "1")];
-        compare(real, &["db", "-c", "x"], &posix);
-        compare(real, &["-c", "x", "db"], &posix);
-        compare(real, &["-n", "db"], &posix);
-        compare(real, &["a", "b"], &[("PGDATABASE", "c")]);
+        compare_with_pgbench(real, &["db", "-c", "x"], &posix);
+        compare_with_pgbench(real, &["-c", "x", "db"], &posix);
+        compare_with_pgbench(real, &["-n", "db"], &posix);
+        compare_with_pgbench(real, &["a", "b"], &[("PGDATABASE", "c")]);
     }
 }
 
 #[test]
 fn too_many_scripts_are_an_error() {
     for real in &installed_programs() {
-        assert!(compare(real, &["-S"; 129], &[]));
-        assert!(!compare(real, &["-S"; 128], &[]));
+        assert!(compare_with_pgbench(real, &["-S"; 129], &[]));
+        assert!(!compare_with_pgbench(real, &["-S"; 128], &[]));
     }
 }
 

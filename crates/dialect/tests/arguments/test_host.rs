@@ -49,11 +49,11 @@ impl Host for TestHost {
         }
     }
 
-    fn open_files(&self) -> Option<(u64, u64)> {
+    fn open_file_limits(&self) -> Option<(u64, u64)> {
         Some(self.open_files)
     }
 
-    fn raise_open_files(&mut self, _limit: u64) -> Result<(), String> {
+    fn raise_open_file_limit(&mut self, _limit: u64) -> Result<(), String> {
         Ok(())
     }
 

@@ -15,10 +15,10 @@ impl Host for EmptyHost {
     fn load_script(&mut self, _path: &Path) -> Result<(), String> {
         Ok(())
     }
-    fn open_files(&self) -> Option<(u64, u64)> {
+    fn open_file_limits(&self) -> Option<(u64, u64)> {
         None
     }
-    fn raise_open_files(&mut self, _to: u64) -> Result<(), String> {
+    fn raise_open_file_limit(&mut self, _to: u64) -> Result<(), String> {
         Ok(())
     }
     fn time_seed(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! An in-memory backend that records requests and prints lines for them.
 
 use prony_dialect::hammerdb::tcl::{Channel, Host, PathKind, TclResult};
-use prony_dialect::hammerdb::text::{finished, running, terminal, vuser};
+use prony_dialect::hammerdb::text::{finished_line, running_line, terminal_line, vuser_line};
 use prony_dialect::hammerdb::{
     Backend, BuildLine, BuildRequest, Driver, RunLine, RunRequest, SchemaRequest, Settings,
     VuserOutcome,
@@ -15,24 +15,24 @@ pub struct FakeBackend {
     pub memory: MemoryHost,
     pub builds: Vec<BuildRequest>,
     pub runs: Vec<RunRequest>,
-    pub deleted: Vec<SchemaRequest>,
-    pub saved: Settings,
+    pub delete_requests: Vec<SchemaRequest>,
+    pub saved_settings: Settings,
     pub build_error: Option<String>,
-    pub stopped: bool,
+    pub is_stopped: bool,
 }
 
 impl FakeBackend {
     pub fn print_line(&mut self, line: &str) {
-        self.memory.out.push_str(&terminal(line));
+        self.memory.out.push_str(&terminal_line(line));
     }
 
     pub fn vuser_line(&mut self, number: u32, line: impl std::fmt::Display) {
-        self.print_line(&vuser(number, line));
+        self.print_line(&vuser_line(number, line));
     }
 }
 
 impl Host for FakeBackend {
-    fn call(&mut self, _name: &str, _args: &[String]) -> Option<TclResult> {
+    fn call_command(&mut self, _name: &str, _args: &[String]) -> Option<TclResult> {
         None
     }
     fn put(&mut self, channel: Channel, text: &str) {
@@ -45,7 +45,7 @@ impl Host for FakeBackend {
         self.memory.sleep(ms);
     }
     fn is_stopped(&self) -> bool {
-        self.stopped
+        self.is_stopped
     }
     fn now_ms(&self) -> i64 {
         self.memory.now_ms()
@@ -65,9 +65,9 @@ impl Host for FakeBackend {
 }
 
 impl Backend for FakeBackend {
-    fn build(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String> {
+    fn build_schema(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String> {
         self.builds.push(request.clone());
-        self.print_line(&running(1));
+        self.print_line(&running_line(1));
         if let Some(build_error) = self.build_error.take() {
             return Err(build_error);
         }
@@ -76,7 +76,7 @@ impl Backend for FakeBackend {
             Engine::PostgreSql => Some(owner),
             Engine::MySql | Engine::MariaDb | Engine::SqlServer => None,
         };
-        let schema = request.schema();
+        let schema = request.schema_name();
         self.vuser_line(
             1,
             BuildLine::CreatingSchema {
@@ -85,19 +85,19 @@ impl Backend for FakeBackend {
         );
         self.vuser_line(1, BuildLine::CreatingDatabase { database, owner });
         self.vuser_line(1, BuildLine::Complete { schema });
-        self.print_line(&finished(1, true));
+        self.print_line(&finished_line(1, true));
         Ok(VuserOutcome::default())
     }
-    fn check(&mut self, _request: &SchemaRequest) -> Result<VuserOutcome, String> {
+    fn check_schema(&mut self, _request: &SchemaRequest) -> Result<VuserOutcome, String> {
         Err("TPROC-C Schema check failed".to_owned())
     }
-    fn delete(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String> {
-        self.deleted.push(request.clone());
+    fn delete_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String> {
+        self.delete_requests.push(request.clone());
         Ok(VuserOutcome::default())
     }
-    fn run(&mut self, request: &RunRequest) -> Result<VuserOutcome, String> {
+    fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String> {
         self.runs.push(request.clone());
-        self.print_line(&running(1));
+        self.print_line(&running_line(1));
         if let Driver::Timed { rampup_min, .. } = request.driver {
             self.vuser_line(
                 1,
@@ -113,17 +113,19 @@ impl Backend for FakeBackend {
             tpm_first: request.tpm_first,
         };
         self.vuser_line(1, result);
-        self.print_line(&finished(3, false));
-        Ok(VuserOutcome { failed: vec![3] })
+        self.print_line(&finished_line(3, false));
+        Ok(VuserOutcome {
+            failed_vusers: vec![3],
+        })
     }
-    fn save(&mut self, settings: &Settings) -> Result<(), String> {
-        self.saved = settings.clone();
+    fn store_settings(&mut self, settings: &Settings) -> Result<(), String> {
+        self.saved_settings = settings.clone();
         Ok(())
     }
     fn new_job_id(&mut self) -> String {
         "6B00C84B660B03E283635333".to_owned()
     }
-    fn jobs(&mut self, args: &[String]) -> Result<String, String> {
+    fn jobs_output(&mut self, args: &[String]) -> Result<String, String> {
         Ok(format!("jobs {}", args.join(" ")))
     }
     fn processor_count(&self) -> usize {

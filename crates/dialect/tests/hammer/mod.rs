@@ -13,12 +13,12 @@ pub struct MemoryHost {
     pub slept_ms: u64,
     pub files: BTreeMap<String, String>,
     pub folders: BTreeSet<String>,
-    pub folder: String,
+    pub current_folder: String,
     captured: Option<Vec<String>>,
 }
 
 impl Host for MemoryHost {
-    fn call(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
+    fn call_command(&mut self, name: &str, args: &[String]) -> Option<TclResult> {
         if name == "say" {
             self.put(Channel::Out, &format!("\r{}\n", args.join(" ")));
             return Some(Ok(String::new()));
@@ -35,7 +35,7 @@ impl Host for MemoryHost {
             Channel::Error => self.error.push_str(text),
         }
     }
-    fn capture(&mut self, on: bool) -> Vec<String> {
+    fn set_capture(&mut self, on: bool) -> Vec<String> {
         std::mem::replace(&mut self.captured, on.then(Vec::new)).unwrap_or_default()
     }
     fn has_command(&self, name: &str) -> bool {
@@ -72,10 +72,10 @@ impl Host for MemoryHost {
         Ok(())
     }
     fn working_directory(&self) -> String {
-        format!("/{}", self.folder)
+        format!("/{}", self.current_folder)
     }
     fn change_directory(&mut self, path: &str) -> Result<(), String> {
-        self.folder = path.trim_start_matches('/').to_owned();
+        self.current_folder = path.trim_start_matches('/').to_owned();
         Ok(())
     }
     fn process_id(&self) -> u32 {

@@ -1,12 +1,12 @@
 //! The inputs of the console: files, standard input and arguments.
 
 use crate::hammer::backend::FakeBackend;
-use crate::support::{auto, input, lines};
+use crate::support::{lines, run_file, run_input};
 use prony_dialect::hammerdb::{Console, Invocation, Session, Settings, parse_args};
 
 #[test]
 fn scripts_may_use_loops_and_files() {
-    let (backend, status) = auto(
+    let (backend, status) = run_file(
         "#!/bin/tclsh
          puts \"SETTING CONFIGURATION\"
          dbset db pg
@@ -56,7 +56,7 @@ fn scripts_may_use_loops_and_files() {
 #[test]
 fn input_waits_for_complete_commands_and_continues_after_errors() {
     let mut backend = FakeBackend::default();
-    let (console, status) = input(
+    let (console, status) = run_input(
         &mut backend,
         Settings::default(),
         "foreach z {1 2} {\nvuset vu $z\n}\nnosuch\nset a 5\nputs \"a",
@@ -67,20 +67,20 @@ fn input_waits_for_complete_commands_and_continues_after_errors() {
         "\n\n\n\n\ninvalid command name \"nosuch\"\n\n5\n\n"
     );
     let mut console = console;
-    assert_eq!(console.end(&mut backend), 1);
+    assert_eq!(console.end_input(&mut backend), 1);
     assert_eq!(backend.memory.error, "missing \"\n");
     let mut console = Console::new(Session::default(), true);
     assert_eq!(console.prompt(), "hammerdb>");
     console.run_line(&mut backend, "if 1 {");
     assert_eq!(console.prompt(), "> ");
-    backend.stopped = true;
+    backend.is_stopped = true;
     assert_eq!(console.run_line(&mut backend, "puts x }"), Some(130));
 }
 
 #[test]
 fn deleting_prints_the_question_and_its_answer() {
-    let (backend, _) = auto("deleteschema\nvudestroy");
-    assert_eq!(backend.deleted.len(), 1);
+    let (backend, _) = run_file("deleteschema\nvudestroy");
+    assert_eq!(backend.delete_requests.len(), 1);
     assert!(backend.memory.out.starts_with("Script cleared\n\rDeleting schema with 1 Virtual User\nDo you want to delete the TPCC TPROC-C schema and role TPCC\n in host LOCALHOST:5432 under user POSTGRES?\n\rEnter yes or no: replied yes\n\rVuser 1 created - WAIT IDLE\n\r"));
 }
 

@@ -1,14 +1,14 @@
 //! The scripts of HammerDB's guides cause the requests that the guides describe.
 
 use crate::hammer::backend::FakeBackend;
-use crate::support::{BUILD, auto, input, lines};
+use crate::support::{BUILD_SCRIPT, lines, run_file, run_input};
 use prony_dialect::hammerdb::{Driver, Settings};
 use prony_wire::Engine;
 
 #[test]
 fn the_guides_build_script_requests_a_build() {
     let mut backend = FakeBackend::default();
-    let (_, status) = input(&mut backend, Settings::default(), BUILD);
+    let (_, status) = run_input(&mut backend, Settings::default(), BUILD_SCRIPT);
     assert_eq!(status, Some(0));
     let request = &backend.builds[0];
     assert_eq!(backend.builds.len(), 1);
@@ -23,13 +23,16 @@ fn the_guides_build_script_requests_a_build() {
         ("tpcc", "tpcc")
     );
     assert_eq!(request.owner.password.reveal(), "AlloyDB#123");
-    assert!(!request.stored_procedures && !request.partition);
-    assert_eq!(request.output.log.as_deref(), Some("/tmp/hammerdb.log"));
+    assert!(!request.stored_procedures && !request.partitions_order_line);
+    assert_eq!(
+        request.output.log_path.as_deref(),
+        Some("/tmp/hammerdb.log")
+    );
 
     let out = &backend.memory.out;
     assert!(!out.contains("AlloyDB"), "a password was printed: {out}");
-    // As recorded: an input line that prints nothing gives two line ends; a line end precedes the text of a
-    // command.
+    // As recorded from HammerDB: an input line that prints nothing adds two line ends, and a line end
+    // precedes the output of a command.
     assert!(out.starts_with(
         "\n\n\n\n\nDatabase set to PostgreSQL\n\r\n\nBenchmark set to TPC-C for PostgreSQL\n\r\n\n\n\n\n\nChanged connection:pg_host from localhost to 10.0.0.5 for PostgreSQL\n\r\n"
     ));
@@ -55,7 +58,7 @@ fn the_guides_build_script_requests_a_build() {
     assert!(out.contains("Value postgres for tpcc:pg_superuser is the same as existing value postgres, no change made\n\r"));
 }
 
-const RUN: &str = "
+const RUN_SCRIPT: &str = "
 dbset db pg
 dbset bm tpc-c
 diset connection pg_host 10.0.0.5
@@ -81,7 +84,7 @@ quit
 #[test]
 fn the_guides_run_script_requests_a_run() {
     let mut backend = FakeBackend::default();
-    let (_, status) = input(&mut backend, Settings::default(), RUN);
+    let (_, status) = run_input(&mut backend, Settings::default(), RUN_SCRIPT);
     assert_eq!(status, Some(0));
     let request = &backend.runs[0];
     assert_eq!(backend.runs.len(), 1);
@@ -94,16 +97,22 @@ fn the_guides_run_script_requests_a_run() {
     assert_eq!((request.vusers, request.iterations), (256, 10_000_000));
     assert!(request.all_warehouses && !request.key_and_think && !request.stored_procedures);
     assert_eq!(
-        request.time_profile.as_deref(),
+        request.time_profile_path.as_deref(),
         Some("/tmp/hdbxtprofile.log")
     );
     assert_eq!(
-        (request.user_delay_ms, request.output.log.as_deref()),
+        (request.user_delay_ms, request.output.log_path.as_deref()),
         (500, None)
     );
     assert_eq!(request.login.user, "postgres");
     assert_eq!(request.login.password.reveal(), "AlloyDB#123");
-    assert!(!format!("{request:?} {settings:?}", settings = backend.saved).contains("AlloyDB"));
+    assert!(
+        !format!(
+            "{request:?} {settings:?}",
+            settings = backend.saved_settings
+        )
+        .contains("AlloyDB")
+    );
 
     let out = &backend.memory.out;
     assert!(!out.contains("AlloyDB"));
@@ -123,7 +132,7 @@ fn the_guides_run_script_requests_a_run() {
 /// The commands and the texts of the recorded session with MariaDB.
 #[test]
 fn mariadb_uses_its_own_settings() {
-    let (backend, status) = auto(
+    let (backend, status) = run_file(
         "dbset db maria\ndbset bm TPC-C
          diset connection maria_host localhost\ndiset connection maria_port 6201
          diset connection maria_socket /tmp/mysql.sock
@@ -163,7 +172,7 @@ fn mariadb_uses_its_own_settings() {
     );
     assert_eq!(second.owner.password.reveal(), "");
     let run = &backend.runs[0];
-    assert!(run.all_warehouses && run.time_profile.is_some() && !run.stored_procedures);
+    assert!(run.all_warehouses && run.time_profile_path.is_some() && !run.stored_procedures);
     let ssl = run.login.ssl.as_ref().expect("TLS is enabled");
     assert_eq!(
         (ssl.ca.as_str(), &ssl.client_cert),
@@ -178,7 +187,7 @@ fn mariadb_uses_its_own_settings() {
         panic!("timed");
     };
     assert_eq!((rampup_min, duration_min, vacuum), (0, 1, false));
-    assert_eq!(backend.deleted[0].owner.database, "tpcc");
+    assert_eq!(backend.delete_requests[0].owner.database, "tpcc");
     let out = &backend.memory.out;
     assert!(!out.contains("s3cret"), "{out}");
     let printed = lines(out);

@@ -1,12 +1,12 @@
 //! The dictionary, the commands available in each state, and errors.
 
 use crate::hammer::backend::FakeBackend;
-use crate::support::{BUILD, auto, input, lines};
+use crate::support::{BUILD_SCRIPT, lines, run_file, run_input};
 use prony_dialect::hammerdb::Settings;
 
 #[test]
 fn the_printed_dictionary_matches_hammerdb() {
-    let (backend, status) = auto("dbset db pg\ndiset connection pg_port 6202\nprint dict");
+    let (backend, status) = run_file("dbset db pg\ndiset connection pg_port 6202\nprint dict");
     assert_eq!(status, 0);
     assert!(backend.memory.out.starts_with("Database set to PostgreSQL\n\rChanged connection:pg_port from 5432 to 6202 for PostgreSQL\n\rDictionary Settings for PostgreSQL\nconnection {\n pg_host    = localhost\n pg_port    = 6202\n pg_sslmode = prefer\n}\ntpcc       {\n pg_count_ware       = 1\n pg_num_vu           = 1\n pg_superuser        = postgres\n pg_superuserpass    = ********\n pg_defaultdbase     = postgres\n"));
     assert!(
@@ -15,7 +15,7 @@ fn the_printed_dictionary_matches_hammerdb() {
             .out
             .ends_with(" pg_async_delay      = 1000\n pg_connect_pool     = false\n}\n")
     );
-    let (backend, _) = auto("dbset db maria\nprint dict");
+    let (backend, _) = run_file("dbset db maria\nprint dict");
     assert!(
         backend
             .memory
@@ -26,7 +26,7 @@ fn the_printed_dictionary_matches_hammerdb() {
 
 #[test]
 fn error_messages_match_hammerdb() {
-    let (backend, status) = auto(
+    let (backend, status) = run_file(
         "diset tpcc nosuchkey 1\ndiset nosuchdict a 1\ndbset db nosuch\ndbset bm nosuch\nvuset foo 1
          diset tpcc pg_port 1\ndiset tpcc pg_driver never\ndiset tpcc pg_driver test\nvuset vu x\nvuset logtotemp 2",
     );
@@ -56,7 +56,7 @@ fn error_messages_match_hammerdb() {
             "setting to value: ",
         ]
     );
-    let (backend, status) = auto("dbset db pg\nnosuchcommand 1");
+    let (backend, status) = run_file("dbset db pg\nnosuchcommand 1");
     assert_eq!(status, 1);
     assert!(
         backend
@@ -68,7 +68,7 @@ fn error_messages_match_hammerdb() {
 
 #[test]
 fn invalid_requests_are_errors() {
-    let (backend, _) = auto(
+    let (backend, _) = run_file(
         "diset tpcc pg_count_ware 2\ndiset tpcc pg_num_vu 3\nbuildschema\ndiset tpcc pg_count_ware x\nbuildschema
          diset tpcc pg_async_scale true\ndiset tpcc pg_rampup -1\nvurun\ndbset db mysql
          diset tpcc mysql_storage_engine tokudb\nbuildschema\ndiset tpcc mysql_duration x\nvurun",
@@ -90,7 +90,7 @@ fn invalid_requests_are_errors() {
 
 #[test]
 fn status_commands_print_the_states_of_virtual_users() {
-    let (backend, _) = auto(
+    let (backend, _) = run_file(
         "vuset vu 2\nvuset unique 1\nvuset logtotemp 1\nprint vuconf\nvustatus\nvurun\nvustatus\nputs [vucomplete]
          vucreate\nbuildschema\nvudestroy\nvudestroy\nputs [vucomplete]\nputs [numberOfCPUs]",
     );
@@ -107,7 +107,7 @@ fn status_commands_print_the_states_of_virtual_users() {
     assert_eq!(printed[9], "No Virtual Users found");
     assert_eq!(backend.runs[0].vusers, 2);
     assert_eq!(
-        backend.runs[0].output.log.as_deref(),
+        backend.runs[0].output.log_path.as_deref(),
         Some("/tmp/hammerdb_6B00C84B660B03E283635333.log")
     );
     let end = printed
@@ -137,14 +137,14 @@ fn vurun_needs_virtual_users_of_the_loaded_driver() {
         "buildschema\nloadscript\nvurun",
         "diset tpcc pg_driver test\nvucreate\ndiset tpcc pg_driver timed\nloadscript\nvurun",
     ] {
-        let (backend, _) = auto(script);
+        let (backend, _) = run_file(script);
         assert!(backend.runs.is_empty());
         let printed = lines(&backend.memory.out);
         assert_eq!(
             *printed.last().unwrap(),
             "Error: Virtual Users exist, destroy with vudestroy before creating"
         );
-        let (backend, _) = auto(&script.replace("vurun", "vudestroy\nvurun"));
+        let (backend, _) = run_file(&script.replace("vurun", "vudestroy\nvurun"));
         assert_eq!(backend.runs[0].vusers, 1);
     }
 }
@@ -155,19 +155,19 @@ fn a_failed_build_prints_the_reason() {
         build_error: Some("Database tpcc exists but is not empty".to_owned()),
         ..FakeBackend::default()
     };
-    input(&mut backend, Settings::default(), "buildschema\nvustatus\n");
+    run_input(&mut backend, Settings::default(), "buildschema\nvustatus\n");
     assert!(backend.memory.out.contains("\rVuser 1:RUNNING\n\rError in Virtual User 1: Database tpcc exists but is not empty\n\rVuser 1:FINISHED FAILED\n\rALL VIRTUAL USERS COMPLETE\n\r\n\n1 = FINISH FAILED\n\n"));
 }
 
 #[test]
 fn settings_persist_without_passwords() {
     let mut backend = FakeBackend::default();
-    input(&mut backend, Settings::default(), BUILD);
-    let stored = serde_json::to_string(&backend.saved).unwrap();
+    run_input(&mut backend, Settings::default(), BUILD_SCRIPT);
+    let stored = serde_json::to_string(&backend.saved_settings).unwrap();
     assert!(!stored.contains("AlloyDB"), "{stored}");
     let restored: Settings = serde_json::from_str(&stored).unwrap();
     let mut backend = FakeBackend::default();
-    input(
+    run_input(
         &mut backend,
         restored,
         "diset tpcc pg_count_ware 576\nprint vuconf\n",

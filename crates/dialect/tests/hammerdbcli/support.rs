@@ -3,8 +3,13 @@
 use crate::hammer::backend::FakeBackend;
 use prony_dialect::hammerdb::{Console, Session, Settings};
 
-/// Passes a script by standard input, as `hammerdbcli << EOF` does.
-pub fn input(backend: &mut FakeBackend, settings: Settings, script: &str) -> (Console, Option<u8>) {
+/// Passes a script by standard input, as `hammerdbcli << EOF` does; returns the exit status if the script
+/// ends the program.
+pub fn run_input(
+    backend: &mut FakeBackend,
+    settings: Settings,
+    script: &str,
+) -> (Console, Option<u8>) {
     let mut console = Console::new(Session::new(settings), false);
     for line in script.lines() {
         if let Some(status) = console.run_line(backend, line) {
@@ -14,7 +19,8 @@ pub fn input(backend: &mut FakeBackend, settings: Settings, script: &str) -> (Co
     (console, None)
 }
 
-pub fn auto(script: &str) -> (FakeBackend, u8) {
+/// Passes a script by a file, as `hammerdbcli auto FILE` does; returns the exit status too.
+pub fn run_file(script: &str) -> (FakeBackend, u8) {
     let mut backend = FakeBackend::default();
     backend
         .memory
@@ -32,7 +38,7 @@ pub fn lines(out: &str) -> Vec<&str> {
 }
 
 /// The script of HammerDB's guides that builds a schema.
-pub const BUILD: &str = "
+pub const BUILD_SCRIPT: &str = "
 # Connection
 dbset db pg
 dbset bm tpc-c

@@ -3,10 +3,10 @@
 use crate::hammer::backend::FakeBackend;
 use crate::support::*;
 use prony_dialect::hammerdb::text::{
-    assigned_warehouses, counter_entry, counter_line, counter_log_header, log, log_header,
+    assigned_warehouses, counter_entry, counter_line, counter_log_header, log_entry, log_header,
 };
 use prony_dialect::hammerdb::{
-    BuildLine, ProcTiming, RunLine, Settings, TimeProfile, UserTiming, compat,
+    BuildLine, ProcTiming, RunLine, Settings, TimeProfile, UserTiming, select_profile,
 };
 use proptest::prelude::*;
 
@@ -102,7 +102,7 @@ fn lines_match_the_recorded_runs() {
     );
     let timing = RunLine::Timing { minutes: 1 };
     assert_eq!(
-        log(1, timing, Some(date)),
+        log_entry(1, timing, Some(date)),
         "Timestamp 1 @ Fri Nov 20 22:30:42 UTC 2026\nVuser 1:Timing test period of 1 in minutes\n"
     );
     assert_eq!(assigned_warehouses(3, 2, 5), [2, 4, 1]);
@@ -148,14 +148,14 @@ fn the_time_profile_matches_xtprof() {
 
 #[test]
 fn the_transaction_counter_applies_to_the_following_runs() {
-    let (backend, status) = auto(
+    let (backend, status) = run_file(
         "tcset refreshrate 30\ntcset logtotemp 1\nvurun\ntcstart\ntcstatus\nvurun\ntcstop\nmetstart\nvurun",
     );
     assert_eq!(status, 0, "{}", backend.memory.error);
     assert_eq!(backend.runs[0].counter, None);
     let counter = backend.runs[1].counter.as_ref().unwrap();
     assert_eq!(counter.refresh_s, 30);
-    assert_eq!(counter.log.as_deref(), Some("/tmp/hdbtcount.log"));
+    assert_eq!(counter.log_path.as_deref(), Some("/tmp/hdbtcount.log"));
     assert_eq!(backend.runs[2].counter, None);
     let out = &backend.memory.out;
     assert!(out.starts_with(
@@ -169,7 +169,7 @@ fn the_transaction_counter_applies_to_the_following_runs() {
     );
     assert_eq!(counter_line(270, "PostgreSQL"), "270 PostgreSQL tpm");
     // A script that replaces TPC-C is an error: continuing would report a figure of a different workload.
-    let (backend, status) = auto("customscript other.tcl\nvurun");
+    let (backend, status) = run_file("customscript other.tcl\nvurun");
     assert_eq!((status, backend.runs.len()), (1, 0));
 }
 
@@ -195,10 +195,15 @@ fn build_lines_name_the_schema_in_capitals() {
 
 #[test]
 fn compat_selects_the_profile() {
-    assert_eq!(compat(None).unwrap().0, "hammerdb");
-    assert_eq!(compat(Some("4.6")).unwrap().0, "hammerdb-4.6");
-    assert!(compat(Some("4.6")).unwrap().1.contains("hammerdb-4.6"));
-    assert!(compat(Some("5")).is_err());
+    assert_eq!(select_profile(None).unwrap().0, "hammerdb");
+    assert_eq!(select_profile(Some("4.6")).unwrap().0, "hammerdb-4.6");
+    assert!(
+        select_profile(Some("4.6"))
+            .unwrap()
+            .1
+            .contains("hammerdb-4.6")
+    );
+    assert!(select_profile(Some("5")).is_err());
 }
 
 proptest! {
@@ -216,8 +221,8 @@ proptest! {
         0..60,
     )) {
         let mut backend = FakeBackend::default();
-        let (mut console, _) = input(&mut backend, Settings::default(), &tokens.join(" "));
-        console.end(&mut backend);
+        let (mut console, _) = run_input(&mut backend, Settings::default(), &tokens.join(" "));
+        console.end_input(&mut backend);
         prop_assert!(backend.runs.iter().all(|run| run.vusers >= 1));
     }
 }

@@ -8,7 +8,7 @@ use prony_dialect::sysbench::{
 #[test]
 fn deprecated_names_work_with_a_warning() {
     let line = "--test=oltp_read_only --tx-rate=3 --max-time=2 --num-threads=2 --threads=8 --max-requests=4 run";
-    let command = native(line);
+    let command = parse_native(line);
     let old = ["num-threads", "max-requests", "max-time", "tx-rate"];
     let new = ["threads", "events", "time", "rate"];
     let warnings = old
@@ -27,7 +27,7 @@ fn deprecated_names_work_with_a_warning() {
     assert_eq!((settings.threads, settings.events), (2, Some(4)));
     assert_eq!((settings.time_s, settings.rate_tps), (Some(2), Some(3)));
     let silent =
-        native("--num-threads=0 --max-time=0 --max-requests=0 --threads=3 oltp_insert run");
+        parse_native("--num-threads=0 --max-time=0 --max-requests=0 --threads=3 oltp_insert run");
     assert_eq!(silent.preamble.stdout, BANNER);
     assert_eq!(
         (silent.settings.threads, silent.settings.time_s),
@@ -41,7 +41,7 @@ fn deprecated_names_work_with_a_warning() {
 
 #[test]
 fn options_override_defaults() {
-    let command = native("oltp_read_write run");
+    let command = parse_native("oltp_read_write run");
     let settings = &command.settings;
     assert_eq!(
         (settings.threads, settings.events, settings.time_s),
@@ -60,15 +60,15 @@ fn options_override_defaults() {
         (None, 65_536)
     );
     assert_eq!(
-        (settings.random.kind.as_str(), settings.random.seed),
+        (settings.random.distribution.as_str(), settings.random.seed),
         ("special", None)
     );
     assert_eq!(
-        settings.database.mysql.ignored,
+        settings.database.mysql.ignored_errors,
         IgnoredErrors::Codes(vec![1213, 1020, 1205])
     );
     assert_eq!(settings.database.mysql.hosts, ["localhost"]);
-    let command = native(
+    let command = parse_native(
         "--table_size=25000 --skip-trx=1 --debug --forced-shutdown=10% --report-checkpoints=3,1,2 --mysql-ignore-errors=all --rand-seed=-5 --tables=3x oltp_read_only --thread-stack-size=1M run --table-size=7",
     );
     let settings = &command.settings;
@@ -79,18 +79,18 @@ fn options_override_defaults() {
         (settings.random.seed, settings.thread_stack_bytes),
         (Some(-5), 1 << 20)
     );
-    assert_eq!(settings.database.mysql.ignored, IgnoredErrors::All);
+    assert_eq!(settings.database.mysql.ignored_errors, IgnoredErrors::All);
     let option = |name| command.options.get(name).cloned();
     assert_eq!(option("table_size"), Some(7.into()));
     assert_eq!(option("tables"), Some(3.into()));
     assert_eq!(option("skip_trx"), Some(true.into()));
     assert_eq!(option("pgsql_variant"), None);
-    let quiet = native("--verbosity=2 --num-threads=2 oltp_insert cleanup");
+    let quiet = parse_native("--verbosity=2 --num-threads=2 oltp_insert cleanup");
     assert_eq!(
         quiet.preamble.stdout,
         "WARNING: --num-threads is deprecated, use --threads instead\n"
     );
-    let endless = native("--events=0 --time=0 oltp_insert run");
+    let endless = parse_native("--events=0 --time=0 oltp_insert run");
     let warning = "WARNING: Both event and time limits are disabled, running an endless test\n";
     assert_eq!(endless.preamble.stdout, warning.to_owned() + BANNER);
     for (text, expected) in [
@@ -100,19 +100,23 @@ fn options_override_defaults() {
         ("=off", None),
         ("=0", Some(0)),
     ] {
-        let command = native(&format!("--forced-shutdown{text} --time=7 oltp_insert run"));
+        let command = parse_native(&format!("--forced-shutdown{text} --time=7 oltp_insert run"));
         assert_eq!(command.settings.forced_shutdown_s, expected, "{text}");
     }
 }
 
 #[test]
 fn option_files_are_read() {
-    let threads = |line: &str| native(&format!("{line} oltp_insert run")).settings.threads;
+    let threads = |line: &str| {
+        parse_native(&format!("{line} oltp_insert run"))
+            .settings
+            .threads
+    };
     assert_eq!(threads("--threads=5 --config-file=three"), 3);
     assert_eq!(threads("--config-file=three --threads=5"), 5);
     assert_eq!(threads("--config-file= --config-file"), 1);
     assert_eq!(threads("--config-file=self"), 2);
-    let command = native("--config-file=odd oltp_read_only run");
+    let command = parse_native("--config-file=odd oltp_read_only run");
     let warning =
         "WARNING: Global option 'nosuch' will not be exported, because the type is unknown\n";
     assert_eq!(command.preamble.stdout, BANNER.to_owned() + warning);
@@ -128,23 +132,26 @@ fn tests_are_found_by_name() {
         "oltp_read_write.lua",
         "/usr/share/sysbench/oltp_read_write.lua",
     ] {
-        let command = native(&format!("{name} prepare"));
+        let command = parse_native(&format!("{name} prepare"));
         assert_eq!(
             (command.test.name, command.command),
             ("oltp_read_write", Command::Prepare)
         );
     }
     assert_eq!(
-        native("/usr/share/sysbench/oltp_insert.lua run").name,
+        parse_native("/usr/share/sysbench/oltp_insert.lua run").name,
         "oltp_insert.lua"
     );
-    assert_eq!(native("oltp_insert prewarm").command, Command::Prewarm);
+    assert_eq!(
+        parse_native("oltp_insert prewarm").command,
+        Command::Prewarm
+    );
     // A user's script takes precedence over a builtin test.
     assert_eq!(
-        script("./oltp_delete.lua run").source,
+        parse_script("./oltp_delete.lua run").source,
         ScriptSource::File("./oltp_delete.lua".into())
     );
-    let command = script("./my.lua --foo-bar=1 --flag go --threads=3");
+    let command = parse_script("./my.lua --foo-bar=1 --flag go --threads=3");
     assert_eq!(
         (command.command.as_deref(), command.settings.threads),
         (Some("go"), 3)
@@ -163,10 +170,13 @@ fn tests_are_found_by_name() {
         ("3", "special")
     );
     for line in ["", "-", "- run", "--nosuch"] {
-        assert_eq!(script(line).source, ScriptSource::Stdin);
+        assert_eq!(parse_script(line).source, ScriptSource::Stdin);
     }
     // `bulk_insert` declares no options, and accepts any option.
-    assert_eq!(native("bulk_insert --foo=1 run").test.name, "bulk_insert");
+    assert_eq!(
+        parse_native("bulk_insert --foo=1 run").test.name,
+        "bulk_insert"
+    );
 }
 
 #[test]
@@ -242,7 +252,7 @@ fn version_1_1_has_different_defaults() {
     let Ok(Invocation::Native(plain)) = parse(Compat::V1_1, "oltp_insert run") else {
         panic!("a plain run");
     };
-    assert_eq!(plain.settings.random.kind, "uniform");
+    assert_eq!(plain.settings.random.distribution, "uniform");
     assert!(plain.preamble.stdout.starts_with("sysbench 1.1.0 (using"));
     let error = parse(Compat::V1_1, "oltp_insert --rand-type=special run").unwrap_err();
     assert!(error.to_string().contains("distribution: special."));
@@ -250,7 +260,8 @@ fn version_1_1_has_different_defaults() {
 
 #[test]
 fn run_headers_match_sysbench() {
-    let header = |line: &str| run_header(&native(&format!("{line} oltp_insert run")).settings);
+    let header =
+        |line: &str| run_header(&parse_native(&format!("{line} oltp_insert run")).settings);
     assert_eq!(
         header("--threads=2"),
         "Running the test with following options:\nNumber of threads: 2\nInitializing random number generator from current time\n\n\n"
@@ -279,9 +290,9 @@ Forcing shutdown in 40 seconds
 
 #[test]
 fn passwords_are_never_printed() {
-    let command = native("--mysql-password=hunter2 --pgsql-password=hunter2 oltp_insert run");
+    let command = parse_native("--mysql-password=hunter2 --pgsql-password=hunter2 oltp_insert run");
     assert!(!format!("{command:?}").contains("hunter2"));
-    let command = script("--mysql-password=hunter2 --oltp-passwd=hunter2 ./my.lua run");
+    let command = parse_script("--mysql-password=hunter2 --oltp-passwd=hunter2 ./my.lua run");
     assert!(!format!("{command:?}").contains("hunter2"));
     assert_eq!(command.extras[0].value.as_deref(), Some("hunter2"));
     // The value of a misspelt option is not printed either.

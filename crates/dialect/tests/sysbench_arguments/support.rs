@@ -37,14 +37,14 @@ pub fn parse(compat: Compat, line: &str) -> Result<Invocation, UsageError> {
     parse_args(&arguments, compat, &FolderHost)
 }
 
-pub fn native(line: &str) -> NativeCommand {
+pub fn parse_native(line: &str) -> NativeCommand {
     match parse(Compat::V1_0, line) {
         Ok(Invocation::Native(native)) => *native,
         other => panic!("{line}: {other:?}"),
     }
 }
 
-pub fn script(line: &str) -> ScriptCommand {
+pub fn parse_script(line: &str) -> ScriptCommand {
     match parse(Compat::V1_0, line) {
         Ok(Invocation::Script(script)) => *script,
         other => panic!("{line}: {other:?}"),

@@ -69,7 +69,8 @@ struct Client {
 }
 
 impl Client {
-    /// Reads once, and writes the replies to what was read. Returns whether the connection stays open.
+    /// Reads once, and writes the replies to the messages that are complete. Returns whether the connection
+    /// stays open.
     fn serve(&mut self, buffer: &mut [u8], out: &mut Vec<u8>) -> bool {
         let Ok(read @ 1..) = self.socket.read(buffer) else {
             return false;
@@ -100,8 +101,8 @@ impl Client {
     }
 }
 
-/// Listeners and connections. Events carry the index of a listener, or the number of listeners plus the index of a
-/// client.
+/// Listeners and connections. Events carry the index of a listener, or the number of listeners plus the index
+/// of a client.
 pub struct EventLoop {
     epoll: OwnedFd,
     new_session: fn() -> Box<dyn Session>,
@@ -125,8 +126,8 @@ impl EventLoop {
         })
     }
 
-    /// Listens on the path of a unix socket, which starts with a slash, or on `IP:PORT`. All calls come before
-    /// [`run`](Self::run).
+    /// Listens on the path of a unix socket, which starts with a slash, or on `IP:PORT`. All calls come
+    /// before [`run`](Self::run).
     ///
     /// # Errors
     /// When the address is invalid or in use.

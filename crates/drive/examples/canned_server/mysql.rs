@@ -1,7 +1,7 @@
 //! MySQL's protocol: COM_QUERY, and prepared statements in the binary protocol.
 //!
-//! Source: MySQL documentation, "Client/Server Protocol". Result sets have EOF packets, because the server does not
-//! offer `CLIENT_DEPRECATE_EOF`.
+//! Source: MySQL documentation, "Client/Server Protocol". Result sets have EOF packets, because the server
+//! does not offer `CLIENT_DEPRECATE_EOF`.
 
 use crate::event_loop::{Session, SessionEnd};
 use crate::statement::StatementKind;
@@ -21,11 +21,11 @@ const STATUS_AUTOCOMMIT: u16 = 2;
 const CHARACTER_SET: u8 = 45;
 /// A value of column `c` of sysbench's tables, which is `char(120)`.
 const VALUE: &[u8] = b"83868641912-28773972837-60736120486-75162659906-27563526494-20381887404-41576422241-93426793964-56405065102-33518432330";
-/// A definition of the column: catalog, schema, table, its name, the column and its name; the length of the fixed
-/// part, character set, length 480 bytes, type VAR_STRING, flags, decimals, filler.
+/// A definition of the column: catalog, schema, table, its name, the column and its name; the length of the
+/// fixed part, character set, length 480 bytes, type VAR_STRING, flags, decimals, filler.
 const COLUMN: &[u8] =
     b"\x03def\x06sbtest\x00\x00\x01c\x01c\x0c\x2d\x00\xe0\x01\x00\x00\xfd\x00\x00\x00\x00\x00";
-/// A definition of a parameter: as MySQL sends it, without a name of use.
+/// A definition of a parameter. As MySQL does, it gives `?` in place of a name.
 const PARAMETER: &[u8] =
     b"\x03def\x00\x00\x00\x01?\x00\x0c\x3f\x00\x00\x00\x00\x00\xfd\x80\x00\x00\x00\x00";
 
@@ -55,7 +55,7 @@ fn put_ok(out: &mut Vec<u8>, sequence: &mut u8, affected_rows: u8, in_transactio
     packet(out, sequence, &[0, affected_rows, 0, low, high, 0, 0]);
 }
 
-/// A result set of one row; `row_start`: what precedes the value in its packet.
+/// A result set of one row. `row_start`: the bytes before the value in the row's packet.
 fn result_set(row_start: &[u8], in_transaction: bool) -> Vec<u8> {
     let (mut out, mut sequence) = (Vec::new(), 1);
     packet(&mut out, &mut sequence, &[1]);
@@ -163,7 +163,7 @@ impl MySqlSession {
                 let kind = kind.ok_or_else(|| unsupported("the number of an unknown statement"))?;
                 self.execute(kind, true, out);
             }
-            // COM_STMT_CLOSE has no reply. Numbers are not used again.
+            // COM_STMT_CLOSE has no reply. The statement's number is not used again.
             0x19 => {}
             // COM_SET_OPTION
             0x1b => put_eof(out, &mut 1, self.in_transaction),

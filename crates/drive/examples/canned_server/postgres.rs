@@ -10,7 +10,7 @@ const INT4_OID: u32 = 23;
 /// The value of every column: 1000 in text format, and also four bytes, the length of an `integer` in binary
 /// format. pgbench takes it as the scale.
 const VALUE: &[u8] = b"1000";
-/// The first words of pgbench's question for the partitions of its table; they have three columns.
+/// The first words of pgbench's query for the partitions of its table, whose result has three columns.
 const PARTITIONS_QUERY: &[u8] = b"select o.n, p.partstrat";
 
 /// The codes of requests that come before the first message.
@@ -18,7 +18,7 @@ const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// What the startup packet is answered with, except ReadyForQuery.
+/// The settings that the server reports after the startup packet, with their values.
 const PARAMETERS: &[(&str, &str)] = &[
     ("server_version", "16.0 (canned)"),
     ("server_encoding", "UTF8"),
@@ -35,7 +35,7 @@ fn message(out: &mut Vec<u8>, kind: u8, body: &[u8]) {
     out.extend_from_slice(body);
 }
 
-/// The messages of a kind of statement.
+/// The reply to a kind of statement.
 struct Reply {
     /// RowDescription or NoData.
     description: Vec<u8>,
@@ -102,7 +102,7 @@ impl Reply {
 struct PreparedStatement {
     kind: StatementKind,
     reply: &'static Reply,
-    /// The number of its parameters.
+    /// Number of parameters of the statement.
     parameter_count: u16,
 }
 

@@ -1,4 +1,4 @@
-//! Which kind of statement an SQL text is, by its first word.
+//! Determines the kind of a statement by the first word of its text.
 
 /// What a statement does, as far as its reply depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,8 @@ impl StatementKind {
         }
     }
 
-    /// Whether the session is in a transaction block after this statement; `before`: whether it was.
+    /// Whether the session is in a transaction block after this statement. `before`: whether it was in one
+    /// before.
     pub fn in_transaction_after(self, before: bool) -> bool {
         match self {
             Self::Begin => true,

@@ -1,4 +1,5 @@
-//! What the examples share that count instructions: a simulated PostgreSQL server and network, and a run on them.
+//! What the examples share that count instructions: a simulated PostgreSQL server and network, and a run on
+//! them.
 //!
 //! Neither uses a socket or a real clock, because callgrind's counts of two builds are compared.
 
@@ -58,7 +59,7 @@ pub fn simulate(
         plan,
         seed: 1,
         interrupt: &AtomicBool::new(false),
-        tap: None,
+        new_sample_listener: None,
         on_connect_refused: None,
     };
     let machine = Machine {

@@ -1,7 +1,7 @@
-//! Receive buffers that the kernel selects from.
+//! Receive buffers of the ring: the kernel selects one of them for each receive.
 //!
-//! The memory must never be freed while a ring may still write to it; the ring is stopped first
-//! (see `ring`).
+//! The memory must never be freed while the ring may still write to it; the ring is stopped first (see
+//! `ring::stop`).
 //! Source: io_uring_register_buf_ring(3).
 
 use io_uring::types::BufRingEntry;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 /// Size of one buffer, bytes. A larger reply takes several.
 const BUFFER_BYTES: usize = 4096;
 
-/// A ring of buffers, all of one size.
+/// A ring of buffers of equal size.
 pub struct Buffers {
     entries: Mapping,
     memory: Mapping,
@@ -48,7 +48,7 @@ impl Buffers {
         self.count
     }
 
-    /// The bytes of a buffer that the kernel filled and that was not given back yet.
+    /// The first `length` bytes of a buffer that the kernel has filled and that was not given back yet.
     pub fn bytes(&self, id: u16, length: usize) -> &[u8] {
         debug_assert!(id < self.count && length <= BUFFER_BYTES);
         let length = length.min(BUFFER_BYTES);
@@ -72,7 +72,7 @@ impl Buffers {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Publishes the returned buffers to the kernel.
+    /// Makes the buffers that were given back visible to the kernel.
     pub fn publish(&mut self) {
         let base = self.entries.start.as_ptr().cast::<BufRingEntry>();
         // SAFETY: `base` is the first entry of the ring; its tail is aligned for 16 bits, and both

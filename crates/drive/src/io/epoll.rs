@@ -19,7 +19,7 @@ pub struct Epoll {
     epoll: OwnedFd,
     clock: Clock,
     slots: Vec<Connection>,
-    /// Slots with bytes to send in the next iteration, and whether to request a timestamp.
+    /// Slots with bytes to send in the next iteration, and whether to request a timestamp for them.
     queued: Vec<(Slot, bool)>,
     /// The kernel's events of the last wait.
     ready: Vec<libc::epoll_event>,
@@ -48,7 +48,7 @@ impl Epoll {
     /// Creates an engine for this many connections.
     ///
     /// # Errors
-    /// When the kernel is out of file descriptors.
+    /// If the process or the system is out of file descriptors.
     pub fn new(connections: usize) -> io::Result<Self> {
         // SAFETY: no pointers are involved.
         let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
@@ -70,6 +70,8 @@ impl Epoll {
         })
     }
 
+    /// Sets the kernel events of a socket that end a wait (`interest`); `operation` says whether the socket
+    /// is new to epoll.
     fn watch(&self, operation: i32, slot: Slot, fd: RawFd, interest: i32) -> io::Result<()> {
         let generation = self.slots[slot as usize].generation;
         let mut event = libc::epoll_event {
@@ -83,7 +85,7 @@ impl Epoll {
         Ok(())
     }
 
-    /// Sends the queued bytes of a connection, as far as its socket accepts them.
+    /// Sends as many queued bytes as the socket accepts, and the others once the socket is writable.
     fn transmit(&mut self, slot: Slot, request_timestamp: bool) {
         let before_ns = self.clock.now_ns();
         let connection = &mut self.slots[slot as usize];
@@ -133,6 +135,7 @@ impl Epoll {
         }
     }
 
+    /// Waits for kernel events, at most this long; they are then in `ready`.
     fn wait(&mut self, wait_ns: u64) -> io::Result<()> {
         let timeout = libc::timespec {
             tv_sec: (wait_ns / 1_000_000_000) as libc::time_t,
@@ -192,7 +195,7 @@ impl Epoll {
         Ok(false)
     }
 
-    /// Translates an event of the kernel into one of its connection.
+    /// Handles an event of the kernel. Returns the event of the connection that it means, if any.
     fn translate(&mut self, event: &libc::epoll_event) -> Option<IoEvent> {
         let slot = event.u64 as u32;
         let generation = (event.u64 >> 32) as u32;
@@ -232,8 +235,8 @@ impl Epoll {
             });
         }
         if flags & libc::EPOLLERR != 0 {
-            // The kernel also reports a transmit timestamp in the error queue as an error, at every wait
-            // until it is fetched.
+            // A transmit timestamp in the error queue also causes EPOLLERR, at every wait until the timestamp
+            // is fetched.
             let connection = &mut self.slots[slot as usize];
             connection.transmit_timestamp_ns =
                 socket::transmit_timestamp_ns(fd).or(connection.transmit_timestamp_ns);
@@ -295,7 +298,7 @@ impl Io for Epoll {
     }
 
     fn close(&mut self, slot: Slot, closing_message: &[u8]) {
-        // Bytes queued earlier go first.
+        // Send the bytes that were queued before the closing message.
         self.transmit(slot, false);
         let connection = &mut self.slots[slot as usize];
         if let Some(fd) = connection.socket.take()
@@ -328,8 +331,8 @@ impl Io for Epoll {
     }
 
     fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()> {
-        // Sends are queued until the next iteration: each may cost this thread its CPU, and replies that
-        // have arrived are handled first.
+        // Requests wait in the queue until now, so that replies that had arrived were handled first: each
+        // send may cost this thread its CPU.
         let mut queued = std::mem::take(&mut self.queued);
         for (slot, request_timestamp) in queued.drain(..) {
             self.transmit(slot, request_timestamp);

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};
 use std::io;
 
-/// Number of a connection in its worker, from 0.
+/// Index of a connection in its worker, from 0.
 pub type Slot = u32;
 
 /// An event of a connection.
@@ -21,10 +21,10 @@ pub type Slot = u32;
 pub struct IoEvent {
     /// The slot of the connection.
     pub slot: Slot,
-    /// The number of the connection among those of its slot; it identifies late events of an earlier
-    /// connection, which are dropped.
+    /// How many connections the slot has had. An event with an older number belongs to an earlier connection,
+    /// and is dropped.
     pub generation: u32,
-    /// The event.
+    /// What happened.
     pub kind: IoEventKind,
 }
 
@@ -33,11 +33,11 @@ pub struct IoEvent {
 pub enum IoEventKind {
     /// The connection that [`Io::open`] began is established.
     Opened,
-    /// Bytes have arrived: fetch them with [`Io::receive`]. The fields tell the engine where they are.
+    /// Bytes have arrived: fetch them with [`Io::receive`], which needs the fields to find them.
     Readable {
-        /// Ring: number of the buffer. Epoll and sim: unused.
+        /// Ring: index of the buffer. Epoll and sim: unused.
         buffer: u16,
-        /// Ring: bytes in the buffer. Epoll and sim: unused.
+        /// Ring: number of bytes in the buffer. Epoll and sim: unused.
         length: u32,
     },
     /// The connection could not be opened, or is closed: the `errno`, or 0 for an orderly end.
@@ -51,27 +51,27 @@ pub struct Received<'a> {
     pub bytes: &'a [u8],
     /// When the last of them arrived in this machine's kernel: nanoseconds of the timestamps' clock.
     pub timestamp_ns: Option<u64>,
-    /// Set if the connection was closed instead: the `errno`, or 0 for an orderly end.
+    /// Set if the connection was closed, and no bytes arrived: the `errno`, or 0 for an orderly end.
     pub closed: Option<i32>,
 }
 
 /// When a request was sent, as far as the engine knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
-    /// Clock reading just before the system call that sent it, nanoseconds.
+    /// Clock reading just before the system call that sent the request, nanoseconds.
     pub before_ns: u64,
-    /// Number of requests that the same call sent before it.
+    /// Number of requests that the same system call sent before this one.
     pub position: u32,
 }
 
 /// How [`Io::submit_and_wait`] waits for replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitStrategy {
-    /// Number of replies to wait for; 1: the first one ends the wait.
+    /// Number of replies to wait for. With 1, the first reply ends the wait.
     pub replies: u32,
-    /// Longest wait for further replies, nanoseconds. After it, the first reply ends the wait.
+    /// Longest wait for that many replies, nanoseconds. After this time, any reply ends the wait.
     pub delay_max_ns: u64,
-    /// Time to poll before the thread sleeps, nanoseconds.
+    /// How long to poll before the thread sleeps, nanoseconds.
     pub spin_ns: u64,
 }
 
@@ -86,7 +86,7 @@ impl Default for WaitStrategy {
     }
 }
 
-/// The sockets of one worker.
+/// An I/O engine: drives the sockets of one worker.
 pub trait Io {
     /// Name of the engine, for reports.
     fn name(&self) -> &'static str;
@@ -94,7 +94,7 @@ pub trait Io {
     /// The clock that belongs to the engine.
     fn clock(&self) -> Clock;
 
-    /// Adds a slot for one more connection and returns it: the next number.
+    /// Adds a slot for one more connection, and returns it. Slots are numbered consecutively.
     fn add_slot(&mut self) -> Slot;
 
     /// Starts to connect; [`IoEventKind::Opened`] or [`IoEventKind::Closed`] follows. An earlier connection
@@ -107,11 +107,11 @@ pub trait Io {
     /// Closes a connection, after sending `closing_message` if the socket accepts it.
     fn close(&mut self, slot: Slot, closing_message: &[u8]);
 
-    /// Queues bytes for the next [`Io::submit_and_wait`]. `request_timestamp`: request the kernel's timestamp
-    /// of their departure.
+    /// Queues bytes for the next [`Io::submit_and_wait`]. `request_timestamp`: whether to request the
+    /// kernel's timestamp of their departure.
     fn send(&mut self, slot: Slot, bytes: &[u8], request_timestamp: bool);
 
-    /// When the last request was sent.
+    /// When the last request of a slot was sent.
     fn sent(&self, slot: Slot) -> Sent;
 
     /// The requested transmit timestamp, once it has arrived.
@@ -124,8 +124,8 @@ pub trait Io {
     /// If the engine itself fails; the run cannot continue then.
     fn submit_and_wait(&mut self, deadline_ns: u64, events: &mut Vec<IoEvent>) -> io::Result<()>;
 
-    /// Sets how [`Io::submit_and_wait`] waits from now on. An engine that cannot wait in this way sleeps
-    /// until the first reply arrives.
+    /// Sets how [`Io::submit_and_wait`] waits from now on. An engine that does not support the strategy
+    /// sleeps until the first reply arrives.
     fn set_wait_strategy(&mut self, strategy: WaitStrategy) {
         let _ = strategy;
     }
@@ -139,7 +139,7 @@ pub trait Io {
     /// that was closed earlier in the same iteration.
     fn is_current(&self, event: IoEvent) -> bool;
 
-    /// Fetches the bytes that an [`IoEventKind::Readable`] announced; `None` if the event is stale. Call it
-    /// for each such event: it gives the engine's buffer back.
+    /// Fetches the bytes that an [`IoEventKind::Readable`] announced; `None` if the event is stale. Call this
+    /// for each such event, because it also gives the buffer back to the engine.
     fn receive(&mut self, event: IoEvent) -> Option<Received<'_>>;
 }

@@ -1,11 +1,11 @@
 //! The io_uring engine: all sends of an iteration in one submission, multishot receive with timestamps.
 //!
-//! In: bytes to send. Out: events. Must never: free memory that the kernel may still read or write;
-//! every buffer it uses belongs to this engine, whose `drop` (`stop`) stops the ring before the
+//! In: bytes to send. Out: events. Must never: free memory that the kernel may still read or write. Every
+//! buffer that the kernel uses belongs to this engine, whose `drop` (see `stop`) stops the ring before the
 //! buffers are freed.
 //!
-//! An iteration makes one system call. Each send wakes a server process, which may take this thread's CPU:
-//! with thirty sends in one call that happens once instead of thirty times.
+//! An iteration makes one system call. Each send wakes a server process, which may take this thread's CPU.
+//! With thirty sends in one call, this happens once instead of thirty times.
 
 mod probe;
 mod receive;
@@ -49,17 +49,17 @@ pub struct Ring {
     clock: Clock,
     /// Freed by `drop` if the ring could be stopped.
     buffers: ManuallyDrop<Buffers>,
-    /// The buffer whose bytes the caller has; the next call gives the buffer back.
+    /// The buffer whose bytes the last [`Io::receive`] returned. The next call gives it back to the kernel.
     borrowed_buffer: Option<u16>,
     slots: Vec<Connection>,
     /// Slots below this have a registered file; slots added later have none.
     registered_slots: Slot,
-    /// Slots with bytes to send in the next iteration, and whether to request a timestamp.
+    /// Slots with bytes to send in the next iteration, and whether to request a timestamp for them.
     queued: Vec<(Slot, bool)>,
-    /// Slots whose sends are in the submission queue, in this order.
+    /// Slots whose sends are in the submission queue, in the order of that queue.
     batch: Vec<Slot>,
-    /// Slots whose receive ended for lack of a buffer, with their generation: see
-    /// [`Ring::arm_starved`].
+    /// Slots whose receive ended for lack of a buffer, with their generation. [`Ring::arm_starved`] arms them
+    /// again.
     starved: Vec<(Slot, u32)>,
     /// Header of every receive: no address, and space for timestamps. Freed like `buffers`.
     receive_header: ManuallyDrop<Box<libc::msghdr>>,
@@ -80,8 +80,8 @@ struct Connection {
     /// Bytes to send; in `SendState::Sending` the kernel may still read them.
     out: Vec<u8>,
     state: SendState,
-    /// Whether the socket did not accept all bytes: the completion of the next send is awaited, however
-    /// short it is.
+    /// Whether the socket did not accept all bytes of the last send. If so, the completion of the next send
+    /// is awaited, even if it is small.
     is_stalled: bool,
     /// Bytes to send after `out`, while the kernel uses `out`.
     next_out: Vec<u8>,
@@ -92,11 +92,11 @@ impl Ring {
     /// Creates an engine for this many connections. It must stay on the thread that created it.
     ///
     /// # Errors
-    /// If the kernel refuses any resource the engine needs.
+    /// If the kernel refuses a resource that the engine needs.
     pub fn new(connections: usize) -> io::Result<Self> {
-        // The queues are locked memory, of which an ordinary user has a few megabytes for all rings
-        // together, so they are no larger than these connections need. An iteration can complete a receive
-        // and, for large requests, a send per connection; replies in several pieces take more.
+        // The queues are locked memory, of which an ordinary user has a few megabytes for all rings together.
+        // So they are no larger than these connections need: an iteration can complete a receive per
+        // connection and, for large requests, a send; replies in several pieces need more completions.
         let entries = (connections as u32 * 4).next_power_of_two();
         let submissions = entries.clamp(32, SUBMISSIONS);
         let completions = entries.max(128);
@@ -141,6 +141,7 @@ impl Ring {
         })
     }
 
+    /// The user data of an operation: what it does, and for which connection.
     fn tag(&self, op: Op, slot: Slot) -> u64 {
         let generation = self.slots[slot as usize].generation & GENERATION_MASK;
         (op as u64) << 56 | u64::from(generation) << 32 | u64::from(slot)
@@ -187,7 +188,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Gives the borrowed buffer back.
+    /// Gives the borrowed buffer back to the kernel.
     fn return_borrowed_buffer(&mut self) {
         if let Some(buffer) = self.borrowed_buffer.take() {
             self.buffers.give_back(buffer);
@@ -211,7 +212,7 @@ impl Io for Ring {
 
     fn open(&mut self, slot: Slot, address: &Address, tcp: &TcpOptions) -> io::Result<()> {
         let raw = Box::new(RawAddress::new(address)?);
-        // The socket is blocking: submitting never blocks, and the ring waits for the socket.
+        // The socket is a blocking one: submitting never blocks anyway, and the ring waits for the socket.
         let socket = socket::new(address, tcp, false)?;
         let fd = socket.as_raw_fd();
         self.register_file(slot, fd)?;
@@ -234,8 +235,8 @@ impl Io for Ring {
             self.queued.retain(|(queued, _)| *queued != slot);
             let _ = self.push_send(slot, false);
         }
-        // The next socket may get the same descriptor number at once: submit what is queued for this
-        // one first.
+        // The next socket may get the same descriptor number at once: first submit what is queued for this
+        // socket.
         if !self.ring.submission().is_empty() {
             self.note_submission();
             let _ = self.ring.submit();
@@ -258,7 +259,7 @@ impl Io for Ring {
             Box::leak(address);
         }
         let _ = self.register_file(slot, -1);
-        // Ends the armed receive, which keeps the socket open beyond its descriptor.
+        // End the armed receive, which would keep the socket open after its descriptor is closed.
         // SAFETY: the descriptor is open.
         unsafe { libc::shutdown(fd.as_raw_fd(), libc::SHUT_RDWR) };
     }
@@ -315,7 +316,7 @@ impl Io for Ring {
         self.wait_strategy = strategy;
     }
 
-    /// Linux 6.12 and later can.
+    /// Linux can wait for several completions with a shorter time limit since version 6.12.
     fn can_coalesce(&self) -> bool {
         self.ring.params().is_feature_min_timeout()
     }

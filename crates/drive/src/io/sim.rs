@@ -12,12 +12,12 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::rc::Rc;
 
-/// An action of a simulated server, and its delay.
+/// An action of a simulated server, and when it happens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Delay after the arrival of the request, nanoseconds.
     pub after_ns: u64,
-    /// The action.
+    /// What the server does.
     pub action: Action,
 }
 
@@ -32,8 +32,8 @@ pub enum Action {
 
 /// A simulated server.
 pub trait SimServer {
-    /// A client connects: returns the delay until it is accepted, nanoseconds, or the `errno` of a
-    /// refusal.
+    /// A client connects: returns the delay until the server accepts it, nanoseconds, or the `errno` with
+    /// which the server refuses it.
     fn connect(&mut self, slot: Slot, now_ns: u64) -> Result<u64, i32>;
     /// A client is accepted: appends what the server sends before any request, as MySQL does.
     fn greet(&mut self, _slot: Slot, _answers: &mut Vec<Answer>) {}
@@ -50,7 +50,7 @@ pub struct Machine {
     pub send_cost_ns: u64,
     /// How long the client is busy in each iteration, nanoseconds.
     pub stall_ns: u64,
-    /// Whether bytes carry timestamps, as over TCP.
+    /// Whether received bytes have timestamps, as over TCP.
     pub has_timestamps: bool,
     /// Maximum number of open sockets.
     pub sockets_max: Option<usize>,
@@ -70,7 +70,7 @@ pub struct Sim<S> {
     answers: Vec<Answer>,
 }
 
-/// A future arrival, ordered by time and then by the order of scheduling.
+/// Something that will arrive at a client. Ordered by time, and then by the order of scheduling.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PlannedArrival {
     at_ns: u64,
@@ -93,9 +93,12 @@ struct Connection {
     is_open: bool,
     out: Vec<u8>,
     inbox: Vec<u8>,
+    /// The bytes that the last [`Io::receive`] returned.
     fetched: Vec<u8>,
+    /// When the last bytes in `inbox` arrived.
     timestamp_ns: u64,
     sent: Sent,
+    /// When the last request left the client.
     departed_ns: u64,
 }
 
@@ -137,7 +140,8 @@ impl<S: SimServer> Sim<S> {
         }));
     }
 
-    /// Schedules the server's actions from `from_ns` on. The emptied list is reused for the next request.
+    /// Schedules the server's actions; their delays begin at `from_ns`. Reuses the emptied list for the next
+    /// request.
     fn schedule_answers(&mut self, from_ns: u64, slot: Slot, mut answers: Vec<Answer>) {
         for answer in answers.drain(..) {
             let arrival = match answer.action {
@@ -279,7 +283,7 @@ impl<S: SimServer> Io for Sim<S> {
                 Arrival::Opened => IoEventKind::Opened,
                 Arrival::Closed(errno) => IoEventKind::Closed(errno),
                 Arrival::Bytes(bytes) => {
-                    // Unread bytes are joined, and carry the timestamp of the last.
+                    // As in a socket, unread bytes are joined, and have the timestamp of the last one.
                     let was_empty = connection.inbox.is_empty();
                     connection.inbox.extend_from_slice(&bytes);
                     connection.timestamp_ns = at_ns;

@@ -1,4 +1,4 @@
-//! Sockets, their options, and the kernel's timestamps of their bytes.
+//! Creates sockets, sends and receives on them, and reads the kernel's timestamps of their bytes.
 //!
 //! In: addresses. Out: file descriptors; timestamps from control messages. Must never: block.
 //! Source: Linux documentation, networking/timestamping.
@@ -17,7 +17,7 @@ pub const CONTROL_BYTES: usize = 64;
 pub struct RawAddress {
     /// The bytes.
     pub storage: libc::sockaddr_storage,
-    /// Number of bytes used.
+    /// Number of bytes of `storage` that the address uses.
     pub length: libc::socklen_t,
 }
 
@@ -108,7 +108,7 @@ pub fn new(address: &Address, tcp: &TcpOptions, nonblocking: bool) -> io::Result
         let timestamps = libc::SOF_TIMESTAMPING_RX_SOFTWARE
             | libc::SOF_TIMESTAMPING_SOFTWARE
             | libc::SOF_TIMESTAMPING_OPT_TSONLY;
-        // A kernel without timestamps is no error: their absence is noticed and reported.
+        // A kernel without timestamps is not an error: replies without a timestamp are counted and reported.
         let _ = set_option(
             fd.as_raw_fd(),
             libc::SOL_SOCKET,
@@ -129,7 +129,7 @@ fn set_option(fd: RawFd, level: i32, option: i32, value: libc::c_int) -> io::Res
     Ok(())
 }
 
-/// The pending error of a socket, 0 for none.
+/// The pending error of a socket as an `errno`; 0 if there is none.
 pub fn pending_error(fd: RawFd) -> i32 {
     let mut error: libc::c_int = 0;
     let mut size = size_of::<libc::c_int>() as libc::socklen_t;
@@ -153,7 +153,8 @@ pub fn send_now(fd: RawFd, bytes: &[u8]) -> isize {
     unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), flags) }
 }
 
-/// The software timestamp in control messages, nanoseconds of CLOCK_REALTIME; `None` if there is none.
+/// The software timestamp in `control`, the control messages of a socket, in nanoseconds of CLOCK_REALTIME.
+/// `None` if there is none.
 pub fn timestamp_ns(mut control: &[u8]) -> Option<u64> {
     const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
     while control.len() >= HEADER_BYTES {
@@ -168,7 +169,7 @@ pub fn timestamp_ns(mut control: &[u8]) -> Option<u64> {
             header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_TIMESTAMPING;
         if is_timestamp && length >= HEADER_BYTES + size_of::<libc::timespec>() {
             let at = control[HEADER_BYTES..].as_ptr().cast::<libc::timespec>();
-            // SAFETY: as above. The first of the three is the software timestamp.
+            // SAFETY: as above. The first of the three timestamps is the software timestamp.
             let time = unsafe { at.read_unaligned() };
             let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
             return (ns > 0).then_some(ns);
@@ -180,7 +181,7 @@ pub fn timestamp_ns(mut control: &[u8]) -> Option<u64> {
     None
 }
 
-/// A control message that requests the transmit timestamp of the bytes it is sent with.
+/// A control message that requests the transmit timestamp of the bytes that it accompanies.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 pub struct TimestampRequest {
@@ -204,7 +205,7 @@ impl TimestampRequest {
     }
 }
 
-/// Fetches a transmit timestamp from the socket's error queue, nanoseconds of CLOCK_REALTIME.
+/// Fetches the newest transmit timestamp from the socket's error queue, nanoseconds of CLOCK_REALTIME.
 pub fn transmit_timestamp_ns(fd: RawFd) -> Option<u64> {
     let mut control = [0u64; 32];
     let mut newest = None;
@@ -225,7 +226,7 @@ pub fn transmit_timestamp_ns(fd: RawFd) -> Option<u64> {
     }
 }
 
-/// Sends bytes and requests a transmit timestamp.
+/// Like [`send_now`], and requests a transmit timestamp.
 pub fn send_with_timestamp(fd: RawFd, bytes: &[u8]) -> isize {
     let mut timestamp_request = TimestampRequest::for_send();
     let mut vector = libc::iovec {
@@ -243,7 +244,8 @@ pub fn send_with_timestamp(fd: RawFd, bytes: &[u8]) -> isize {
     unsafe { libc::sendmsg(fd, &raw const header, flags) }
 }
 
-/// Receives bytes and the timestamp of the last byte's arrival.
+/// Receives bytes without blocking. Returns their number, or a negative one on error, and the timestamp of
+/// the last byte's arrival.
 pub fn receive_with_timestamp(fd: RawFd, into: &mut [u8]) -> (isize, Option<u64>) {
     let mut control = [0u64; CONTROL_BYTES / 8];
     let mut vector = libc::iovec {

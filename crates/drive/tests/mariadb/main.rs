@@ -76,7 +76,7 @@ impl Program for CounterProgram {
         &["count"]
     }
 
-    fn user(&self, id: UserId, mut db: Db) -> User {
+    fn create_user(&self, id: UserId, mut db: Db) -> User {
         let statements = self.0.clone();
         Box::pin(async move {
             loop {
@@ -347,7 +347,7 @@ impl Program for OppositeOrders {
         &["cross"]
     }
 
-    fn user(&self, id: UserId, mut db: Db) -> User {
+    fn create_user(&self, id: UserId, mut db: Db) -> User {
         let statements = self.0.clone();
         let (first, second) = (i64::from(id.client % 2), i64::from(1 - id.client % 2));
         Box::pin(async move {

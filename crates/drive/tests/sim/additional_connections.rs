@@ -44,14 +44,14 @@ fn a_transaction_can_use_several_connections() {
         driven.events
     );
     let tally = driven.collected.measured.all_kinds();
-    // Two statements of 2 ms, for one second; one transaction of each user opens a new connection.
+    // A transaction has two statements of 2 ms. One transaction of each user also opens a new connection.
     assert!(
         tally.committed.abs_diff(40 * 250) <= 80,
         "{}",
         tally.committed
     );
     assert_eq!(tally.response.min_ns, 4 * MS);
-    // Both round trips are in the split.
+    // The server time includes both round trips.
     let parts = tally.parts.as_ref().expect("timestamps").server.mean_ns();
     assert!((parts - 4e6).abs() < 1e4, "{parts}");
 }
@@ -80,7 +80,7 @@ impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for OpensConnections<F> {
         true
     }
 
-    fn user(&self, id: UserId, db: Db) -> User {
+    fn create_user(&self, id: UserId, db: Db) -> User {
         (self.0)(id, db)
     }
 }
@@ -105,10 +105,10 @@ fn run_on(
 /// The second connection is lost twice while idle, and its user closes it each time.
 async fn loses_idle_connection(mut db: Db) -> Result<(), UserExit> {
     let mut other = db.add_connection().await.map_err(user_failure)?;
-    db.renew().await.map_err(user_failure)?;
+    db.open_connection().await.map_err(user_failure)?;
     db.wait_for_common_start().await;
     for _ in 0..2 {
-        other.renew().await.map_err(user_failure)?;
+        other.open_connection().await.map_err(user_failure)?;
         other.query("SELECT 1").await.map_err(user_failure)?;
         db.sleep(Duration::from_millis(20)).await;
         assert!(!other.is_up());
@@ -160,19 +160,19 @@ fn closing_a_lost_connection_ends_its_outage() {
 /// A machine with fewer sockets than requested.
 fn few_sockets(limit: usize) -> Machine {
     Machine {
-        // Otherwise an iteration in which no user waits would take only a nanosecond.
+        // Without this, an iteration in which no user waits would take only a nanosecond.
         stall_ns: MS / 10,
         sockets_max: Some(limit),
         ..with_timestamps()
     }
 }
 
-/// User 1 holds the last socket for ten events; user 0 retries until it gets it.
+/// User 1 holds the last socket for ten events. User 0 retries until it gets this socket.
 async fn retries_until_connected(id: UserId, mut db: Db) -> Result<(), UserExit> {
-    db.renew().await.map_err(user_failure)?;
+    db.open_connection().await.map_err(user_failure)?;
     let mut other = db.add_connection().await.map_err(user_failure)?;
     if id.client == 1 {
-        other.renew().await.map_err(user_failure)?;
+        other.open_connection().await.map_err(user_failure)?;
     }
     db.wait_for_common_start().await;
     if id.client == 1 {
@@ -182,7 +182,7 @@ async fn retries_until_connected(id: UserId, mut db: Db) -> Result<(), UserExit>
         other.close_connection().await;
     } else {
         let mut tries = 0;
-        while let Err(error) = other.renew().await {
+        while let Err(error) = other.open_connection().await {
             assert!(error.message.contains("Too many open files"), "{error}");
             tries += 1;
             assert!(tries < 10_000, "the other user makes no progress");
@@ -212,14 +212,14 @@ fn a_user_that_retries_without_a_free_socket_does_not_starve_others() {
 
 /// User 1 holds the last socket for one event; meanwhile user 0 tries to connect once, and never again.
 async fn connects_once(id: UserId, mut db: Db) -> Result<(), UserExit> {
-    db.renew().await.map_err(user_failure)?;
+    db.open_connection().await.map_err(user_failure)?;
     let mut other = db.add_connection().await.map_err(user_failure)?;
     if id.client == 1 {
-        other.renew().await.map_err(user_failure)?;
+        other.open_connection().await.map_err(user_failure)?;
     }
     db.wait_for_common_start().await;
     if id.client == 0 {
-        assert!(other.renew().await.is_err());
+        assert!(other.open_connection().await.is_err());
     }
     event(&mut db).await?;
     if id.client == 1 {

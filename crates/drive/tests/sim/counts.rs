@@ -1,4 +1,5 @@
-//! Queries are counted in the second of their reply and in the totals, and in no other phase's figures.
+//! Queries are counted in the second in which their reply arrives, and in the totals of the phase of this
+//! second.
 
 use crate::support::*;
 use prony_drive::{DriveResult, LoadStart, Observer, run_simulated};
@@ -55,7 +56,7 @@ async fn counted_transaction(db: &mut Db) -> Result<Outcome, DbError> {
 
 #[test]
 fn queries_count_in_the_second_of_their_reply() {
-    // A query takes 300 ms, a transaction 1.2 s: it counts in several seconds.
+    // A query takes 300 ms and a transaction 1.2 s, so the queries of a transaction count in several seconds.
     let mut plan = plan(1, 5.0);
     plan.stop = Stop::Transactions(3);
     let program = repeat(|db| Box::pin(counted_transaction(db)));
@@ -63,7 +64,7 @@ fn queries_count_in_the_second_of_their_reply() {
     let totals: Vec<u64> = seconds.iter().map(Queries::all).collect();
     assert_eq!(totals, [3, 3, 3, 3]);
     let by_kind = |counts: &Queries| (counts.reads, counts.writes, counts.others);
-    // Replies at 0.3, 0.6, 0.9 | 1.2, 1.5, 1.8 | 2.1...
+    // Replies arrive at 0.3, 0.6, 0.9 s; 1.2, 1.5, 1.8 s; 2.1 s...
     assert_eq!(by_kind(&seconds[0]), (2, 1, 0));
     assert_eq!(by_kind(&seconds[1]), (2, 0, 1));
     assert_eq!(seconds[0].errors, 0);
@@ -81,7 +82,8 @@ fn queries_of_the_warm_up_and_after_the_window_are_not_in_the_result() {
     let (driven, seconds) = simulate_counts(&program, &plan, 10 * MS);
     let collected = &driven.collected;
     let warmup = collected.warmup.as_ref().expect("a warm-up").queries;
-    // 4 clients, 10 ms per query: 400 per second, give or take a round trip at each edge.
+    // 4 clients with 10 ms per query make 400 queries per second. At each end of a phase, one more or less
+    // per client.
     assert!(warmup.all().abs_diff(400) <= 4, "{warmup:?}");
     let measured = collected.measured.queries;
     assert!(measured.all().abs_diff(800) <= 4, "{measured:?}");

@@ -37,7 +37,7 @@ fn at_the_end_a_sleeping_transaction_is_finished_and_a_thinking_user_is_dropped(
     .unwrap();
     let collected = &driven.collected;
     assert_eq!(collected.measured.all_kinds().committed, 1);
-    // Client 0's transaction ended in the drain, so it counts as unfinished.
+    // The transaction of client 0 ended in the drain, so it counts as unfinished.
     assert_eq!(collected.measured.excluded.unfinished, 1);
     let committed = InFlight {
         committed: 1,
@@ -74,7 +74,7 @@ fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
     let no_reply = replies_after(1_000_000 * MS);
     let (driven, _) = simulate(&program, &plan(4, 0.1), with_timestamps(), no_reply).unwrap();
     let excluded = driven.collected.measured.excluded;
-    // A commit, and an update outside a block, which commits by itself.
+    // A commit was sent, and an update outside a block, which commits by itself.
     let expected = InFlight {
         ambiguous: 2,
         cut_off: 2,
@@ -83,9 +83,9 @@ fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
     assert_eq!((excluded.unfinished, excluded.in_flight), (4, expected));
 }
 
-/// Every client executes a statement and has not ended when the run is cut off: client 0 waits for a
-/// `SELECT`, the others sleep. Client 1 wrote on a second connection, client 2 in a block, client 3 in an
-/// attempt that was rolled back; client 4 only read.
+/// Each client is in a transaction when the run is cut off: client 0 waits for a `SELECT`, the others sleep.
+/// Before that, client 1 wrote on a second connection, client 2 in a block, client 3 in an attempt that was
+/// rolled back, and client 4 only read.
 #[test]
 fn a_transaction_cut_off_after_a_write_outside_a_block_may_have_committed() {
     let program = ClosureProgram(|id: prony_session::UserId, db: Db| -> User {
@@ -126,7 +126,7 @@ async fn writes_and_waits(client: u32, mut db: Db) -> Result<(), prony_session::
     match client {
         1 => {
             let mut other = db.add_connection().await.map_err(user_failure)?;
-            other.renew().await.map_err(user_failure)?;
+            other.open_connection().await.map_err(user_failure)?;
             other.exec(&insert, &[]).await.map_err(user_failure)?;
         }
         4 => drop(db.exec(&select, &[]).await.map_err(user_failure)?),
@@ -166,7 +166,7 @@ fn an_interrupted_run_keeps_what_it_measured() {
 
 #[test]
 fn a_panic_in_a_worker_keeps_the_figures_so_far() {
-    // The 21st transaction has a kind that the program does not have, which panics.
+    // The 21st transaction has a kind that the program does not have, so that recording it panics.
     let program = ClosureProgram(|_, mut db: Db| -> User {
         Box::pin(async move {
             for number in 0.. {

@@ -12,12 +12,12 @@ const PREPARE_NS: u64 = 700_000;
 const EXECUTE_NS: u64 = 1_100_000;
 const TEXT_NS: u64 = 1_900_000;
 
-/// An OK packet: number 1, nothing changed, autocommit.
+/// An OK packet with sequence number 1: no row changed, and autocommit is on.
 const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
-/// The answer to COM_STMT_PREPARE: statement 1, no columns, no parameters.
+/// The answer to COM_STMT_PREPARE: the statement has number 1, no columns and no parameters.
 const PREPARED: &[u8] = b"\x0c\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0";
 
-/// A greeting of protocol 10 with native passwords; without TLS.
+/// A greeting of protocol version 10: `mysql_native_password`, no TLS.
 fn greeting() -> Vec<u8> {
     let capabilities: u32 = 1 | 1 << 3 | 1 << 9 | 1 << 13 | 1 << 15 | 1 << 16 | 1 << 17 | 1 << 19;
     let mut body = vec![10];
@@ -127,7 +127,8 @@ fn batches() -> impl Program {
     })
 }
 
-/// Checks the parts of all committed transactions against the time that the server took for each.
+/// Checks that the server time of each committed transaction is `server_ns`, that the parts add up to the
+/// response time, and that each transaction has this many round trips.
 fn assert_server_time(driven: &DriveResult, server_ns: u64, round_trips: u64) {
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
@@ -242,7 +243,7 @@ fn server_time_is_corrected_for_the_position_in_the_batch_in_each_round_trip() {
     assert_eq!(measured.timestamps.impossible, 0);
 }
 
-/// The connection is lost between the round trips of one request.
+/// The server closes the connection between the round trips of one request.
 #[test]
 fn a_connection_lost_between_round_trips_fails_one_transaction() {
     struct ClosesAtThirdExecution(u32);

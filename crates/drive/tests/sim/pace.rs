@@ -40,7 +40,8 @@ fn a_closed_loop_obeys_littles_law_and_counts_exactly() {
     .unwrap();
     let measured = &driven.collected.measured;
     let tally = measured.all_kinds();
-    // 8 clients, 2 ms: 4,000 per second. The edges of the window cut one transaction per client.
+    // 8 clients with 2 ms per transaction make 4,000 per second. The edges of the window cut one transaction
+    // per client.
     assert!(
         tally.committed.abs_diff(12_000) <= 16,
         "{}",
@@ -84,7 +85,7 @@ fn a_poisson_rate_is_maintained_on_average() {
     let (driven, _) =
         simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
     let tally = driven.collected.measured.all_kinds();
-    // Four standard deviations of a Poisson count of 20,000.
+    // The tolerance is four standard deviations of a Poisson count of 20,000.
     assert!(
         tally.committed.abs_diff(20_000) < 4 * 142,
         "{}",
@@ -130,7 +131,7 @@ fn a_number_of_transactions_applies_to_each_client() {
     let (driven, _) =
         simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
     let tally = driven.collected.measured.all_kinds();
-    // Includes the transaction in flight at the end of the warm-up, which is measured.
+    // The count includes the transaction in flight at the end of the warm-up, which is measured.
     assert_eq!(tally.committed, 400);
     assert!(driven.collected.warmup.unwrap().all_kinds().committed >= 36);
 }
@@ -147,14 +148,14 @@ fn no_start_is_missed_once_every_client_has_completed_its_count() {
 }
 
 #[test]
-fn with_a_connection_per_transaction_connecting_is_in_the_response_time() {
+fn with_a_connection_per_transaction_the_response_time_includes_connecting() {
     let mut plan = plan(2, 1.0);
     plan.connect_per_transaction = true;
     let (driven, _) =
         simulate(&Selects::new(), &plan, with_timestamps(), replies_after(MS)).unwrap();
     let tally = driven.collected.measured.all_kinds();
     let connect = tally.connect.as_ref().unwrap();
-    // 10 µs for the connection to be accepted, 20 µs for the login.
+    // The server takes 10 µs to accept the connection, and 20 µs for the login.
     assert_eq!((connect.min_ns, connect.max_ns), (30_000, 30_000));
     assert_eq!(tally.response.mean_ns(), MS as f64 + 30_000.0);
     assert_eq!(tally.failed, 0);

@@ -21,7 +21,7 @@ impl Program for PrologueProgram {
         true
     }
 
-    fn user(&self, id: UserId, mut db: Db) -> User {
+    fn create_user(&self, id: UserId, mut db: Db) -> User {
         let (started_at_ns, fails) = (self.started_at_ns.clone(), self.fails);
         Box::pin(async move {
             for _ in 0..10 * id.client {
@@ -65,11 +65,11 @@ fn simulate_prologue(fails: bool, delay_ns: u64) -> (Result<DriveResult, Error>,
 }
 
 #[test]
-fn the_prologue_is_before_the_load_and_in_no_figure() {
+fn the_load_starts_after_the_prologue_which_no_figure_of_transactions_includes() {
     let (driven, started_at_ns) = simulate_prologue(false, 10 * MS);
     let driven = driven.expect("it starts");
     let start_ns = driven.start.schedule.start_ns;
-    // The last user makes 30 statements of 10 ms; then all begin.
+    // User 3 executes 30 statements of 10 ms, and then all users begin.
     assert!(start_ns >= 300 * MS, "{start_ns}");
     assert_eq!(started_at_ns.len(), 4);
     assert!(
@@ -77,7 +77,7 @@ fn the_prologue_is_before_the_load_and_in_no_figure() {
         "{started_at_ns:?}"
     );
     let measured = &driven.collected.measured;
-    // Queries counted in the prologue are in the first second, as in sysbench.
+    // The first second includes the queries of the prologue, as in sysbench.
     let queries = prony_measure::Queries {
         reads: 60,
         ..Default::default()
@@ -87,7 +87,7 @@ fn the_prologue_is_before_the_load_and_in_no_figure() {
     assert!(committed.abs_diff(800) <= 4, "{committed}");
 }
 
-/// No interval is delivered at the ends of seconds before the load.
+/// Seconds of the prologue are no intervals: their ends must not clear the counts of queries.
 #[test]
 fn queries_of_a_long_prologue_are_counted() {
     let (driven, _) = simulate_prologue(false, 100 * MS);

@@ -8,7 +8,7 @@ use prony_server::Target;
 use prony_session::{Outcome, Program};
 use std::time::Duration;
 
-/// A server that is slow to accept client 2, and answers others meanwhile.
+/// A server that is slow to accept client 2, and answers the other clients meanwhile.
 struct SlowForClient2 {
     connects: u32,
 }
@@ -48,7 +48,7 @@ fn events_before_all_clients_are_connected_are_handled() {
     assert!(driven.events.is_empty(), "{:?}", driven.events);
 }
 
-/// A server that accepts the first connect and never answers a later one.
+/// A server that accepts the first connection, and never answers a later attempt to connect.
 struct AcceptsOnce(u32);
 
 impl SimServer for AcceptsOnce {
@@ -71,7 +71,7 @@ fn simulate_with_2s_timeout(
     simulate_with_timeout(2, hosts, &Selects::new(), plan, server).unwrap()
 }
 
-/// Runs with this connection time-out.
+/// Runs with a time-out of `timeout_s` for each connection attempt.
 fn simulate_with_timeout(
     timeout_s: u32,
     hosts: &str,
@@ -94,7 +94,7 @@ fn simulate_with_timeout(
     )
 }
 
-/// Two servers that are slow to accept a client; the first then resets the connection.
+/// Two servers that are slow to accept a client. The first one then resets the connection.
 struct SlowAccept(u32);
 
 impl SimServer for SlowAccept {
@@ -137,7 +137,7 @@ fn reconnecting_program() -> impl Program {
     repeat(|db| {
         Box::pin(async move {
             db.query("SELECT 1").await?;
-            db.renew().await?;
+            db.open_connection().await?;
             db.query("SELECT 1").await?;
             Ok(Outcome::Committed)
         })
@@ -197,7 +197,7 @@ fn a_connection_opened_soon_after_the_end_is_awaited() {
     )
     .unwrap();
     let measured = &driven.collected.measured;
-    // The first connections took 600 ms of the second already.
+    // Opening the first connections took 600 ms of the second already.
     assert_eq!(
         (measured.all_kinds().committed, measured.all_kinds().failed),
         (2, 0)
@@ -227,7 +227,7 @@ fn after_the_end_a_connection_is_not_awaited_past_its_deadline() {
 
 /// A unix socket whose backlog is full for a minute, except for the first clients.
 struct FullBacklog {
-    /// Number of clients that still find a place.
+    /// Number of clients that the backlog still has room for.
     free_places: u32,
 }
 
@@ -251,7 +251,7 @@ impl SimServer for FullBacklog {
 fn a_full_backlog_does_not_extend_the_time_to_connect() {
     let (server, program) = (FullBacklog { free_places: 1 }, Selects::new());
     let driven = simulate_with_timeout(2, "127.0.0.1", &program, &plan(2, 1.0), server);
-    let error = driven.map(drop).expect_err("one is not accepted");
+    let error = driven.map(drop).expect_err("one client is not accepted");
     assert!(error.to_string().contains("1 of 2 connections"), "{error}");
 
     // The same with the second connection of a user.

@@ -56,7 +56,7 @@ fn server_time_is_corrected_for_the_position_in_the_batch() {
 }
 
 #[test]
-fn server_times_of_merged_segments_and_batches_are_upper_bounds() {
+fn server_times_are_upper_bounds_if_other_data_follows_the_reply_or_a_batch_shares_a_round_trip() {
     // The reply, and a notice that reaches the client before it reads.
     const NOTICE: &[u8] = b"N\0\0\0\x0eSNOTICE\0\0\0";
     let server = PgServer {

@@ -1,9 +1,9 @@
-//! Starts and ends as in other tools: a time limit for starts, skipped starts, clients that end with their
-//! connection; and the tap that receives samples.
+//! Starts and ends as in other tools: a time limit for starts, skipped starts, clients that end when their
+//! connection is lost. Also the order in which users get starts, and the listener that receives samples.
 
 use crate::support::*;
 use prony_drive::io::sim::{Answer, Machine, SimServer};
-use prony_drive::{DriveJob, RunEventKind, Tap};
+use prony_drive::{DriveJob, RunEventKind, SampleListener};
 use prony_measure::Sample;
 use prony_plan::{DrivePlan, Stop};
 use prony_session::{Db, Outcome, Program, User};
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A plan whose starts end after a second.
+/// A plan in which no transaction starts after the first second.
 fn plan_with_starts_for_1_s(clients: u32) -> DrivePlan {
     DrivePlan {
         stop: Stop::NoStartsAfter(Duration::from_secs(1)),
@@ -53,7 +53,7 @@ fn a_transaction_that_sleeps_past_the_end_is_finished() {
 }
 
 #[test]
-fn starts_over_the_latency_limit_are_skipped_and_slow_transactions_are_late() {
+fn starts_later_than_the_latency_limit_are_skipped_and_slow_transactions_exceed_it() {
     let mut plan = plan_with_starts_for_1_s(1);
     plan.pace = evenly(100.0);
     plan.latency_limit = Some(Duration::from_millis(20));
@@ -98,7 +98,7 @@ fn skipped_starts_count_towards_a_clients_number_of_transactions() {
 }
 
 #[test]
-fn without_reconnects_a_client_ends_with_its_connection() {
+fn without_reconnects_a_client_ends_when_its_connection_is_lost() {
     let server = PgServer {
         refuse: |_| false,
         statement: |slot, _: &[u8], now_ns: u64, answers: &mut Vec<Answer>| {
@@ -175,12 +175,12 @@ fn a_lost_idle_connection_is_reopened_only_if_the_plan_reconnects() {
     }
 }
 
-/// Closes the first connection of client 1 before that of client 2 is up.
-struct ClosesEarly {
+/// Closes the first connection of client 1 before the connection of client 2 is up.
+struct ClosesBeforeStart {
     connects: Arc<AtomicU32>,
 }
 
-impl SimServer for ClosesEarly {
+impl SimServer for ClosesBeforeStart {
     fn connect(&mut self, slot: u32, _: u64) -> Result<u64, i32> {
         self.connects.fetch_add(1, Ordering::Relaxed);
         Ok(if slot == 2 { 300 * MS } else { 10_000 })
@@ -204,7 +204,7 @@ impl SimServer for ClosesEarly {
 fn a_connection_lost_before_the_start_is_reopened_only_if_the_plan_reconnects() {
     for reconnect in [true, false] {
         let connects = Arc::new(AtomicU32::new(0));
-        let server = ClosesEarly {
+        let server = ClosesBeforeStart {
             connects: Arc::clone(&connects),
         };
         let mut plan = plan_with_starts_for_1_s(3);
@@ -222,15 +222,15 @@ fn a_connection_lost_before_the_start_is_reopened_only_if_the_plan_reconnects() 
 }
 
 #[derive(Default)]
-struct TapRecord {
+struct ListenerRecord {
     starts: Vec<u64>,
     samples: Vec<(u32, Sample)>,
     ends: Vec<u64>,
 }
 
-struct RecordingTap(Arc<Mutex<TapRecord>>);
+struct RecordingListener(Arc<Mutex<ListenerRecord>>);
 
-impl Tap for RecordingTap {
+impl SampleListener for RecordingListener {
     fn started(&mut self, start_ns: u64) {
         self.0.lock().unwrap().starts.push(start_ns);
     }
@@ -245,12 +245,13 @@ impl Tap for RecordingTap {
 }
 
 #[test]
-fn a_tap_receives_every_sample_with_its_client() {
-    let record = Arc::new(Mutex::new(TapRecord::default()));
+fn a_listener_receives_every_sample_with_its_client() {
+    let record = Arc::new(Mutex::new(ListenerRecord::default()));
     let (program, plan, target) = (Selects::new(), plan_with_starts_for_1_s(3), target());
-    let tap = |_| Box::new(RecordingTap(Arc::clone(&record))) as Box<dyn Tap>;
+    let new_listener =
+        |_| Box::new(RecordingListener(Arc::clone(&record))) as Box<dyn SampleListener>;
     let job = DriveJob {
-        tap: Some(&tap),
+        new_sample_listener: Some(&new_listener),
         ..job(&program, &plan, &target)
     };
     let driven = prony_drive::run_simulated(
@@ -272,17 +273,18 @@ fn a_tap_receives_every_sample_with_its_client() {
     assert!(record.samples.iter().all(|(_, sample)| within(sample)));
 }
 
-/// Users that wait for a start get it in order of arrival, even if another user requests one just
-/// as it becomes due.
+/// Users that wait for a start get one in order of arrival, even if another user requests a start just as one
+/// becomes due.
 #[test]
 fn scheduled_starts_go_to_the_user_that_waited_longest() {
-    let record = Arc::new(Mutex::new(TapRecord::default()));
-    let tap = |_| Box::new(RecordingTap(Arc::clone(&record))) as Box<dyn Tap>;
+    let record = Arc::new(Mutex::new(ListenerRecord::default()));
+    let new_listener =
+        |_| Box::new(RecordingListener(Arc::clone(&record))) as Box<dyn SampleListener>;
     let (program, target) = (Selects::new(), target());
     let mut plan = plan_with_starts_for_1_s(5);
     plan.pace = evenly(300.0);
     let job = DriveJob {
-        tap: Some(&tap),
+        new_sample_listener: Some(&new_listener),
         ..job(&program, &plan, &target)
     };
     // Replies arrive and starts become due while the client is busy, and are noticed together.

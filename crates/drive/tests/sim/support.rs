@@ -35,7 +35,7 @@ pub fn close(after_ns: u64) -> Answer {
     }
 }
 
-/// A server that admits anyone and passes statements to `F`.
+/// A server that admits anyone and passes its requests to a closure.
 pub struct PgServer<F> {
     /// Whether the server refuses connections at this time in nanoseconds.
     pub refuse: fn(u64) -> bool,
@@ -71,7 +71,7 @@ pub fn replies_after(delay_ns: u64) -> impl SimServer + Send {
     }
 }
 
-/// One statement per transaction, without end.
+/// A program whose users execute one statement per transaction, without end.
 pub struct Selects {
     statement: Arc<Statement>,
 }
@@ -89,7 +89,7 @@ impl Program for Selects {
         &["select"]
     }
 
-    fn user(&self, _: UserId, mut db: Db) -> User {
+    fn create_user(&self, _: UserId, mut db: Db) -> User {
         let statement = self.statement.clone();
         Box::pin(async move {
             loop {
@@ -118,7 +118,7 @@ impl<F: Fn(UserId, Db) -> User + Send + Sync> Program for ClosureProgram<F> {
         &["transaction"]
     }
 
-    fn user(&self, id: UserId, db: Db) -> User {
+    fn create_user(&self, id: UserId, db: Db) -> User {
         (self.0)(id, db)
     }
 }
@@ -142,10 +142,10 @@ pub fn repeat(body: fn(&mut Db) -> Body<'_>) -> impl Program {
 
 pub type Body<'a> = std::pin::Pin<Box<dyn Future<Output = Result<Outcome, DbError>> + 'a>>;
 
-/// A millisecond.
+/// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;
 
-/// A machine whose kernel timestamps received and sent packets.
+/// A machine whose received and sent packets have timestamps.
 pub fn with_timestamps() -> Machine {
     Machine {
         has_timestamps: true,
@@ -153,7 +153,7 @@ pub fn with_timestamps() -> Machine {
     }
 }
 
-/// A closed-loop plan with this many clients and seconds.
+/// A closed-loop plan with this many clients, whose window lasts this many seconds.
 pub fn plan(clients: u32, seconds: f64) -> DrivePlan {
     DrivePlan {
         clients,
@@ -180,10 +180,12 @@ pub fn target() -> Target {
     .expect("a target")
 }
 
-/// Collects the rows, and interrupts the run after some of them.
+/// Collects the counts of each row, and may interrupt the run.
 #[derive(Debug, Default)]
 pub struct TestObserver {
+    /// Number of committed and of failed transactions in each row.
     pub rows: Vec<(u64, u64)>,
+    /// The number of rows after which to interrupt the run, and the flag that does so.
     pub interrupt_after: Option<(usize, Arc<AtomicBool>)>,
 }
 
@@ -202,7 +204,7 @@ impl Observer for TestObserver {
     }
 }
 
-/// A run without interruption and without an observer.
+/// A job with seed 1 that is never interrupted.
 pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target) -> DriveJob<'a> {
     static NEVER: AtomicBool = AtomicBool::new(false);
     DriveJob {
@@ -212,7 +214,7 @@ pub fn job<'a>(program: &'a dyn Program, plan: &'a DrivePlan, target: &'a Target
         plan,
         seed: 1,
         interrupt: &NEVER,
-        tap: None,
+        new_sample_listener: None,
         on_connect_refused: None,
     }
 }
@@ -247,17 +249,18 @@ pub fn target_at(port: u16) -> Target {
     resolve(&url, &env).expect("a target")
 }
 
-/// One event with one statement on the user's own connection.
+/// One transaction with one statement, on the user's own connection.
 pub async fn event(db: &mut Db) -> Result<(), UserExit> {
     db.start(0).await?;
     let result = db.query("SELECT 1").await.map(|_| Outcome::Committed);
     db.end(result).await
 }
 
-/// Each user alternates between its own connection and a second one, and closes the second once.
+/// A program whose users alternate between their own connection and a second one, and once close and reopen
+/// the second.
 pub struct TwoConnections;
 
-/// An error as the end of a user.
+/// Ends a user because of this error.
 pub fn user_failure(error: DbError) -> UserExit {
     UserExit::Failed(error.to_string())
 }
@@ -267,10 +270,10 @@ async fn alternate_connections(mut db: Db) -> Result<(), UserExit> {
     let result = db.query("SELECT 1").await.map(drop);
     assert!(result.is_err() && !db.is_up());
     let mut other = db.add_connection().await.map_err(user_failure)?;
-    other.renew().await.map_err(user_failure)?;
+    other.open_connection().await.map_err(user_failure)?;
     // The second connection works while the user's own is down.
     other.query("SELECT 1").await.map_err(user_failure)?;
-    db.renew().await.map_err(user_failure)?;
+    db.open_connection().await.map_err(user_failure)?;
     db.wait_for_common_start().await;
     let mut events = 0;
     loop {
@@ -279,7 +282,7 @@ async fn alternate_connections(mut db: Db) -> Result<(), UserExit> {
         if events == 3 {
             other.close_connection().await;
             assert!(other.query("SELECT 1").await.is_err());
-            other.renew().await.map_err(user_failure)?;
+            other.open_connection().await.map_err(user_failure)?;
         }
         other.query("SELECT 1").await.map_err(user_failure)?;
         events += 1;
@@ -300,7 +303,7 @@ impl Program for TwoConnections {
         true
     }
 
-    fn user(&self, _: UserId, db: Db) -> User {
+    fn create_user(&self, _: UserId, db: Db) -> User {
         Box::pin(async move {
             alternate_connections(db)
                 .await

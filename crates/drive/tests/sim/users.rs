@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn a_user_that_panics_or_awaits_a_future_of_its_own_ends_without_the_others() {
+fn a_user_that_panics_or_awaits_a_foreign_future_ends_and_the_others_continue() {
     let user_0_ran = Arc::new(AtomicBool::new(false));
     let ran = user_0_ran.clone();
     let program = ClosureProgram(move |id: prony_session::UserId, mut db: Db| -> User {

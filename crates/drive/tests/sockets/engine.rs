@@ -178,11 +178,11 @@ fn queued_bytes_are_sent_before_the_closing_message() {
     }
 }
 
-/// More connections than the ring has receive buffers (1,024) and entries to submit (1,024) together.
+/// More connections than the ring has receive buffers (1,024) and submission queue entries (1,024) together.
 const CONNECTIONS: usize = 3500;
 
-/// Opens many connections whose peer has written to most of them before the engine first polls, and
-/// receives what it wrote to each.
+/// Opens many connections, and receives what the peer wrote to each. The peer has written to most of them
+/// before the engine first polls.
 fn receive_from_many(mut io: Box<dyn Io>, path: &std::path::Path) {
     let listener = UnixListener::bind(path).expect("a socket");
     let written = Arc::new(AtomicUsize::new(0));
@@ -202,7 +202,7 @@ fn receive_from_many(mut io: Box<dyn Io>, path: &std::path::Path) {
         io.open(slot as u32, &address, &TcpOptions::default())
             .expect("a socket");
     }
-    // By now a ring has submitted three full queues of connects, and epoll all of them.
+    // By now a ring has submitted three full queues of connects, and epoll all connects.
     while written.load(Ordering::Relaxed) < 3 * 1024 {
         std::thread::sleep(Duration::from_millis(1));
     }

@@ -1,4 +1,4 @@
-//! Both engines on real sockets: many connections, kernel timestamps, a slow client with a slow server.
+//! Both I/O engines on real sockets: many connections, kernel timestamps, a slow client with a slow server.
 
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]
@@ -20,7 +20,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, SystemTime};
 use support::{Selects, TestObserver, TwoConnections, engines, job, plan, repeat, target_at};
 
-/// Everything in flight ends within this time, on any machine.
+/// All transactions in flight end within this time, on any machine.
 const GRACE: Duration = Duration::from_secs(60);
 
 fn drive(program: &dyn Program, plan: &DrivePlan, port: u16) -> DriveResult {
@@ -38,8 +38,8 @@ fn two_thousand_connections_complete_all_transactions() {
         let mut plan = plan(2000, 2.0);
         plan.io = io;
         plan.grace = GRACE;
-        // Each client makes several transactions, however slow the machine is. There is one thread: of two,
-        // one could finish in an earlier second and close its connections.
+        // Each client makes several transactions, however slow the machine is. The plan has one thread,
+        // because one of two threads could finish in an earlier second and close its connections.
         plan.stop = Stop::Transactions(5);
         let driven = drive(&Selects::new(), &plan, server.port);
         assert_eq!(
@@ -72,7 +72,7 @@ fn totals_without_errors(driven: &DriveResult, io: IoEngine) -> Tally<u64> {
     tally
 }
 
-/// Sockets opened after the engine was created work as well as the others.
+/// Sockets of slots that were added after the engine was created work like the others.
 #[test]
 fn users_open_additional_connections_on_both_engines() {
     let server = FakeServer::start();
@@ -80,7 +80,7 @@ fn users_open_additional_connections_on_both_engines() {
         let mut plan = plan(40, 3.0);
         plan.io = io;
         plan.threads = threads;
-        // Ends by count: each user has reopened its other connection long before the end.
+        // The run ends by count, so each user has reopened its other connection long before the end.
         plan.stop = Stop::Transactions(50);
         let driven = drive(&TwoConnections, &plan, server.port);
         let measured = &driven.collected.measured;
@@ -89,7 +89,7 @@ fn users_open_additional_connections_on_both_engines() {
             40 * 50,
             "{io:?}"
         );
-        // With two threads, one may finish in an earlier second.
+        // One of two threads may finish in an earlier second, and close its connections.
         if threads == 1 {
             assert_eq!(measured.health.connections, 80, "{io:?}");
         }
@@ -98,7 +98,7 @@ fn users_open_additional_connections_on_both_engines() {
     }
 }
 
-/// The route of the TCP sample has no server here.
+/// In this test, no server listens at the route of the TCP sample.
 #[test]
 fn additional_connections_do_not_use_the_route_of_the_tcp_sample() {
     let server = FakeServer::start();
@@ -141,15 +141,15 @@ fn replies_have_timestamps_and_the_parts_add_up_to_the_response_time() {
     }
 }
 
-/// The parts sum to the response time, except for responses with an unusable timestamp, which are not
-/// in the parts, and for the time in which a user opened a connection, which happens `renewals`
-/// times.
-fn assert_parts_add_up(measured: &Totals, renewals: u64) {
+/// Checks that the parts add up to the response time, with two exceptions: the parts do not include responses
+/// with an unusable timestamp, nor the time in which a user opened a connection, which happens
+/// `reopened_count` times.
+fn assert_parts_add_up(measured: &Totals, reopened_count: u64) {
     let tally = measured.all_kinds();
     let parts = tally.parts.expect("parts over TCP");
     let sum_ns = parts.send_wait.sum_ns + parts.server.sum_ns + parts.client_wait.sum_ns;
     let response = &tally.response;
-    let without_parts = response.samples - parts.server.samples + renewals;
+    let without_parts = response.samples - parts.server.samples + reopened_count;
     let difference_ns = response.sum_ns as f64 - sum_ns as f64;
     let share = difference_ns / response.sum_ns as f64;
     let explained = difference_ns <= (without_parts * response.max_ns) as f64;
@@ -237,8 +237,8 @@ fn a_slow_client_does_not_count_as_a_slow_server() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let serving = std::thread::spawn(move || slow_server(&listener));
-        // Each user keeps the loop busy for 5 ms before its request: of four replies that arrive at
-        // once, one is noticed at once, and the others after 5, 10 and 15 ms.
+        // Each user keeps the loop busy for 5 ms before its request. Of four replies that arrive together,
+        // one is noticed at once, and the others after 5, 10 and 15 ms.
         let program = repeat(|db| {
             Box::pin(async move {
                 std::thread::sleep(Duration::from_millis(5));

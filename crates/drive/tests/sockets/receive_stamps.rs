@@ -1,5 +1,5 @@
-//! The arrival times of a test server's requests in the kernel. On a busy machine the server may be woken
-//! much later.
+//! Reads the kernel's timestamps of a test server's requests. On a busy machine, the server may be woken much
+//! later than a request arrives.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -23,7 +23,7 @@ pub fn enable_timestamps(stream: &TcpStream) {
     assert_eq!(result, 0);
 }
 
-/// Reads bytes and their arrival time; without a timestamp of the kernel, returns the current time.
+/// Reads bytes and their arrival time. If the kernel provides no timestamp, the time is the current one.
 pub fn read_with_timestamp(
     stream: &TcpStream,
     chunk: &mut [u8],

@@ -138,7 +138,7 @@ fn watch(poll: RawFd, fd: RawFd) {
     assert_eq!(result, 0);
 }
 
-/// Reads and answers; false when the client is gone.
+/// Reads a client's requests and answers them. Returns false if the client has disconnected.
 fn answer(client: &mut Client) -> bool {
     let mut chunk = [0; 4096];
     match client.stream.read(&mut chunk) {

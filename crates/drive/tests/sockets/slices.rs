@@ -3,7 +3,7 @@
 use crate::server::{FakeServer, take_due_replies};
 use crate::support::{Selects, TestObserver, engines, evenly, job, plan, target_at};
 use prony_drive::clock::Clock;
-use prony_drive::{DriveJob, LoadStart, Observer, RunSlice, Tap, connect, run};
+use prony_drive::{DriveJob, LoadStart, Observer, RunSlice, SampleListener, connect, run};
 use prony_measure::{IntervalRow, RunSchedule, Sample};
 use prony_plan::{Arrival, DrivePlan, Pace, Stop};
 use std::io::{Read, Write};
@@ -14,15 +14,15 @@ use std::time::Duration;
 
 /// When each transaction was due, from the start of the load, and its client.
 #[derive(Default)]
-struct TapRecord {
+struct ListenerRecord {
     start_ns: u64,
     due_ns: Vec<u64>,
     clients: Vec<u32>,
 }
 
-struct RecordingTap(Arc<Mutex<TapRecord>>);
+struct RecordingListener(Arc<Mutex<ListenerRecord>>);
 
-impl Tap for RecordingTap {
+impl SampleListener for RecordingListener {
     fn started(&mut self, start_ns: u64) {
         self.0.lock().unwrap().start_ns = start_ns;
     }
@@ -39,11 +39,12 @@ impl Tap for RecordingTap {
 
 /// Runs a slice of the plan's clients. Returns when each transaction was due, and the ids of the clients.
 fn run_slice(plan: &DrivePlan, slice: &RunSlice, port: u16) -> (Vec<u64>, Vec<u32>) {
-    let record = Arc::new(Mutex::new(TapRecord::default()));
-    let tap = |_| Box::new(RecordingTap(Arc::clone(&record))) as Box<dyn Tap>;
+    let record = Arc::new(Mutex::new(ListenerRecord::default()));
+    let new_listener =
+        |_| Box::new(RecordingListener(Arc::clone(&record))) as Box<dyn SampleListener>;
     let (program, target) = (Selects::new(), target_at(port));
     let job = DriveJob {
-        tap: Some(&tap),
+        new_sample_listener: Some(&new_listener),
         ..job(&program, plan, &target)
     };
     let driven = connect(&job, slice, |ready| {
@@ -80,7 +81,7 @@ fn slices_have_the_same_starts_as_the_whole_run() {
         let mut plan = plan(10, 1.0);
         plan.threads = 4;
         plan.pace = pace;
-        // All starts due in the second, however late they end.
+        // Count all transactions that are due within the second, however late they end.
         plan.stop = Stop::NoStartsAfter(Duration::from_secs(1));
         plan.grace = Duration::from_secs(60);
         let due_in_first_300_ms = |mut due_ns: Vec<u64>| {
@@ -131,7 +132,7 @@ struct SlowObserver {
 
 impl Observer for SlowObserver {
     fn ready(&mut self) {
-        assert_eq!(self.start_ns, 0, "it is called first");
+        assert_eq!(self.start_ns, 0, "`ready` is called before `started`");
         std::thread::sleep(Duration::from_millis(50));
         self.ready_ns = Clock::System.now_ns();
     }
@@ -143,7 +144,7 @@ impl Observer for SlowObserver {
     fn interval_ended(&mut self, _: &IntervalRow, _: &RunSchedule) {}
 }
 
-/// Whatever an observer prints in `ready` precedes the output of the users, however long it takes.
+/// What an observer prints in `ready` precedes the output of the users, however long `ready` takes.
 #[test]
 fn no_user_starts_before_the_observer_is_ready() {
     let server = FakeServer::start();
@@ -159,7 +160,7 @@ fn no_user_starts_before_the_observer_is_ready() {
 /// CPU time of the worker's thread when the load starts, in nanoseconds.
 struct CpuAtStart(Arc<AtomicU64>);
 
-impl Tap for CpuAtStart {
+impl SampleListener for CpuAtStart {
     fn started(&mut self, _: u64) {
         let mut time = libc::timespec {
             tv_sec: 0,
@@ -177,8 +178,8 @@ impl Tap for CpuAtStart {
     fn ended(&mut self, _: u64) {}
 }
 
-/// Admits a client and later sends this notice unprompted, or disconnects if the notice is empty; answers
-/// until the client disconnects.
+/// Admits a client, and later sends it this notice without a request, or disconnects if the notice is empty.
+/// Then answers requests until the client disconnects.
 fn serve_with_notice(mut stream: TcpStream, notice: &[u8]) {
     let (mut inbox, mut logged_in, mut chunk) = (Vec::new(), false, [0; 4096]);
     let mut notice = Some(notice);
@@ -219,10 +220,11 @@ fn events_before_the_start_are_handled_at_once() {
         plan.io = io;
         plan.stop = Stop::Transactions(10);
         let used_ns = Arc::new(AtomicU64::new(0));
-        let tap = |_| Box::new(CpuAtStart(Arc::clone(&used_ns))) as Box<dyn Tap>;
+        let new_listener =
+            |_| Box::new(CpuAtStart(Arc::clone(&used_ns))) as Box<dyn SampleListener>;
         let (program, target) = (Selects::new(), target_at(port));
         let job = DriveJob {
-            tap: Some(&tap),
+            new_sample_listener: Some(&new_listener),
             ..job(&program, &plan, &target)
         };
         let driven = connect(&job, &RunSlice::whole(&plan), |ready| {

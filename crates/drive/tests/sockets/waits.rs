@@ -1,4 +1,4 @@
-//! How the engines wait: for the first reply or for several, asleep or polling.
+//! How the I/O engines wait: for the first reply or for several, asleep or polling.
 
 use prony_drive::io::epoll::Epoll;
 use prony_drive::io::ring::{Ring, probe};
@@ -27,7 +27,7 @@ fn connect_two(io: &mut dyn Io) -> [TcpStream; 2] {
     })
 }
 
-/// The events of one wait of at most `limit`, whose bytes are taken.
+/// Waits once, for at most `limit`. Returns the events, and takes their bytes.
 fn wait(io: &mut dyn Io, limit: Duration) -> Vec<IoEvent> {
     let mut events = Vec::new();
     let deadline_ns = io.clock().now_ns() + limit.as_nanos() as u64;
@@ -110,7 +110,7 @@ fn an_engine_that_polls_finds_replies_during_and_after_polling_and_keeps_the_dea
             });
             let start = Instant::now();
             assert!(wait(&mut *io, Duration::from_millis(20)).is_empty());
-            assert!(start.elapsed() < TOO_LONG, "the deadline");
+            assert!(start.elapsed() < TOO_LONG, "the wait ends at its deadline");
             let writer = std::thread::spawn(move || {
                 std::thread::sleep(Duration::from_millis(30));
                 peers[0].write_all(b"reply").expect("a reader");

@@ -64,7 +64,7 @@ impl Program for CounterProgram {
         &["count"]
     }
 
-    fn user(&self, id: UserId, mut db: Db) -> User {
+    fn create_user(&self, id: UserId, mut db: Db) -> User {
         let statements = self.0.clone();
         Box::pin(async move {
             loop {
@@ -207,11 +207,11 @@ fn every_kind_of_encryption_carries_a_load() {
             received
                 .logins
                 .iter()
-                .all(|login| login.over_tls == over_tls),
+                .all(|login| login.is_over_tls == over_tls),
             "{options}"
         );
     }
-    // A certificate that nobody vouches for is refused by default.
+    // By default, a certificate that no trusted authority has signed is refused.
     let (port, received) = start(mock(Encryption::Available));
     let folder = std::env::temp_dir().join(format!("prony-drive-tds-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -12,7 +12,7 @@ use prony_dialect::hammerdb::{
     Backend, BuildRequest, OutputOptions, RunRequest, SchemaRequest, Settings, VuserOutcome,
 };
 use prony_runner::Signals;
-use prony_runner::host::processors;
+use prony_runner::host::processor_count;
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -29,7 +29,7 @@ pub struct ScriptBackend {
     minute_length: Duration,
     /// Environment variables that the script has set.
     env_overrides: HashMap<String, String>,
-    /// Output captured by the script.
+    /// The captured output, while the script captures it ([`Host::set_capture`]).
     captured: Option<Vec<String>>,
 }
 
@@ -68,9 +68,9 @@ impl ScriptBackend {
         if let Err(reason) = &outcome {
             // The session prints these two lines.
             job.lines
-                .push(prony_dialect::hammerdb::text::failure(1, reason));
+                .push(prony_dialect::hammerdb::text::failure_line(1, reason));
             job.lines
-                .push(prony_dialect::hammerdb::text::finished(1, false));
+                .push(prony_dialect::hammerdb::text::finished_line(1, false));
         }
         if let Err(reason) = self.storage.save_job(&job) {
             super::eprint(&format!("hammerdbcli: cannot store the job: {reason}\n"));
@@ -85,7 +85,7 @@ fn tcl_error_text(error: &io::Error) -> String {
 }
 
 impl Host for ScriptBackend {
-    fn call(&mut self, _: &str, _: &[String]) -> Option<TclResult> {
+    fn call_command(&mut self, _: &str, _: &[String]) -> Option<TclResult> {
         None
     }
 
@@ -100,7 +100,7 @@ impl Host for ScriptBackend {
         }
     }
 
-    fn capture(&mut self, on: bool) -> Vec<String> {
+    fn set_capture(&mut self, on: bool) -> Vec<String> {
         std::mem::replace(&mut self.captured, on.then(Vec::new)).unwrap_or_default()
     }
 
@@ -215,26 +215,26 @@ impl Host for ScriptBackend {
 }
 
 impl Backend for ScriptBackend {
-    fn build(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String> {
-        self.run_job(&request.job, &request.output, |lines, _| {
+    fn build_schema(&mut self, request: &BuildRequest) -> Result<VuserOutcome, String> {
+        self.run_job(&request.job_id, &request.output, |lines, _| {
             build::build(request, lines, &self.signals)
         })
     }
 
-    fn check(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String> {
-        self.run_job(&request.job, &request.output, |lines, _| {
+    fn check_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String> {
+        self.run_job(&request.job_id, &request.output, |lines, _| {
             schema::check(request, lines, &self.signals)
         })
     }
 
-    fn delete(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String> {
-        self.run_job(&request.job, &request.output, |lines, _| {
+    fn delete_schema(&mut self, request: &SchemaRequest) -> Result<VuserOutcome, String> {
+        self.run_job(&request.job_id, &request.output, |lines, _| {
             schema::delete(request, lines, &self.signals)
         })
     }
 
-    fn run(&mut self, request: &RunRequest) -> Result<VuserOutcome, String> {
-        self.run_job(&request.job, &request.output, |lines, job| {
+    fn run_workload(&mut self, request: &RunRequest) -> Result<VuserOutcome, String> {
+        self.run_job(&request.job_id, &request.output, |lines, job| {
             let context = RunContext {
                 store_folder: self.storage.run_store_folder(),
                 request,
@@ -248,7 +248,7 @@ impl Backend for ScriptBackend {
         })
     }
 
-    fn save(&mut self, settings: &Settings) -> Result<(), String> {
+    fn store_settings(&mut self, settings: &Settings) -> Result<(), String> {
         self.settings = settings.clone();
         self.storage.save_settings(settings)
     }
@@ -260,12 +260,12 @@ impl Backend for ScriptBackend {
         format!("{:08X}{random:016X}", seconds & 0xffff_ffff)
     }
 
-    fn jobs(&mut self, args: &[String]) -> Result<String, String> {
+    fn jobs_output(&mut self, args: &[String]) -> Result<String, String> {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         jobs::execute(&self.storage, &args)
     }
 
     fn processor_count(&self) -> usize {
-        processors()
+        processor_count()
     }
 }

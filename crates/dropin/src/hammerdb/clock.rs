@@ -75,7 +75,7 @@ pub fn parse_time(text: &str, format: Option<&str>, utc: bool) -> Result<i64, St
     }
     let fields: Vec<&str> = text.split_whitespace().collect();
     let time = match fields.as_slice() {
-        // Zone names other than UTC and GMT are ignored: the time is read as local time.
+        // With any zone name other than UTC and GMT, the time is read as local time.
         [_, month, day, time_of_day, zone_name, year] => {
             let text = format!("{month} {day} {time_of_day} {year}");
             let time = civil::DateTime::strptime("%b %d %H:%M:%S %Y", text).map_err(invalid)?;

@@ -86,7 +86,7 @@ pub fn connect(target: &Target) -> Result<Control, String> {
     };
     let mut control = Control::connect(target).map_err(failure_message)?;
     crate::cleartext::warn_if_password_exposed(&control);
-    // Time-outs that are set for the role or database would end the long statements of a build.
+    // A build has long statements, which time-outs of the role or the database would end.
     let settings = match control.engine() {
         Engine::PostgreSql if control.server_version() >= 140_000 => {
             "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0; \
@@ -115,7 +115,7 @@ pub fn cipher(control: &Control) -> String {
 pub fn open(login: &Login) -> Result<(Target, Control), String> {
     let target = target(login)?;
     let control = connect(&target).map_err(|message| match &login.socket {
-        // The default path is often that of another installation, so the message names the alternative.
+        // HammerDB's default path often does not fit the installation, so the message names the alternative.
         Some(path) if !Path::new(path).exists() => format!(
             "{message}\nSocket {path} does not exist: to connect over TCP, use diset connection {} null",
             login.key("socket")
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_failure_without_a_database_names_the_server() {
-        // The discard port, on which no server listens.
+        // Port 9 is the discard port, on which no server listens.
         let login = Login {
             engine: Engine::MySql,
             host: "127.0.0.1".to_owned(),

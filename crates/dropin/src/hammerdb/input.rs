@@ -28,7 +28,7 @@ pub fn run(mut console: Console, backend: &mut ScriptBackend, signals: &Signals)
                 }
             }
             InputEvent::Signal(status) => return status,
-            InputEvent::EndOfInput => return console.end(backend),
+            InputEvent::EndOfInput => return console.end_input(backend),
         }
     }
 }

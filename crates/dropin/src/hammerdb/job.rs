@@ -21,16 +21,19 @@ pub struct Job {
     pub benchmark: String,
     /// HammerDB's dictionary of settings, without passwords.
     pub dictionary: Map<String, Value>,
-    /// The run's name in Prony's store, if it was stored.
-    pub run: Option<String>,
+    /// The id of the run in Prony's store, if it was stored.
+    #[serde(rename = "run")]
+    pub run_id: Option<String>,
     /// The lines of the virtual users.
     pub lines: Vec<String>,
     /// The lines of the result, such as `2 Active Virtual Users configured` and `TEST RESULT : ...`.
-    pub result: Vec<String>,
+    #[serde(rename = "result")]
+    pub result_lines: Vec<String>,
     /// Timings of the routines: for all virtual users together, then for each user.
     pub timings: Vec<VuserTiming>,
     /// Readings of the transaction counter: the time, and transactions per minute.
-    pub counts: Vec<(String, u64)>,
+    #[serde(rename = "counts")]
+    pub tpm_readings: Vec<(String, u64)>,
 }
 
 /// Timings of one virtual user's calls, or of all users' calls.
@@ -38,7 +41,7 @@ pub struct Job {
 pub struct VuserTiming {
     /// The number of the virtual user; `None` for all users together.
     pub vuser: Option<u32>,
-    /// By routine, sorted by total time in descending order.
+    /// Name and timings of each routine, sorted by total time in descending order.
     pub routines: Vec<(String, RoutineTiming)>,
 }
 
@@ -76,7 +79,11 @@ impl Job {
             timestamp: clock::job_timestamp(),
             database: settings.database_name().to_owned(),
             benchmark: "TPC-C".to_owned(),
-            dictionary: settings.masked().into_iter().map(section).collect(),
+            dictionary: settings
+                .masked_dictionary()
+                .into_iter()
+                .map(section)
+                .collect(),
             ..Job::default()
         }
     }

@@ -43,12 +43,12 @@ fn job_output(storage: &Storage, job: &Job, item: &str) -> Result<String, String
         "result" => result_output(job),
         "status" => json(&numbered_lines(job, Some(0))),
         "timing" => timing_output(job, None),
-        "tcount" if job.counts.is_empty() => {
+        "tcount" if job.tpm_readings.is_empty() => {
             Err(format!("No Transaction Count for JOB {}", job.id))
         }
         "tcount" => {
             // The key is the time. HammerDB's key is the count, which loses one of two equal counts.
-            let counts = job.counts.iter();
+            let counts = job.tpm_readings.iter();
             let counts: Map<String, Value> = counts
                 .map(|(time, tpm)| (time.clone(), (*tpm).into()))
                 .collect();
@@ -96,7 +96,7 @@ fn numbered_lines(job: &Job, vuser: Option<u32>) -> Vec<String> {
     numbered
 }
 
-/// The timings of all virtual users together, or of one (`2` or `vu=2`).
+/// The timings of the virtual user `vuser` (`2` or `vu=2`), or of all virtual users together.
 fn timing_output(job: &Job, vuser: Option<&str>) -> Result<String, String> {
     let number = vuser.map(|argument| argument.strip_prefix("vu=").unwrap_or(argument));
     let vuser = number.map(str::parse).transpose().map_err(|_| USAGE)?;
@@ -124,25 +124,25 @@ impl<T: Serialize> Serialize for OrderedObject<'_, T> {
 }
 
 fn result_output(job: &Job) -> Result<String, String> {
-    if job.result.is_empty() {
+    if job.result_lines.is_empty() {
         return Err(format!("Jobid {} has no test result", job.id));
     }
     let mut items = vec![job.id.clone(), job.timestamp.clone()];
-    items.extend_from_slice(&job.result);
+    items.extend_from_slice(&job.result_lines);
     json(&items)
 }
 
 fn all_jobs(storage: &Storage) -> Result<Vec<Job>, String> {
     let mut jobs = Vec::new();
     for id in storage.job_ids()? {
-        jobs.extend(storage.job(&id)?);
+        jobs.extend(storage.read_job(&id)?);
     }
     Ok(jobs)
 }
 
 fn find_job(storage: &Storage, id: &str) -> Result<Job, String> {
     storage
-        .job(id)?
+        .read_job(id)?
         .ok_or_else(|| format!("Jobid {id} does not exist"))
 }
 
@@ -169,10 +169,10 @@ mod tests {
         ]
         .map(str::to_owned)
         .to_vec();
-        job.result = ["3 Active Virtual Users configured", "TEST RESULT : x"]
+        job.result_lines = ["3 Active Virtual Users configured", "TEST RESULT : x"]
             .map(str::to_owned)
             .to_vec();
-        job.counts = vec![("a".to_owned(), 18), ("b".to_owned(), 18)];
+        job.tpm_readings = vec![("a".to_owned(), 18), ("b".to_owned(), 18)];
         let storage = Storage::in_folder(folder.clone());
         storage.save_job(&job).expect("a writable folder");
         (storage, folder)
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn timings_are_an_object_with_a_key_per_routine() {
         let (storage, folder) = storage_with_job("jobs-timing");
-        let mut job = storage.job(ID).expect("readable").expect("stored");
+        let mut job = storage.read_job(ID).expect("readable").expect("stored");
         let routine = |name: &str| {
             let timing = RoutineTiming {
                 elapsed_ms: "62108.0".to_owned(),

@@ -16,14 +16,14 @@ const MAX_STORED_LINES: usize = 10_000;
 /// The output lines of one build or run.
 pub struct VuserLines {
     show_output: bool,
-    timestamps: bool,
+    logs_timestamps: bool,
     state: Mutex<LineState>,
 }
 
 struct LineState {
     log: Option<File>,
-    /// The lines to store in the job.
-    stored: Vec<String>,
+    /// The lines to store in the job, up to [`MAX_STORED_LINES`].
+    stored_lines: Vec<String>,
 }
 
 impl VuserLines {
@@ -32,7 +32,7 @@ impl VuserLines {
     /// # Errors
     /// The log cannot be written.
     pub fn open(output: &OutputOptions) -> Result<VuserLines, String> {
-        let log = match &output.log {
+        let log = match &output.log_path {
             Some(path) => Some(
                 open_log(path, &text::log_header(&clock::now_as_text()))
                     .map_err(|error| format!("cannot write the log file {path}: {error}"))?,
@@ -41,48 +41,48 @@ impl VuserLines {
         };
         Ok(VuserLines {
             show_output: output.show_output,
-            timestamps: output.timestamps,
+            logs_timestamps: output.logs_timestamps,
             state: Mutex::new(LineState {
                 log,
-                stored: Vec::new(),
+                stored_lines: Vec::new(),
             }),
         })
     }
 
     /// Prints that a virtual user starts.
     pub fn print_running(&self, number: u32) {
-        self.print_status(text::running(number));
+        self.print_status(text::running_line(number));
     }
 
     /// Prints that a virtual user ended.
     pub fn print_finished(&self, number: u32, success: bool) {
-        self.print_status(text::finished(number, success));
+        self.print_status(text::finished_line(number, success));
     }
 
     /// Prints the failure of a virtual user.
     pub fn print_failed(&self, number: u32, reason: &str) {
-        self.print_status(text::failure(number, reason));
+        self.print_status(text::failure_line(number, reason));
         self.print_finished(number, false);
     }
 
     /// Prints a line on the terminal, regardless of the options, but not in the log.
     pub fn print_status(&self, line: String) {
         let mut state = self.lock();
-        super::print(&text::terminal(&line));
-        state.store(line);
+        super::print(&text::terminal_line(&line));
+        state.store_line(line);
     }
 
     /// Prints and logs a line of a virtual user.
     pub fn print_line(&self, number: u32, line: impl Display) {
         let line = line.to_string();
         let mut state = self.lock();
-        let user_line = text::vuser(number, &line);
+        let user_line = text::vuser_line(number, &line);
         if self.show_output {
-            super::print(&text::terminal(&user_line));
+            super::print(&text::terminal_line(&user_line));
         }
         if let Some(log) = &mut state.log {
-            let timestamp = self.timestamps.then(clock::now_as_text);
-            let entry = text::log(number, &line, timestamp.as_deref());
+            let timestamp = self.logs_timestamps.then(clock::now_as_text);
+            let entry = text::log_entry(number, &line, timestamp.as_deref());
             if let Err(error) = log.write_all(entry.as_bytes()) {
                 state.log = None;
                 super::eprint(&format!(
@@ -90,12 +90,12 @@ impl VuserLines {
                 ));
             }
         }
-        state.store(user_line);
+        state.store_line(user_line);
     }
 
-    /// Removes and returns all lines so far.
+    /// Returns the lines to store in the job, and starts with no lines again.
     pub fn take_lines(&self) -> Vec<String> {
-        std::mem::take(&mut self.lock().stored)
+        std::mem::take(&mut self.lock().stored_lines)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, LineState> {
@@ -104,9 +104,9 @@ impl VuserLines {
 }
 
 impl LineState {
-    fn store(&mut self, line: String) {
-        if self.stored.len() < MAX_STORED_LINES {
-            self.stored.push(line);
+    fn store_line(&mut self, line: String) {
+        if self.stored_lines.len() < MAX_STORED_LINES {
+            self.stored_lines.push(line);
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::output::{eprint, print};
 use backend::ScriptBackend;
 use prony_dialect::hammerdb::tcl::Host;
 use prony_dialect::hammerdb::{
-    COMPAT_VARIABLE, Console, Invocation, Session, USAGE, banner, compat, parse_args,
+    COMPAT_VARIABLE, Console, Invocation, Session, USAGE, banner, parse_args, select_profile,
 };
 use prony_plan::parse_duration;
 use prony_runner::Signals;
@@ -32,7 +32,7 @@ use storage::Storage;
 
 /// The environment variable that shortens the minutes of a script, for rehearsals.
 const MINUTE_VARIABLE: &str = "PRONY_HAMMERDB_MINUTE";
-/// Prony's additions to the usage.
+/// The lines that Prony adds to HammerDB's usage.
 const PRONY_USAGE: &str = "
 Without auto, commands are read from standard input or a terminal; `help` lists them.
 
@@ -45,7 +45,7 @@ const ONE_MINUTE: Duration = Duration::from_secs(60);
 
 /// Whether a program name, such as the name of a link to Prony, is hammerdbcli's.
 pub fn is_program_name(argv0: &str) -> bool {
-    crate::is_called(argv0, "hammerdbcli")
+    crate::begins_with_tool_name(argv0, "hammerdbcli")
 }
 
 /// Runs as hammerdbcli.
@@ -68,8 +68,8 @@ fn run_command(arguments: &[OsString]) -> Result<u8, String> {
         return Ok(0);
     }
     let env_var = |name: &str| Some(std::env::var_os(name)?.to_string_lossy().into_owned());
-    let (profile, notice) = compat(env_var(COMPAT_VARIABLE).as_deref())?;
-    let minute_length = parse_minute(env_var(MINUTE_VARIABLE).as_deref())?;
+    let (profile, notice) = select_profile(env_var(COMPAT_VARIABLE).as_deref())?;
+    let minute_length = parse_minute_length(env_var(MINUTE_VARIABLE).as_deref())?;
     let signals = Signals::listen().map_err(|error| format!("hammerdbcli: {error:#}\n"))?;
     eprint(&notice);
     if minute_length != ONE_MINUTE {
@@ -79,7 +79,7 @@ fn run_command(arguments: &[OsString]) -> Result<u8, String> {
         ));
     }
     let storage = Storage::open();
-    let settings = storage.settings().unwrap_or_else(|reason| {
+    let settings = storage.read_settings().unwrap_or_else(|reason| {
         eprint(&format!(
             "hammerdbcli: cannot read the stored settings: {reason}\n"
         ));
@@ -103,7 +103,8 @@ fn run_command(arguments: &[OsString]) -> Result<u8, String> {
     Ok(status)
 }
 
-fn parse_minute(value: Option<&str>) -> Result<Duration, String> {
+/// Parses [`MINUTE_VARIABLE`]: how long a minute of the script takes.
+fn parse_minute_length(value: Option<&str>) -> Result<Duration, String> {
     let Some(value) = value.filter(|value| !value.is_empty()) else {
         return Ok(ONE_MINUTE);
     };
@@ -133,11 +134,11 @@ mod tests {
 
     #[test]
     fn a_rehearsal_minute_takes_1_to_60_seconds() {
-        assert_eq!(parse_minute(None), Ok(ONE_MINUTE));
-        assert_eq!(parse_minute(Some("")), Ok(ONE_MINUTE));
-        assert_eq!(parse_minute(Some("5s")), Ok(Duration::from_secs(5)));
+        assert_eq!(parse_minute_length(None), Ok(ONE_MINUTE));
+        assert_eq!(parse_minute_length(Some("")), Ok(ONE_MINUTE));
+        assert_eq!(parse_minute_length(Some("5s")), Ok(Duration::from_secs(5)));
         for invalid in ["0s", "2m", "soon"] {
-            assert!(parse_minute(Some(invalid)).is_err(), "{invalid}");
+            assert!(parse_minute_length(Some(invalid)).is_err(), "{invalid}");
         }
     }
 }

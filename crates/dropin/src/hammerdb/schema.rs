@@ -6,7 +6,7 @@
 use super::build::owner;
 use super::connection;
 use super::lines::VuserLines;
-use prony_dialect::hammerdb::plan::WORKLOAD;
+use prony_dialect::hammerdb::plan::WORKLOAD_NAME;
 use prony_dialect::hammerdb::{HammerdbCommands, Login, SchemaRequest, VuserOutcome};
 use prony_runner::Signals;
 use prony_server::Control;
@@ -27,7 +27,7 @@ pub fn check(
     let (_, mut control) = connection::open(&request.owner)?;
     let database = &request.owner.database;
     lines.print_line(1, format!("Checking {database} TPROC-C schema"));
-    let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
+    let workload = prony_workload::find(WORKLOAD_NAME).map_err(|error| error.to_string())?;
     let report = with_stop_watcher(&signals.flag(), |watch| {
         watch.register(&control);
         workload.check(&mut control)

@@ -45,11 +45,11 @@ impl Storage {
         Storage { folder: Ok(folder) }
     }
 
-    /// The stored settings, or the defaults.
+    /// Reads the stored settings; the defaults if there are none.
     ///
     /// # Errors
     /// The reason why the settings cannot be read.
-    pub fn settings(&self) -> Result<Settings, String> {
+    pub fn read_settings(&self) -> Result<Settings, String> {
         let Ok(folder) = &self.folder else {
             return Ok(Settings::default());
         };
@@ -96,11 +96,11 @@ impl Storage {
         Ok(ids)
     }
 
-    /// A job, if it exists.
+    /// Reads a job; `None` if it does not exist.
     ///
     /// # Errors
     /// The reason why the job cannot be read.
-    pub fn job(&self, id: &str) -> Result<Option<Job>, String> {
+    pub fn read_job(&self, id: &str) -> Result<Option<Job>, String> {
         let Some(path) = self.job_path(id)? else {
             return Ok(None);
         };
@@ -129,7 +129,7 @@ impl Storage {
         Ok(is_job_id(id).then(|| folder.join(format!("jobs/{id}.json"))))
     }
 
-    /// Writes a temporary file and renames it, because another call may be reading.
+    /// Writes a document: to a temporary file, which is renamed, because another process may be reading.
     fn write(&self, name: &str, document: &impl Serialize) -> Result<(), String> {
         let path = self.folder.clone()?.join(name);
         let temporary = path.with_extension(format!("{}.new", std::process::id()));

@@ -42,7 +42,7 @@ fn resolve(
         ("user", &*user),
         ("fallback_application_name", messages.progname()),
     ];
-    // The database name, or a connection string.
+    // The database's name, or a connection string that contains it.
     let dbname = &connection.dbname;
     let mut target =
         prony_server::resolve_with_options(&options, "the command line", dbname, environment)

@@ -16,10 +16,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct ProcessHost<'a> {
     messages: &'a Messages,
     level: &'a Level,
-    /// The scripts of `-f` in order, without the builtins between them.
+    /// The scripts of `-f`, in the order of the options; builtin scripts are not included.
     pub scripts: Vec<Script>,
-    /// The variables of these scripts; later scripts share them.
-    pub names: VariableNames,
+    /// The variables of these scripts, which builtin scripts share.
+    pub variable_names: VariableNames,
 }
 
 impl<'a> ProcessHost<'a> {
@@ -29,7 +29,7 @@ impl<'a> ProcessHost<'a> {
             messages,
             level,
             scripts: Vec::new(),
-            names: VariableNames::new(),
+            variable_names: VariableNames::new(),
         }
     }
 }
@@ -63,27 +63,27 @@ impl Host for ProcessHost<'_> {
             file.read_to_end(&mut bytes)
         };
         read.map_err(|error| file_error("read", &error))?;
-        // A statement with replaced bytes would differ from the file.
+        // Do not replace bytes that are not UTF-8, because the statements would differ from the file.
         let text = String::from_utf8(bytes).map_err(|_| {
             self.messages.fatal(&format!(
                 "could not read file \"{name}\": it is not text in UTF-8"
             ))
         })?;
         let level = u32::from(self.level.major());
-        let script = Script::parse(&mut self.names, &name, &text, level)
-            .map_err(|error| error.as_pgbench(self.messages.progname(), level))?;
+        let script = Script::parse(&mut self.variable_names, &name, &text, level)
+            .map_err(|error| error.pgbench_stderr(self.messages.progname(), level))?;
         self.scripts.push(script);
         Ok(())
     }
 
-    fn open_files(&self) -> Option<(u64, u64)> {
+    fn open_file_limits(&self) -> Option<(u64, u64)> {
         let limit = getrlimit(Resource::Nofile);
-        // None means unlimited.
+        // `getrlimit` returns `None` for unlimited.
         let count = |value: Option<u64>| value.unwrap_or(u64::MAX);
         Some((count(limit.current), count(limit.maximum)))
     }
 
-    fn raise_open_files(&mut self, soft_limit: u64) -> Result<(), String> {
+    fn raise_open_file_limit(&mut self, soft_limit: u64) -> Result<(), String> {
         let limit = Rlimit {
             current: Some(soft_limit),
             ..getrlimit(Resource::Nofile)
@@ -150,9 +150,9 @@ mod tests {
         let level = Level::default();
         let messages = Messages::new("pgbench", &level);
         let mut host = ProcessHost::new(&messages, &level);
-        let (soft, hard) = host.open_files().expect("Linux has them");
+        let (soft, hard) = host.open_file_limits().expect("Linux has them");
         assert!(soft <= hard);
-        host.raise_open_files(soft).expect("unchanged limit");
+        host.raise_open_file_limit(soft).expect("unchanged limit");
         assert_ne!(host.strong_seed(), host.strong_seed());
         assert!(host.time_seed() > 1_600_000_000_000_000);
     }

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 /// Whether a program name, such as the name of a link to Prony, is pgbench's.
 pub fn is_program_name(argv0: &str) -> bool {
-    crate::is_called(argv0, "pgbench")
+    crate::begins_with_tool_name(argv0, "pgbench")
 }
 
 /// Runs as pgbench. `argv0`: the name by which it was called.
@@ -49,7 +49,7 @@ fn run(argv0: &str, arguments: &[OsString]) -> Result<u8, UsageError> {
     let invocation = parse_args(argv0, arguments, &level, &mut host)?;
     let script_files = bench::ScriptFiles {
         scripts: host.scripts,
-        names: host.names,
+        variable_names: host.variable_names,
     };
     let redact = |argument: &OsString| secrets::redact_argument(&argument.to_string_lossy());
     let call = PgbenchCall {

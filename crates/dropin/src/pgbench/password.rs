@@ -36,7 +36,7 @@ fn prompt_on(input: impl Read, mut output: impl Write, terminal: impl AsFd) -> i
     if let Some(saved) = saved {
         tcsetattr(&terminal, OptionalActions::Flush, &saved)?;
     }
-    // The user's line feed is not echoed, and a pipe echoes nothing; libpq prints a line feed in both cases.
+    // Like libpq, end the prompt's line: the terminal does not echo the user's line feed, nor does a pipe.
     output.write_all(b"\n")?;
     password
 }

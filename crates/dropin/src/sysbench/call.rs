@@ -5,7 +5,9 @@
 
 pub use crate::output::eprint;
 use crate::output::{self, print_bytes};
-use prony_dialect::sysbench::{GeneralOptions, LogLevel, Output, UsageError, fatal, repeated};
+use prony_dialect::sysbench::{
+    GeneralOptions, LogLevel, Output, UsageError, fatal_line, repetitions_line,
+};
 use prony_report::visible::visible_colored;
 use std::io::{IsTerminal, stdout};
 use std::sync::{Mutex, PoisonError};
@@ -20,14 +22,14 @@ pub struct SysbenchCall {
 
 /// Advice about an error, printed after the error's lines.
 struct Advice {
-    /// Advice that the next FATAL line prints.
+    /// The advice to print after the next FATAL line.
     pending: Option<&'static str>,
     /// Advice already printed: if several threads get the same error, its advice is printed only once.
     printed: Vec<&'static str>,
 }
 
-/// The last text of the log, and how often it was repeated. Like sysbench, the log prints a repeated text
-/// once and then the number of repetitions.
+/// The last text of the log, and how often it was repeated since. Like sysbench, the log prints a repeated
+/// text once, and later the number of repetitions.
 static LAST_TEXT: Mutex<(String, u64)> = Mutex::new((String::new(), 0));
 
 static ADVICE: Mutex<Advice> = Mutex::new(Advice {
@@ -69,7 +71,7 @@ impl SysbenchCall {
     /// Prints to the log (stdout) if the verbosity includes this level. Repetitions of an error are counted
     /// and printed as one line before the next text.
     pub fn log(&self, level: LogLevel, text: &str) {
-        if level.shows_at(self.verbosity) && !text.is_empty() {
+        if level.is_printed_at(self.verbosity) && !text.is_empty() {
             let mut last_text = LAST_TEXT.lock().unwrap_or_else(PoisonError::into_inner);
             let is_error = matches!(level, LogLevel::Fatal | LogLevel::Alert | LogLevel::Warning);
             if is_error && last_text.0 == text {
@@ -78,7 +80,7 @@ impl SysbenchCall {
             }
             let (_, repetitions) = std::mem::replace(&mut *last_text, (text.to_owned(), 0));
             if repetitions > 0 {
-                output::print(&repeated(repetitions));
+                output::print(&repetitions_line(repetitions));
             }
             output::print(text);
         }
@@ -95,7 +97,7 @@ impl SysbenchCall {
 
     /// Like `fail`, for one line without the prefix of the log level.
     pub fn fail_with_text(&self, text: &str) -> CommandError {
-        self.fail(&fatal(text))
+        self.fail(&fatal_line(text))
     }
 }
 

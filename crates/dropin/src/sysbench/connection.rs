@@ -5,8 +5,8 @@
 use super::call::{eprint, set_advice};
 use prony_dialect::mysql_client;
 use prony_dialect::sysbench::{
-    Database, Driver, Endpoint, Mysql, Pgsql, connect_failure, driver, endpoints, lost_at_login,
-    mysql_unreachable, pgsql_unreachable,
+    DatabaseOptions, Driver, Endpoint, MysqlOptions, PgsqlOptions, describe_connect_failure,
+    endpoints, login_failure_lines, mysql_unreachable, parse_driver, pgsql_unreachable,
 };
 use prony_runner::signals;
 use prony_server::control::{ConnectFailure, Error, FailureCause};
@@ -18,8 +18,8 @@ use std::time::Duration;
 /// # Errors
 ///
 /// The log text to print; the caller appends the line that names the failed function.
-pub fn target(database: &Database, timeout_s: u32) -> Result<(Driver, Target), String> {
-    let driver = driver(database)?;
+pub fn target(database: &DatabaseOptions, timeout_s: u32) -> Result<(Driver, Target), String> {
+    let driver = parse_driver(database)?;
     let mut target = match driver {
         Driver::Mysql => mysql_target(&database.mysql)?,
         Driver::Pgsql => {
@@ -58,7 +58,7 @@ pub fn has_timed_out(failures: &[ConnectFailure]) -> bool {
 
 /// The target of MySQL's options: the first endpoint, and the additional targets that connections rotate
 /// through. Like sysbench, ignores the mysql client's option files and environment variables.
-fn mysql_target(mysql: &Mysql) -> Result<Target, String> {
+fn mysql_target(mysql: &MysqlOptions) -> Result<Target, String> {
     let process = Environment::from_process();
     let mut environment = Environment::without_home("sbtest");
     environment.mysql_sockets = process.mysql_sockets;
@@ -81,7 +81,7 @@ fn mysql_target(mysql: &Mysql) -> Result<Target, String> {
 }
 
 /// Warns that `--mysql-ssl-cipher` is ignored, unless TLS is off.
-pub fn warn_about_cipher(database: &Database) {
+pub fn warn_about_cipher(database: &DatabaseOptions) {
     let mysql = &database.mysql;
     let ciphers = mysql.ssl_cipher.as_ref();
     if let Some(cipher) = ciphers.filter(|_| !matches!(mysql.ssl.as_str(), "off" | "disabled")) {
@@ -93,7 +93,7 @@ pub fn warn_about_cipher(database: &Database) {
 }
 
 /// sysbench's options as libpq keywords.
-fn pgsql_options<'a>(pgsql: &'a Pgsql, port: &'a str) -> [(&'a str, &'a str); 6] {
+fn pgsql_options<'a>(pgsql: &'a PgsqlOptions, port: &'a str) -> [(&'a str, &'a str); 6] {
     [
         ("host", &pgsql.host),
         ("port", port),
@@ -106,7 +106,7 @@ fn pgsql_options<'a>(pgsql: &'a Pgsql, port: &'a str) -> [(&'a str, &'a str); 6]
 
 /// sysbench's options as options of MySQL's client.
 fn mysql_options<'a>(
-    mysql: &'a Mysql,
+    mysql: &'a MysqlOptions,
     endpoint: &'a Endpoint,
     port: &'a str,
 ) -> Vec<(&'a str, &'a str)> {
@@ -130,8 +130,8 @@ fn mysql_options<'a>(
         ("password", mysql.password.reveal()),
         ("database", &mysql.database),
         ("ssl-mode", mode),
-        // As sysbench's client library does: without TLS, accounts with caching_sha2_password (the default
-        // since MySQL 8.0) need the server's public key to log in.
+        // Request the server's public key, as sysbench's client library does: without TLS, accounts with
+        // caching_sha2_password (the default since MySQL 8.0) need it to log in.
         ("get-server-public-key", "1"),
     ]);
     if mode != "disabled" {
@@ -145,21 +145,21 @@ fn mysql_options<'a>(
 }
 
 /// The log lines about a control connection that could not be opened.
-pub fn control_error_lines(database: &Database, driver: Driver, error: &Error) -> String {
+pub fn control_error_lines(database: &DatabaseOptions, driver: Driver, error: &Error) -> String {
     match error {
         Error::Connect(failures) => connect_failure_lines(database, driver, failures),
-        other => lost_at_login(database, driver, &other.to_string()),
+        other => login_failure_lines(database, driver, &other.to_string()),
     }
 }
 
 /// The log lines if no connection to the server could be opened. Stores the advice, which is printed after
 /// the log lines.
 pub fn connect_failure_lines(
-    database: &Database,
+    database: &DatabaseOptions,
     driver: Driver,
     failures: &[ConnectFailure],
 ) -> String {
-    let (lines, advice) = connect_failure(database, driver, failures);
+    let (lines, advice) = describe_connect_failure(database, driver, failures);
     set_advice(advice);
     lines
 }
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    fn database(line: &str) -> Database {
+    fn database(line: &str) -> DatabaseOptions {
         let line = format!("{line} oltp_read_only run");
         let arguments: Vec<_> = line.split_whitespace().map(Into::into).collect();
         match parse_args(&arguments, Compat::V1_0, &HostWithoutFiles) {

@@ -6,7 +6,7 @@
 use super::call::{SysbenchCall, set_advice};
 use prony_dialect::sysbench::{
     Command, Driver, IgnoredErrors, LogLevel, advice, failing_function, function_failed,
-    mysql_failed, pgsql_failed, sql_error,
+    mysql_statement_failed, pgsql_statement_failed, sql_error,
 };
 use prony_server::control::Error;
 use prony_workload::oltp::policy::{ErrorAction, ErrorPolicy, StatementFailure};
@@ -58,10 +58,10 @@ impl ErrorPolicy for SysbenchErrorPolicy {
         }
         let reported = self.driver.describe_error(error);
         let (number, message) = (reported.number, reported.message);
-        let (prepared, query) = (failure.prepared, failure.statement);
+        let (prepared, query) = (failure.is_prepared, failure.statement);
         let lines = match self.driver {
-            Driver::Mysql => mysql_failed(prepared, number, &message, query),
-            Driver::Pgsql => pgsql_failed(prepared, PGRES_FATAL_ERROR, &message, query),
+            Driver::Mysql => mysql_statement_failed(prepared, number, &message, query),
+            Driver::Pgsql => pgsql_statement_failed(prepared, PGRES_FATAL_ERROR, &message, query),
         };
         set_advice(advice(
             self.driver,
@@ -78,8 +78,8 @@ impl ErrorPolicy for SysbenchErrorPolicy {
     }
 }
 
-/// The log lines about a statement that failed on a control connection, and about sysbench's function that
-/// executes the statement.
+/// The log lines about a statement that failed on a control connection, with the name of the function of
+/// sysbench that executes the statement.
 pub fn statement_failure_lines(
     driver: Driver,
     command: Command,
@@ -93,8 +93,10 @@ pub fn statement_failure_lines(
     };
     let number = server_error.number;
     let lines = match driver {
-        Driver::Mysql => mysql_failed(false, number, &server_error.message, query),
-        Driver::Pgsql => pgsql_failed(false, PGRES_FATAL_ERROR, &server_error.message, query),
+        Driver::Mysql => mysql_statement_failed(false, number, &server_error.message, query),
+        Driver::Pgsql => {
+            pgsql_statement_failed(false, PGRES_FATAL_ERROR, &server_error.message, query)
+        }
     };
     set_advice(advice(driver, number, server_error.code()));
     let reason = sql_error(number, server_error.code(), &server_error.message);

@@ -15,7 +15,7 @@ mod tables;
 use call::{CommandError, SysbenchCall};
 use host::ProcessHost;
 use prony_dialect::sysbench::{
-    COMPAT_VARIABLE, Compat, Invocation, Output, UsageError, fatal, parse_args,
+    COMPAT_VARIABLE, Compat, Invocation, Output, UsageError, fatal_line, parse_args,
 };
 use prony_server::secrets;
 use std::ffi::OsString;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 /// Whether a program name, such as the name of a link to Prony, is sysbench's.
 pub fn is_program_name(argv0: &str) -> bool {
-    crate::is_called(argv0, "sysbench")
+    crate::begins_with_tool_name(argv0, "sysbench")
 }
 
 /// Runs as sysbench.
@@ -49,7 +49,7 @@ fn run(arguments: &[OsString]) -> Result<(), CommandError> {
         CommandError::Usage(UsageError {
             output: Output {
                 stdout: String::new(),
-                stderr: fatal(&error.to_string()),
+                stderr: fatal_line(&error.to_string()),
             },
             exit_status: 1,
         })

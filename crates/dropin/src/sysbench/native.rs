@@ -9,16 +9,16 @@ use super::{connection, tables};
 use crate::tool_run::ConnectedServer;
 use prony_dialect::sysbench::{
     Command, Driver, LogLevel, NO_DRIVER, NOT_PREPARED, NativeCommand, SysbenchCommands,
-    THREADS_FAILED, advice, command_header, failing_function, fatal, function_failed,
-    mysql_not_prepared, pgsql_not_prepared, ps_mode, unsupported, workload_plan,
+    THREADS_FAILED, advice, command_header, failing_function, fatal_line, function_failed,
+    mysql_prepare_failed, parse_ps_mode, pgsql_prepare_failed, unsupported_option, workload_plan,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
-use prony_runner::host::processors;
+use prony_runner::host::processor_count;
 use prony_runner::{ConnectionInfo, Signals};
 use prony_server::control::Error;
 use prony_server::{Control, Target};
 use prony_workload::oltp::policy::OltpPolicy;
-use prony_workload::oltp::{OLTP_READ_WRITE, Oltp, OltpProgram, named, options, statements};
+use prony_workload::oltp::{self, OLTP_READ_WRITE, Oltp, OltpProgram, options, statements};
 use std::sync::Arc;
 
 /// A command of a bundled test, and its workload.
@@ -47,10 +47,10 @@ impl BundledCommand<'_> {
 /// # Errors
 /// The exit status; the error is already printed.
 pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), CommandError> {
-    if let Some(reason) = unsupported(native) {
+    if let Some(reason) = unsupported_option(native) {
         return Err(call.fail_with_text(&reason));
     }
-    let Some(workload) = named(native.test.name) else {
+    let Some(workload) = oltp::find(native.test.name) else {
         return Err(call.fail_with_text(&format!("{} is not a workload", native.test.name)));
     };
     let mut command = BundledCommand {
@@ -72,7 +72,7 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
     ) {
         let lines: Vec<String> = problems
             .iter()
-            .map(|problem| option_error(native, problem))
+            .map(|problem| option_error_text(native, problem))
             .collect();
         return Err(call.fail_with_text(&lines.join("\nFATAL: ")));
     }
@@ -89,7 +89,7 @@ pub fn run_command(call: &SysbenchCall, native: &NativeCommand) -> Result<(), Co
 }
 
 /// The error of an invalid option, with its name and value on the command line.
-fn option_error(native: &NativeCommand, problem: &prony_workload::Error) -> String {
+fn option_error_text(native: &NativeCommand, problem: &prony_workload::Error) -> String {
     let prony_workload::Error::Value {
         key,
         value,
@@ -104,23 +104,30 @@ fn option_error(native: &NativeCommand, problem: &prony_workload::Error) -> Stri
     format!("--{option}={text} is not {expected}: {hint}")
 }
 
-/// The driver and target, or the printed error if the options are invalid.
+/// The driver and target. If the options are invalid, prints the error.
 fn target(call: &SysbenchCall, native: &NativeCommand) -> Result<(Driver, Target), CommandError> {
     let database = &native.settings.database;
-    let valid = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
-    if let Err(lines) = valid {
-        return Err(threads_not_started(call, native.command, lines, NO_DRIVER));
+    let driver_options =
+        prony_dialect::sysbench::parse_driver(database).and_then(|_| parse_ps_mode(database));
+    if let Err(lines) = driver_options {
+        return Err(print_threads_not_started(
+            call,
+            native.command,
+            lines,
+            NO_DRIVER,
+        ));
     }
     connection::warn_about_cipher(database);
     let timeout_s = native.settings.thread_init_timeout_s;
     connection::target(database, timeout_s).map_err(|lines| {
         let reason = prony_dialect::sysbench::NOT_CONNECTED;
-        threads_not_started(call, native.command, lines, reason)
+        print_threads_not_started(call, native.command, lines, reason)
     })
 }
 
-/// The error of a command whose threads did not start.
-fn threads_not_started(
+/// Prints the error of a command whose threads did not start: `lines`, and then the name of the function of
+/// sysbench that failed for `reason`.
+fn print_threads_not_started(
     call: &SysbenchCall,
     command: Command,
     lines: String,
@@ -129,7 +136,7 @@ fn threads_not_started(
     let function = failing_function(command, false);
     let mut lines = lines + &function_failed(function, None, reason);
     if command == Command::Run {
-        lines += &fatal(THREADS_FAILED);
+        lines += &fatal_line(THREADS_FAILED);
     }
     call.fail(&lines)
 }
@@ -150,7 +157,7 @@ fn run(
         }
         let lines = connection::control_error_lines(database, driver, &error);
         let reason = prony_dialect::sysbench::NOT_CONNECTED;
-        threads_not_started(call, native.command, lines, reason)
+        print_threads_not_started(call, native.command, lines, reason)
     })?;
     crate::cleartext::warn_if_password_exposed(&control);
     check_tables(call, command, driver, &mut control)?;
@@ -163,13 +170,13 @@ fn run(
     let errors = Arc::new(SysbenchErrorPolicy::new(
         Arc::new(SysbenchCall::new(&native.settings, Vec::new())),
         driver,
-        database.mysql.ignored.clone(),
+        database.mysql.ignored_errors.clone(),
         signals.flag(),
     ));
-    let scale = program.tables();
+    let scale = program.table_count();
     let program = program.with_policy(OltpPolicy {
         errors: Some(errors.clone()),
-        event_is_row: true,
+        counts_rows_as_events: true,
     });
     let bench = Bench {
         settings: &native.settings,
@@ -181,7 +188,7 @@ fn run(
         scale,
         // One thread drives about 200,000 statements per second; leave the remaining processors to a local
         // server.
-        processors: processors() / 2,
+        processors: processor_count() / 2,
         thread_per_user: false,
         texts: &DefaultTexts,
         on_connect_refused: None,
@@ -206,11 +213,11 @@ fn check_tables(
     if let prony_workload::Error::InvalidRequest { .. } = problem {
         return Err(call.fail_with_text(&problem.to_string()));
     }
-    // Some tests do not prepare statements.
+    // A missing table fails here only if the test prepares statements, which some tests do not.
     let statement_count = options::read(&command.plan, command.workload)
         .map(|options| command.workload.event.statement_kinds(&options).len())
         .unwrap_or(0);
-    let uses_prepared = statement_count > 0 && ps_mode(database) == Ok(QueryMode::Prepared);
+    let uses_prepared = statement_count > 0 && parse_ps_mode(database) == Ok(QueryMode::Prepared);
     for number in 1..=command.table_count() {
         let name = statements::table_name(number);
         let sql = format!("SELECT c FROM {name} WHERE id=0");
@@ -223,10 +230,15 @@ fn check_tables(
         }
         set_advice(advice(driver, server_error.number, server_error.code()));
         let lines = match driver {
-            Driver::Mysql => mysql_not_prepared(server_error.number, &server_error.message),
-            Driver::Pgsql => pgsql_not_prepared(&server_error.in_statement(&sql)),
+            Driver::Mysql => mysql_prepare_failed(server_error.number, &server_error.message),
+            Driver::Pgsql => pgsql_prepare_failed(&server_error.in_statement(&sql)),
         };
-        return Err(threads_not_started(call, Command::Run, lines, NOT_PREPARED));
+        return Err(print_threads_not_started(
+            call,
+            Command::Run,
+            lines,
+            NOT_PREPARED,
+        ));
     }
     // The tables exist, but may have fewer rows than the options require.
     let problem = problem.render(&SysbenchCommands);

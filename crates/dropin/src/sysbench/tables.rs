@@ -1,7 +1,7 @@
 //! The commands `prepare`, `prewarm` and `cleanup` of the bundled tests.
 //!
 //! In: options, a server. Out: tables created, read or dropped; sysbench's lines. Must never: load into
-//! existing tables; sysbench refuses this too.
+//! existing tables, which sysbench refuses.
 
 use super::call::{CommandError, SysbenchCall, eprint, print_output_bytes};
 use super::connection;
@@ -9,8 +9,8 @@ use super::errors;
 use super::native::BundledCommand;
 use prony_dialect::sysbench::{
     Command, Driver, NOT_CONNECTED, PREWARM_MYSQL_ONLY, SysbenchCommands, creating_index,
-    creating_table, dropping_table, failing_function, function_failed, inserting, load_jobs,
-    prewarming,
+    creating_table, dropping_table, failing_function, function_failed, inserting_rows, load_jobs,
+    prewarming_table,
 };
 use prony_runner::Signals;
 use prony_server::control::Error as ControlError;
@@ -58,7 +58,7 @@ pub fn prepare(
         call.fail_with_text(&lines.join("\n"))
     })?;
     let mut control = connect(call, command, driver, target)?;
-    let tables = options.tables.unwrap_or(1);
+    let table_count = options.tables.unwrap_or(1);
     let dialect = SqlDialect::of(&control);
     let existing = existing_tables(&mut control).map_err(|(error, sql)| {
         call.fail(&errors::statement_failure_lines(
@@ -68,7 +68,7 @@ pub fn prepare(
             sql,
         ))
     })?;
-    for number in 1..=tables {
+    for number in 1..=table_count {
         let name = statements::table_name(number);
         if !existing.contains(&name) {
             continue;
@@ -91,14 +91,14 @@ pub fn prepare(
         seed: 0,
     };
     let progress = PrepareProgress {
-        tables,
-        rows: u64::from(command.workload.rows(&options)),
+        table_count,
+        rows_per_table: u64::from(command.workload.loaded_rows(&options)),
         has_secondary_index: options.create_secondary && command.native.test.declares_options,
-        printed_tables: Mutex::new(0),
+        printed_table_count: Mutex::new(0),
     };
     match command.workload.load(&request, &progress, &signals.flag()) {
         Ok(_) => {
-            progress.end();
+            progress.finish();
             Ok(())
         }
         Err(error) => {
@@ -142,42 +142,41 @@ fn existing_tables(
 /// Prints the progress of a load as sysbench does, table by table in the order of their numbers. Prony builds
 /// indexes after it has loaded all rows, but prints the line of an index after the rows of its table.
 struct PrepareProgress {
-    tables: u32,
-    /// Rows per table.
-    rows: u64,
+    table_count: u32,
+    rows_per_table: u64,
     /// Whether the load builds a secondary index on each table.
     has_secondary_index: bool,
     /// The number of tables whose lines are printed; the index line of the last table is not printed yet.
-    printed_tables: Mutex<u32>,
+    printed_table_count: Mutex<u32>,
 }
 
 impl PrepareProgress {
     /// Prints the lines of all tables up to `table`; the rows of earlier tables are loaded.
-    fn print_through(&self, table: u32) {
-        let Ok(mut printed_tables) = self.printed_tables.lock() else {
+    fn print_tables_up_to(&self, table: u32) {
+        let Ok(mut printed_table_count) = self.printed_table_count.lock() else {
             return;
         };
-        while *printed_tables < table {
-            if *printed_tables > 0 && self.has_secondary_index {
+        while *printed_table_count < table {
+            if *printed_table_count > 0 && self.has_secondary_index {
                 print_output_bytes(
-                    creating_index(&statements::table_name(*printed_tables)).as_bytes(),
+                    creating_index(&statements::table_name(*printed_table_count)).as_bytes(),
                 );
             }
-            *printed_tables += 1;
-            if *printed_tables > self.tables {
+            *printed_table_count += 1;
+            if *printed_table_count > self.table_count {
                 return;
             }
-            let name = statements::table_name(*printed_tables);
+            let name = statements::table_name(*printed_table_count);
             print_output_bytes(creating_table(&name).as_bytes());
-            if self.rows > 0 {
-                print_output_bytes(inserting(self.rows, &name).as_bytes());
+            if self.rows_per_table > 0 {
+                print_output_bytes(inserting_rows(self.rows_per_table, &name).as_bytes());
             }
         }
     }
 
     /// Prints the remaining lines after all rows are loaded.
-    fn end(&self) {
-        self.print_through(self.tables + 1);
+    fn finish(&self) {
+        self.print_tables_up_to(self.table_count + 1);
     }
 }
 
@@ -186,10 +185,18 @@ impl Progress for PrepareProgress {
         match update.phase {
             LoadPhase::Create => {}
             LoadPhase::Rows => {
-                let table = update.rows_done.checked_div(self.rows).unwrap_or(0) + 1;
-                self.print_through(u32::try_from(table).unwrap_or(u32::MAX).min(self.tables));
+                let table = update
+                    .rows_done
+                    .checked_div(self.rows_per_table)
+                    .unwrap_or(0)
+                    + 1;
+                self.print_tables_up_to(
+                    u32::try_from(table)
+                        .unwrap_or(u32::MAX)
+                        .min(self.table_count),
+                );
             }
-            LoadPhase::Keys | LoadPhase::Statistics => self.end(),
+            LoadPhase::Keys | LoadPhase::Statistics => self.finish(),
         }
     }
 }
@@ -211,7 +218,7 @@ pub fn prewarm(
     let mut control = connect(call, command, driver, target)?;
     for number in 1..=command.table_count() {
         let name = statements::table_name(number);
-        print_output_bytes(prewarming(&name).as_bytes());
+        print_output_bytes(prewarming_table(&name).as_bytes());
         let secondary_index_sql = format!("select sum(k) from {name} force index (k_{number})");
         let statements = [
             format!("analyze table {name}"),
@@ -221,7 +228,7 @@ pub fn prewarm(
         for sql in statements {
             match control.query(&sql) {
                 Ok(_) => {}
-                // The table has no secondary index.
+                // This statement fails if the table has no secondary index; then there is nothing to read.
                 Err(error) if sql == secondary_index_sql && error.server_error().is_some() => {}
                 Err(error) => {
                     let lines =

@@ -5,14 +5,14 @@
 //! excuse that one engine guarantees less durability.
 
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
-use super::{Difference, server::ISOLATION};
+use super::{Difference, server::ISOLATION_PROPERTY};
 use prony_store::{Engine, Run, ServerEngine, Severity};
 
 /// Why MySQL and MariaDB compare.
-const WHY_RELATED: &str =
+const WHY_RELATED_ENGINES: &str =
     "MySQL and MariaDB are two engines with the same protocol; this compares one with the other";
 /// Why other engines compare.
-const WHY_ACROSS: &str = "these are two engines, compared because --across-engines allows it; \
+const WHY_ACROSS_ENGINES: &str = "these are two engines, compared because --across-engines allows it; \
                       their statements and settings are their own";
 
 /// Downgrades differences that exist only because the engines differ.
@@ -35,8 +35,8 @@ pub(super) fn downgrade_engines(
             .contains(&id.to_owned())
     };
     let reason = match engines.iter().all(speaks_mysql) {
-        true => WHY_RELATED,
-        false if across_engines => WHY_ACROSS,
+        true => WHY_RELATED_ENGINES,
+        false if across_engines => WHY_ACROSS_ENGINES,
         false => return,
     };
     for difference in differences {
@@ -44,7 +44,7 @@ pub(super) fn downgrade_engines(
         let depends_on_engine = match difference.what.as_str() {
             "engine" | "statements" => true,
             // Each engine has a default of its own.
-            ISOLATION => across_engines,
+            ISOLATION_PROPERTY => across_engines,
             // Settings of one engine do not exist in the other; the durability class covers both.
             name => DURABILITY_SETTINGS.contains(&name) && is_unknown,
         };

@@ -10,7 +10,7 @@ use prony_store::Run;
 pub(super) const NOT_SET: &str = "not set";
 
 /// Why it does not matter that only the newer document has a setting.
-pub(super) const NEWER_SETTING: &str = "the older document does not record this setting";
+pub(super) const WHY_NEWER_SETTING: &str = "the older document does not record this setting";
 
 /// Index of the Run that lacks a setting because its document is older than the other's. `missing`: whether
 /// each Run lacks the setting.

@@ -29,22 +29,23 @@ fn property(
     }
 }
 
-pub(super) const OTHER_WORK: &str = "the clients did different work";
-const OTHER_DATA: &str = "with more rows, less of the data fits into memory, and clients meet on the same rows less often";
-const OTHER_PROTOCOL: &str = "one figure includes parsing and planning, the other does not";
-const OTHER_CONNECTIONS: &str = "one figure includes connecting, the other does not";
-const OTHER_LOAD: &str = "the servers were under different loads";
-const OTHER_ENGINE: &str = "the engines differ, and so do their statements";
-const OTHER_CLIENTS: &str =
+pub(super) const WHY_OTHER_WORK: &str = "the clients did different work";
+const WHY_OTHER_DATA: &str = "with more rows, less of the data fits into memory, and clients meet on the same rows less often";
+const WHY_OTHER_PROTOCOL: &str = "one figure includes parsing and planning, the other does not";
+const WHY_OTHER_CONNECTIONS: &str = "one figure includes connecting, the other does not";
+const WHY_OTHER_LOAD: &str = "the servers were under different loads";
+const WHY_OTHER_ENGINE: &str = "the engines differ, and so do their statements";
+const WHY_OTHER_CLIENTS: &str =
     "throughput and response time both depend on the number of concurrent clients";
-pub(super) const OTHER_DURABILITY: &str = "the servers guarantee different durability for a commit";
-const OTHER_NETWORK: &str = "the network is part of every response time";
-const OTHER_TLS: &str = "encryption costs CPU time at both ends";
-const OTHER_CLIENT: &str = "the client's own cost is part of every figure";
-const OTHER_WINDOW: &str =
+pub(super) const WHY_OTHER_DURABILITY: &str =
+    "the servers guarantee different durability for a commit";
+const WHY_OTHER_NETWORK: &str = "the network is part of every response time";
+const WHY_OTHER_TLS: &str = "encryption costs CPU time at both ends";
+const WHY_OTHER_CLIENT: &str = "the client's own cost is part of every figure";
+const WHY_OTHER_WINDOW: &str =
     "a longer window is more likely to include rare events (a checkpoint, a vacuum)";
-const OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
-pub(super) const MAY_EXPLAIN_DIFFERENCE: &str = "it may explain a difference";
+const WHY_OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
+pub(super) const WHY_IT_MAY_EXPLAIN: &str = "it may explain a difference";
 
 use Severity::{Caveat, Invalid, Note};
 
@@ -65,32 +66,37 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 21] {
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [
-        property("workload", Invalid, &workload.name, OTHER_WORK),
-        property("scale", Invalid, workload.scale, OTHER_DATA),
-        property("statements", Invalid, statements(run), OTHER_WORK),
-        property("protocol", Invalid, protocol(run), OTHER_PROTOCOL),
-        property("connections", Invalid, connections, OTHER_CONNECTIONS),
-        property("pace", Invalid, pace(run), OTHER_LOAD),
-        property("engine", Invalid, engine(run), OTHER_ENGINE),
-        property("clients", Invalid, drive.clients, OTHER_CLIENTS),
+        property("workload", Invalid, &workload.name, WHY_OTHER_WORK),
+        property("scale", Invalid, workload.scale, WHY_OTHER_DATA),
+        property("statements", Invalid, statements(run), WHY_OTHER_WORK),
+        property("protocol", Invalid, protocol(run), WHY_OTHER_PROTOCOL),
+        property("connections", Invalid, connections, WHY_OTHER_CONNECTIONS),
+        property("pace", Invalid, pace(run), WHY_OTHER_LOAD),
+        property("engine", Invalid, engine(run), WHY_OTHER_ENGINE),
+        property("clients", Invalid, drive.clients, WHY_OTHER_CLIENTS),
         property(
             "server version",
             Caveat,
             &server.version,
-            MAY_EXPLAIN_DIFFERENCE,
+            WHY_IT_MAY_EXPLAIN,
         ),
-        property("network", Caveat, network, OTHER_NETWORK),
-        property("TLS", Caveat, tls.as_deref().unwrap_or("none"), OTHER_TLS),
-        property("client's CPUs", Caveat, cpus, OTHER_CLIENT),
-        property("I/O engine", Caveat, &drive.io, OTHER_CLIENT),
-        property("wait for replies", Caveat, wait, OTHER_CLIENT),
-        property("threads", Caveat, drive.threads, OTHER_CLIENT),
-        property("measured", Caveat, measured, OTHER_WINDOW),
-        property("warm-up", Caveat, warmup, OTHER_WARMUP),
-        property("client host", Note, &host.name, MAY_EXPLAIN_DIFFERENCE),
-        property("client kernel", Note, &host.kernel, MAY_EXPLAIN_DIFFERENCE),
-        property("Prony", Note, &run.build.version, MAY_EXPLAIN_DIFFERENCE),
-        property("server", Note, address, MAY_EXPLAIN_DIFFERENCE),
+        property("network", Caveat, network, WHY_OTHER_NETWORK),
+        property(
+            "TLS",
+            Caveat,
+            tls.as_deref().unwrap_or("none"),
+            WHY_OTHER_TLS,
+        ),
+        property("client's CPUs", Caveat, cpus, WHY_OTHER_CLIENT),
+        property("I/O engine", Caveat, &drive.io, WHY_OTHER_CLIENT),
+        property("wait for replies", Caveat, wait, WHY_OTHER_CLIENT),
+        property("threads", Caveat, drive.threads, WHY_OTHER_CLIENT),
+        property("measured", Caveat, measured, WHY_OTHER_WINDOW),
+        property("warm-up", Caveat, warmup, WHY_OTHER_WARMUP),
+        property("client host", Note, &host.name, WHY_IT_MAY_EXPLAIN),
+        property("client kernel", Note, &host.kernel, WHY_IT_MAY_EXPLAIN),
+        property("Prony", Note, &run.build.version, WHY_IT_MAY_EXPLAIN),
+        property("server", Note, address, WHY_IT_MAY_EXPLAIN),
     ]
 }
 

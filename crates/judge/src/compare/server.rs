@@ -2,9 +2,10 @@
 //!
 //! In: two Runs. Out: differences. Must never: call a missing observation on one side a difference.
 
-use super::rules::{DURABILITY_SETTINGS, MAY_EXPLAIN_DIFFERENCE, OTHER_DURABILITY, plain_text};
+use super::rules::{DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, plain_text};
 use super::{
-    Difference, NEWER_SETTING, NOT_SET, difference, merge_by_name, unknown_in_older, unknown_values,
+    Difference, NOT_SET, WHY_NEWER_SETTING, difference, merge_by_name, unknown_in_older,
+    unknown_values,
 };
 use prony_store::{Durability, Run, ServerState, Severity};
 
@@ -70,13 +71,13 @@ const ISOLATION_SETTINGS: [&str; 3] = [
 ];
 
 /// Name of the difference between isolation levels.
-pub(super) const ISOLATION: &str = "isolation level";
+pub(super) const ISOLATION_PROPERTY: &str = "isolation level";
 
-const OTHER_ISOLATION: &str =
+const WHY_OTHER_ISOLATION: &str =
     "transactions of another isolation level see and lock other rows, which costs more or less";
 
 /// Name of the difference between data that fit into the cache and data that do not.
-pub(super) const DATA_AND_CACHE: &str = "data against cache";
+pub(super) const DATA_AND_CACHE_PROPERTY: &str = "data against cache";
 
 /// Prefixes and suffixes of the names of settings that identify a server, or change by themselves.
 const IDENTITY_PREFIXES: [&str; 11] = [
@@ -196,15 +197,9 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
             match unknown_in_older(runs, missing) {
                 Some(unknown) => {
                     let [value_a, value_b] = unknown_values([value_a, value_b], unknown);
-                    difference(Severity::Note, &name, value_a, value_b, NEWER_SETTING)
+                    difference(Severity::Note, &name, value_a, value_b, WHY_NEWER_SETTING)
                 }
-                None => difference(
-                    severity(&name),
-                    &name,
-                    value_a,
-                    value_b,
-                    MAY_EXPLAIN_DIFFERENCE,
-                ),
+                None => difference(severity(&name), &name, value_a, value_b, WHY_IT_MAY_EXPLAIN),
             }
         })
         .collect()
@@ -229,7 +224,7 @@ const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
         "server's CPUs",
         Severity::Caveat,
         |run| Some(run.observed.as_ref()?.machine.cpus?.to_string()),
-        OTHER_MACHINE,
+        WHY_OTHER_MACHINE,
     ),
     (
         "server's memory",
@@ -239,35 +234,35 @@ const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
             let bytes = run.observed.as_ref()?.machine.memory_bytes?;
             Some(format!("{:.1} GB", bytes as f64 / 1e9))
         },
-        OTHER_MACHINE,
+        WHY_OTHER_MACHINE,
     ),
     (
         "server's CPU",
         Severity::Caveat,
         |run| run.observed.as_ref()?.machine.cpu.clone(),
-        OTHER_MACHINE,
+        WHY_OTHER_MACHINE,
     ),
     (
         "server's storage",
         Severity::Caveat,
         |run| run.observed.as_ref()?.machine.storage.clone(),
-        OTHER_MACHINE,
+        WHY_OTHER_MACHINE,
     ),
     (
         "server's kernel",
         Severity::Note,
         |run| run.observed.as_ref()?.machine.kernel.clone(),
-        MAY_EXPLAIN_DIFFERENCE,
+        WHY_IT_MAY_EXPLAIN,
     ),
     (
-        DATA_AND_CACHE,
+        DATA_AND_CACHE_PROPERTY,
         Severity::Caveat,
         |run| Some(format!("{:.2} times the cache", data_per_cache(run)?)),
         "what does not fit into the server's cache is read from the kernel's or from disk",
     ),
 ];
 
-const OTHER_MACHINE: &str = "the servers ran on different machines";
+const WHY_OTHER_MACHINE: &str = "the servers ran on different machines";
 
 /// Size of the data as a multiple of the server's own cache; `None` if unknown.
 pub(super) fn data_per_cache(run: &Run) -> Option<f64> {
@@ -317,7 +312,15 @@ pub(super) fn observed_differences(a: &Run, b: &Run) -> Vec<Difference> {
         });
     let isolation = isolation_level(a)
         .zip(isolation_level(b))
-        .and_then(|(a, b)| difference(Severity::Invalid, ISOLATION, a, b, OTHER_ISOLATION));
+        .and_then(|(a, b)| {
+            difference(
+                Severity::Invalid,
+                ISOLATION_PROPERTY,
+                a,
+                b,
+                WHY_OTHER_ISOLATION,
+            )
+        });
     let other_differences = [
         durability_difference(a, b),
         isolation,
@@ -336,7 +339,7 @@ fn durability_difference(a: &Run, b: &Run) -> Option<Difference> {
     let (durability_a, durability_b) = (durability_before(a)?, durability_before(b)?);
     let (severity, why) = match durability_a.class == durability_b.class {
         true => (Severity::Caveat, WHY_TABLES_UNKNOWN),
-        false => (Severity::Invalid, OTHER_DURABILITY),
+        false => (Severity::Invalid, WHY_OTHER_DURABILITY),
     };
     difference(
         severity,

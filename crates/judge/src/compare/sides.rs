@@ -2,8 +2,8 @@
 //!
 //! In: two or more sides, each of one or more finished Runs. Out: [`SidesComparison`]: the differences, the
 //! verdict, and the ratio of every figure with the part that chance explains. Must never: let the best of
-//! several runs represent them, compute a ratio if two sides do not compare, or use the variation within one
-//! run as the variation between runs.
+//! several runs represent them, compute a ratio if two sides are not comparable, or use the variation within
+//! one run as the variation between runs.
 
 use super::{
     Difference, NO_CHECKS, Verdict, check_ids, comparison_key, differences,
@@ -20,7 +20,7 @@ mod gates;
 mod repeat_caveats;
 
 pub use figures::{
-    Basis, FigureComparison, FigureSample, RunsNeeded, Significance, runs_needed_usually,
+    Basis, FigureComparison, FigureSample, RunsNeeded, Significance, typical_runs_needed,
 };
 
 pub use gates::{Gate, GateFinding, GateResult};
@@ -30,7 +30,7 @@ pub use gates::{Gate, GateFinding, GateResult};
 pub struct Side<'a> {
     /// The variant, as the experiment names it; empty if unknown.
     pub name: String,
-    /// Its runs, at least one.
+    /// The runs of the side, at least one.
     pub runs: Vec<&'a Run>,
 }
 
@@ -41,7 +41,7 @@ pub struct SidesComparison {
     pub verdict: Verdict,
     /// Number of caveats.
     pub caveats: usize,
-    /// Whether a side's load had a rate, so that only response times can differ.
+    /// Whether a side's load had a rate, so that response times differ rather than throughput.
     pub paced: bool,
     /// Name of the figure that is tested, at 5 %; the others are given without a verdict. Absent if no side
     /// has figures.
@@ -49,7 +49,8 @@ pub struct SidesComparison {
     /// The sides.
     pub sides: Vec<SideSummary>,
     /// Each side except the first, compared with the first.
-    pub against: Vec<SideComparison>,
+    #[serde(rename = "against")]
+    pub side_comparisons: Vec<SideComparison>,
 }
 
 /// The runs of a side.
@@ -63,7 +64,7 @@ pub struct SideSummary {
     pub runs: Vec<String>,
     /// Repeats that must not be used; empty if none of the side's runs may be used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LeftOutRepeat>,
     /// Why its own runs are not repeats of each other; empty if they are.
     #[serde(rename = "unlike")]
     pub repeat_differences: Vec<Difference>,
@@ -71,25 +72,25 @@ pub struct SideSummary {
 
 /// A repeat that a comparison leaves out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct LeftOut {
-    /// Its id.
+pub struct LeftOutRepeat {
+    /// The id of the run.
     pub run: String,
-    /// Its position in the experiment, or on the side, from 1.
+    /// The position of the run in the experiment, or on the side, from 1.
     pub position: usize,
-    /// Why it must not be used: the ids of checks, or text.
+    /// Why the run must not be used: the ids of checks, or text.
     pub reason: String,
 }
 
 /// One side compared with the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SideComparison {
-    /// Its letter.
+    /// The letter of the side.
     pub letter: char,
     /// Whether the two sides compare; they do not if the runs of one side are not repeats of each other.
     pub verdict: Verdict,
     /// Differences between the first side and this one, the worst first.
     pub differences: Vec<Difference>,
-    /// The figures; empty if the two sides do not compare.
+    /// The figures; empty if the two sides are not comparable.
     pub figures: Vec<FigureComparison>,
 }
 
@@ -103,10 +104,10 @@ impl SidesComparison {
         }
     }
 
-    /// The leading figures: the primary one, then the 99th percentile if the primary one is a throughput, or
+    /// The headline figures: the primary one, then the 99th percentile if the primary one is a throughput, or
     /// the throughput if not.
-    pub fn leading_figures<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
-        figures::leading_figures(&side.figures, self.primary.as_deref())
+    pub fn headline_figures<'a>(&self, side: &'a SideComparison) -> Vec<&'a FigureComparison> {
+        figures::headline_figures(&side.figures, self.primary.as_deref())
     }
 
     /// The figure that decides whether a side differs from the first.
@@ -127,9 +128,10 @@ pub struct CompareOptions {
 
 /// Compares the sides with the first.
 pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesComparison {
-    let valid: Vec<(Side<'_>, Vec<LeftOut>)> = sides.iter().map(leave_out_invalid).collect();
-    let summaries: Vec<SideSummary> = ('A'..).zip(&valid).map(summarize).collect();
-    let sides: Vec<Side<'_>> = valid.into_iter().map(|(side, _)| side).collect();
+    let usable_sides: Vec<(Side<'_>, Vec<LeftOutRepeat>)> =
+        sides.iter().map(leave_out_invalid).collect();
+    let summaries: Vec<SideSummary> = ('A'..).zip(&usable_sides).map(summarize).collect();
+    let sides: Vec<Side<'_>> = usable_sides.into_iter().map(|(side, _)| side).collect();
     let sides = sides.as_slice();
     let Some((first, other_sides)) = sides.split_first() else {
         return SidesComparison {
@@ -138,7 +140,7 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
             paced: false,
             primary: None,
             sides: summaries,
-            against: Vec::new(),
+            side_comparisons: Vec::new(),
         };
     };
     let all_runs = || sides.iter().flat_map(|side| &side.runs);
@@ -147,22 +149,25 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
     let figures = figures.map(|side| figures::figure_comparisons(&first.runs, &side.runs));
     let figures: Vec<Vec<FigureComparison>> = figures.collect();
     let primary = figures::primary_name(&figures, paced, options.primary.as_deref());
-    let mut against = compare_each(sides, options, &summaries, figures, primary.as_deref());
-    figures::decide_significance(&mut against, primary.as_deref(), statistics::ALPHA);
-    let worst_verdict = against.iter().map(|comparison| comparison.verdict).max();
+    let mut comparisons = compare_to_first(sides, options, &summaries, figures, primary.as_deref());
+    figures::decide_significance(&mut comparisons, primary.as_deref(), statistics::ALPHA);
+    let worst_verdict = comparisons
+        .iter()
+        .map(|comparison| comparison.verdict)
+        .max();
     SidesComparison {
         verdict: worst_verdict.unwrap_or(Verdict::NotComparable),
-        caveats: count_caveats(&against),
+        caveats: count_caveats(&comparisons),
         paced,
         primary,
         sides: summaries,
-        against,
+        side_comparisons: comparisons,
     }
 }
 
 /// Each side except the first with its differences and its figures, which are not tested yet. `sides` has at
 /// least one.
-fn compare_each(
+fn compare_to_first(
     sides: &[Side<'_>],
     options: &CompareOptions,
     summaries: &[SideSummary],
@@ -170,20 +175,20 @@ fn compare_each(
     primary: Option<&str>,
 ) -> Vec<SideComparison> {
     let first = &sides[0];
-    let incomplete = repeat_caveats::incomplete(sides);
+    let missing_runs_caveat = repeat_caveats::missing_runs_caveat(sides);
     let is_mixed = |side: usize| !summaries[side].repeat_differences.is_empty();
     let sides = ('B'..).zip(1..).zip(&sides[1..]).zip(figures);
     sides
         .map(|(((letter, index), side), mut figures)| {
-            let leading = figures::leading_figures(&figures, primary);
+            let headline_figures = figures::headline_figures(&figures, primary);
             let mut differences =
                 merged_differences(&first.runs, &side.runs, options.across_engines);
-            differences.extend(repeat_caveats::caveats(
+            differences.extend(repeat_caveats::repeat_caveats(
                 first,
                 side,
-                leading.first().copied(),
+                headline_figures.first().copied(),
             ));
-            differences.extend(incomplete.clone());
+            differences.extend(missing_runs_caveat.clone());
             worst_first(&mut differences);
             // A side whose runs are not repeats of each other has no figure.
             let verdict = match is_mixed(0) || is_mixed(index) {
@@ -205,12 +210,12 @@ fn compare_each(
 
 /// Leaves out repeats that must not be used. If no run of the side may be used, all remain, so that the
 /// comparison says why they cannot be compared.
-fn leave_out_invalid<'a>(side: &Side<'a>) -> (Side<'a>, Vec<LeftOut>) {
+fn leave_out_invalid<'a>(side: &Side<'a>) -> (Side<'a>, Vec<LeftOutRepeat>) {
     let (mut runs, mut left_out) = (Vec::new(), Vec::new());
     for (index, run) in side.runs.iter().enumerate() {
-        match why_unusable(run) {
+        match unusable_reason(run) {
             None => runs.push(*run),
-            Some(reason) => left_out.push(LeftOut {
+            Some(reason) => left_out.push(LeftOutRepeat {
                 run: run.id.clone(),
                 position: (run.experiment.as_ref())
                     .map_or(index + 1, |experiment| experiment.position as usize),
@@ -226,18 +231,18 @@ fn leave_out_invalid<'a>(side: &Side<'a>) -> (Side<'a>, Vec<LeftOut>) {
 }
 
 /// Why a run must not be used; `None` if it may be.
-fn why_unusable(run: &Run) -> Option<String> {
-    let invalid = check_ids(&run.checks, Severity::Invalid);
+fn unusable_reason(run: &Run) -> Option<String> {
+    let invalid_ids = check_ids(&run.checks, Severity::Invalid);
     let has_figures = all_kinds(run).is_some_and(|kind| kind.committed > 0);
-    match (invalid.as_str(), run.state) {
+    match (invalid_ids.as_str(), run.state) {
         (_, RunState::Running) => Some("still in progress".to_owned()),
         (NO_CHECKS, _) if has_figures => None,
         (NO_CHECKS, _) => Some("nothing committed".to_owned()),
-        _ => Some(invalid),
+        _ => Some(invalid_ids),
     }
 }
 
-fn summarize((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOut>))) -> SideSummary {
+fn summarize((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOutRepeat>))) -> SideSummary {
     let mut repeat_differences = differences_within_side(&side.runs);
     repeat_differences.retain(|difference| difference.severity == Severity::Invalid);
     SideSummary {
@@ -250,8 +255,8 @@ fn summarize((letter, (side, left_out)): (char, &(Side<'_>, Vec<LeftOut>))) -> S
 }
 
 /// Number of caveats; a caveat on several sides counts once.
-fn count_caveats(against: &[SideComparison]) -> usize {
-    let differences = against
+fn count_caveats(side_comparisons: &[SideComparison]) -> usize {
+    let differences = side_comparisons
         .iter()
         .flat_map(|comparison| &comparison.differences);
     let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);

@@ -8,26 +8,26 @@ use super::Difference;
 use prony_store::{Run, Severity};
 
 /// Name of the difference between numbers of clients.
-pub(super) const CLIENTS: &str = "clients";
+pub(super) const CLIENTS_PROPERTY: &str = "clients";
 
 /// Largest difference between two rates that is only a caveat, a share.
-const RATE_TOLERANCE: f64 = 0.01;
-const SIMILAR_RATE: &str =
+const RATE_TOLERANCE_SHARE: f64 = 0.01;
+const WHY_SIMILAR_RATE: &str =
     "the loads differ by no more than 1 %; beyond that they are not comparable";
 /// Largest difference between numbers of clients that is only a caveat, a share.
-const CLIENTS_TOLERANCE: f64 = 0.05;
-const SIMILAR_CLIENTS: &str =
+const CLIENTS_TOLERANCE_SHARE: f64 = 0.05;
+const WHY_SIMILAR_CLIENTS: &str =
     "the numbers of clients differ by no more than 5 %; beyond that they are not comparable";
 /// Differences of the measured time and the warm-up that do not matter: the larger of a share and of seconds.
-const TIME_TOLERANCE: f64 = 0.02;
+const TIME_TOLERANCE_SHARE: f64 = 0.02;
 const TIME_TOLERANCE_S: f64 = 1.0;
 /// Difference of a machine's memory that does not matter, a share: kernels reserve different amounts.
-const MEMORY_TOLERANCE: f64 = 0.05;
+const MEMORY_TOLERANCE_SHARE: f64 = 0.05;
 /// Difference between the sizes of data in units of the cache that does not matter, a share.
-const CACHE_TOLERANCE: f64 = 0.10;
+const CACHE_TOLERANCE_SHARE: f64 = 0.10;
 
 /// Applies the tolerances.
-pub(super) fn apply(a: &Run, b: &Run, differences: &mut Vec<Difference>) {
+pub(super) fn apply_tolerances(a: &Run, b: &Run, differences: &mut Vec<Difference>) {
     differences.retain_mut(|difference| !is_within_tolerance(a, b, difference));
 }
 
@@ -45,16 +45,16 @@ fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
             let same_arrival = a.drive.arrival == b.drive.arrival;
             let rates = runs.map(|run| run.drive.rate_tps);
             match rates {
-                [Some(a), Some(b)] if same_arrival && are_similar([a, b], RATE_TOLERANCE) => {
-                    reduce_to_caveat(SIMILAR_RATE)
+                [Some(a), Some(b)] if same_arrival && are_similar([a, b], RATE_TOLERANCE_SHARE) => {
+                    reduce_to_caveat(WHY_SIMILAR_RATE)
                 }
                 _ => false,
             }
         }
-        CLIENTS => {
+        CLIENTS_PROPERTY => {
             let clients = runs.map(|run| f64::from(run.drive.clients));
-            match are_similar(clients, CLIENTS_TOLERANCE) {
-                true => reduce_to_caveat(SIMILAR_CLIENTS),
+            match are_similar(clients, CLIENTS_TOLERANCE_SHARE) {
+                true => reduce_to_caveat(WHY_SIMILAR_CLIENTS),
                 false => false,
             }
         }
@@ -63,12 +63,14 @@ fn is_within_tolerance(a: &Run, b: &Run, difference: &mut Difference) -> bool {
         "server's memory" => {
             let bytes = runs.map(|run| run.observed.as_ref()?.machine.memory_bytes);
             match bytes {
-                [Some(a), Some(b)] => are_similar([a as f64, b as f64], MEMORY_TOLERANCE),
+                [Some(a), Some(b)] => are_similar([a as f64, b as f64], MEMORY_TOLERANCE_SHARE),
                 _ => false,
             }
         }
-        super::server::DATA_AND_CACHE => match runs.map(super::server::data_per_cache) {
-            [Some(a), Some(b)] => are_similar([a, b], CACHE_TOLERANCE) && (a <= 1.0) == (b <= 1.0),
+        super::server::DATA_AND_CACHE_PROPERTY => match runs.map(super::server::data_per_cache) {
+            [Some(a), Some(b)] => {
+                are_similar([a, b], CACHE_TOLERANCE_SHARE) && (a <= 1.0) == (b <= 1.0)
+            }
             _ => false,
         },
         _ => false,
@@ -80,7 +82,8 @@ fn are_similar([a, b]: [f64; 2], tolerance: f64) -> bool {
 }
 
 fn are_similar_times(times_s: [f64; 2]) -> bool {
-    are_similar(times_s, TIME_TOLERANCE) || (times_s[0] - times_s[1]).abs() <= TIME_TOLERANCE_S
+    are_similar(times_s, TIME_TOLERANCE_SHARE)
+        || (times_s[0] - times_s[1]).abs() <= TIME_TOLERANCE_S
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ pub(super) fn answer_load(
         .map(|(index, (group, point))| candidate(index, group, point, demand))
         .collect();
     candidates.sort_by(|a, b| {
-        let cost = |candidate: &Candidate| points[candidate.point].cost;
+        let cost = |candidate: &Candidate| points[candidate.point].total_monthly_cost;
         b.sustains
             .cmp(&a.sustains)
             .then(cost(a).total_cmp(&cost(b)))
@@ -193,7 +193,7 @@ fn candidate(
         runs_below: rates.iter().filter(|rate| **rate < required_tps).count(),
         lowest_tps: rates.iter().copied().fold(f64::INFINITY, f64::min),
         count,
-        cost: count.map(|count| count as f64 * point.cost),
+        cost: count.map(|count| count as f64 * point.total_monthly_cost),
     }
 }
 

@@ -66,7 +66,8 @@ pub struct Prices {
     /// Each configuration with its comparable runs, split by variant for experiments, in the order given.
     pub points: Vec<PricePoint>,
     /// Runs without a price, and why.
-    pub refused: Vec<UnpricedRun>,
+    #[serde(rename = "refused")]
+    pub unpriced_runs: Vec<UnpricedRun>,
     /// Remarks on the figures, the worst first.
     pub remarks: Vec<Check>,
     /// The ranking of the configurations; absent if there is only one.
@@ -134,11 +135,11 @@ pub fn price(
             second_currency: other.sheet.currency().to_owned(),
         });
     }
-    let mut refused = Vec::new();
+    let mut unpriced_runs = Vec::new();
     let mut groups: Vec<Vec<MeasuredConfiguration<'_>>> = Vec::new();
     for measurement in measured {
         if let Some(unpriced) = point::why_unpriced(measurement, options.today) {
-            refused.push(unpriced);
+            unpriced_runs.push(unpriced);
             continue;
         }
         match groups
@@ -151,7 +152,7 @@ pub fn price(
     }
     groups.retain(|group| match repeat_obstacles(group) {
         Some(not_repeats) => {
-            refused.extend(
+            unpriced_runs.extend(
                 group
                     .iter()
                     .map(|measurement| not_repeats.unpriced_run(measurement)),
@@ -179,7 +180,7 @@ pub fn price(
         today: options.today.to_string(),
         utilisation: options.utilisation,
         points,
-        refused,
+        unpriced_runs,
         remarks,
         ranking,
         answer,

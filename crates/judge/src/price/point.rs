@@ -5,7 +5,7 @@
 use super::{MeasuredConfiguration, PriceOptions, UnpricedRun};
 use crate::statistics::{ALPHA, median, order_statistic_interval};
 use crate::{all_kinds, compare};
-use prony_plan::sheet::{HOURS_PER_MONTH, Item, PriceDate};
+use prony_plan::sheet::{HOURS_PER_MONTH, PriceDate, PricedItem};
 use prony_store::{Durability, MetricName, Run, RunState, ServerState, Severity};
 use serde::Serialize;
 
@@ -43,7 +43,8 @@ pub struct PricePoint {
     #[serde(rename = "once")]
     pub one_time_cost: f64,
     /// C of the formulas: the cost per month, with a 36th of the one-time costs.
-    pub cost: f64,
+    #[serde(rename = "cost")]
+    pub total_monthly_cost: f64,
     /// Ids of its runs.
     pub runs: Vec<String>,
     /// How many repeats of its variant the experiment planned; absent if unknown.
@@ -87,7 +88,8 @@ pub struct PricePoint {
     /// Replicas included in the price.
     pub replicas_paid: u32,
     /// Replicas observed in the runs; absent if unknown.
-    pub replicas_seen: Option<u32>,
+    #[serde(rename = "replicas_seen")]
+    pub replicas_observed: Option<u32>,
     /// The durability of a commit, as the runs record it.
     pub durability: Option<String>,
     /// Caveats of its runs.
@@ -115,7 +117,8 @@ pub struct FigureRange {
     pub high: f64,
     /// Whether it is the order-statistic interval of the median at 95 %; if false, there were too few runs for
     /// one, and it is the range from the lowest run to the highest.
-    pub confident: bool,
+    #[serde(rename = "confident")]
+    pub is_confidence_interval: bool,
 }
 
 /// The run with the reason why it has no price; `None` if it can be priced.
@@ -158,7 +161,7 @@ pub(super) fn why_unpriced(
     }
     // One day of tolerance: the sheet may have been written in a time zone to the east.
     let date = configuration.as_of()?;
-    if date.first_day() > today.first_day() + 1 {
+    if date.first_epoch_day() > today.first_epoch_day() + 1 {
         let reason =
             format!("its prices are as of {date}, which is in the future (today is {today})");
         return refused(reason, "Enter the date since which the price is valid.");
@@ -243,7 +246,7 @@ fn range_of(values: &[f64]) -> Option<FigureRange> {
     Some(FigureRange {
         low,
         high,
-        confident: interval.is_some(),
+        is_confidence_interval: interval.is_some(),
     })
 }
 
@@ -302,15 +305,16 @@ impl PricePoint {
         let nopm = orders.map(|orders| median(&orders));
         let (monthly_cost, one_time_cost) =
             (configuration.monthly_cost(), configuration.one_time_cost());
-        let cost = monthly_cost + one_time_cost / THREE_YEARS_MONTHS;
-        let per_million = |used: f64| 1e6 * cost / (tps * 3600.0 * HOURS_PER_MONTH * used);
-        let paid = cost > 0.0;
-        let distinct_texts = |field: fn(&Item) -> &str| {
+        let total_monthly_cost = monthly_cost + one_time_cost / THREE_YEARS_MONTHS;
+        let per_million =
+            |used: f64| 1e6 * total_monthly_cost / (tps * 3600.0 * HOURS_PER_MONTH * used);
+        let has_cost = total_monthly_cost > 0.0;
+        let distinct_texts = |field: fn(&PricedItem) -> &str| {
             let texts = configuration.distinct(field).into_iter();
             texts.map(str::to_owned).collect::<Vec<_>>()
         };
         let as_of = configuration.as_of();
-        let age = |date: PriceDate| options.today.first_day() - date.first_day();
+        let age = |date: PriceDate| options.today.first_epoch_day() - date.first_epoch_day();
         PricePoint {
             configuration: configuration.name.clone(),
             variant: (first.run.experiment.as_ref())
@@ -325,7 +329,7 @@ impl PricePoint {
             entered_by: distinct_texts(|item| &item.entered_by),
             monthly_cost,
             one_time_cost,
-            cost,
+            total_monthly_cost,
             workload: describe_workload(first.run),
             tps,
             tps_interval: tps_range,
@@ -336,17 +340,17 @@ impl PricePoint {
                 .filter(|_| failed_counts(&runs).any(|count| count > 0)),
             failed_p99_ns: runs.iter().filter_map(|run| failed_p99(run)).max(),
             nopm,
-            tps_per_money: paid.then(|| tps / cost),
-            tps_per_money_interval: tps_range.filter(|_| paid).map(|range| FigureRange {
-                low: range.low / cost,
-                high: range.high / cost,
+            tps_per_money: has_cost.then(|| tps / total_monthly_cost),
+            tps_per_money_interval: tps_range.filter(|_| has_cost).map(|range| FigureRange {
+                low: range.low / total_monthly_cost,
+                high: range.high / total_monthly_cost,
                 ..range
             }),
             per_million_flat_out: per_million(1.0),
             per_million_at_utilisation: per_million(options.utilisation),
-            three_years_per_nopm: nopm.map(|nopm| THREE_YEARS_MONTHS * cost / nopm),
+            three_years_per_nopm: nopm.map(|nopm| THREE_YEARS_MONTHS * total_monthly_cost / nopm),
             replicas_paid: configuration.replicas(),
-            replicas_seen: observed_replicas(first.run),
+            replicas_observed: observed_replicas(first.run),
             durability: describe_durability(first.run),
             caveats: caveat_ids(&runs),
             runs: runs.iter().map(|run| run.id.clone()).collect(),

@@ -52,12 +52,12 @@ pub(super) fn rank(
         };
     }
     let mut order: Vec<usize> = (0..points.len()).collect();
-    let tps_per_cost = |index: &usize| points[*index].tps / points[*index].cost;
+    let tps_per_cost = |index: &usize| points[*index].tps / points[*index].total_monthly_cost;
     order.sort_by(|a, b| tps_per_cost(b).total_cmp(&tps_per_cost(a)));
     let frontier = frontier(points);
     let ranks = ranks(points);
     let best = order[0];
-    let (best_cost, best_tps) = (points[best].cost, points[best].tps);
+    let (best_cost, best_tps) = (points[best].total_monthly_cost, points[best].tps);
     for (index, point) in points.iter_mut().enumerate() {
         point.rank = Some(ranks[index]);
         point.on_frontier = Some(frontier.contains(&index));
@@ -74,8 +74,11 @@ pub(super) fn rank(
 fn ranks(points: &[PricePoint]) -> Vec<usize> {
     // Division by the cost: a point without a cost is above all others.
     let interval = |point: &PricePoint| match point.tps_interval {
-        Some(range) => [range.low / point.cost, range.high / point.cost],
-        None => [point.tps / point.cost; 2],
+        Some(range) => [
+            range.low / point.total_monthly_cost,
+            range.high / point.total_monthly_cost,
+        ],
+        None => [point.tps / point.total_monthly_cost; 2],
     };
     let rank = |point: &PricePoint| {
         let [_, high] = interval(point);
@@ -89,7 +92,7 @@ fn ranks(points: &[PricePoint]) -> Vec<usize> {
 /// in one.
 fn frontier(points: &[PricePoint]) -> Vec<usize> {
     let mut indexes: Vec<usize> = (0..points.len()).collect();
-    let key = |index: &usize| (points[*index].cost, -points[*index].tps);
+    let key = |index: &usize| (points[*index].total_monthly_cost, -points[*index].tps);
     indexes.sort_by(|a, b| {
         let (a, b) = (key(a), key(b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))

@@ -90,7 +90,7 @@ fn price_remarks(
             "That is correct only if both are the same machine at two prices.",
         ),
         (
-            point.replicas_seen.is_none(),
+            point.replicas_observed.is_none(),
             "replicas-unknown",
             Note,
             format!("{replicas} paid for; the runs do not record how many there were."),

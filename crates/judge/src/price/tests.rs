@@ -95,7 +95,11 @@ fn one_time_costs_are_spread_over_three_years() {
     .unwrap();
     let point = &prices.points[0];
     assert_eq!(
-        (point.monthly_cost, point.one_time_cost, point.cost),
+        (
+            point.monthly_cost,
+            point.one_time_cost,
+            point.total_monthly_cost
+        ),
         (0.0, 36_000.0, 1000.0)
     );
     let free = self::sheet(&configuration("a", 0.0, ""));
@@ -123,16 +127,24 @@ fn repeats_are_priced_by_their_median() {
     let range = point.tps_per_money_interval.unwrap();
     assert_near(range.low, 9.0);
     assert_near(range.high, 12.0);
-    assert!(!range.confident, "three runs");
+    assert!(!range.is_confidence_interval, "three runs");
     let runs: Vec<(usize, Run)> = (1..=6).map(|n| (0, run("x", f64::from(n)))).collect();
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
-    assert!(prices.points[0].tps_interval.unwrap().confident);
+    assert!(
+        prices.points[0]
+            .tps_interval
+            .unwrap()
+            .is_confidence_interval
+    );
     assert_near(prices.points[0].tps, 3.5);
     // From nine runs on, the interval leaves out the outermost runs.
     let runs: Vec<(usize, Run)> = (1..=9).map(|n| (0, run("x", f64::from(n)))).collect();
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     let range = prices.points[0].tps_interval.unwrap();
-    assert_eq!((range.low, range.high, range.confident), (2.0, 8.0, true));
+    assert_eq!(
+        (range.low, range.high, range.is_confidence_interval),
+        (2.0, 8.0, true)
+    );
 }
 
 #[test]
@@ -234,11 +246,11 @@ fn replicas_paid_for_must_match_those_observed() {
     before.replicas = vec![prony_store::Replica::default()];
     let runs = [(0, observed.clone()), (1, observed)];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
-    assert_eq!(prices.points[0].replicas_seen, Some(1));
+    assert_eq!(prices.points[0].replicas_observed, Some(1));
     assert!(prices.points[0].durability.is_some());
-    assert_eq!(prices.refused.len(), 1);
+    assert_eq!(prices.unpriced_runs.len(), 1);
     assert!(
-        prices.refused[0]
+        prices.unpriced_runs[0]
             .why
             .contains("pays for 0 replicas, but the run had 1")
     );
@@ -272,11 +284,13 @@ fn old_prices_are_marked_and_future_ones_refused() {
     assert!(!has_old_prices(&prices_on("2027-01-30")), "90 days");
     assert!(has_old_prices(&prices_on("2027-01-31")), "91 days");
     assert!(
-        prices_on("2026-10-31").refused.is_empty(),
+        prices_on("2026-10-31").unpriced_runs.is_empty(),
         "one day of tolerance for time zones"
     );
     let too_early = prices_on("2026-10-30");
-    assert!(too_early.points.is_empty() && too_early.refused[0].why.contains("in the future"));
+    assert!(
+        too_early.points.is_empty() && too_early.unpriced_runs[0].why.contains("in the future")
+    );
 }
 
 #[test]
@@ -307,7 +321,7 @@ fn invalid_runs_have_no_price() {
     empty.measured = prony_store::Figures::default();
     let runs = [(0, invalid), (0, running), (0, empty)];
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
-    assert_eq!((prices.points.len(), prices.refused.len()), (0, 3));
+    assert_eq!((prices.points.len(), prices.unpriced_runs.len()), (0, 3));
     assert_eq!(price(&[], &options()), Err(PriceError::NoRuns));
 }
 

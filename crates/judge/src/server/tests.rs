@@ -4,19 +4,23 @@ use super::*;
 use crate::sample::{healthy, observed_mut, observed_run};
 use prony_store::{Event, MissingObservation};
 
-fn with_commits(server: u64) -> Run {
+fn with_commits(server_commits: u64) -> Run {
     let mut run = observed_run();
     let observed = observed_mut(&mut run);
-    observed.after.as_mut().unwrap().commits = Some(1_000 + server);
+    observed.after.as_mut().unwrap().commits = Some(1_000 + server_commits);
     run
 }
 
 #[test]
 fn commit_counts_of_client_and_server_agree() {
     let severity = |run: &Run| check_server_commits(run).map(|check| check.severity);
-    // The client commits 9,760,000 transactions, 16,000 per second.
+    // The client commits 9,760,000 transactions at 16,000 per second.
     assert_eq!(severity(&with_commits(9_760_000)), None);
-    assert_eq!(severity(&with_commits(9_650_000)), None, "1 % and the lag");
+    assert_eq!(
+        severity(&with_commits(9_650_000)),
+        None,
+        "within 1 % plus the lag of the counters"
+    );
     let check = check_server_commits(&with_commits(9_600_000)).unwrap();
     assert_eq!(check.severity, Severity::Invalid);
     assert!(check.finding.contains("counted 9,600,000"), "{check:?}");
@@ -47,7 +51,11 @@ fn commit_counts_of_client_and_server_agree() {
     let mut unlogged = with_commits(9_600_000);
     unlogged.server.engine = Some(Engine::MySql.into());
     observed_mut(&mut unlogged).before.as_mut().unwrap().tables[0].unlogged = true;
-    assert_eq!(severity(&unlogged), None, "MyISAM counts no commits");
+    assert_eq!(
+        severity(&unlogged),
+        None,
+        "MyISAM tables are observed as unlogged, and their commits are not counted"
+    );
     let mut partial = with_commits(9_600_000);
     partial.state = RunState::Partial;
     assert_eq!(severity(&partial), None);
@@ -93,14 +101,14 @@ fn an_expected_restart_is_a_note() {
 
 #[test]
 fn the_limits_of_the_throughput_are_reported() {
-    assert_eq!(check_limiter(&observed_run()), None);
+    assert_eq!(check_bottleneck(&observed_run()), None);
     let mut run = observed_run();
     for row in &mut observed_mut(&mut run).series {
         row.waits = [("CPU".to_owned(), 10), ("Lock/tuple".to_owned(), 30)].into();
         row.machine.get_or_insert_default().busy_share = Some(0.95);
         row.machine.get_or_insert_default().disk_busy_share = Some(0.99);
     }
-    let check = check_limiter(&run).unwrap();
+    let check = check_bottleneck(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
     assert!(
         check.finding.contains("95 % busy; its busiest disk"),
@@ -113,24 +121,24 @@ fn the_limits_of_the_throughput_are_reported() {
         row.machine = None;
     }
     assert_eq!(
-        check_limiter(&run),
+        check_bottleneck(&run),
         None,
-        "the client is not the server's limit"
+        "waiting for the client does not limit the server"
     );
 }
 
 #[test]
 fn too_few_sessions_are_not_judged() {
-    let limiter_with = |sessions: u32| {
+    let bottleneck_finding = |sessions: u32| {
         let mut run = observed_run();
         let series = &mut observed_mut(&mut run).series;
         series.iter_mut().for_each(|row| row.waits.clear());
         series[20].waits = [("IO/WalSync".to_owned(), sessions)].into();
-        check_limiter(&run).map(|check| check.finding)
+        check_bottleneck(&run).map(|check| check.finding)
     };
-    assert_eq!(limiter_with(3), None);
-    assert_eq!(limiter_with(19), None);
-    let finding = limiter_with(20).expect("enough");
+    assert_eq!(bottleneck_finding(3), None);
+    assert_eq!(bottleneck_finding(19), None);
+    let finding = bottleneck_finding(20).expect("enough sessions");
     assert!(
         finding.contains("100 % of the 20 active sessions"),
         "{finding}"
@@ -141,7 +149,7 @@ fn too_few_sessions_are_not_judged() {
 fn the_cost_of_observing_is_reported() {
     let mut run = observed_run();
     assert_eq!(check_observer(&run), None);
-    // 16 CPUs for 610 s.
+    // The machine has 16 CPUs × 610 s = 9,760 s of CPU time.
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(150.0);
     let check = check_observer(&run).unwrap();
     assert_eq!(check.severity, Severity::Note);
@@ -153,7 +161,7 @@ fn the_cost_of_observing_is_reported() {
     );
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(400.0);
     assert_eq!(check_observer(&run).unwrap().severity, Severity::Caveat);
-    // Even if observing takes all of the machine's CPU time, as in a run of a few milliseconds.
+    // The check is at most a caveat, even if observing takes all CPU time, as in a run of a few milliseconds.
     observed_mut(&mut run).cost.as_mut().unwrap().server_cpu_s = Some(9_760.0);
     assert_eq!(check_observer(&run).unwrap().severity, Severity::Caveat);
 }
@@ -163,7 +171,7 @@ fn missing_observations_are_reported() {
     assert_eq!(
         check_unobserved(&healthy()),
         None,
-        "a document of an older Prony"
+        "a document of an older version"
     );
     let mut run = observed_run();
     assert_eq!(check_unobserved(&run), None);
@@ -184,5 +192,5 @@ fn missing_observations_are_reported() {
             .finding
             .contains("--no-observe")
     );
-    assert_eq!(check_limiter(&run), None);
+    assert_eq!(check_bottleneck(&run), None);
 }

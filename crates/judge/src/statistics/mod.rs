@@ -78,7 +78,7 @@ impl Estimate {
     }
 
     /// Probability that two equal systems differ by as much or more, in either direction.
-    pub fn p(&self) -> f64 {
+    pub fn p_value(&self) -> f64 {
         match self.std_error > 0.0 {
             true => student::two_sided_p(self.log_ratio / self.std_error, self.dof),
             // Figures without any scatter.

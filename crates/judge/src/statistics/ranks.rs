@@ -49,7 +49,7 @@ impl RankComparison {
 
     /// Probability that two equal systems differ by as much or more, in either direction. Pairs of equal
     /// figures raise it.
-    pub fn p(&self) -> f64 {
+    pub fn p_value(&self) -> f64 {
         let pairs = self.log_ratios.len();
         let not_above = self
             .log_ratios
@@ -228,18 +228,25 @@ mod tests {
             let second = first.map(|value| value * f64::from(percent) / 100.0 + 0.01);
             let ranks = RankComparison::new(&first, &second, 0.0).unwrap();
             let [low, high] = ranks.interval(0.05).unwrap();
-            assert_eq!(ranks.p() <= 0.05, low > 1.0 || high < 1.0, "{percent}");
+            assert_eq!(
+                ranks.p_value() <= 0.05,
+                low > 1.0 || high < 1.0,
+                "{percent}"
+            );
         }
     }
 
     #[test]
     fn equal_and_rounded_figures_are_no_difference() {
         let ranks = RankComparison::new(&[5.0; 4], &[5.0; 4], 0.0).unwrap();
-        assert_eq!((ranks.p(), ranks.interval(0.05)), (1.0, Some([1.0, 1.0])));
+        assert_eq!(
+            (ranks.p_value(), ranks.interval(0.05)),
+            (1.0, Some([1.0, 1.0]))
+        );
         let exact = RankComparison::new(&[5.0; 4], &[5.001; 4], 0.0).unwrap();
-        assert!(exact.p() < 0.03);
+        assert!(exact.p_value() < 0.03);
         let rounded = RankComparison::new(&[5.0; 4], &[5.001; 4], 0.001).unwrap();
-        assert_eq!(rounded.p(), 1.0);
+        assert_eq!(rounded.p_value(), 1.0);
         assert_eq!(RankComparison::new(&[1.0, 0.0], &[1.0], 0.0), None);
         assert_eq!(RankComparison::new(&[], &[1.0], 0.0), None);
     }

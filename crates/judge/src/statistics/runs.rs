@@ -110,9 +110,9 @@ mod tests {
         assert_near(estimate.dof, 4.9592);
         assert_near(estimate.ratio(), 2.5_f64.exp());
         assert!(
-            estimate.p() > 0.0342 && estimate.p() < 0.0447,
+            estimate.p_value() > 0.0342 && estimate.p_value() < 0.0447,
             "{}",
-            estimate.p()
+            estimate.p_value()
         );
         let [low, high] = estimate.interval(0.05);
         // t at 0.975 is 2.577.
@@ -120,7 +120,7 @@ mod tests {
         assert_near(high.ln(), 2.5 + 2.5770 * 0.866_025);
         let swapped = welch(&second, &first, 0.0).unwrap();
         assert_near(swapped.ratio(), 1.0 / estimate.ratio());
-        assert_eq!(swapped.p(), estimate.p());
+        assert_eq!(swapped.p_value(), estimate.p_value());
     }
 
     /// With a known scatter, 2 (1.96 + 0.84)^2 (scatter / effect)^2 runs suffice: 2.5 for an effect of 5 %
@@ -141,9 +141,9 @@ mod tests {
         assert_eq!(welch(&[1.0, f64::NAN], &[1.0, 2.0], 0.0), None);
         // Without scatter the ratio is exact.
         let equal = welch(&[5.0; 3], &[5.0; 3], 0.0).unwrap();
-        assert_eq!((equal.p(), equal.interval(0.05)), (1.0, [1.0, 1.0]));
+        assert_eq!((equal.p_value(), equal.interval(0.05)), (1.0, [1.0, 1.0]));
         let unequal = welch(&[5.0; 3], &[5.1; 3], 0.0).unwrap();
-        assert_eq!(unequal.p(), 0.0);
+        assert_eq!(unequal.p_value(), 0.0);
         // Figures that are rounded to steps have the scatter of the rounding.
         let steps = welch(&[5.0; 3], &[5.001; 3], 0.001).unwrap();
         assert!(steps.detectable(0.05) > 1.0005, "{steps:?}");

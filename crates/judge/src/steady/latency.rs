@@ -14,17 +14,17 @@ use crate::new_check;
 use crate::thresholds::{LATENCY_SECONDS_MIN_SHARE, severity_of_effect};
 use prony_store::{Check, Run, Second, Severity};
 
-/// A percentile of each second, and its name in a sentence.
-type Percentile = (&'static str, fn(&Second) -> Option<u64>);
+/// The name of a statistic in a sentence, and its value in one second.
+type LatencyStatistic = (&'static str, fn(&Second) -> Option<u64>);
 
-const MEDIAN: Percentile = ("the median response time", |second| second.p50_ns);
-/// Candidates for the upper percentile: the first that almost all seconds have is judged.
-const UPPER_PERCENTILES: [Percentile; 2] = [
+const MEDIAN: LatencyStatistic = ("the median response time", |second| second.p50_ns);
+/// Candidates for the upper percentile: the first one that is known for almost every second is judged.
+const UPPER_PERCENTILES: [LatencyStatistic; 2] = [
     ("the 99th percentile", |second| second.p99_ns),
     ("the 95th percentile", |second| second.p95_ns),
 ];
-/// Judged instead of the median if seconds have too few transactions for one.
-const MEAN: Percentile = ("the mean response time", |second| {
+/// Judged instead of the median if the seconds have too few transactions for a median.
+const MEAN: LatencyStatistic = ("the mean response time", |second| {
     (second.mean_ns > 0.0).then_some(second.mean_ns as u64)
 });
 
@@ -34,13 +34,13 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
     if closed && (check_warm_up(run).is_some() || check_drift(run).is_some()) {
         return None;
     }
-    let middle = [MEDIAN, MEAN];
-    let middle = middle
-        .into_iter()
-        .find_map(|percentile| change_of(&seconds, percentile));
-    let upper = UPPER_PERCENTILES
-        .into_iter()
-        .find_map(|percentile| change_of(&seconds, percentile));
+    let find_first_known = |candidates: [LatencyStatistic; 2]| {
+        candidates
+            .into_iter()
+            .find_map(|statistic| change_of(&seconds, statistic))
+    };
+    let middle = find_first_known([MEDIAN, MEAN]);
+    let upper = find_first_known(UPPER_PERCENTILES);
     let mut findings: Vec<(&str, Change, Severity)> = Vec::new();
     for (is_upper, judged) in [(false, middle), (true, upper)] {
         let Some((name, Some(change))) = judged else {
@@ -76,18 +76,18 @@ pub(crate) fn check(run: &Run) -> Option<Check> {
                  check what grows (queues, data, dead rows, old row versions, checkpoints)."
             }
             (true, true) => {
-                "Measure for longer, and check what grows while it rises: data and indexes, dead rows, old \
-                 row versions, other work on these machines."
+                "Measure for longer, and check what grows while the response times rise: data and indexes, dead \
+                 rows, old row versions, other work on these machines."
             }
             (false, _) => "Warm up for longer, until the response times have settled.",
         },
     )
 }
 
-/// The name of the percentile, and its change if there is one; `None` if too few seconds have a value.
+/// The name of the statistic, and its change if there is one; `None` if too few seconds have a value.
 fn change_of(
     seconds: &[&Second],
-    (name, value): Percentile,
+    (name, value): LatencyStatistic,
 ) -> Option<(&'static str, Option<Change>)> {
     let values: Vec<f64> = seconds
         .iter()
@@ -98,16 +98,19 @@ fn change_of(
     enough.then(|| (name, find_change(&values, median)))
 }
 
-/// `the median response time rose from 2.00 ms to 400 ms (200 times)`.
+/// `the median response time rose from 2.00 ms to 400 ms (200-fold)`.
 fn describe(seconds: usize, name: &str, change: &Change) -> String {
     let (first, last) = (change.start_value.exp(), change.end_value.exp());
     let direction = if last > first { "rose" } else { "fell" };
     let size = match last / first {
-        ratio if ratio >= 3.0 => format!("{ratio:.0} times"),
+        ratio if ratio >= 3.0 => format!("{ratio:.0}-fold"),
         ratio => percent((ratio - 1.0).abs()),
     };
     let step_text = match change.share_before_step {
-        Some(before) => format!(", in a step {:.0} s into it", before * seconds as f64),
+        Some(before) => format!(
+            ", in one step {:.0} s into the window",
+            before * seconds as f64
+        ),
         None => String::new(),
     };
     format!(
@@ -122,7 +125,8 @@ mod tests {
     use super::*;
     use crate::sample::with_series;
 
-    /// A run of 60 s whose percentiles follow `level`, as multiples of 2 and 8 ms.
+    /// A run of 60 s whose median, 95th and 99th percentile are `level` times 2, 5 and 8 ms. The argument of
+    /// `level` is the time, from 0 at the first second to 1 at the last.
     fn run(open_loop: bool, level: impl Fn(f64) -> f64) -> Run {
         let mut run = with_series(&[16_000; 60]);
         run.drive.open_loop = open_loop;
@@ -156,7 +160,7 @@ mod tests {
         );
         assert!(
             crate::judge(&climbing).contains(&check),
-            "it is in the list"
+            "the check belongs to the full judgement"
         );
     }
 
@@ -178,7 +182,7 @@ mod tests {
         let check = check(&run(true, |at| if at < 0.5 { 1.0 } else { 1.5 })).unwrap();
         assert_eq!(check.severity, Severity::Invalid);
         assert!(
-            check.finding.contains("in a step 30 s into it"),
+            check.finding.contains("in one step 30 s into the window"),
             "{check:?}"
         );
     }

@@ -3,7 +3,7 @@
 use super::{InvalidInterval, check_counts};
 use crate::distribution::{Distribution, HISTOGRAM_MAX_NS};
 use crate::histogram::{decode_histogram, encode_histogram};
-use crate::tally::{PartDistributions, Shape, Tally};
+use crate::tally::{PartDistributions, RecorderLayout, Tally};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,22 +76,22 @@ impl SerializedTally {
         }
     }
 
-    /// The shape of a single kind with these distributions.
-    pub(super) fn shape(&self) -> Shape {
-        Shape {
+    /// The layout of a single kind with these distributions.
+    pub(super) fn layout(&self) -> RecorderLayout {
+        RecorderLayout {
             open_loop: self.service.is_some(),
             has_parts: self.parts.is_some(),
-            has_connect: self.connect.is_some(),
-            ..Shape::closed(1)
+            has_connect_time: self.connect.is_some(),
+            ..RecorderLayout::closed_loop(1)
         }
     }
 
-    /// Whether it has exactly the distributions of this shape.
-    pub(super) fn has_shape(&self, shape: Shape) -> bool {
-        let stored = self.shape();
-        (stored.open_loop, stored.has_parts, stored.has_connect)
-            == (shape.open_loop, shape.has_parts, shape.has_connect)
-            && self.lag.is_some() == shape.open_loop
+    /// Whether the tally has exactly the distributions of this layout.
+    pub(super) fn has_shape(&self, layout: RecorderLayout) -> bool {
+        let stored = self.layout();
+        (stored.open_loop, stored.has_parts, stored.has_connect_time)
+            == (layout.open_loop, layout.has_parts, layout.has_connect_time)
+            && self.lag.is_some() == layout.open_loop
     }
 
     pub(super) fn into_tally(self, latency_limit_ns: u64) -> Result<Tally<u32>, InvalidInterval> {

@@ -25,7 +25,7 @@ pub struct VariantInput {
 
 impl VariantInput {
     /// Applies flags, which override every variant.
-    pub(crate) fn replace(&mut self, flags: &PlanInput) {
+    pub(crate) fn apply_flags(&mut self, flags: &PlanInput) {
         let input = std::mem::take(&mut self.input);
         let values_before = input.to_json("");
         self.input = input.overlay(flags.clone());
@@ -46,14 +46,14 @@ impl PlanInput {
                 order.location.clone(),
                 "orders several runs, but there is only one",
             );
-            problems.push(problem.hint("give --repeats, or a plan with [variants.NAME]"));
+            problems.push(problem.with_hint("give --repeats, or a plan with [variants.NAME]"));
         }
         // The command is not quoted: it may contain a password.
         if let Some(between) = &self.between
             && between.value.trim().is_empty()
         {
             let problem = Problem::new(between.location.clone(), "is empty");
-            problems.push(problem.hint("remove it if nothing should run between the runs"));
+            problems.push(problem.with_hint("remove it if nothing should run between the runs"));
         }
         problems.extend(
             self.variants
@@ -62,7 +62,7 @@ impl PlanInput {
         );
         if let [variant] = &self.variants[..] {
             let problem = Problem::new(variant.name.location.clone(), "is the only variant");
-            problems.push(problem.hint(
+            problems.push(problem.with_hint(
                 "an experiment compares at least two; write one that changes nothing as an empty table, such \
                  as [variants.base]",
             ));
@@ -90,7 +90,7 @@ fn name_problem(name: &Located<String>) -> Option<Problem> {
         "a name consists of at most {MAX_NAME_CHARS} letters, digits, -, _ and ., and begins with a letter or \
          digit"
     );
-    Some(Problem::new(name.location.clone(), message).hint(hint))
+    Some(Problem::new(name.location.clone(), message).with_hint(hint))
 }
 
 impl PlanInput {
@@ -180,7 +180,7 @@ fn identical_variant_problems(variants: &[VariantInput], checked: &[Variant]) ->
             }
             let message = format!("is the same as variant {}", earlier.name);
             let problem = Problem::new(input.name.location.clone(), message);
-            problems.push(problem.hint(
+            problems.push(problem.with_hint(
                 "a flag overrides every variant, and here it overrides what makes them differ: leave it out",
             ));
         }

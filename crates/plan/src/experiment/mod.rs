@@ -22,8 +22,8 @@ use std::time::Duration;
 pub const MAX_REPEATS: u32 = 1_000;
 /// Maximum number of variants of an experiment.
 pub const MAX_VARIANTS: usize = 100;
-/// Default number of repeats with variants: enough that one outlier does not decide the median, and even,
-/// so that a steady drift cancels between interleaved variants.
+/// Default number of repeats with variants: enough that one outlier does not decide the median, and an
+/// even number, so that a steady drift cancels between interleaved variants.
 pub const DEFAULT_REPEATS: u32 = 6;
 /// Longest name of a variant, in characters.
 pub const MAX_NAME_CHARS: usize = 32;

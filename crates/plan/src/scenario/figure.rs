@@ -1,6 +1,6 @@
 //! Published figures: their metrics and units.
 //!
-//! Figures are never converted.
+//! A figure keeps the unit in which it was published.
 
 use crate::choice::choices;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -50,11 +50,11 @@ choices! {
         LatencyStddev = "latency stddev",
         /// 95th percentile of the latency.
         LatencyP95 = "latency p95",
-        /// Busy CPUs of the server.
+        /// CPU utilization of the server.
         Cpu = "CPU",
-        /// Statements that read, in 60 s.
+        /// Number of read statements in 60 s.
         Reads = "reads",
-        /// Statements that write, in 60 s.
+        /// Number of write statements in 60 s.
         Writes = "writes",
         /// Batch requests per second, as SQL Server counts them.
         BatchRequests = "batch requests",

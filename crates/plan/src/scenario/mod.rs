@@ -67,7 +67,7 @@ pub struct Scenario {
     pub options: BTreeMap<String, toml::Value>,
     /// The script, for the workload `script`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub script: Option<Script>,
+    pub script: Option<ScenarioScript>,
     /// The variables of the script, `NAME=VALUE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub define: Vec<String>,
@@ -90,14 +90,22 @@ pub struct Scenario {
     #[serde(with = "by_name", default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<QueryMode>,
     /// Warm-up.
-    #[serde(with = "time", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "duration_as_text",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub warmup: Option<Duration>,
     /// Measured window.
-    #[serde(with = "time", default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        with = "duration_as_text",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub duration: Option<Duration>,
     /// How much of the data was in the server's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cached: Option<Cached>,
+    pub cached: Option<CachedPortion>,
     /// Published size of the data, GB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_gb: Option<u64>,
@@ -158,7 +166,7 @@ impl Choice for PublishedEngine {
 
 choices! {
     /// How much of the data was in the server's cache.
-    pub enum Cached {
+    pub enum CachedPortion {
         /// All of the data.
         Whole = "100%",
         /// About 30 % of the data.
@@ -168,7 +176,7 @@ choices! {
     }
 }
 
-impl Cached {
+impl CachedPortion {
     /// What the cache held, as text.
     pub fn description(self) -> &'static str {
         match self {
@@ -181,7 +189,7 @@ impl Cached {
 
 choices! {
     /// A script in pgbench's language.
-    pub enum Script {
+    pub enum ScenarioScript {
         /// Insert a row into `pgbench_history`.
         IndexInsert = "index-insert",
         /// Read an account of the hot set.
@@ -191,9 +199,9 @@ choices! {
     }
 }
 
-impl Script {
+impl ScenarioScript {
     /// Name of the script's file.
-    pub fn file(self) -> &'static str {
+    pub fn file_name(self) -> &'static str {
         match self {
             Self::IndexInsert => "index-insert.sql",
             Self::HotSetRo => "hot-set-ro.sql",
@@ -247,15 +255,15 @@ impl Scenario {
 }
 
 /// All tables of scenarios, in the order of the list.
-pub fn all() -> &'static [ScenarioTable] {
-    static ALL: OnceLock<Vec<ScenarioTable>> = OnceLock::new();
+pub fn scenario_tables() -> &'static [ScenarioTable] {
+    static TABLES: OnceLock<Vec<ScenarioTable>> = OnceLock::new();
     // The tables are part of the program, and a test reads them: an error cannot occur.
-    ALL.get_or_init(|| read::read_tables().unwrap_or_default())
+    TABLES.get_or_init(|| read::read_tables().unwrap_or_default())
 }
 
 /// The scenarios of all tables.
 pub fn all_scenarios() -> impl Iterator<Item = &'static Scenario> {
-    all().iter().flat_map(|table| &table.scenarios)
+    scenario_tables().iter().flat_map(|table| &table.scenarios)
 }
 
 /// The error for an unknown scenario.
@@ -281,7 +289,7 @@ const MAX_SUGGESTIONS: usize = 3;
 ///
 /// # Errors
 /// If there is none; the error suggests similar ids.
-pub fn find(id: &str) -> Result<&'static Scenario, UnknownScenario> {
+pub fn find_scenario(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     if let Some(scenario) = all_scenarios().find(|scenario| scenario.id == id) {
         return Ok(scenario);
     }
@@ -319,8 +327,8 @@ fn similar_ids(word: &str) -> Vec<&'static str> {
     similar
 }
 
-/// Serializes durations as text.
-mod time {
+/// For serde's `with`: an optional duration, as text.
+mod duration_as_text {
     use crate::duration::{format_duration, parse_duration};
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -16,16 +16,16 @@ const FILES: [(&str, &str); 5] = [
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ScenarioFile {
     section: u32,
     title: String,
-    group: Vec<Group>,
+    group: Vec<ScenarioGroup>,
 }
 
 /// Rows with common values, which are in `all`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Group {
+struct ScenarioGroup {
     all: toml::Table,
     rows: Vec<toml::Table>,
 }
@@ -42,7 +42,7 @@ pub(super) fn read_tables() -> Result<Vec<ScenarioTable>, String> {
 }
 
 fn read_table(text: &str) -> Result<ScenarioTable, String> {
-    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    let file: ScenarioFile = toml::from_str(text).map_err(|error| error.to_string())?;
     let mut scenarios = Vec::new();
     for group in &file.group {
         for row in &group.rows {
@@ -58,23 +58,25 @@ fn read_table(text: &str) -> Result<ScenarioTable, String> {
     })
 }
 
-/// Merges the values of its group into a row: options, notes and figures of both are combined; other values
-/// of the row take precedence.
+/// Merges the common values of a group into a row: options, notes and figures of both are combined; other
+/// values of the row take precedence.
 fn merge_group(mut row: toml::Table, group: &toml::Table) -> toml::Table {
     for (key, common) in group {
         match (row.get_mut(key), common) {
             (None, _) => {
                 row.insert(key.clone(), common.clone());
             }
-            (Some(Value::Table(own)), Value::Table(common)) => {
+            (Some(Value::Table(row_table)), Value::Table(common)) => {
                 for (name, value) in common {
-                    own.entry(name.as_str()).or_insert_with(|| value.clone());
+                    row_table
+                        .entry(name.as_str())
+                        .or_insert_with(|| value.clone());
                 }
             }
-            (Some(Value::Array(own)), Value::Array(common))
+            (Some(Value::Array(row_list)), Value::Array(common))
                 if key == "notes" || key == "figures" =>
             {
-                own.extend(common.iter().cloned());
+                row_list.extend(common.iter().cloned());
             }
             (Some(_), _) => {}
         }

@@ -27,17 +27,17 @@ impl Scenario {
     /// published.
     pub fn size(&self, size_share: f64) -> ScenarioSize {
         let scale = self.scale.unwrap_or(1);
-        let shrunk = |full: u64| ((full as f64 * size_share).round() as u64).max(1);
+        let scaled = |full: u64| ((full as f64 * size_share).round() as u64).max(1);
         let table_size = self.table_size();
         // The scale of hot-row never shrinks: the workload measures one row that all clients share.
         let is_hot_row = self.workload == "hot-row";
         let Some(rows) = table_size.filter(|_| !is_hot_row) else {
-            let scale = if is_hot_row { scale } else { shrunk(scale) };
+            let scale = if is_hot_row { scale } else { scaled(scale) };
             return self.with_hot_set(scale, table_size, size_share);
         };
         // Reduce the number of tables before their rows, because the rows determine the depth of the indexes.
-        let tables = shrunk(scale);
-        let rows = (shrunk(scale * rows) / tables).clamp(MIN_TABLE_ROWS.min(rows), rows);
+        let tables = scaled(scale);
+        let rows = (scaled(scale * rows) / tables).clamp(MIN_TABLE_ROWS.min(rows), rows);
         self.with_hot_set(tables, Some(rows), size_share)
     }
 
@@ -46,12 +46,12 @@ impl Scenario {
     pub fn size_at_scale(&self, scale: u64) -> ScenarioSize {
         let published = self.scale.unwrap_or(scale).max(1);
         let size_share = scale as f64 / published as f64;
-        let rows = |rows: u64| {
+        let scaled_rows = |rows: u64| {
             let rows = (rows as f64 * size_share).round() as u64;
             rows.clamp(MIN_TABLE_ROWS, i32::MAX as u64)
         };
         match self.table_size() {
-            Some(size) => self.with_hot_set(published, Some(rows(size)), size_share),
+            Some(size) => self.with_hot_set(published, Some(scaled_rows(size)), size_share),
             None => self.with_hot_set(scale, None, size_share),
         }
     }
@@ -59,8 +59,8 @@ impl Scenario {
     /// Adds the hot set, reduced to a share and to the accounts that exist.
     fn with_hot_set(&self, scale: u64, table_size: Option<u64>, size_share: f64) -> ScenarioSize {
         let hot_set = |accounts: u64| {
-            let part = (accounts as f64 * size_share).round() as u64;
-            part.clamp(1, scale.saturating_mul(ACCOUNTS_PER_BRANCH))
+            let reduced = (accounts as f64 * size_share).round() as u64;
+            reduced.clamp(1, scale.saturating_mul(ACCOUNTS_PER_BRANCH))
         };
         ScenarioSize {
             scale,

@@ -97,7 +97,7 @@ fn reads_and_writes_have_the_ratio_of_the_workload_except_in_two_rows() {
 
 #[test]
 fn tps_is_a_sixtieth_of_tpm() {
-    for scenario in &all()[0].scenarios {
+    for scenario in &scenario_tables()[0].scenarios {
         let tpm = figure(scenario, PublishedMetric::Tpm).expect("published");
         let tps = figure(scenario, PublishedMetric::Tps).expect("published");
         assert!((tpm / 60.0 - tps).abs() < 1.0, "{}", scenario.id);
@@ -106,14 +106,14 @@ fn tps_is_a_sixtieth_of_tpm() {
 
 #[test]
 fn rows_inherit_the_values_of_their_group() {
-    let row = find("mysql80-rw-4c16g-cached").expect("listed");
+    let row = find_scenario("mysql80-rw-4c16g-cached").expect("listed");
     assert_eq!(
         (row.scale, row.clients, row.cpus),
         (Some(128), Some(16), Some(4))
     );
     assert_eq!(row.version.as_deref(), Some("8.0"));
     assert_eq!(row.options["table_size"].as_integer(), Some(25_000));
-    let row = find("tpcc-64vcpu-30pct").expect("listed");
+    let row = find_scenario("tpcc-64vcpu-30pct").expect("listed");
     assert_eq!(row.notes.len(), 3);
     assert!(row.notes[0].contains("12,800"), "{:?}", row.notes);
     assert_eq!(row.warmup, Some(Duration::from_secs(600)));
@@ -128,18 +128,18 @@ fn similar_ids_are_suggested_for_an_unknown_id() {
         ("mysql80-rw-4c16g", "mysql80-rw-4c16g-cached"),
         ("hot-row", "hot-row-ha"),
     ] {
-        let error = find(id).expect_err("not an id");
+        let error = find_scenario(id).expect_err("not an id");
         assert!(error.hint.contains(expected), "{id}: {error}");
     }
     assert_eq!(
-        find("banana").expect_err("no").hint,
+        find_scenario("banana").expect_err("no").hint,
         "`prony scenarios` lists them"
     );
 }
 
 #[test]
 fn a_shrunk_scenario_keeps_the_minimum_that_it_needs() {
-    let size = |id: &str, shrink: f64| find(id).expect("listed").size(shrink);
+    let size = |id: &str, size_share: f64| find_scenario(id).expect("listed").size(size_share);
     let full = size("hotset-16c128g-0.5b-ro", 1.0);
     assert_eq!(
         (full.scale, full.hot_set_accounts),
@@ -158,11 +158,11 @@ fn a_shrunk_scenario_keeps_the_minimum_that_it_needs() {
     let rows = size("mysql80-rw-4c16g-disk", 1e-3);
     assert_eq!((rows.scale, rows.table_size), (1, Some(102_400)));
     assert_eq!(size("mysql80-rw-1c1g-cached", 1e-6).table_size, Some(100));
-    let tables = find("mysql80-rw-4c16g-cached")
+    let tables = find_scenario("mysql80-rw-4c16g-cached")
         .expect("listed")
         .size_at_scale(12_800);
     assert_eq!((tables.scale, tables.table_size), (128, Some(2_500_000)));
-    let hot_set = find("hotset-2c16g-0.1b-ro")
+    let hot_set = find_scenario("hotset-2c16g-0.1b-ro")
         .expect("listed")
         .size_at_scale(500);
     assert_eq!(

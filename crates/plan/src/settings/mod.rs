@@ -56,7 +56,7 @@ pub struct Setting {
     /// Description for the flag's help and for the key in the schema, with a space before each line.
     help: &'static str,
     /// Type and limits of the value.
-    pub kind: SettingType,
+    pub value_type: SettingType,
     /// The setting's flag, if it has one.
     pub flag: Option<Flag>,
 }
@@ -69,7 +69,7 @@ pub enum SettingType {
     /// A text.
     Text,
     /// A whole number.
-    Whole {
+    WholeNumber {
         /// Smallest value.
         min: u64,
         /// Largest value.
@@ -78,7 +78,7 @@ pub enum SettingType {
     /// Transactions per second: above 0, at most [`MAX_RATE_TPS`].
     Rate,
     /// A duration, at most [`crate::MAX_DURATION`].
-    Time,
+    Duration,
     /// One of these names.
     Choice(fn() -> Vec<&'static str>),
 }
@@ -98,7 +98,11 @@ pub struct Flag {
     pub help_if_it_turns_off: Option<&'static str>,
 }
 
-const fn flag(heading: &'static str, long: &'static str, value_name: &'static str) -> Option<Flag> {
+const fn value_flag(
+    heading: &'static str,
+    long: &'static str,
+    value_name: &'static str,
+) -> Option<Flag> {
     Some(Flag {
         long,
         short: None,
@@ -108,7 +112,7 @@ const fn flag(heading: &'static str, long: &'static str, value_name: &'static st
     })
 }
 
-const fn flag_with_short(
+const fn value_flag_with_short(
     heading: &'static str,
     long: &'static str,
     short: char,
@@ -144,7 +148,7 @@ const fn off_switch(heading: &'static str, long: &'static str, help: &'static st
 }
 
 const fn count_up_to(max: u32) -> SettingType {
-    SettingType::Whole {
+    SettingType::WholeNumber {
         min: 1,
         max: max as u64,
     }
@@ -157,12 +161,12 @@ fn choice_names<T: Choice>() -> Vec<&'static str> {
 /// Generates the table and, for each entry, the field of `PlanInput` with the code that reads, replaces and
 /// lists it.
 macro_rules! settings {
-    ($($(#[doc = $help:literal])+ $table:ident . $key:ident => $field:ident: $value:ty, $kind:expr, $flag:expr;)+) => {
+    ($($(#[doc = $help:literal])+ $table:ident . $key:ident => $field:ident: $value:ty, $value_type:expr, $flag:expr;)+) => {
         /// Every setting, in the order of help and schema.
         pub const SETTINGS: &[Setting] = &[$(Setting {
             path: concat!(stringify!($table), ".", stringify!($key)),
             help: concat!($($help),+),
-            kind: $kind,
+            value_type: $value_type,
             flag: $flag,
         }),+];
 
@@ -181,14 +185,14 @@ macro_rules! settings {
 
         impl PlanInput {
             /// Reads the settings of one table of a plan file.
-            pub(crate) fn read(&mut self, section: &mut Section<'_, '_>) {
+            pub(crate) fn read_section(&mut self, section: &mut Section<'_, '_>) {
                 $(if section.name == stringify!($table) {
                     self.$field = <$value>::from_toml(section, stringify!($key));
                 })+
             }
 
             /// Replaces every setting that `overrides` has.
-            pub(crate) fn replace(&mut self, overrides: &PlanInput) {
+            pub(crate) fn replace_given(&mut self, overrides: &PlanInput) {
                 $(if overrides.$field.is_some() {
                     self.$field.clone_from(&overrides.$field);
                 })+
@@ -208,7 +212,7 @@ macro_rules! settings {
             pub fn set_flag(&mut self, setting: &Setting, text: &str) -> Result<(), String> {
                 let name = setting.flag_name();
                 $(if setting.path == concat!(stringify!($table), ".", stringify!($key)) {
-                    self.$field = value_from_flag(&name, Some(<$value>::from_text(text, &setting.kind)?));
+                    self.$field = value_from_flag(&name, Some(<$value>::from_text(text, &setting.value_type)?));
                 })+
                 Ok(())
             }
@@ -216,92 +220,103 @@ macro_rules! settings {
     };
 }
 
-const SERVER: &str = "Server";
-const LOAD: &str = "Load";
-const TIME: &str = "Time";
-const STATEMENTS: &str = "Statements";
-const CLIENT: &str = "Client";
-const RESULT: &str = "Result";
-const REPEATS: &str = "Repeats";
+const SERVER_HEADING: &str = "Server";
+const LOAD_HEADING: &str = "Load";
+const TIME_HEADING: &str = "Time";
+const STATEMENTS_HEADING: &str = "Statements";
+const CLIENT_HEADING: &str = "Client";
+const RESULT_HEADING: &str = "Result";
+const REPEATS_HEADING: &str = "Repeats";
 
 settings! {
     /// Connection URI (postgres://user@host/database) or conninfo string (host=... dbname=...), as libpq
     /// reads it; anything it omits comes from PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE,
     /// PGSSLMODE, the password file... Or mysql://user@host/database (mariadb:// too), with the option files
     /// and variables of MySQL's client
-    server.url => url: String, SettingType::Text, flag(SERVER, "url", "URL");
+    server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL");
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
-    server.embedded => embedded: bool, SettingType::Bool, switch(SERVER, "embedded", None);
+    server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None);
     /// Name of the workload, such as tpcb, simple-update or select-only
     workload.name => workload: String, SettingType::Text, None;
     /// Scale factor; `prony workloads NAME` prints its unit [default: for a run, the scale of the loaded
     /// data; for a load, 1]
-    workload.scale => scale: u64, count_up_to(MAX_SCALE), flag_with_short(LOAD, "scale", 's', "N");
+    workload.scale => scale: u64, count_up_to(MAX_SCALE),
+        value_flag_with_short(LOAD_HEADING, "scale", 's', "N");
     /// Virtual users, each with its own connection
-    run.clients => clients: u64, count_up_to(MAX_CLIENTS), flag_with_short(LOAD, "clients", 'c', "N");
+    run.clients => clients: u64, count_up_to(MAX_CLIENTS),
+        value_flag_with_short(LOAD_HEADING, "clients", 'c', "N");
     /// OS threads that drive the clients; at most as many as clients
-    run.threads => threads: u64, count_up_to(MAX_THREADS), flag_with_short(LOAD, "threads", 'j', "N");
+    run.threads => threads: u64, count_up_to(MAX_THREADS),
+        value_flag_with_short(LOAD_HEADING, "threads", 'j', "N");
     /// Start this many transactions per second, over all clients, however fast the server answers (an open
     /// loop). Without it, each client starts its next transaction when the last one ends
-    run.rate => rate_tps: f64, SettingType::Rate, flag_with_short(LOAD, "rate", 'R', "TPS");
+    run.rate => rate_tps: f64, SettingType::Rate, value_flag_with_short(LOAD_HEADING, "rate", 'R', "TPS");
     /// Gaps between the starts of an open loop: exponential (poisson), like independent users, or even
-    run.arrival => arrival: Arrival, SettingType::Choice(choice_names::<Arrival>), flag(LOAD, "arrival", "ARRIVAL");
+    run.arrival => arrival: Arrival, SettingType::Choice(choice_names::<Arrival>),
+        value_flag(LOAD_HEADING, "arrival", "ARRIVAL");
     /// Length of the measured window, which follows the warm-up
-    run.duration => duration: Duration, SettingType::Time, flag_with_short(TIME, "duration", 'T', "TIME");
+    run.duration => duration: Duration, SettingType::Duration,
+        value_flag_with_short(TIME_HEADING, "duration", 'T', "TIME");
     /// Measure this many transactions of each client instead of a time
-    run.transactions => transactions: u64, SettingType::Whole { min: 1, max: u64::MAX },
-        flag_with_short(TIME, "transactions", 't', "N");
+    run.transactions => transactions: u64, SettingType::WholeNumber { min: 1, max: u64::MAX },
+        value_flag_with_short(TIME_HEADING, "transactions", 't', "N");
     /// Drive the load for this long before the window, and report its figures separately
-    run.warmup => warmup: Duration, SettingType::Time, flag(TIME, "warmup", "TIME");
+    run.warmup => warmup: Duration, SettingType::Duration, value_flag(TIME_HEADING, "warmup", "TIME");
     /// How long transactions in flight at the end may take before they are cut off
-    run.grace => grace: Duration, SettingType::Time, flag(TIME, "grace", "TIME");
+    run.grace => grace: Duration, SettingType::Duration, value_flag(TIME_HEADING, "grace", "TIME");
     /// How statements are sent: simple (text with the values in it), extended (parsed, bound and executed
     /// each time) or prepared (parsed once a connection)
     run.protocol => protocol: QueryMode, SettingType::Choice(choice_names::<QueryMode>),
-        flag_with_short(STATEMENTS, "protocol", 'M', "PROTOCOL");
+        value_flag_with_short(STATEMENTS_HEADING, "protocol", 'M', "PROTOCOL");
     /// Request the row description with each execution, as libpq does. The simple protocol always returns it
     run.describe => describe: bool, SettingType::Bool,
-        off_switch(STATEMENTS, "no-describe", "Do not request the row description with each execution, as libpq always does");
+        off_switch(STATEMENTS_HEADING, "no-describe", "Do not request the row description with each execution, as libpq always does");
     /// Open a new connection for each transaction
     run.connect_per_transaction => connect_per_transaction: bool, SettingType::Bool,
-        switch(STATEMENTS, "connect-per-transaction", Some('C'));
+        switch(STATEMENTS_HEADING, "connect-per-transaction", Some('C'));
     /// Connect this many clients over TCP while the others use a unix socket: the kernel timestamps TCP
     /// packets, which gives the server's part of the response time
-    run.tcp_sample => tcp_sample: u64, SettingType::Whole { min: 0, max: MAX_CLIENTS as u64 },
-        flag(CLIENT, "tcp-sample", "N");
+    run.tcp_sample => tcp_sample: u64, SettingType::WholeNumber { min: 0, max: MAX_CLIENTS as u64 },
+        value_flag(CLIENT_HEADING, "tcp-sample", "N");
     /// I/O engine: io_uring (ring), epoll, or whichever a probe finds usable (auto)
-    run.io => io: IoEngine, SettingType::Choice(choice_names::<IoEngine>), flag(CLIENT, "io", "IO");
+    run.io => io: IoEngine, SettingType::Choice(choice_names::<IoEngine>),
+        value_flag(CLIENT_HEADING, "io", "IO");
     /// How threads wait for replies: sleep until the first one arrives, spin (poll for 50 µs before sleeping;
     /// uses a CPU per thread), or auto: sleep, and wait for several replies at once if a trial in the first
     /// second of a closed loop shows that this raises throughput
-    run.wait => wait: ReplyWait, SettingType::Choice(choice_names::<ReplyWait>), flag(CLIENT, "wait", "WAIT");
+    run.wait => wait: ReplyWait, SettingType::Choice(choice_names::<ReplyWait>),
+        value_flag(CLIENT_HEADING, "wait", "WAIT");
     /// Pin each thread to a CPU
-    run.pin => pin: bool, SettingType::Bool, switch(CLIENT, "pin", None);
+    run.pin => pin: bool, SettingType::Bool, switch(CLIENT_HEADING, "pin", None);
     /// Seed of all random numbers. Without it, one is chosen and named in the result
-    run.seed => seed: u64, SettingType::Whole { min: 0, max: u64::MAX }, flag(CLIENT, "seed", "N");
+    run.seed => seed: u64, SettingType::WholeNumber { min: 0, max: u64::MAX },
+        value_flag(CLIENT_HEADING, "seed", "N");
     /// Measure an outage, such as a failover: outages, stalls and restarts of the server do not make the
     /// run invalid
-    run.expect_outage => expect_outage: bool, SettingType::Bool, switch(RESULT, "expect-outage", None);
+    run.expect_outage => expect_outage: bool, SettingType::Bool,
+        switch(RESULT_HEADING, "expect-outage", None);
     /// Observe the server before, during and after the run, on a separate connection. Without it, only its
     /// version and settings are read, before the run
     observe.server => observe: bool, SettingType::Bool,
-        off_switch(SERVER, "no-observe", "Do not observe the server; only its version and settings are read, before the run");
+        off_switch(SERVER_HEADING, "no-observe", "Do not observe the server; only its version and settings are read, before the run");
     /// URL of the node_exporter on the server's machine, such as http://db1:9100/metrics, whose CPU, memory
     /// and disks are then in the result. Without it, those of this machine, if the server runs here
-    observe.server_metrics => server_metrics: String, SettingType::Text, flag(SERVER, "server-metrics", "URL");
+    observe.server_metrics => server_metrics: String, SettingType::Text,
+        value_flag(SERVER_HEADING, "server-metrics", "URL");
     /// Serve the figures to Prometheus during the run, at /metrics: a port on this machine's loopback
     /// interface, such as "9187", or an address with a port
-    observe.metrics_listen => metrics_listen: String, SettingType::Text, flag(RESULT, "metrics-listen", "ADDRESS");
+    observe.metrics_listen => metrics_listen: String, SettingType::Text,
+        value_flag(RESULT_HEADING, "metrics-listen", "ADDRESS");
     /// Run the plan, or each of its variants, this many times; each run is stored separately [default: 1,
     /// with variants 6]
-    experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), flag(REPEATS, "repeats", "N");
+    experiment.repeats => repeats: u64, count_up_to(MAX_REPEATS), value_flag(REPEATS_HEADING, "repeats", "N");
     /// Order of the runs of several variants: interleaved (A B B A: a steady drift cancels if the number of
     /// repeats is even), random (shuffled in each repeat, by the seed), or sequential (all repeats of one
     /// variant before the next)
     experiment.order => order: RunOrder, SettingType::Choice(choice_names::<RunOrder>),
-        flag(REPEATS, "order", "ORDER");
+        value_flag(REPEATS_HEADING, "order", "ORDER");
     /// Time to wait before each run except the first, after the command of `between`
-    experiment.pause => pause: Duration, SettingType::Time, None;
+    experiment.pause => pause: Duration, SettingType::Duration, None;
     /// Command that sh runs before each run except the first, such as a restart of the server; PRONY_VARIANT
     /// and PRONY_REPEAT name the run that follows. If it fails, the experiment ends
     experiment.between => between: String, SettingType::Text, None;
@@ -344,10 +359,10 @@ impl Setting {
         value: &dyn SettingValue,
         location: &InputLocation,
     ) -> Option<Problem> {
-        let (message, hint) = value.validation_error(&self.kind)?;
+        let (message, hint) = value.validation_error(&self.value_type)?;
         let problem = Problem::new(location.clone(), message);
         Some(match hint {
-            Some(hint) => problem.hint(hint),
+            Some(hint) => problem.with_hint(hint),
             None => problem,
         })
     }
@@ -357,7 +372,7 @@ impl Setting {
 fn defaults() -> PlanInput {
     let plan = Plan {
         observe: Default::default(),
-        ..Plan::of_another_tool(WorkloadPlan::default(), DrivePlan::default())
+        ..Plan::for_replaced_tool(WorkloadPlan::default(), DrivePlan::default())
     };
     let mut defaults = PlanInput::from_plan(&plan, None);
     defaults.workload = None;
@@ -369,7 +384,7 @@ fn defaults() -> PlanInput {
 }
 
 /// The settings of one table.
-pub(crate) fn of_table(table: &str) -> impl Iterator<Item = &'static Setting> {
+pub(crate) fn settings_of_table(table: &str) -> impl Iterator<Item = &'static Setting> {
     SETTINGS
         .iter()
         .filter(move |setting| setting.table() == table)

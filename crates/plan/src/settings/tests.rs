@@ -11,7 +11,7 @@ fn reference() -> String {
         .to_owned();
     for (table, help) in TABLES {
         write!(text, "\n## [{table}]\n\n{help}\n\n| key | flag | default | meaning |\n| --- | --- | --- | --- |\n").unwrap();
-        for setting in of_table(table) {
+        for setting in settings_of_table(table) {
             let flag = match setting.flag_name() {
                 name if name.is_empty() => String::new(),
                 name => format!("`{name}`"),
@@ -42,9 +42,9 @@ fn the_reference_of_plan_files_is_up_to_date() {
 #[test]
 fn every_flag_sets_its_setting_and_no_other() {
     for setting in SETTINGS.iter().filter(|setting| setting.flag.is_some()) {
-        let text = match &setting.kind {
+        let text = match &setting.value_type {
             SettingType::Bool => "true",
-            SettingType::Time => "3s",
+            SettingType::Duration => "3s",
             SettingType::Rate => "7.5",
             SettingType::Choice(names) => names()[0],
             _ => "7",

@@ -25,7 +25,7 @@ pub(crate) trait SettingValue {
     ///
     /// # Errors
     /// The text is not a valid value; the error says what is expected.
-    fn from_text(text: &str, kind: &SettingType) -> Result<Self, String>
+    fn from_text(text: &str, value_type: &SettingType) -> Result<Self, String>
     where
         Self: Sized;
 
@@ -41,17 +41,17 @@ pub(crate) trait SettingValue {
     }
 
     /// The problem of a value that is not allowed, such as a number out of range; `None` if it is allowed.
-    fn validation_error(&self, _kind: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
         None
     }
 }
 
 impl SettingValue for bool {
     fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<bool> {
-        section.bool(key)
+        section.read_bool(key)
     }
 
-    fn from_text(text: &str, _kind: &SettingType) -> Result<bool, String> {
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<bool, String> {
         text.parse().map_err(|_| "must be true or false".to_owned())
     }
 
@@ -62,10 +62,10 @@ impl SettingValue for bool {
 
 impl SettingValue for String {
     fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<String> {
-        section.text(key)
+        section.read_text(key)
     }
 
-    fn from_text(text: &str, _kind: &SettingType) -> Result<String, String> {
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<String, String> {
         Ok(text.to_owned())
     }
 
@@ -73,7 +73,7 @@ impl SettingValue for String {
         json!(self)
     }
 
-    fn validation_error(&self, _kind: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
         let message = "contains a zero byte".to_owned();
         self.contains('\0').then_some((message, None))
     }
@@ -81,13 +81,13 @@ impl SettingValue for String {
 
 impl SettingValue for u64 {
     fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<u64> {
-        section.whole_number(key)
+        section.read_whole_number(key)
     }
 
-    fn from_text(text: &str, kind: &SettingType) -> Result<u64, String> {
-        text.parse().map_err(|_| match *kind {
-            SettingType::Whole { min: 0, .. } => "must be a whole number".to_owned(),
-            SettingType::Whole { min, max } if max < u64::MAX => {
+    fn from_text(text: &str, value_type: &SettingType) -> Result<u64, String> {
+        text.parse().map_err(|_| match *value_type {
+            SettingType::WholeNumber { min: 0, .. } => "must be a whole number".to_owned(),
+            SettingType::WholeNumber { min, max } if max < u64::MAX => {
                 format!("must be from {min} to {max}")
             }
             _ => "must be a positive whole number".to_owned(),
@@ -98,8 +98,8 @@ impl SettingValue for u64 {
         json!(self)
     }
 
-    fn validation_error(&self, kind: &SettingType) -> Option<ValidationError> {
-        let SettingType::Whole { min, max } = *kind else {
+    fn validation_error(&self, value_type: &SettingType) -> Option<ValidationError> {
+        let SettingType::WholeNumber { min, max } = *value_type else {
             return None;
         };
         let range = match max {
@@ -113,10 +113,10 @@ impl SettingValue for u64 {
 
 impl SettingValue for f64 {
     fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<f64> {
-        section.number(key)
+        section.read_number(key)
     }
 
-    fn from_text(text: &str, _kind: &SettingType) -> Result<f64, String> {
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<f64, String> {
         // The rate is the only setting of this type.
         let rate = text
             .parse()
@@ -129,7 +129,7 @@ impl SettingValue for f64 {
         json!(self)
     }
 
-    fn validation_error(&self, _kind: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
         // Both comparisons are false for NaN, which is out of range.
         if *self > 0.0 && *self <= MAX_RATE_TPS {
             return None;
@@ -145,10 +145,10 @@ impl SettingValue for f64 {
 
 impl SettingValue for Duration {
     fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<Duration> {
-        section.duration(key)
+        section.read_duration(key)
     }
 
-    fn from_text(text: &str, _kind: &SettingType) -> Result<Duration, String> {
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<Duration, String> {
         parse_duration(text).map_err(|error| error.to_string())
     }
 
@@ -156,7 +156,7 @@ impl SettingValue for Duration {
         json!(format_duration(*self))
     }
 
-    fn validation_error(&self, _kind: &SettingType) -> Option<ValidationError> {
+    fn validation_error(&self, _value_type: &SettingType) -> Option<ValidationError> {
         let message = format!("must be at most 366d, is {}", format_duration(*self));
         (*self > MAX_DURATION).then_some((message, None))
     }
@@ -164,10 +164,10 @@ impl SettingValue for Duration {
 
 impl<T: Choice> SettingValue for T {
     fn from_toml(section: &mut Section<'_, '_>, key: &'static str) -> InputValue<T> {
-        section.choice(key)
+        section.read_choice(key)
     }
 
-    fn from_text(text: &str, _kind: &SettingType) -> Result<T, String> {
+    fn from_text(text: &str, _value_type: &SettingType) -> Result<T, String> {
         let names: Vec<&str> = T::ALL.iter().map(|(name, _)| *name).collect();
         T::from_name(text).ok_or_else(|| format!("must be one of {}", names.join(", ")))
     }

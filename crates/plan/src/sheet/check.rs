@@ -4,7 +4,7 @@
 //! problem that is only a consequence of another one is not reported.
 
 use super::read::{ConfigurationInput, ItemInput, SHARED_KEYS, SheetInput, read};
-use super::{Configuration, Item, PriceSheet};
+use super::{Configuration, PriceSheet, PricedItem};
 use crate::duration::{format_number, shorten};
 use crate::input::InputValue;
 use crate::problem::{InputLocation, Problem, Problems};
@@ -44,7 +44,7 @@ struct Checker {
 impl Checker {
     fn report(&mut self, location: &InputLocation, message: impl Into<String>, hint: &str) {
         let problem = Problem::new(location.clone(), message);
-        self.problems.push(problem.hint(hint));
+        self.problems.push(problem.with_hint(hint));
     }
 
     fn check_sheet(&mut self, file: &str, input: SheetInput) -> Option<PriceSheet> {
@@ -68,8 +68,10 @@ impl Checker {
                 .filter(|name| !name.value.trim().is_empty())
             {
                 if names.contains(&name.value.as_str()) {
-                    let message =
-                        format!("a second configuration is named {}", shorten(&name.value));
+                    let message = format!(
+                        "another configuration is already named \"{}\"",
+                        shorten(&name.value)
+                    );
                     self.report(&name.location, message, "give each a different name");
                 }
                 names.push(&name.value);
@@ -101,7 +103,7 @@ impl Checker {
             let hint = "write a [[configuration.item]] below it for each thing that is paid for";
             self.report(&input.location, "has no item", hint);
         }
-        let items: Vec<Option<Item>> = input
+        let items: Vec<Option<PricedItem>> = input
             .items
             .iter()
             .map(|item| self.check_item(item))
@@ -113,7 +115,7 @@ impl Checker {
         })
     }
 
-    fn check_item(&mut self, input: &ItemInput) -> Option<Item> {
+    fn check_item(&mut self, input: &ItemInput) -> Option<PricedItem> {
         let (location, rejected_keys) = (&input.location, &input.rejected_keys);
         let common = &input.common;
         let hint = "name what is paid for, such as name = \"storage\"";
@@ -148,7 +150,7 @@ impl Checker {
             self.report_missing("as_of", location, rejected_shared_keys, hint);
         }
         self.check_currency(&common.texts[0]);
-        Some(Item {
+        Some(PricedItem {
             name: name?,
             quantity: quantity?,
             unit_price: unit_price?,
@@ -340,9 +342,13 @@ impl Checker {
 /// The location of a key that is missing in an existing table.
 fn location_of_key(location: &InputLocation, name: &str) -> InputLocation {
     match location {
-        InputLocation::File { file, at, key } => InputLocation::File {
+        InputLocation::File {
+            file,
+            line_and_column,
+            key,
+        } => InputLocation::File {
             file: file.clone(),
-            at: *at,
+            line_and_column: *line_and_column,
             key: format!("{key}.{name}"),
         },
         location => location.clone(),
@@ -373,7 +379,7 @@ fn missing_everywhere(file: &str, input: &SheetInput) -> Vec<(&'static str, Inpu
 fn file_location(file: &str, key: &str) -> InputLocation {
     InputLocation::File {
         file: file.to_owned(),
-        at: None,
+        line_and_column: None,
         key: key.to_owned(),
     }
 }

@@ -22,7 +22,7 @@ pub struct PriceDate {
 
 impl PriceDate {
     /// A date with its day; `None` if the day does not exist or is before 1970.
-    pub fn from_day(year: i64, month: u8, day: u8) -> Option<PriceDate> {
+    pub fn from_year_month_day(year: i64, month: u8, day: u8) -> Option<PriceDate> {
         let year = u16::try_from(year)
             .ok()
             .filter(|year| VALID_YEARS.contains(year))?;
@@ -48,7 +48,8 @@ impl PriceDate {
             None => Some(1),
             Some(text) => u8::try_from(parse_digits(text, 2)?).ok(),
         };
-        let full_date = PriceDate::from_day(i64::from(year), part_or_1(month)?, part_or_1(day)?)?;
+        let full_date =
+            PriceDate::from_year_month_day(i64::from(year), part_or_1(month)?, part_or_1(day)?)?;
         Some(PriceDate {
             month: month.and(full_date.month),
             day: day.and(full_date.day),
@@ -56,9 +57,9 @@ impl PriceDate {
         })
     }
 
-    /// The first day that the date may mean, in days since 1970-01-01: for `2019`, the first day of that
-    /// year.
-    pub fn first_day(&self) -> i64 {
+    /// The first day that the date may mean, in days since 1970-01-01: for `2019`, the first of January of
+    /// that year.
+    pub fn first_epoch_day(&self) -> i64 {
         let first = civil_date(self.year, self.month.unwrap_or(1), self.day.unwrap_or(1));
         let days = first.and_then(|first| EPOCH.until(first).ok());
         days.map_or(0, |days| days.get_days().into())
@@ -118,7 +119,7 @@ mod tests {
             ("2026-11-21", 20_778),
         ] {
             let date = PriceDate::parse(text).unwrap();
-            assert_eq!(date.first_day(), day, "{text}");
+            assert_eq!(date.first_epoch_day(), day, "{text}");
             assert_eq!(date.to_string(), text);
         }
     }
@@ -139,9 +140,9 @@ mod tests {
         ] {
             assert_eq!(PriceDate::parse(text), None, "{text}");
         }
-        assert_eq!(PriceDate::from_day(2019, 2, 29), None);
+        assert_eq!(PriceDate::from_year_month_day(2019, 2, 29), None);
         assert_eq!(calendar_error("1969-13"), None, "the year is wrong");
         assert_eq!(calendar_error("2019-1-1"), None, "the form is wrong");
-        assert_eq!(PriceDate::from_day(-1, 1, 1), None);
+        assert_eq!(PriceDate::from_year_month_day(-1, 1, 1), None);
     }
 }

@@ -54,12 +54,12 @@ pub struct Configuration {
     /// The runs that were measured on the configuration: ids, prefixes of ids, or files.
     pub runs: Vec<String>,
     /// The priced items; never empty.
-    pub items: Vec<Item>,
+    pub items: Vec<PricedItem>,
 }
 
 /// A priced item.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct PricedItem {
     /// Name of the item.
     pub name: String,
     /// Quantity.
@@ -67,7 +67,7 @@ pub struct Item {
     /// Price of one unit.
     pub unit_price: f64,
     /// The period that the price covers.
-    pub per: Per,
+    pub per: BillingPeriod,
     /// Fraction of the time that is paid for, 0 to 1.
     pub usage: f64,
     /// Discount, per cent.
@@ -90,7 +90,7 @@ pub struct Item {
 
 choices! {
     /// The period that the price covers.
-    pub enum Per {
+    pub enum BillingPeriod {
         /// Each hour of use.
         Hour = "hour",
         /// Each month.
@@ -102,21 +102,21 @@ choices! {
     }
 }
 
-impl Item {
+impl PricedItem {
     /// Cost of the item per month; 0 if it is paid once.
     pub fn monthly_cost(&self) -> f64 {
         match self.per {
-            Per::Hour => self.amount() * HOURS_PER_MONTH,
-            Per::Month => self.amount(),
-            Per::Year => self.amount() / 12.0,
-            Per::Once => 0.0,
+            BillingPeriod::Hour => self.amount() * HOURS_PER_MONTH,
+            BillingPeriod::Month => self.amount(),
+            BillingPeriod::Year => self.amount() / 12.0,
+            BillingPeriod::Once => 0.0,
         }
     }
 
     /// One-time cost of the item; 0 if it is paid periodically.
     pub fn one_time_cost(&self) -> f64 {
         match self.per {
-            Per::Once => self.amount(),
+            BillingPeriod::Once => self.amount(),
             _ => 0.0,
         }
     }
@@ -129,12 +129,12 @@ impl Item {
 impl Configuration {
     /// Cost of the configuration per month.
     pub fn monthly_cost(&self) -> f64 {
-        self.items.iter().map(Item::monthly_cost).sum()
+        self.items.iter().map(PricedItem::monthly_cost).sum()
     }
 
     /// One-time cost of the configuration.
     pub fn one_time_cost(&self) -> f64 {
-        self.items.iter().map(Item::one_time_cost).sum()
+        self.items.iter().map(PricedItem::one_time_cost).sum()
     }
 
     /// Number of replicas included.
@@ -146,11 +146,11 @@ impl Configuration {
     /// The oldest date of the configuration's prices.
     pub fn as_of(&self) -> Option<PriceDate> {
         let dates = self.items.iter().map(|item| item.as_of);
-        dates.min_by_key(PriceDate::first_day)
+        dates.min_by_key(PriceDate::first_epoch_day)
     }
 
     /// The distinct values of one field of the items, in order of first occurrence.
-    pub fn distinct<'a>(&'a self, field: impl Fn(&'a Item) -> &'a str) -> Vec<&'a str> {
+    pub fn distinct<'a>(&'a self, field: impl Fn(&'a PricedItem) -> &'a str) -> Vec<&'a str> {
         let mut distinct = Vec::new();
         for text in self.items.iter().map(field) {
             if !distinct.contains(&text) {

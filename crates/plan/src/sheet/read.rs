@@ -4,7 +4,7 @@
 //! each other.
 
 use super::date::calendar_error;
-use super::{Per, PriceDate};
+use super::{BillingPeriod, PriceDate};
 use crate::duration::shorten;
 use crate::input::{InputValue, Located};
 use crate::problem::{InputLocation, Problem, Problems};
@@ -39,7 +39,7 @@ pub(super) struct ItemInput {
     pub name: InputValue<String>,
     pub quantity: InputValue<f64>,
     pub unit_price: InputValue<f64>,
-    pub per: InputValue<Per>,
+    pub per: InputValue<BillingPeriod>,
     pub usage: InputValue<f64>,
     pub discount_percent: InputValue<f64>,
     pub replicas: InputValue<u64>,
@@ -81,7 +81,7 @@ pub(super) struct SharedValues {
 impl SharedValues {
     fn read(section: &mut Section<'_, '_>) -> SharedValues {
         SharedValues {
-            texts: SHARED_KEYS.map(|(key, _)| section.text(key)),
+            texts: SHARED_KEYS.map(|(key, _)| section.read_text(key)),
             as_of: read_date(section),
             rejected_keys: rejected_keys(section),
         }
@@ -140,7 +140,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<SheetInput, Problems> {
                 Some(_) => "did you mean [[configuration]]?".to_owned(),
                 None => "a price sheet has [sheet] and [[configuration]]".to_owned(),
             };
-            input.problems.push(problem.hint(hint));
+            input.problems.push(problem.with_hint(hint));
             input.has_rejected_tables = true;
         }
     }
@@ -159,11 +159,11 @@ fn read_sheet_table(
         let location = source.location(value.span().start, "sheet");
         let hint = "write [sheet] on a line of its own, and its keys below";
         let problem = Problem::new(location, "must be a table");
-        input.problems.push(problem.hint(hint));
+        input.problems.push(problem.with_hint(hint));
         input.has_rejected_tables = true;
     }
     let mut section = Section::new(source, "sheet", "sheet".to_owned(), table);
-    input.example = section.bool("example");
+    input.example = section.read_bool("example");
     let common = SharedValues::read(&mut section);
     report_problems(section, input);
     common
@@ -178,7 +178,7 @@ fn read_configuration(
     input: &mut SheetInput,
 ) {
     let mut section = Section::new(source, "configuration", name.to_owned(), Some(table));
-    let title = section.text("name");
+    let title = section.read_text("name");
     let runs = read_texts(&mut section, "runs");
     let common = SharedValues::read(&mut section).or_enclosing(enclosing);
     section.valid_keys.push("item");
@@ -208,13 +208,13 @@ fn read_item(
     let mut section = Section::new(source, "item", name, Some(table));
     let item = ItemInput {
         location,
-        name: section.text("name"),
-        quantity: section.number("quantity"),
-        unit_price: section.number("unit_price"),
-        per: section.choice("per"),
-        usage: section.number("usage"),
-        discount_percent: section.number("discount_percent"),
-        replicas: section.whole_number("replicas"),
+        name: section.read_text("name"),
+        quantity: section.read_number("quantity"),
+        unit_price: section.read_number("unit_price"),
+        per: section.read_choice("per"),
+        usage: section.read_number("usage"),
+        discount_percent: section.read_number("discount_percent"),
+        replicas: section.read_whole_number("replicas"),
         common: SharedValues::read(&mut section).or_enclosing(enclosing),
         rejected_keys: rejected_keys(&section),
     };
@@ -233,7 +233,7 @@ fn report_problems(section: Section<'_, '_>, input: &mut SheetInput) {
             Some(similar) => format!("did you mean {similar}?"),
             None => format!("[{}] has {}", section.name, section.valid_keys.join(", ")),
         };
-        input.problems.push(problem.hint(hint));
+        input.problems.push(problem.with_hint(hint));
     }
     input.problems.extend(section.problems);
 }
@@ -269,7 +269,7 @@ fn read_array_of_tables<'a, 'i>(
         };
         let hint = format!("write [[{full_name}]], with two brackets, above each");
         let problem = Problem::new(location, "must be a list of tables");
-        input.problems.push(problem.hint(hint));
+        input.problems.push(problem.with_hint(hint));
         input.has_rejected_tables = true;
     }
     tables
@@ -288,7 +288,7 @@ fn read_texts(section: &mut Section<'_, '_>, key: &'static str) -> Vec<String> {
         Some(Some(texts)) => texts,
         _ => {
             let hint = format!("write {key} = [\"20261120-2333\", \"20261120-2345\"]");
-            let problem = Problem::new(location, "must be a list of strings").hint(hint);
+            let problem = Problem::new(location, "must be a list of strings").with_hint(hint);
             section.reject(key, problem);
             Vec::new()
         }
@@ -300,9 +300,9 @@ fn read_date(section: &mut Section<'_, '_>) -> InputValue<PriceDate> {
     let key = "as_of";
     let (value, location) = section.read_value(key)?;
     let date = match value {
-        DeValue::Datetime(date_time) => date_time
-            .date
-            .and_then(|date| PriceDate::from_day(date.year.into(), date.month, date.day)),
+        DeValue::Datetime(date_time) => date_time.date.and_then(|date| {
+            PriceDate::from_year_month_day(date.year.into(), date.month, date.day)
+        }),
         DeValue::String(text) => PriceDate::parse(text),
         _ => None,
     };
@@ -315,7 +315,7 @@ fn read_date(section: &mut Section<'_, '_>) -> InputValue<PriceDate> {
             let problem = Problem::new(location, message);
             let hint =
                 "write as_of = 2026-11-20, or \"2026-11\", or \"2026\" if the day is not known";
-            section.reject(key, problem.hint(hint));
+            section.reject(key, problem.with_hint(hint));
             None
         }
     }

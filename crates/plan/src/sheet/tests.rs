@@ -1,4 +1,4 @@
-//! Sheets with and without mistakes.
+//! Tests of valid and invalid price sheets.
 
 use super::*;
 use crate::problem::Problems;
@@ -114,7 +114,7 @@ name = "a"
         "p.toml:16:7 (configuration[1].item[1].per): must be one of \"hour\", \"month\", \"year\", \"once\", is \"fortnight\"",
         "p.toml:17:9 (configuration[1].item[1].usage): must be from 0 to 1, is 2",
         "p.toml:18:12 (configuration[1].item[1].replicas): must be a whole number, is a decimal number",
-        "p.toml:25:8 (configuration[2].name): a second configuration is named a",
+        "p.toml:25:8 (configuration[2].name): another configuration is already named \"a\"",
         "p.toml:27:3 (configurations): unknown table configurations",
     ];
     assert_eq!(messages, expected, "{messages:#?}");
@@ -135,7 +135,8 @@ fn missing_values_of_a_price_are_reported() {
     ] {
         let messages = problems(&VALID.replacen(line, "", 1));
         let missing = format!(".{key}): is missing");
-        // Reported once for all items, but one item has its own date.
+        // A key that all items lack is reported once. One of the four items has its own `as_of`, so each of
+        // the other three is reported.
         let count = if key == "as_of" { 3 } else { 1 };
         assert_eq!(messages.len(), count, "{key}: {messages:?}");
         assert!(
@@ -179,7 +180,7 @@ fn the_message_for_an_invalid_date_names_the_wrong_part() {
 }
 
 #[test]
-fn two_currencies_are_rejected() {
+fn conflicting_currencies_and_duplicate_names_are_rejected() {
     let text = VALID.replacen("per = \"year\"", "per = \"year\"\ncurrency = \"USD\"", 1);
     let messages = problems(&text);
     assert_eq!(messages.len(), 1, "{messages:?}");
@@ -188,7 +189,7 @@ fn two_currencies_are_rejected() {
         "{messages:?}"
     );
     let text = VALID.replacen("name = \"own\"", "name = \"small\"", 1);
-    assert!(problems(&text)[0].contains("a second configuration is named small"));
+    assert!(problems(&text)[0].contains("another configuration is already named \"small\""));
 }
 
 #[test]

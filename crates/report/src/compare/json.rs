@@ -6,18 +6,22 @@
 
 use super::Limits;
 use super::sentence::sentences;
-use prony_judge::compare::sides::{SidesComparison, runs_needed_usually};
+use prony_judge::compare::sides::{SidesComparison, typical_runs_needed};
 use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Writes the comparison as one JSON document.
-pub fn write(out: &mut dyn Write, comparison: &SidesComparison, limits: &Limits) -> io::Result<()> {
+pub fn write_json(
+    out: &mut dyn Write,
+    comparison: &SidesComparison,
+    limits: &Limits,
+) -> io::Result<()> {
     let id = |side: usize| match comparison.sides.get(side).map(|side| side.runs.as_slice()) {
         Some([only]) => Value::from(only.as_str()),
         Some(several) => Value::from(several.join(",")),
         None => Value::Null,
     };
-    let first = comparison.against.first();
+    let first = comparison.side_comparisons.first();
     let pairs = first
         .iter()
         .flat_map(|compared_side| &compared_side.figures)
@@ -39,14 +43,14 @@ pub fn write(out: &mut dyn Write, comparison: &SidesComparison, limits: &Limits)
         "primary": comparison.primary,
         "told": sentences(comparison, limits),
         "sides": comparison.sides,
-        "against": comparison.against,
+        "against": comparison.side_comparisons,
     });
     if comparison.sides.iter().any(|side| side.runs.len() == 1) {
-        document["runs_needed"] = json!(runs_needed_usually());
+        document["runs_needed"] = json!(typical_runs_needed());
     }
     if !limits.gates.is_empty() {
         document["limits"] = comparison
-            .against
+            .side_comparisons
             .iter()
             .flat_map(|compared_side| {
                 limits

@@ -4,7 +4,7 @@
 //! case for comparability, one for each figure, and one for each limit. Must never: let a name of a
 //! document end its attribute or element.
 
-use super::sentence::side_sentence;
+use super::sentence::side_figure_sentence;
 use super::{Limits, side_name};
 use crate::text::plain;
 use prony_judge::compare::sides::{Gate, SideComparison, SidesComparison};
@@ -21,7 +21,7 @@ struct TestCase {
 }
 
 /// Writes the comparison as XML. `runs` are the documents of each side.
-pub fn write(
+pub fn write_junit(
     out: &mut dyn Write,
     runs: &[Vec<&Run>],
     comparison: &SidesComparison,
@@ -34,14 +34,19 @@ pub fn write(
     let suite = |(index, compared_side): (usize, &SideComparison)| {
         let (second, first) = (name(index + 1), name(0));
         let title = format!("{} ({second}) against A ({first})", compared_side.letter);
-        (title, cases(comparison, compared_side, limits))
+        (title, test_cases(comparison, compared_side, limits))
     };
-    let suites: Vec<_> = comparison.against.iter().enumerate().map(suite).collect();
-    let document = document(&suites).map_err(io::Error::other)?;
+    let suites: Vec<_> = comparison
+        .side_comparisons
+        .iter()
+        .enumerate()
+        .map(suite)
+        .collect();
+    let document = junit_document(&suites).map_err(io::Error::other)?;
     out.write_all(document.as_bytes())
 }
 
-fn cases(
+fn test_cases(
     comparison: &SidesComparison,
     compared_side: &SideComparison,
     limits: &Limits,
@@ -56,13 +61,13 @@ fn cases(
         .differences
         .iter()
         .filter(|difference| difference.severity != Severity::Note);
-    let serious = serious.map(|difference| {
+    let reasons_of_differences = serious.map(|difference| {
         let Difference {
             what, a, b, why, ..
         } = difference;
         format!("{what}: {a} | {b}: {why}")
     });
-    let reasons: Vec<String> = mixed.chain(serious).collect();
+    let reasons: Vec<String> = mixed.chain(reasons_of_differences).collect();
     let mut cases = vec![TestCase {
         name: "comparable".to_owned(),
         message: match reasons.is_empty() {
@@ -73,7 +78,7 @@ fn cases(
     }];
     cases.extend(compared_side.figures.iter().map(|figure| TestCase {
         name: figure.name.clone(),
-        message: side_sentence(compared_side.letter, figure),
+        message: side_figure_sentence(compared_side.letter, figure),
         failed: false,
     }));
     cases.extend(limits.results(comparison, compared_side).map(|result| {
@@ -91,18 +96,18 @@ fn cases(
     cases
 }
 
-fn document(suites: &[(String, Vec<TestCase>)]) -> Result<String, fmt::Error> {
+fn junit_document(suites: &[(String, Vec<TestCase>)]) -> Result<String, fmt::Error> {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     out.push_str("<testsuites name=\"prony compare\">\n");
     for (title, cases) in suites {
-        let title = xml(title);
-        let (all, failed) = (cases.len(), cases.iter().filter(|case| case.failed).count());
+        let title = escape_xml(title);
+        let (total, failed) = (cases.len(), cases.iter().filter(|case| case.failed).count());
         writeln!(
             out,
-            "  <testsuite name=\"{title}\" tests=\"{all}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">"
+            "  <testsuite name=\"{title}\" tests=\"{total}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">"
         )?;
         for case in cases {
-            let (name, message) = (xml(&case.name), xml(&case.message));
+            let (name, message) = (escape_xml(&case.name), escape_xml(&case.message));
             writeln!(out, "    <testcase classname=\"{title}\" name=\"{name}\">")?;
             match case.failed {
                 true => writeln!(out, "      <failure message=\"{message}\"/>")?,
@@ -117,7 +122,7 @@ fn document(suites: &[(String, Vec<TestCase>)]) -> Result<String, fmt::Error> {
 }
 
 /// Text escaped for elements and attributes; characters that XML does not allow are left out.
-fn xml(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in plain(text).chars() {
         match c {

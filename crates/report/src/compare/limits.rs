@@ -1,7 +1,7 @@
 //! The limits of a comparison, in sentences.
 //!
 //! In: `judge`'s comparison, and the limits. Out: for each side and limit, a sentence and whether it passes.
-//! Must never: let a limit that the runs do not decide look like one that is kept.
+//! Must never: let a limit that is undecided look like one that is kept.
 
 use crate::text::plain;
 use crate::units;
@@ -12,7 +12,7 @@ use prony_judge::compare::sides::{Gate, GateFinding, GateResult, SideComparison,
 pub struct Limits {
     /// The limits; none by default.
     pub gates: Vec<Gate>,
-    /// Whether a side passes if the runs do not decide.
+    /// Whether a side passes a limit that its runs do not decide.
     pub pass_undecided: bool,
 }
 
@@ -33,12 +33,12 @@ impl Limits {
         comparison: &'a SidesComparison,
         side: &'a SideComparison,
     ) -> impl Iterator<Item = LimitResult> + 'a {
-        // Sides that do not compare fail as such.
+        // A side that is not comparable has no figures: it fails by its verdict, not by a limit.
         let gates = self.gates.iter().filter(|_| !side.figures.is_empty());
         gates.map(move |gate| {
             let finding = comparison.evaluate_gate(side, *gate);
             let passed = self.passes(finding.result);
-            let text = self.sentence(side.letter, &finding);
+            let text = self.result_sentence(side.letter, &finding);
             LimitResult {
                 finding,
                 passed,
@@ -56,28 +56,30 @@ impl Limits {
         }
     }
 
-    fn sentence(&self, letter: char, finding: &GateFinding) -> String {
-        let figure = match finding.figure.as_str() {
+    fn result_sentence(&self, letter: char, finding: &GateFinding) -> String {
+        let figure_note = match finding.figure.as_str() {
             "" => String::new(),
             name => format!(" ({})", plain(name)),
         };
-        let [yes, no] = match finding.gate {
+        let [exceeded_text, kept_text] = match finding.gate {
             Gate::Slower(allowed) | Gate::P99Slower(allowed) => ["", "not "].map(|not| {
-                let allowed = percent(allowed);
-                format!("{letter} is {not}slower than A by more than {allowed}{figure}")
+                let allowed = format_share(allowed);
+                format!("{letter} is {not}slower than A by more than {allowed}{figure_note}")
             }),
             Gate::P99Above(limit_ns) => ["", "not "].map(|not| {
                 let limit = units::time(limit_ns);
                 format!("the 99th percentile of {letter}'s response times is {not}above {limit}")
             }),
         };
-        let capital = |text: &str| text[..1].to_uppercase() + &text[1..];
+        let with_capital = |text: &str| text[..1].to_uppercase() + &text[1..];
         match finding.result {
-            GateResult::Exceeded => format!("{}: the limit is exceeded.", capital(&yes)),
-            GateResult::Kept => format!("{}: the limit is kept.", capital(&no)),
+            GateResult::Exceeded => {
+                format!("{}: the limit is exceeded.", with_capital(&exceeded_text))
+            }
+            GateResult::Kept => format!("{}: the limit is kept.", with_capital(&kept_text)),
             GateResult::Undecided => format!(
-                "These runs do not show whether {yes}: {}; undecided limits {}.",
-                undecided_because(finding),
+                "These runs do not show whether {exceeded_text}: {}; undecided limits {}.",
+                undecided_reason(finding),
                 match self.pass_undecided {
                     true => "pass",
                     false => "fail",
@@ -87,17 +89,17 @@ impl Limits {
     }
 }
 
-fn undecided_because(finding: &GateFinding) -> &'static str {
+fn undecided_reason(finding: &GateFinding) -> &'static str {
     match (finding.gate, finding.runs) {
         (_, [0, _] | [_, 0]) => "the sides have no such figure",
-        (Gate::P99Above(_), [_, 1]) => "1 run says nothing of other runs",
+        (Gate::P99Above(_), [_, 1]) => "1 run says nothing about other runs",
         (Gate::Slower(_) | Gate::P99Slower(_), [1, _] | [_, 1]) => {
-            "a side has 1 run, which says nothing of other runs"
+            "a side has 1 run, which says nothing about other runs"
         }
-        _ => "repeat both alternately, more often",
+        _ => "run both more often, alternately",
     }
 }
 
-fn percent(share: f64) -> String {
+fn format_share(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }

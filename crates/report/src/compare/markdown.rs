@@ -3,10 +3,10 @@
 //! In: documents, and `judge`'s comparison of them. Out: GitHub's Markdown. Must never: let a name
 //! of a document become markup, a link or a mention, or end a cell.
 
-use super::sentence::{cautions, headings, no_ratio, sentences};
+use super::sentence::{cautions, column_titles, no_ratio_notice, sentences};
 use super::{
-    Limits, MAX_CELL_WIDTH, by_severity, describe_workload, figure, interval, mixed_sides,
-    side_name, signed,
+    Limits, MAX_CELL_CHARS, change_interval_text, describe_workload, format_figure,
+    group_by_severity, ratio_as_change, side_name, sides_of_mixed_runs,
 };
 use crate::text::{cut, plain};
 use prony_judge::compare::Difference;
@@ -16,7 +16,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 /// Writes the comparison as Markdown. `runs` are the documents of each side.
-pub fn write(
+pub fn write_markdown(
     out: &mut dyn Write,
     runs: &[Vec<&Run>],
     comparison: &SidesComparison,
@@ -24,29 +24,29 @@ pub fn write(
 ) -> io::Result<()> {
     writeln!(out, "**{}**\n", comparison.label())?;
     for line in sentences(comparison, limits) {
-        writeln!(out, "- {}", escape(&line))?;
+        writeln!(out, "- {}", escape_markdown(&line))?;
     }
-    if !comparison.against.is_empty() {
+    if !comparison.side_comparisons.is_empty() {
         writeln!(out)?;
     }
     for (side, runs) in comparison.sides.iter().zip(runs) {
-        let name = code(&side_name(runs, side));
+        let name = code_element(&side_name(runs, side));
         let what = runs
             .first()
             .map_or(String::new(), |run| describe_workload(run));
-        writeln!(out, "- {}: {name}: {}", side.letter, code(&what))?;
+        writeln!(out, "- {}: {name}: {}", side.letter, code_element(&what))?;
     }
-    for (heading, unlike) in mixed_sides(comparison) {
-        differences(out, &heading, &unlike, ["one", "another"])?;
+    for (heading, mixed_differences) in sides_of_mixed_runs(comparison) {
+        write_differences(out, &heading, &mixed_differences, ["one", "another"])?;
     }
-    for compared_side in &comparison.against {
+    for compared_side in &comparison.side_comparisons {
         write_side(out, compared_side)?;
     }
-    if let Some(no_ratio) = no_ratio(comparison) {
-        writeln!(out, "\n{no_ratio}: these do not compare.")?;
+    if let Some(no_ratio) = no_ratio_notice(comparison) {
+        writeln!(out, "\n{no_ratio}: these are not comparable.")?;
     }
     for note in cautions(comparison) {
-        writeln!(out, "\n{}", escape(&note))?;
+        writeln!(out, "\n{}", escape_markdown(&note))?;
     }
     Ok(())
 }
@@ -54,26 +54,30 @@ pub fn write(
 fn write_side(out: &mut dyn Write, compared_side: &SideComparison) -> io::Result<()> {
     let letter = compared_side.letter.to_string();
     if !compared_side.figures.is_empty() {
-        let [first, second, change] = headings(compared_side);
+        let [first, second, change] = column_titles(compared_side);
         writeln!(out, "\n| | {first} | {second} | {change} | interval |")?;
         writeln!(out, "| --- | ---: | ---: | ---: | ---: |")?;
         for compared in &compared_side.figures {
-            let name = escape(&cut(&plain(&compared.name), MAX_CELL_WIDTH));
-            let [a, b] = [&compared.a, &compared.b].map(|side| figure(compared.unit, side.median));
-            let (change, interval) = (signed(compared.ratio), interval(compared));
+            let name = escape_markdown(&cut(&plain(&compared.name), MAX_CELL_CHARS));
+            let [a, b] =
+                [&compared.a, &compared.b].map(|side| format_figure(compared.unit, side.median));
+            let (change, interval) = (
+                ratio_as_change(compared.ratio),
+                change_interval_text(compared),
+            );
             writeln!(out, "| {name} | {a} | {b} | {change} | {interval} |")?;
         }
     }
-    for (heading, severity, matching) in by_severity(&compared_side.differences) {
+    for (heading, severity, matching) in group_by_severity(&compared_side.differences) {
         // Omit notes: they would hide the differences that matter.
         if severity != Severity::Note {
-            differences(out, heading, &matching, ["A", &letter])?;
+            write_differences(out, heading, &matching, ["A", &letter])?;
         }
     }
     Ok(())
 }
 
-fn differences(
+fn write_differences(
     out: &mut dyn Write,
     heading: &str,
     differences: &[&Difference],
@@ -84,29 +88,33 @@ fn differences(
     writeln!(out, "| --- | --- | --- | --- |")?;
     for difference in differences {
         let [what, a, b] = [&difference.what, &difference.a, &difference.b]
-            .map(|text| code(&cut(&plain(text), MAX_CELL_WIDTH)));
-        writeln!(out, "| {what} | {a} | {b} | {} |", escape(difference.why))?;
+            .map(|text| code_element(&cut(&plain(text), MAX_CELL_CHARS)));
+        writeln!(
+            out,
+            "| {what} | {a} | {b} | {} |",
+            escape_markdown(difference.why)
+        )?;
     }
     Ok(())
 }
 
 /// Formats text of a document as code, in which GitHub finds neither mentions nor issue numbers.
-fn code(text: &str) -> String {
-    format!("<code>{}</code>", escape(text))
+fn code_element(text: &str) -> String {
+    format!("<code>{}</code>", escape_markdown(text))
 }
 
 /// Text without any markup: all special characters of Markdown and HTML are written as character
 /// references, and so are characters that would begin a URL.
-fn escape(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     let text = plain(text);
-    for (at, c) in text.char_indices() {
-        let www = || text[..at].to_ascii_lowercase().ends_with("www");
+    for (index, c) in text.char_indices() {
+        let follows_www = || text[..index].to_ascii_lowercase().ends_with("www");
         match c {
-            '.' if www() => safe.push_str("&#46;"),
+            '.' if follows_www() => safe.push_str("&#46;"),
             ' ' | '.' | ',' | ';' | '-' | '+' | '%' | '/' | '(' | ')' | '=' | '\'' => safe.push(c),
-            // A colon followed by a space does not belong to a URL; one before a slash may.
-            ':' if text[at + 1..].starts_with(' ') => safe.push(c),
+            // A colon before a space is not part of a URL; a colon before a slash may be.
+            ':' if text[index + 1..].starts_with(' ') => safe.push(c),
             c if c.is_ascii_alphanumeric() => safe.push(c),
             // GitHub looks for mentions and issue numbers in the rendered text, too.
             '@' | '#' => {

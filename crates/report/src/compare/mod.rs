@@ -1,7 +1,7 @@
 //! Comparison of two or more sides of runs, each with the first.
 //!
-//! In: documents, and `judge`'s comparison of them. Out: the verdict, how the sides differ, how far
-//! chance explains it, caveats, and the figures: for a person, as JSON, Markdown or JUnit XML. Must
+//! In: documents, and `judge`'s comparison of them. Out: the verdict, how the sides differ, how far chance
+//! explains the difference, caveats, and the figures: for a person, as JSON, Markdown or JUnit XML. Must
 //! never: print a ratio that the verdict forbids, or speak of a difference between single runs.
 
 mod json;
@@ -10,12 +10,12 @@ mod limits;
 mod markdown;
 mod sentence;
 
-pub use json::write as json;
-pub use junit::write as junit;
+pub use json::write_json;
+pub use junit::write_junit;
 pub use limits::Limits;
-pub use markdown::write as markdown;
-use sentence::{cautions, format_interval, headings, no_ratio, sentences};
-pub(crate) use sentence::{one_run_each, sentence};
+pub use markdown::write_markdown;
+use sentence::{cautions, column_titles, format_interval, no_ratio_notice, sentences};
+pub(crate) use sentence::{figure_sentence, single_runs_caution};
 
 use crate::printer::Printer;
 use crate::style::Style;
@@ -27,38 +27,40 @@ use prony_judge::compare::{Difference, FigurePair, Unit};
 use prony_store::{Run, Severity};
 use std::io::{self, Write};
 
-/// Maximum width of a cell with a difference: longer text is cut; the document has all of it.
-const MAX_CELL_WIDTH: usize = 28;
+/// Maximum length of a cell with a difference, in characters. Longer text is cut; the document has all of it.
+const MAX_CELL_CHARS: usize = 28;
 
 /// The population of the percentiles whose names do not say one.
 const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
 
-/// Maximum width of a line that describes a run.
-const MAX_LINE_WIDTH: usize = 95;
+/// Maximum length of a line that describes a run, in characters.
+const MAX_LINE_CHARS: usize = 95;
 
 /// Severities with their headings, the worst first.
-const HEADINGS: [(Severity, &str); 3] = [
-    (Severity::Invalid, "Why they do not compare"),
+const SEVERITY_HEADINGS: [(Severity, &str); 3] = [
+    (Severity::Invalid, "Why they are not comparable"),
     (Severity::Caveat, "Caveats"),
     (Severity::Note, "Notes"),
 ];
 
 /// The differences of each severity under its heading, the worst first.
-pub(crate) fn by_severity(
+pub(crate) fn group_by_severity(
     differences: &[Difference],
 ) -> impl Iterator<Item = (&'static str, Severity, Vec<&Difference>)> {
-    let each = HEADINGS.into_iter().map(|(severity, heading)| {
+    let groups = SEVERITY_HEADINGS.into_iter().map(|(severity, heading)| {
         let matching = differences
             .iter()
             .filter(|difference| difference.severity == severity);
         (heading, severity, matching.collect::<Vec<_>>())
     });
-    each.filter(|(_, _, matching)| !matching.is_empty())
+    groups.filter(|(_, _, matching)| !matching.is_empty())
 }
 
 /// The sides whose runs are not repeats of one another: a heading, and the differences among the
 /// runs.
-fn mixed_sides(comparison: &SidesComparison) -> impl Iterator<Item = (String, Vec<&Difference>)> {
+fn sides_of_mixed_runs(
+    comparison: &SidesComparison,
+) -> impl Iterator<Item = (String, Vec<&Difference>)> {
     let mixed = comparison
         .sides
         .iter()
@@ -87,11 +89,11 @@ fn describe_workload(run: &Run) -> String {
 
 /// The name of a side: its variant, the id of its only run, or the number of its runs.
 fn side_name(runs: &[&Run], side: &SideSummary) -> String {
-    let number = count_with_noun(side.runs.len() as u64, "run", "runs");
+    let run_count = count_with_noun(side.runs.len() as u64, "run", "runs");
     match (runs, side.name.as_str()) {
         ([only], "") => plain(&only.id),
-        (_, "") => number,
-        (_, variant) => format!("{}, {number}", plain(variant)),
+        (_, "") => run_count,
+        (_, variant) => format!("{}, {run_count}", plain(variant)),
     }
 }
 
@@ -110,9 +112,9 @@ pub fn write(
             .first()
             .map_or(String::new(), |run| describe_workload(run));
         let line = format!("{}: {workload}", side_name(runs, side));
-        out.line(format!("  {}  {}", side.letter, cut(&line, MAX_LINE_WIDTH)))?;
+        out.line(format!("  {}  {}", side.letter, cut(&line, MAX_LINE_CHARS)))?;
         if runs.len() > 1 {
-            for line in wrap(&plain(&side.runs.join(", ")), MAX_LINE_WIDTH) {
+            for line in wrap(&plain(&side.runs.join(", ")), MAX_LINE_CHARS) {
                 out.line(format!("     {}", style.dim(&line)))?;
             }
         }
@@ -122,12 +124,12 @@ pub fn write(
         out.line("")?;
     }
     sentences.iter().try_for_each(|line| out.paragraph(line))?;
-    for (heading, unlike) in mixed_sides(comparison) {
+    for (heading, mixed_differences) in sides_of_mixed_runs(comparison) {
         out.heading(&heading)?;
-        differences(out, &unlike, ["one<", "another<"])?;
+        write_differences(out, &mixed_differences, ["one<", "another<"])?;
     }
-    for compared_side in &comparison.against {
-        if comparison.against.len() > 1 {
+    for compared_side in &comparison.side_comparisons {
+        if comparison.side_comparisons.len() > 1 {
             out.heading(&format!(
                 "{} against A: {}",
                 compared_side.letter,
@@ -136,7 +138,7 @@ pub fn write(
         }
         write_side(out, compared_side)?;
     }
-    if let Some(no_ratio) = no_ratio(comparison) {
+    if let Some(no_ratio) = no_ratio_notice(comparison) {
         out.line(format!(
             "\n  {no_ratio}: prony show has the figures of each."
         ))?;
@@ -150,23 +152,23 @@ pub fn write(
 
 fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Result<()> {
     let second = format!("{}<", compared_side.letter);
-    for (heading, _, matching) in by_severity(&compared_side.differences) {
+    for (heading, _, matching) in group_by_severity(&compared_side.differences) {
         out.heading(heading)?;
-        differences(out, &matching, ["A<", &second])?;
+        write_differences(out, &matching, ["A<", &second])?;
     }
     if compared_side.figures.is_empty() {
         return Ok(());
     }
     out.heading("Figures")?;
-    let [first, second, change] = headings(compared_side);
+    let [first, second, change] = column_titles(compared_side);
     let mut table = Table::new(&["", &first, &second, &change, "interval"]);
     for compared in &compared_side.figures {
         table.row([
-            cut(&plain(&compared.name), MAX_CELL_WIDTH),
-            figure(compared.unit, compared.a.median),
-            figure(compared.unit, compared.b.median),
-            signed(compared.ratio),
-            interval(compared),
+            cut(&plain(&compared.name), MAX_CELL_CHARS),
+            format_figure(compared.unit, compared.a.median),
+            format_figure(compared.unit, compared.b.median),
+            ratio_as_change(compared.ratio),
+            change_interval_text(compared),
         ]);
     }
     out.table(&table)?;
@@ -180,7 +182,7 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
     }
 }
 
-fn differences(
+fn write_differences(
     out: &mut Printer<'_>,
     differences: &[&Difference],
     sides: [&str; 2],
@@ -190,7 +192,7 @@ fn differences(
     for difference in differences {
         table.row(
             [&difference.what, &difference.a, &difference.b]
-                .map(|text| cut(&plain(text), MAX_CELL_WIDTH)),
+                .map(|text| cut(&plain(text), MAX_CELL_CHARS)),
         );
         if !reasons.contains(&difference.why) {
             reasons.push(difference.why);
@@ -201,15 +203,15 @@ fn differences(
 }
 
 /// A figure with its unit, unless its name includes the unit.
-pub(crate) fn figure(unit: Unit, value: f64) -> String {
+pub(crate) fn format_figure(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Rate => units::rate(value),
         Unit::Nanoseconds => units::time(value),
     }
 }
 
-/// The interval of the change.
-pub(crate) fn interval(compared: &FigureComparison) -> String {
+/// The interval of the change; `none` if it was not computed.
+pub(crate) fn change_interval_text(compared: &FigureComparison) -> String {
     compared
         .significance
         .map_or("none".to_owned(), |significance| {
@@ -218,12 +220,12 @@ pub(crate) fn interval(compared: &FigureComparison) -> String {
 }
 
 /// The change relative to the first side.
-pub(crate) fn change(pair: &FigurePair) -> String {
-    signed(pair.b / pair.a)
+pub(crate) fn change_text(pair: &FigurePair) -> String {
+    ratio_as_change(pair.b / pair.a)
 }
 
 /// A ratio as a change: `+3.5 %`, `over +1,000 %`.
-pub(crate) fn signed(ratio: f64) -> String {
+pub(crate) fn ratio_as_change(ratio: f64) -> String {
     match ratio.is_finite() {
         true => format!("{} %", sentence::format_change(ratio)),
         false => "–".to_owned(),

@@ -1,40 +1,41 @@
 //! The findings of a comparison, in sentences.
 //!
-//! In: `judge`'s comparison of the sides. Out: plain text; the only text from documents is names of
-//! figures. Must never: claim more than the interval supports, or hide what it is based on.
+//! In: `judge`'s comparison of the sides. Out: plain text; of the text in the documents, only names of
+//! figures and the reasons for omitted repeats are printed. Must never: claim more than the interval
+//! supports, or hide how the interval was computed.
 
-use super::{Limits, figure, signed};
+use super::{Limits, format_figure, ratio_as_change};
 use crate::text::plain;
 use crate::units;
 use prony_judge::compare::sides::{
     Basis, FigureComparison, SideComparison, SideSummary, SidesComparison, Significance,
-    runs_needed_usually,
+    typical_runs_needed,
 };
 use prony_judge::compare::{Unit, Verdict};
 
-/// Larger changes are printed as `over`, percent.
+/// A change above this limit, in percent, is printed as `over 1,000 %`.
 const MAX_PERCENT: f64 = 1_000.0;
 
-/// The caution about single runs.
-pub(crate) fn one_run_each() -> String {
+/// The caution for sides with a single run.
+pub(crate) fn single_runs_caution() -> String {
     format!(
-        "One run per side: repeated runs of one system differ too, and the seconds of one run do not show by \
-         how much. {} Repeat both alternately.",
-        runs_needed()
+        "One run per side: repeated runs of the same system differ as well, and a single run cannot show by \
+         how much. {} Run both several times, alternately.",
+        runs_needed_sentence()
     )
 }
 
-/// The caution about intervals that assume a distribution.
-const TOO_FEW_FOR_RANKS: &str = "So few runs allow no exact interval: these take the scatter of runs as normal (of their logarithms), and \
-     are too wide if a run was disturbed. Exact intervals need 4 runs per side; 5 if there are up to six sides \
-     besides A.";
+/// The caution about intervals that assume a normal distribution.
+const NORMAL_INTERVAL_CAUTION: &str = "There are too few runs for an exact interval. These intervals assume that the logarithms of the figures are \
+     normally distributed, and are too wide if one of the runs was disturbed. Exact intervals need 4 runs per \
+     side, or 5 if A is compared with up to six sides.";
 
-/// How many runs a difference takes.
-fn runs_needed() -> String {
-    let needed = runs_needed_usually();
+/// A sentence on how many runs are needed to detect a difference.
+fn runs_needed_sentence() -> String {
+    let needed = typical_runs_needed();
     format!(
-        "If runs of one system scatter by {}, as is usual on a quiet machine, it takes {} runs per side to find \
-         a difference of {}.",
+        "If runs of the same system scatter by {}, as is usual on a quiet machine, {} runs per side are needed \
+         to detect a difference of {}.",
         whole_percent(needed.scatter),
         needed.runs,
         whole_percent(needed.effect)
@@ -45,22 +46,25 @@ fn whole_percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// One sentence for each leading figure of every side, and whether the side keeps each limit.
+/// One sentence for each headline figure of every side, and whether the side keeps each limit.
 pub(super) fn sentences(comparison: &SidesComparison, limits: &Limits) -> Vec<String> {
-    let each = comparison.against.iter().flat_map(|compared_side| {
-        let leading = comparison.leading_figures(compared_side).into_iter();
-        let figures: Vec<String> = leading
-            .map(|figure| side_sentence(compared_side.letter, figure))
-            .collect();
-        let results = limits.results(comparison, compared_side);
-        let results: Vec<String> = results.map(|result| result.text).collect();
-        figures.into_iter().chain(results)
-    });
+    let findings = comparison
+        .side_comparisons
+        .iter()
+        .flat_map(|compared_side| {
+            let headline_figures = comparison.headline_figures(compared_side).into_iter();
+            let figures: Vec<String> = headline_figures
+                .map(|figure| side_figure_sentence(compared_side.letter, figure))
+                .collect();
+            let results = limits.results(comparison, compared_side);
+            let results: Vec<String> = results.map(|result| result.text).collect();
+            figures.into_iter().chain(results)
+        });
     let left_out = comparison.sides.iter().flat_map(left_out_sentences);
-    left_out.chain(each).collect()
+    left_out.chain(findings).collect()
 }
 
-/// The repeats that are left out, one sentence each.
+/// One sentence for each repeat that the comparison leaves out, with the reason.
 fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
     side.left_out.iter().map(|left_out| {
         format!(
@@ -72,9 +76,9 @@ fn left_out_sentences(side: &SideSummary) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// The column titles of both sides and of the change. Figures of repeats are medians, and so is what the change
-/// is computed from.
-pub(super) fn headings(compared_side: &SideComparison) -> [String; 3] {
+/// The column titles of both sides and of the change. Repeats are shown by their medians, and the change
+/// is computed from the medians.
+pub(super) fn column_titles(compared_side: &SideComparison) -> [String; 3] {
     let repeated =
         |compared: &FigureComparison| compared.a.values.len() > 1 || compared.b.values.len() > 1;
     let letter = compared_side.letter;
@@ -89,7 +93,7 @@ pub(super) fn headings(compared_side: &SideComparison) -> [String; 3] {
 pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     let figures = || {
         comparison
-            .against
+            .side_comparisons
             .iter()
             .flat_map(|compared_side| &compared_side.figures)
     };
@@ -97,9 +101,9 @@ pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     if figures().next().is_none() {
         return notes;
     }
-    let single_runs = |side: &&SideSummary| side.runs.len() == 1;
-    if comparison.sides.iter().any(|side| single_runs(&side)) {
-        notes.push(one_run_each());
+    let has_single_run = |side: &&SideSummary| side.runs.len() == 1;
+    if comparison.sides.iter().any(|side| has_single_run(&side)) {
+        notes.push(single_runs_caution());
     }
     let intervals = || figures().filter_map(|figure| figure.significance);
     if let Some(primary) = comparison
@@ -108,101 +112,107 @@ pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
         .filter(|_| intervals().next().is_some())
     {
         notes.push(format!(
-            "Figures are medians of the runs. Only {} is tested. The intervals of the other figures have 95 % each: \
-             with equal sides, one of twenty excludes 0.",
+            "Figures are medians of the runs. Only {} is tested. The other figures have separate 95 % intervals: \
+             even if the sides do not differ, one in twenty excludes 0.",
             plain(primary)
         ));
     }
     if intervals().any(|significance| significance.basis == Basis::Normal) {
-        notes.push(TOO_FEW_FOR_RANKS.to_owned());
+        notes.push(NORMAL_INTERVAL_CAUTION.to_owned());
     }
-    // Sides that do not compare, or have single runs, have no interval to widen.
+    // Sides that are not comparable, or have a single run, have no interval to widen.
     let has_interval = |compared_side: &&SideComparison| {
-        compared_side
-            .figures
-            .iter()
-            .any(|compared| compared.significance.is_some_and(|it| it.p.is_some()))
+        compared_side.figures.iter().any(|compared| {
+            compared
+                .significance
+                .is_some_and(|significance| significance.p.is_some())
+        })
     };
-    let tested = comparison.against.iter().filter(has_interval).count();
+    let tested = comparison
+        .side_comparisons
+        .iter()
+        .filter(has_interval)
+        .count();
     if tested > 1 {
         notes.push(format!(
-            "{tested} comparisons against A: Holm's method widens the intervals, so that with equal sides \
-             only one such report in twenty shows any difference.",
+            "{tested} comparisons against A: Holm's method widens the intervals, so that if the sides do not \
+             differ, only one report in twenty shows a difference.",
         ));
     }
     notes
 }
 
-/// The sides that have no ratio; `None` if all have one.
-pub(super) fn no_ratio(comparison: &SidesComparison) -> Option<String> {
-    let not_comparable = comparison.against.iter();
+/// A note that names the sides without a ratio; `None` if all sides have one.
+pub(super) fn no_ratio_notice(comparison: &SidesComparison) -> Option<String> {
+    let not_comparable = comparison.side_comparisons.iter();
     let not_comparable =
         not_comparable.filter(|compared_side| compared_side.verdict == Verdict::NotComparable);
     let letters: Vec<String> = not_comparable
         .map(|compared_side| compared_side.letter.to_string())
         .collect();
     match letters.len() {
-        all if all == comparison.against.len() => Some("No ratio is given".to_owned()),
+        count if count == comparison.side_comparisons.len() => Some("No ratio is given".to_owned()),
         0 => None,
         _ => Some(format!("No ratio is given for {}", letters.join(", "))),
     }
 }
 
 /// One figure in a sentence, the side named by its letter.
-pub(super) fn side_sentence(letter: char, compared: &FigureComparison) -> String {
-    sentence(["A", letter.encode_utf8(&mut [0; 4])], compared)
+pub(super) fn side_figure_sentence(letter: char, compared: &FigureComparison) -> String {
+    figure_sentence(["A", letter.encode_utf8(&mut [0; 4])], compared)
 }
 
-/// Like `side_sentence`, with other names for the sides.
-pub(crate) fn sentence(names: [&str; 2], compared: &FigureComparison) -> String {
+/// Like `side_figure_sentence`, with other names for the sides.
+pub(crate) fn figure_sentence(names: [&str; 2], compared: &FigureComparison) -> String {
     let [first, second] = names;
     let name = plain(&compared.name);
-    let size = share((compared.ratio - 1.0).abs());
-    let less = compared.ratio < 1.0;
-    let word = if less { "lower" } else { "higher" };
+    let change_size = format_share((compared.ratio - 1.0).abs());
+    let is_lower = compared.ratio < 1.0;
+    let lower_or_higher = if is_lower { "lower" } else { "higher" };
     let Some(significance) = compared.significance else {
         return match compared.ratio.is_finite() {
-            true => without_statement(names, compared),
+            true => untested_sentence(names, compared),
             false => format!("{name}: there is no ratio."),
         };
     };
-    let basis = basis(compared, &significance);
-    let level = level(&significance);
-    let Some(difference) = significance.is_significant else {
+    let basis = describe_basis(compared, &significance);
+    let level = format_level(&significance);
+    let Some(is_significant) = significance.is_significant else {
         return format!(
             "{name}: {} ({level} interval {}); not tested.",
-            signed(compared.ratio),
+            ratio_as_change(compared.ratio),
             format_interval(&significance)
         );
     };
-    if !difference {
+    if !is_significant {
         return format!(
             "{name}: no difference found between {first} and {second} ({level} interval {}, \
              {basis}); a difference of {} or more would probably have been found.",
             format_interval(&significance),
-            share(significance.detectable)
+            format_share(significance.detectable)
         );
     }
-    // As a share of the first side's figure, from the near end of the interval to the far one.
-    let [near, far] = match less {
+    // Print the two ends of the interval as shares of the first side's figure, starting with the end that
+    // is closer to no change.
+    let [near, far] = match is_lower {
         true => [1.0 - significance.high, 1.0 - significance.low],
         false => [significance.low - 1.0, significance.high - 1.0],
     };
-    let direction = match compared.unit {
-        Unit::Nanoseconds => word,
-        Unit::Rate => slower_or_faster(less),
+    let comparative = match compared.unit {
+        Unit::Nanoseconds => lower_or_higher,
+        Unit::Rate => slower_or_faster(is_lower),
     };
     format!(
-        "{name}: {second} is {direction} by {size} ({level} interval {} to {}, {basis}).",
-        share(near).trim_end_matches(" %"),
-        share(far)
+        "{name}: {second} is {comparative} by {change_size} ({level} interval {} to {}, {basis}).",
+        format_share(near).trim_end_matches(" %"),
+        format_share(far)
     )
 }
 
-/// Both figures with their ratio, and why nothing is said about a difference.
-fn without_statement(names: [&str; 2], compared: &FigureComparison) -> String {
+/// Both figures with their ratio, and the reason why the difference is not tested.
+fn untested_sentence(names: [&str; 2], compared: &FigureComparison) -> String {
     let [first, second] = names;
-    let [a, b] = [&compared.a, &compared.b].map(|side| figure(compared.unit, side.median));
+    let [a, b] = [&compared.a, &compared.b].map(|side| format_figure(compared.unit, side.median));
     let reason = match [&compared.a, &compared.b].map(|side| side.values.len()) {
         [1, 1] => "1 run per side".to_owned(),
         [1, _] => format!("{first} has 1 run"),
@@ -212,12 +222,12 @@ fn without_statement(names: [&str; 2], compared: &FigureComparison) -> String {
     format!(
         "{}: {first} {a}, {second} {b} ({}); no statement about a difference: {reason}.",
         plain(&compared.name),
-        signed(compared.ratio)
+        ratio_as_change(compared.ratio)
     )
 }
 
-fn slower_or_faster(less: bool) -> &'static str {
-    if less { "slower" } else { "faster" }
+fn slower_or_faster(is_lower: bool) -> &'static str {
+    if is_lower { "slower" } else { "faster" }
 }
 
 /// The interval of the change: `-1.2 to +2.0 %`.
@@ -229,15 +239,17 @@ pub(super) fn format_interval(significance: &Significance) -> String {
 /// A ratio as a change in percent, without the percent sign: `-1.2`, `over +1,000`.
 pub(super) fn format_change(ratio: f64) -> String {
     match (ratio - 1.0) * 100.0 {
-        // With two runs, digits may be false precision.
+        // Changes this large usually come from the wide interval of only two runs: their digits would be
+        // false precision.
         percent if percent > MAX_PERCENT => "over +1,000".to_owned(),
-        // Not -0.0.
+        // Adding 0.0 turns -0.0 into 0.0, so that the sign is `+`.
         percent => format!("{:+.1}", (percent * 10.0).round() / 10.0 + 0.0),
     }
 }
 
-/// `5 runs each`, `5 and 4 runs`, and whether that assumes normal scatter.
-fn basis(compared: &FigureComparison, significance: &Significance) -> String {
+/// The numbers of runs (`5 runs each`, `5 and 4 runs`), and whether the interval assumes a normal
+/// distribution.
+fn describe_basis(compared: &FigureComparison, significance: &Significance) -> String {
     let [a, b] = [&compared.a, &compared.b].map(|sample| sample.values.len() as u64);
     let runs = match a == b {
         true => format!("{} runs each", units::count(a)),
@@ -245,17 +257,17 @@ fn basis(compared: &FigureComparison, significance: &Significance) -> String {
     };
     match significance.basis {
         Basis::Ranks => runs,
-        Basis::Normal => format!("{runs}, scatter taken as normal"),
+        Basis::Normal => format!("{runs}, assuming a normal distribution"),
     }
 }
 
-/// The confidence level: `95 %`, `97.5 %`, `98.3 %`.
-fn level(significance: &Significance) -> String {
+/// Formats the confidence level: `95 %`, `97.5 %`, `98.3 %`.
+fn format_level(significance: &Significance) -> String {
     let text = format!("{:.1}", significance.level * 100.0);
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-fn share(share: f64) -> String {
+fn format_share(share: f64) -> String {
     match share * 100.0 {
         percent if percent > MAX_PERCENT => "over 1,000 %".to_owned(),
         percent => format!("{percent:.1} %"),

@@ -10,13 +10,13 @@ use super::seconds::end_s;
 use prony_store::Run;
 use std::fmt::{self, Write};
 
-/// Size of a drawing and of the margins around its plot, in units of the drawing.
-const WIDTH: f64 = 760.0;
-pub const LEFT: f64 = 70.0;
-pub const RIGHT: f64 = 748.0;
-const TOP: f64 = 10.0;
-const BOTTOM: f64 = 206.0;
-const HEIGHT: f64 = 232.0;
+/// Size of a drawing, and the positions of its plot's edges, in units of the drawing.
+const DRAWING_WIDTH: f64 = 760.0;
+pub const PLOT_LEFT: f64 = 70.0;
+pub const PLOT_RIGHT: f64 = 748.0;
+const PLOT_TOP: f64 = 10.0;
+const PLOT_BOTTOM: f64 = 206.0;
+const DRAWING_HEIGHT: f64 = 232.0;
 /// Width of the warm-up label.
 const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
@@ -26,7 +26,7 @@ pub const SCROLL_HINT: &str = "<p class=\"more\">Wider than the window: scroll s
 /// One line of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChartLine {
-    /// Its name in the legend.
+    /// The name in the legend.
     pub name: String,
     /// One value per time of the chart; `None` if unknown.
     pub values: Vec<Option<f64>>,
@@ -39,8 +39,8 @@ pub enum Axis {
     Linear,
     /// From zero to one.
     Share,
-    /// Linear, or logarithmic if the values differ by more than a factor of 30.
-    Times,
+    /// From zero, or logarithmic if the values differ by more than a factor of 30.
+    LinearOrLogarithmic,
 }
 
 /// A chart over time.
@@ -50,11 +50,11 @@ pub struct Chart<'a> {
     /// Title.
     pub title: &'a str,
     /// Times of the values, in seconds from the start of the load, ascending.
-    pub at_s: &'a [f64],
+    pub times_s: &'a [f64],
     /// The lines.
     pub lines: Vec<ChartLine>,
     /// Formats a value with its unit.
-    pub unit: fn(f64) -> String,
+    pub format_value: fn(f64) -> String,
     /// The value axis.
     pub axis: Axis,
     /// Marks of events.
@@ -64,7 +64,7 @@ pub struct Chart<'a> {
     /// End of the time axis, in seconds.
     pub end_s: f64,
     /// Id of the table with the same figures.
-    pub table: String,
+    pub table_id: String,
 }
 
 /// Charts of one run that share their time axis, marks and table.
@@ -74,11 +74,11 @@ pub struct Charts<'a> {
     /// Number of the run in the page; makes the ids unique.
     pub number: usize,
     /// Times of the values, in seconds from the start of the load.
-    pub at_s: Vec<f64>,
+    pub times_s: Vec<f64>,
     /// Marks of events.
     pub marks: &'a [EventMark],
     /// Prefix of the id of the table with the same figures.
-    pub table: &'static str,
+    pub table_id_prefix: &'static str,
 }
 
 impl Charts<'_> {
@@ -89,20 +89,20 @@ impl Charts<'_> {
         id: &str,
         title: &str,
         lines: Vec<ChartLine>,
-        unit: fn(f64) -> String,
+        format_value: fn(f64) -> String,
         axis: Axis,
     ) -> fmt::Result {
         let chart = Chart {
             id: format!("{id}-{}", self.number),
             title,
-            at_s: &self.at_s,
+            times_s: &self.times_s,
             lines,
-            unit,
+            format_value,
             axis,
             marks: self.marks,
             warmup_s: self.run.window.warmup_s,
             end_s: end_s(self.run),
-            table: format!("{}-{}", self.table, self.number),
+            table_id: format!("{}-{}", self.table_id_prefix, self.number),
         };
         chart.draw(out)
     }
@@ -116,55 +116,59 @@ impl Chart<'_> {
             let title = Escaped(self.title);
             return writeln!(out, "<p class=\"absent\">{title}: not known.</p>");
         }
-        let known = || self.lines.iter().flat_map(|line| &line.values).flatten();
-        let known = || known().copied().filter(|value| value.is_finite());
+        let all_values = || self.lines.iter().flat_map(|line| &line.values).flatten();
+        let known = || all_values().copied().filter(|value| value.is_finite());
         let max = known().fold(0.0, f64::max);
         let min = known()
             .filter(|value| *value > 0.0)
             .fold(f64::INFINITY, f64::min);
-        let log = self.axis == Axis::Times && max > 30.0 * min;
-        let top = TOP + super::marks::letters_height(self.marks);
+        let is_logarithmic = self.axis == Axis::LinearOrLogarithmic && max > 30.0 * min;
+        let top = PLOT_TOP + super::marks::letters_height(self.marks);
         let y = match self.axis {
-            Axis::Share => Scale::from_zero(1.0, BOTTOM, top),
-            _ if log => Scale::logarithmic(min, max, BOTTOM, top),
-            _ => Scale::from_zero(max, BOTTOM, top),
+            Axis::Share => Scale::from_zero(1.0, PLOT_BOTTOM, top),
+            _ if is_logarithmic => Scale::logarithmic(min, max, PLOT_BOTTOM, top),
+            _ => Scale::from_zero(max, PLOT_BOTTOM, top),
         };
-        let x = Scale::time(self.end_s, LEFT, RIGHT);
+        let x = Scale::time(self.end_s, PLOT_LEFT, PLOT_RIGHT);
         let id = &self.id;
-        let axis_note = if log { ", logarithmic axis" } else { "" };
+        let axis_note = if is_logarithmic {
+            ", logarithmic axis"
+        } else {
+            ""
+        };
         writeln!(
             out,
             "<figure><figcaption id=\"{id}-t\">{}{axis_note}</figcaption>",
             Escaped(self.title)
         )?;
-        self.legend(out)?;
+        self.write_legend(out)?;
         writeln!(
             out,
             "{SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{id}-t\">\
-             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" \
-             data-table=\"{}\" data-left=\"{LEFT}\" data-right=\"{RIGHT}\" data-end=\"{}\">\
+             <svg viewBox=\"0 0 {DRAWING_WIDTH} {DRAWING_HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" \
+             data-table=\"{}\" data-left=\"{PLOT_LEFT}\" data-right=\"{PLOT_RIGHT}\" data-end=\"{}\">\
              <title>{}</title><desc id=\"{id}-d\">{}</desc>",
-            self.table,
+            self.table_id,
             self.end_s,
             Escaped(self.title),
             Escaped(self.description()),
         )?;
-        self.axes(out, top, &x, &y)?;
-        super::marks::draw(out, self.marks, &x, top, BOTTOM)?;
+        self.draw_axes(out, top, &x, &y)?;
+        super::marks::draw(out, self.marks, &x, top, PLOT_BOTTOM)?;
         for (number, line) in self.lines.iter().enumerate() {
-            let d = path_data(self.at_s, &line.values, &x, &y);
+            let d = path_data(self.times_s, &line.values, &x, &y);
             writeln!(out, "<path {} d=\"{d}\"/>", stroke_attributes(number))?;
         }
-        self.warmup_label(out, top, &x, &y)?;
+        self.draw_warmup_label(out, top, &x, &y)?;
         writeln!(
             out,
-            "<line class=\"cursor\" y1=\"{top}\" y2=\"{BOTTOM}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
+            "<line class=\"cursor\" y1=\"{top}\" y2=\"{PLOT_BOTTOM}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
              <p class=\"readout\" aria-live=\"polite\"></p></figure>"
         )
     }
 
     /// Writes the legend: a sample and the name of each line.
-    fn legend(&self, out: &mut String) -> fmt::Result {
+    fn write_legend(&self, out: &mut String) -> fmt::Result {
         out.push_str("<ul class=\"legend\">");
         for (number, line) in self.lines.iter().enumerate() {
             write!(
@@ -184,47 +188,52 @@ impl Chart<'_> {
     }
 
     /// Draws the shaded warm-up, the grid and the time axis.
-    fn axes(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
+    fn draw_axes(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
         if self.warmup_s > 0.0 {
-            let end = x.at(self.warmup_s);
+            let warmup_end = x.position(self.warmup_s);
             write!(
                 out,
-                "<rect class=\"warmup\" x=\"{LEFT}\" y=\"{top}\" width=\"{:.1}\" height=\"{:.1}\"/>",
-                end - LEFT,
-                BOTTOM - top,
+                "<rect class=\"warmup\" x=\"{PLOT_LEFT}\" y=\"{top}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+                warmup_end - PLOT_LEFT,
+                PLOT_BOTTOM - top,
             )?;
         }
-        grid(out, y, self.unit)?;
+        draw_grid(out, y, self.format_value)?;
         for tick_s in &x.ticks {
-            tick(out, x.at(*tick_s), BOTTOM, &time_label(*tick_s, self.end_s))?;
+            draw_tick(
+                out,
+                x.position(*tick_s),
+                PLOT_BOTTOM,
+                &time_label(*tick_s, self.end_s),
+            )?;
         }
         out.push('\n');
         Ok(())
     }
 
     /// Draws the label of the warm-up over all lines, if possible at a height where no line crosses it.
-    fn warmup_label(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
-        let left = LEFT + 5.0;
+    fn draw_warmup_label(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
+        let left = PLOT_LEFT + 5.0;
         // The label fits only if the warm-up is wide enough.
-        if x.at(self.warmup_s) - left <= WARMUP_LABEL_WIDTH {
+        if x.position(self.warmup_s) - left <= WARMUP_LABEL_WIDTH {
             return Ok(());
         }
-        let levels = y.ticks.iter().map(|tick| [y.at(*tick); 2]);
-        let mut drawn: Vec<[f64; 2]> = levels.collect();
+        let levels = y.ticks.iter().map(|tick| [y.position(*tick); 2]);
+        let mut occupied: Vec<[f64; 2]> = levels.collect();
         for line in &self.lines {
-            let points = self.at_s.iter().zip(&line.values);
+            let points = self.times_s.iter().zip(&line.values);
             let points: Vec<(f64, f64)> = points
-                .filter_map(|(at_s, value)| Some((x.at(*at_s), y.at((*value)?))))
+                .filter_map(|(at_s, value)| Some((x.position(*at_s), y.position((*value)?))))
                 .collect();
-            let near = points
-                .windows(2)
-                .filter(|ends| ends[1].0 >= left && ends[0].0 <= left + WARMUP_LABEL_WIDTH);
-            drawn.extend(near.map(|ends| [ends[0].1, ends[1].1]));
+            let near_segments = points.windows(2).filter(|segment| {
+                segment[1].0 >= left && segment[0].0 <= left + WARMUP_LABEL_WIDTH
+            });
+            occupied.extend(near_segments.map(|segment| [segment[0].1, segment[1].1]));
         }
-        let base = free_baseline(&drawn, top);
+        let baseline = free_baseline(&occupied, top);
         write!(
             out,
-            "<text class=\"word-over\" x=\"{left}\" y=\"{base}\">warm-up</text>"
+            "<text class=\"word-over\" x=\"{left}\" y=\"{baseline}\">warm-up</text>"
         )
     }
 
@@ -239,8 +248,13 @@ impl Chart<'_> {
             let (min, max) = known.iter().fold((*last, *last), |(min, max), value| {
                 (min.min(*value), max.max(*value))
             });
-            let unit = self.unit;
-            format!("{}: {} to {}", line.name, unit(min), unit(max))
+            let format_value = self.format_value;
+            format!(
+                "{}: {} to {}",
+                line.name,
+                format_value(min),
+                format_value(max)
+            )
         });
         let ranges: Vec<String> = ranges.collect();
         format!(
@@ -253,8 +267,8 @@ impl Chart<'_> {
 /// Number of line colours; the style sheet defines the dashes of this many lines.
 const COLOR_COUNT: usize = 5;
 
-/// Returns the attributes for colour and dashes of line `number`. The dashes are unique: from line 5 on they
-/// encode the binary digits of the number as long and short dashes.
+/// Returns the attributes for colour and dashes of line `number`. The dashes are unique: lines from number 5
+/// on have long and short dashes for the binary digits of the number.
 fn stroke_attributes(number: usize) -> String {
     if number < COLOR_COUNT {
         return format!("class=\"line l{number}\"");
@@ -271,42 +285,42 @@ fn stroke_attributes(number: usize) -> String {
     )
 }
 
-/// Returns the highest baseline below `top` at which a label overlaps none of the vertical ranges `drawn`; if
-/// there is none, the highest baseline.
-fn free_baseline(drawn: &[[f64; 2]], top: f64) -> f64 {
-    let free = |base: &f64| {
-        let (from, to) = (base - 12.0, base + 4.0);
-        drawn
+/// Returns the highest baseline below `top` at which a label overlaps none of the `occupied` vertical ranges;
+/// if there is no such baseline, the highest one.
+fn free_baseline(occupied: &[[f64; 2]], top: f64) -> f64 {
+    let is_free = |baseline: &f64| {
+        let (from, to) = (baseline - 12.0, baseline + 4.0);
+        occupied
             .iter()
             .all(|[a, b]| a.max(*b) < from || a.min(*b) > to)
     };
     let first = top + 14.0;
-    let steps = ((BOTTOM - 5.0 - first) / 2.0).max(0.0) as u32;
-    let mut bases = (0..=steps).map(|step| first + 2.0 * f64::from(step));
-    bases.find(free).unwrap_or(first)
+    let steps = ((PLOT_BOTTOM - 5.0 - first) / 2.0).max(0.0) as u32;
+    let mut baselines = (0..=steps).map(|step| first + 2.0 * f64::from(step));
+    baselines.find(is_free).unwrap_or(first)
 }
 
 /// Draws the horizontal grid lines of a plot, labelled with their values.
-pub fn grid(out: &mut String, y: &Scale, unit: fn(f64) -> String) -> fmt::Result {
+pub fn draw_grid(out: &mut String, y: &Scale, format_value: fn(f64) -> String) -> fmt::Result {
     for tick in &y.ticks {
-        let (at, label) = (y.at(*tick), Escaped(unit(*tick)));
+        let (position, label) = (y.position(*tick), Escaped(format_value(*tick)));
         write!(
             out,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
+            "<line class=\"grid\" x1=\"{PLOT_LEFT}\" x2=\"{PLOT_RIGHT}\" y1=\"{position:.1}\" y2=\"{position:.1}\"/>\
              <text class=\"y\" x=\"{}\" y=\"{:.1}\">{label}</text>",
-            LEFT - 6.0,
-            at + 4.0,
+            PLOT_LEFT - 6.0,
+            position + 4.0,
         )?;
     }
     Ok(())
 }
 
 /// Draws a tick below a plot, with its label.
-pub fn tick(out: &mut String, at: f64, bottom: f64, name: &str) -> fmt::Result {
+pub fn draw_tick(out: &mut String, position: f64, bottom: f64, label: &str) -> fmt::Result {
     write!(
         out,
-        "<line class=\"tick\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{bottom}\" y2=\"{}\"/>\
-         <text class=\"x\" x=\"{at:.1}\" y=\"{}\">{name}</text>",
+        "<line class=\"tick\" x1=\"{position:.1}\" x2=\"{position:.1}\" y1=\"{bottom}\" y2=\"{}\"/>\
+         <text class=\"x\" x=\"{position:.1}\" y=\"{}\">{label}</text>",
         bottom + 4.0,
         bottom + 18.0,
     )
@@ -317,25 +331,25 @@ pub fn time_label(at_s: f64, end_s: f64) -> String {
     if end_s <= 120.0 {
         return format!("{at_s:.0} s");
     }
-    let seconds = at_s.round() as u64;
-    let (h, min, s) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let total_s = at_s.round() as u64;
+    let (hours, minutes, seconds) = (total_s / 3600, total_s / 60 % 60, total_s % 60);
     match end_s < 3600.0 {
-        true => format!("{min}:{s:02}"),
-        false => format!("{h}:{min:02}:{s:02}"),
+        true => format!("{minutes}:{seconds:02}"),
+        false => format!("{hours}:{minutes:02}:{seconds:02}"),
     }
 }
 
 /// Returns the `d` attribute of a line's path, which is interrupted at unknown values; an isolated value is a
 /// dot.
-fn path_data(at_s: &[f64], values: &[Option<f64>], x: &Scale, y: &Scale) -> String {
+fn path_data(times_s: &[f64], values: &[Option<f64>], x: &Scale, y: &Scale) -> String {
     let mut d = String::new();
     let mut pen_down = false;
-    for (at_s, value) in at_s.iter().zip(values) {
+    for (at_s, value) in times_s.iter().zip(values) {
         let Some(value) = value.filter(|value| value.is_finite()) else {
             pen_down = false;
             continue;
         };
-        let (x, y) = (x.at(*at_s), y.at(value));
+        let (x, y) = (x.position(*at_s), y.position(value));
         // A zero-length line with round ends is drawn as a dot.
         let step = match pen_down {
             true => format!("L{x:.1} {y:.1}"),

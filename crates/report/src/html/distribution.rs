@@ -3,10 +3,10 @@
 //! In: the stored histogram of all kinds. Out: bars over a logarithmic time axis, and the stored percentiles
 //! in the chart and in a table. Must never: recompute a percentile.
 
-use super::chart::{LEFT, RIGHT, SCROLL_HINT, grid, tick};
+use super::chart::{PLOT_LEFT, PLOT_RIGHT, SCROLL_HINT, draw_grid, draw_tick};
 use super::escape::{Escaped, EscapedName};
 use super::scale::Scale;
-use super::table::{end, row, table};
+use super::table::{end_table, start_table, write_row};
 use crate::terminal::latency::{
     FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, intervals_text, names_and_latencies,
     title_row,
@@ -15,8 +15,8 @@ use crate::units;
 use prony_store::{KindFigures, Latency, Run, decode_histogram};
 use std::fmt::{self, Write};
 
-const TOP: f64 = 40.0;
-const BOTTOM: f64 = 196.0;
+const PLOT_TOP: f64 = 40.0;
+const PLOT_BOTTOM: f64 = 196.0;
 /// Number of bars over the whole width.
 const BAR_COUNT: usize = 56;
 
@@ -28,27 +28,31 @@ pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
         2 => &kinds[..1],
         _ => &kinds[..],
     };
-    let open = run.drive.open_loop;
-    let from = if open { FROM_SCHEDULE } else { RESPONSE };
-    percentiles(out, from, kinds, |kind| &kind.response)?;
+    let is_open_loop = run.drive.open_loop;
+    let caption = if is_open_loop {
+        FROM_SCHEDULE
+    } else {
+        RESPONSE
+    };
+    write_percentiles(out, caption, kinds, |kind| &kind.response)?;
     if let Some(text) = intervals_text(run) {
         writeln!(out, "<p class=\"small\">{}</p>", Escaped(text))?;
     }
-    if open {
-        percentiles(out, FROM_START, kinds, |kind| &kind.service)?;
+    if is_open_loop {
+        write_percentiles(out, FROM_START, kinds, |kind| &kind.service)?;
     }
-    let Some(all) = kinds.first() else {
+    let Some(all_kinds) = kinds.first() else {
         return Ok(());
     };
-    if let Some(parts) = &all.parts {
-        table(out, SPLIT, &title_row("part"))?;
+    if let Some(parts) = &all_kinds.parts {
+        start_table(out, SPLIT, &title_row("part"))?;
         for (name, latency) in names_and_latencies(parts) {
-            row(out, name, &cells(latency))?;
+            write_row(out, name, &cells(latency))?;
         }
-        end(out)?;
+        end_table(out)?;
     }
-    match bars(&all.response) {
-        Ok(bars) => draw(out, number, &bars, &all.response),
+    match histogram_bars(&all_kinds.response) {
+        Ok(bars) => draw_histogram(out, number, &bars, &all_kinds.response),
         Err(error) => writeln!(
             out,
             "<p class=\"absent\">No distribution: {}.</p>",
@@ -58,17 +62,17 @@ pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
 }
 
 /// Writes the table of percentiles of one type of time.
-fn percentiles(
+fn write_percentiles(
     out: &mut String,
     caption: &str,
     kinds: &[KindFigures],
     latency: fn(&KindFigures) -> &Latency,
 ) -> fmt::Result {
-    table(out, caption, &title_row("kind"))?;
+    start_table(out, caption, &title_row("kind"))?;
     for kind in kinds {
-        row(out, EscapedName(kind.name()), &cells(latency(kind)))?;
+        write_row(out, EscapedName(kind.name()), &cells(latency(kind)))?;
     }
-    end(out)?;
+    end_table(out)?;
     if kinds.iter().any(|kind| latency(kind).p999_ns.is_none()) {
         let reason = "too few transactions for this percentile, or not reported";
         writeln!(out, "<p class=\"small\">– {reason}.</p>")?;
@@ -92,28 +96,31 @@ impl HistogramBars {
     /// The x position of a time. The axis ends at the bars, not at round values.
     fn position(&self, ns: f64) -> f64 {
         let share = (ns / self.low_ns).ln() / (self.high_ns / self.low_ns).ln();
-        LEFT + share.clamp(0.0, 1.0) * (RIGHT - LEFT)
+        PLOT_LEFT + share.clamp(0.0, 1.0) * (PLOT_RIGHT - PLOT_LEFT)
     }
 }
 
-/// Groups the histogram of a latency into bars.
-fn bars(latency: &Latency) -> Result<HistogramBars, String> {
+/// Groups the histogram of a latency into bars. Fails if there is no histogram, or if it is empty or
+/// malformed.
+fn histogram_bars(latency: &Latency) -> Result<HistogramBars, String> {
     if latency.histogram.is_empty() {
         return Err("the document contains no histogram".to_owned());
     }
     let histogram = decode_histogram::<u64>(&latency.histogram)?;
-    let recorded = || {
+    let values_with_counts = || {
         let steps = histogram.iter_recorded();
         steps.map(|step| (step.value_iterated_to().max(1), step.count_at_value()))
     };
-    let low_ns = recorded().next().map(|(value, _)| value as f64);
+    let low_ns = values_with_counts().next().map(|(value, _)| value as f64);
     let low_ns = low_ns.ok_or("the histogram is empty")?;
-    let high_ns = recorded().last().map_or(low_ns, |(value, _)| value as f64);
+    let high_ns = values_with_counts()
+        .last()
+        .map_or(low_ns, |(value, _)| value as f64);
     // Leave a margin around a single value.
     let (low_ns, high_ns) = (low_ns / 1.05, high_ns * 1.05);
     let mut counts = vec![0_u64; BAR_COUNT];
     let width = (high_ns / low_ns).ln();
-    for (value, count) in recorded() {
+    for (value, count) in values_with_counts() {
         let share = (value as f64 / low_ns).ln() / width;
         let bar = ((share * BAR_COUNT as f64) as usize).min(BAR_COUNT - 1);
         counts[bar] = counts[bar].saturating_add(count);
@@ -125,11 +132,16 @@ fn bars(latency: &Latency) -> Result<HistogramBars, String> {
     })
 }
 
-fn draw(out: &mut String, number: usize, bars: &HistogramBars, latency: &Latency) -> fmt::Result {
+fn draw_histogram(
+    out: &mut String,
+    number: usize,
+    bars: &HistogramBars,
+    latency: &Latency,
+) -> fmt::Result {
     let max = bars.counts.iter().copied().max().unwrap_or(0) as f64;
-    let sum: f64 = bars.counts.iter().map(|count| *count as f64).sum();
-    let sum = sum.max(1.0);
-    let y = Scale::from_zero(max / sum, BOTTOM, TOP);
+    let total: f64 = bars.counts.iter().map(|count| *count as f64).sum();
+    let total = total.max(1.0);
+    let y = Scale::from_zero(max / total, PLOT_BOTTOM, PLOT_TOP);
     let title = "Distribution of the response time, all kinds";
     writeln!(
         out,
@@ -141,23 +153,23 @@ fn draw(out: &mut String, number: usize, bars: &HistogramBars, latency: &Latency
         units::time(latency.min_ns as f64),
         units::time(latency.max_ns as f64),
     )?;
-    grid(out, &y, units::percent)?;
-    let width = (RIGHT - LEFT) / BAR_COUNT as f64;
+    draw_grid(out, &y, units::percent)?;
+    let width = (PLOT_RIGHT - PLOT_LEFT) / BAR_COUNT as f64;
     let bars_by_number = bars.counts.iter().enumerate();
     for (number, count) in bars_by_number.filter(|(_, count)| **count > 0) {
         // Keep a bar of few transactions visible.
-        let top = y.at(*count as f64 / sum).min(BOTTOM - 1.0);
-        let from = LEFT + number as f64 * width;
+        let top = y.position(*count as f64 / total).min(PLOT_BOTTOM - 1.0);
+        let left = PLOT_LEFT + number as f64 * width;
         write!(
             out,
-            "<rect class=\"bar\" x=\"{from:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+            "<rect class=\"bar\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
             width - 1.0,
-            BOTTOM - top
+            PLOT_BOTTOM - top
         )?;
     }
-    let ticks = Scale::logarithmic(bars.low_ns, bars.high_ns, LEFT, RIGHT).ticks;
+    let ticks = Scale::logarithmic(bars.low_ns, bars.high_ns, PLOT_LEFT, PLOT_RIGHT).ticks;
     for ns in ticks.into_iter().filter(|ns| bars.contains(*ns)) {
-        tick(out, bars.position(ns), BOTTOM, &units::time(ns))?;
+        draw_tick(out, bars.position(ns), PLOT_BOTTOM, &units::time(ns))?;
     }
     let percentiles = [
         ("p50", latency.p50_ns),
@@ -166,14 +178,14 @@ fn draw(out: &mut String, number: usize, bars: &HistogramBars, latency: &Latency
     ];
     for (row, (name, ns)) in percentiles.into_iter().enumerate() {
         let Some(ns) = ns else { continue };
-        let (at, height) = (
+        let (x, label_y) = (
             bars.position(ns as f64),
-            TOP - 4.0 - 11.0 * (2 - row) as f64,
+            PLOT_TOP - 4.0 - 11.0 * (2 - row) as f64,
         );
         write!(
             out,
-            "<line class=\"percentile\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{TOP}\" y2=\"{BOTTOM}\"/>\
-             <text class=\"x\" x=\"{at:.1}\" y=\"{height:.1}\">{name}</text>"
+            "<line class=\"percentile\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{PLOT_TOP}\" y2=\"{PLOT_BOTTOM}\"/>\
+             <text class=\"x\" x=\"{x:.1}\" y=\"{label_y:.1}\">{name}</text>"
         )?;
     }
     out.push_str("</svg></div></figure>\n");
@@ -186,9 +198,7 @@ mod tests {
     use crate::sample_run::closed;
     use prony_store::encode_histogram;
 
-    fn latency_of(values: &[u64]) -> Latency {
-        let empty = bars(&Latency::default());
-        assert!(empty.unwrap_err().contains("no histogram"));
+    fn latency_with_histogram_of(values: &[u64]) -> Latency {
         Latency {
             histogram: histogram(values),
             samples: values.len() as u64,
@@ -208,19 +218,28 @@ mod tests {
     }
 
     #[test]
+    fn a_latency_without_a_histogram_has_no_bars() {
+        let error = histogram_bars(&Latency::default()).unwrap_err();
+        assert!(error.contains("no histogram"), "{error}");
+    }
+
+    #[test]
     fn every_sample_is_in_the_right_bar() {
-        let several = bars(&latency_of(&[1_000, 1_000, 30_000, 1_000_000])).unwrap();
-        assert_eq!(several.counts.iter().sum::<u64>(), 4);
-        assert_eq!(several.counts[0], 2);
-        assert_eq!(several.counts[BAR_COUNT - 1], 1);
+        let three_values = histogram_bars(&latency_with_histogram_of(&[
+            1_000, 1_000, 30_000, 1_000_000,
+        ]))
+        .unwrap();
+        assert_eq!(three_values.counts.iter().sum::<u64>(), 4);
+        assert_eq!(three_values.counts[0], 2);
+        assert_eq!(three_values.counts[BAR_COUNT - 1], 1);
         assert_eq!(
-            several.counts[BAR_COUNT / 2 - 3..BAR_COUNT / 2 + 3]
+            three_values.counts[BAR_COUNT / 2 - 3..BAR_COUNT / 2 + 3]
                 .iter()
                 .sum::<u64>(),
             1
         );
-        let single = bars(&latency_of(&[0])).unwrap();
-        assert_eq!(single.counts.iter().sum::<u64>(), 1);
+        let one_value = histogram_bars(&latency_with_histogram_of(&[0])).unwrap();
+        assert_eq!(one_value.counts.iter().sum::<u64>(), 1);
     }
 
     #[test]

@@ -24,15 +24,15 @@ impl Document {
     ///
     /// # Errors
     /// If a figure of the Run is not a number, which JSON cannot represent.
-    pub fn of(run: &Run) -> io::Result<Document> {
-        Document::read(serde_json::to_string(run)?).map_err(io::Error::other)
+    pub fn from_run(run: &Run) -> io::Result<Document> {
+        Document::parse(serde_json::to_string(run)?).map_err(io::Error::other)
     }
 
-    /// Parses the document of a text.
+    /// Parses a document from its JSON text.
     ///
     /// # Errors
     /// If the text is not a Run.
-    pub fn read(json: String) -> Result<Document, DocumentError> {
+    pub fn parse(json: String) -> Result<Document, DocumentError> {
         let mut run = parse_document(json.as_bytes())?;
         // Checks are added only to the Run, not to the text.
         prony_judge::judge_if_unjudged(&mut run);
@@ -62,11 +62,11 @@ mod tests {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(b"abc"), abc);
         let run = closed();
-        let document = Document::of(&run).unwrap();
+        let document = Document::from_run(&run).unwrap();
         assert_eq!(document.run, run);
         assert_eq!(document.sha256, sha256(document.json.as_bytes()));
         let mut broken = run;
         broken.measured.length_s = f64::NAN;
-        assert!(Document::of(&broken).is_err());
+        assert!(Document::from_run(&broken).is_err());
     }
 }

@@ -21,9 +21,9 @@ pub enum MarkKind {
     /// A vacuum or an analyze.
     Housekeeping,
     /// Seconds in which transactions failed.
-    Failed,
+    Failures,
     /// Other events: outages, restarts, backups.
-    Other,
+    OtherEvent,
 }
 
 impl MarkKind {
@@ -31,8 +31,8 @@ impl MarkKind {
     pub const ALL: [MarkKind; 4] = [
         MarkKind::Checkpoint,
         MarkKind::Housekeeping,
-        MarkKind::Failed,
-        MarkKind::Other,
+        MarkKind::Failures,
+        MarkKind::OtherEvent,
     ];
 
     /// The letter on the chart, and its meaning.
@@ -40,8 +40,8 @@ impl MarkKind {
         match self {
             MarkKind::Checkpoint => ("C", "checkpoint"),
             MarkKind::Housekeeping => ("V", "vacuum or analyze"),
-            MarkKind::Failed => ("×", "transactions failed"),
-            MarkKind::Other => ("!", "outage, restart, backup or another event"),
+            MarkKind::Failures => ("×", "transactions failed"),
+            MarkKind::OtherEvent => ("!", "outage, restart, backup or another event"),
         }
     }
 
@@ -49,63 +49,63 @@ impl MarkKind {
         match event.kind {
             EventKind::Checkpoint => MarkKind::Checkpoint,
             EventKind::Vacuum | EventKind::Analyze => MarkKind::Housekeeping,
-            _ => MarkKind::Other,
+            _ => MarkKind::OtherEvent,
         }
     }
 }
 
-/// One mark.
+/// A mark of one event, or of consecutive seconds with failures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventMark {
     /// The kind of event.
     pub kind: MarkKind,
-    /// Its start, in seconds from the start of the load.
-    pub at_s: f64,
-    /// Its end, in seconds.
-    pub until_s: f64,
+    /// Start of the event, in seconds from the start of the load.
+    pub start_s: f64,
+    /// End of the event, in seconds from the start of the load.
+    pub end_s: f64,
 }
 
 /// The events of the client and of the server, in time order.
-pub fn events(run: &Run) -> Vec<&Event> {
+pub fn events_by_time(run: &Run) -> Vec<&Event> {
     let observed = observations::observed(run)
         .into_iter()
         .flat_map(|observed| &observed.events);
-    let mut all: Vec<&Event> = run.events.iter().chain(observed).collect();
-    all.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
-    all
+    let mut events: Vec<&Event> = run.events.iter().chain(observed).collect();
+    events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+    events
 }
 
-/// The marks of a run that ends at `end_s` seconds.
+/// The marks on the charts of a run; `end_s` is the end of their time axis.
 pub fn marks(run: &Run, end_s: f64) -> Vec<EventMark> {
-    let event_marks = events(run).into_iter().map(|event| {
+    let event_marks = events_by_time(run).into_iter().map(|event| {
         let lasts_to_end =
-            event.kind == EventKind::Outage || MarkKind::of(event) != MarkKind::Other;
+            event.kind == EventKind::Outage || MarkKind::of(event) != MarkKind::OtherEvent;
         let default_end_s = if lasts_to_end { end_s } else { event.at_s };
         EventMark {
             kind: MarkKind::of(event),
-            at_s: event.at_s.max(0.0),
-            until_s: event.until_s.unwrap_or(default_end_s),
+            start_s: event.at_s.max(0.0),
+            end_s: event.until_s.unwrap_or(default_end_s),
         }
     });
-    let mut marks: Vec<EventMark> = event_marks.filter(|mark| mark.at_s <= end_s).collect();
+    let mut marks: Vec<EventMark> = event_marks.filter(|mark| mark.start_s <= end_s).collect();
     for second in run.series.iter().filter(|second| second.failed > 0) {
-        let until_s = second.at_s + second.length_s;
+        let second_end_s = second.at_s + second.length_s;
         match marks.last_mut() {
             // Merge consecutive seconds with failures into one mark.
-            Some(last) if last.kind == MarkKind::Failed && second.at_s - last.until_s < 0.5 => {
-                last.until_s = until_s;
+            Some(last) if last.kind == MarkKind::Failures && second.at_s - last.end_s < 0.5 => {
+                last.end_s = second_end_s;
             }
             _ => marks.push(EventMark {
-                kind: MarkKind::Failed,
-                at_s: second.at_s,
-                until_s,
+                kind: MarkKind::Failures,
+                start_s: second.at_s,
+                end_s: second_end_s,
             }),
         }
     }
     marks
 }
 
-/// The kinds that occur; each has a row of letters above the plot.
+/// The kinds of these marks; each kind has a row of letters above the plot.
 fn occurring_kinds(marks: &[EventMark]) -> impl Iterator<Item = MarkKind> {
     let occurs = |kind: &MarkKind| marks.iter().any(|mark| mark.kind == *kind);
     MarkKind::ALL.into_iter().filter(occurs)
@@ -125,24 +125,24 @@ pub fn draw(
     bottom: f64,
 ) -> fmt::Result {
     for (row, kind) in occurring_kinds(marks).enumerate() {
-        let (height, class) = (top - 4.0 - ROW_HEIGHT * row as f64, kind as usize);
-        let mut last_letter = f64::NEG_INFINITY;
+        let (letter_y, class) = (top - 4.0 - ROW_HEIGHT * row as f64, kind as usize);
+        let mut last_letter_x = f64::NEG_INFINITY;
         for mark in marks.iter().filter(|mark| mark.kind == kind) {
-            let from = x.at(mark.at_s);
-            let width = (x.at(mark.until_s) - from).max(1.0);
+            let from = x.position(mark.start_s);
+            let width = (x.position(mark.end_s) - from).max(1.0);
             write!(
                 out,
                 "<rect class=\"mark m{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" \
                  height=\"{:.1}\"/>",
                 bottom - top
             )?;
-            if from - last_letter >= MIN_LETTER_DISTANCE {
+            if from - last_letter_x >= MIN_LETTER_DISTANCE {
                 let (letter, middle) = (kind.letter_and_meaning().0, from + width / 2.0);
                 write!(
                     out,
-                    "<text class=\"letter m{class}\" x=\"{middle:.1}\" y=\"{height}\">{letter}</text>"
+                    "<text class=\"letter m{class}\" x=\"{middle:.1}\" y=\"{letter_y}\">{letter}</text>"
                 )?;
-                last_letter = from;
+                last_letter_x = from;
             }
         }
     }
@@ -150,8 +150,8 @@ pub fn draw(
     Ok(())
 }
 
-/// Writes the legend of the letters that occur.
-pub fn legend(out: &mut String, marks: &[EventMark]) -> fmt::Result {
+/// Writes the legend of the letters on the charts.
+pub fn write_legend(out: &mut String, marks: &[EventMark]) -> fmt::Result {
     let entries: Vec<String> = occurring_kinds(marks)
         .map(|kind| {
             let (letter, meaning) = kind.letter_and_meaning();
@@ -179,13 +179,13 @@ mod tests {
         let marks = marks(&run, 5.0);
         let failed: Vec<(f64, f64)> = marks
             .iter()
-            .filter(|mark| mark.kind == MarkKind::Failed)
-            .map(|mark| (mark.at_s, mark.until_s))
+            .filter(|mark| mark.kind == MarkKind::Failures)
+            .map(|mark| (mark.start_s, mark.end_s))
             .collect();
         assert_eq!(failed, [(1.0, 3.0), (4.0, 5.0)]);
-        assert_eq!((marks[0].kind, marks[0].until_s), (MarkKind::Other, 2.4));
+        assert_eq!((marks[0].kind, marks[0].end_s), (MarkKind::OtherEvent, 2.4));
         let mut text = String::new();
-        legend(&mut text, &marks).unwrap();
+        write_legend(&mut text, &marks).unwrap();
         assert!(text.contains("×") && !text.contains("checkpoint"), "{text}");
     }
 
@@ -193,8 +193,8 @@ mod tests {
     fn letters_do_not_overlap() {
         let mark = |at_s| EventMark {
             kind: MarkKind::Housekeeping,
-            at_s,
-            until_s: at_s,
+            start_s: at_s,
+            end_s: at_s,
         };
         let marks: Vec<EventMark> = (0..1000).map(|n| mark(f64::from(n) * 0.1)).collect();
         let mut out = String::new();

@@ -28,7 +28,7 @@ mod verify;
 pub use document::Document;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
 pub use trend::{is_trend_page, write_trend};
-pub use verify::{Verified, VerifyError, verify};
+pub use verify::{VerifiedPage, VerifyError, verify};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -42,13 +42,15 @@ use std::io::{self, Write};
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Start of every page. The version of the page format follows; a reader rejects a higher version than it
-/// knows.
+/// Start of every page. The version of the page format follows; [`verify`] rejects a version newer than
+/// [`NEWEST_FORMAT`].
 const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\" data-prony-report=\"";
 /// Format version of a page without prices.
 const FORMAT_WITHOUT_PRICES: u32 = 1;
-/// Format version of a page with prices, the newest that this code knows.
-const FORMAT: u32 = 2;
+/// Format version of a page with prices.
+const FORMAT_WITH_PRICES: u32 = 2;
+/// The newest format version that this code reads.
+const NEWEST_FORMAT: u32 = FORMAT_WITH_PRICES;
 /// End of every page.
 const PAGE_END: &str = "</html>\n";
 /// Start of an embedded document; its hash follows.
@@ -61,9 +63,9 @@ const GENERATOR_START: &str = "<meta name=\"generator\" content=\"Prony ";
 /// The entry for the prices in the table of contents.
 const PRICES_ENTRY: &str = "<li><a href=\"#prices\">What throughput costs</a></li>";
 
-/// Whether a text begins like a page.
-pub fn is_report(begin: &[u8]) -> bool {
-    begin.starts_with(PAGE_START.as_bytes())
+/// Whether a text starts like a page; the first bytes are enough.
+pub fn is_report(text: &[u8]) -> bool {
+    text.starts_with(PAGE_START.as_bytes())
 }
 
 /// Writes the page of these runs, at least one, and their price-performance if `inputs` are given. The page names
@@ -78,11 +80,11 @@ pub fn write(
     inputs: Option<&PriceInputs>,
     build: &Build,
 ) -> io::Result<()> {
-    let documents = runs.iter().map(Document::of);
+    let documents = runs.iter().map(Document::from_run);
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
-    let priced = inputs.map(|inputs| PagePrices::of(inputs, &documents));
-    let priced = priced.transpose().map_err(io::Error::other)?;
-    let page = page(&documents, priced.as_ref(), build).map_err(io::Error::other)?;
+    let page_prices = inputs.map(|inputs| PagePrices::from_inputs(inputs, &documents));
+    let page_prices = page_prices.transpose().map_err(io::Error::other)?;
+    let page = generate_page(&documents, page_prices.as_ref(), build).map_err(io::Error::other)?;
     out.write_all(page.as_bytes())
 }
 
@@ -91,35 +93,37 @@ pub fn write(
 /// # Errors
 /// If a sheet has errors, an index is out of range, or the prices are in two currencies.
 pub fn check_price_inputs(runs: &[Run], inputs: &PriceInputs) -> Result<(), PriceInputsError> {
-    inputs.prices(&runs.iter().collect::<Vec<_>>()).map(drop)
+    inputs
+        .compute_prices(&runs.iter().collect::<Vec<_>>())
+        .map(drop)
 }
 
-/// The page of these documents.
-fn page(
+/// Generates the page of these documents.
+fn generate_page(
     documents: &[Document],
-    priced: Option<&PagePrices>,
+    page_prices: Option<&PagePrices>,
     build: &Build,
 ) -> Result<String, fmt::Error> {
     let mut out = String::new();
-    head(&mut out, documents, priced.is_some(), build)?;
-    let entry = priced.map_or("", |_| PRICES_ENTRY);
-    let write_prices = |out: &mut String| match priced {
-        Some(priced) => prices::write(out, &priced.prices),
+    write_head(&mut out, documents, page_prices.is_some(), build)?;
+    let prices_entry = page_prices.map_or("", |_| PRICES_ENTRY);
+    let write_prices = |out: &mut String| match page_prices {
+        Some(page_prices) => prices::write(out, &page_prices.prices),
         None => Ok(()),
     };
     match documents {
-        [only] => {
-            one::write_nav(&mut out, entry)?;
+        [document] => {
+            one::write_nav(&mut out, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            one::write(&mut out, &only.run, 1, 2)?;
+            one::write(&mut out, &document.run, 1, 2)?;
             write_prices(&mut out)?;
         }
-        all => {
-            several::write_nav(&mut out, all, entry)?;
+        documents => {
+            several::write_nav(&mut out, documents, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            several::write(&mut out, all)?;
+            several::write(&mut out, documents)?;
             write_prices(&mut out)?;
-            for (index, document) in all.iter().enumerate() {
+            for (index, document) in documents.iter().enumerate() {
                 let (number, id) = (index + 1, Escaped(&document.run.id));
                 writeln!(
                     out,
@@ -131,13 +135,12 @@ fn page(
             }
         }
     }
-    foot(&mut out, documents, priced)?;
+    write_foot(&mut out, documents, page_prices)?;
     Ok(out)
 }
 
-/// The build that writes a page, as the page names it. Without the commit, builds of one version could not be
-/// told apart.
-fn generator(build: &Build) -> String {
+/// The text by which a page names the build that wrote it. The commit distinguishes builds of one version.
+fn generator_text(build: &Build) -> String {
     let version = &build.version;
     match &build.commit {
         Some(commit) => format!("{version} (commit {commit})"),
@@ -145,15 +148,20 @@ fn generator(build: &Build) -> String {
     }
 }
 
-fn head(out: &mut String, documents: &[Document], priced: bool, build: &Build) -> fmt::Result {
-    let format = if priced {
-        FORMAT
+fn write_head(
+    out: &mut String,
+    documents: &[Document],
+    has_prices: bool,
+    build: &Build,
+) -> fmt::Result {
+    let format = if has_prices {
+        FORMAT_WITH_PRICES
     } else {
         FORMAT_WITHOUT_PRICES
     };
     let title = match documents {
-        [only] => one::title(&only.run),
-        all => format!("{} runs side by side", all.len()),
+        [document] => one::title(&document.run),
+        documents => format!("{} runs side by side", documents.len()),
     };
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     write!(
@@ -168,11 +176,11 @@ fn head(out: &mut String, documents: &[Document], priced: bool, build: &Build) -
          <a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n<h1>{title}</h1>\n",
         hash(STYLE),
         hash(SCRIPT),
-        Escaped(&generator(build)),
+        Escaped(&generator_text(build)),
         title = Escaped(title),
     )?;
-    if let [only] = documents {
-        let workload = crate::text::plain(&only.run.workload.title);
+    if let [document] = documents {
+        let workload = crate::text::plain(&document.run.workload.title);
         writeln!(out, "<p>{}</p>", Escaped(workload))?;
     }
     out.push_str("</header>\n");
@@ -180,7 +188,11 @@ fn head(out: &mut String, documents: &[Document], priced: bool, build: &Build) -
 }
 
 /// Writes the embedded documents, and an instruction to verify them.
-fn foot(out: &mut String, documents: &[Document], priced: Option<&PagePrices>) -> fmt::Result {
+fn write_foot(
+    out: &mut String,
+    documents: &[Document],
+    page_prices: Option<&PagePrices>,
+) -> fmt::Result {
     out.push_str(
         "<section aria-labelledby=\"documents-h\">\n<h2 id=\"documents-h\">Documents</h2>\n\
          <p>The page contains the documents that it was generated from. <code>prony verify</code> with the \
@@ -188,12 +200,12 @@ fn foot(out: &mut String, documents: &[Document], priced: Option<&PagePrices>) -
          was changed.</p>\n",
     );
     let columns = ["run", "format", "SHA-256"];
-    table::table(out, "Hashes of the documents", &columns)?;
+    table::start_table(out, "Hashes of the documents", &columns)?;
     let rows = documents.iter().map(|document| {
         let run = &document.run;
         (&*run.id, &*run.schema_version.0, &*document.sha256)
     });
-    let prices = priced.map(|priced| ("price sheets", "–", &*priced.sha256));
+    let prices = page_prices.map(|page_prices| ("price sheets", "–", &*page_prices.sha256));
     for (name, format, hash) in rows.chain(prices) {
         let (name, format) = (Escaped(name), Escaped(format));
         writeln!(
@@ -201,7 +213,7 @@ fn foot(out: &mut String, documents: &[Document], priced: Option<&PagePrices>) -
             "<tr><th scope=\"row\">{name}</th><td>{format}</td><td><code>{hash}</code></td></tr>"
         )?;
     }
-    table::end(out)?;
+    table::end_table(out)?;
     out.push_str("</section>\n</main>\n");
     for document in documents {
         let json = escape_json(&document.json);
@@ -211,12 +223,12 @@ fn foot(out: &mut String, documents: &[Document], priced: Option<&PagePrices>) -
             document.sha256
         )?;
     }
-    if let Some(priced) = priced {
-        let json = escape_json(&priced.json);
+    if let Some(page_prices) = page_prices {
+        let json = escape_json(&page_prices.json);
         writeln!(
             out,
             "{PRICES_START}{}\">{json}{DOCUMENT_END}",
-            priced.sha256
+            page_prices.sha256
         )?;
     }
     write!(
@@ -227,7 +239,7 @@ fn foot(out: &mut String, documents: &[Document], priced: Option<&PagePrices>) -
 }
 
 /// Opens a section with its heading.
-fn section(out: &mut String, level: usize, id: &str, title: &str) -> fmt::Result {
+fn start_section(out: &mut String, level: usize, id: &str, title: &str) -> fmt::Result {
     writeln!(
         out,
         "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h{level} id=\"{id}-h\">{title}</h{level}>"

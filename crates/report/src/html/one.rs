@@ -4,8 +4,8 @@
 //! finding.
 
 use super::escape::{Escaped, EscapedName};
-use super::table::{end, row, table, text_row};
-use super::{distribution, marks, repeat, scenario, seconds, section, server};
+use super::table::{end_table, start_table, write_row, write_text_row};
+use super::{distribution, marks, repeat, scenario, seconds, server, start_section};
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::terminal::setup::{client_health_sentences, setup_lines};
 use crate::terminal::{
@@ -32,7 +32,7 @@ const SECTIONS: [(&str, &str); 8] = [
     ("repeat", "Repeat it"),
 ];
 
-/// Workload and server, on one line.
+/// The title of a run: workload, scale and server, on one line.
 pub fn title(run: &Run) -> String {
     let version = run.server.version.split(" (").next().unwrap_or_default();
     let server = format!("{} {}", engine_name(&run.server), plain(version));
@@ -63,16 +63,16 @@ pub fn write_nav(out: &mut String, entries: &str) -> fmt::Result {
 pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::Result {
     let marks = marks::marks(run, seconds::end_s(run));
     for (id, title) in SECTIONS {
-        section(out, level, &format!("{id}-{number}"), title)?;
+        start_section(out, level, &format!("{id}-{number}"), title)?;
         match id {
-            "verdict" => verdict(out, run)?,
+            "verdict" => write_verdict(out, run)?,
             "time" => seconds::write(out, run, number, &marks)?,
             "latency" => distribution::write(out, run, number)?,
             "server" => server::write(out, run, number, &marks)?,
-            "events" => errors_and_events(out, run)?,
-            "checks" => checks(out, run)?,
+            "events" => write_errors_and_events(out, run)?,
+            "checks" => write_checks(out, run)?,
             "setup" => write_setup(out, run)?,
-            _ => repeat_command(out, run)?,
+            _ => write_repeat_command(out, run)?,
         }
         out.push_str("</section>\n");
     }
@@ -88,12 +88,12 @@ pub fn severity_class(severity: Severity) -> &'static str {
     }
 }
 
-fn verdict(out: &mut String, run: &Run) -> fmt::Result {
-    let caution = [
+fn write_verdict(out: &mut String, run: &Run) -> fmt::Result {
+    let notices = [
         run.imported.as_ref().map(imported::import_notice),
         incomplete_notice(run),
     ];
-    for text in caution.into_iter().flatten() {
+    for text in notices.into_iter().flatten() {
         writeln!(out, "<p class=\"verdict caveat\">{}</p>", Escaped(text))?;
     }
     if let Some((worst, text)) = verdict_text(run) {
@@ -109,7 +109,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
         let note = rate.note.as_deref();
         let note = note.map_or(String::new(), |note| format!("; {note}"));
         let title = plain(&format!("{}{note}", rate.title));
-        figure(
+        write_figure(
             out,
             &units::rate(rate.value),
             &plain(rate.name.as_str()),
@@ -117,7 +117,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
         )?;
     }
     if let Some(all) = run.measured.all_kinds().filter(|_| !unmeasured) {
-        figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
+        write_figure(out, &units::rate(all.tps), "transactions/s", "committed")?;
         let response = &all.response;
         for (name, ns) in [
             ("p50", response.p50_ns),
@@ -125,7 +125,7 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
             ("p99", response.p99_ns),
         ] {
             if let Some(ns) = ns {
-                figure(out, &units::time(ns as f64), name, "response, of committed")?;
+                write_figure(out, &units::time(ns as f64), name, "response, of committed")?;
             }
         }
     }
@@ -139,15 +139,15 @@ fn verdict(out: &mut String, run: &Run) -> fmt::Result {
     if kinds.is_empty() {
         return Ok(());
     }
-    table(out, "Transactions by kind", &KIND_COLUMNS)?;
+    start_table(out, "Transactions by kind", &KIND_COLUMNS)?;
     for cells in &kinds {
-        row(out, EscapedName(&cells[0]), &cells[1..])?;
+        write_row(out, EscapedName(&cells[0]), &cells[1..])?;
     }
-    end(out)
+    end_table(out)
 }
 
 /// Writes a main figure with its unit or name and a description.
-fn figure(out: &mut String, value: &str, name: &str, description: &str) -> fmt::Result {
+fn write_figure(out: &mut String, value: &str, name: &str, description: &str) -> fmt::Result {
     let (value, name, description) = (Escaped(value), Escaped(name), Escaped(description));
     write!(
         out,
@@ -155,7 +155,7 @@ fn figure(out: &mut String, value: &str, name: &str, description: &str) -> fmt::
     )
 }
 
-fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
+fn write_errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     let errors = &run.measured.errors;
     let failed = run.measured.all_kinds().map_or(0, |all| all.failed);
     if errors.is_empty() {
@@ -165,10 +165,10 @@ fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
         });
     } else {
         let columns = ["class", "code", "kind", "count", "first message"];
-        table(out, "Failed transactions in the measured window", &columns)?;
+        start_table(out, "Failed transactions in the measured window", &columns)?;
         for error in errors {
             let count = count(error.count);
-            text_row(
+            write_text_row(
                 out,
                 &[
                     error.class.name(),
@@ -179,7 +179,7 @@ fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
                 ],
             )?;
         }
-        end(out)?;
+        end_table(out)?;
     }
     let warmup_failures = failed_in_warmup(run);
     if warmup_failures > 0 {
@@ -189,17 +189,17 @@ fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
             "<p>{warmup_failures} failed in the warm-up, not counted above.</p>"
         )?;
     }
-    let events = marks::events(run);
+    let events = marks::events_by_time(run);
     if events.is_empty() {
         out.push_str("<p>No event was recorded.</p>\n");
         return Ok(());
     }
-    table(out, "Events of client and server", &["when", "what"])?;
+    start_table(out, "Events of client and server", &["when", "what"])?;
     for event in events.iter().take(MAX_EVENTS) {
         let (time, description) = describe_event(event);
-        text_row(out, &[&time, &description])?;
+        write_text_row(out, &[&time, &description])?;
     }
-    end(out)?;
+    end_table(out)?;
     if events.len() > MAX_EVENTS {
         let omitted = count((events.len() - MAX_EVENTS) as u64);
         writeln!(out, "<p>And {omitted} more in the document.</p>")?;
@@ -207,16 +207,16 @@ fn errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     Ok(())
 }
 
-fn checks(out: &mut String, run: &Run) -> fmt::Result {
+fn write_checks(out: &mut String, run: &Run) -> fmt::Result {
     if run.checks.is_empty() {
         out.push_str("<p>The checks found no problems.</p>\n");
         return Ok(());
     }
-    check_list(out, &run.checks)
+    write_check_list(out, &run.checks)
 }
 
 /// Writes a list of checks, the worst first.
-pub fn check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
+pub fn write_check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
     out.push_str("<ul class=\"checks\">\n");
     for check in worst_first(checks) {
         let class = severity_class(check.severity);
@@ -267,17 +267,17 @@ fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
     }
     let summary = format!("All settings of the server ({})", settings.len());
     writeln!(out, "<details><summary>{summary}</summary>")?;
-    table(out, "Settings of the server", &["name", "value"])?;
+    start_table(out, "Settings of the server", &["name", "value"])?;
     for (name, value) in settings {
         let text = value.as_str().map(str::to_owned);
-        text_row(out, &[name, &text.unwrap_or_else(|| value.to_string())])?;
+        write_text_row(out, &[name, &text.unwrap_or_else(|| value.to_string())])?;
     }
-    end(out)?;
+    end_table(out)?;
     out.write_str("</details>\n")
 }
 
-fn repeat_command(out: &mut String, run: &Run) -> fmt::Result {
-    let Some((command, notes)) = repeat::command(run) else {
+fn write_repeat_command(out: &mut String, run: &Run) -> fmt::Result {
+    let Some((command, notes)) = repeat::repeat_command(run) else {
         let reason = match run.imported {
             Some(_) => "another tool made this run",
             None => "the document does not contain the command",

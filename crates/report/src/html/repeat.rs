@@ -6,12 +6,12 @@ use prony_store::Run;
 use serde_json::Value;
 
 /// The command, and notes about it; `None` if the document does not contain the command.
-pub fn command(run: &Run) -> Option<(String, Vec<&'static str>)> {
+pub fn repeat_command(run: &Run) -> Option<(String, Vec<&'static str>)> {
     let mut notes = Vec::new();
     let mut words = match (&run.request["command"], &run.request["arguments"]) {
         // Replace the path of the program, which differs between machines.
         (Value::Array(_), _) => {
-            let mut words = string_array(&run.request["command"])?;
+            let mut words = array_of_strings(&run.request["command"])?;
             *words.first_mut()? = "prony".to_owned();
             words
         }
@@ -21,7 +21,7 @@ pub fn command(run: &Run) -> Option<(String, Vec<&'static str>)> {
                 _ => "sysbench",
             };
             let mut words = vec!["prony".to_owned(), tool.to_owned()];
-            words.extend(string_array(&run.request["arguments"])?);
+            words.extend(array_of_strings(&run.request["arguments"])?);
             notes.push("Run it in the folder of its script files, if it has any.");
             words
         }
@@ -41,17 +41,17 @@ pub fn command(run: &Run) -> Option<(String, Vec<&'static str>)> {
     if is_prony_run && words.iter().any(|word| word.ends_with(".toml")) {
         notes.push("The plan in effect is in the document below, under \"plan\".");
     }
-    let words: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
+    let words: Vec<String> = words.iter().map(|word| quote_for_shell(word)).collect();
     Some((words.join(" "), notes))
 }
 
-fn string_array(list: &Value) -> Option<Vec<String>> {
+fn array_of_strings(list: &Value) -> Option<Vec<String>> {
     let texts = list.as_array()?.iter().map(|value| value.as_str());
     texts.map(|text| text.map(str::to_owned)).collect()
 }
 
-/// A word, quoted for a shell if necessary.
-fn shell_quoted(word: &str) -> String {
+/// Quotes a word for a shell, if necessary.
+fn quote_for_shell(word: &str) -> String {
     let needs_no_quotes = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:@%+".contains(c);
     match !word.is_empty() && word.chars().all(needs_no_quotes) {
         true => word.to_owned(),
@@ -69,7 +69,7 @@ mod tests {
         let mut run = closed();
         run.request = request;
         run.workload.name = workload.to_owned();
-        command(&run).map(|(command, _)| command)
+        repeat_command(&run).map(|(command, _)| command)
     }
 
     #[test]

@@ -9,18 +9,20 @@ const MAX_TICKS: usize = 12;
 /// The scale of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
+    /// The values at both ends; their logarithms on a logarithmic scale.
     low: f64,
     high: f64,
-    from: f64,
-    to: f64,
-    log: bool,
+    /// Positions of `low` and `high` on the drawing.
+    start: f64,
+    end: f64,
+    is_logarithmic: bool,
     /// Values of the ticks, ascending.
     pub ticks: Vec<f64>,
 }
 
 impl Scale {
-    /// A linear scale from zero to a round value of at least `maximum`, drawn from `from` to `to`.
-    pub fn from_zero(maximum: f64, from: f64, to: f64) -> Scale {
+    /// A linear scale from zero to a round value of at least `maximum`, drawn from position `start` to `end`.
+    pub fn from_zero(maximum: f64, start: f64, end: f64) -> Scale {
         let maximum = positive_or_one(maximum);
         let step = round_step(maximum / 4.0);
         let count = (maximum / step).ceil().clamp(1.0, MAX_TICKS as f64);
@@ -28,16 +30,16 @@ impl Scale {
         Scale {
             low: 0.0,
             high: (count * step).max(f64::MIN_POSITIVE),
-            from,
-            to,
-            log: false,
+            start,
+            end,
+            is_logarithmic: false,
             ticks,
         }
     }
 
     /// A logarithmic scale, for values with a range too wide for a linear axis. Both limits must be above
     /// zero.
-    pub fn logarithmic(minimum: f64, maximum: f64, from: f64, to: f64) -> Scale {
+    pub fn logarithmic(minimum: f64, maximum: f64, start: f64, end: f64) -> Scale {
         // Times outside this range are not real: shorter than any clock's resolution or longer than any run.
         let minimum = if minimum.is_finite() { minimum } else { 1.0 }.clamp(1e-3, 1e18);
         let maximum = if maximum.is_finite() {
@@ -46,7 +48,7 @@ impl Scale {
             minimum
         }
         .clamp(minimum, 1e18);
-        let (low, high) = (step_below(minimum), step_above(maximum * 1.000_001));
+        let (low, high) = (round_down(minimum), round_up(maximum * 1.000_001));
         let decades = (high / low).log10().ceil() as i32 + 1;
         let first = low.log10().floor() as i32;
         let powers = (first..=first + decades).map(|power| 10_f64.powi(power));
@@ -62,15 +64,15 @@ impl Scale {
         Scale {
             low: low.log10(),
             high: high.log10(),
-            from,
-            to,
-            log: true,
+            start,
+            end,
+            is_logarithmic: true,
             ticks,
         }
     }
 
     /// A time scale from zero to exactly `end_s`, with ticks at round seconds, minutes or hours.
-    pub fn time(end_s: f64, from: f64, to: f64) -> Scale {
+    pub fn time(end_s: f64, start: f64, end: f64) -> Scale {
         const STEPS_S: [f64; 14] = [
             1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0,
             7200.0,
@@ -83,22 +85,22 @@ impl Scale {
         Scale {
             low: 0.0,
             high: end_s,
-            from,
-            to,
-            log: false,
+            start,
+            end,
+            is_logarithmic: false,
             ticks: ticks.filter(|tick| *tick <= end_s).collect(),
         }
     }
 
     /// The position of a value; values outside the scale are clamped to its ends.
-    pub fn at(&self, value: f64) -> f64 {
-        let value = match self.log {
+    pub fn position(&self, value: f64) -> f64 {
+        let value = match self.is_logarithmic {
             true => value.max(f64::MIN_POSITIVE).log10(),
             false => value,
         };
         let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
         let share = if share.is_finite() { share } else { 0.0 };
-        self.from + share * (self.to - self.from)
+        self.start + share * (self.end - self.start)
     }
 }
 
@@ -112,11 +114,11 @@ fn positive_or_one(value: f64) -> f64 {
 
 /// The smallest 1, 2 or 5 times a power of ten that is at least `value`.
 fn round_step(value: f64) -> f64 {
-    step_above(value.max(1e-300))
+    round_up(value.max(1e-300))
 }
 
 /// Like [`round_step`], for a value above zero.
-fn step_above(value: f64) -> f64 {
+fn round_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
     // Tolerate a power of ten that rounding made slightly too small.
@@ -125,7 +127,7 @@ fn step_above(value: f64) -> f64 {
 }
 
 /// The largest 1, 2 or 5 times a power of ten that is at most `value`.
-fn step_below(value: f64) -> f64 {
+fn round_down(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
     let steps = [5.0, 2.0, 1.0].map(|factor| factor * power);
     let below = steps.into_iter().find(|step| *step <= value);
@@ -140,23 +142,23 @@ mod tests {
     fn a_linear_axis_starts_at_zero_and_ends_above_the_maximum() {
         let scale = Scale::from_zero(2_700.0, 100.0, 0.0);
         assert_eq!(scale.ticks, [0.0, 1000.0, 2000.0, 3000.0]);
-        assert_eq!(scale.at(0.0), 100.0);
-        assert_eq!(scale.at(1_500.0), 50.0);
-        assert_eq!(scale.at(9_000.0), 0.0, "clamped to the end");
-        assert_eq!(Scale::from_zero(0.0, 10.0, 0.0).at(0.0), 10.0);
-        assert_eq!(Scale::from_zero(f64::NAN, 10.0, 0.0).at(1.0), 0.0);
+        assert_eq!(scale.position(0.0), 100.0);
+        assert_eq!(scale.position(1_500.0), 50.0);
+        assert_eq!(scale.position(9_000.0), 0.0, "clamped to the end");
+        assert_eq!(Scale::from_zero(0.0, 10.0, 0.0).position(0.0), 10.0);
+        assert_eq!(Scale::from_zero(f64::NAN, 10.0, 0.0).position(1.0), 0.0);
     }
 
     #[test]
     fn a_logarithmic_axis_has_round_ends() {
         let scale = Scale::logarithmic(230.0, 4_100.0, 0.0, 100.0);
         assert_eq!(scale.ticks, [200.0, 500.0, 1000.0, 2000.0, 5000.0]);
-        assert_eq!(scale.at(200.0), 0.0);
-        assert!((scale.at(1000.0) - 50.0).abs() < 1e-9);
+        assert_eq!(scale.position(200.0), 0.0);
+        assert!((scale.position(1000.0) - 50.0).abs() < 1e-9);
         let wide = Scale::logarithmic(1.0, 1e9, 0.0, 100.0);
         assert_eq!(wide.ticks.len(), 10);
-        assert_eq!(scale.at(0.0), 0.0);
-        assert!(scale.at(f64::INFINITY).is_finite());
+        assert_eq!(scale.position(0.0), 0.0);
+        assert!(scale.position(f64::INFINITY).is_finite());
     }
 
     #[test]
@@ -181,7 +183,7 @@ mod tests {
             for scale in all {
                 assert!(scale.ticks.len() <= 13, "{value}: {scale:?}");
                 assert!(
-                    scale.at(value).is_finite() && scale.at(5.0).is_finite(),
+                    scale.position(value).is_finite() && scale.position(5.0).is_finite(),
                     "{value}"
                 );
             }

@@ -4,9 +4,10 @@
 //! the verdict. Must never: show a deviation without these differences.
 
 use super::escape::Escaped;
-use super::table::{end, row, table, text_row};
+use super::table::{end_table, start_table, write_row, write_text_row};
 use crate::reproduced::{
-    DIFFERENCES_HEADING, NO_FIGURE, NOTHING_DIFFERS, cache_sentence, cells, source_line,
+    DIFFERENCES_HEADING, NO_DIFFERENCE_NOTE, NO_FIGURE_NOTE, cache_sentence, deviation_cells,
+    source_line,
 };
 use crate::text::plain;
 use prony_judge::reproduced::{cache_observation, deviations, differences};
@@ -14,8 +15,8 @@ use prony_store::Run;
 use prony_store::scenario::Scenario;
 use std::fmt::{self, Write};
 
-/// Writes the comparison with the scenario, and whether the cached share is as requested; nothing if the
-/// run has neither.
+/// Writes the comparison with the scenario, and whether the requested share of the data fits into memory;
+/// nothing if the run has neither.
 pub fn write(out: &mut String, run: &Run) -> fmt::Result {
     if let Some(scenario) = &run.scenario {
         write_scenario(out, run, scenario)?;
@@ -35,48 +36,48 @@ fn write_scenario(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Resu
     let source = Escaped(source_line(scenario));
     writeln!(
         out,
-        "<p><strong>Against the scenario {id}.</strong> {source}</p>"
+        "<p><strong>Compared with the scenario {id}.</strong> {source}</p>"
     )?;
     let deviations = deviations(run);
     if deviations.is_empty() {
-        writeln!(out, "<p>{NO_FIGURE}</p>")?;
+        writeln!(out, "<p>{NO_FIGURE_NOTE}</p>")?;
     } else {
         let columns = ["figure", "published", "measured", "deviation", "unit"];
-        table(out, "Published and measured", &columns)?;
+        start_table(out, "Published and measured", &columns)?;
         for deviation in &deviations {
-            let cells = cells(deviation);
-            row(out, Escaped(&cells[0]), &cells[1..])?;
+            let cells = deviation_cells(deviation);
+            write_row(out, Escaped(&cells[0]), &cells[1..])?;
         }
-        end(out)?;
+        end_table(out)?;
     }
     for note in &scenario.notes {
         writeln!(out, "<p>{}</p>", Escaped(plain(note)))?;
     }
     let differences = differences(run);
     if differences.is_empty() {
-        return writeln!(out, "<p>{NOTHING_DIFFERS}</p>");
+        return writeln!(out, "<p>{NO_DIFFERENCE_NOTE}</p>");
     }
-    table(
+    start_table(
         out,
         DIFFERENCES_HEADING,
-        &["what differs", "published", "here"],
+        &["what differs", "published", "this run"],
     )?;
     for difference in &differences {
         let cells = [difference.what, &difference.published, &difference.measured];
-        text_row(out, &cells)?;
+        write_text_row(out, &cells)?;
     }
-    end(out)
+    end_table(out)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::html::verify;
-    use crate::reproduced::tests::sample;
+    use crate::reproduced::tests::run_with_scenario;
     use crate::sample_run::{closed, test_build};
     use prony_store::Run;
     use prony_store::scenario::CachedShare;
 
-    fn page(run: &Run) -> String {
+    fn page_of(run: &Run) -> String {
         let mut out = Vec::new();
         crate::html::write(&mut out, std::slice::from_ref(run), None, &test_build()).unwrap();
         String::from_utf8(out).unwrap()
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_published_figures_and_differences_are_in_the_verdict_section() {
-        let mut run = sample();
+        let mut run = run_with_scenario();
         run.cached = Some(CachedShare {
             share: 0.3,
             of: "shared_buffers".to_owned(),
@@ -93,14 +94,14 @@ mod tests {
         let scenario = run.scenario.as_mut().unwrap();
         scenario.title = "<b>TPC-B</b>".to_owned();
         scenario.notes = vec!["said </p><script>of it".to_owned()];
-        let page = page(&run);
-        let (from, to) = (
+        let page = page_of(&run);
+        let (start, end) = (
             page.find("id=\"verdict-1\"").unwrap(),
             page.find("id=\"time-1\"").unwrap(),
         );
-        let verdict = &page[from..to];
+        let verdict = &page[start..end];
         for expected in [
-            "Against the scenario tpcb-cached",
+            "Compared with the scenario tpcb-cached",
             "&lt;b&gt;TPC-B&lt;/b&gt;. AlloyDB-2023: summary.",
             "<td>20,359</td>",
             "<td>+36.1 %</td>",
@@ -116,6 +117,6 @@ mod tests {
 
     #[test]
     fn a_run_without_a_scenario_has_no_comparison() {
-        assert!(!page(&closed()).contains("Against the scenario"));
+        assert!(!page_of(&closed()).contains("Compared with the scenario"));
     }
 }

@@ -4,8 +4,8 @@
 //! several seconds are merged into one point: counts by their sum, times by their maximum.
 
 use super::chart::{Axis, ChartLine, Charts, time_label};
-use super::marks::{EventMark, legend};
-use super::table::{end, row_at, table_with_id};
+use super::marks::{EventMark, write_legend};
+use super::table::{end_table, start_table_with_id, write_row_at_time};
 use crate::units::{self, or_dash};
 use prony_store::{Run, Second};
 use std::fmt::{self, Write};
@@ -21,8 +21,8 @@ pub fn group_size(rows: usize) -> usize {
 /// Several seconds merged into one point.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct MergedSeconds {
-    from_s: f64,
-    at_s: f64,
+    start_s: f64,
+    middle_s: f64,
     tps: Option<f64>,
     failed: u64,
     p50_ns: Option<f64>,
@@ -34,56 +34,69 @@ struct MergedSeconds {
     window_s: Option<f64>,
 }
 
-fn merge(rows: &[Second]) -> MergedSeconds {
-    let seconds: f64 = rows.iter().map(|row| row.length_s).sum();
+fn merge_seconds(rows: &[Second]) -> MergedSeconds {
+    let length_s: f64 = rows.iter().map(|row| row.length_s).sum();
     let committed: u64 = rows.iter().map(|row| row.committed).sum();
-    let worst = |field: fn(&Second) -> Option<u64>| {
+    let longest = |field: fn(&Second) -> Option<u64>| {
         let times_ns = rows.iter().filter_map(field);
         times_ns.max().map(|ns| ns as f64)
     };
-    let from_s = rows.first().map_or(0.0, |row| row.at_s);
+    let start_s = rows.first().map_or(0.0, |row| row.at_s);
     MergedSeconds {
-        from_s,
-        at_s: from_s + seconds / 2.0,
-        // The last group of a run may be too short for a rate.
-        tps: (seconds >= 0.1).then(|| committed as f64 / seconds),
+        start_s,
+        middle_s: start_s + length_s / 2.0,
+        // The last group of a run may be too short for a meaningful rate.
+        tps: (length_s >= 0.1).then(|| committed as f64 / length_s),
         failed: rows.iter().map(|row| row.failed).sum(),
-        p50_ns: worst(|row| row.p50_ns),
-        p95_ns: worst(|row| {
+        p50_ns: longest(|row| row.p50_ns),
+        p95_ns: longest(|row| {
             row.p95_ns
                 .or(row.rolling.as_ref().map(|rolling| rolling.p95_ns))
         }),
-        p99_ns: worst(|row| {
+        p99_ns: longest(|row| {
             row.p99_ns
                 .or(row.rolling.as_ref().map(|rolling| rolling.p99_ns))
         }),
-        max_ns: worst(|row| Some(row.max_ns)).unwrap_or(0.0),
+        max_ns: longest(|row| Some(row.max_ns)).unwrap_or(0.0),
         connections: rows.iter().map(|row| row.connections).min().unwrap_or(0),
-        window_s: longest_window(
+        window_s: longest_window_s(
             rows.iter()
                 .filter_map(|row| Some(row.rolling.as_ref()?.length_s)),
         ),
     }
 }
 
-fn longest_window(windows: impl Iterator<Item = f64>) -> Option<f64> {
+fn longest_window_s(windows: impl Iterator<Item = f64>) -> Option<f64> {
     windows.max_by(f64::total_cmp)
 }
 
-/// Throughput of each group of `size` seconds: its start, its middle, and transactions per second.
-pub fn throughput(run: &Run, size: usize) -> Vec<(f64, f64, Option<f64>)> {
-    let groups = run.series.chunks(size.max(1)).map(merge);
-    groups
-        .map(|merged| (merged.from_s, merged.at_s, merged.tps))
-        .collect()
+/// The throughput of consecutive seconds, with their time since the start of the load.
+pub struct ThroughputPoint {
+    /// Start of the seconds.
+    pub start_s: f64,
+    /// Middle of the seconds.
+    pub middle_s: f64,
+    /// Committed transactions per second; absent if the seconds are too short for a rate.
+    pub tps: Option<f64>,
+}
+
+/// Returns one point for each group of `group_size` seconds.
+pub fn throughput_points(run: &Run, group_size: usize) -> Vec<ThroughputPoint> {
+    let groups = run.series.chunks(group_size.max(1)).map(merge_seconds);
+    let points = groups.map(|merged| ThroughputPoint {
+        start_s: merged.start_s,
+        middle_s: merged.middle_s,
+        tps: merged.tps,
+    });
+    points.collect()
 }
 
 /// The end of the time axis, in seconds: the end of the longest series of the run.
 pub fn end_s(run: &Run) -> f64 {
-    let client = run.series.iter().map(|row| row.at_s + row.length_s);
+    let client_ends_s = run.series.iter().map(|row| row.at_s + row.length_s);
     let observed = run.observed.iter().flat_map(|observed| &observed.series);
-    let all = client.chain(observed.map(|row| row.at_s + row.length_s));
-    let end_s = all.filter(|at_s| at_s.is_finite()).fold(0.0, f64::max);
+    let ends_s = client_ends_s.chain(observed.map(|row| row.at_s + row.length_s));
+    let end_s = ends_s.filter(|end_s| end_s.is_finite()).fold(0.0, f64::max);
     if end_s > 0.0 { end_s } else { 1.0 }
 }
 
@@ -99,17 +112,17 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
             "<p class=\"absent\">No figures over time: {reason}.</p>"
         );
     }
-    let size = group_size(run.series.len());
-    let groups: Vec<MergedSeconds> = run.series.chunks(size).map(merge).collect();
-    legend(out, marks)?;
-    if size > 1 {
+    let group_size = group_size(run.series.len());
+    let groups: Vec<MergedSeconds> = run.series.chunks(group_size).map(merge_seconds).collect();
+    write_legend(out, marks)?;
+    if group_size > 1 {
         writeln!(
             out,
-            "<p>A long run: each point covers {size} seconds, with their mean throughput and the worst \
+            "<p>A long run: each point covers {group_size} seconds, with their mean throughput and the worst \
              of their percentiles.</p>"
         )?;
     }
-    let at_s = groups.iter().map(|merged| merged.at_s).collect();
+    let times_s = groups.iter().map(|merged| merged.middle_s).collect();
     let line = |name: &str, field: fn(&MergedSeconds) -> Option<f64>| ChartLine {
         name: name.to_owned(),
         values: groups.iter().map(field).collect(),
@@ -117,26 +130,33 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     let charts = Charts {
         run,
         number,
-        at_s,
+        times_s,
         marks,
-        table: "seconds",
+        table_id_prefix: "seconds",
     };
     let title = "Throughput: transactions committed per second";
     let tps = vec![line("committed", |merged| merged.tps)];
     let per_second = |tps| format!("{} /s", units::rate(tps));
     charts.draw(out, "tps", title, tps, per_second, Axis::Linear)?;
     let title = "Response time of committed transactions, percentiles of each second";
-    let window_s = longest_window(groups.iter().filter_map(|merged| merged.window_s));
-    let highest = match window_s {
+    let window_s = longest_window_s(groups.iter().filter_map(|merged| merged.window_s));
+    let p99_name = match window_s {
         None => "99th percentile".to_owned(),
         Some(window_s) => format!("99th percentile, of up to {window_s:.0} s"),
     };
     let times = vec![
         line("50th percentile", |merged| merged.p50_ns),
         line("95th percentile", |merged| merged.p95_ns),
-        line(&highest, |merged| merged.p99_ns),
+        line(&p99_name, |merged| merged.p99_ns),
     ];
-    charts.draw(out, "latency", title, times, units::time, Axis::Times)?;
+    charts.draw(
+        out,
+        "latency",
+        title,
+        times,
+        units::time,
+        Axis::LinearOrLogarithmic,
+    )?;
     if let Some(window_s) = window_s {
         writeln!(
             out,
@@ -152,10 +172,15 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
              percentile.</p>"
         )?;
     }
-    table(out, number, &groups, end_s(run))
+    write_table(out, number, &groups, end_s(run))
 }
 
-fn table(out: &mut String, number: usize, groups: &[MergedSeconds], end_s: f64) -> fmt::Result {
+fn write_table(
+    out: &mut String,
+    number: usize,
+    groups: &[MergedSeconds],
+    end_s: f64,
+) -> fmt::Result {
     out.push_str("<details><summary>The seconds as a table</summary>");
     let columns = [
         "from",
@@ -167,7 +192,7 @@ fn table(out: &mut String, number: usize, groups: &[MergedSeconds], end_s: f64) 
         "max",
         "connections",
     ];
-    table_with_id(
+    start_table_with_id(
         out,
         &format!("seconds-{number}"),
         "The seconds; percentiles are of committed transactions",
@@ -185,9 +210,14 @@ fn table(out: &mut String, number: usize, groups: &[MergedSeconds], end_s: f64) 
             units::time(merged.max_ns),
             units::count(merged.connections.into()),
         ];
-        row_at(out, merged.at_s, &time_label(merged.from_s, end_s), &cells)?;
+        write_row_at_time(
+            out,
+            merged.middle_s,
+            &time_label(merged.start_s, end_s),
+            &cells,
+        )?;
     }
-    end(out)?;
+    end_table(out)?;
     out.write_str("</details>\n")
 }
 
@@ -200,10 +230,10 @@ mod tests {
     fn merged_seconds_have_the_highest_percentile_and_the_total_rate() {
         let mut run = closed();
         run.series[1].p99_ns = Some(80_000_000);
-        let all = merge(&run.series);
-        assert_eq!(all.p99_ns, Some(80_000_000.0));
-        assert_eq!(all.tps, Some(27_400.0));
-        assert_eq!(all.at_s, 2.5);
+        let merged = merge_seconds(&run.series);
+        assert_eq!(merged.p99_ns, Some(80_000_000.0));
+        assert_eq!(merged.tps, Some(27_400.0));
+        assert_eq!(merged.middle_s, 2.5);
         assert_eq!(group_size(600), 1);
         assert_eq!(group_size(86_400), 144);
     }

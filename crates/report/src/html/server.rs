@@ -7,7 +7,7 @@ use super::chart::{Axis, ChartLine, Charts, time_label};
 use super::escape::Escaped;
 use super::marks::EventMark;
 use super::seconds::{end_s, group_size};
-use super::table::{end, row_at, table_with_id};
+use super::table::{end_table, start_table_with_id, write_row_at_time};
 use crate::terminal::server::{by_wait_event, describe_server};
 use crate::text::plain;
 use crate::units::{self, or_dash};
@@ -15,13 +15,16 @@ use prony_store::{MachineSecond, Run, ServerSecond};
 use std::fmt::{self, Write};
 
 /// Maximum number of wait events with separate lines.
-const MAX_WAITS: usize = 4;
+const MAX_WAIT_EVENTS: usize = 4;
 
 /// Consecutive readings that are merged into one point.
 type ReadingGroup<'a> = &'a [ServerSecond];
 
 /// The mean of a value weighted by time; `None` if no reading has the value.
-fn mean(rows: ReadingGroup<'_>, value_of: impl Fn(&ServerSecond) -> Option<f64>) -> Option<f64> {
+fn weighted_mean(
+    rows: ReadingGroup<'_>,
+    value_of: impl Fn(&ServerSecond) -> Option<f64>,
+) -> Option<f64> {
     let known = rows
         .iter()
         .filter_map(|row| Some((value_of(row)?, row.length_s)));
@@ -32,8 +35,11 @@ fn mean(rows: ReadingGroup<'_>, value_of: impl Fn(&ServerSecond) -> Option<f64>)
 }
 
 /// A count per second; `None` if no reading has the count.
-fn rate(rows: ReadingGroup<'_>, count_of: impl Fn(&ServerSecond) -> Option<u64>) -> Option<f64> {
-    mean(rows, |row| {
+fn per_second(
+    rows: ReadingGroup<'_>,
+    count_of: impl Fn(&ServerSecond) -> Option<u64>,
+) -> Option<f64> {
+    weighted_mean(rows, |row| {
         (row.length_s > 0.0).then_some(count_of(row)? as f64 / row.length_s)
     })
 }
@@ -43,12 +49,12 @@ fn machine_mean(
     rows: ReadingGroup<'_>,
     value_of: fn(&MachineSecond) -> Option<f64>,
 ) -> Option<f64> {
-    mean(rows, |row| value_of(row.machine.as_ref()?))
+    weighted_mean(rows, |row| value_of(row.machine.as_ref()?))
 }
 
 /// The number of CPUs used by the server's processes.
 fn server_cpus(rows: ReadingGroup<'_>) -> Option<f64> {
-    mean(rows, |row| {
+    weighted_mean(rows, |row| {
         let cpu_s = row.machine.as_ref()?.server_cpu_s?;
         (row.length_s > 0.0).then(|| cpu_s / row.length_s)
     })
@@ -81,9 +87,9 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     let charts = Charts {
         run,
         number,
-        at_s: groups.iter().map(|rows| middle_s(rows)).collect(),
+        times_s: groups.iter().map(|rows| middle_s(rows)).collect(),
         marks,
-        table: "readings",
+        table_id_prefix: "readings",
     };
     let mut draw = |id, title, mut lines: Vec<ChartLine>, unit, axis| {
         lines.retain(|line| line.values.iter().any(Option::is_some));
@@ -101,11 +107,23 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         Axis::Share,
     )?;
     let title = "Active sessions by wait event, at each reading";
-    draw("waits", title, wait_lines(&groups), sessions, Axis::Linear)?;
+    draw(
+        "waits",
+        title,
+        wait_lines(&groups),
+        format_sessions,
+        Axis::Linear,
+    )?;
     let title = "Log and disks, bytes per second";
-    let size = |bytes| format!("{}/s", units::bytes(bytes as u64));
-    draw("bytes", title, bytes_lines(&groups), size, Axis::Linear)?;
-    table(out, number, &groups, end_s(run))
+    let bytes_per_second = |bytes| format!("{}/s", units::bytes(bytes as u64));
+    draw(
+        "bytes",
+        title,
+        bytes_lines(&groups),
+        bytes_per_second,
+        Axis::Linear,
+    )?;
+    write_table(out, number, &groups, end_s(run))
 }
 
 /// The middle of a group, in seconds since the start of the load.
@@ -137,25 +155,25 @@ fn cpu_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
             machine_mean(rows, |second| second.steal_share)
         }),
         chart_line("the client's machine, busy", groups, |rows| {
-            mean(rows, |row| row.client.as_ref()?.busy_share)
+            weighted_mean(rows, |row| row.client.as_ref()?.busy_share)
         }),
     ]
 }
 
 fn bytes_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     vec![
-        chart_line("log", groups, |rows| rate(rows, |row| row.log_bytes)),
+        chart_line("log", groups, |rows| per_second(rows, |row| row.log_bytes)),
         chart_line("written to disks", groups, |rows| {
-            rate(rows, |row| row.machine.as_ref()?.disk_write_bytes)
+            per_second(rows, |row| row.machine.as_ref()?.disk_write_bytes)
         }),
         chart_line("read from disks", groups, |rows| {
-            rate(rows, |row| row.machine.as_ref()?.disk_read_bytes)
+            per_second(rows, |row| row.machine.as_ref()?.disk_read_bytes)
         }),
     ]
 }
 
 /// Formats a number of sessions; the mean of several readings may be fractional.
-fn sessions(mean: f64) -> String {
+fn format_sessions(mean: f64) -> String {
     match mean.fract() == 0.0 && mean >= 0.0 {
         true => units::count(mean as u64),
         false => format!("{mean:.1}"),
@@ -170,18 +188,18 @@ fn has_sessions(row: &ServerSecond) -> bool {
 /// One line for each of the most frequent wait events, and a line for all others.
 fn wait_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     let sums = by_wait_event(groups.iter().copied().flatten());
-    let named: Vec<&str> = sums
+    let named_events: Vec<&str> = sums
         .iter()
-        .take(MAX_WAITS)
+        .take(MAX_WAIT_EVENTS)
         .map(|(event, _)| *event)
         .collect();
     let mean_sessions = |rows: ReadingGroup<'_>, is_counted: &dyn Fn(&str) -> bool| {
-        mean(rows, |row| {
+        weighted_mean(rows, |row| {
             let sessions = row.waits.iter().filter(|(event, _)| is_counted(event));
             has_sessions(row).then(|| sessions.map(|(_, count)| f64::from(*count)).sum())
         })
     };
-    let mut lines: Vec<ChartLine> = named
+    let mut lines: Vec<ChartLine> = named_events
         .iter()
         .map(|name| {
             chart_line(&plain(name), groups, |rows| {
@@ -189,14 +207,15 @@ fn wait_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
             })
         })
         .collect();
-    if sums.len() > MAX_WAITS {
-        let others = |rows: ReadingGroup<'_>| mean_sessions(rows, &|event| !named.contains(&event));
-        lines.push(chart_line("all others", groups, others));
+    if sums.len() > MAX_WAIT_EVENTS {
+        let other_sessions =
+            |rows: ReadingGroup<'_>| mean_sessions(rows, &|event| !named_events.contains(&event));
+        lines.push(chart_line("all others", groups, other_sessions));
     }
     lines
 }
 
-const COLUMNS: [&str; 10] = [
+const TABLE_COLUMNS: [&str; 10] = [
     "from",
     "commits /s",
     "CPU busy",
@@ -209,14 +228,24 @@ const COLUMNS: [&str; 10] = [
     "waits",
 ];
 
-fn table(out: &mut String, number: usize, groups: &[ReadingGroup<'_>], end_s: f64) -> fmt::Result {
+fn write_table(
+    out: &mut String,
+    number: usize,
+    groups: &[ReadingGroup<'_>],
+    end_s: f64,
+) -> fmt::Result {
     out.push_str("<details><summary>The readings as a table</summary>");
-    table_with_id(out, &format!("readings-{number}"), "The readings", &COLUMNS)?;
+    start_table_with_id(
+        out,
+        &format!("readings-{number}"),
+        "The readings",
+        &TABLE_COLUMNS,
+    )?;
     for rows in groups {
-        let written = rate(rows, |row| row.machine.as_ref()?.disk_write_bytes);
-        let size = |bytes: f64| units::bytes(bytes as u64);
+        let disk_writes = per_second(rows, |row| row.machine.as_ref()?.disk_write_bytes);
+        let format_bytes = |bytes: f64| units::bytes(bytes as u64);
         let cells = [
-            or_dash(rate(rows, |row| row.commits), units::rate),
+            or_dash(per_second(rows, |row| row.commits), units::rate),
             or_dash(
                 machine_mean(rows, |second| second.busy_share),
                 units::percent,
@@ -226,21 +255,27 @@ fn table(out: &mut String, number: usize, groups: &[ReadingGroup<'_>], end_s: f6
                 units::percent,
             ),
             or_dash(server_cpus(rows), units::rate),
-            or_dash(mean(rows, |row| row.active.map(f64::from)), sessions),
-            or_dash(mean(rows, |row| row.lock_waits.map(f64::from)), sessions),
-            or_dash(rate(rows, |row| row.log_bytes), size),
-            or_dash(written, size),
-            sessions_cell(rows),
+            or_dash(
+                weighted_mean(rows, |row| row.active.map(f64::from)),
+                format_sessions,
+            ),
+            or_dash(
+                weighted_mean(rows, |row| row.lock_waits.map(f64::from)),
+                format_sessions,
+            ),
+            or_dash(per_second(rows, |row| row.log_bytes), format_bytes),
+            or_dash(disk_writes, format_bytes),
+            wait_events_cell(rows),
         ];
         let from_s = rows.first().map_or(0.0, |row| row.at_s);
-        row_at(out, middle_s(rows), &time_label(from_s, end_s), &cells)?;
+        write_row_at_time(out, middle_s(rows), &time_label(from_s, end_s), &cells)?;
     }
-    end(out)?;
+    end_table(out)?;
     out.write_str("</details>\n")
 }
 
 /// The wait events of the sessions in the first of the merged readings.
-fn sessions_cell(rows: ReadingGroup<'_>) -> String {
+fn wait_events_cell(rows: ReadingGroup<'_>) -> String {
     let Some(row) = rows.first().filter(|row| has_sessions(row)) else {
         return "–".to_owned();
     };
@@ -270,7 +305,7 @@ mod tests {
         }
     }
 
-    fn shown(observed: Option<Observed>) -> String {
+    fn section_text(observed: Option<Observed>) -> String {
         let mut run = closed();
         run.observed = observed;
         let mut out = String::new();
@@ -280,13 +315,13 @@ mod tests {
 
     #[test]
     fn missing_observations_are_listed_with_reasons() {
-        assert!(shown(None).contains("was not observed"));
+        assert!(section_text(None).contains("was not observed"));
         let unobserved = Observed {
             off: Some("requested <b>not</b> to".into()),
             ..Observed::default()
         };
-        assert!(shown(Some(unobserved)).contains("requested &lt;b&gt;not"));
-        let text = shown(Some(Observed {
+        assert!(section_text(Some(unobserved)).contains("requested &lt;b&gt;not"));
+        let text = section_text(Some(Observed {
             series: vec![reading(0, &[("IO/WalSync", 3)]), reading(1, &[])],
             missing: vec![MissingObservation {
                 what: prony_store::ObservedTopic::ServerMachine,
@@ -305,9 +340,9 @@ mod tests {
 
     #[test]
     fn the_most_frequent_waits_have_separate_lines() {
-        let all = [("a", 9), ("b", 8), ("c", 7), ("d", 6), ("e", 5), ("f", 4)];
+        let waits = [("a", 9), ("b", 8), ("c", 7), ("d", 6), ("e", 5), ("f", 4)];
         let rows = [
-            reading(0, &all),
+            reading(0, &waits),
             reading(1, &[("a", 1)]),
             ServerSecond::default(),
         ];

@@ -7,10 +7,14 @@ use super::chart::{Axis, Chart, ChartLine, time_label};
 use super::document::Document;
 use super::escape::Escaped;
 use super::one::{severity_class, title};
-use super::seconds::{end_s, group_size, throughput};
-use super::table::{end, row, row_at, table, table_with_id, text_row};
-use super::{section, variants};
-use crate::compare::{by_severity, change, figure, one_run_each, sentence};
+use super::seconds::{ThroughputPoint, end_s, group_size, throughput_points};
+use super::table::{
+    end_table, start_table, start_table_with_id, write_row, write_row_at_time, write_text_row,
+};
+use super::{start_section, variants};
+use crate::compare::{
+    change_text, figure_sentence, format_figure, group_by_severity, single_runs_caution,
+};
 use crate::terminal::{is_unmeasured, verdict_text};
 use crate::text::plain;
 use crate::units::{self, or_dash, time_or_dash};
@@ -29,7 +33,7 @@ enum ComparisonSections {
 }
 
 impl ComparisonSections {
-    fn of(documents: &[Document]) -> ComparisonSections {
+    fn for_documents(documents: &[Document]) -> ComparisonSections {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
         if let Some(names) = variants::names_if_one_experiment(&runs) {
             return ComparisonSections::Variants(names);
@@ -39,7 +43,7 @@ impl ComparisonSections {
     }
 
     /// Ids and headings of the sections.
-    fn sections(&self) -> Vec<(String, String)> {
+    fn ids_and_headings(&self) -> Vec<(String, String)> {
         match self {
             ComparisonSections::Runs(indexes) => {
                 let numbers = indexes.iter().map(|index| index + 1);
@@ -70,7 +74,7 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
 pub fn write_nav(out: &mut String, documents: &[Document], entries: &str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul><li><a href=\"#overview\">Overview</a></li>");
     out.push_str(entries);
-    for (id, heading) in ComparisonSections::of(documents).sections() {
+    for (id, heading) in ComparisonSections::for_documents(documents).ids_and_headings() {
         write!(out, "<li><a href=\"#{id}\">{heading}</a></li>")?;
     }
     for (index, document) in documents.iter().enumerate() {
@@ -86,20 +90,20 @@ pub fn write_nav(out: &mut String, documents: &[Document], entries: &str) -> fmt
 
 /// Writes the table of all runs, and the comparison of each with the first.
 pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
-    section(out, 2, "overview", "Overview")?;
+    start_section(out, 2, "overview", "Overview")?;
     variants::write(out, documents)?;
-    overview(out, documents)?;
-    over_time(out, documents)?;
+    write_overview(out, documents)?;
+    write_throughput_chart(out, documents)?;
     out.push_str("</section>\n");
-    let comparisons = ComparisonSections::of(documents);
-    let sections = comparisons.sections();
+    let comparisons = ComparisonSections::for_documents(documents);
+    let sections = comparisons.ids_and_headings();
     match &comparisons {
         ComparisonSections::Runs(indexes) => {
             let first = &documents[0].run;
             for ((id, heading), index) in sections.iter().zip(indexes) {
                 let (number, other) = (index + 1, &documents[*index].run);
-                section(out, 2, id, heading)?;
-                pair(out, number, &compare(first, other, false))?;
+                start_section(out, 2, id, heading)?;
+                write_comparison(out, number, &compare(first, other, false))?;
                 write_significance(out, number, first, other)?;
                 out.push_str("</section>\n");
             }
@@ -109,9 +113,9 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
             let comparison = variants::compare_variants(names, &runs);
             for ((id, heading), (side, name)) in sections
                 .iter()
-                .zip(comparison.against.iter().zip(&names[1..]))
+                .zip(comparison.side_comparisons.iter().zip(&names[1..]))
             {
-                section(out, 2, id, heading)?;
+                start_section(out, 2, id, heading)?;
                 variants::write_comparison(out, [&names[0], name], side)?;
                 out.push_str("</section>\n");
             }
@@ -120,8 +124,8 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
     Ok(())
 }
 
-fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
-    let with_variants = documents
+fn write_overview(out: &mut String, documents: &[Document]) -> fmt::Result {
+    let has_variants = documents
         .iter()
         .any(|document| document.run.experiment.is_some());
     let mut columns = vec![
@@ -133,10 +137,10 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
         "verdict",
         "what",
     ];
-    if with_variants {
+    if has_variants {
         columns.insert(1, "variant");
     }
-    table(
+    start_table(
         out,
         "The runs; percentiles are of committed transactions",
         &columns,
@@ -148,8 +152,11 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
             time_or_dash(all.and_then(|all| field(&all.response)))
         };
         let verdict = verdict_text(run).map_or("not judged yet".into(), |(_, text)| text);
-        let variant = match with_variants {
-            true => format!("<td class=\"short\">{}</td>", Escaped(variant(run))),
+        let variant = match has_variants {
+            true => format!(
+                "<td class=\"short\">{}</td>",
+                Escaped(variant_and_repeat(run))
+            ),
             false => String::new(),
         };
         writeln!(
@@ -168,11 +175,11 @@ fn overview(out: &mut String, documents: &[Document]) -> fmt::Result {
             Escaped(title(run)),
         )?;
     }
-    end(out)
+    end_table(out)
 }
 
 /// The variant of a run and the number of its repeat.
-fn variant(run: &Run) -> String {
+fn variant_and_repeat(run: &Run) -> String {
     match &run.experiment {
         None => "–".to_owned(),
         Some(experiment) if experiment.variant.is_empty() => {
@@ -186,7 +193,7 @@ fn variant(run: &Run) -> String {
     }
 }
 
-/// Writes sentences on the main figures; nothing if the two runs do not compare.
+/// Writes a sentence on each main figure; nothing if the two runs are not comparable.
 fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Result {
     let side = |run| Side {
         name: String::new(),
@@ -194,59 +201,61 @@ fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run)
     };
     let comparison = compare_sides(&[side(first), side(other)], &CompareOptions::default());
     let second = format!("run {number}");
-    let sides = comparison.against.iter();
-    for figure in sides.flat_map(|side| comparison.leading_figures(side)) {
-        let text = sentence(["run 1", &second], figure);
+    let sides = comparison.side_comparisons.iter();
+    for figure in sides.flat_map(|side| comparison.headline_figures(side)) {
+        let text = figure_sentence(["run 1", &second], figure);
         writeln!(out, "<p>{}</p>", Escaped(text))?;
     }
     Ok(())
 }
 
 /// Writes the throughput of all runs over time, in one chart with its table.
-fn over_time(out: &mut String, documents: &[Document]) -> fmt::Result {
-    let longest = documents
+fn write_throughput_chart(out: &mut String, documents: &[Document]) -> fmt::Result {
+    let max_length = documents
         .iter()
         .map(|document| document.run.series.len())
         .max();
-    let size = group_size(longest.unwrap_or(0));
+    let group_size = group_size(max_length.unwrap_or(0));
     let series = documents
         .iter()
-        .map(|document| throughput(&document.run, size));
+        .map(|document| throughput_points(&document.run, group_size));
     let series: Vec<_> = series.collect();
     let Some(longest_series) = series.iter().max_by_key(|points| points.len()) else {
         return Ok(());
     };
-    // Times count from the start of each run. Match by time, not by index: in a long run that was killed,
-    // a row covers ten seconds.
-    let at_s: Vec<f64> = longest_series.iter().map(|(_, at_s, _)| *at_s).collect();
-    let value = |points: &[(f64, f64, Option<f64>)], index: usize| {
-        let time_s = at_s[index];
-        let contains_time = |(from_s, middle_s, _): &&(f64, f64, Option<f64>)| {
-            *from_s <= time_s && time_s < 2.0 * middle_s - from_s
+    // Times count from the start of each run. Points are matched by time, not by index, because a row of a
+    // killed long run covers ten seconds.
+    let times_s: Vec<f64> = longest_series.iter().map(|point| point.middle_s).collect();
+    let tps_at = |points: &[ThroughputPoint], index: usize| {
+        let time_s = times_s[index];
+        let contains_time = |point: &&ThroughputPoint| {
+            point.start_s <= time_s && time_s < 2.0 * point.middle_s - point.start_s
         };
-        points.iter().find(contains_time)?.2
+        points.iter().find(contains_time)?.tps
     };
     let lines = series.iter().zip(documents).enumerate();
     let lines = lines.map(|(index, (points, document))| ChartLine {
         name: match document.run.experiment {
             None => format!("run {}", index + 1),
-            Some(_) => format!("run {}: {}", index + 1, variant(&document.run)),
+            Some(_) => format!("run {}: {}", index + 1, variant_and_repeat(&document.run)),
         },
-        values: (0..at_s.len()).map(|index| value(points, index)).collect(),
+        values: (0..times_s.len())
+            .map(|index| tps_at(points, index))
+            .collect(),
     });
     let end_s = documents.iter().map(|document| end_s(&document.run));
     let end_s = end_s.fold(1.0, f64::max);
     let chart = Chart {
         id: "courses".to_owned(),
         title: "Throughput of the runs, each from its own start: transactions committed per second",
-        at_s: &at_s,
+        times_s: &times_s,
         lines: lines.collect(),
-        unit: |tps| format!("{} /s", units::rate(tps)),
+        format_value: |tps| format!("{} /s", units::rate(tps)),
         axis: Axis::Linear,
         marks: &[],
         warmup_s: 0.0,
         end_s,
-        table: "courses-table".to_owned(),
+        table_id: "courses-table".to_owned(),
     };
     chart.draw(out)?;
     out.push_str("<details><summary>The seconds of all runs as a table</summary>");
@@ -254,18 +263,23 @@ fn over_time(out: &mut String, documents: &[Document]) -> fmt::Result {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let columns = [&["from"], names.as_slice()].concat();
     let caption = "Transactions committed per second";
-    table_with_id(out, "courses-table", caption, &columns)?;
-    for (index, (from_s, at_s, _)) in longest_series.iter().enumerate() {
-        let cell = |points: &Vec<_>| or_dash(value(points, index), units::rate);
+    start_table_with_id(out, "courses-table", caption, &columns)?;
+    for (index, point) in longest_series.iter().enumerate() {
+        let cell = |points: &Vec<_>| or_dash(tps_at(points, index), units::rate);
         let cells: Vec<String> = series.iter().map(cell).collect();
-        row_at(out, *at_s, &time_label(*from_s, end_s), &cells)?;
+        write_row_at_time(
+            out,
+            point.middle_s,
+            &time_label(point.start_s, end_s),
+            &cells,
+        )?;
     }
-    end(out)?;
+    end_table(out)?;
     out.write_str("</details>\n")
 }
 
 /// Writes the verdict of a comparison.
-pub fn verdict(out: &mut String, verdict: Verdict) -> fmt::Result {
+pub fn write_verdict(out: &mut String, verdict: Verdict) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,
         Verdict::WithCaveats => Severity::Caveat,
@@ -280,22 +294,26 @@ pub fn verdict(out: &mut String, verdict: Verdict) -> fmt::Result {
 }
 
 /// Writes the comparison of run `number` with the first run.
-fn pair(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result {
-    verdict(out, comparison.verdict)?;
+fn write_comparison(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result {
+    write_verdict(out, comparison.verdict)?;
     if comparison.figures.is_empty() {
         out.push_str("<p>No ratio is given, because it would mislead.</p>\n");
     } else {
-        figures(out, number, comparison)?;
+        write_figures(out, number, comparison)?;
     }
     let second = format!("run {number}");
-    differences(out, ["run 1", &second], &comparison.differences)
+    write_differences(out, ["run 1", &second], &comparison.differences)
 }
 
 /// Writes the differences between two sides, the worst first.
-pub fn differences(out: &mut String, sides: [&str; 2], differences: &[Difference]) -> fmt::Result {
-    for (heading, _, group) in by_severity(differences) {
+pub fn write_differences(
+    out: &mut String,
+    sides: [&str; 2],
+    differences: &[Difference],
+) -> fmt::Result {
+    for (heading, _, group) in group_by_severity(differences) {
         let columns = ["what differs", sides[0], sides[1], "why it matters"];
-        table(out, heading, &columns)?;
+        start_table(out, heading, &columns)?;
         for difference in group {
             let cells = [
                 &*difference.what,
@@ -303,20 +321,24 @@ pub fn differences(out: &mut String, sides: [&str; 2], differences: &[Difference
                 &difference.b,
                 difference.why,
             ];
-            text_row(out, &cells)?;
+            write_text_row(out, &cells)?;
         }
-        end(out)?;
+        end_table(out)?;
     }
     Ok(())
 }
 
-fn figures(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result {
+fn write_figures(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result {
     let second = format!("run {number}");
-    table(out, "Figures", &["figure", "run 1", &second, "change"])?;
+    start_table(out, "Figures", &["figure", "run 1", &second, "change"])?;
     for pair in &comparison.figures {
-        let [first, second] = [pair.a, pair.b].map(|value| figure(pair.unit, value));
-        row(out, Escaped(&pair.name), &[first, second, change(pair)])?;
+        let [first, second] = [pair.a, pair.b].map(|value| format_figure(pair.unit, value));
+        write_row(
+            out,
+            Escaped(&pair.name),
+            &[first, second, change_text(pair)],
+        )?;
     }
-    end(out)?;
-    writeln!(out, "<p>{}</p>", one_run_each())
+    end_table(out)?;
+    writeln!(out, "<p>{}</p>", single_runs_caution())
 }

@@ -8,12 +8,17 @@ use crate::text::plain;
 use std::fmt::{self, Display, Write};
 
 /// Begins a table.
-pub fn table(out: &mut String, caption: &str, columns: &[&str]) -> fmt::Result {
-    table_with_id(out, "", caption, columns)
+pub fn start_table(out: &mut String, caption: &str, columns: &[&str]) -> fmt::Result {
+    start_table_with_id(out, "", caption, columns)
 }
 
 /// Begins a table with an id that charts refer to.
-pub fn table_with_id(out: &mut String, id: &str, caption: &str, columns: &[&str]) -> fmt::Result {
+pub fn start_table_with_id(
+    out: &mut String,
+    id: &str,
+    caption: &str,
+    columns: &[&str],
+) -> fmt::Result {
     let id = match id {
         "" => String::new(),
         id => format!(" id=\"{id}\""),
@@ -32,13 +37,13 @@ pub fn table_with_id(out: &mut String, id: &str, caption: &str, columns: &[&str]
 }
 
 /// Writes a row of figures; `name` is written without escaping.
-pub fn row(out: &mut String, name: impl Display, cells: &[String]) -> fmt::Result {
+pub fn write_row(out: &mut String, name: impl Display, cells: &[String]) -> fmt::Result {
     write!(out, "<tr><th scope=\"row\">{name}</th>")?;
     finish_row(out, cells)
 }
 
 /// Writes a row of figures with its time, which the script reads; `name` is written without escaping.
-pub fn row_at(out: &mut String, at_s: f64, name: &str, cells: &[String]) -> fmt::Result {
+pub fn write_row_at_time(out: &mut String, at_s: f64, name: &str, cells: &[String]) -> fmt::Result {
     write!(out, "<tr data-at=\"{at_s}\"><th scope=\"row\">{name}</th>")?;
     finish_row(out, cells)
 }
@@ -52,7 +57,7 @@ fn finish_row(out: &mut String, cells: &[String]) -> fmt::Result {
 }
 
 /// Writes a row of texts; the first is its header.
-pub fn text_row(out: &mut String, cells: &[&str]) -> fmt::Result {
+pub fn write_text_row(out: &mut String, cells: &[&str]) -> fmt::Result {
     out.push_str("<tr class=\"words\">");
     for (index, cell) in cells.iter().enumerate() {
         match index {
@@ -65,6 +70,6 @@ pub fn text_row(out: &mut String, cells: &[&str]) -> fmt::Result {
 }
 
 /// Ends a table.
-pub fn end(out: &mut String) -> fmt::Result {
+pub fn end_table(out: &mut String) -> fmt::Result {
     out.write_str("</tbody></table></div>\n")
 }

@@ -11,7 +11,7 @@ fn page_of(runs: &[Run]) -> String {
 }
 
 /// A run in which every text is hostile.
-fn hostile() -> Run {
+fn hostile_run() -> Run {
     let bad = "\"'></td></script><script>alert(1)</script><!--<img src=x onerror=alert(2)>";
     let mut run = closed();
     let server = &mut run.server;
@@ -65,7 +65,7 @@ fn hostile() -> Run {
     run
 }
 
-fn count(page: &str, pattern: &str) -> usize {
+fn occurrences(page: &str, pattern: &str) -> usize {
     page.matches(pattern).count()
 }
 
@@ -84,25 +84,26 @@ fn a_page_has_all_sections_and_starts_with_the_verdict() {
     assert!(positions.is_sorted(), "{positions:?}");
     assert!(page.contains("Valid, with 1 caveat: client-limit."));
     assert!(page.contains("27,700"));
-    for missing in ["NaN", "inf ", "http://", "https://", "src="] {
-        assert!(!page.contains(missing), "{missing}");
+    for forbidden in ["NaN", "inf ", "http://", "https://", "src="] {
+        assert!(!page.contains(forbidden), "{forbidden}");
     }
     // Every opened element is closed.
     for name in [
         "section", "figure", "svg", "table", "details", "div", "ul", "p", "dl", "main", "article",
     ] {
-        let opened = count(&page, &format!("<{name}>")) + count(&page, &format!("<{name} "));
-        assert_eq!(opened, count(&page, &format!("</{name}>")), "{name}");
+        let opened =
+            occurrences(&page, &format!("<{name}>")) + occurrences(&page, &format!("<{name} "));
+        assert_eq!(opened, occurrences(&page, &format!("</{name}>")), "{name}");
     }
 }
 
 #[test]
 fn ids_are_unique_and_every_reference_has_its_target() {
-    let page = page_of(&[hostile(), open_partial()]);
+    let page = page_of(&[hostile_run(), open_partial()]);
     let ids: Vec<&str> = page
         .split(" id=\"")
         .skip(1)
-        .filter_map(|rest| rest.split('"').next())
+        .filter_map(|after_id| after_id.split('"').next())
         .collect();
     let unique: std::collections::BTreeSet<&str> = ids.iter().copied().collect();
     assert_eq!(ids.len(), unique.len());
@@ -118,24 +119,24 @@ fn ids_are_unique_and_every_reference_has_its_target() {
 
 #[test]
 fn text_from_documents_is_escaped() {
-    let (page, plain) = (page_of(&[hostile()]), page_of(&[closed()]));
+    let (page, plain) = (page_of(&[hostile_run()]), page_of(&[closed()]));
     // The page's own script and the embedded document.
-    assert_eq!(count(&page, "<script"), 2);
-    assert_eq!(count(&page, "</script"), 2);
+    assert_eq!(occurrences(&page, "<script"), 2);
+    assert_eq!(occurrences(&page, "</script"), 2);
     assert!(!page.contains("<img") && !page.contains("<!--"));
     let (before, rest) = page.split_once(DOCUMENT_START).unwrap();
-    let around = format!("{before}{}", rest.split_once(DOCUMENT_END).unwrap().1);
+    let page_around = format!("{before}{}", rest.split_once(DOCUMENT_END).unwrap().1);
     for bad in ["<img", "alert(1)</script", "\"'>", "onerror=alert(2)>"] {
-        assert!(!around.contains(bad), "{bad}");
+        assert!(!page_around.contains(bad), "{bad}");
     }
-    assert_eq!(count(&page, "<body"), count(&plain, "<body"));
-    let pair = page_of(&[hostile(), closed()]);
-    assert_eq!(count(&pair, "<script"), 3);
+    assert_eq!(occurrences(&page, "<body"), occurrences(&plain, "<body"));
+    let pair = page_of(&[hostile_run(), closed()]);
+    assert_eq!(occurrences(&pair, "<script"), 3);
     assert!(!pair.contains("<img"));
     let verified = verify(&page, &test_build()).unwrap();
     assert_eq!(
         verified.documents[0].run,
-        hostile(),
+        hostile_run(),
         "the document is unchanged"
     );
 }
@@ -170,11 +171,11 @@ fn verify_detects_every_change() {
     let page = page_of(&[closed(), open_partial()]);
     let verified = verify(&page, &test_build()).unwrap();
     assert_eq!(verified.documents.len(), 2);
-    assert_eq!(verified.generated_by, None);
+    assert_eq!(verified.generated_by_other_build, None);
     let seed = page.replacen("\"seed\":42", "\"seed\":43", 1);
     assert!(matches!(
         verify(&seed, &test_build()),
-        Err(VerifyError::Changed { number: 1, .. })
+        Err(VerifyError::DocumentChanged { number: 1, .. })
     ));
     let changed = page.replacen("<b>27,700</b>", "<b>99,700</b>", 1);
     assert_ne!(changed, page);
@@ -186,7 +187,7 @@ fn verify_detects_every_change() {
     assert!(
         verify(&other_version, &test_build())
             .unwrap()
-            .generated_by
+            .generated_by_other_build
             .unwrap()
             .starts_with("7.")
     );
@@ -200,16 +201,18 @@ fn verify_detects_every_change() {
             commit,
             ..test_build()
         };
-        let generated_by = verify(&changed, &other_build).unwrap().generated_by;
-        assert_eq!(generated_by.unwrap(), "0.1.0 (commit 01234567)");
+        let generator = verify(&changed, &other_build)
+            .unwrap()
+            .generated_by_other_build;
+        assert_eq!(generator.unwrap(), "0.1.0 (commit 01234567)");
     }
     let newer = page.replacen("report=\"1\"", "report=\"3\"", 1);
     assert_eq!(
         verify(&newer, &test_build()),
-        Err(VerifyError::Newer("3".into()))
+        Err(VerifyError::NewerFormat("3".into()))
     );
     for text in ["", "<!doctype html>\n<html>", "{}"] {
-        assert_eq!(verify(text, &test_build()), Err(VerifyError::NoReport));
+        assert_eq!(verify(text, &test_build()), Err(VerifyError::NotAReport));
     }
 }
 
@@ -218,13 +221,13 @@ fn pages_with_invalid_documents_have_specific_errors() {
     let begin = format!("{PAGE_START}1\">");
     assert_eq!(
         verify(&format!("{begin}{PAGE_END}"), &test_build()),
-        Err(VerifyError::Empty)
+        Err(VerifyError::NoDocument)
     );
     let hash = document::sha256(b"{}");
     let page = format!("{begin}{DOCUMENT_START}{hash}\">{{}}{DOCUMENT_END}{PAGE_END}");
     assert!(matches!(
         verify(&page, &test_build()),
-        Err(VerifyError::Unreadable { number: 1, .. })
+        Err(VerifyError::DocumentUnreadable { number: 1, .. })
     ));
     let page = format!("{begin}{DOCUMENT_START}{hash}{PAGE_END}");
     assert_eq!(verify(&page, &test_build()), Err(VerifyError::CutOff));
@@ -233,7 +236,7 @@ fn pages_with_invalid_documents_have_specific_errors() {
 #[test]
 fn extreme_numbers_are_drawn_at_finite_positions() {
     for number in [-1.0, 0.0, 1e-300, 1e300, f64::MAX] {
-        let mut run = hostile();
+        let mut run = hostile_run();
         run.window.warmup_s = number;
         run.measured.length_s = number;
         run.measured.kinds[0].tps = number;
@@ -271,7 +274,7 @@ fn extreme_numbers_are_drawn_at_finite_positions() {
 }
 
 #[test]
-fn variants_of_an_experiment_are_shown_by_their_medians() {
+fn variants_of_an_experiment_are_compared_by_their_medians() {
     let run = |variant: &str, repeat: u32, tps: f64| {
         let mut run = closed();
         run.id = format!("{variant}-{repeat}");
@@ -327,7 +330,7 @@ fn variants_of_an_experiment_are_shown_by_their_medians() {
 }
 
 #[test]
-fn each_run_has_a_distinct_line_in_the_common_chart() {
+fn each_run_has_a_distinct_line_in_the_throughput_chart() {
     let page = page_of(&vec![closed(); 7]);
     let chart = page.split("id=\"courses-t\"").nth(1).unwrap();
     let chart = chart.split("</figure>").next().unwrap();

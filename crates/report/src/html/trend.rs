@@ -53,13 +53,13 @@ fn page(trend: &Trend, json: &str, build: &Build) -> Result<String, fmt::Error> 
          'sha256-{}'; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{title} – Prony</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<header>\n\
-         <h1>{title}</h1>\n<p>Runs that compare with {}.</p>\n</header>\n<main>\n",
+         <h1>{title}</h1>\n<p>Runs that are comparable with {}.</p>\n</header>\n<main>\n",
         STANDARD.encode(Sha256::digest(STYLE)),
         Escaped(plain(&trend.reference)),
         title = Escaped(title(trend)),
     )?;
     match trend.runs.is_empty() {
-        true => out.push_str("<p class=\"absent\">No run compares.</p>\n"),
+        true => out.push_str("<p class=\"absent\">No run is comparable.</p>\n"),
         false => draw(&mut out, trend)?,
     }
     changes(&mut out, trend)?;
@@ -200,7 +200,7 @@ fn left_out(out: &mut String, trend: &Trend) -> fmt::Result {
         return Ok(());
     }
     out.push_str("<section aria-labelledby=\"left-h\">\n<h2 id=\"left-h\">Runs left out</h2>\n");
-    table::table(out, "Why runs do not compare", &["reason", "runs"])?;
+    table::table(out, "Why runs are not comparable", &["reason", "runs"])?;
     for (reason, runs) in reasons(trend) {
         table::text_row(out, &[reason, &runs.join(", ")])?;
     }
@@ -274,6 +274,6 @@ mod tests {
         assert!(shown(&trend).contains("There is no change."));
         trend.runs.clear();
         trend.levels.clear();
-        assert!(shown(&trend).contains("No run compares."));
+        assert!(shown(&trend).contains("No run is comparable."));
     }
 }

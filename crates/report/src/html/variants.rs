@@ -5,10 +5,9 @@
 
 use super::document::Document;
 use super::escape::Escaped;
-
-use super::several::{differences, verdict};
-use super::table::{end, row, table};
-use crate::compare::{figure, interval, sentence, signed};
+use super::several::{write_differences, write_verdict};
+use super::table::{end_table, start_table, write_row};
+use crate::compare::{change_interval_text, figure_sentence, format_figure, ratio_as_change};
 use crate::experiment::counted_runs;
 use crate::units::{self, or_dash};
 use prony_judge::compare::sides::{
@@ -29,7 +28,7 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
         false => "transactions/s, median",
     };
     let columns = ["variant", "runs", rate, "spread", "p99, median"];
-    table(
+    start_table(
         out,
         "The variants, by the medians of their runs; p99 of committed transactions",
         &columns,
@@ -44,9 +43,9 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
             or_dash(variant.rate.and_then(|rate| rate.share()), units::percent),
             median(variant.p99_ns, units::time),
         ];
-        row(out, Escaped(&variant.name), &cells)?;
+        write_row(out, Escaped(&variant.name), &cells)?;
     }
-    end(out)?;
+    end_table(out)?;
     match names.len() {
         1 => Ok(()),
         _ => write_significance(out, &names, &runs),
@@ -57,9 +56,9 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
 fn write_significance(out: &mut String, names: &[String], runs: &[&Run]) -> fmt::Result {
     let comparison = compare_variants(names, runs);
     writeln!(out, "<p>{}</p>", Escaped(comparison.label()))?;
-    for (side, name) in comparison.against.iter().zip(&names[1..]) {
-        for figure in comparison.leading_figures(side) {
-            let text = sentence([&names[0], name], figure);
+    for (side, name) in comparison.side_comparisons.iter().zip(&names[1..]) {
+        for figure in comparison.headline_figures(side) {
+            let text = figure_sentence([&names[0], name], figure);
             writeln!(out, "<p>{}</p>", Escaped(text))?;
         }
     }
@@ -88,21 +87,27 @@ pub fn write_comparison(
     names: [&str; 2],
     comparison: &SideComparison,
 ) -> fmt::Result {
-    verdict(out, comparison.verdict)?;
+    write_verdict(out, comparison.verdict)?;
     if comparison.figures.is_empty() {
         out.push_str("<p>No ratio is given, because it would mislead.</p>\n");
     } else {
-        let [first, second] = names.map(|name| format!("{name}, median"));
-        let columns = ["figure", &first, &second, "change", "interval"];
-        table(out, "Figures", &columns)?;
+        let [first_title, second_title] = names.map(|name| format!("{name}, median"));
+        let columns = ["figure", &first_title, &second_title, "change", "interval"];
+        start_table(out, "Figures", &columns)?;
         for pair in &comparison.figures {
-            let [first, second] = [&pair.a, &pair.b].map(|side| figure(pair.unit, side.median));
-            let cells = [first, second, signed(pair.ratio), interval(pair)];
-            row(out, Escaped(&pair.name), &cells)?;
+            let [first, second] =
+                [&pair.a, &pair.b].map(|side| format_figure(pair.unit, side.median));
+            let cells = [
+                first,
+                second,
+                ratio_as_change(pair.ratio),
+                change_interval_text(pair),
+            ];
+            write_row(out, Escaped(&pair.name), &cells)?;
         }
-        end(out)?;
+        end_table(out)?;
     }
-    differences(out, names, &comparison.differences)
+    write_differences(out, names, &comparison.differences)
 }
 
 /// The names of the variants, if all runs belong to one experiment.
@@ -113,6 +118,6 @@ pub fn names_if_one_experiment(runs: &[&Run]) -> Option<Vec<String>> {
             .map(|experiment| experiment.id.clone())
     };
     let first = runs.first().and_then(|run| id(run))?;
-    let same_experiment = runs.iter().all(|run| id(run).as_ref() == Some(&first));
-    same_experiment.then(|| variant_names(runs))
+    let is_one_experiment = runs.iter().all(|run| id(run).as_ref() == Some(&first));
+    is_one_experiment.then(|| variant_names(runs))
 }

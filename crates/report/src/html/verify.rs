@@ -10,20 +10,20 @@ use super::document::{Document, sha256};
 use super::escape::{Escaped, unescape_json};
 use super::prices::PagePrices;
 use super::{
-    DOCUMENT_END, DOCUMENT_START, FORMAT, GENERATOR_START, PAGE_END, PAGE_START, PRICES_START,
-    generator, page,
+    DOCUMENT_END, DOCUMENT_START, GENERATOR_START, NEWEST_FORMAT, PAGE_END, PAGE_START,
+    PRICES_START, generate_page, generator_text,
 };
 use crate::text::{cut, plain};
 use prony_store::Build;
 
 /// The contents of an unchanged page.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Verified {
+pub struct VerifiedPage {
     /// Its documents.
     pub documents: Vec<Document>,
-    /// The version and the commit of the build that generated the page, if it is not the build that verifies it;
-    /// then only the documents were checked.
-    pub generated_by: Option<String>,
+    /// The version and the commit of the build that generated the page; `None` if the build that verifies it
+    /// did. Only the documents were checked if another build generated the page.
+    pub generated_by_other_build: Option<String>,
 }
 
 /// An error of the verification of a page.
@@ -31,39 +31,41 @@ pub struct Verified {
 pub enum VerifyError {
     /// The file does not start with the first line of a page.
     #[error("this is not a report of Prony: it does not begin like one")]
-    NoReport,
+    NotAReport,
     /// A later version of Prony generated the page.
     #[error(
-        "this report has a newer format ({0}; this Prony reads up to {FORMAT}): verify it with the Prony that wrote it"
+        "this report has a newer format ({0}; this Prony reads up to {NEWEST_FORMAT}): verify it with the Prony that wrote it"
     )]
-    Newer(String),
+    NewerFormat(String),
     /// The end of the page is missing.
     #[error("this report is cut off: its end is missing")]
     CutOff,
     /// The page contains no document.
     #[error("this report contains no document")]
-    Empty,
+    NoDocument,
     /// A document does not match the hash in the page.
-    #[error("document {number} was changed: its SHA-256 is {computed}, the page says {stated}")]
-    Changed {
-        /// Its number, from 1.
+    #[error(
+        "document {number} was changed: its SHA-256 is {computed_hash}, the page says {stated_hash}"
+    )]
+    DocumentChanged {
+        /// The number of the document, from 1.
         number: usize,
         /// The hash in the page.
-        stated: String,
-        /// The computed hash.
-        computed: String,
+        stated_hash: String,
+        /// The hash of the document.
+        computed_hash: String,
     },
     /// A document cannot be read.
     #[error("document {number} is not a run of Prony: {reason}")]
-    Unreadable {
-        /// Its number, from 1.
+    DocumentUnreadable {
+        /// The number of the document, from 1.
         number: usize,
         /// The reason.
         reason: String,
     },
     /// The price sheets do not match the hash in the page, or cannot be read.
     #[error("the price sheets in the page were changed: {0}")]
-    Prices(String),
+    PricesChanged(String),
     /// The documents are unchanged, but the page around them is not.
     #[error(
         "the page was changed: its documents are unchanged, but line {line} differs from what Prony \
@@ -80,42 +82,46 @@ impl VerifyError {
     pub fn is_changed(&self) -> bool {
         matches!(
             self,
-            VerifyError::Changed { .. }
-                | VerifyError::Prices(_)
+            VerifyError::DocumentChanged { .. }
+                | VerifyError::PricesChanged(_)
                 | VerifyError::PageChanged { .. }
                 | VerifyError::CutOff
         )
     }
 }
 
-/// Verifies the hashes of a page's documents; generates the page again if `build`, the one that runs, generated it.
+/// Verifies the hashes of a page's documents. If `build`, the running one, generated the page, generates it
+/// again and compares.
 ///
 /// # Errors
 /// If the text is not a report, or was changed.
-pub fn verify(text: &str, build: &Build) -> Result<Verified, VerifyError> {
-    let format = text.strip_prefix(PAGE_START).ok_or(VerifyError::NoReport)?;
+pub fn verify(text: &str, build: &Build) -> Result<VerifiedPage, VerifyError> {
+    let format = text
+        .strip_prefix(PAGE_START)
+        .ok_or(VerifyError::NotAReport)?;
     let format = format.split('"').next().unwrap_or_default();
     match format.parse::<u32>() {
-        Ok(format) if format <= FORMAT => {}
-        Ok(newer) => return Err(VerifyError::Newer(newer.to_string())),
-        Err(_) => return Err(VerifyError::NoReport),
+        Ok(format) if format <= NEWEST_FORMAT => {}
+        Ok(newer) => return Err(VerifyError::NewerFormat(newer.to_string())),
+        Err(_) => return Err(VerifyError::NotAReport),
     }
     if !text.ends_with(PAGE_END) {
         return Err(VerifyError::CutOff);
     }
     let documents = read_documents(text)?;
     if documents.is_empty() {
-        return Err(VerifyError::Empty);
+        return Err(VerifyError::NoDocument);
     }
-    let priced = read_prices(text, &documents)?;
-    let generated = text.split_once(GENERATOR_START);
-    let generated = generated.and_then(|(_, tail)| tail.split_once('"'));
-    let generated = generated.map_or("", |(generated, _)| generated);
-    let mut generated_by = None;
-    if generated != Escaped(&generator(build)).to_string() {
-        generated_by = Some(cut(&plain(generated), 80));
+    let page_prices = read_prices(text, &documents)?;
+    let generator = text.split_once(GENERATOR_START);
+    let generator = generator.and_then(|(_, tail)| tail.split_once('"'));
+    let generator = generator.map_or("", |(generator, _)| generator);
+    let mut generated_by_other_build = None;
+    if generator != Escaped(&generator_text(build)).to_string() {
+        generated_by_other_build = Some(cut(&plain(generator), 80));
     } else {
-        let regenerated = page(&documents, priced.as_ref(), build).unwrap_or_default();
+        let regenerated =
+            generate_page(&documents, page_prices.as_ref(), build).unwrap_or_default();
         if regenerated != text {
             let equal_lines = regenerated
                 .lines()
@@ -126,9 +132,9 @@ pub fn verify(text: &str, build: &Build) -> Result<Verified, VerifyError> {
             });
         }
     }
-    Ok(Verified {
+    Ok(VerifiedPage {
         documents,
-        generated_by,
+        generated_by_other_build,
     })
 }
 
@@ -143,22 +149,22 @@ fn read_documents(text: &str) -> Result<Vec<Document>, VerifyError> {
 struct EmbeddedText {
     json: String,
     /// The SHA-256 in the page.
-    stated: String,
-    /// The computed SHA-256.
-    computed: String,
+    stated_hash: String,
+    /// The SHA-256 of `json`.
+    computed_hash: String,
 }
 
 impl EmbeddedText {
     /// Reads the text of an element; `element` starts with the hash.
-    fn read(element: &str) -> Result<EmbeddedText, VerifyError> {
-        let (stated, content) = element.split_once("\">").ok_or(VerifyError::CutOff)?;
+    fn parse(element: &str) -> Result<EmbeddedText, VerifyError> {
+        let (stated_hash, content) = element.split_once("\">").ok_or(VerifyError::CutOff)?;
         let (json, _) = content
             .split_once(DOCUMENT_END)
             .ok_or(VerifyError::CutOff)?;
         let json = unescape_json(json);
         Ok(EmbeddedText {
-            stated: cut(&plain(stated), 64),
-            computed: sha256(json.as_bytes()),
+            stated_hash: cut(&plain(stated_hash), 64),
+            computed_hash: sha256(json.as_bytes()),
             json,
         })
     }
@@ -171,33 +177,33 @@ fn read_prices(text: &str, documents: &[Document]) -> Result<Option<PagePrices>,
     };
     let EmbeddedText {
         json,
-        stated,
-        computed,
-    } = EmbeddedText::read(element)?;
-    if computed != stated {
-        let reason = format!("their SHA-256 is {computed}, the page says {stated}");
-        return Err(VerifyError::Prices(reason));
+        stated_hash,
+        computed_hash,
+    } = EmbeddedText::parse(element)?;
+    if computed_hash != stated_hash {
+        let reason = format!("their SHA-256 is {computed_hash}, the page says {stated_hash}");
+        return Err(VerifyError::PricesChanged(reason));
     }
-    let priced = PagePrices::read(json, documents);
-    priced
+    let page_prices = PagePrices::from_json(json, documents);
+    page_prices
         .map(Some)
-        .map_err(|error| VerifyError::Prices(error.to_string()))
+        .map_err(|error| VerifyError::PricesChanged(error.to_string()))
 }
 
 fn read_document(number: usize, element: &str) -> Result<Document, VerifyError> {
     let EmbeddedText {
         json,
-        stated,
-        computed,
-    } = EmbeddedText::read(element)?;
-    if computed != stated {
-        return Err(VerifyError::Changed {
+        stated_hash,
+        computed_hash,
+    } = EmbeddedText::parse(element)?;
+    if computed_hash != stated_hash {
+        return Err(VerifyError::DocumentChanged {
             number,
-            stated,
-            computed,
+            stated_hash,
+            computed_hash,
         });
     }
-    Document::read(json).map_err(|error| VerifyError::Unreadable {
+    Document::parse(json).map_err(|error| VerifyError::DocumentUnreadable {
         number,
         reason: plain(&error.to_string()),
     })

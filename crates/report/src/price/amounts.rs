@@ -4,8 +4,8 @@
 
 use crate::units::{self, count};
 
-/// An amount of money, without its currency.
-pub(crate) fn money(amount: f64) -> String {
+/// Formats an amount of money, without its currency.
+pub(crate) fn format_money(amount: f64) -> String {
     match amount {
         amount if amount >= 999.995 => {
             let cents = (amount * 100.0).round();
@@ -16,20 +16,20 @@ pub(crate) fn money(amount: f64) -> String {
             }
         }
         amount if amount >= 1.0 || amount == 0.0 => format!("{amount:.2}"),
-        amount => significant(amount),
+        amount => three_significant_digits(amount),
     }
 }
 
-/// A ratio with three significant digits.
-pub(crate) fn three_digits_text(value: f64) -> String {
+/// Formats a ratio with three significant digits.
+pub(crate) fn format_ratio(value: f64) -> String {
     match value {
         value if value >= 1.0 || value == 0.0 => units::rate(value),
-        value => significant(value),
+        value => three_significant_digits(value),
     }
 }
 
-/// Three significant digits of a number below 1.
-fn significant(value: f64) -> String {
+/// Formats a number below 1 with three significant digits.
+fn three_significant_digits(value: f64) -> String {
     let decimals = (2.0 - value.log10().floor()).clamp(2.0, 12.0) as usize;
     format!("{value:.decimals$}")
 }

@@ -32,7 +32,7 @@ fn options() -> PriceOptions {
 }
 
 /// The text for two configurations, and whether it is incomplete; `modify` changes the second run.
-fn shown(names: [&str; 2], modify: impl Fn(&mut Run)) -> (String, bool) {
+fn text_of_prices(names: [&str; 2], modify: impl Fn(&mut Run)) -> (String, bool) {
     let sheet = sheet(names);
     let mut runs = [closed(), closed()];
     modify(&mut runs[1]);
@@ -53,15 +53,15 @@ fn shown(names: [&str; 2], modify: impl Fn(&mut Run)) -> (String, bool) {
     write_json(&mut document, &prices).unwrap();
     let parsed: serde_json::Value = serde_json::from_slice(&document).unwrap();
     assert!(parsed["points"][0]["tps_per_money"].is_number());
-    (String::from_utf8(out).unwrap(), is_refused(&prices))
+    (String::from_utf8(out).unwrap(), is_incomplete(&prices))
 }
 
 use prony_store::Run;
 
 #[test]
 fn amounts_have_a_currency_a_date_and_a_warning() {
-    let (text, refused) = shown(["small", "big"], |_| {});
-    assert!(!refused, "{text}");
+    let (text, is_incomplete) = text_of_prices(["small", "big"], |_| {});
+    assert!(!is_incomplete, "{text}");
     for expected in [
         "in USD",
         "1,234.50",
@@ -131,8 +131,8 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
 
 #[test]
 fn incomparable_configurations_are_reported() {
-    let (text, refused) = shown(["small", "big"], |run| run.workload.scale += 1);
-    assert!(refused);
+    let (text, is_incomplete) = text_of_prices(["small", "big"], |run| run.workload.scale += 1);
+    assert!(is_incomplete);
     assert!(
         text.contains("NOT RANKED") && text.contains("scale"),
         "{text}"
@@ -143,12 +143,12 @@ fn incomparable_configurations_are_reported() {
 #[test]
 fn foreign_names_cannot_control_the_terminal() {
     let long = "x".repeat(200);
-    let (text, _) = shown(["a\\u001b[2J", &long], |_| {});
+    let (text, _) = text_of_prices(["a\\u001b[2J", &long], |_| {});
     assert!(!text.contains('\u{1b}'), "{text}");
 }
 
 #[test]
-fn amounts_are_formatted_for_people() {
+fn amounts_have_thousands_separators_and_significant_digits() {
     let cases = [
         (1822.0, "1,822"),
         (1822.5, "1,822.50"),
@@ -161,10 +161,10 @@ fn amounts_are_formatted_for_people() {
         (0.0, "0.00"),
     ];
     for (amount, text) in cases {
-        assert_eq!(money(amount), text);
+        assert_eq!(format_money(amount), text);
     }
     assert_eq!(
-        (three_digits_text(29.27), three_digits_text(0.123)),
+        (format_ratio(29.27), format_ratio(0.123)),
         ("29.3".into(), "0.123".into())
     );
 }

@@ -128,8 +128,8 @@ fn observed_share(share: &ObservedShare) -> Option<f64> {
     (share.total > 0).then(|| share.count as f64 / share.total as f64)
 }
 
-/// A sentence about the queries of failed attempts: sysbench counts them, but the counts of successful
-/// transactions do not.
+/// A sentence about the queries of failed attempts: sysbench counts them, but the counts in the table cover
+/// successful transactions only.
 fn describe_retried_queries(run: &Run) -> Option<String> {
     let retries = run.measured.all_kinds()?.retries;
     let queries = run.measured.queries.as_ref().filter(|_| retries > 0)?;

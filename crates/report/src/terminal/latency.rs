@@ -293,6 +293,9 @@ mod tests {
         assert_eq!(shown["response_intervals"][2]["percentile"], 99.0);
         assert_eq!(shown["response_intervals"][2]["value_ns"], 9_900_000);
         let document: Run = serde_json::from_slice(&out).expect("a document");
-        assert_eq!(document, run, "it is still the document");
+        assert_eq!(
+            document, run,
+            "the shown JSON still contains the whole document"
+        );
     }
 }

@@ -44,8 +44,8 @@ pub enum DocumentLocation<'a> {
 }
 
 /// Writes the first screen of a result: its figure, its verdict, its times and one advice, in at most
-/// [`MAX_LINES`] lines; the published figures of a scenario follow. A run of another tool has few figures: all are
-/// written.
+/// [`MAX_LINES`] lines; the published figures of a scenario follow. A run imported from another tool
+/// has few figures, so all of them are written.
 ///
 /// # Errors
 /// If `out` cannot be written.

@@ -1,7 +1,7 @@
 //! The verdict on a run, and a judgement beside an earlier one.
 //!
-//! In: a Run with its findings. Out: a sentence, or the findings with what changed. Must never: judge; that is done
-//! before.
+//! In: a Run with its findings. Out: a sentence, or the findings with what changed. Must never: judge; the
+//! findings are already in the Run.
 
 use super::{findings, is_unmeasured};
 use crate::printer::Printer;
@@ -24,7 +24,7 @@ pub(super) fn write_verdict(out: &mut Printer<'_>, run: &Run) -> io::Result<()> 
     Ok(())
 }
 
-/// What a run was found to be by earlier rules.
+/// The findings on a run by earlier rules.
 #[derive(Clone, Debug, Default)]
 pub struct FormerJudgement {
     /// Version of those rules; absent if the run was not judged, or before version 2.0 of the document.

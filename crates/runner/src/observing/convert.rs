@@ -118,10 +118,10 @@ pub(super) fn server_second(
     let growth_of = |counter: fn(&Counters) -> Option<u64>| {
         growth(counter(earlier.as_ref()?), counter(later.as_ref()?))
     };
-    let seconds = after.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+    let length_s = after.at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
     let mut second = ServerSecond {
         at_s: (before.at_ns as f64 - start_ns as f64) / 1e9,
-        length_s: seconds,
+        length_s,
         commits: growth_of(|counter| counter.commits),
         rollbacks: growth_of(|counter| counter.rollbacks),
         cache_hits: growth_of(|counter| counter.cache_hits),
@@ -129,8 +129,8 @@ pub(super) fn server_second(
         log_bytes: growth_of(|counter| counter.log_bytes),
         temp_bytes: growth_of(|counter| counter.temp_bytes),
         deadlocks: growth_of(|counter| counter.deadlocks),
-        machine: server_machine(before, after, seconds),
-        client: client_machine(before, after, seconds),
+        machine: server_machine(before, after, length_s),
+        client: client_machine(before, after, length_s),
         ..ServerSecond::default()
     };
     if let Some(later) = later {
@@ -158,7 +158,8 @@ pub(super) fn server_second(
     second
 }
 
-/// The growth of a counter; `None` if it was reset in between.
+/// The growth of a counter between two samples; `None` if it was reset between them or is unknown in one of
+/// them.
 fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     after?.checked_sub(before?)
 }
@@ -167,11 +168,14 @@ fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
 fn server_machine(
     before: &ServerSample,
     after: &ServerSample,
-    seconds: f64,
+    length_s: f64,
 ) -> Option<MachineSecond> {
-    let readings = before.machine.as_ref().zip(after.machine.as_ref());
+    let readings = before
+        .server_machine
+        .as_ref()
+        .zip(after.server_machine.as_ref());
     let mut machine_second =
-        readings.map(|(earlier, later)| machine_second(earlier, later, seconds));
+        readings.map(|(earlier, later)| machine_second(earlier, later, length_s));
     let cpu_s = before.server_cpu_s.zip(after.server_cpu_s);
     if let Some(cpu_s) =
         cpu_s.and_then(|(earlier, later)| (later >= earlier).then_some(later - earlier))
@@ -186,11 +190,14 @@ fn server_machine(
 fn client_machine(
     before: &ServerSample,
     after: &ServerSample,
-    seconds: f64,
+    length_s: f64,
 ) -> Option<MachineSecond> {
-    let readings = before.client.as_ref().zip(after.client.as_ref());
+    let readings = before
+        .client_machine
+        .as_ref()
+        .zip(after.client_machine.as_ref());
     let mut machine_second =
-        readings.map(|(earlier, later)| machine_second(earlier, later, seconds));
+        readings.map(|(earlier, later)| machine_second(earlier, later, length_s));
     if let Some((earlier, later)) = before.throttled_s.zip(after.throttled_s) {
         machine_second.get_or_insert_default().throttled_s = Some((later - earlier).max(0.0));
     }
@@ -200,9 +207,9 @@ fn client_machine(
 fn machine_second(
     earlier: &observe::machine::MachineReading,
     later: &observe::machine::MachineReading,
-    seconds: f64,
+    length_s: f64,
 ) -> MachineSecond {
-    let machine_usage = later.usage_since(earlier, seconds);
+    let machine_usage = later.usage_since(earlier, length_s);
     MachineSecond {
         busy_share: machine_usage.busy_share,
         busiest_cpu_share: machine_usage.busiest_cpu_share,
@@ -249,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reset_or_a_lost_connection_gives_no_difference() {
+    fn no_difference_is_reported_after_a_reset_or_a_lost_connection() {
         let (first, second_sample) = (sample(0, Some(10)), sample(1, Some(9)));
         assert_eq!(server_second(&first, &second_sample, 0).commits, None);
         let mut disconnected = sample(1, Some(11));

@@ -15,8 +15,9 @@ pub(super) struct EventDetector {
     is_replica: Option<bool>,
     /// WAL position of PostgreSQL's last complete checkpoint.
     last_redo_lsn: Option<u64>,
-    /// InnoDB: end of the log at the start of the current checkpoint round, and the time of that start.
-    checkpoint_round: Option<(u64, f64)>,
+    /// InnoDB: the LSN that the next complete checkpoint has to reach (the end of the log when the detector
+    /// began to wait for it), and the time when it began to wait.
+    awaited_checkpoint: Option<(u64, f64)>,
     /// Activities in progress, with their start times.
     in_progress: BTreeMap<Activity, f64>,
 }
@@ -51,7 +52,7 @@ impl EventDetector {
         {
             let detail = "the server was restarted, or another server took its place";
             events.push(event(EventKind::Restart, detail, at_s, Some(at_s)));
-            (self.last_redo_lsn, self.checkpoint_round) = (None, None);
+            (self.last_redo_lsn, self.awaited_checkpoint) = (None, None);
         }
         let roles = self.is_replica.zip(counters.is_replica);
         if let Some((before, after)) = roles.filter(|(before, after)| before != after) {
@@ -89,20 +90,20 @@ impl EventDetector {
                     ));
                 }
             }
-            // A checkpoint is complete when it passes the end of the log at the start of the round: all pages
-            // that were dirty at that time are on disk.
+            // A checkpoint counts as complete when its LSN reaches what was the end of the log when the
+            // detector began to wait: all pages that were dirty at that time are on disk.
             Some(Checkpoint::Fuzzy {
                 checkpoint_lsn,
                 end_lsn,
-            }) => match self.checkpoint_round {
+            }) => match self.awaited_checkpoint {
                 Some((goal_lsn, since_s)) if checkpoint_lsn >= goal_lsn => {
                     let detail = "all pages that were dirty at its start are on disk";
                     events.push(event(EventKind::Checkpoint, detail, since_s, Some(at_s)));
-                    self.checkpoint_round = (checkpoint_lsn < end_lsn).then_some((end_lsn, at_s));
+                    self.awaited_checkpoint = (checkpoint_lsn < end_lsn).then_some((end_lsn, at_s));
                 }
                 Some(_) => {}
                 None => {
-                    self.checkpoint_round = (checkpoint_lsn < end_lsn).then_some((end_lsn, at_s))
+                    self.awaited_checkpoint = (checkpoint_lsn < end_lsn).then_some((end_lsn, at_s))
                 }
             },
             None => {}
@@ -243,7 +244,11 @@ mod tests {
             detector.detect(&reading(std::slice::from_ref(&vacuum)), 1.0),
             []
         );
-        assert_eq!(detector.detect(&Counters::default(), 2.0), [], "not known");
+        assert_eq!(
+            detector.detect(&Counters::default(), 2.0),
+            [],
+            "a reading without activities ends none"
+        );
         let events = detector.detect(&reading(&[]), 3.0);
         assert_eq!(summaries(&events), [("vacuum", 1.0, Some(3.0))]);
         assert_eq!(detector.detect(&reading(&[vacuum]), 4.0), []);

@@ -27,7 +27,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How long a finished run waits for the server's final state.
-const STATE_TIMEOUT: Duration = Duration::from_secs(5);
+const FINAL_STATE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long an interrupted run waits for the last row.
 const LAST_ROW_TIMEOUT: Duration = Duration::from_millis(300);
 
@@ -37,7 +37,8 @@ const UNRESPONSIVE_NS: u64 = 3_000_000_000;
 /// Whether and how to observe the server.
 #[derive(Clone, Debug, Default)]
 pub struct ServerObserverOptions {
-    /// If set, only version and settings are read, for this reason.
+    /// Why the server is not observed, so that only its version and settings are read; `None` if it is
+    /// observed.
     pub off_reason: Option<String>,
     /// URL of the node_exporter on the server's machine.
     pub exporter: Option<WithOrigin<String>>,
@@ -98,22 +99,22 @@ enum StopRequest {
 /// How the load ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadEnd {
-    /// As planned.
+    /// The load ended as planned.
     Complete,
-    /// As planned, but transactions did not end within the grace period: the server may be
+    /// The load ended as planned, but transactions did not end within the grace period: the server may be
     /// unreachable.
     CutOff,
-    /// Interrupted or failed.
+    /// The load was interrupted or failed.
     Early,
 }
 
 impl LoadEnd {
     /// How the load ended, from the loop's result.
-    pub(crate) fn of(driven: &DriveResult) -> LoadEnd {
-        if driven.interrupted || driven.failure.is_some() {
+    pub(crate) fn of(drive_result: &DriveResult) -> LoadEnd {
+        if drive_result.interrupted || drive_result.failure.is_some() {
             return LoadEnd::Early;
         }
-        let in_flight = driven.collected.measured.excluded.in_flight;
+        let in_flight = drive_result.collected.measured.excluded.in_flight;
         match in_flight.ambiguous + in_flight.cut_off {
             0 => LoadEnd::Complete,
             _ => LoadEnd::CutOff,
@@ -132,9 +133,9 @@ pub(crate) struct ServerObserver {
 /// Rows and events received since the last call.
 #[derive(Default)]
 pub(crate) struct ServerUpdate {
-    /// Rows.
+    /// The rows, one per second.
     pub seconds: Vec<ServerSecond>,
-    /// Events.
+    /// The events.
     pub events: Vec<Event>,
 }
 
@@ -180,14 +181,14 @@ impl ServerObserver {
         Clock::System.now_ns().saturating_sub(answered_ns) > UNRESPONSIVE_NS
     }
 
-    /// Stops observing; after a complete load it waits briefly for the server's final state.
+    /// Stops observing; unless the load ended early, waits briefly for the server's final state.
     pub fn end(self, load_end: LoadEnd, observed: &mut Observed) {
         let is_early = load_end == LoadEnd::Early;
         let (stop_request, timeout) = match load_end {
             LoadEnd::Early => (StopRequest::AtOnce, LAST_ROW_TIMEOUT),
             // The grace period has already passed.
             LoadEnd::CutOff if self.is_unresponsive() => (StopRequest::ReadState, LAST_ROW_TIMEOUT),
-            LoadEnd::CutOff | LoadEnd::Complete => (StopRequest::ReadState, STATE_TIMEOUT),
+            LoadEnd::CutOff | LoadEnd::Complete => (StopRequest::ReadState, FINAL_STATE_TIMEOUT),
         };
         // If the thread has already ended, its messages are still in the channel.
         let _ = self.stop_sender.send(stop_request);
@@ -242,7 +243,7 @@ fn add_message(
     false
 }
 
-/// Adds missing values, each topic only once.
+/// Adds missing observations to the document, at most one per topic.
 fn add_missing(observed: &mut Observed, missing: Vec<MissingObservation>) {
     for observation in missing {
         if !observed

@@ -13,17 +13,17 @@ use prony_store::{MissingObservation, ObservedTopic};
 /// Number of consecutive failures after which a node_exporter is no longer queried.
 const EXPORTER_FAILURES_MAX: u32 = 3;
 
-/// One sample.
+/// The readings at one time; rows are the differences of two samples.
 #[derive(Default)]
 pub(super) struct ServerSample {
-    /// Time on the run's clock.
+    /// Time of the sample, nanoseconds of the run's clock.
     pub(super) at_ns: u64,
     /// The server's counters; `None` while the connection is lost.
     pub(super) counters: Option<Counters>,
     /// The server's machine.
-    pub(super) machine: Option<MachineReading>,
+    pub(super) server_machine: Option<MachineReading>,
     /// This machine, if the server is on a different one.
-    pub(super) client: Option<MachineReading>,
+    pub(super) client_machine: Option<MachineReading>,
     /// CPU time of the server's processes, if they are on this machine.
     pub(super) server_cpu_s: Option<f64>,
     /// Time for which the CPU limit throttled this process's control group.
@@ -53,7 +53,7 @@ impl<'a> MachineReader<'a> {
     pub(super) fn sample(&mut self, counters: Option<Counters>) -> ServerSample {
         let at_ns = Clock::System.now_ns();
         let this_machine = read_this_machine();
-        let is_shared = self
+        let is_same_machine = self
             .colocation
             .as_ref()
             .and_then(|colocation| colocation.same_machine)
@@ -62,16 +62,19 @@ impl<'a> MachineReader<'a> {
             .colocation
             .as_ref()
             .and_then(|colocation| colocation.processes);
-        let (machine, client) = match (self.exporter, is_shared) {
-            (Some(_), _) => (self.read_exporter(), (!is_shared).then_some(this_machine)),
+        let (server_machine, client_machine) = match (self.exporter, is_same_machine) {
+            (Some(_), _) => (
+                self.read_exporter(),
+                (!is_same_machine).then_some(this_machine),
+            ),
             (None, true) => (Some(this_machine), None),
             (None, false) => (None, Some(this_machine)),
         };
         ServerSample {
             at_ns,
             counters,
-            machine,
-            client,
+            server_machine,
+            client_machine,
             server_cpu_s: processes.and_then(|processes| processes.cpu_s()),
             throttled_s: throttled_s(),
         }
@@ -90,7 +93,7 @@ impl<'a> MachineReader<'a> {
                 self.exporter_failures += 1;
                 if self.exporter_failures == EXPORTER_FAILURES_MAX {
                     self.missing.push(missing_observation(
-                        ObservedTopic::ServerMachineForAPart,
+                        ObservedTopic::ServerMachinePartOfRun,
                         &error,
                     ));
                 }

@@ -22,7 +22,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Shortest last row that is reported.
+/// The shortest length of a last row that is reported.
 const LAST_ROW_MIN_NS: u64 = SECOND_NS / 10;
 /// How long to wait for the counters to settle after the clients have disconnected: a session adds its counts
 /// when it ends.
@@ -46,16 +46,17 @@ pub(super) fn watch(
         schedule,
         messages,
         control: None,
-        is_refused: false,
+        first_connect_failed: false,
         reader: None,
         machines: MachineReader::new(input.exporter.as_ref()),
         event_detector: EventDetector::default(),
         cost: ObserverCost::default(),
         serving_cpu_start_s: None,
-        queries_before: (0, 0.0),
+        earlier_queries: 0,
+        earlier_query_time_s: 0.0,
     };
     watcher.connect();
-    watcher.is_refused = watcher.control.is_none();
+    watcher.first_connect_failed = watcher.control.is_none();
     let mut before = watcher.sample();
     let stop_request = loop {
         match watcher.wait_for_second(stop_requests) {
@@ -82,9 +83,9 @@ struct Watcher<'a> {
     schedule: RunSchedule,
     messages: &'a Sender<ObserverMessage>,
     control: Option<Control>,
-    /// Whether the first connection was refused. The watcher does not try again, because each attempt costs
-    /// the server a process and a line in its log.
-    is_refused: bool,
+    /// Whether the first attempt to connect failed. The watcher does not try again, because each attempt
+    /// costs the server a process and a line in its log.
+    first_connect_failed: bool,
     reader: Option<CounterReader>,
     machines: MachineReader<'a>,
     event_detector: EventDetector,
@@ -94,12 +95,14 @@ struct Watcher<'a> {
     serving_cpu_start_s: Option<f64>,
     /// When the server last answered, for the thread that ends the run.
     answered_ns: &'a AtomicU64,
-    /// Number and total time of the queries of earlier readers.
-    queries_before: (u64, f64),
+    /// Number of queries that the readers of earlier connections made.
+    earlier_queries: u64,
+    /// Total time of these queries, seconds.
+    earlier_query_time_s: f64,
 }
 
 impl Watcher<'_> {
-    /// Sends a message; ignores that there is no receiver any more.
+    /// Sends a message; does nothing if the receiver is gone.
     fn send(&self, message: ObserverMessage) {
         let _ = self.messages.send(message);
     }
@@ -136,8 +139,8 @@ impl Watcher<'_> {
     /// Adds the cost of the current connection to the sum.
     fn add_cost(&mut self) {
         if let Some(reader) = &self.reader {
-            self.queries_before.0 += reader.statements_sent();
-            self.queries_before.1 += reader.statement_time_s();
+            self.earlier_queries += reader.statements_sent();
+            self.earlier_query_time_s += reader.statement_time_s();
         }
         let serving = self
             .machines
@@ -150,14 +153,14 @@ impl Watcher<'_> {
         }
     }
 
-    /// Waits for the next full second of the load; returns a stop request that comes first.
+    /// Waits for the next full second of the load; returns a stop request if one arrives before that.
     fn wait_for_second(&self, stop_requests: &Receiver<StopRequest>) -> Option<StopRequest> {
         let since_ns = Clock::System
             .now_ns()
             .saturating_sub(self.schedule.start_ns);
         let remaining_ns = SECOND_NS - since_ns % SECOND_NS;
         match stop_requests.recv_timeout(Duration::from_nanos(remaining_ns)) {
-            Ok(stop) => Some(stop),
+            Ok(stop_request) => Some(stop_request),
             Err(RecvTimeoutError::Timeout) => None,
             // The run has ended.
             Err(RecvTimeoutError::Disconnected) => Some(StopRequest::AtOnce),
@@ -207,7 +210,7 @@ impl Watcher<'_> {
 
     /// Takes a sample and reports the row since `before`.
     fn report_row(&mut self, before: ServerSample) -> ServerSample {
-        if self.control.is_none() && !self.is_refused {
+        if self.control.is_none() && !self.first_connect_failed {
             self.connect();
         }
         let sample = self.sample();
@@ -218,7 +221,8 @@ impl Watcher<'_> {
 
     fn final_observation(&mut self) -> FinalObservation {
         self.add_cost();
-        (self.cost.queries, self.cost.query_s) = self.queries_before;
+        self.cost.queries = self.earlier_queries;
+        self.cost.query_s = self.earlier_query_time_s;
         self.cost.client_cpu_s = Some(thread_cpu_s());
         FinalObservation {
             cost: self.cost.clone(),
@@ -261,7 +265,7 @@ impl Watcher<'_> {
         Ok((convert::server_state(server_state, &counters), changed))
     }
 
-    /// The counters once they no longer grow, or after a time-out.
+    /// Reads the counters repeatedly; returns them when they no longer grow, or after [`SETTLE_TIMEOUT`].
     fn read_settled_counters(&mut self, control: &mut Control) -> Result<Counters, Error> {
         let mut reader = CounterReader::new(control)?;
         let started_at = Instant::now();
@@ -269,7 +273,7 @@ impl Watcher<'_> {
         loop {
             std::thread::sleep(SETTLE_PAUSE);
             let counters = reader.read(control)?;
-            // Each reading itself adds one commit or more.
+            // The readings themselves commit too: without this allowance, the counters would never settle.
             let own_commits = 2 * reader.statements_sent();
             let is_settled = counters
                 .commits

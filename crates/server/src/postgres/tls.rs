@@ -104,7 +104,7 @@ pub(crate) fn build(
 ///
 /// # Errors
 ///
-/// A value that does not exist.
+/// The value is unknown.
 pub(crate) fn requires_direct_tls(options: &Options) -> Result<bool, Error> {
     let negotiation = [("postgres", false), ("direct", true)];
     parse_choice(options, "sslnegotiation", false, &negotiation)

@@ -1,7 +1,7 @@
 //! Asks the SQL Browser of a host for the port of a named instance.
 //!
-//! In: addresses, a name. Out: a port. Must never: wait long, or take anything but a port from an answer, which
-//! anyone on the network can forge: the certificate of the server decides whether the port was right.
+//! In: addresses, a name. Out: a port. Must never: wait long, or use anything but the port in an answer.
+//! Anyone on the network can forge an answer; the server's certificate then shows whether the port was right.
 //! Source: MC-SQLR 2.2.3 (CLNT_UCAST_INST), 2.2.5 (SVR_RESP).
 
 use std::io;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 /// The port of SQL Browser.
 const BROWSER_PORT: u16 = 1434;
 /// First byte of a request for one instance.
-const REQUEST: u8 = 4;
+const INSTANCE_REQUEST_TYPE: u8 = 4;
 /// First byte of an answer.
-const ANSWER: u8 = 5;
-/// How long to wait for an answer; UDP may lose it, so that the request is repeated.
-const ATTEMPT: Duration = Duration::from_millis(700);
-const ATTEMPTS: u32 = 3;
+const ANSWER_TYPE: u8 = 5;
+/// How long to wait for an answer before the request is repeated: UDP may lose the request or the answer.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_millis(700);
+const MAX_ATTEMPTS: u32 = 3;
 /// Most bytes of an answer about one instance.
 const ANSWER_BYTES_MAX: usize = 3 + 1024;
 /// Most bytes of an instance's name.
@@ -36,14 +36,14 @@ pub(super) fn find_port(addresses: &[IpAddr], instance: &str) -> Result<u16, Str
 
 fn find_port_at(endpoints: &[SocketAddr], instance: &str) -> Result<u16, String> {
     if instance.len() > NAME_BYTES_MAX || !instance.is_ascii() || instance.contains(['\0', ';']) {
-        return Err("it is no valid name".to_owned());
+        return Err("the instance name is not valid".to_owned());
     }
     let mut problem = "the host has no address".to_owned();
     for endpoint in endpoints {
-        for _ in 0..ATTEMPTS {
-            match request(*endpoint, instance) {
+        for _ in 0..MAX_ATTEMPTS {
+            match request_port(*endpoint, instance) {
                 Ok(Some(port)) => return Ok(port),
-                Ok(None) => problem = "SQL Browser names no TCP port for it".to_owned(),
+                Ok(None) => problem = "SQL Browser reports no TCP port for the instance".to_owned(),
                 Err(error) if is_timeout(&error) => {
                     problem = "SQL Browser does not answer".to_owned();
                     continue;
@@ -63,20 +63,20 @@ fn is_timeout(error: &io::Error) -> bool {
     )
 }
 
-/// One request. `None`: the answer has no port for this instance.
-fn request(endpoint: SocketAddr, instance: &str) -> io::Result<Option<u16>> {
-    let any: IpAddr = match endpoint.ip() {
+/// Sends one request and waits for the answer. `None`: the answer has no port for this instance.
+fn request_port(endpoint: SocketAddr, instance: &str) -> io::Result<Option<u16>> {
+    let unspecified: IpAddr = match endpoint.ip() {
         IpAddr::V4(_) => std::net::Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
     };
-    let socket = UdpSocket::bind((any, 0))?;
-    // Only this host's packets are received.
+    let socket = UdpSocket::bind((unspecified, 0))?;
+    // Receive packets from this endpoint only.
     socket.connect(endpoint)?;
-    let mut request = vec![REQUEST];
+    let mut request = vec![INSTANCE_REQUEST_TYPE];
     request.extend_from_slice(instance.as_bytes());
     request.push(0);
     socket.send(&request)?;
-    let deadline = Instant::now() + ATTEMPT;
+    let deadline = Instant::now() + ATTEMPT_TIMEOUT;
     let mut answer = [0; ANSWER_BYTES_MAX + 1];
     loop {
         let remaining = deadline.saturating_duration_since(Instant::now());
@@ -85,16 +85,16 @@ fn request(endpoint: SocketAddr, instance: &str) -> io::Result<Option<u16>> {
         }
         socket.set_read_timeout(Some(remaining))?;
         let length = socket.recv(&mut answer)?;
-        // What is no answer is ignored.
-        if let Some(text) = content(&answer[..length]) {
-            return Ok(port(text, instance));
+        // Ignore a packet that is not an answer.
+        if let Some(text) = answer_text(&answer[..length]) {
+            return Ok(parse_tcp_port(text, instance));
         }
     }
 }
 
 /// The text of an answer; `None` if it is malformed.
-fn content(answer: &[u8]) -> Option<&str> {
-    let [ANSWER, low, high, text @ ..] = answer else {
+fn answer_text(answer: &[u8]) -> Option<&str> {
+    let [ANSWER_TYPE, low, high, text @ ..] = answer else {
         return None;
     };
     let length = usize::from(u16::from_le_bytes([*low, *high]));
@@ -105,7 +105,7 @@ fn content(answer: &[u8]) -> Option<&str> {
 }
 
 /// The port in `ServerName;H;InstanceName;I;IsClustered;No;Version;16.0.1000.6;tcp;1433;;`.
-fn port(text: &str, instance: &str) -> Option<u16> {
+fn parse_tcp_port(text: &str, instance: &str) -> Option<u16> {
     let text = text.split(";;").next()?;
     let mut fields = text.split(';');
     let (mut is_wanted, mut port) = (false, None);
@@ -124,17 +124,17 @@ mod tests {
     use super::*;
     use std::net::ToSocketAddrs;
 
-    const TEXT: &str = "ServerName;DB1;InstanceName;SALES;IsClustered;No;Version;16.0.1000.6;tcp;51433;np;\\\\DB1\\pipe;;";
+    const ANSWER_TEXT: &str = "ServerName;DB1;InstanceName;SALES;IsClustered;No;Version;16.0.1000.6;tcp;51433;np;\\\\DB1\\pipe;;";
 
-    fn answer(text: &str) -> Vec<u8> {
-        let mut bytes = vec![ANSWER];
+    fn answer_packet(text: &str) -> Vec<u8> {
+        let mut bytes = vec![ANSWER_TYPE];
         bytes.extend_from_slice(&(text.len() as u16).to_le_bytes());
         bytes.extend_from_slice(text.as_bytes());
         bytes
     }
 
     /// A browser that sends these packets for each request.
-    fn browser(address: &str, packets: Vec<Vec<u8>>) -> Option<SocketAddr> {
+    fn start_browser(address: &str, packets: Vec<Vec<u8>>) -> Option<SocketAddr> {
         let socket = UdpSocket::bind(address.to_socket_addrs().ok()?.next()?).ok()?;
         let endpoint = socket.local_addr().ok()?;
         std::thread::spawn(move || {
@@ -151,42 +151,48 @@ mod tests {
 
     #[test]
     fn the_port_of_the_instance_is_found_over_ipv4_and_ipv6() {
-        let packets = vec![b"noise".to_vec(), answer(TEXT)];
-        let endpoint = browser("127.0.0.1:0", packets.clone()).expect("a port");
+        let packets = vec![b"noise".to_vec(), answer_packet(ANSWER_TEXT)];
+        let endpoint = start_browser("127.0.0.1:0", packets.clone()).expect("a port");
         assert_eq!(find_port_at(&[endpoint], "sales"), Ok(51433));
-        // A machine without IPv6 has no such address.
-        if let Some(endpoint) = browser("[::1]:0", packets) {
+        // A machine without IPv6 cannot bind this address.
+        if let Some(endpoint) = start_browser("[::1]:0", packets) {
             assert_eq!(find_port_at(&[endpoint], "sales"), Ok(51433));
         }
     }
 
     #[test]
-    fn an_address_without_a_browser_leads_to_the_next_one_and_then_to_an_error() {
+    fn addresses_without_a_browser_are_skipped_and_reported_if_none_is_left() {
         let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let silent = silent.local_addr().unwrap();
-        let endpoint = browser("127.0.0.1:0", vec![answer(TEXT)]).expect("a port");
-        assert_eq!(find_port_at(&[silent, endpoint], "sales"), Ok(51433));
-        let mute = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let silent_endpoint = silent.local_addr().unwrap();
+        let endpoint =
+            start_browser("127.0.0.1:0", vec![answer_packet(ANSWER_TEXT)]).expect("a port");
+        assert_eq!(
+            find_port_at(&[silent_endpoint, endpoint], "sales"),
+            Ok(51433)
+        );
         let started = Instant::now();
-        let problem = find_port_at(&[mute.local_addr().unwrap()], "sales").unwrap_err();
+        let problem = find_port_at(&[silent_endpoint], "sales").unwrap_err();
         assert_eq!(problem, "SQL Browser does not answer");
-        assert!(started.elapsed() >= ATTEMPT * ATTEMPTS);
+        assert!(started.elapsed() >= ATTEMPT_TIMEOUT * MAX_ATTEMPTS);
     }
 
     #[test]
-    fn what_an_answer_claims_is_distrusted() {
-        assert_eq!(port(TEXT, "sales"), Some(51433));
-        assert_eq!(port(TEXT, "other"), None);
-        assert_eq!(port("InstanceName;SALES;tcp;0;;", "sales"), None);
-        assert_eq!(port("InstanceName;SALES;tcp;99999;;", "sales"), None);
-        assert_eq!(port("InstanceName;SALES;tcp", "sales"), None);
+    fn malformed_and_foreign_answers_have_no_port() {
+        assert_eq!(parse_tcp_port(ANSWER_TEXT, "sales"), Some(51433));
+        assert_eq!(parse_tcp_port(ANSWER_TEXT, "other"), None);
+        assert_eq!(parse_tcp_port("InstanceName;SALES;tcp;0;;", "sales"), None);
+        assert_eq!(
+            parse_tcp_port("InstanceName;SALES;tcp;99999;;", "sales"),
+            None
+        );
+        assert_eq!(parse_tcp_port("InstanceName;SALES;tcp", "sales"), None);
         // A second instance in the answer does not replace the first.
-        let two = format!("{TEXT}ServerName;DB1;InstanceName;SALES;tcp;1;;");
-        assert_eq!(port(&two, "sales"), Some(51433));
-        assert_eq!(content(&answer(TEXT)[1..]), None);
-        assert_eq!(content(&answer(TEXT)[..20]), None);
-        assert_eq!(content(&answer(&"x".repeat(1025))), None);
-        assert_eq!(content(&[ANSWER, 1, 0, 0xff]), None);
+        let two_instances = format!("{ANSWER_TEXT}ServerName;DB1;InstanceName;SALES;tcp;1;;");
+        assert_eq!(parse_tcp_port(&two_instances, "sales"), Some(51433));
+        assert_eq!(answer_text(&answer_packet(ANSWER_TEXT)[1..]), None);
+        assert_eq!(answer_text(&answer_packet(ANSWER_TEXT)[..20]), None);
+        assert_eq!(answer_text(&answer_packet(&"x".repeat(1025))), None);
+        assert_eq!(answer_text(&[ANSWER_TYPE, 1, 0, 0xff]), None);
         assert!(find_port_at(&[], "a;b").is_err());
     }
 }

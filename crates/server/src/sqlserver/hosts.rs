@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
 /// SQL Server's default port.
 const DEFAULT_PORT: u16 = 1433;
-/// The instance that has no name.
+/// The name of the default instance, which clients need not state.
 const DEFAULT_INSTANCE: &str = "MSSQLSERVER";
 
 /// A server as users name it: `tcp:host\instance,port`.
@@ -27,14 +27,14 @@ pub(super) struct ServerName {
 ///
 /// # Errors
 /// The name has a protocol other than TCP, or an invalid port.
-pub(super) fn server_name(options: &Options) -> Result<ServerName, Error> {
+pub(super) fn read_server_name(options: &Options) -> Result<ServerName, Error> {
     let text = options.get("server").unwrap_or_default().trim();
     let text = match text.split_once(':') {
-        Some((protocol, rest)) if protocol.eq_ignore_ascii_case("tcp") => rest,
+        Some((protocol, name)) if protocol.eq_ignore_ascii_case("tcp") => name,
         Some((protocol, _))
             if ["np", "lpc", "admin"]
                 .iter()
-                .any(|p| protocol.eq_ignore_ascii_case(p)) =>
+                .any(|unsupported| protocol.eq_ignore_ascii_case(unsupported)) =>
         {
             return Err(Error::Unsupported {
                 feature: format!("the protocol {protocol} of a server's name"),
@@ -96,9 +96,9 @@ pub(super) fn resolve(
     password: Option<&Secret>,
 ) -> Result<Vec<Endpoint>, Error> {
     let host = server.host.as_str();
-    let addresses = lookup(host)?;
+    let addresses = look_up_addresses(host)?;
     let port = match (server.port, &server.instance) {
-        // As in all clients, a port makes the instance's name irrelevant.
+        // With a port, the name of the instance is ignored, as in all clients.
         (Some(port), _) => port,
         (None, None) => DEFAULT_PORT,
         (None, Some(instance)) => {
@@ -121,7 +121,7 @@ pub(super) fn resolve(
 ///
 /// # Errors
 /// The name cannot be resolved.
-fn lookup(host: &str) -> Result<Vec<IpAddr>, Error> {
+fn look_up_addresses(host: &str) -> Result<Vec<IpAddr>, Error> {
     let failure = |reason: &dyn std::fmt::Display| Error::NoAddress {
         problem: format!("could not translate host name \"{host}\" to address: {reason}"),
         hint: "check the host (URL, SQLCMDSERVER) and the name service".into(),
@@ -129,14 +129,14 @@ fn lookup(host: &str) -> Result<Vec<IpAddr>, Error> {
     let addresses = (host, DEFAULT_PORT)
         .to_socket_addrs()
         .map_err(|error| failure(&error))?;
-    let mut list: Vec<IpAddr> = Vec::new();
+    let mut distinct: Vec<IpAddr> = Vec::new();
     for address in addresses {
-        if !list.contains(&address.ip()) {
-            list.push(address.ip());
+        if !distinct.contains(&address.ip()) {
+            distinct.push(address.ip());
         }
     }
-    match list.is_empty() {
+    match distinct.is_empty() {
         true => Err(failure(&"the name has no address")),
-        false => Ok(list),
+        false => Ok(distinct),
     }
 }

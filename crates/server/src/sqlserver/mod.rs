@@ -29,20 +29,20 @@ use std::time::Duration;
 use tls::Encrypt;
 
 /// Default program name.
-const PROGRAM_NAME: &str = "prony";
+const DEFAULT_PROGRAM_NAME: &str = "prony";
 /// Packet size in bytes that ADO.NET and JDBC request.
-const PACKET_SIZE: u16 = 8000;
-/// Smallest and largest packets of the protocol.
-const PACKET_SIZES: std::ops::RangeInclusive<u16> = 512..=32_767;
+const DEFAULT_PACKET_SIZE: u16 = 8000;
+/// Packet sizes that the protocol allows, in bytes.
+const VALID_PACKET_SIZES: std::ops::RangeInclusive<u16> = 512..=32_767;
 
 /// Resolves a connection string, with the environment.
 ///
 /// # Errors
-/// Says which option is wrong, where it was set, and which values it accepts.
+/// If an option is wrong; the error says which, where it was set, and which values it accepts.
 pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Target, Error> {
     let mut warnings = Vec::new();
     let mut options = Options::default();
-    text::read(text, &mut options, &mut warnings)?;
+    text::parse(text, &mut options, &mut warnings)?;
     options.add_environment(env);
     refuse_other_logins(&options)?;
     let user = options.get("user").ok_or_else(|| Error::Host {
@@ -50,26 +50,31 @@ pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Tar
         hint: "give a SQL Server login in the URL: sqlserver://user@host?database=name".into(),
     })?;
     let password = options.get("password").map(Secret::new);
-    let server = hosts::server_name(&options)?;
-    let encrypt = Encrypt::read(&options)?;
-    let tls = tls::build(&options, encrypt, &mut warnings)?;
-    let packet_size = options.number::<u16>("packet size")?.unwrap_or(PACKET_SIZE);
-    if !PACKET_SIZES.contains(&packet_size) {
-        return Err(options.bad_value("packet size", "write 512 to 32767"));
+    let server = hosts::read_server_name(&options)?;
+    let encrypt = Encrypt::from_options(&options)?;
+    let tls = tls::build_tls(&options, encrypt, &mut warnings)?;
+    let packet_size = options
+        .number::<u16>("packet size")?
+        .unwrap_or(DEFAULT_PACKET_SIZE);
+    if !VALID_PACKET_SIZES.contains(&packet_size) {
+        return Err(options.value_error("packet size", "write 512 to 32767"));
     }
-    let seconds: Option<u32> = options.number("connect timeout")?;
+    let connect_timeout_s: Option<u32> = options.number("connect timeout")?;
     let protocol = SqlServerOptions {
-        program_name: options.get("app name").unwrap_or(PROGRAM_NAME).to_owned(),
+        program_name: options
+            .get("app name")
+            .unwrap_or(DEFAULT_PROGRAM_NAME)
+            .to_owned(),
         client_host: options
             .get("workstation id")
             .map_or_else(host_name, str::to_owned),
         packet_size,
-        read_only: is_read_only(&options)?,
+        read_only: read_application_intent(&options)?,
         strict: encrypt == Encrypt::Strict,
-        certificate_name: certificate_name(&options)?,
+        certificate_name: read_certificate_name(&options)?,
     };
     let endpoints = hosts::resolve(&server, password.as_ref())?;
-    if options.switch("MultiSubnetFailover")? && endpoints.len() > 1 {
+    if options.is_on("MultiSubnetFailover")? && endpoints.len() > 1 {
         warnings.push(
             "MultiSubnetFailover: the addresses of the server are tried one after another, not all at once".to_owned(),
         );
@@ -79,7 +84,7 @@ pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Tar
         user: user.to_owned(),
         database: options.get("database").unwrap_or_default().to_owned(),
         tls,
-        connect_timeout: seconds.map(|seconds| match seconds {
+        connect_timeout: connect_timeout_s.map(|seconds| match seconds {
             0 => Duration::MAX,
             seconds => Duration::from_secs(u64::from(seconds)),
         }),
@@ -99,7 +104,7 @@ fn refuse_other_logins(options: &Options) -> Result<(), Error> {
     };
     let integrated = options.get("integrated security");
     let is_sspi = integrated.is_some_and(|value| value.eq_ignore_ascii_case("sspi"));
-    if is_sspi || options.switch("integrated security")? {
+    if is_sspi || options.is_on("integrated security")? {
         return Err(unsupported("a login with a Windows account"));
     }
     let authentication = options.get("authentication");
@@ -121,8 +126,8 @@ fn refuse_other_logins(options: &Options) -> Result<(), Error> {
     }
 }
 
-/// `ApplicationIntent`.
-fn is_read_only(options: &Options) -> Result<bool, Error> {
+/// Whether `ApplicationIntent` requests a read-only connection.
+fn read_application_intent(options: &Options) -> Result<bool, Error> {
     match options
         .get("ApplicationIntent")
         .map(str::to_ascii_lowercase)
@@ -130,17 +135,17 @@ fn is_read_only(options: &Options) -> Result<bool, Error> {
     {
         None | Some("readwrite") => Ok(false),
         Some("readonly") => Ok(true),
-        Some(_) => Err(options.bad_value("ApplicationIntent", "write ReadWrite or ReadOnly")),
+        Some(_) => Err(options.value_error("ApplicationIntent", "write ReadWrite or ReadOnly")),
     }
 }
 
-/// `HostNameInCertificate`.
-fn certificate_name(options: &Options) -> Result<Option<ServerName<'static>>, Error> {
+/// The name that the certificate must have, from `HostNameInCertificate`.
+fn read_certificate_name(options: &Options) -> Result<Option<ServerName<'static>>, Error> {
     let Some(name) = options.get("HostNameInCertificate") else {
         return Ok(None);
     };
     let parsed = ServerName::try_from(name.to_owned());
-    let error = || options.bad_value("HostNameInCertificate", "write the name of a host");
+    let error = || options.value_error("HostNameInCertificate", "write the name of a host");
     parsed.map(Some).map_err(|_| error())
 }
 

@@ -50,8 +50,8 @@ const OPTIONS: [(&str, &[&str]); 20] = [
     ("dsn", &[]),
 ];
 
-/// Options of the clients that change nothing here: of their connection pools, their cursors, their logs.
-const IGNORED: [&str; 27] = [
+/// Options of the clients that Prony ignores, because they concern connection pools, cursors and logs.
+const IGNORED_OPTIONS: [&str; 27] = [
     "ansinpw",
     "autotranslate",
     "commandtimeout",
@@ -82,7 +82,7 @@ const IGNORED: [&str; 27] = [
 ];
 
 /// The variables that sqlcmd reads, and the options that they set.
-const VARIABLES: [(&str, &str); 6] = [
+const SQLCMD_VARIABLES: [(&str, &str); 6] = [
     ("SQLCMDSERVER", "server"),
     ("SQLCMDUSER", "user"),
     ("SQLCMDPASSWORD", "password"),
@@ -94,27 +94,30 @@ const VARIABLES: [(&str, &str); 6] = [
 /// Where an option was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
+    /// An environment variable.
     Environment(&'static str),
-    Text,
+    /// The connection string.
+    ConnectionString,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Environment(name) => f.write_str(name),
-            Origin::Text => f.write_str("the URL"),
+            Origin::ConnectionString => f.write_str("the URL"),
         }
     }
 }
 
-/// A name without the differences that clients ignore.
+/// Removes the differences between names that clients ignore: case, spaces, plus signs, underscores and
+/// hyphens.
 fn normalize(name: &str) -> String {
-    let kept = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-' | '+'));
-    kept.map(|c| c.to_ascii_lowercase()).collect()
+    let significant = name.chars().filter(|c| !matches!(c, ' ' | '_' | '-' | '+'));
+    significant.map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// The option with this name in some client.
-pub(super) fn find(name: &str) -> Option<&'static str> {
+pub(super) fn find_option(name: &str) -> Option<&'static str> {
     let name = normalize(name);
     let is_known = |(option, synonyms): &&(&'static str, &[&str])| {
         normalize(option) == name || synonyms.contains(&name.as_str())
@@ -138,7 +141,7 @@ impl Options {
     /// Sets an option of a connection string, replacing an earlier value.
     ///
     /// # Errors
-    /// No client has an option with this name. `location` says where it is.
+    /// If no client has an option with this name. `location` says where the option is.
     pub(super) fn set(
         &mut self,
         name: &str,
@@ -146,25 +149,25 @@ impl Options {
         location: &str,
         warnings: &mut Vec<String>,
     ) -> Result<(), Error> {
-        if let Some(option) = find(name) {
-            self.put(option, value);
+        if let Some(option) = find_option(name) {
+            self.set_known(option, value);
             return Ok(());
         }
         let normalized = normalize(name);
-        if IGNORED.contains(&normalized.as_str()) {
+        if IGNORED_OPTIONS.contains(&normalized.as_str()) {
             warnings.push(format!(
                 "the connection option \"{normalized}\" has no effect"
             ));
             return Ok(());
         }
-        // The text may be part of a password that contains a separator.
+        // Name the option only if it cannot be part of a password that contains a separator.
         let is_plain =
             normalized.len() <= 30 && normalized.chars().all(|c| c.is_ascii_alphabetic());
         if is_plain && !self.0.contains_key("password") {
             return Err(Error::UnknownOption {
                 name: name.to_owned(),
                 origin: location.to_owned(),
-                hint: format!("the options are {}", names()),
+                hint: format!("the options are {}", option_names()),
             });
         }
         Err(Error::conninfo(
@@ -174,14 +177,15 @@ impl Options {
         ))
     }
 
-    /// Sets an option by its own name.
-    pub(super) fn put(&mut self, option: &'static str, value: &str) {
-        self.0.insert(option, (value.to_owned(), Origin::Text));
+    /// Sets an option of [`OPTIONS`].
+    pub(super) fn set_known(&mut self, option: &'static str, value: &str) {
+        self.0
+            .insert(option, (value.to_owned(), Origin::ConnectionString));
     }
 
     /// Sets options that are not set from sqlcmd's variables.
     pub(super) fn add_environment(&mut self, env: &Environment) {
-        for (variable, option) in VARIABLES {
+        for (variable, option) in SQLCMD_VARIABLES {
             if let Some(value) = env.var(variable).filter(|value| !value.is_empty()) {
                 let entry = (value.to_owned(), Origin::Environment(variable));
                 self.0.entry(option).or_insert(entry);
@@ -195,22 +199,22 @@ impl Options {
         value.filter(|value| !value.is_empty())
     }
 
-    /// Whether a switch is on.
+    /// Whether a boolean option is true.
     ///
     /// # Errors
-    /// Its value is neither true nor false.
-    pub(super) fn switch(&self, option: &'static str) -> Result<bool, Error> {
+    /// If the value is neither true nor false.
+    pub(super) fn is_on(&self, option: &'static str) -> Result<bool, Error> {
         match self.get(option).map(str::to_ascii_lowercase).as_deref() {
             None | Some("false" | "no" | "0" | "off") => Ok(false),
             Some("true" | "yes" | "1" | "on") => Ok(true),
-            Some(_) => Err(self.bad_value(option, "write true or false")),
+            Some(_) => Err(self.value_error(option, "write true or false")),
         }
     }
 
     /// The value as a number.
     ///
     /// # Errors
-    /// It is not a number.
+    /// If the value is not a number.
     pub(super) fn number<T: std::str::FromStr>(
         &self,
         option: &'static str,
@@ -218,19 +222,19 @@ impl Options {
         let Some(value) = self.get(option) else {
             return Ok(None);
         };
-        let error = || self.bad_value(option, "write a whole number");
+        let error = || self.value_error(option, "write a whole number");
         value.trim().parse().map(Some).map_err(|_| error())
     }
 
     /// The error for a value that an option does not accept.
-    pub(super) fn bad_value(&self, option: &'static str, hint: &str) -> Error {
+    pub(super) fn value_error(&self, option: &'static str, hint: &str) -> Error {
         let (value, origin) = match self.0.get(option) {
             Some((value, origin)) => (value.as_str(), *origin),
-            None => ("", Origin::Text),
+            None => ("", Origin::ConnectionString),
         };
         Error::Value {
             option,
-            // A port may be part of a password in the wrong place.
+            // An unescaped slash in a password turns a part of it into a port.
             value: match is_secret(option) || option == "port" {
                 true => "***".to_owned(),
                 false => value.to_owned(),
@@ -242,6 +246,6 @@ impl Options {
 }
 
 /// The names of all options, for a hint.
-fn names() -> String {
+fn option_names() -> String {
     OPTIONS.map(|(name, _)| name).join(", ")
 }

@@ -9,13 +9,13 @@ fn env() -> Environment {
     Environment::without_home("tester")
 }
 
-fn target_in(text: &str, env: &Environment) -> Target {
+fn target_with_env(text: &str, env: &Environment) -> Target {
     crate::resolve(text, env).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// The target of a connection string that trusts any certificate: this machine may trust no authority.
 fn target(text: &str) -> Target {
-    target_in(text, &env())
+    target_with_env(text, &env())
 }
 
 fn problem(text: &str) -> String {
@@ -163,7 +163,7 @@ fn sqlcmds_variables_fill_in_what_the_text_leaves_out() {
         .with("SQLCMDDBNAME", "d")
         .with("SQLCMDLOGINTIMEOUT", "9")
         .with("SQLCMDPACKETSIZE", "4096");
-    let all = target_in("sqlserver://?encrypt=disable", &env);
+    let all = target_with_env("sqlserver://?encrypt=disable", &env);
     assert_eq!(all.endpoints[0].to_string(), "tcp:127.0.0.1:1500");
     assert_eq!(
         (all.user.as_str(), password(&all), all.database.as_str()),
@@ -171,7 +171,7 @@ fn sqlcmds_variables_fill_in_what_the_text_leaves_out() {
     );
     assert_eq!(all.connect_timeout, Some(Duration::from_secs(9)));
     assert_eq!(options(&all).packet_size, 4096);
-    let own = target_in(
+    let own = target_with_env(
         "sqlserver://me:own@127.0.0.2/?encrypt=disable&database=mine",
         &env,
     );
@@ -186,8 +186,8 @@ fn sqlcmds_variables_fill_in_what_the_text_leaves_out() {
 fn servers_are_named_as_in_microsofts_clients() {
     let name = |server: &str| {
         let mut options = Options::default();
-        options.put("server", server);
-        let name = hosts::server_name(&options)?;
+        options.set_known("server", server);
+        let name = hosts::read_server_name(&options)?;
         Ok::<_, Error>((name.host, name.instance, name.port))
     };
     let host = |host: &str, instance: Option<&str>, port| {

@@ -3,7 +3,7 @@
 //! In: text. Out: options. Must never: repeat the text in an error; it may contain a password, even in an
 //! unexpected place.
 
-use super::options::{Options, find, is_secret};
+use super::options::{Options, find_option, is_secret};
 use crate::error::Error;
 use crate::postgres::uri::{decode, split};
 
@@ -23,56 +23,61 @@ pub(crate) enum ConnectionText<'a> {
     Odbc(&'a str),
 }
 
-/// The connection string, if it is one for SQL Server.
+/// Recognizes a connection string for SQL Server; `None` for any other text.
 pub(crate) fn recognize(text: &str) -> Option<ConnectionText<'_>> {
-    let without = |prefix: &str| {
+    let without_prefix = |prefix: &str| {
         let head = text.get(..prefix.len())?;
         head.eq_ignore_ascii_case(prefix)
             .then(|| &text[prefix.len()..])
     };
-    if let Some(rest) = without("sqlserver://").or_else(|| without("mssql://")) {
-        return Some(ConnectionText::Url(rest));
+    if let Some(body) = without_prefix("sqlserver://").or_else(|| without_prefix("mssql://")) {
+        return Some(ConnectionText::Url(body));
     }
-    if let Some(rest) = without("jdbc:sqlserver://") {
-        return Some(ConnectionText::Jdbc(rest));
+    if let Some(body) = without_prefix("jdbc:sqlserver://") {
+        return Some(ConnectionText::Jdbc(body));
     }
-    if let Some(rest) = without("odbc:") {
-        return Some(ConnectionText::Odbc(rest));
+    if let Some(body) = without_prefix("odbc:") {
+        return Some(ConnectionText::Odbc(body));
     }
     // libpq's connection strings have no keyword that names the server in these ways.
     let names = || {
         text.split(';')
             .filter_map(|part| Some(part.split_once('=')?.0.trim()))
     };
-    let has =
-        |wanted: &[&str]| names().any(|name| wanted.iter().any(|w| name.eq_ignore_ascii_case(w)));
+    let has_any = |keywords: &[&str]| {
+        names().any(|name| {
+            keywords
+                .iter()
+                .any(|keyword| name.eq_ignore_ascii_case(keyword))
+        })
+    };
     if text.contains("://") || !text.contains('=') {
         return None;
     }
-    if has(&["driver", "dsn"]) {
+    if has_any(&["driver", "dsn"]) {
         return Some(ConnectionText::Odbc(text));
     }
-    let servers = [
+    let server_keywords = [
         "server",
         "data source",
         "addr",
         "address",
         "network address",
     ];
-    has(&servers).then_some(ConnectionText::Ado(text))
+    has_any(&server_keywords).then_some(ConnectionText::Ado(text))
 }
 
 /// Parses a connection string and sets its options.
 ///
 /// # Errors
 /// The text cannot be parsed, or has an unknown option.
-pub(super) fn read(
+pub(super) fn parse(
     text: ConnectionText<'_>,
     options: &mut Options,
     warnings: &mut Vec<String>,
 ) -> Result<(), Error> {
     match text {
-        ConnectionText::Url(rest) => read_url(rest, options, warnings),
+        ConnectionText::Url(url_body) => parse_url(url_body, options, warnings),
         ConnectionText::Jdbc(rest) => {
             let (server, rest) = rest.split_once(';').unwrap_or((rest, ""));
             let (server, port) = match server.rsplit_once(':') {
@@ -80,19 +85,19 @@ pub(super) fn read(
                 _ => (server, ""),
             };
             if !server.is_empty() {
-                options.put("server", server);
+                options.set_known("server", server);
             }
             if !port.is_empty() {
-                options.put("port", port);
+                options.set_known("port", port);
             }
-            set_all(pairs(rest, '{')?, options, warnings)
+            set_options(parse_pairs(rest, '{')?, options, warnings)
         }
-        ConnectionText::Ado(text) => set_all(pairs(text, '"')?, options, warnings),
-        ConnectionText::Odbc(text) => set_all(pairs(text, '{')?, options, warnings),
+        ConnectionText::Ado(text) => set_options(parse_pairs(text, '"')?, options, warnings),
+        ConnectionText::Odbc(text) => set_options(parse_pairs(text, '{')?, options, warnings),
     }
 }
 
-fn set_all(
+fn set_options(
     pairs: Vec<(String, String)>,
     options: &mut Options,
     warnings: &mut Vec<String>,
@@ -104,8 +109,12 @@ fn set_all(
     Ok(())
 }
 
-fn read_url(rest: &str, options: &mut Options, warnings: &mut Vec<String>) -> Result<(), Error> {
-    let parts = split(rest)?;
+fn parse_url(
+    url_body: &str,
+    options: &mut Options,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
+    let parts = split(url_body)?;
     parts.refuse_at_sign_in_hosts("URL")?;
     let [(host, port)] = parts.hosts[..] else {
         return Err(Error::conninfo(
@@ -113,31 +122,36 @@ fn read_url(rest: &str, options: &mut Options, warnings: &mut Vec<String>) -> Re
             "name one; a listener of an availability group stands for all of its servers",
         ));
     };
-    let mut put = |option: &'static str, raw: &str| -> Result<(), Error> {
+    let mut set_if_given = |option: &'static str, raw: &str| -> Result<(), Error> {
         if !raw.is_empty() {
-            options.put(option, &decode(raw, &format!("the {option}"))?);
+            options.set_known(option, &decode(raw, &format!("the {option}"))?);
         }
         Ok(())
     };
-    put("user", parts.user.unwrap_or_default())?;
-    put("password", parts.password.unwrap_or_default())?;
-    put("server", host)?;
-    put("port", port)?;
-    put("instance", parts.dbname)?;
+    set_if_given("user", parts.user.unwrap_or_default())?;
+    set_if_given("password", parts.password.unwrap_or_default())?;
+    set_if_given("server", host)?;
+    set_if_given("port", port)?;
+    set_if_given("instance", parts.dbname)?;
     let query = parts.query.unwrap_or_default();
     for (index, parameter) in query.split('&').filter(|part| !part.is_empty()).enumerate() {
         let location = format!("URL query parameter {}", index + 1);
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        // In a query a plus sign is a space.
-        let decoded = |raw: &str| decode(&raw.replace(['+', ' '], "%20"), &location);
-        options.set(&decoded(name)?, &decoded(value)?, &location, warnings)?;
+        // In a query, a plus sign stands for a space.
+        let decode_query = |raw: &str| decode(&raw.replace(['+', ' '], "%20"), &location);
+        options.set(
+            &decode_query(name)?,
+            &decode_query(value)?,
+            &location,
+            warnings,
+        )?;
     }
     Ok(())
 }
 
 /// Splits `name=value;name=value`. `quote`: `{` if values may be in braces, `"` if they may be in single or
-/// double quotes. The closing sign is doubled inside.
-fn pairs(text: &str, quote: char) -> Result<Vec<(String, String)>, Error> {
+/// double quotes. A closing sign inside a value is doubled.
+fn parse_pairs(text: &str, quote: char) -> Result<Vec<(String, String)>, Error> {
     let mut pairs = Vec::new();
     let mut rest = text.trim_start_matches([';', ' ']);
     while !rest.is_empty() {
@@ -158,8 +172,8 @@ fn pairs(text: &str, quote: char) -> Result<Vec<(String, String)>, Error> {
         };
         let (value, after) = match closing {
             Some(closing) => {
-                let (value, after) =
-                    quoted(&after[1..], closing).ok_or_else(|| error("has no closing quote"))?;
+                let (value, after) = parse_quoted(&after[1..], closing)
+                    .ok_or_else(|| error("has no closing quote"))?;
                 let after = after.trim_start();
                 let after = match after.strip_prefix(';') {
                     Some(after) => after,
@@ -179,8 +193,8 @@ fn pairs(text: &str, quote: char) -> Result<Vec<(String, String)>, Error> {
     Ok(pairs)
 }
 
-/// A value up to its closing sign, and what follows it.
-fn quoted(text: &str, closing: char) -> Option<(String, &str)> {
+/// Parses a value up to its closing sign; returns the value and the text after the sign.
+fn parse_quoted(text: &str, closing: char) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut rest = text;
     loop {
@@ -205,12 +219,12 @@ pub(crate) fn redact(text: &str) -> Option<String> {
     | ConnectionText::Ado(rest)
     | ConnectionText::Odbc(rest)) = form;
     let prefix = &text[..text.len() - rest.len()];
-    let shown = redact_rest(form).unwrap_or_else(|| MASK.to_owned());
-    Some(format!("{prefix}{shown}"))
+    let redacted = redact_body(form).unwrap_or_else(|| MASK.to_owned());
+    Some(format!("{prefix}{redacted}"))
 }
 
-fn redact_rest(form: ConnectionText<'_>) -> Option<String> {
-    read(form, &mut Options::default(), &mut Vec::new()).ok()?;
+fn redact_body(form: ConnectionText<'_>) -> Option<String> {
+    parse(form, &mut Options::default(), &mut Vec::new()).ok()?;
     match form {
         ConnectionText::Url(rest) => redact_url(rest),
         ConnectionText::Jdbc(rest) => {
@@ -225,7 +239,7 @@ fn redact_rest(form: ConnectionText<'_>) -> Option<String> {
 }
 
 fn redact_pairs(text: &str, quote: char) -> Option<String> {
-    let pairs = pairs(text, quote).ok()?;
+    let pairs = parse_pairs(text, quote).ok()?;
     let shown = pairs.iter().map(|(name, value)| match is_secret(name) {
         true => format!("{name}={MASK}"),
         false => format!("{name}={value}"),
@@ -235,11 +249,11 @@ fn redact_pairs(text: &str, quote: char) -> Option<String> {
 
 fn redact_url(rest: &str) -> Option<String> {
     let parts = split(rest).ok()?;
-    let no_user = parts.user.is_none() && parts.password.is_none();
-    let has_at = |text: &str| text.contains('@');
+    let has_no_login = parts.user.is_none() && parts.password.is_none();
+    let has_at_sign = |text: &str| text.contains('@');
     let is_port = |(_, port): &(&str, &str)| port.bytes().all(|byte| byte.is_ascii_digit());
-    if has_at(parts.dbname)
-        || (no_user && parts.query.is_some_and(has_at))
+    if has_at_sign(parts.dbname)
+        || (has_no_login && parts.query.is_some_and(has_at_sign))
         || !parts.hosts.iter().all(is_port)
     {
         return None;
@@ -275,7 +289,7 @@ fn redact_url(rest: &str) -> Option<String> {
         separator = '&';
         let (name, _) = parameter.split_once('=').unwrap_or((parameter, ""));
         let decoded = decode(&name.replace('+', "%20"), "a name").ok()?;
-        match is_secret(&decoded) || find(&decoded) == Some("password") {
+        match is_secret(&decoded) || find_option(&decoded) == Some("password") {
             true => shown.push_str(&format!("{name}={MASK}")),
             false => shown.push_str(parameter),
         }

@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The protocol of TDS 8.0 in ALPN.
-const ALPN: &[u8] = b"tds/8.0";
+const TDS8_ALPN_PROTOCOL: &[u8] = b"tds/8.0";
 
 /// What the option `encrypt` requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) enum Encrypt {
     Optional,
     /// TLS for everything.
     Mandatory,
-    /// TDS 8.0: TLS comes first.
+    /// TDS 8.0: the TLS handshake precedes all TDS packets.
     Strict,
 }
 
@@ -39,8 +39,8 @@ impl Encrypt {
     /// The value of the option; mandatory by default, as in Microsoft's clients of today.
     ///
     /// # Errors
-    /// A value that does not exist.
-    pub(super) fn read(options: &Options) -> Result<Encrypt, Error> {
+    /// If the value is unknown.
+    pub(super) fn from_options(options: &Options) -> Result<Encrypt, Error> {
         let value = options.get("encrypt").map(str::to_ascii_lowercase);
         Ok(match value.as_deref() {
             Some("disable" | "disabled") => Encrypt::Disable,
@@ -49,7 +49,7 @@ impl Encrypt {
             Some("strict") => Encrypt::Strict,
             Some(_) => {
                 let hint = "use mandatory (true), strict, optional (false) or disable";
-                return Err(options.bad_value("encrypt", hint));
+                return Err(options.value_error("encrypt", hint));
             }
         })
     }
@@ -58,40 +58,40 @@ impl Encrypt {
 /// Reads the options and the files that they name.
 ///
 /// # Errors
-/// Files that are missing or unreadable.
-pub(super) fn build(
+/// If a file is missing or unreadable.
+pub(super) fn build_tls(
     options: &Options,
     encrypt: Encrypt,
     warnings: &mut Vec<String>,
 ) -> Result<Tls, Error> {
-    let trusts = options.switch("TrustServerCertificate")?;
+    let trust_any_certificate = options.is_on("TrustServerCertificate")?;
     if encrypt == Encrypt::Disable {
         let mode = SslMode::Disable;
         return Ok(Tls { mode, config: None });
     }
-    let strict = encrypt == Encrypt::Strict;
-    if strict && trusts {
+    let is_strict = encrypt == Encrypt::Strict;
+    if is_strict && trust_any_certificate {
         warnings.push(
             "TrustServerCertificate has no effect with encrypt=strict: the certificate is verified"
                 .to_owned(),
         );
     }
-    let verifies = strict || (encrypt == Encrypt::Mandatory && !trusts);
+    let verify_chain = is_strict || (encrypt == Encrypt::Mandatory && !trust_any_certificate);
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let verifier: Arc<dyn ServerCertVerifier> = match options.get("ServerCertificate") {
         Some(path) => {
-            let purpose = "file with the server's certificate";
-            let pinned = read_certificates(Path::new(path), purpose)?.swap_remove(0);
-            Arc::new(Pin {
+            let file_role = "file with the server's certificate";
+            let pinned = read_certificates(Path::new(path), file_role)?.swap_remove(0);
+            Arc::new(PinnedCertificate {
                 pinned,
                 provider: provider.clone(),
             })
         }
-        None if verifies => Arc::new(chain_verifier(options, &provider)?),
+        None if verify_chain => Arc::new(chain_verifier(options, &provider)?),
         None => Arc::new(Verifier::accept_any(&provider)),
     };
-    // The newest version that can be set up inside packets is 1.2.
-    let versions: &[&rustls::SupportedProtocolVersion] = match strict {
+    // Before TDS 8.0, the TLS handshake travels inside TDS packets, which is only possible up to TLS 1.2.
+    let versions: &[&rustls::SupportedProtocolVersion] = match is_strict {
         true => &[&rustls::version::TLS12, &rustls::version::TLS13],
         false => &[&rustls::version::TLS12],
     };
@@ -101,22 +101,22 @@ pub(super) fn build(
         .dangerous()
         .with_custom_certificate_verifier(verifier)
         .with_no_client_auth();
-    if strict {
-        config.alpn_protocols = vec![ALPN.to_vec()];
+    if is_strict {
+        config.alpn_protocols = vec![TDS8_ALPN_PROTOCOL.to_vec()];
     }
     config.resumption = Resumption::disabled();
     Ok(Tls {
         mode: match encrypt {
             Encrypt::Disable | Encrypt::Optional => SslMode::Prefer,
-            Encrypt::Mandatory | Encrypt::Strict if verifies => SslMode::VerifyFull,
+            Encrypt::Mandatory | Encrypt::Strict if verify_chain => SslMode::VerifyFull,
             Encrypt::Mandatory | Encrypt::Strict => SslMode::Require,
         },
         config: Some(Arc::new(config)),
     })
 }
 
-/// Requires a chain to the authorities in the file `certificate`, else to those that the system trusts, and
-/// the host's name.
+/// Requires a certificate for the host's name, issued by an authority in the file `certificate`, or by one
+/// that the system trusts if the option is missing.
 fn chain_verifier(options: &Options, provider: &Arc<CryptoProvider>) -> Result<Verifier, Error> {
     let file = options.get("certificate");
     let roots = match file {
@@ -135,19 +135,20 @@ fn chain_verifier(options: &Options, provider: &Arc<CryptoProvider>) -> Result<V
     let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(store), provider.clone())
         .build()
         .map_err(|error| Error::tls(error.to_string(), "check certificate="))?;
-    // Certificates of the system's roots need no exceptions.
+    // The file may contain certificates that webpki rejects and OpenSSL accepts, so `Verifier` also compares
+    // certificates with these. The system's roots do not need that.
     let exceptions = if file.is_some() { roots } else { Vec::new() };
     Ok(Verifier::new(chain, exceptions, true, provider))
 }
 
 /// Accepts one certificate only, whatever its names and dates.
 #[derive(Debug)]
-struct Pin {
+struct PinnedCertificate {
     pinned: CertificateDer<'static>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Pin {
+impl ServerCertVerifier for PinnedCertificate {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -65,7 +65,7 @@ impl Conn {
         self.set_request(Effect::Reads, 0);
     }
 
-    pub(crate) fn close(&self, statement: &Statement) {
+    pub(crate) fn close_statement(&self, statement: &Statement) {
         self.exchange.borrow_mut().close(statement);
     }
 

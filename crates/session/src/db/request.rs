@@ -42,7 +42,7 @@ impl Db {
     /// [`DbError`] if the connection is not up; executions pushed earlier are then lost.
     pub fn push(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<(), DbError> {
         self.check_usable()?;
-        if self.mode() == QueryMode::Simple {
+        if self.protocol_mode() == QueryMode::Simple {
             return Err(DbError::protocol(
                 "simple mode has no requests of several executions".to_owned(),
             ));
@@ -80,12 +80,12 @@ impl Db {
 
     /// Closes a statement that is no longer used, without a round trip: the server is notified with a later
     /// request. The statement's number may be reused for another statement.
-    pub fn close(&mut self, statement: &Statement) {
-        self.conn.close(statement);
+    pub fn close_statement(&mut self, statement: &Statement) {
+        self.conn.close_statement(statement);
     }
 
     /// The protocol mode of this connection's statements.
-    pub fn mode(&self) -> QueryMode {
+    pub fn protocol_mode(&self) -> QueryMode {
         self.conn.exchange().mode()
     }
 
@@ -138,7 +138,7 @@ impl Db {
     }
 
     /// The text of the last request, if it was sent as text.
-    pub fn sent_text(&self) -> Option<String> {
+    pub fn last_request_text(&self) -> Option<String> {
         self.conn.exchange().text().map(str::to_owned)
     }
 

@@ -68,18 +68,18 @@ impl Db {
     ///
     /// # Errors
     /// The reason why there is no new connection.
-    pub async fn renew(&mut self) -> Result<(), DbError> {
-        self.wait(UserPhase::Renew).await;
+    pub async fn open_connection(&mut self) -> Result<(), DbError> {
+        self.wait(UserPhase::OpenConnection).await;
         match self.conn.is_up() {
             true => Ok(()),
             false => Err(self.conn.failure()),
         }
     }
 
-    /// Returns a handle of another connection of this user, which is closed until [`Db::renew`] opens it.
-    /// Use it only for statements: transactions, sleeps and the pace belong to this handle, and requests
-    /// made on the new handle are part of the transaction of this one. A user waits for one connection at a
-    /// time.
+    /// Returns a handle of another connection of this user, which is closed until [`Db::open_connection`]
+    /// opens it. Use it only for statements: transactions, sleeps and the pace belong to this handle, and
+    /// requests made on the new handle are part of the transaction of this one. A user waits for one
+    /// connection at a time.
     ///
     /// # Errors
     /// The loop has created no connection.
@@ -91,7 +91,7 @@ impl Db {
         Ok(Db::new(conn, Rc::clone(&self.context)))
     }
 
-    /// Closes the connection; [`Db::renew`] opens a new one.
+    /// Closes the connection; [`Db::open_connection`] opens a new one.
     pub async fn close_connection(&mut self) {
         self.wait(UserPhase::Close).await;
     }

@@ -29,11 +29,11 @@ impl Db {
         self.begin(kind, Some(due_ns)).await
     }
 
-    /// Lets this user start this many transactions without requests before other users run: for
-    /// transactions of only a few instructions, for which switching users would take longer.
-    pub fn allow_consecutive_starts(&mut self, transactions: u32) {
-        self.max_consecutive_starts = transactions;
-        self.remaining_consecutive_starts = transactions;
+    /// Lets this user start this many transactions in a row without a request before other users run. Use it
+    /// for transactions of only a few instructions: switching users takes longer than they do.
+    pub fn allow_consecutive_starts(&mut self, max_starts: u32) {
+        self.max_consecutive_starts = max_starts;
+        self.remaining_consecutive_starts = max_starts;
     }
 
     async fn begin(&mut self, kind: TxnKind, due_ns: Option<u64>) -> Result<(), UserExit> {
@@ -82,13 +82,13 @@ impl Db {
             if !self.context.rules().connect_per_transaction {
                 return Ok(());
             }
-            self.wait(UserPhase::Renew).await;
+            self.wait(UserPhase::OpenConnection).await;
             if self.conn.is_up() {
-                self.record_connect();
+                self.record_connect_time();
                 return Ok(());
             }
             let failure = self.conn.failure();
-            if !self.context.rules().reconnect {
+            if !self.context.rules().reopens_lost_connections {
                 return Err(UserExit::Failed(failure.message));
             }
             self.end(Err(failure)).await?;
@@ -96,7 +96,7 @@ impl Db {
     }
 
     /// Records that the transaction's own connection is open.
-    fn record_connect(&mut self) {
+    fn record_connect_time(&mut self) {
         let (mut transaction, at_ns) = (self.conn.transaction.get(), self.conn.noticed_ns());
         transaction.connect_ns = at_ns - transaction.started_ns;
         if !self.context.rules().includes_connect_time {
@@ -175,17 +175,17 @@ impl Db {
                 return Err(UserExit::Stopped);
             }
             if !self.conn.is_up() || self.conn.phase() == UserPhase::Unusable {
-                if !self.context.rules().reconnect {
+                if !self.context.rules().reopens_lost_connections {
                     return Err(UserExit::Failed(self.conn.failure_message()));
                 }
                 // With a connection per transaction, the next start opens one anyway; this only waits until
                 // the server accepts connections again.
-                self.wait(UserPhase::Reconnect).await;
+                self.wait(UserPhase::AwaitReconnect).await;
             } else if self.conn.block_state() == BlockState::Idle || self.roll_back().await {
                 return Ok(());
             } else if self.conn.is_up() {
                 // A session that cannot be rolled back is unusable.
-                self.wait(UserPhase::Renew).await;
+                self.wait(UserPhase::OpenConnection).await;
             }
         }
     }

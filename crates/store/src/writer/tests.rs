@@ -1,7 +1,9 @@
 //! Journals on a full disk, and how they are read.
 
 use super::*;
-use prony_measure::{ErrorClass, Interval, Outcome, ProcessHealth, RunSchedule, Sample, Shape};
+use prony_measure::{
+    ErrorClass, Interval, Outcome, ProcessHealth, RecorderLayout, RunSchedule, Sample,
+};
 use std::os::unix::fs::PermissionsExt;
 
 fn event(detail: &str) -> Event {
@@ -213,7 +215,7 @@ fn journal_of_a_failure(name: &str, kinds: &[&str]) -> (PathBuf, Run) {
     run.workload.kinds = kinds.iter().map(|&kind| kind.to_owned()).collect();
     let mut writer = store.begin(&mut run).unwrap();
     let span = RunSchedule::seconds(0, 0, None).span(0);
-    let mut interval = Interval::new(span, Shape::closed(1));
+    let mut interval = Interval::new(span, RecorderLayout::closed_loop(1));
     interval.record(&Sample {
         kind: 0,
         // A server may send any bytes; these are not UTF-8.

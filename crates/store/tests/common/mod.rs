@@ -3,7 +3,7 @@
 
 use prony_measure::{
     CollectedFigures, Collector, ErrorClass, ExcludedTransactions, IntervalRow, Outcome, Recorder,
-    RunSchedule, Sample, ServiceTimeParts, Shape,
+    RecorderLayout, RunSchedule, Sample, ServiceTimeParts,
 };
 use prony_store::*;
 use std::path::{Path, PathBuf};
@@ -76,13 +76,13 @@ pub fn run() -> Run {
     }
 }
 
-pub fn shape() -> Shape {
-    Shape {
+pub fn layout() -> RecorderLayout {
+    RecorderLayout {
         kinds: 2,
         open_loop: true,
         has_parts: true,
-        has_connect: true,
-        ..Shape::closed(2)
+        has_connect_time: true,
+        ..RecorderLayout::closed_loop(2)
     }
 }
 
@@ -119,9 +119,9 @@ pub fn sample(number: u64) -> Sample {
 /// All rows of a load of two workers with a sample every millisecond, and its totals.
 pub fn load(schedule: RunSchedule) -> (Vec<IntervalRow>, CollectedFigures) {
     let samples = schedule.window_end_ns().saturating_sub(LOAD_START_NS) / 1_000_000;
-    let mut collector = Collector::new(schedule, shape(), 2);
+    let mut collector = Collector::new(schedule, layout(), 2);
     for worker in 0..2u64 {
-        let mut recorder = Recorder::new(schedule, shape());
+        let mut recorder = Recorder::new(schedule, layout());
         recorder.set_connections(2, 0);
         recorder.record_error_example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
         for number in (worker..samples + 5).step_by(2) {

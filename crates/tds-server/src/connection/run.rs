@@ -2,6 +2,13 @@
 
 use super::*;
 
+// Numbers of system procedures (MS-TDS 2.2.6.6).
+const SP_EXECUTESQL: u16 = 10;
+const SP_PREPARE: u16 = 11;
+const SP_EXECUTE: u16 = 12;
+const SP_PREPEXEC: u16 = 13;
+const SP_UNPREPARE: u16 = 15;
+
 impl Connection {
     /// Returns whether a request has the descriptor of the open transaction; if not, writes the server's
     /// error.
@@ -19,12 +26,12 @@ impl Connection {
     fn begin_transaction(&mut self, reply: &mut ReplyWriter) {
         self.transactions_begun += 1;
         self.transaction_descriptor = 0x2a_0000_0000 + self.transactions_begun;
-        reply.env_bytes(8, &self.transaction_descriptor.to_le_bytes(), &[]);
+        reply.env_change_bytes(8, &self.transaction_descriptor.to_le_bytes(), &[]);
     }
 
     fn end_transaction(&mut self, commits: bool, reply: &mut ReplyWriter) {
-        let kind = if commits { 9 } else { 10 };
-        reply.env_bytes(kind, &[], &self.transaction_descriptor.to_le_bytes());
+        let change_type = if commits { 9 } else { 10 };
+        reply.env_change_bytes(change_type, &[], &self.transaction_descriptor.to_le_bytes());
         self.transaction_descriptor = 0;
     }
 
@@ -79,7 +86,13 @@ impl Connection {
         let number = match &call.procedure {
             Procedure::Id(number) => *number,
             Procedure::Name(name) => {
-                return self.run_in_rpc(&name.clone(), &call.parameters, None, more_flag, reply);
+                return self.run_text_in_rpc(
+                    &name.clone(),
+                    &call.parameters,
+                    None,
+                    more_flag,
+                    reply,
+                );
             }
         };
         let parameters = &call.parameters;
@@ -88,35 +101,43 @@ impl Connection {
             value => panic!("{value:?} is not nvarchar"),
         };
         match number {
-            10 => {
+            SP_EXECUTESQL => {
                 let values = parameters.get(2..).unwrap_or_default();
-                let declared = parameters.get(1).map(|_| text(1)).unwrap_or_default();
-                assert_eq!(declared.matches('@').count(), values.len(), "declarations");
-                self.run_in_rpc(&text(0), values, None, more_flag, reply)
+                let declarations = parameters.get(1).map(|_| text(1)).unwrap_or_default();
+                assert_eq!(
+                    declarations.matches('@').count(),
+                    values.len(),
+                    "declarations"
+                );
+                self.run_text_in_rpc(&text(0), values, None, more_flag, reply)
             }
-            11 | 13 => {
+            SP_PREPARE | SP_PREPEXEC => {
                 assert!(parameters[0].is_output, "the handle is returned");
                 let handle = self.next_handle;
                 self.next_handle += 1;
                 self.prepared_texts.insert(handle, text(2));
                 match number {
-                    13 => {
-                        self.run_in_rpc(&text(2), &parameters[3..], Some(handle), more_flag, reply)
-                    }
+                    SP_PREPEXEC => self.run_text_in_rpc(
+                        &text(2),
+                        &parameters[3..],
+                        Some(handle),
+                        more_flag,
+                        reply,
+                    ),
                     _ => {
                         reply.return_status(0);
-                        reply.return_int("", handle);
+                        reply.return_value_int("", handle);
                         reply.done(DONE_PROC, more_flag, 0xe0, 0);
                         true
                     }
                 }
             }
-            12 | 15 => {
+            SP_EXECUTE | SP_UNPREPARE => {
                 let Datum::Int(handle) = parameters[0].value else {
                     panic!("a handle is a number");
                 };
                 let prepared = match number {
-                    12 => self.prepared_texts.get(&(handle as i32)).cloned(),
+                    SP_EXECUTE => self.prepared_texts.get(&(handle as i32)).cloned(),
                     _ => self.prepared_texts.remove(&(handle as i32)),
                 };
                 let Some(prepared) = prepared else {
@@ -125,20 +146,20 @@ impl Connection {
                     reply.done(DONE_PROC, ERROR | more_flag, 0xe0, 0);
                     return true;
                 };
-                if number == 15 {
+                if number == SP_UNPREPARE {
                     reply.return_status(0);
                     reply.done(DONE_PROC, more_flag, 0xe0, 0);
                     return true;
                 }
-                self.run_in_rpc(&prepared, &parameters[1..], None, more_flag, reply)
+                self.run_text_in_rpc(&prepared, &parameters[1..], None, more_flag, reply)
             }
             number => panic!("procedure {number}"),
         }
     }
 
-    /// Runs a text inside an RPC, and returns `handle` if given. Returns false if the text hangs until an
-    /// attention.
-    fn run_in_rpc(
+    /// Runs a text inside an RPC, and writes `handle`, if given, as a return value. Returns false if the text
+    /// hangs until an attention.
+    fn run_text_in_rpc(
         &mut self,
         text: &str,
         values: &[Parameter],
@@ -166,7 +187,7 @@ impl Connection {
         }
         reply.return_status(0);
         if let Some(handle) = handle {
-            reply.return_int("", handle);
+            reply.return_value_int("", handle);
         }
         reply.done(DONE_PROC, error_flag | more_flag, 0xe0, 0);
         true
@@ -176,7 +197,7 @@ impl Connection {
         &mut self,
         statement: &str,
         values: &[Parameter],
-        done: u8,
+        done_token: u8,
         more_flag: u16,
         reply: &mut ReplyWriter,
     ) -> StatementEnd {
@@ -190,7 +211,7 @@ impl Connection {
                     (3902, 1, 16),
                     "The request has no corresponding BEGIN TRANSACTION.",
                 );
-                reply.done(done, ERROR | more_flag, 0, 0);
+                reply.done(done_token, ERROR | more_flag, 0, 0);
                 return StatementEnd::Next;
             }
             self.end_transaction(sql.starts_with("commit"), reply);
@@ -199,21 +220,21 @@ impl Connection {
         } else {
             let config = self.config.clone();
             for outcome in (config.handler)(statement, values) {
-                match self.write_outcome(outcome, done, more_flag, reply) {
+                match self.write_outcome(outcome, done_token, more_flag, reply) {
                     StatementEnd::Next => {}
                     end => return end,
                 }
             }
             return StatementEnd::Next;
         }
-        reply.done(done, more_flag, 0xd4, 0);
+        reply.done(done_token, more_flag, 0xd4, 0);
         StatementEnd::Next
     }
 
     fn write_outcome(
         &mut self,
         outcome: Outcome,
-        done: u8,
+        done_token: u8,
         more_flag: u16,
         reply: &mut ReplyWriter,
     ) -> StatementEnd {
@@ -221,28 +242,32 @@ impl Connection {
             Outcome::Rows(columns, rows) => {
                 reply.columns(&columns);
                 rows.iter().for_each(|row| reply.row(&columns, row));
-                reply.done(done, COUNT | more_flag, 0xc1, rows.len() as u64);
+                reply.done(done_token, COUNT | more_flag, 0xc1, rows.len() as u64);
             }
             Outcome::CompressedRows(columns, rows) => {
                 reply.columns(&columns);
                 rows.iter()
                     .for_each(|row| reply.compressed_row(&columns, row));
-                reply.done(done, COUNT | more_flag, 0xc1, rows.len() as u64);
+                reply.done(done_token, COUNT | more_flag, 0xc1, rows.len() as u64);
             }
-            Outcome::Count(count) => reply.done(done, COUNT | more_flag, 0xc5, count),
-            Outcome::Done => reply.done(done, more_flag, 0xc0, 0),
+            Outcome::Count(count) => reply.done(done_token, COUNT | more_flag, 0xc5, count),
+            Outcome::Done => reply.done(done_token, more_flag, 0xc0, 0),
             Outcome::Info(number, text) => reply.info(number, 0, &text),
-            Outcome::Raw(bytes) => reply.raw(&bytes),
+            Outcome::Raw(bytes) => reply.raw_tokens(&bytes),
             Outcome::Hang => return StatementEnd::Hanging,
             Outcome::Error(number, state, level, text) => {
-                let aborts = ERRORS_THAT_ROLL_BACK.contains(&number);
-                if aborts && self.transaction_descriptor != 0 {
+                let rolls_back = ERRORS_THAT_ROLL_BACK.contains(&number);
+                if rolls_back && self.transaction_descriptor != 0 {
                     self.end_transaction(false, reply);
                 }
                 reply.error((number, state, level), &text);
-                let more_flag = if aborts && done == DONE { 0 } else { more_flag };
-                reply.done(done, ERROR | more_flag, 0, 0);
-                if aborts {
+                let more_flag = if rolls_back && done_token == DONE {
+                    0
+                } else {
+                    more_flag
+                };
+                reply.done(done_token, ERROR | more_flag, 0, 0);
+                if rolls_back {
                     return StatementEnd::Aborted;
                 }
             }

@@ -52,7 +52,7 @@ impl Exchange {
         }
     }
 
-    /// The error that the server sent before it closed the connection.
+    /// The error that the server sent before it closed the connection, if any.
     pub fn final_error(&self) -> Option<ServerError> {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.final_error().map(postgres::parse_error),
@@ -79,7 +79,8 @@ impl Exchange {
         }
     }
 
-    /// Whether several of the `executed_statements` of the request share a round trip.
+    /// Whether several statements of the request share a round trip; `executed_statements`: how many it
+    /// executes.
     pub fn shares_round_trip(&self, executed_statements: u32) -> bool {
         match &self.state {
             ProtocolState::Postgres { .. } => executed_statements > 1,
@@ -90,7 +91,7 @@ impl Exchange {
         }
     }
 
-    /// Rows that the last command changed or returned.
+    /// Number of rows that the last command changed or returned.
     pub fn affected_rows(&self) -> u64 {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.affected_rows(),
@@ -99,8 +100,8 @@ impl Exchange {
         }
     }
 
-    /// Rows that the command of result `result` (from 0) changed or returned. On PostgreSQL, always those
-    /// of the last command: only its count is stored.
+    /// Number of rows that the command of result `result` (from 0) changed or returned. On PostgreSQL, always
+    /// the number of the last command, because no other is stored.
     pub fn affected_rows_of(&self, result: usize) -> u64 {
         match &self.state {
             ProtocolState::Postgres { reply, .. } => reply.affected_rows(),

@@ -16,16 +16,16 @@ impl Exchange {
         self.with_tds(|tds| tds.call(procedure, parameters))
     }
 
-    /// Builds a request from a bulk load that is finished. The rows are sent after the server has accepted
-    /// the statement. Returns false if the protocol has no bulk load.
+    /// Builds a request from a finished bulk load ([`BulkLoad::finish`]). The rows are sent after the server
+    /// has accepted the statement. Returns false if the protocol has no bulk load.
     pub fn bulk_load(&mut self, load: &BulkLoad) -> bool {
         self.with_tds(|tds| tds.bulk_load(load))
     }
 
     /// The message that cancels the request in flight; send it on the same connection, after the whole
-    /// request. The reply is complete when the server has acknowledged it, and is an error unless it was
-    /// complete before. `None`: no request is in flight, or it is canceled already, or the protocol cancels
-    /// over another connection.
+    /// request. The reply is then complete when the server has acknowledged the message. It is an error,
+    /// unless the server had completed the reply before. Returns `None` if no request is in flight, if the
+    /// request is canceled already, or if the protocol cancels over another connection.
     pub fn attention(&mut self) -> Option<&'static [u8]> {
         match &mut self.state {
             ProtocolState::Tds(tds) => tds.attention(),

@@ -1,8 +1,8 @@
 //! Encodes statements as commands, for a connection that is logged in.
 //!
-//! In: statements and values. Out: a queue of commands, sent one at a time: the server numbers a
-//! statement when it prepares it, and skips nothing after an error. Must never: wait for anything, or
-//! allocate once its buffers have grown to the size the workload needs.
+//! In: statements and values. Out: a queue of commands. They are sent one at a time, because the server
+//! numbers a statement only when it prepares it, and does not skip the commands after an error. Must never:
+//! wait for anything, or allocate once its buffers have grown to the size that the workload needs.
 //! Source: MySQL documentation, "Text Protocol" and "Prepared Statements".
 
 mod queue;

@@ -2,15 +2,15 @@
 //! password.
 //!
 //! In: password and nonce. Out: 64 bytes. Must never: keep the key.
-//! Source: MariaDB documentation, "Authentication Plugin - ed25519". It is Ed25519 (RFC 8032) except
-//! for the secret: it hashes the password itself, of any length, instead of a 32-byte seed. Signature
-//! libraries accept only seeds, hence the curve arithmetic from `curve25519-dalek`.
+//! Source: MariaDB documentation, "Authentication Plugin - ed25519". The method is Ed25519 (RFC 8032), except
+//! that the secret key is the hash of the password, which has any length, and not of a 32-byte seed.
+//! Signature libraries accept only seeds, so this module uses the curve arithmetic of `curve25519-dalek`.
 
 use curve25519_dalek::edwards::EdwardsPoint;
 use curve25519_dalek::scalar::{Scalar, clamp_integer};
 use ring::digest;
 
-/// The signature of `nonce`.
+/// Signs `nonce` with the key that belongs to `password`.
 pub(super) fn sign(password: &[u8], nonce: &[u8]) -> [u8; 64] {
     let hash = sha512(&[password]);
     let (secret, prefix) = hash.split_at(32);

@@ -65,9 +65,9 @@ pub(crate) fn parse(payload: &[u8]) -> ServerError {
     }
 }
 
-/// Classifies an error. Source: MySQL documentation, "Server Error Message Reference"; MariaDB's "Error
-/// Codes". The number decides, because MySQL's SQLSTATE of a deadlock is PostgreSQL's of a
-/// serialization failure.
+/// Classifies an error, by its number if possible: a deadlock in MySQL has the SQLSTATE of a serialization
+/// failure in PostgreSQL. Source: MySQL documentation, "Server Error Message Reference"; MariaDB's "Error
+/// Codes".
 pub(crate) fn classify(number: u32, code: [u8; 5], message: &str) -> Classification {
     let class = match number {
         // A record changed since it was read (MariaDB's snapshot isolation); certification failed
@@ -84,7 +84,7 @@ pub(crate) fn classify(number: u32, code: [u8; 5], message: &str) -> Classificat
         _ if code.starts_with(b"08") => ErrorClass::LostConnection,
         _ => ErrorClass::Other,
     };
-    Classification::from(class).by_message(message)
+    Classification::from(class).corrected_by_message(message)
 }
 
 /// Whether the server (1040) or the account (1203) has no free connection.

@@ -22,7 +22,7 @@ pub(super) struct Greeting {
 /// Parses a greeting.
 ///
 /// # Errors
-/// A description of the problem.
+/// Why this is not a greeting of a supported server.
 pub(super) fn parse(payload: &[u8]) -> Result<Greeting, String> {
     let mut reader = Reader(payload);
     match reader.byte() {
@@ -53,7 +53,7 @@ fn read(mut reader: Reader<'_>) -> Option<Greeting> {
         reader.take(3)?;
         capabilities |= u32::from(reader.u16()?) << 16;
         nonce_bytes = usize::from(reader.byte()?);
-        // These include MariaDB's additional capabilities; none is requested.
+        // Skip reserved bytes. They include MariaDB's extended capabilities, none of which is requested.
         reader.take(10)?;
     }
     if capabilities & flags::SECURE_CONNECTION != 0 {

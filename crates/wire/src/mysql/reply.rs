@@ -131,9 +131,9 @@ impl Reply {
         self.text_rows.take();
     }
 
-    /// Expects the reply to a command; `sequence` follows the number of the command's last packet.
-    /// `may_open_transaction`: whether the command may open a transaction even if it fails. Returns true if
-    /// the reply has arrived already.
+    /// Expects the reply to a command. `sequence`: the sequence number after that of the command's last
+    /// packet. `may_open_transaction`: whether the command may open a transaction even if it fails. Returns
+    /// true if the reply has arrived already.
     pub(crate) fn expect(
         &mut self,
         format: ReplyFormat,
@@ -143,8 +143,8 @@ impl Reply {
         (self.format, self.sequence, self.may_open_transaction) =
             (format, sequence, may_open_transaction);
         self.expected = ExpectedPacket::ResultHeader;
-        // If the server has sent a final error, that is the reply. A violation stays unread, and the
-        // next bytes reveal it.
+        // If the server has sent a final error, that is the reply. A violation is ignored here; the next call
+        // of `feed` reports it.
         matches!(self.scan(), Ok(true))
     }
 

@@ -4,7 +4,7 @@
 //! In: a public key in PEM, a short message. Out: the encrypted message. Must never: encrypt twice
 //! with the same random bytes.
 //! Source: RFC 8017, sections 7.1.1 and B.2.1. The only arithmetic is one modular power with a public
-//! exponent, hence `num-bigint` and not a whole RSA library; `ring` only verifies.
+//! exponent, for which `num-bigint` suffices; `ring` has no RSA encryption.
 
 use num_bigint::BigUint;
 use ring::digest;
@@ -39,7 +39,7 @@ fn encrypt_with(
     let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).map_err(|_| unreadable)?;
     let (modulus, exponent) = public_key(&der).ok_or(unreadable)?;
     let length = (modulus.bits() as usize).div_ceil(8);
-    // Keys below 1024 bits are not real; the upper limits bound the CPU time that a hostile key can cost.
+    // No server has keys below 1024 bits. The upper limits bound the CPU time that a hostile key can cost.
     if !(128..=2048).contains(&length) || exponent.bits() > 64 {
         return Err("the server's RSA key has an unsupported size");
     }

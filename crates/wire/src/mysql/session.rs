@@ -2,7 +2,7 @@
 
 use crate::Secret;
 
-/// The credentials of a login and its permissions. All connections to one endpoint share it.
+/// The credentials and permissions of a login, shared by all connections to one endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Login {
     /// Account.
@@ -13,19 +13,19 @@ pub struct Login {
     pub password: Option<Secret>,
     /// Names and values that the server shows in its table of connection attributes.
     pub attributes: Vec<(String, String)>,
-    /// The password may be sent in the clear if the server requests that (`mysql_clear_password`),
-    /// over TLS or a unix socket.
+    /// Whether the password may be sent in the clear, over TLS or a unix socket, if the server requests that
+    /// (`mysql_clear_password`).
     pub cleartext: bool,
-    /// The server's RSA key may be requested on a connection that is not secure: an attacker could
-    /// answer with a key of their own (`get-server-public-key`).
+    /// Whether the server's RSA key may be requested on a connection that is not secure, where an attacker
+    /// could answer with another key (`get-server-public-key`).
     pub get_server_public_key: bool,
     /// The server's RSA key in PEM, known in advance (`server-public-key-path`).
     pub server_public_key: Option<Vec<u8>>,
-    /// `LOAD DATA LOCAL` may be used: the server may request data after a statement of that kind.
+    /// Whether `LOAD DATA LOCAL` may be used, after which the server requests data.
     pub local_infile: bool,
-    /// Count matched rows instead of changed ones as affected.
+    /// Whether rows that an UPDATE matched but did not change count as affected.
     pub found_rows: bool,
-    /// The connection is a unix socket: nobody can eavesdrop.
+    /// Whether the connection is a unix socket, on which nobody can eavesdrop.
     pub over_unix_socket: bool,
 }
 

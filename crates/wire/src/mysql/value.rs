@@ -59,7 +59,7 @@ impl Column {
         for _ in 0..6 {
             reader.length_encoded_bytes()?;
         }
-        // Length of what follows, character set, length.
+        // Skip the length of the following fields, the character set and the column's length.
         reader.take(1 + 2 + 4)?;
         let column_type = reader.byte()?;
         let flags = reader.u16()?;
@@ -157,8 +157,8 @@ fn read_time(mut reader: Reader<'_>) -> Option<BinaryValue<'static>> {
 }
 
 impl BinaryValue<'_> {
-    /// Appends its text, as in the text protocol. Floating-point numbers are written as the shortest
-    /// text that reads back unchanged.
+    /// Appends the value as text, as in the text protocol. A floating-point number becomes the shortest text
+    /// that reads back unchanged.
     pub(super) fn write(self, column: Column, out: &mut Vec<u8>) {
         // Writing into memory cannot fail.
         let _ = match self {

@@ -145,7 +145,7 @@ impl Auth {
         reason: &'static str,
     ) -> Result<&'l str, ConnectError> {
         check_allowed(login, method, reason)?;
-        // Such an answer is not bound to this TLS connection: a relay could use it.
+        // A password, or a plain hash of it, is not bound to this TLS connection: a relay could use it.
         if login.channel_binding == ChannelBinding::Require {
             return Err(ConnectError::ChannelBinding(
                 "the server requests an authentication method without it",

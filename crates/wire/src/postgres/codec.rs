@@ -14,8 +14,9 @@ const SYNC: &[u8] = b"S\0\0\0\x04";
 /// Ends the session.
 pub(crate) const TERMINATE: &[u8] = b"X\0\0\0\x04";
 
-/// Ends a COPY without data, then the session; and the same in the extended protocol.
+/// Ends a COPY without data, and then the session.
 pub(crate) const END_COPY: &[u8] = b"c\0\0\0\x04X\0\0\0\x04";
+/// Like [`END_COPY`], in the extended protocol.
 pub(crate) const END_COPY_EXTENDED: &[u8] = b"c\0\0\0\x04S\0\0\0\x04X\0\0\0\x04";
 
 /// The header of one piece of a COPY's data. Returns `None` if a piece cannot be that long.
@@ -77,8 +78,9 @@ impl Codec {
         self.pending_closes = None;
     }
 
-    /// Appends one request of several executions. The server answers it with one `ReadyForQuery`: it runs
-    /// them in order and, outside a block, as one transaction; after an error it skips the following ones.
+    /// Appends one request of several executions, which the server answers with one `ReadyForQuery`. The
+    /// server runs the executions in order and, outside a block, as one transaction. After an error it skips
+    /// the others.
     pub fn request<'a>(
         &mut self,
         batch: impl Iterator<Item = (&'a Statement, &'a [Value<'a>])>,
@@ -89,7 +91,7 @@ impl Codec {
             return message(out, b'Q', |out| {
                 for (index, (statement, values)) in batch.enumerate() {
                     if index > 0 {
-                        // The text before may end in a comment, so begin a new line.
+                        // The previous text may end in a comment, so begin a new line.
                         out.extend_from_slice(b"\n;");
                     }
                     put_statement_text(statement, values, out);

@@ -52,7 +52,7 @@ pub(crate) fn classify(code: [u8; 5], message: &str) -> Classification {
         [b'5', b'3', ..] => ErrorClass::Resources,
         _ => ErrorClass::Other,
     };
-    Classification::from(class).by_message(message)
+    Classification::from(class).corrected_by_message(message)
 }
 
 /// Whether the server, the database or the role has no free connection.

@@ -32,7 +32,7 @@ pub enum HandshakeStep {
     NeedBytes,
     /// Set up TLS on the connection, then call [`Handshake::tls_established`].
     StartTls,
-    /// Send the appended bytes; logged in (or the request to cancel is written).
+    /// Send the appended bytes. The client is logged in, or its request to cancel is complete.
     Done(Session),
 }
 
@@ -61,7 +61,7 @@ pub struct Handshake {
     tls: TlsUse,
     state: HandshakeState,
     auth: Auth,
-    /// TLS is in use, with this hash of the server's certificate.
+    /// Set if TLS is in use: the hash of the server's certificate for channel binding, if there is one.
     tls_binding: Option<Option<Vec<u8>>>,
     /// The beginning of an incomplete message.
     partial: Vec<u8>,

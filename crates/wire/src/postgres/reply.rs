@@ -316,7 +316,10 @@ fn next_message(bytes: &[u8], at: usize) -> Result<Option<(u8, Range<usize>)>, V
     };
     let length = u32::from_be_bytes([a, b, c, d]);
     if length < 4 || length as usize > MESSAGE_MAX {
-        return Err(Violation::Length(kind, length));
+        return Err(Violation::InvalidLength {
+            message_type: kind,
+            length,
+        });
     }
     let body = at + 5..at + 1 + length as usize;
     Ok((body.end <= bytes.len()).then_some((kind, body)))

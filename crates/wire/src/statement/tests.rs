@@ -78,7 +78,7 @@ fn the_first_word_determines_the_effect() {
     let effect_of = |sql| StatementIds::new().add(sql).effect();
     assert_eq!(effect_of(" SELECT 1"), Effect::Reads);
     assert_eq!(effect_of("END;"), Effect::Commits);
-    // Several in one text: pgbench's `\\;`.
+    // With pgbench's `\\;`, several statements are in one text.
     assert_eq!(
         effect_of("begin; insert into t values (1); commit"),
         Effect::Commits

@@ -192,8 +192,8 @@ impl Codec {
         self.type_buffer = types;
     }
 
-    /// Decides how a statement is executed, and opens a message if necessary. Returns whether the call is the
-    /// first of its message, and the call.
+    /// Decides how a statement is executed, and opens a message if necessary. Returns the call, and before it
+    /// whether the call is the first one of its message.
     fn begin_call(&mut self, statement: &Statement, types: &[SqlType]) -> (bool, Call) {
         // The server runs a call even if an earlier one in its message failed, so only reads are added.
         if !(self.has_open_message(packet_type::RPC) && statement.effect() == Effect::Reads) {
@@ -263,8 +263,8 @@ impl Codec {
         self.type_buffer = types;
     }
 
-    /// Sets `types` to the types of a statement's parameters: the declared type, else the one used last if it
-    /// suits the value, else one for the value.
+    /// Sets `types` to the types of a statement's parameters. The type is the declared one if there is one;
+    /// else the last one, if it suits the value; else one that is chosen for the value.
     fn set_types(&mut self, statement: &Statement, values: &[Value<'_>], types: &mut Vec<SqlType>) {
         types.clear();
         let slot = self.slots.get(usize::from(statement.id()));
@@ -290,7 +290,7 @@ impl Codec {
 
     fn put_declarations(&mut self, types: &[SqlType]) {
         if types.is_empty() {
-            // No declarations: NULL as nvarchar(4000).
+            // Without parameters, the declarations are NULL, as nvarchar(4000).
             self.bytes.extend_from_slice(&[0, 0, 0xe7, 0x40, 0x1f]);
             self.bytes.extend_from_slice(&self.collation);
             return self.bytes.extend_from_slice(&[0xff; 2]);
@@ -300,10 +300,10 @@ impl Codec {
         });
     }
 
-    /// Queues a statement as text. `may_join`: the texts before and after it may be in the same message.
+    /// Queues a statement as text. `may_join`: whether adjacent texts may be in the same message.
     fn queue_text(&mut self, statement: &Statement, values: &[Value<'_>], may_join: bool) {
         match may_join && self.has_open_message(packet_type::BATCH) {
-            // The text before may end in a comment, so begin a new line.
+            // The previous text may end in a comment, so begin a new line.
             true => put_utf16("\n;", &mut self.bytes),
             false => {
                 self.open_message(packet_type::BATCH);
@@ -375,8 +375,8 @@ impl Codec {
     }
 }
 
-/// Whether a parameter can keep the type it last had, so that the server needs no new plan: a `max` type
-/// suits texts of any length, other types only values that would get the same type.
+/// Whether a parameter can keep the last type, so that the server needs no new plan. A `max` type suits texts
+/// of any length, other types only values for which the same type would be chosen.
 fn can_reuse_type(last: SqlType, value: Value<'_>) -> bool {
     match (last, value) {
         (SqlType::NVarChar(None), Value::Text(_)) | (SqlType::VarChar(None), Value::Bytes(_)) => {

@@ -18,7 +18,7 @@ mod answer;
 
 /// Maximum number of bytes that a server may send during the login, TLS handshake included.
 const LOGIN_BYTES_MAX: usize = 1024 * 1024;
-/// How often a login may be routed to another server; usual is once.
+/// How often a login may be routed to another server; usually it is routed once at most.
 const ROUTES_MAX: u8 = 5;
 /// The protocol's name in ALPN, which is used when TLS comes first (TDS 8.0).
 const ALPN_NAME: &[u8] = b"tds/8.0";
@@ -44,11 +44,11 @@ enum Phase {
 
 /// One connection on which the client logs in.
 ///
-/// [`TlsUse`] is the option that drivers call `encrypt`: `No` uses no TLS and sends the password readable;
-/// `IfOffered` is `optional`: TLS for the login if the server has TLS, for everything if the server
-/// requires that; `Must` is `mandatory`; `Direct` is `strict`, TDS 8.0. For `IfOffered` and `Must` the TLS
-/// configuration must be limited to TLS 1.2, the newest version whose handshake fits into packets; for
-/// `Direct` it must offer the ALPN protocol `tds/8.0`.
+/// [`TlsUse`] is the option that drivers call `encrypt`. `No` uses no TLS, and sends the password readable.
+/// `IfOffered` is `optional`: it uses TLS for the login if the server has TLS, and for everything if the
+/// server requires that. `Must` is `mandatory`. `Direct` is `strict` (TDS 8.0). For `IfOffered` and `Must`
+/// the TLS configuration must be limited to TLS 1.2, the newest version whose handshake fits into packets.
+/// For `Direct` it must offer the ALPN protocol `tds/8.0`.
 pub struct Connector {
     login: Arc<Login>,
     tls_use: TlsUse,

@@ -143,7 +143,8 @@ pub(super) fn put_value(
             if value == Value::Null {
                 return out.extend_from_slice(&[0xff; 8]);
             }
-            // PLP: the total length, one chunk (which an empty value has not), and an empty chunk as the end.
+            // PLP consists of the total length, one chunk unless the value is empty, and an empty chunk as
+            // the end.
             let at = out.len();
             out.extend_from_slice(&[0; 12]);
             put_text(sql_type, value, collation, out);
@@ -309,7 +310,8 @@ fn put_formatted(text: std::fmt::Arguments<'_>, out: &mut Vec<u8>) {
 }
 
 fn put_quoted(text: &str, is_varchar: bool, out: &mut Vec<u8>) {
-    // No `N'…'` for a `varchar` column: the server would convert the column, and not use its index.
+    // Do not compare a `varchar` column with `N'…'`: the server would convert the column, and not use its
+    // index.
     put_utf16(
         if is_varchar || text.is_ascii() {
             "'"

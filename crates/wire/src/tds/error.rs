@@ -109,7 +109,7 @@ pub(crate) fn classify(number: u32, level: u8, message: &str) -> Classification 
         // Snapshot conflicts; conflicts of memory-optimized tables: dependency, update, repeatable
         // read, serializable, too many dependencies.
         3960 | 3961 | 41301 | 41302 | 41305 | 41325 | 41839 => ErrorClass::Serialization,
-        // A lock was not granted in time. The transaction stays open, so this is no conflict to retry.
+        // A lock was not granted in time. The transaction stays open, so it cannot be retried as a whole.
         1222 => ErrorClass::Timeout,
         // The other end closed the connection; network errors.
         64 | 233 | 10053 | 10054 | 10060
@@ -126,10 +126,11 @@ pub(crate) fn classify(number: u32, level: u8, message: &str) -> Classification 
         _ if level >= FATAL_LEVEL_MIN => ErrorClass::LostConnection,
         _ => ErrorClass::Other,
     };
-    Classification::from(class).by_message(message)
+    Classification::from(class).corrected_by_message(message)
 }
 
-/// The SQLSTATE that ODBC assigns to an error, the generic `HY000` for most: the server sends none.
+/// The SQLSTATE that ODBC assigns to an error, because the server sends none. Most errors have the generic
+/// `HY000`.
 pub(crate) fn sqlstate(number: u32) -> [u8; 5] {
     *match number {
         1205 => b"40001",
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_with_an_sqlstate_of_their_own_have_it() {
+    fn only_some_errors_have_a_specific_sqlstate() {
         assert_eq!(&sqlstate(1205), b"40001");
         assert_eq!(&sqlstate(3960), b"HY000");
     }

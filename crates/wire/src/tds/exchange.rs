@@ -69,7 +69,7 @@ impl Exchange {
         self.codec.execute(statement, values);
     }
 
-    /// Completes a request of the pushed executions; `is_empty`: there are none.
+    /// Completes a request of the pushed executions. `is_empty`: whether there are none.
     pub(crate) fn sync(&mut self, is_empty: bool) {
         if is_empty {
             self.begin();
@@ -114,8 +114,8 @@ impl Exchange {
         self.send();
     }
 
-    /// The message that cancels the request in flight; `None`: no request is in flight, or it is already
-    /// canceled.
+    /// The message that cancels the request in flight; `None` if no request is in flight, or the request is
+    /// already canceled.
     pub(crate) fn attention(&mut self) -> Option<&'static [u8]> {
         self.reply.expect_attention().then_some(ATTENTION)
     }

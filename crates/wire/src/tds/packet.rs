@@ -126,7 +126,10 @@ impl Unframer {
             let length = u16::from_be_bytes([self.header[2], self.header[3]]);
             self.payload_missing = (usize::from(length).checked_sub(HEADER_BYTES))
                 .filter(|_| usize::from(length) <= PACKET_SIZE_MAX)
-                .ok_or(Violation::Length(self.header[0], length.into()))?;
+                .ok_or(Violation::InvalidLength {
+                    message_type: self.header[0],
+                    length: length.into(),
+                })?;
         } else if input.is_empty() {
             return Ok(None);
         }
@@ -228,7 +231,13 @@ mod tests {
             let [high, low] = length.to_be_bytes();
             let mut input = &[4, 1, high, low, 0, 0, 1, 0][..];
             let next = Unframer::default().next(&mut input, &[packet_type::REPLY]);
-            assert_eq!(next, Err(Violation::Length(4, length.into())));
+            assert_eq!(
+                next,
+                Err(Violation::InvalidLength {
+                    message_type: 4,
+                    length: length.into()
+                })
+            );
         }
     }
 }

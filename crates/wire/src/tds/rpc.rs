@@ -60,7 +60,7 @@ pub(super) fn put_headers(out: &mut Vec<u8>) {
     out.extend_from_slice(&1_u32.to_le_bytes());
 }
 
-/// Appends a call without its parameters; `is_first`: it is the first call of its message.
+/// Appends a call without its parameters. `is_first`: whether this is the first call of its message.
 pub(super) fn put_call(procedure: Procedure<'_>, is_first: bool, out: &mut Vec<u8>) {
     if !is_first {
         out.push(CALL_SEPARATOR);
@@ -94,8 +94,8 @@ pub(super) fn put_positional_parameter(
     put_parameter_body(sql_type, value, 0, collation, out);
 }
 
-/// Appends an `int` parameter, such as the handle of a prepared statement; `None`: an output parameter, which
-/// the server fills in.
+/// Appends an `int` parameter, such as the handle of a prepared statement. With `None`, it is an output
+/// parameter, whose value the server returns.
 pub(super) fn put_int_parameter(value: Option<i32>, out: &mut Vec<u8>) {
     match value {
         Some(value) => {
@@ -106,8 +106,8 @@ pub(super) fn put_int_parameter(value: Option<i32>, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a text parameter, whose UTF-16 `put` appends: `nvarchar(4000)`, or `nvarchar(max)` if it is
-/// longer.
+/// Appends a text parameter, whose UTF-16 `put` appends. Its type is `nvarchar(4000)`, or `nvarchar(max)` if
+/// the text is longer.
 pub(super) fn put_nvarchar_parameter(
     collation: [u8; 5],
     out: &mut Vec<u8>,
@@ -126,7 +126,8 @@ pub(super) fn put_nvarchar_parameter(
         out[at..at + 2].copy_from_slice(&(bytes as u16).to_le_bytes());
         return;
     }
-    // Longer: change to one chunk (PLP). The two bytes of the length become twelve, and four follow the text.
+    // A longer text becomes one chunk (PLP): the two bytes of the length become twelve, and four follow the
+    // text.
     out.resize(out.len() + 14, 0);
     out.copy_within(at + 2..at + 2 + bytes, at + 12);
     let end = out.len();
@@ -159,9 +160,10 @@ pub enum Isolation {
 pub enum TransactionRequest<'a> {
     /// Begin a transaction.
     Begin(Isolation),
-    /// Commit the transaction; if a level is given, begin the next one too, which saves a round trip.
+    /// Commit the transaction. If a level is given, also begin the next transaction, which saves a round
+    /// trip.
     Commit(Option<Isolation>),
-    /// Roll the transaction back; if a level is given, begin the next one too.
+    /// Roll the transaction back. If a level is given, also begin the next transaction.
     Rollback(Option<Isolation>),
     /// Set a savepoint of this name.
     Save(&'a str),

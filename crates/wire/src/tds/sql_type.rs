@@ -21,13 +21,13 @@ pub(super) const DAYS_TO_1900: i64 = 693_595;
 /// A type of SQL Server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlType {
-    /// One byte, without a sign.
+    /// A whole number of one byte, without a sign.
     TinyInt,
-    /// Two bytes.
+    /// A whole number of two bytes.
     SmallInt,
-    /// Four bytes.
+    /// A whole number of four bytes.
     Int,
-    /// Eight bytes.
+    /// A whole number of eight bytes.
     BigInt,
     /// 0 or 1.
     Bit,
@@ -40,9 +40,9 @@ pub enum SqlType {
         /// Digits after the decimal point.
         scale: u8,
     },
-    /// Four digits after the decimal point, in eight bytes.
+    /// A number with four digits after the decimal point, in eight bytes.
     Money,
-    /// Four digits after the decimal point, in four bytes.
+    /// A number with four digits after the decimal point, in four bytes.
     SmallMoney,
     /// A day.
     Date,
@@ -58,7 +58,7 @@ pub enum SqlType {
     NChar(u16),
     /// Text of at most this many UTF-16 units, 1 to 4000; `None`: `max`.
     NVarChar(Option<u16>),
-    /// At most this many bytes, 1 to 8000; `None`: `max`.
+    /// Binary data of at most this many bytes, 1 to 8000; `None`: `max`.
     VarBinary(Option<u16>),
 }
 
@@ -75,8 +75,8 @@ impl From<ParameterType> for SqlType {
                 Some(length) => SqlType::Char(length),
                 None => SqlType::VarChar(None),
             },
-            // Not `nvarchar`: to compare it, the server would convert a `varchar` column, and not use its
-            // index.
+            // Do not use `nvarchar`: to compare it, the server would convert a `varchar` column, and not use
+            // the column's index.
             ParameterType::VarChar(length) => SqlType::VarChar(length_if_allowed(length)),
             // Only `nvarchar` can hold every character.
             ParameterType::Text => SqlType::NVarChar(None),
@@ -109,8 +109,8 @@ impl SqlType {
         }
     }
 
-    /// Appends TYPE_INFO. `length` is the value's in bytes; if it exceeds the declared one, it becomes the
-    /// maximum length, and the server truncates the value as an assignment would.
+    /// Appends TYPE_INFO. `length` is the length of the value, in bytes. If it exceeds the declared length,
+    /// it becomes the maximum length, and the server truncates the value as an assignment would.
     pub(super) fn put_type_info(self, length: usize, collation: [u8; 5], out: &mut Vec<u8>) {
         let max_length = |declared: usize| declared.max(length).min(VARCHAR_BYTES_MAX) as u16;
         match self {

@@ -42,8 +42,9 @@ pub(crate) mod done_status {
     pub(crate) const ATTENTION: u16 = 0x20;
 }
 
-/// The content of a token after its type; `Some(None)`: the token is incomplete. `None`: the type is
-/// unknown, or the length depends on types of columns, as in COLMETADATA, ROW, NBCROW and RETURNVALUE.
+/// The content of a token after its type. `Some(None)` means that the token is incomplete; `None` means that
+/// the type is unknown, or that the length depends on types of columns (COLMETADATA, ROW, NBCROW and
+/// RETURNVALUE).
 pub(crate) fn take_body<'a>(token_type: u8, reader: &mut Reader<'a>) -> Option<Option<&'a [u8]>> {
     use token_type::*;
     Some(match token_type {
@@ -103,7 +104,8 @@ pub(crate) fn parse_env_change(body: &[u8]) -> Option<EnvChange<'_>> {
         8 | 11 => {
             EnvChange::TransactionBegun(u64::from_le_bytes(*reader.short_bytes()?.first_chunk()?))
         }
-        // Committed, rolled back, left a distributed transaction, ended without a request.
+        // The transaction was committed or rolled back, left a distributed transaction, or ended without a
+        // request.
         9 | 10 | 12 | 17 => EnvChange::TransactionEnded,
         20 => {
             reader.u16()?;

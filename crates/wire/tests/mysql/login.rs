@@ -49,7 +49,8 @@ fn a_recorded_rsa_login_succeeds_at_every_split() {
         let (sent, result) = replay(login("rec"), &pieces);
         assert!(result.unwrap().is_some());
         let sent = packets(&sent);
-        // The login, the request for the key, and the password encrypted with it, which differs each time.
+        // The client sends the login, the request for the key, and the password encrypted with the key, whose
+        // bytes differ each time.
         assert_eq!(sent.len(), 3);
         assert_eq!((sent[1].0, sent[1].1), (3, &[2][..]));
         assert_eq!((sent[2].0, sent[2].1.len()), (5, 256));
@@ -92,10 +93,10 @@ fn tls_is_requested_before_credentials_are_sent() {
         let result = connector.receive(bytes, &mut out);
         (out, result.map(drop).unwrap_err())
     };
-    // This server does not support TLS.
+    // The first server does not support TLS.
     let (out, error) = receive(TlsUse::Must, greeting);
     assert!(matches!(error, ConnectError::TlsUnsupported) && out.is_empty());
-    // This one supports it, and the user name is not sent in clear text.
+    // The second server supports TLS, so the user name is not sent in clear text.
     let greeting = &SHA2_FAST[..4 + usize::from(SHA2_FAST[0])];
     let (out, error) = receive(TlsUse::IfOffered, greeting);
     assert!(matches!(error, ConnectError::TlsNotConfigured));

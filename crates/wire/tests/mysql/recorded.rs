@@ -106,7 +106,7 @@ fn recorded_procedures_blocks_and_errors_are_parsed_at_every_split() {
         let mut exchange = exchange(QueryMode::Simple, without_eof());
         exchange.query("call p()");
         assert_eq!(feed(&mut exchange, &pieces), FeedStatus::Complete);
-        // Two results with rows, and the end of the procedure.
+        // The reply has two results with rows, and a third one for the end of the procedure.
         assert_eq!(exchange.result_count(), 3);
         let counts: Vec<_> = rows(&exchange)
             .iter()

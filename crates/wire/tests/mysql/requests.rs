@@ -186,7 +186,8 @@ fn an_error_ends_the_request() {
         FeedStatus::Complete
     );
     assert_eq!(exchange.error().unwrap().number, 1064);
-    // It is prepared again at its next execution; its failure to prepare is remembered.
+    // The codec remembers that preparing the statement failed, and prepares it again only at its next
+    // execution.
     assert!(exchange.is_prepared(&bad) && !exchange.is_prepared(&good));
     exchange.request(execution(&bad, &[]));
     assert_eq!(packets(exchange.outgoing())[0].1, b"\x16bad");
@@ -247,14 +248,14 @@ fn adjacent_joined_statements_are_sent_as_one_text() {
         exchange.push(false, &other, &[]);
         exchange.push(false, &add, &[Value::Text("o'k")]);
         exchange.push(false, &add, &[Value::Text(&long)]);
-        // Longer than one packet: it is sent separately.
+        // A statement that is longer than one packet is sent separately.
         exchange.push(false, &add, &[Value::Text(&long)]);
         exchange.sync(false);
         assert_eq!(
             packets(exchange.outgoing()),
             [(0, &b"\x03begin\n;do 7"[..])]
         );
-        // Two results of one text; the second one has no "more results" flag.
+        // The text has two results, the second one without the flag "more results".
         let two_results = [
             &b"\x07\0\0\x01\0\0\0\x09\0\0\0"[..],
             b"\x07\0\0\x02\0\0\0\x01\0\0\0",
@@ -291,7 +292,7 @@ fn adjacent_joined_statements_are_sent_as_one_text() {
 }
 
 #[test]
-fn extended_mode_prepares_each_time_and_closes_the_previous() {
+fn extended_mode_prepares_each_time_and_closes_the_previous_statement() {
     let statement = StatementIds::new().add("do $1");
     let mut exchange = exchange(QueryMode::Extended, without_eof());
     let value = [Value::Int(1)];

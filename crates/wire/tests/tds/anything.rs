@@ -3,14 +3,14 @@
 
 use crate::support::*;
 use crate::types::reply_of_all_types;
-use prony_tds_server::{Config, Connection, Encryption, ReplyWriter, message};
+use prony_tds_server::{Config, Connection, Encryption, ReplyWriter, encode_message};
 use prony_wire::login::{LoginProgress, TlsUse};
 use prony_wire::tds::Connector;
 use prony_wire::{Exchange, FeedStatus, QueryMode, StatementIds, Value};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 
-/// Replies of a server to a login without TLS: PRELOGIN and the login's.
+/// A server's replies during a login without TLS: to PRELOGIN and to LOGIN7.
 static LOGIN: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
     let mut server = Connection::new(Arc::new(Config {
         route: Some(("elsewhere".to_owned(), 1)),
@@ -29,19 +29,19 @@ static LOGIN: LazyLock<[Vec<u8>; 2]> = LazyLock::new(|| {
 static REPLIES: LazyLock<[Vec<u8>; 3]> = LazyLock::new(|| {
     let mut calls = ReplyWriter::new([0; 5]);
     calls.return_status(0);
-    calls.env_bytes(8, &7_u64.to_le_bytes(), &[]);
+    calls.env_change_bytes(8, &7_u64.to_le_bytes(), &[]);
     calls.done(0xff, 0x11, 0xc1, 1);
-    calls.return_int("handle", 3);
+    calls.return_value_int("handle", 3);
     calls.done(0xfe, 0, 0, 0);
     let mut failed = ReplyWriter::new([0; 5]);
     failed.info(3621, 0, "The statement has been terminated.");
     failed.error((1205, 51, 13), "deadlock victim");
-    failed.env_bytes(10, &[], &7_u64.to_le_bytes());
+    failed.env_change_bytes(10, &[], &7_u64.to_le_bytes());
     failed.done(0xfd, 2, 0, 0);
     [
         reply_of_all_types(),
-        message(4, &calls.finish(), 512),
-        message(4, &failed.finish(), 512),
+        encode_message(4, &calls.finish(), 512),
+        encode_message(4, &failed.finish(), 512),
     ]
 });
 
@@ -53,7 +53,7 @@ fn call_all_accessors(exchange: &Exchange) {
         exchange.final_error().map(|error| error.to_string()),
         exchange.affected_rows(),
         exchange.block_state(),
-        exchange.is_commit_text(),
+        exchange.is_commit_request(),
     );
     exchange.notices().for_each(drop);
     for result in 0..exchange.result_count().min(50) {

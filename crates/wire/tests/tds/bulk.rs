@@ -208,7 +208,7 @@ fn rows_are_not_sent_after_a_statement_that_failed() {
     let mut tokens = prony_tds_server::ReplyWriter::new([0; 5]);
     tokens.error((208, 1, 16), "Invalid object name 't'.");
     tokens.done(0xfd, 2, 0, 0);
-    let answer = prony_tds_server::message(4, &tokens.finish(), 512);
+    let answer = prony_tds_server::encode_message(4, &tokens.finish(), 512);
     assert_eq!(talk.take(&answer), Ok(prony_wire::FeedStatus::Complete));
     assert_eq!(talk.error(), Some(208));
 }

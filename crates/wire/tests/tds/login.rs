@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 const STEPS: [usize; 6] = [1, 2, 7, 64, 1000, 100_000];
 
-/// Logs in with this use of TLS; returns whether the login, and whether everything after it, was encrypted.
+/// Logs in with this use of TLS. Returns whether the login was encrypted, and whether everything after it
+/// was.
 fn outcome(tls_use: TlsUse, encryption: Encryption, step: usize) -> Result<(bool, bool), String> {
     let config = config(encryption);
     let received = received(&config);
     let link = log_in(config, account(), tls_use, step).map_err(|error| error.to_string())?;
-    let login_over_tls = received.lock().unwrap().logins[0].over_tls;
+    let login_over_tls = received.lock().unwrap().logins[0].is_over_tls;
     assert_eq!(link.session.password_in_clear, !login_over_tls);
     Ok((login_over_tls, !link.channel.is_plain()))
 }
@@ -242,7 +243,7 @@ fn an_untrusted_certificate_and_tls_1_3_inside_packets_are_refused() {
     }
 }
 
-/// Feeds bytes after PRELOGIN; returns the error.
+/// Feeds bytes after the client has sent PRELOGIN; returns the error.
 fn refusal(bytes: &[u8]) -> String {
     let connector = Connector::new(Arc::new(account()), TlsUse::No, None);
     let mut pending = PendingLogin::Tds(Box::new(connector));
@@ -277,7 +278,7 @@ fn a_login_without_an_end_is_refused() {
     pending.start(&mut out).unwrap();
     let answer = server.receive(&out);
     pending.receive(&answer, &mut out).unwrap();
-    let endless = prony_tds_server::message(4, &[0xab; 4000], 4096);
+    let endless = prony_tds_server::encode_message(4, &[0xab; 4000], 4096);
     let endless = [&[4, 0], &endless[2..]].concat();
     let mut fed = 0;
     loop {
@@ -286,6 +287,6 @@ fn a_login_without_an_end_is_refused() {
             assert!(error.to_string().contains("does not end"), "{error}");
             break;
         }
-        assert!(fed < 2 << 20, "it takes everything");
+        assert!(fed < 2 << 20, "the client accepts bytes without a limit");
     }
 }

@@ -1,5 +1,5 @@
-//! SQL Server's protocol against a server written to its specification (`prony-tds-server`), with the
-//! server's bytes split anywhere, and against servers that break it.
+//! Tests of SQL Server's protocol with a server that is written after the specification (`prony-tds-server`),
+//! whose bytes are split anywhere, and with servers that violate the protocol.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,10 +1,12 @@
-//! The server of these tests against another implementation of the protocol, the client of the crate
+//! Checks the server of these tests with another implementation of the protocol, the client of the crate
 //! `tds-protocol`: the server understands that client's requests, and the client understands the server's
 //! replies.
 
 use crate::support::*;
 use crate::types::{reply_of_all_types, values};
-use prony_tds_server::{Connection, Datum, Encryption, LoginRecord, Request, message, messages};
+use prony_tds_server::{
+    Connection, Datum, Encryption, LoginRecord, Request, encode_message, take_messages,
+};
 use prony_wire::{ParameterType, QueryMode, StatementIds, Value};
 use std::sync::Arc;
 use tds_protocol::login7::Login7;
@@ -16,7 +18,7 @@ use tds_protocol::token::{Token, TokenParser};
 /// Tokens of messages from the server, in packets of this size.
 fn tokens(mut bytes: Vec<u8>, size: usize) -> Vec<Token> {
     let mut actual = Vec::new();
-    for (_, payload) in messages(&mut bytes, size) {
+    for (_, payload) in take_messages(&mut bytes, size) {
         let mut parser = TokenParser::new(payload.into());
         let mut columns = None;
         while let Some(token) = parser.next_token_with_metadata(columns.as_ref()).unwrap() {
@@ -35,7 +37,7 @@ fn another_client_logs_in_and_sends_the_same_requests() {
     let received = received(&config);
     let mut server = Connection::new(Arc::new(config));
     let prelogin = PreLogin::new().with_encryption(EncryptionLevel::NotSupported);
-    let answer = server.receive(&message(0x12, &prelogin.encode(), 4096));
+    let answer = server.receive(&encode_message(0x12, &prelogin.encode(), 4096));
     assert!(PreLogin::decode(&answer[8..]).is_ok());
     let login = Login7::new()
         .with_sql_auth("sa", "Sesame1")
@@ -44,7 +46,10 @@ fn another_client_logs_in_and_sends_the_same_requests() {
         .with_app_name("prony")
         .with_server_name(HOST)
         .with_packet_size(512);
-    let actual = tokens(server.receive(&message(0x10, &login.encode(), 4096)), 4096);
+    let actual = tokens(
+        server.receive(&encode_message(0x10, &login.encode(), 4096)),
+        4096,
+    );
     let accepted = |token: &Token| matches!(token, Token::LoginAck(_));
     assert!(actual.iter().any(accepted), "{actual:?}");
     let requests = [
@@ -59,13 +64,13 @@ fn another_client_logs_in_and_sends_the_same_requests() {
         ),
     ];
     for (kind, payload) in requests {
-        let actual = tokens(server.receive(&message(kind, &payload, 512)), 512);
+        let actual = tokens(server.receive(&encode_message(kind, &payload, 512)), 512);
         let failed = |token: &Token| matches!(token, Token::Error(_));
         assert!(!actual.iter().any(failed), "{actual:?}");
     }
     let theirs = std::mem::take(&mut *received.lock().unwrap());
 
-    // The same requests, sent by Prony's client.
+    // Prony's client sends the same requests.
     let mut talk = Talk::new(
         QueryMode::Extended,
         crate::support::config(Encryption::NotSupported),

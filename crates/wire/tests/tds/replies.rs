@@ -1,7 +1,8 @@
-//! Replies: several results, errors among them, procedures, and servers that violate the protocol.
+//! Tests of replies: several results, errors between results, procedures, and servers that violate the
+//! protocol.
 
 use crate::support::*;
-use prony_tds_server::{Column, Datum, Outcome, ReplyWriter, Type, message};
+use prony_tds_server::{Column, Datum, Outcome, ReplyWriter, Type, encode_message};
 use prony_wire::{Exchange, FeedStatus, QueryMode, StatementIds, Value, Violation};
 
 #[test]
@@ -68,7 +69,7 @@ fn a_text_continues_after_an_error_and_its_first_error_is_reported() {
 fn reply(write: impl FnOnce(&mut ReplyWriter)) -> Vec<u8> {
     let mut reply = ReplyWriter::new([9, 4, 0xd0, 0, 0x34]);
     write(&mut reply);
-    message(4, &reply.finish(), 4096)
+    encode_message(4, &reply.finish(), 4096)
 }
 
 fn utf16(text: &str) -> Vec<u8> {
@@ -77,8 +78,8 @@ fn utf16(text: &str) -> Vec<u8> {
 
 #[test]
 fn the_error_that_interrupts_a_row_is_reported() {
-    // Babelfish 4.3, for a `char(120)` of 119 bytes: the type of a row, then the end of the transaction and the
-    // error.
+    // Babelfish 4.3, for a `char(120)` of 119 bytes: the type of a row, then the end of the transaction and
+    // the error.
     let mut payload = b"\x81\x01\0\0\0\0\0\x09\0\xaf\x78\0\x09\x04\xd0\0\x34\x01c\0\xd1".to_vec();
     payload.extend(b"\xe3\x0b\0\x0a\0\x08\x26\x05\0\0\0\0\0\0");
     payload.extend(b"\xaa\xec\0\x69\x0a\0\x02\x01\x10\x66\0");
@@ -91,15 +92,15 @@ fn the_error_that_interrupts_a_row_is_reported() {
     assert_eq!(payload.len(), 287);
     let mut exchange = waiting();
     assert_eq!(
-        exchange.feed(&message(4, &payload, 4096)),
+        exchange.feed(&encode_message(4, &payload, 4096)),
         Err(Violation::Malformed("an error interrupts a row"))
     );
     let error = exchange.final_error().unwrap();
     assert_eq!((error.number, error.message.as_str()), (33_557_097, text));
-    // Without the DONE that says so, no error is assumed.
+    // Without a DONE that says that the statement failed, no error is assumed.
     let mut exchange = waiting();
     assert_eq!(
-        exchange.feed(&message(4, &payload[..274], 4096)),
+        exchange.feed(&encode_message(4, &payload[..274], 4096)),
         Err(Violation::Malformed("a message ends inside of a token"))
     );
     assert!(exchange.final_error().is_none());
@@ -145,36 +146,45 @@ fn protocol_violations_are_errors() {
     };
     for (bytes, wanted) in [
         (reply(row), Violation::Malformed("a row without columns")),
-        (reply(|r| r.raw(&[0x99, 0])), Violation::Unexpected(0x99)),
         (
-            reply(|r| r.raw(&[0xfd, 0, 0])),
+            reply(|r| r.raw_tokens(&[0x99, 0])),
+            Violation::Unexpected(0x99),
+        ),
+        (
+            reply(|r| r.raw_tokens(&[0xfd, 0, 0])),
             Violation::Malformed("a message ends inside of a token"),
         ),
         (
-            reply(|r| r.raw(&[0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0x99])),
+            reply(|r| r.raw_tokens(&[0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0x99])),
             Violation::Malformed("a column of an unknown type"),
         ),
         (
-            reply(|r| r.raw(&[0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0x2a, 8])),
+            reply(|r| r.raw_tokens(&[0x81, 1, 0, 0, 0, 0, 0, 0, 0, 0x2a, 8])),
             Violation::Malformed("a type with an impossible scale"),
         ),
         (
-            reply(|r| r.raw(&[0xe3, 1, 0, 8])),
+            reply(|r| r.raw_tokens(&[0xe3, 1, 0, 8])),
             Violation::Malformed("invalid ENVCHANGE"),
         ),
-        (reply(|r| r.raw(&[0xed, 0, 0])), Violation::Unexpected(0xed)),
+        (
+            reply(|r| r.raw_tokens(&[0xed, 0, 0])),
+            Violation::Unexpected(0xed),
+        ),
         (
             b"\x01\x01\0\x08\0\0\x01\0".to_vec(),
             Violation::Unexpected(1),
         ),
         (
             b"\x04\x01\0\x07\0\0\x01\0".to_vec(),
-            Violation::Length(4, 7),
+            Violation::InvalidLength {
+                message_type: 4,
+                length: 7,
+            },
         ),
     ] {
         assert_eq!(waiting().feed(&bytes), Err(wanted));
     }
-    // A reply without a request.
+    // A reply arrives without a request.
     let done = reply(|reply| reply.done(0xfd, 0, 0, 0));
     let mut idle = Exchange::tds(QueryMode::Simple);
     assert_eq!(idle.feed(&done), Err(Violation::Unsolicited));
@@ -188,7 +198,7 @@ fn protocol_violations_are_errors() {
     let notice = reply(|reply| reply.info(1, 0, "soon"));
     let mut idle = Exchange::tds(QueryMode::Simple);
     assert_eq!(idle.feed(&notice), Ok(FeedStatus::More));
-    let mut endless = message(4, &[0; 4000], 4096);
+    let mut endless = encode_message(4, &[0; 4000], 4096);
     endless[1] = 0;
     let fed = (0..20).try_for_each(|_| idle.feed(&endless).map(drop));
     assert_eq!(fed, Err(Violation::Unsolicited));

@@ -132,7 +132,7 @@ fn a_call_of_a_procedure_is_sent_by_name_with_the_declared_types() {
             };
             assert_eq!(rpc.procedure, Procedure::Name("dbo.ostat".to_owned()));
             let types = rpc.parameters.iter().map(|parameter| parameter.kind);
-            // By the declaration, whatever the length of the text.
+            // The type is the declared one, whatever the length of the text.
             assert_eq!(types.collect::<Vec<_>>(), [Type::Int(4), Type::VarChar(16)]);
             assert_eq!(requests.len(), 1);
         }
@@ -246,7 +246,7 @@ fn statements_that_begin_or_end_a_transaction_are_sent_as_text_in_every_mode() {
             (None, BlockState::Open)
         );
         talk.exec(&end, &[]);
-        assert!(talk.exchange.is_commit_text());
+        assert!(talk.exchange.is_commit_request());
         assert_eq!(
             (talk.error(), talk.exchange.block_state()),
             (None, BlockState::Idle)

@@ -103,7 +103,7 @@ pub struct Talk {
     pub server: Connection,
     pub exchange: Exchange,
     pub received: Arc<Mutex<Received>>,
-    /// Round trips of the last request.
+    /// Number of round trips of the last request.
     pub round_trips: usize,
     /// The server's bytes arrive in pieces of this length.
     pub step: usize,
@@ -201,7 +201,7 @@ pub fn rows(exchange: &Exchange) -> Vec<(usize, Vec<String>)> {
         .collect()
 }
 
-/// One column of an integer, and these rows.
+/// A result with one integer column, which holds these numbers.
 pub fn ints(numbers: &[i64]) -> Outcome {
     let rows = numbers.iter().map(|number| vec![Datum::Int(*number)]);
     Outcome::Rows(vec![Column::new("n", Type::Int(4))], rows.collect())

@@ -12,7 +12,7 @@ fn the_transaction_manager_needs_no_sql() {
     let manage = |talk: &mut Talk, request| {
         assert!(talk.exchange.transaction(request));
         let commits = matches!(request, TransactionRequest::Commit(_));
-        assert_eq!(talk.exchange.is_commit_text(), commits);
+        assert_eq!(talk.exchange.is_commit_request(), commits);
         talk.run().unwrap();
         assert_eq!(talk.error(), None);
         let manager = talk.requests().pop().unwrap();
@@ -146,12 +146,16 @@ fn an_attention_cancels_a_request() {
     for step in [1, 9, 100_000] {
         let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![ints(&[1, 2]), Outcome::Hang]);
         talk.step = step;
-        assert_eq!(talk.exchange.attention(), None, "nothing to cancel");
+        assert_eq!(talk.exchange.attention(), None, "no request is in flight");
         talk.exchange.query("waitfor delay '1:00'");
         let answer = talk.server.receive(talk.exchange.outgoing());
         assert!(answer.is_empty());
         let attention = talk.exchange.attention().unwrap();
-        assert_eq!(talk.exchange.attention(), None, "once is enough");
+        assert_eq!(
+            talk.exchange.attention(),
+            None,
+            "the request is canceled already"
+        );
         let answer = talk.server.receive(attention);
         assert_eq!(talk.take(&answer), Ok(FeedStatus::Complete));
         assert_eq!(talk.requests().pop(), Some(Request::Attention));

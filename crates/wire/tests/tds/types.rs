@@ -2,7 +2,7 @@
 
 use crate::common::cuts;
 use crate::support::*;
-use prony_tds_server::{Column, Datum, Outcome, ReplyWriter, Type, message};
+use prony_tds_server::{Column, Datum, Outcome, ReplyWriter, Type, encode_message};
 use prony_wire::{Exchange, FeedStatus, QueryMode};
 
 /// A type, a value of it, and its text.
@@ -118,7 +118,7 @@ fn columns(values: &[(Type, Datum, &str)]) -> Vec<Column> {
         .collect()
 }
 
-/// A reply with a row of values, one of NULLs, and both again as NBCROW.
+/// A reply with a row of values and a row of NULLs, both first as ROW and then as NBCROW.
 pub fn reply_of_all_types() -> Vec<u8> {
     let values = values();
     let columns = columns(&values);
@@ -138,12 +138,12 @@ pub fn reply_of_all_types() -> Vec<u8> {
     reply.token(0xa9, &[1, 0]);
     reply.token(0xa5, &[1, 1, 0]);
     reply.token(0xa4, &[0]);
-    reply.raw(&[0xe4, 3, 0, 0, 0, 1, 2, 3]);
+    reply.raw_tokens(&[0xe4, 3, 0, 0, 0, 1, 2, 3]);
     reply.compressed_row(&columns, &row);
     reply.compressed_row(&columns, &nulls);
     reply.info(0, 0, "printed");
     reply.done(0xfd, 0x10, 0xc1, 4);
-    message(4, &reply.finish(), 512)
+    encode_message(4, &reply.finish(), 512)
 }
 
 fn check(exchange: &Exchange) {

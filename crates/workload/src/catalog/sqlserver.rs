@@ -2,22 +2,22 @@
 //!
 //! Must never need more rights than those on the tables: sizes that the server does not show count as 0.
 
-use super::{CatalogEntry, READING_CATALOG, RelationNames, entries_of};
+use super::{CatalogEntry, READING_CATALOG, RelationNames, build_entries};
 use crate::sql::{self, ResultRow};
 use crate::sql_dialect::COMMENT_PROPERTY;
 use crate::{Error, SqlDialect};
 use prony_server::Control;
 
 /// The query for all indexes: table, name, and `t` for a primary key.
-pub const INDEXES: &str = "\
+pub const INDEX_QUERY: &str = "\
 select o.name, i.name, case i.is_primary_key when 1 then 't' end \
 from sys.indexes i join sys.objects o on o.object_id = i.object_id \
 where o.schema_id = schema_id() and i.name is not null and i.is_disabled = 0";
 
-/// Returns the existing relations with these names; see [`super::read`].
+/// Returns the existing relations with these names; see [`super::read_entries`].
 pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<CatalogEntry>, Error> {
     debug_assert_eq!(SqlDialect::of(control), SqlDialect::TransactSql);
-    let predicate = predicate(names);
+    let predicate = name_predicate(names);
     let mut read_rows = |select: &str, order: &str| {
         let select =
             format!("{select} where o.schema_id = schema_id() and o.name {predicate}{order}");
@@ -48,7 +48,7 @@ pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<Cata
          join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id",
         " and i.is_disabled = 0 and k.key_ordinal > 0 order by k.key_ordinal",
     )?;
-    let mut entries = entries_of(names, &tables, &columns, &indexes);
+    let mut entries = build_entries(names, &tables, &columns, &indexes);
     if let RelationNames::Numbered(prefix) = names {
         entries.retain(|entry| is_numbered(&entry.facts.name, prefix));
     }
@@ -56,8 +56,9 @@ pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<Cata
     Ok(entries)
 }
 
-/// The condition on a name. For numbered names it is wider than necessary: patterns of T-SQL do not repeat.
-fn predicate(names: &RelationNames<'_>) -> String {
+/// The condition on a name. For numbered names it also accepts other names, because a pattern of T-SQL cannot
+/// repeat a digit; the caller removes them.
+fn name_predicate(names: &RelationNames<'_>) -> String {
     match names {
         RelationNames::Listed(names) => format!("in ('{}')", names.join("', '")),
         RelationNames::Numbered(prefix) => format!("like '{prefix}%'"),
@@ -67,13 +68,14 @@ fn predicate(names: &RelationNames<'_>) -> String {
 /// Whether a name is the prefix and a number from 1 to 99,999.
 fn is_numbered(name: &str, prefix: &str) -> bool {
     let digits = name.strip_prefix(prefix).unwrap_or_default();
-    let are_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
-    (1..=5).contains(&digits.len()) && are_digits && !digits.starts_with('0')
+    let has_only_digits = digits.bytes().all(|byte| byte.is_ascii_digit());
+    (1..=5).contains(&digits.len()) && has_only_digits && !digits.starts_with('0')
 }
 
 /// Adds the sizes of tables and indexes, if the server shows them.
 fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) {
-    // A text of its own: an error would end the transaction of a check.
+    // The inner query is only compiled if the view exists, because an error would end the transaction of a
+    // check.
     let select = "\
         if object_id('sys.allocation_units') is not null exec sp_executesql N'\
         select o.name, sum(case when p.index_id in (0, 1) then a.total_pages else 0 end) * 8192, \
@@ -84,8 +86,8 @@ fn add_sizes(control: &mut Control, entries: &mut [CatalogEntry]) {
     let sizes: Vec<ResultRow> =
         sql::query_rows(control, READING_CATALOG, select).unwrap_or_default();
     for row in &sizes {
-        let mut named = entries.iter_mut();
-        if let Some(entry) = named.find(|entry| Some(entry.facts.name.as_str()) == row.text(0)) {
+        let mut entries = entries.iter_mut();
+        if let Some(entry) = entries.find(|entry| Some(entry.facts.name.as_str()) == row.text(0)) {
             (entry.facts.table_bytes, entry.facts.index_bytes) = (row.count(1), row.count(2));
         }
     }

@@ -13,7 +13,7 @@ use std::ops::Range;
 /// The content of one transaction: a range of units, such as warehouses, in a range of tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadPart {
-    /// Indexes of the tables in the data set.
+    /// The tables, as indexes in the data set.
     pub tables: Range<usize>,
     /// Units; the data set knows how many rows a unit has.
     pub units: Range<u64>,
@@ -62,9 +62,9 @@ pub struct ExistingTables {
 /// An index that is built after the rows are loaded.
 #[derive(Clone, Debug)]
 pub struct IndexBuild {
-    /// Its table.
+    /// The indexed table.
     pub table: String,
-    /// Its name.
+    /// The name of the index.
     pub name: String,
     /// The statement that builds it; `None` if `attach` creates it from other indexes.
     pub build: Option<String>,
@@ -74,7 +74,7 @@ pub struct IndexBuild {
 
 impl IndexBuild {
     /// An index that is not unique.
-    pub fn plain(table: &str, name: String, columns: &str) -> IndexBuild {
+    pub fn non_unique(table: &str, name: String, columns: &str) -> IndexBuild {
         IndexBuild {
             build: Some(format!("create index {name} on {table} ({columns})")),
             attach: None,
@@ -96,8 +96,8 @@ impl IndexBuild {
         }
     }
 
-    /// A SQL Server primary key and then another index of its table. A load that continues builds only what is
-    /// missing.
+    /// A SQL Server primary key, followed by another index of its table. A load that continues builds only
+    /// the indexes that are missing.
     pub fn followed_by(self, name: &str, build: &str) -> IndexBuild {
         let IndexBuild {
             table, name: key, ..
@@ -136,7 +136,7 @@ pub trait Dataset: Sync {
     ///
     /// # Errors
     /// A table is not the workload's, or belongs to a load that must not be replaced.
-    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error>;
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error>;
 
     /// Number of tables; they are created in the order of their indexes.
     fn table_count(&self) -> usize;
@@ -156,7 +156,7 @@ pub trait Dataset: Sync {
     /// tables share a note, the last one carries it.
     fn create_statement(&self, table: usize, stage: TableStage) -> String;
 
-    /// The statement that drops tables, with what belongs to them.
+    /// The statement that drops tables and the objects that belong to them, such as sequences.
     fn drop_statement(&self, names: &[&str]) -> String {
         catalog::drop_statement(names)
     }
@@ -167,8 +167,8 @@ pub trait Dataset: Sync {
     /// All parts; the same data always has the same parts.
     fn parts(&self) -> Vec<LoadPart>;
 
-    /// Returns the parts that are not stored yet. A part is one transaction, so its first row proves that the
-    /// whole part is stored.
+    /// Returns the parts of `all` that are not stored yet. A part is one transaction, so its first row proves
+    /// that the whole part is stored.
     ///
     /// # Errors
     /// The server refused.
@@ -187,8 +187,8 @@ pub trait Dataset: Sync {
     /// The indexes to build, the slowest first.
     fn indexes(&self) -> Vec<IndexBuild>;
 
-    /// Whether the data is small enough to load in one transaction, if there is one loader and the server supports
-    /// that.
+    /// Whether the data is small enough to load in one transaction, if there is one loader and the server
+    /// supports that.
     fn fits_one_transaction(&self) -> bool;
 
     /// Whether rows of this table may be frozen.
@@ -196,12 +196,13 @@ pub trait Dataset: Sync {
         true
     }
 
-    /// Whether each part contains all rows of its table, on PostgreSQL; the rows are then frozen.
+    /// Whether each part contains all rows of its table. On PostgreSQL, COPY then freezes the rows.
     fn parts_are_whole_tables(&self) -> bool {
         false
     }
 
-    /// The argument `loaders` of [`BulkStatement::choose`](super::mysql::BulkStatement::choose).
+    /// Number of loaders that fill one table; the argument `loaders` of
+    /// [`BulkStatement::choose`](super::mysql::BulkStatement::choose).
     fn loaders_per_table(&self) -> u32 {
         0
     }
@@ -221,20 +222,20 @@ pub trait Dataset: Sync {
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error>;
 }
 
-/// Finds the existing tables of a data set in which one note covers all tables. `is_same` recognises the note
-/// of the same data.
+/// Finds the existing tables of a data set in which one note covers all tables. `is_same_data` recognises
+/// the note of the same data.
 ///
 /// # Errors
 /// A table is foreign, or a table of an unfinished load was dropped.
-pub fn existing<T: Tables>(
+pub fn find_existing_tables<T: Tables>(
     control: &mut Control,
     data: &'static str,
-    is_same: impl Fn(&LoadNote) -> bool,
+    is_same_data: impl Fn(&LoadNote) -> bool,
 ) -> Result<ExistingTables, Error> {
     let tables = catalog::find::<T>(control)?;
     catalog::reject_foreign_tables(&tables)?;
     let mut notes = tables.iter().filter_map(|table| table.note.as_ref());
-    let note = notes.find(|note| note.is_unfinished() && is_same(note));
+    let note = notes.find(|note| note.is_unfinished() && is_same_data(note));
     let names = tables
         .iter()
         .map(|table| table.facts.name.clone())

@@ -15,7 +15,7 @@ pub enum LoadState {
     /// The commit of the tables was sent, but not yet confirmed.
     Committing,
     /// The tables exist, with some of their rows.
-    Begun,
+    Incomplete,
     /// Everything is loaded.
     Loaded,
 }
@@ -34,11 +34,11 @@ impl LoadState {
     /// Adds to an error what the load left behind, and what to do.
     pub fn explain(self, error: Error, subject: &LoadSubject, stop: &AtomicBool) -> Error {
         let left_behind = match self {
-            LoadState::Untouched => "nothing: the database is unchanged",
+            LoadState::Untouched => "nothing (the database is unchanged)",
             LoadState::Committing => {
                 "either the new tables or the old ones: the server's answer to the commit was lost"
             }
-            LoadState::Begun => {
+            LoadState::Incomplete => {
                 "incomplete tables (rows or keys are missing), which no run accepts"
             }
             LoadState::Loaded => {
@@ -50,10 +50,12 @@ impl LoadState {
         let remedy = match self {
             LoadState::Untouched => "start the load again".into(),
             LoadState::Committing => Remedy::Check(load),
-            LoadState::Begun | LoadState::Loaded => Remedy::Continue(load, "with the same options"),
+            LoadState::Incomplete | LoadState::Loaded => {
+                Remedy::Continue(load, "with the same options")
+            }
         };
         if stop.load(Ordering::Relaxed) {
-            // Whatever the error is, the stop caused it: a cancelled statement, an abandoned connection.
+            // Whatever the error is (a cancelled statement, an abandoned connection), the stop caused it.
             let remedy = Some(remedy).filter(|_| self != LoadState::Untouched);
             return Error::Stopped {
                 left_behind,
@@ -66,9 +68,10 @@ impl LoadState {
             }
             Error::Server { source, .. } => match source.hint() {
                 Some(hint) => Some(hint.into_owned()),
-                None => advice(source.sqlstate(), subject),
+                None => first_step_after(source.sqlstate(), subject),
             },
-            // Invalid options, or a foreign table: those errors already include what to do.
+            // Errors before the first change, such as invalid options or a foreign table, already say what to
+            // do.
             _ if self == LoadState::Untouched => return error,
             _ => None,
         };
@@ -84,7 +87,7 @@ impl LoadState {
 }
 
 /// Returns the first step after an error with this SQLSTATE; `code` is `None` if the connection failed.
-fn advice(code: Option<&str>, subject: &LoadSubject) -> Option<String> {
+fn first_step_after(code: Option<&str>, subject: &LoadSubject) -> Option<String> {
     let (scale, size_mb) = (subject.scale, subject.bytes / 1_000_000);
     let text = match code {
         Some("53100") => {
@@ -128,7 +131,7 @@ mod tests {
             hint: "y".to_owned(),
         };
         let stop = AtomicBool::new(false);
-        let text = LoadState::Begun
+        let text = LoadState::Incomplete
             .explain(invalid_request(), &subject(), &stop)
             .to_string();
         for expected in [

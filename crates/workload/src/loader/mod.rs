@@ -8,7 +8,7 @@ pub mod procedure;
 pub mod sqlserver;
 pub mod transfer;
 
-use crate::copy::{RowSource, send};
+use crate::copy::{RowSource, send_rows};
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
 use crate::{Error, SqlDialect, sql};
@@ -22,11 +22,12 @@ const JOBS_MAX: u32 = 1000;
 const POSTGRES_SESSION: &str = "set client_min_messages = warning; set statement_timeout = 0; set lock_timeout = 0; \
      set idle_in_transaction_session_timeout = 0";
 
-/// The same for MySQL and MariaDB: rows are committed statement by statement.
+/// The settings of a session on MySQL and MariaDB: each statement commits its rows.
 const MYSQL_SESSION: &str = "set autocommit = 1";
 
-/// The same for SQL Server. An error ends the transaction, so that no statement after it runs outside of one;
-/// loaders learn the number of rows that a statement affected.
+/// The settings of a session on SQL Server. An error ends the transaction and the text, so that no later
+/// statement of the text runs outside a transaction; the server reports the number of rows that a statement
+/// affected.
 const SQL_SERVER_SESSION: &str =
     "set xact_abort on; set nocount off; set implicit_transactions off; set lock_timeout -1";
 
@@ -49,12 +50,12 @@ pub fn check_jobs(jobs: u32) -> Result<(), Error> {
 pub struct Loader<'a> {
     /// Counts the progress and displays it.
     pub meter: &'a ProgressMeter<'a>,
-    /// Knows whether to continue.
+    /// Tells the loaders whether to continue.
     pub watcher: &'a StopWatcher<'a>,
 }
 
 impl Loader<'_> {
-    /// A session for a long load; its statement is cancelled if the load ends early.
+    /// Opens a session for a long load; its statement is cancelled if the load ends early.
     pub fn connect(&self, target: &Target) -> Result<Control, Error> {
         let connected = Control::connect(target);
         let mut control = connected.map_err(|source| sql::server_error("connecting", source))?;
@@ -116,7 +117,7 @@ impl Loader<'_> {
 
     /// Restricts a target to the server of an existing connection: if the target has several hosts, all
     /// connections must load into the same one.
-    pub fn same_server(control: &Control, target: &Target) -> Target {
+    pub fn target_of_same_server(control: &Control, target: &Target) -> Target {
         Target {
             endpoints: vec![control.endpoint().clone()],
             ..target.clone()
@@ -156,13 +157,13 @@ impl Loader<'_> {
         let activity = format!("sending rows of {table}");
         let copy_error = |source| sql::server_error(&activity, source);
         self.check_stop()?;
-        let with = match options {
+        let with_clause = match options {
             "" => String::new(),
             options => format!(" with ({options})"),
         };
-        let statement = format!("copy {table} from stdin{with}");
+        let statement = format!("copy {table} from stdin{with_clause}");
         let mut copy = control.copy_in(&statement).map_err(copy_error)?;
-        let sent = send(&mut rows, &mut copy, |count, bytes| {
+        let sent = send_rows(&mut rows, &mut copy, |count, bytes| {
             self.meter.add_sent(count, bytes);
             self.watcher.should_continue()
         });
@@ -190,8 +191,8 @@ impl Loader<'_> {
     }
 }
 
-/// SQL for the name of a user-level lock of MySQL or MariaDB. Such locks are server-wide, and their names have
-/// at most 64 characters. Uses CRC32, because newer servers drop other hashes: MySQL 9.6 has no MD5.
+/// SQL for the name of a user-level lock of MySQL or MariaDB. Such locks are server-wide, and their names
+/// have at most 64 characters. Uses CRC32, because newer servers drop other hashes: MySQL 9.6 has no MD5.
 pub fn lock_name(prefix: &str) -> String {
     format!("concat('{prefix} ', crc32(database()), ' ', left(database(), 16))")
 }

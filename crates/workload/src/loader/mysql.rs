@@ -7,15 +7,16 @@ use crate::copy::RowSource;
 use crate::{Error, sql};
 use prony_server::Control;
 
-/// Bytes of rows in a `LOAD DATA`, if the server accepts that many; a stop has to wait for one statement.
-const STATEMENT_BYTES: u64 = 4 << 20;
-/// Bytes of rows in an `INSERT`, if the server accepts that many. It is smaller because the server parses all
-/// values before it stores the first row.
-const INSERT_BYTES: u64 = 1 << 20;
+/// Maximum bytes of rows in a `LOAD DATA`, if the server accepts that many; a stop has to wait for one
+/// statement.
+const LOAD_DATA_BYTES_MAX: u64 = 4 << 20;
+/// Maximum bytes of rows in an `INSERT`, if the server accepts that many. The limit is lower because the
+/// server parses all values before it stores the first row.
+const INSERT_BYTES_MAX: u64 = 1 << 20;
 /// Space for the statement's other text, plus at most the last row.
 const RESERVED_BYTES: u64 = 8 << 10;
 /// Space for the row that fills a statement.
-const ROW_BYTES: usize = 4096;
+const LAST_ROW_BYTES: usize = 4096;
 
 /// The kind of statement that stores rows, and how many bytes of rows it holds.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +24,7 @@ pub struct BulkStatement {
     /// `LOAD DATA LOCAL` from memory, if the server allows it; otherwise multi-row `INSERT`s.
     pub is_load_data: bool,
     /// Size in bytes from which no further row is added to a statement.
-    bytes: usize,
+    full_bytes: usize,
 }
 
 impl BulkStatement {
@@ -34,19 +35,19 @@ impl BulkStatement {
         let settings = "select @@local_infile, @@max_allowed_packet, @@innodb_autoinc_lock_mode";
         let row = sql::query_row(control, "reading the server's limits", settings)?;
         // Unless the autoinc lock mode is 2, a LOAD DATA blocks all other inserts into such a table until
-        // it ends. It takes the server half the time of an INSERT, so two loaders lose nothing by waiting
-        // for each other.
-        let blocks_others = loaders > 2 && row.int(2) != Some(2);
-        let is_load_data = row.int(0) == Some(1) && !blocks_others;
+        // it ends. It takes the server half the time of an INSERT, so two loaders lose nothing if
+        // they wait for each other.
+        let blocks_other_loaders = loaders > 2 && row.int(2) != Some(2);
+        let is_load_data = row.int(0) == Some(1) && !blocks_other_loaders;
         let limit = if is_load_data {
-            STATEMENT_BYTES
+            LOAD_DATA_BYTES_MAX
         } else {
-            INSERT_BYTES
+            INSERT_BYTES_MAX
         };
-        let bytes = row.count(1).saturating_sub(RESERVED_BYTES).min(limit);
+        let full_bytes = row.count(1).saturating_sub(RESERVED_BYTES).min(limit);
         Ok(BulkStatement {
             is_load_data,
-            bytes: bytes.max(1) as usize,
+            full_bytes: full_bytes.max(1) as usize,
         })
     }
 
@@ -70,22 +71,22 @@ impl BulkStatement {
         mut rows: impl RowSource,
     ) -> Result<(), Error> {
         let activity = format!("sending rows of {table}");
-        let begin = match self.is_load_data {
+        let prefix = match self.is_load_data {
             true => format!(
                 "load data local infile 'rows' into table {table} character set latin1 ({columns})"
             ),
             false => format!("insert into {table} ({columns}) values "),
         };
-        let mut bytes = Vec::with_capacity(self.bytes + ROW_BYTES);
+        let mut bytes = Vec::with_capacity(self.full_bytes + LAST_ROW_BYTES);
         while !rows.is_done() {
             loader.check_stop()?;
             bytes.clear();
             if !self.is_load_data {
-                bytes.extend_from_slice(begin.as_bytes());
+                bytes.extend_from_slice(prefix.as_bytes());
             }
-            let count = rows.append_rows(&mut bytes, self.bytes);
+            let count = rows.append_rows(&mut bytes, self.full_bytes);
             let stored = match self.is_load_data {
-                true => control.load_data(&begin, &bytes),
+                true => control.load_data(&prefix, &bytes),
                 false => {
                     // Remove the trailing comma.
                     bytes.pop();

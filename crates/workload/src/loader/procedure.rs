@@ -7,13 +7,13 @@
 //!
 //! A note (`note`) in a table's comment records the loaded data, and whether the load has finished. On
 //! PostgreSQL, a single loader with little data does everything in one transaction, which leaves the old
-//! tables intact if it fails; old and new tables must therefore fit on the disk together. COPY may
-//! freeze rows of a table only in the transaction that created or truncated it. Otherwise the rows are
-//! loaded in parts, each in its own transaction, so that the first row of a part proves that all of it is
-//! stored; as many loaders as there are jobs take parts from a queue. If a load is restarted with the same
-//! options and seed, it sends only the missing parts. On PostgreSQL keys come last, as unique indexes that
-//! become primary keys in the transaction that sets the final note. MySQL's tables have their keys from the
-//! start, because InnoDB stores the rows in the primary key.
+//! tables intact if it fails; old and new tables must therefore fit on the disk together. COPY may freeze
+//! rows of a table only in the transaction that created or truncated it. Otherwise the rows are loaded in
+//! parts, each in its own transaction, so that the first row of a part proves that all of it is stored; as
+//! many loaders as there are jobs take parts from a queue. If a load is restarted with the same options and
+//! seed, it sends only the missing parts. On PostgreSQL keys come last, as unique indexes that become primary
+//! keys in the transaction that sets the final note. MySQL's tables have their keys from the start, because
+//! InnoDB stores the rows in the primary key.
 
 use super::dataset::{Dataset, ExistingTables, LoadPart};
 use super::load_state::{LoadState, LoadSubject};
@@ -88,15 +88,15 @@ struct LoadRun<'a, D> {
 impl<D: Dataset> LoadRun<'_, D> {
     /// Runs the load; returns its method as text, for the report.
     fn run(&self, control: &mut Control, state: &mut LoadState) -> Result<String, Error> {
-        let existing = self.data.existing(control)?;
+        let existing = self.data.find_existing_tables(control)?;
         let in_one_transaction = match self.dialect {
             SqlDialect::PostgreSql => {
                 self.request.jobs == 1
                     && existing.unfinished.is_empty()
                     && self.data.fits_one_transaction()
             }
-            // On MySQL, creating a table commits the transaction; on SQL Server, nothing is gained: only the
-            // rows of a table that no other transaction can see would be as cheap.
+            // On MySQL, creating a table commits the transaction. On SQL Server, one transaction would not
+            // make the rows cheaper to store.
             SqlDialect::MySql | SqlDialect::TransactSql => false,
         };
         let method = match in_one_transaction {
@@ -122,19 +122,21 @@ impl<D: Dataset> LoadRun<'_, D> {
             loader.execute(control, "creating the tables", &statement)?;
         }
         for table in 0..data.table_count() {
-            let mut units = parts.iter().filter(|part| part.tables.contains(&table));
-            let Some(first) = units.next() else { continue };
-            let end = units.next_back().unwrap_or(first).units.end;
+            let mut table_parts = parts.iter().filter(|part| part.tables.contains(&table));
+            let Some(first_part) = table_parts.next() else {
+                continue;
+            };
+            let end = table_parts.next_back().unwrap_or(first_part).units.end;
             loader.meter.enter_phase(LoadPhase::Rows, data.label(table));
-            self.copy(control, table, first.units.start..end, true)?;
+            self.copy(control, table, first_part.units.start..end, true)?;
         }
-        // Before the keys, as in pgbench: building a key then leaves the exact number of rows in the
-        // catalog, where ANALYZE leaves an estimate.
-        self.each_table(control, "analyze", "collecting statistics")?;
+        // Runs before the keys are built, as in pgbench: building a key then replaces ANALYZE's estimate of
+        // the number of rows in the catalog by the exact number.
+        self.run_on_each(control, "analyze", "collecting statistics")?;
         for index in data.indexes() {
             loader
                 .meter
-                .enter_phase(LoadPhase::Keys, self.label_of(&index.table));
+                .enter_phase(LoadPhase::Keys, self.label_of_table(&index.table));
             for statement in [index.build, index.attach].into_iter().flatten() {
                 loader.execute(control, "building the keys and indexes", &statement)?;
             }
@@ -143,14 +145,14 @@ impl<D: Dataset> LoadRun<'_, D> {
         sql::execute(control, "committing", "commit")?;
         *state = LoadState::Loaded;
         loader.flush_counts(control)?;
-        // On frozen pages this reads almost nothing. It records that there is nothing to vacuum; otherwise
-        // autovacuum would start within a minute, during the first run. Before PostgreSQL 14, where COPY
-        // does not mark pages all-visible, it does that work.
-        self.each_table(control, "vacuum", "vacuuming")?;
+        // VACUUM hardly reads frozen pages. It prevents an autovacuum during the first run; before PostgreSQL 14,
+        // it also marks pages all-visible, which COPY does not do there.
+        self.run_on_each(control, "vacuum", "vacuuming")?;
         Ok("one transaction, COPY with FREEZE".to_owned())
     }
 
-    fn each_table(&self, control: &mut Control, command: &str, action: &str) -> Result<(), Error> {
+    /// Runs `command` on each table.
+    fn run_on_each(&self, control: &mut Control, command: &str, action: &str) -> Result<(), Error> {
         for table in 0..self.data.table_count() {
             self.loader
                 .meter
@@ -161,7 +163,7 @@ impl<D: Dataset> LoadRun<'_, D> {
         Ok(())
     }
 
-    fn label_of(&self, name: &str) -> &'static str {
+    fn label_of_table(&self, name: &str) -> &'static str {
         let mut labels = (0..self.data.table_count()).map(|table| self.data.label(table));
         labels.find(|label| *label == name).unwrap_or_default()
     }
@@ -189,7 +191,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     ) -> Result<String, Error> {
         let data = self.data;
         self.loader.check_stop()?;
-        *state = LoadState::Begun;
+        *state = LoadState::Incomplete;
         let statements = self.create_statements(existing, TableStage::Filling);
         self.execute_in_batches(control, "creating the tables", &statements)?;
         let parts = data.parts();
@@ -204,12 +206,12 @@ impl<D: Dataset> LoadRun<'_, D> {
                 )
             }
         };
-        let mut target = Loader::same_server(control, self.request.target);
+        let mut target = Loader::target_of_same_server(control, self.request.target);
         let transfer = RowTransfer::choose(control, &mut target, data.loaders_per_table())?;
         self.send_parts(&target, &missing, &transfer)?;
         let method = match &transfer {
             RowTransfer::Copy => {
-                // Before the indexes, as above.
+                // Runs before the indexes are built, as in `load_in_one_transaction`.
                 self.collect_statistics(&target, "vacuum (analyze)")?;
                 self.build_indexes(control, &target)?;
                 match data.parts_are_whole_tables() {
@@ -226,7 +228,7 @@ impl<D: Dataset> LoadRun<'_, D> {
             }
             RowTransfer::Statements(bulk) => {
                 self.build_indexes(control, &target)?;
-                // After the indexes, because it also collects their statistics for the optimizer.
+                // Runs after the indexes are built, because ANALYZE TABLE also collects their statistics.
                 self.collect_statistics(&target, "analyze table")?;
                 let name = bulk.name();
                 format!("{name} in one transaction per part; then indexes and ANALYZE TABLE")

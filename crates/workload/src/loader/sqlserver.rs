@@ -10,11 +10,11 @@ use prony_server::Control;
 use prony_wire::Value;
 use prony_wire::tds::{BulkColumn, BulkLoad, BulkOptions, SqlType};
 
-/// Bytes of rows in a stream, as text; a stop has to wait for one stream.
-const STREAM_BYTES: usize = 4 << 20;
+/// Maximum bytes of rows in a stream, as text; a stop has to wait for one stream.
+const STREAM_BYTES_MAX: usize = 4 << 20;
 /// Space for the row that fills a stream.
-const ROW_BYTES: usize = 4096;
-/// NULL in rows as text.
+const LAST_ROW_BYTES: usize = 4096;
+/// NULL in the text format of rows.
 const NULL: &[u8] = b"\\N";
 
 /// How the server logs the rows of bulk streams.
@@ -63,7 +63,7 @@ impl BulkStream {
     ) -> Result<(), Error> {
         let activity = format!("sending rows of {table}");
         let names: Vec<&str> = columns.split(',').map(str::trim).collect();
-        let columns = columns_of(control, table, &names)?;
+        let columns = read_columns(control, table, &names)?;
         // Babelfish ignores the names in the statement, so columns are sent in the order of the table.
         let fields = columns.iter().map(|column| {
             let position = names.iter().position(|name| *name == column.name);
@@ -76,12 +76,12 @@ impl BulkStream {
             ..BulkOptions::default()
         };
         let mut load = BulkLoad::new(table, columns, &options, control.collation());
-        let mut bytes = Vec::with_capacity(STREAM_BYTES + ROW_BYTES);
+        let mut bytes = Vec::with_capacity(STREAM_BYTES_MAX + LAST_ROW_BYTES);
         while !rows.is_done() {
             loader.check_stop()?;
             bytes.clear();
             load.clear();
-            let count = rows.append_rows(&mut bytes, STREAM_BYTES);
+            let count = rows.append_rows(&mut bytes, STREAM_BYTES_MAX);
             push_rows(&mut load, &fields, &bytes).map_err(|problem| Error::Data {
                 problem: format!("{activity}: {problem}"),
                 remedy: "drop the table, and load again".into(),
@@ -97,8 +97,8 @@ impl BulkStream {
     }
 }
 
-/// The columns of a table that the rows have, in the order of the table, with their types.
-fn columns_of(
+/// Reads the columns of a table that the rows have, in the order of the table, with their types.
+fn read_columns(
     control: &mut Control,
     table: &str,
     names: &[&str],
@@ -131,7 +131,7 @@ fn columns_of(
             name: name.to_owned(),
             sql_type: sql_type.ok_or_else(|| {
                 data_error(format!(
-                    "column {name} of {table} is {type_name}, which is not loaded"
+                    "column {name} of {table} is {type_name}, a type that Prony cannot load"
                 ))
             })?,
             nullable: row.int(5) == Some(1),
@@ -168,26 +168,31 @@ fn sql_type_of(
     })
 }
 
-/// Adds rows of tab-separated values. `order` has the position of each column's value in a row, and its type. The
-/// text of a problem does not contain values.
-fn push_rows(load: &mut BulkLoad, order: &[(usize, SqlType)], bytes: &[u8]) -> Result<(), String> {
-    let (mut fields, mut values) = (Vec::new(), Vec::with_capacity(order.len()));
+/// Adds rows of tab-separated values. `columns` has the position of each column's value in a row, and its
+/// type. Error texts contain no values.
+fn push_rows(
+    load: &mut BulkLoad,
+    columns: &[(usize, SqlType)],
+    bytes: &[u8],
+) -> Result<(), String> {
+    let (mut fields, mut values) = (Vec::new(), Vec::with_capacity(columns.len()));
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
         fields.clear();
         fields.extend(line.split(|byte| *byte == b'\t'));
         values.clear();
-        let known = order.iter().filter_map(|(position, sql_type)| {
+        let row_values = columns.iter().filter_map(|(position, sql_type)| {
             let field = fields.get(*position)?;
             Some(value_of(*sql_type, field))
         });
-        values.extend(known);
+        values.extend(row_values);
         load.push(&values).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
 
-/// A field as a value of a column; NULL if a number cannot be read, which a column of a key refuses.
+/// Converts a field to a value of a column. A number that cannot be parsed becomes NULL, which the server
+/// refuses if the column belongs to a key.
 fn value_of(sql_type: SqlType, field: &[u8]) -> Value<'_> {
     let text = std::str::from_utf8(field).unwrap_or_default();
     match sql_type {
@@ -196,14 +201,14 @@ fn value_of(sql_type: SqlType, field: &[u8]) -> Value<'_> {
             text.parse().map_or(Value::Null, Value::Int)
         }
         SqlType::Decimal { .. } | SqlType::Money | SqlType::SmallMoney => {
-            decimal(text).unwrap_or(Value::Null)
+            parse_decimal(text).unwrap_or(Value::Null)
         }
         _ => Value::Text(text),
     }
 }
 
-/// A decimal number such as `-12.30`.
-fn decimal(text: &str) -> Option<Value<'static>> {
+/// Parses a decimal number such as `-12.30`.
+fn parse_decimal(text: &str) -> Option<Value<'static>> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let scale = u8::try_from(fraction.len()).ok()?;
     let magnitude = |digits: &str| digits.parse::<i64>().ok();
@@ -231,12 +236,12 @@ mod tests {
 
     #[test]
     fn fields_become_values_of_their_columns() {
-        let money = |unscaled| Value::Decimal { unscaled, scale: 2 };
+        let cents = |unscaled| Value::Decimal { unscaled, scale: 2 };
         for (sql_type, field, expected) in [
             (SqlType::Int, "42", Value::Int(42)),
             (SqlType::SmallInt, "\\N", Value::Null),
-            (SqlType::Money, "-10.05", money(-1_005)),
-            (SqlType::SmallMoney, "-0.05", money(-5)),
+            (SqlType::Money, "-10.05", cents(-1_005)),
+            (SqlType::SmallMoney, "-0.05", cents(-5)),
             (SqlType::Char(24), "OE", Value::Text("OE")),
             (
                 SqlType::DateTime,
@@ -247,17 +252,17 @@ mod tests {
             assert_eq!(value_of(sql_type, field.as_bytes()), expected, "{field}");
         }
         assert_eq!(
-            decimal("7"),
+            parse_decimal("7"),
             Some(Value::Decimal {
                 unscaled: 7,
                 scale: 0
             })
         );
-        assert_eq!(decimal("x"), None);
+        assert_eq!(parse_decimal("x"), None);
     }
 
     #[test]
-    fn rows_are_read_until_the_last_line() {
+    fn all_lines_become_rows_and_invalid_lines_are_rejected() {
         let column = |name: &str, sql_type, nullable| BulkColumn {
             name: name.to_owned(),
             sql_type,
@@ -292,16 +297,16 @@ mod tests {
     }
 
     #[test]
-    fn types_of_the_catalog_are_known() {
-        let known = |name: &str, length| sql_type_of(name, length, Some(12), Some(2));
-        assert_eq!(known("varchar", 24), Some(SqlType::VarChar(Some(24))));
-        assert_eq!(known("varchar", -1), Some(SqlType::VarChar(None)));
-        assert_eq!(known("nvarchar", 24), Some(SqlType::NVarChar(Some(12))));
+    fn type_names_of_the_catalog_become_types() {
+        let sql_type = |name: &str, length| sql_type_of(name, length, Some(12), Some(2));
+        assert_eq!(sql_type("varchar", 24), Some(SqlType::VarChar(Some(24))));
+        assert_eq!(sql_type("varchar", -1), Some(SqlType::VarChar(None)));
+        assert_eq!(sql_type("nvarchar", 24), Some(SqlType::NVarChar(Some(12))));
         let decimal = SqlType::Decimal {
             precision: 12,
             scale: 2,
         };
-        assert_eq!(known("numeric", 9), Some(decimal));
-        assert_eq!(known("xml", -1), None);
+        assert_eq!(sql_type("numeric", 9), Some(decimal));
+        assert_eq!(sql_type("xml", -1), None);
     }
 }

@@ -17,8 +17,8 @@ pub enum RowTransfer {
 }
 
 impl RowTransfer {
-    /// Chooses by the server's engine and settings. `loaders` as for [`BulkStatement::choose`]; `target` is that of
-    /// the connections that will send the rows.
+    /// Chooses by the server's engine and settings. `loaders` is the argument of [`BulkStatement::choose`];
+    /// `target` is used by the connections that will send the rows, and is changed to allow `LOAD DATA`.
     ///
     /// # Errors
     /// The server refused.
@@ -26,7 +26,7 @@ impl RowTransfer {
         Ok(match SqlDialect::of(control) {
             SqlDialect::PostgreSql => RowTransfer::Copy,
             SqlDialect::MySql => {
-                // A load statement carries its rows; no file is ever read.
+                // Prony answers a LOAD DATA with rows from memory, and never with the file that it names.
                 target.allow_load_data();
                 RowTransfer::Statements(BulkStatement::choose(control, loaders)?)
             }

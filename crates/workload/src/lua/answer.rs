@@ -6,15 +6,18 @@ use mlua::{IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
 pub enum Answer {
     /// The request is done; it has no result.
     Done,
+    /// A boolean, such as whether an event has begun.
     Flag(bool),
     /// The numbers of rows and of columns of a reply. For a statement that returns no rows, the number of rows that it
     /// changed, and 0.
     Reply(u64, usize),
+    /// The number of a connection, or a number of results.
     Number(usize),
     /// The id of a prepared statement, and its number of parameters.
     Prepared(usize, usize),
-    /// All rows of a result; only outside of the load.
+    /// All rows of a result. Used only outside of the load; in a load, C functions read the rows.
     Rows(Table),
+    /// The statement failed, or could not be sent.
     Failed(FailedAnswer),
 }
 
@@ -53,7 +56,7 @@ impl IntoLuaMulti for Answer {
 }
 
 impl FailedAnswer {
-    /// An error that Prony reports, not the server.
+    /// The answer for an error that Prony itself detects.
     pub fn internal(message: &str) -> FailedAnswer {
         FailedAnswer {
             error_number: 0,

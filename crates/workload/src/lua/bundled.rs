@@ -43,8 +43,8 @@ const SCRIPTS: [(&str, &str); 15] = [
     ("common", include_str!("bundled/common.lua")),
 ];
 
-/// Returns the text of a bundled script.
-pub fn text(name: &str) -> Option<&'static str> {
+/// Returns the text of a bundled script; `None` if none has this name.
+pub fn script_text(name: &str) -> Option<&'static str> {
     let script = SCRIPTS.iter().find(|(module, _)| *module == name);
     script.map(|(_, text)| *text)
 }

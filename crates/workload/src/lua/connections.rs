@@ -28,15 +28,15 @@ impl Connection {
     }
 }
 
-/// The connections of one thread, by number. The first is the user's handle, which exists before it is connected,
-/// because sleeps and transactions use it too.
+/// The connections of one thread, by number. Connection 0 is the user's own handle. It exists even while it
+/// is not connected, because sleeps and transactions use it too.
 pub struct Connections {
     connections: Vec<Connection>,
     current: usize,
     /// Numbers of closed connections.
     free_numbers: Vec<usize>,
-    /// Whether a query returns the first of several results, and the script requests the others; otherwise it returns
-    /// the last.
+    /// Whether a query returns the first of several results, and the script requests the others; otherwise a
+    /// query returns the last.
     returns_first_result: bool,
 }
 
@@ -51,7 +51,7 @@ impl Connections {
         }
     }
 
-    /// The user's handle.
+    /// The user's own handle, which starts and ends events, sleeps, and counts errors.
     pub fn user_db(&mut self) -> &mut Db {
         &mut self.connections[0].db
     }
@@ -84,7 +84,7 @@ impl Connections {
         let connection = &mut self.connections[number];
         connection.prepared = PreparedStatements::default();
         connection.deferred_error = None;
-        let result = connection.db.renew().await;
+        let result = connection.db.open_connection().await;
         match result {
             Ok(()) => self.current = number,
             Err(_) => self.free_numbers.push(number),
@@ -104,7 +104,7 @@ impl Connections {
     pub fn close_statement(&mut self, id: usize) {
         let connection = self.current();
         if let Some(statement) = connection.prepared.close(id) {
-            connection.db.close(&statement);
+            connection.db.close_statement(&statement);
         }
     }
 

@@ -93,7 +93,8 @@ impl Coroutine {
     }
 }
 
-/// Converts a number of Lua to a statement's value: an integer if the number has no fraction and fits.
+/// Converts a number of Lua to a statement's value: an integer if the number has no fraction and fits into 64
+/// bits.
 #[inline]
 pub fn number_value(number: f64) -> Value<'static> {
     let integer = number as i64;
@@ -167,7 +168,7 @@ mod tests {
             ]
         );
         let failure = super::super::answer::FailedAnswer::internal("m");
-        for (answer, first) in [
+        for (answer, first_value) in [
             (Answer::Reply(3, 4), Value::Int(7)),
             (Answer::Flag(false), Value::Int(0)),
             (Answer::Done, Value::Int(0)),
@@ -175,9 +176,9 @@ mod tests {
             (Answer::Failed(failure), Value::Bytes(b"000000")),
         ] {
             coroutine.resume(&lua, answer).expect("a request");
-            assert_eq!(coroutine.value(0), first);
-            // Values of the previous request are gone.
-            assert!(first == Value::Int(7) || coroutine.value(1) == Value::Null);
+            assert_eq!(coroutine.value(0), first_value);
+            // Except for the first, these requests have one value: none of the previous request is left.
+            assert!(first_value == Value::Int(7) || coroutine.value(1) == Value::Null);
         }
         coroutine.resume(&lua, Answer::Done).expect("the end");
         assert_eq!(coroutine.value(0), Value::Null);
@@ -205,15 +206,17 @@ mod tests {
         let mut failing = coroutine(&lua, "error('a problem', 0)");
         let error = failing.resume(&lua, Answer::Done).expect_err("an error");
         assert_eq!(error.to_string(), "runtime error: a problem");
-        let mut other = coroutine(&lua, "error({})");
-        let error = other.resume(&lua, Answer::Done).expect_err("an error");
+        let mut raising_a_table = coroutine(&lua, "error({})");
+        let error = raising_a_table
+            .resume(&lua, Answer::Done)
+            .expect_err("an error");
         assert_eq!(error.to_string(), "runtime error: a table as an error");
-        let mut large = coroutine(
+        let mut growing = coroutine(
             &lua,
             "local text = 'x' while true do text = text .. text end",
         );
         lua.set_memory_limit(1 << 20).expect("its own allocator");
-        let error = large.resume(&lua, Answer::Done).expect_err("an error");
+        let error = growing.resume(&lua, Answer::Done).expect_err("an error");
         assert!(error.to_string().contains("not enough memory"), "{error}");
     }
 }

@@ -25,7 +25,7 @@ pub struct SqlFailure<'a> {
     /// The server's error.
     pub error: &'a DbError,
     /// The error number that sysbench's driver reports; 0 on PostgreSQL.
-    pub number: u32,
+    pub error_number: u32,
     /// The server's message, in the format of its client library.
     pub message: &'a str,
     /// The statement.

@@ -2,7 +2,7 @@
 //!
 //! Takes a script and the [`ScriptSettings`] of the command line; provides the script's options and commands,
 //! the program of its threads, and its reports. Never prints, and never blocks a worker unless the script does.
-//! A mistake in a script causes only an error of that script.
+//! A mistake in a script can only make that script fail, not Prony.
 //!
 //! A sysbench thread is a virtual user with a separate Lua state, in which the script is read again, and one
 //! coroutine. The script makes blocking calls (`con:query()`); the coroutine yields a request, and [`user`]
@@ -41,9 +41,9 @@ mod tests;
 pub use command::{Command, LuaScriptError};
 pub use listener::{Listener, SqlFailure, SqlOperation};
 pub use path::search_path;
-pub use program::{LuaProgram, Task};
+pub use program::{LuaProgram, ThreadTask};
 pub use query_counts::OutsideQueries;
 pub use report::{ReportFigures, Reporter};
-pub use script::Script;
+pub use script::LuaScript;
 pub use settings::{RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
 pub use workload::{LUA, LuaWorkload};

@@ -9,7 +9,7 @@ use super::connections::returned_result_index;
 use super::listener::SqlOperation;
 use super::request::{FIRST_PARAMETER, Request, sql_text};
 use super::sql_errors::{
-    DeferredError, error_answer, lossy_text, no_server_answer, report_failure, sent_statement,
+    DeferredError, describe_execution, error_answer, lossy_text, no_server_answer, report_failure,
     statement_text,
 };
 use super::state::{ScriptContext, ScriptState};
@@ -28,10 +28,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Pause between two attempts to reconnect.
+/// The pause between two attempts to reconnect.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(10);
-/// The numbers of sysbench's counters of errors and of reconnects.
+/// The number of sysbench's counter of errors.
 const ERROR_COUNTER: i64 = 4;
+/// The number of sysbench's counter of reconnects.
 const RECONNECT_COUNTER: i64 = 5;
 
 /// The connections of one Lua state outside of the load, by number.
@@ -41,12 +42,14 @@ struct OutsideConnections {
     current: usize,
     /// Numbers that are not in use. The number of a connection that could not be reopened remains in use.
     free_numbers: Vec<usize>,
-    /// As in [`Connections`](super::connections::Connections).
+    /// Whether a query returns the first of several results; otherwise it returns the last.
     returns_first_result: bool,
 }
 
+/// A connection with a number in use.
 #[derive(Default)]
 struct OutsideConnection {
+    /// `None` if the connection is closed, or could not be reopened.
     blocking: Option<BlockingConnection>,
     prepared: PreparedStatements,
     /// The error of a later statement of the last query text, which the script has not reached yet.
@@ -78,11 +81,11 @@ pub(super) fn install_answer_function(
             if scripts_must_end.load(Ordering::Relaxed) {
                 return Err(mlua::Error::RuntimeError("interrupted".to_owned()));
             }
-            heartbeat.set_waiting(true);
+            heartbeat.set_waiting_for_server(true);
             let values = RequestValues::new(&request);
             let answer = Request::decode(|index| values.get(index))
                 .and_then(|request| connections.borrow_mut().answer(lua, request, &values));
-            heartbeat.set_waiting(false);
+            heartbeat.set_waiting_for_server(false);
             answer?.into_lua_multi(lua)
         })?;
     state.core.raw_set("answer", answer_function)
@@ -110,7 +113,7 @@ impl OutsideConnections {
                 }
                 Answer::Done
             }
-            Request::Rows(result) => self.rows(lua, result)?,
+            Request::Rows(result) => self.rows_answer(lua, result)?,
             Request::ResultCount => {
                 let connection = self.connections.get(self.current);
                 Answer::Number(connection.map_or(0, OutsideConnection::result_count))
@@ -195,11 +198,11 @@ impl OutsideConnections {
             && let Err(error) = blocking.request(|exchange| exchange.prepare(&statement))
         {
             let settings = &self.context.settings;
-            let statement_text = statement_text(settings, sql, &statement);
+            let prepared_text = statement_text(settings, sql, &statement);
             let answer = report_failure(
                 settings,
                 SqlOperation::Prepare,
-                &statement_text,
+                &prepared_text,
                 &to_db_error(&error),
                 error.server_error(),
             );
@@ -219,7 +222,8 @@ impl OutsideConnections {
         };
         let text = connection.prepared.text(id).unwrap_or_default();
         let params: Vec<Value<'_>> = (0..statement.parameter_count()).map(parameter).collect();
-        let (operation, sql) = sent_statement(&self.context.settings, text, &statement, &params);
+        let (operation, sql) =
+            describe_execution(&self.context.settings, text, &statement, &params);
         self.execute_request(operation, &sql, |exchange| {
             exchange.request(std::iter::once((&*statement, &params[..])));
         })
@@ -251,9 +255,9 @@ impl OutsideConnections {
                     .count_reply(rows_and_columns(exchange, result))
             }
             Err(error) => {
-                let (from_server, error) = (error.server_error().is_some(), to_db_error(&error));
+                let (is_from_server, error) = (error.server_error().is_some(), to_db_error(&error));
                 if returns_first_result
-                    && from_server
+                    && is_from_server
                     && !is_lost(&error)
                     && blocking.exchange().result_count() > 0
                 {
@@ -304,14 +308,14 @@ impl OutsideConnections {
         } else if let Some((_, blocking)) = open_connection(&mut self.connections, self.current)
             && blocking.exchange().block_state() != BlockState::Idle
         {
-            // If the ROLLBACK fails, the next statement shows it.
+            // Ignore a failure of the ROLLBACK: the next statement fails too.
             let _ = blocking.request(|exchange| exchange.query("ROLLBACK"));
         }
         error_answer(settings, error, true)
     }
 
-    /// Tries to reopen the current connection for up to `max_query_gap_s`, because outside of a run nothing else would
-    /// end the attempts. Returns whether it succeeded.
+    /// Tries for up to `max_query_gap_s` to reopen the current connection; without this limit, nothing would
+    /// end the attempts outside of a run. Returns whether an attempt succeeded.
     fn reconnect_with_retries(&mut self) -> bool {
         let context = Arc::clone(&self.context);
         let settings = &context.settings;
@@ -327,7 +331,8 @@ impl OutsideConnections {
         }
     }
 
-    fn rows(&self, lua: &Lua, result: Option<usize>) -> Result<Answer> {
+    /// Answers with all rows of a result; `None` means the result that the query returned.
+    fn rows_answer(&self, lua: &Lua, result: Option<usize>) -> Result<Answer> {
         let connection = self.connections.get(self.current);
         let Some(blocking) = connection.and_then(|connection| connection.blocking.as_ref()) else {
             return Ok(Answer::Rows(lua.create_table()?));

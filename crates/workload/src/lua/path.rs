@@ -3,8 +3,8 @@
 /// The directory in which distributions install sysbench's scripts.
 const SYSBENCH_SCRIPT_DIR: &str = "/usr/share/sysbench";
 
-/// Returns the search path for modules and test names: the default, or `lua_path` (`LUA_PATH`) with `;;` replaced by the
-/// default. `home` is the user's home directory.
+/// Returns the search path for modules and for the tests that a command line names: the default, or
+/// `lua_path` (`LUA_PATH`) with `;;` replaced by the default. `home` is the user's home directory.
 pub fn search_path(home: Option<&str>, lua_path: Option<&str>) -> String {
     let mut templates = vec![
         "./?.lua".to_owned(),
@@ -46,7 +46,7 @@ mod tests {
         ));
         assert!(default.ends_with(";/usr/share/sysbench/?.lua"));
         assert_eq!(search_path(None, Some("/a/?.lua")), "/a/?.lua");
-        let both = search_path(None, Some("/a/?.lua;;"));
-        assert!(both.starts_with("/a/?.lua;./?.lua;") && both.ends_with("sysbench/?.lua"));
+        let extended = search_path(None, Some("/a/?.lua;;"));
+        assert!(extended.starts_with("/a/?.lua;./?.lua;") && extended.ends_with("sysbench/?.lua"));
     }
 }

@@ -7,22 +7,22 @@ use prony_session::{Db, Program, User as UserFuture, UserExit, UserId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The task of a script's threads.
+/// What a script's threads do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Task {
+pub enum ThreadTask {
     /// Run events, one at a time.
     Run,
     /// Run a parallel command once in each thread, as one transaction of the loop.
     Command {
         /// The command's name.
-        word: String,
+        name: String,
     },
 }
 
 /// The program of a script's threads.
 pub struct LuaProgram {
     context: Arc<ScriptContext>,
-    task: Task,
+    task: ThreadTask,
     /// Whether the script declares no options, like scripts for sysbench 0.5.
     is_legacy: bool,
     watchdog: Arc<Watchdog>,
@@ -31,7 +31,11 @@ pub struct LuaProgram {
 }
 
 impl LuaProgram {
-    pub(super) fn new(context: Arc<ScriptContext>, task: Task, is_legacy: bool) -> LuaProgram {
+    pub(super) fn new(
+        context: Arc<ScriptContext>,
+        task: ThreadTask,
+        is_legacy: bool,
+    ) -> LuaProgram {
         LuaProgram {
             watchdog: Watchdog::start(&context),
             context,
@@ -42,7 +46,7 @@ impl LuaProgram {
     }
 
     /// The number of users: the threads of the command line.
-    pub fn users(&self) -> u32 {
+    pub fn user_count(&self) -> u32 {
         self.context.settings.threads
     }
 
@@ -74,10 +78,10 @@ impl Program for LuaProgram {
     }
 
     fn has_prologue(&self) -> bool {
-        self.task == Task::Run
+        self.task == ThreadTask::Run
     }
 
-    fn user(&self, id: UserId, db: Db) -> UserFuture {
+    fn create_user(&self, id: UserId, db: Db) -> UserFuture {
         let owner = StateOwner {
             id,
             is_legacy: Some(self.is_legacy),

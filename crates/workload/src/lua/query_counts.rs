@@ -6,7 +6,7 @@ use prony_session::{Db, QueryKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Returns the kind of a query by sysbench's rule, from the number of rows and columns of its reply.
-fn classify((rows, columns): (u64, usize)) -> QueryKind {
+fn query_kind((rows, columns): (u64, usize)) -> QueryKind {
     match (columns, rows) {
         (0, 0) => QueryKind::Other,
         (0, _) => QueryKind::Write,
@@ -16,7 +16,7 @@ fn classify((rows, columns): (u64, usize)) -> QueryKind {
 
 /// Counts the query of a reply as sysbench does, and returns the answer for the script.
 pub fn count_reply(db: &Db, (rows, columns): (u64, usize)) -> Answer {
-    db.count_query(classify((rows, columns)));
+    db.count_query(query_kind((rows, columns)));
     Answer::Reply(rows, columns)
 }
 
@@ -43,7 +43,7 @@ pub struct OutsideQueries {
     pub writes: u64,
     /// All other queries.
     pub others: u64,
-    /// Errors.
+    /// Failed queries.
     pub errors: u64,
     /// Reopened connections.
     pub reconnects: u64,
@@ -57,7 +57,7 @@ pub struct OutsideCounters([AtomicU64; 6]);
 impl OutsideCounters {
     /// Counts the query of a reply, and returns the answer for the script.
     pub fn count_reply(&self, (rows, columns): (u64, usize)) -> Answer {
-        self.increment(match classify((rows, columns)) {
+        self.increment(match query_kind((rows, columns)) {
             QueryKind::Other => 0,
             QueryKind::Read => 1,
             QueryKind::Write => 2,
@@ -75,13 +75,13 @@ impl OutsideCounters {
 
     /// Returns the counts since the last call, and resets them.
     pub fn take(&self) -> OutsideQueries {
-        let take = |index: usize| self.0[index].swap(0, Ordering::Relaxed);
+        let take_count = |index: usize| self.0[index].swap(0, Ordering::Relaxed);
         OutsideQueries {
-            others: take(0),
-            reads: take(1),
-            writes: take(2),
-            errors: take(4),
-            reconnects: take(5),
+            others: take_count(0),
+            reads: take_count(1),
+            writes: take_count(2),
+            errors: take_count(4),
+            reconnects: take_count(5),
         }
     }
 }

@@ -80,12 +80,13 @@ impl Reporter {
         call_hook(&self.state, CUMULATIVE_HOOK, figures)
     }
 
-    /// Closes the connections that the reports have opened. Call it after the last report.
+    /// Prints the end of the reports: the closing bracket, if they are a JSON list. Call it after the last
+    /// report.
     ///
     /// # Errors
     /// The script's state is no longer usable.
-    pub fn close_connections(&self) -> Result<(), LuaScriptError> {
-        close_connections(&self.state)
+    pub fn end_reports(&self) -> Result<(), LuaScriptError> {
+        end_reports(&self.state)
     }
 }
 
@@ -95,12 +96,12 @@ pub(super) fn has_hook(state: &OutsideState, name: &str) -> Result<bool, LuaScri
     Ok(values.front().and_then(mlua::Value::as_boolean) == Some(true))
 }
 
-/// Closes the connections that the reports have opened.
-pub(super) fn close_connections(state: &OutsideState) -> Result<(), LuaScriptError> {
-    state.call("reports_end", mlua::Nil).map(drop)
+/// Prints the end of the reports: the closing bracket, if they are a JSON list.
+pub(super) fn end_reports(state: &OutsideState) -> Result<(), LuaScriptError> {
+    state.call("end_reports", mlua::Nil).map(drop)
 }
 
-/// Calls the hook with this name with the figures.
+/// Calls the hook `name` with the figures.
 pub(super) fn call_hook(
     state: &OutsideState,
     name: &str,
@@ -133,5 +134,5 @@ pub(super) fn call_hook(
         Ok(stat)
     };
     let stat = create_stat().map_err(|error: mlua::Error| script_error(&error))?;
-    state.call("report", stat).map(drop)
+    state.call("call_report_hook", stat).map(drop)
 }

@@ -60,7 +60,7 @@ pub enum Request {
 /// The index of an execution's first statement parameter among the values of its request.
 pub const FIRST_PARAMETER: usize = 2;
 
-fn unknown_request() -> Error {
+fn unknown_request_error() -> Error {
     Error::RuntimeError("coroutine.yield() was called outside of a coroutine".to_owned())
 }
 
@@ -74,8 +74,8 @@ fn as_number(value: Value<'_>) -> Option<f64> {
 
 fn as_index(value: Value<'_>) -> mlua::Result<usize> {
     match value {
-        Value::Int(number) => usize::try_from(number).map_err(|_| unknown_request()),
-        _ => Err(unknown_request()),
+        Value::Int(number) => usize::try_from(number).map_err(|_| unknown_request_error()),
+        _ => Err(unknown_request_error()),
     }
 }
 
@@ -86,7 +86,7 @@ fn as_index(value: Value<'_>) -> mlua::Result<usize> {
 pub fn sql_text<'a>(value: impl Fn(usize) -> Value<'a>) -> mlua::Result<&'a [u8]> {
     match value(1) {
         Value::Bytes(text) => Ok(text),
-        _ => Err(unknown_request()),
+        _ => Err(unknown_request_error()),
     }
 }
 
@@ -107,7 +107,7 @@ impl Request {
         let code = match value(0) {
             Value::Null => return Ok(Request::Finished),
             Value::Int(code) => code - CODE_BASE,
-            _ => return Err(unknown_request()),
+            _ => return Err(unknown_request_error()),
         };
         Ok(match code {
             1 => Request::Query,
@@ -141,7 +141,7 @@ impl Request {
             19 => Request::UseConnection(as_index(value(1))?),
             20 => Request::ResultCount,
             21 => Request::SelectResult(as_index(value(1))?),
-            _ => return Err(unknown_request()),
+            _ => return Err(unknown_request_error()),
         })
     }
 }

@@ -3,7 +3,7 @@
 
 use super::command::{Command, LuaScriptError};
 use super::compiled::ChunkCache;
-use super::program::{LuaProgram, Task};
+use super::program::{LuaProgram, ThreadTask};
 use super::query_counts::{OutsideCounters, OutsideQueries};
 use super::report::{self, ReportFigures, Reporter};
 use super::settings::ScriptSettings;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A script that has been read, with the state in which `init()`, `done()` and `help()` run.
-pub struct Script {
+pub struct LuaScript {
     main_state: OutsideState,
     is_legacy: bool,
 }
@@ -27,7 +27,7 @@ pub(super) struct OutsideState {
     pub context: Arc<ScriptContext>,
     pub state: ScriptState,
     heartbeat: Arc<Heartbeat>,
-    /// Keeps the watchdog alive as long as the state.
+    /// Keeps the watchdog running as long as the state exists.
     _watchdog: Arc<Watchdog>,
 }
 
@@ -64,7 +64,7 @@ impl OutsideState {
             state,
             context,
         };
-        outside_state.call("read", chunk)?;
+        outside_state.call("read_script", chunk)?;
         Ok(outside_state)
     }
 
@@ -73,12 +73,12 @@ impl OutsideState {
         let lua = &self.state.lua;
         let settings = &self.context.settings;
         let call = || {
-            let guarded = self.state.core_function("guarded")?;
+            let protected_call = self.state.core_function("protected_call")?;
             let function = self.state.core_function(name)?;
             let argument = argument.into_lua(lua)?;
-            self.heartbeat.enter(lua.state());
-            let result = guarded.call::<MultiValue>((function, argument));
-            self.heartbeat.leave();
+            self.heartbeat.mark_running(lua.state());
+            let result = protected_call.call::<MultiValue>((function, argument));
+            self.heartbeat.mark_stopped();
             result
         };
         let mut values = call().map_err(|error| load_error(&error, settings))?;
@@ -111,12 +111,12 @@ impl OutsideState {
     }
 }
 
-impl Script {
+impl LuaScript {
     /// Reads a script: runs its top level, and checks the command line's options against the declared ones.
     ///
     /// # Errors
     /// The script is invalid, or does not declare an option.
-    pub fn open(settings: ScriptSettings) -> Result<Script, LuaScriptError> {
+    pub fn open(settings: ScriptSettings) -> Result<LuaScript, LuaScriptError> {
         let context = Arc::new(ScriptContext {
             settings,
             chunks: ChunkCache::default(),
@@ -124,25 +124,23 @@ impl Script {
             outside_counters: OutsideCounters::default(),
         });
         let main_state = OutsideState::read(context, None, 0)?;
-        let declared = main_state.call("declares_options", mlua::Nil)?;
-        let is_legacy = declared.front().and_then(mlua::Value::as_boolean) == Some(false);
-        Ok(Script {
+        let declares_options = main_state.call("declares_options", mlua::Nil)?;
+        let is_legacy = declares_options.front().and_then(mlua::Value::as_boolean) == Some(false);
+        Ok(LuaScript {
             main_state,
             is_legacy,
         })
     }
 
-    /// Returns what a command word of the command line stands for.
+    /// Returns what the second word of the command line stands for in this script.
     ///
     /// # Errors
     /// The script's command tables are malformed.
     pub fn classify_command(&self, word: &str) -> Result<Command, LuaScriptError> {
-        let values = self.main_state.call("meaning", word)?;
-        let meaning = values.front().and_then(mlua::Value::as_string);
-        let meaning = meaning
-            .map(|text| text.to_string_lossy())
-            .unwrap_or_default();
-        Ok(match meaning.as_str() {
+        let values = self.main_state.call("classify_command", word)?;
+        let class = values.front().and_then(mlua::Value::as_string);
+        let class = class.map(|text| text.to_string_lossy());
+        Ok(match class.unwrap_or_default().as_str() {
             "run" => Command::Run,
             "command" => Command::Once,
             "parallel" => Command::Parallel,
@@ -157,7 +155,7 @@ impl Script {
     /// # Errors
     /// The script's `help()` failed.
     pub fn print_help(&self) -> Result<(), LuaScriptError> {
-        self.main_state.call("help", mlua::Nil).map(drop)
+        self.main_state.call("print_help", mlua::Nil).map(drop)
     }
 
     /// Runs the script's `init()`, before the threads of a run begin.
@@ -165,7 +163,7 @@ impl Script {
     /// # Errors
     /// The function failed.
     pub fn run_init(&self) -> Result<(), LuaScriptError> {
-        self.main_state.call("call", "init").map(drop)
+        self.main_state.call("call_global", "init").map(drop)
     }
 
     /// Runs the script's `done()`, after its threads have ended.
@@ -173,7 +171,7 @@ impl Script {
     /// # Errors
     /// The function failed.
     pub fn run_done(&self) -> Result<(), LuaScriptError> {
-        self.main_state.call("call", "done").map(drop)
+        self.main_state.call("call_global", "done").map(drop)
     }
 
     /// Runs a command that is not parallel in the state in which `init()` runs, as sysbench does. Returns whether the
@@ -182,7 +180,7 @@ impl Script {
     /// # Errors
     /// The command's function failed.
     pub fn run_command_once(&self, word: &str) -> Result<bool, LuaScriptError> {
-        let result = self.main_state.call("once", word)?;
+        let result = self.main_state.call("run_command_once", word)?;
         Ok(result.front().and_then(mlua::Value::as_boolean) != Some(false))
     }
 
@@ -203,8 +201,8 @@ impl Script {
     ///
     /// # Errors
     /// The task is a run, and the script has no `event()`.
-    pub fn program(&self, task: Task) -> Result<LuaProgram, LuaScriptError> {
-        let is_run = task == Task::Run;
+    pub fn program(&self, task: ThreadTask) -> Result<LuaProgram, LuaScriptError> {
+        let is_run = task == ThreadTask::Run;
         if is_run && self.main_state.global("event").is_none() && !self.has_main_loop()? {
             let name = &self.main_state.context.settings.name;
             return Err(LuaScriptError::Fatal(format!(
@@ -251,12 +249,13 @@ impl Script {
         report::call_hook(&self.main_state, report::CUMULATIVE_HOOK, figures)
     }
 
-    /// Closes the connections that the reports have opened. Call it after the last report.
+    /// Prints the end of the final report: the closing bracket, if it is a JSON list. Call it after the
+    /// report.
     ///
     /// # Errors
     /// The script's state is no longer usable.
     pub fn end_reports(&self) -> Result<(), LuaScriptError> {
-        report::close_connections(&self.main_state)
+        report::end_reports(&self.main_state)
     }
 
     /// Returns the queries made outside of threads since the last call.

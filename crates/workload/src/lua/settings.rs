@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Default memory limit of one Lua state, in bytes.
-pub const MEMORY_LIMIT_BYTES: usize = 1 << 30;
+pub const DEFAULT_MEMORY_LIMIT_BYTES: usize = 1 << 30;
 /// Default maximum time between two requests of a script, in seconds.
-pub const MAX_QUERY_GAP_S: u64 = 60;
+pub const DEFAULT_MAX_QUERY_GAP_S: u64 = 60;
 
 /// The value of an option, as scripts see it.
 #[derive(Clone, PartialEq)]
@@ -36,7 +36,8 @@ pub struct ScriptOption {
     pub value: Option<String>,
     /// The option as written, for messages; omits a value that may be a password.
     pub display_text: String,
-    /// Whether the option comes from a configuration file; then only a warning is printed if it is unknown.
+    /// Whether the option comes from a configuration file. If no script declares such an option, only a
+    /// warning is printed.
     pub is_from_file: bool,
 }
 
@@ -68,19 +69,19 @@ pub struct ScriptSettings {
     pub name: String,
     /// Whether to provide the API of sysbench 1.1 instead of 1.0.
     pub is_v1_1: bool,
-    /// The version that scripts read, such as `1.0.20`.
+    /// The version in `sysbench.version`, such as `1.0.20`.
     pub version: String,
-    /// The version as sysbench prints it.
+    /// The version in `sysbench.version_string`, such as `sysbench 1.0.20`.
     pub version_string: String,
     /// The program's name, then its arguments, without passwords.
     pub argv: Vec<String>,
-    /// The second word of the command line.
+    /// The command, such as `run`: the second word of the command line.
     pub command: Option<String>,
     /// The general options, by name with `_` instead of `-`.
     pub general_options: Vec<(String, ScriptOptionValue)>,
     /// All other options of the command line.
     pub script_options: Vec<ScriptOption>,
-    /// Threads, at least 1.
+    /// Number of threads, at least 1.
     pub threads: u32,
     /// The database driver.
     pub driver: Driver,
@@ -88,9 +89,9 @@ pub struct ScriptSettings {
     pub server: Option<Target>,
     /// The protocol mode of queries; the plan of the threads has the same mode.
     pub query_mode: QueryMode,
-    /// Log lines that explain why there is no driver.
+    /// Log lines that explain why there is no driver; `None` if there is one.
     pub no_driver_lines: Option<String>,
-    /// Log lines that explain why there is no server.
+    /// Log lines that explain why there is no server; `None` if there is one.
     pub no_server_lines: Option<String>,
     /// Errors after which an event is restarted.
     pub ignored_errors: IgnoredErrors,
@@ -102,8 +103,8 @@ pub struct ScriptSettings {
     pub c_search_path: Option<String>,
     /// Memory limit of one Lua state, in bytes.
     pub memory_limit_bytes: usize,
-    /// Maximum time between two requests of a script, and maximum time to reconnect outside of threads, in
-    /// seconds.
+    /// Maximum time between two requests of a script, in seconds. Outside of threads, also the maximum time
+    /// of the attempts to reconnect.
     pub max_query_gap_s: u64,
     /// Set by the caller when all scripts must end: after a signal, or because a function failed. From then on no
     /// script is resumed, and the watchdog interrupts a running one.
@@ -119,7 +120,7 @@ impl ScriptSettings {
     }
 
     /// The default memory limit, in bytes.
-    pub const MEMORY_LIMIT_BYTES: usize = MEMORY_LIMIT_BYTES;
+    pub const DEFAULT_MEMORY_LIMIT_BYTES: usize = DEFAULT_MEMORY_LIMIT_BYTES;
     /// The default maximum time between two requests, in seconds.
-    pub const MAX_QUERY_GAP_S: u64 = MAX_QUERY_GAP_S;
+    pub const DEFAULT_MAX_QUERY_GAP_S: u64 = DEFAULT_MAX_QUERY_GAP_S;
 }

@@ -46,7 +46,8 @@ pub fn lossy_text(text: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(text)
 }
 
-/// Returns the text as sysbench's driver sends it: with numbered placeholders on PostgreSQL.
+/// Returns the text of a prepared statement as sysbench's driver sends it: with numbered placeholders on
+/// PostgreSQL.
 pub fn statement_text<'a>(
     settings: &ScriptSettings,
     text: &'a [u8],
@@ -58,9 +59,9 @@ pub fn statement_text<'a>(
     }
 }
 
-/// Returns the operation and text of a prepared statement for messages. With `--db-ps-mode=disable` the text includes
-/// the values.
-pub fn sent_statement(
+/// Returns the operation and the text by which messages describe an execution of a prepared statement. In the
+/// simple protocol (`--db-ps-mode=disable`), this is a query whose text includes the values.
+pub fn describe_execution(
     settings: &ScriptSettings,
     text: &[u8],
     statement: &Statement,
@@ -103,7 +104,7 @@ pub fn report_failure(
     let reported = settings.driver.describe_error(error);
     let message = match settings.driver {
         Driver::Pgsql => match (operation, server_error) {
-            // In psql's format.
+            // The server's message, with the position in the statement as psql shows it.
             (SqlOperation::Prepare, Some(server_error)) => server_error.in_statement(sql),
             _ => reported.message,
         },
@@ -112,15 +113,15 @@ pub fn report_failure(
     settings.listener.sql_failed(&SqlFailure {
         operation,
         error,
-        number: reported.number,
+        error_number: reported.number,
         message: &message,
-        sql: truncated(sql),
+        sql: truncate(sql),
     });
     error_answer(settings, error, false)
 }
 
 /// Returns the part of a statement that messages show.
-fn truncated(sql: &str) -> &str {
+fn truncate(sql: &str) -> &str {
     let mut end = sql.len().min(STATEMENT_BYTES_MAX);
     while !sql.is_char_boundary(end) {
         end -= 1;

@@ -52,7 +52,7 @@ pub struct ScriptState {
     pub core: Table,
     /// The connections that the state's C functions use. Declared after `lua`, so that it is dropped after the state.
     lent: Pinned<LentConnections>,
-    /// The generator of the state's random functions, which is dropped after the state too.
+    /// The generator of the state's random functions. Declared after `lua` for the same reason.
     _random: Pinned<UserRandom>,
 }
 
@@ -91,7 +91,7 @@ impl ScriptState {
         lua.set_memory_limit(context.settings.memory_limit_bytes)?;
         let core = lua.create_table()?;
         let host = create_host_table(&lua, context, owner)?;
-        host.set("context", LightUserData(random.0.cast::<c_void>()))?;
+        host.set("random_context", LightUserData(random.0.cast::<c_void>()))?;
         if !owner.is_outside_load {
             // SAFETY: `lent` is dropped after the state.
             for (name, function) in unsafe { thread_functions::create_functions(&lua, lent.0)? } {
@@ -153,7 +153,7 @@ impl ScriptState {
     }
 }
 
-/// The message of a Lua error, with file and line if it has them.
+/// The message of a Lua error, with file and line if the error has them.
 pub fn error_message(error: &mlua::Error) -> String {
     match error {
         mlua::Error::RuntimeError(text) | mlua::Error::SyntaxError { message: text, .. } => text
@@ -207,13 +207,13 @@ fn create_host_table(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner
         argv.raw_set(index, argument.as_str())?;
     }
     host.set("argv", argv)?;
-    host.set("general", general_options(lua, settings)?)?;
-    host.set("given", script_options(lua, settings)?)?;
+    host.set("general_options", general_options(lua, settings)?)?;
+    host.set("script_options", script_options(lua, settings)?)?;
     let addresses = lua.create_table()?;
     for (name, address) in function_addresses() {
         addresses.set(name, LightUserData(address))?;
     }
-    host.set("functions", addresses)?;
+    host.set("random_functions", addresses)?;
     add_callbacks(lua, context, &host)?;
     Ok(host)
 }
@@ -238,7 +238,7 @@ fn script_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
         let table = lua.create_table()?;
         table.raw_set("name", option.name.as_str())?;
         table.raw_set("value", option.value.as_deref())?;
-        table.raw_set("shown", option.display_text.as_str())?;
+        table.raw_set("display_text", option.display_text.as_str())?;
         table.raw_set("from_file", option.is_from_file)?;
         options.raw_push(table)?;
     }
@@ -247,7 +247,7 @@ fn script_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {
 
 /// Adds the functions through which the API reports to the listener and loads bundled scripts.
 fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Result<()> {
-    let add = |name: &str, report: fn(&ScriptContext, &str)| {
+    let add_report = |name: &str, report: fn(&ScriptContext, &str)| {
         let context = Arc::clone(context);
         let function = lua.create_function(move |_, text: LuaString| {
             report(&context, &text.to_string_lossy());
@@ -256,21 +256,21 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
         host.set(name, function)
     };
     let output_context = Arc::clone(context);
-    let print = lua.create_function(move |_, text: LuaString| {
+    let output = lua.create_function(move |_, text: LuaString| {
         output_context.settings.listener.output(&text.as_bytes());
         Ok(())
     })?;
-    host.set("show", print)?;
-    add("unreachable", |context, lines| {
+    host.set("output", output)?;
+    add_report("server_unavailable", |context, lines| {
         context.settings.listener.server_unavailable(lines);
     })?;
-    add("fatal", |context, text| {
+    add_report("fatal", |context, text| {
         context.settings.listener.fatal(text)
     })?;
-    add("alert", |context, text| {
+    add_report("alert", |context, text| {
         context.settings.listener.alert(text)
     })?;
-    add("warn", |context, text| {
+    add_report("warn", |context, text| {
         context.settings.listener.warning(text)
     })?;
     let connected_context = Arc::clone(context);
@@ -280,7 +280,7 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
             .store(true, Ordering::Relaxed);
         Ok(())
     })?;
-    host.set("has_connected", mark_connected)?;
+    host.set("mark_connected", mark_connected)?;
     let bundled_context = Arc::clone(context);
     let load_bundled = move |lua: &Lua, name: LuaString| {
         let name = name.to_string_lossy();
@@ -289,7 +289,7 @@ fn add_callbacks(lua: &Lua, context: &Arc<ScriptContext>, host: &Table) -> Resul
                 .chunks
                 .load(lua, &format!("@{name}.lua"), text.as_bytes())
         };
-        bundled::text(&name).map(load).transpose()
+        bundled::script_text(&name).map(load).transpose()
     };
-    host.set("bundled", lua.create_function(load_bundled)?)
+    host.set("load_bundled", lua.create_function(load_bundled)?)
 }

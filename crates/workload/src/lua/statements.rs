@@ -18,7 +18,7 @@ struct OpenStatement {
 /// The prepared statements of one connection. Equal texts share a statement.
 #[derive(Default)]
 pub struct PreparedStatements {
-    set: StatementIds,
+    ids: StatementIds,
     numbers_by_text: HashMap<Vec<u8>, usize>,
     /// The open statements, by number.
     by_number: Vec<Option<OpenStatement>>,
@@ -37,7 +37,7 @@ impl PreparedStatements {
             return None;
         }
         // Request the columns too: their number decides whether the query counts as a read.
-        let statement = Rc::new(self.set.add_with_question_marks(text).with_columns());
+        let statement = Rc::new(self.ids.add_with_question_marks(text).with_columns());
         let number = usize::from(statement.id());
         if self.by_number.len() <= number {
             self.by_number.resize_with(number + 1, || None);
@@ -73,7 +73,7 @@ impl PreparedStatements {
         }
         let closed = slot.take()?;
         self.numbers_by_text.remove(&closed.text);
-        self.set.remove(&closed.statement);
+        self.ids.remove(&closed.statement);
         Some(closed.statement)
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the API in a state without an event loop.
 
 use super::listener::{Listener, SqlFailure};
-use super::script::Script;
+use super::script::LuaScript;
 use super::settings::{RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
 use super::{Command, LuaScriptError, bundled, search_path};
 use crate::oltp::distribution::Distribution;
@@ -87,21 +87,24 @@ fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> S
         },
         search_path: search_path(None, None),
         c_search_path: None,
-        memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
-        max_query_gap_s: ScriptSettings::MAX_QUERY_GAP_S,
+        memory_limit_bytes: ScriptSettings::DEFAULT_MEMORY_LIMIT_BYTES,
+        max_query_gap_s: ScriptSettings::DEFAULT_MAX_QUERY_GAP_S,
         scripts_must_end: Arc::default(),
         listener: Arc::clone(recorder) as Arc<dyn Listener>,
     }
 }
 
-fn open_script(text: &str, options: &[(&str, &str)]) -> (Result<Script, LuaScriptError>, String) {
+fn open_script(
+    text: &str,
+    options: &[(&str, &str)],
+) -> (Result<LuaScript, LuaScriptError>, String) {
     let recorder = Arc::new(Recorder::default());
-    let script = Script::open(settings(text, options, &recorder));
+    let script = LuaScript::open(settings(text, options, &recorder));
     let output = recorder.0.lock().expect("one thread").clone();
     (script, output)
 }
 
-/// Returns the output of a script while it is read.
+/// Returns what a script prints while it is read.
 fn output_of(text: &str) -> String {
     let (script, output) = open_script(text, &[]);
     if let Err(error) = script {
@@ -112,7 +115,7 @@ fn output_of(text: &str) -> String {
 
 #[test]
 fn options_are_converted_to_their_type() {
-    let declared = r#"
+    let script_text = r#"
         local c = sysbench.cmdline
         c.options = {
             size = { "", "1k", c.ARG_SIZE }, double = { "", 1.5 }, list = { "", {} }, text = { "" },
@@ -125,7 +128,7 @@ fn options_are_converted_to_their_type() {
     "#;
     let output_with = |options: &[(&str, &str)]| {
         let recorder = Arc::new(Recorder::default());
-        let script = Script::open(settings(declared, options, &recorder));
+        let script = LuaScript::open(settings(script_text, options, &recorder));
         script
             .expect("a valid script")
             .run_init()
@@ -244,8 +247,9 @@ fn built_in_reports_have_the_format_of_sysbench() {
 
 #[test]
 fn users_with_the_same_seed_draw_the_same_numbers() {
-    let draws = "print(sysbench.rand.uniform(1, 1e6), sysbench.rand.string('####@@@@'), sysbench.rand.unique())";
-    assert_eq!(output_of(draws), output_of(draws));
+    let draw_three = "local rand = sysbench.rand \
+                      print(rand.uniform(1, 1e6), rand.string('####@@@@'), rand.unique())";
+    assert_eq!(output_of(draw_three), output_of(draw_three));
     let output = output_of("for i = 1, 2000 do io.write(sysbench.rand.string('#@'), ' ') end");
     let pairs: Vec<&[u8]> = output.split(' ').map(str::as_bytes).collect();
     for digit in b'0'..=b'9' {
@@ -271,7 +275,7 @@ fn all_bundled_scripts_can_be_read() {
         "select_random_ranges",
         "bulk_insert",
     ] {
-        let text = bundled::text(name).expect(name);
+        let text = bundled::script_text(name).expect(name);
         let (script, output) = open_script(text, &[]);
         let script = script.unwrap_or_else(|error| panic!("{name}: {error} {output}"));
         assert_eq!(script.classify_command("run"), Ok(Command::Run), "{name}");

@@ -11,12 +11,12 @@ use super::command::LuaScriptError;
 use super::connections::{Connection, Connections, returned_rows_and_columns, rows_and_columns};
 use super::coroutine::Coroutine;
 use super::listener::SqlOperation;
-use super::program::Task;
+use super::program::ThreadTask;
 use super::query_counts::{count_reply, increment_counter};
 use super::request::{FIRST_PARAMETER, Request, sql_text};
 use super::settings::ScriptSettings;
 use super::sql_errors::{
-    DeferredError, error_answer, lossy_text, report_failure, sent_statement, statement_text,
+    DeferredError, describe_execution, error_answer, lossy_text, report_failure, statement_text,
 };
 use super::state::{
     ScriptContext, ScriptState, StateOwner, error_message, explain_memory_limit, load_error,
@@ -33,7 +33,7 @@ use std::time::Duration;
 /// The hook that a thread calls last.
 const THREAD_DONE: &str = "thread_done";
 
-/// Maximum number of parameters of a statement that is executed without allocating.
+/// A statement with at most this many parameters is executed without an allocation.
 const INLINE_PARAMETERS_MAX: usize = 8;
 
 thread_local! {
@@ -48,10 +48,11 @@ pub struct ScriptUser {
     coroutine: Coroutine,
     state: Rc<ScriptState>,
     heartbeat: Arc<Heartbeat>,
-    /// Whether the user's OS thread also runs other users.
-    shares_thread: bool,
-    /// Whether the user waits for its next event: then it can be resumed with the answer that there is none.
-    is_waiting: bool,
+    /// Whether the user's worker also runs other users.
+    shares_worker: bool,
+    /// Whether the user waits for its next event. If the run stops then, `drop` resumes the user with the
+    /// answer that there is none.
+    is_waiting_for_event: bool,
 }
 
 /// The request of the script's coroutine, or the reason why the user ends.
@@ -67,7 +68,7 @@ impl ScriptUser {
     /// The Lua state cannot be created, or the script is not valid Lua.
     pub fn new(
         context: &Arc<ScriptContext>,
-        task: &Task,
+        task: &ThreadTask,
         owner: &StateOwner,
         heartbeat: Arc<Heartbeat>,
     ) -> Result<ScriptUser, LuaScriptError> {
@@ -75,12 +76,12 @@ impl ScriptUser {
         let state = ScriptState::new(context, owner).map_err(to_script_error)?;
         let create_coroutine = || {
             let chunk = state.compile_script(context)?;
-            let (main_function, word) = match task {
-                Task::Run => ("thread", None),
-                Task::Command { word } => ("command", Some(word.as_str())),
+            let (main_function, command) = match task {
+                ThreadTask::Run => ("run_thread", None),
+                ThreadTask::Command { name } => ("run_command_in_thread", Some(name.as_str())),
             };
             let body = state.core_function("bind")?;
-            let body = body.call((state.core_function(main_function)?, chunk, word))?;
+            let body = body.call((state.core_function(main_function)?, chunk, command))?;
             Coroutine::new(&state.lua, body)
         };
         let coroutine = create_coroutine().map_err(to_script_error)?;
@@ -91,8 +92,8 @@ impl ScriptUser {
             coroutine,
             state,
             heartbeat,
-            shares_thread: owner.id.clients > owner.id.workers,
-            is_waiting: false,
+            shares_worker: owner.id.clients > owner.id.workers,
+            is_waiting_for_event: false,
         })
     }
 
@@ -103,10 +104,10 @@ impl ScriptUser {
     /// Runs the script until its next request; meanwhile its C functions can read the replies of `connections`.
     fn resume(&mut self, answer: Answer, connections: Option<&mut Connections>) -> ResumeResult {
         let (state, coroutine) = (&self.state, &mut self.coroutine);
-        self.heartbeat.enter(state.lua.state());
+        self.heartbeat.mark_running(state.lua.state());
         let run = || coroutine.resume(&state.lua, answer);
         let result = state.lent_connections().lend(connections, run);
-        self.heartbeat.leave();
+        self.heartbeat.mark_stopped();
         result
             .and_then(|()| Request::decode(|index| self.coroutine.value(index)))
             .map_err(|error| self.report_function_failure("thread_run", &error_message(&error)))
@@ -140,7 +141,8 @@ impl ScriptUser {
     /// Runs the user from start to end.
     pub async fn run(mut self, db: Db) -> UserExit {
         let settings = self.settings();
-        // sysbench 1.1 on MySQL gives a script the first of several results; otherwise it gives the last.
+        // From a query with several results, sysbench 1.1 on MySQL returns the first to the script; other
+        // versions and drivers return the last.
         let returns_first_result = settings.is_v1_1 && settings.driver == Driver::Mysql;
         let mut connections = Connections::new(db, returns_first_result);
         let mut answer = Answer::Done;
@@ -210,7 +212,7 @@ impl ScriptUser {
             }
             Request::WaitForCommonStart => {
                 connections.user_db().wait_for_common_start().await;
-                if self.shares_thread {
+                if self.shares_worker {
                     self.heartbeat.set_other_users_wait();
                 }
                 Answer::Done
@@ -257,7 +259,7 @@ impl ScriptUser {
             Request::Reconnect => {
                 let connection = connections.current();
                 connection.deferred_error = None;
-                match connection.db.renew().await {
+                match connection.db.open_connection().await {
                     Ok(()) => Answer::Flag(true),
                     Err(error) => error_answer(self.settings(), &error, false),
                 }
@@ -284,7 +286,8 @@ impl ScriptUser {
     async fn end_event(&mut self, db: &mut Db) {
         if db.is_in_transaction() {
             if !db.has_waited_since_start() {
-                // The event made no request, so nothing has read the clock since it began. Waiting reads it.
+                // The event made no request, so nothing has read the clock since the event began. Waiting
+                // reads the clock.
                 db.sleep(Duration::from_nanos(1)).await;
             }
             db.end_with_open_block(Outcome::Committed);
@@ -293,9 +296,9 @@ impl ScriptUser {
 
     /// Waits for the next event.
     async fn wait_for_event(&mut self, db: &mut Db) -> AnswerResult {
-        self.is_waiting = true;
+        self.is_waiting_for_event = true;
         let result = db.start(0).await;
-        self.is_waiting = false;
+        self.is_waiting_for_event = false;
         match result {
             Ok(()) => Ok(Answer::Flag(true)),
             Err(UserExit::Failed(reason)) => {
@@ -321,12 +324,12 @@ impl ScriptUser {
         if !connection.db.is_prepared(&statement)
             && let Err(error) = connection.db.prepare(&statement).await
         {
-            let statement_text = statement_text(self.settings(), sql, &statement);
+            let prepared_text = statement_text(self.settings(), sql, &statement);
             let server_error = connection.db.server_error();
             let answer = report_failure(
                 self.settings(),
                 SqlOperation::Prepare,
-                &statement_text,
+                &prepared_text,
                 &error,
                 server_error.as_ref(),
             );
@@ -368,7 +371,7 @@ impl ScriptUser {
         }
     }
 
-    /// The operation and the text of the current request, for messages.
+    /// The operation and the SQL text by which messages describe the current request.
     #[cold]
     fn statement_for_message(
         &self,
@@ -382,7 +385,12 @@ impl ScriptUser {
         };
         let values: Vec<Value<'_>> = self.parameter_values(statement.parameter_count()).collect();
         let text = prepared.text(id).unwrap_or_default();
-        Ok(sent_statement(self.settings(), text, &statement, &values))
+        Ok(describe_execution(
+            self.settings(),
+            text,
+            &statement,
+            &values,
+        ))
     }
 
     /// The parameter values of the current request, which executes a prepared statement.
@@ -397,11 +405,11 @@ impl ScriptUser {
             let values: Vec<Value<'_>> = self.parameter_values(count).collect();
             return db.begin_request(statement, &values);
         }
-        let mut inline = [Value::Null; INLINE_PARAMETERS_MAX];
-        for (slot, value) in inline.iter_mut().zip(self.parameter_values(count)) {
+        let mut inline_values = [Value::Null; INLINE_PARAMETERS_MAX];
+        for (slot, value) in inline_values.iter_mut().zip(self.parameter_values(count)) {
             *slot = value;
         }
-        db.begin_request(statement, &inline[..count])
+        db.begin_request(statement, &inline_values[..count])
     }
 
     /// Handles a deferred error when the script has reached its statement.
@@ -450,8 +458,8 @@ impl ScriptUser {
         let is_ignored = settings
             .ignored_errors
             .restarts_event(settings.driver, &error);
-        // Count every error, also one that is not ignored: the script may catch it, and then the run continues. If it
-        // does not, the run ends without figures.
+        // Count every error, also one that is not ignored: if the script catches the error, the run continues
+        // and reports the count. Otherwise the run ends without figures.
         connections.user_db().count_error();
         if !is_ignored {
             return Ok(report_failure(settings, operation, sql, &error, None));

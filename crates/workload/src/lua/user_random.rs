@@ -33,19 +33,19 @@ impl UserRandom {
     }
 
     fn draw(&mut self, distribution: Distribution, low: f64, high: f64) -> f64 {
-        // Convert to integers as C does.
+        // Convert the bounds to integers as C does, by truncation.
         let (low, high) = (low as i64, high as i64);
         if distribution == Distribution::Uniform {
             return self.random.uniform(low, high) as f64;
         }
-        let is_same = |entry: &&(Distribution, i64, i64, RangeSampler)| {
+        let has_same_range = |entry: &&(Distribution, i64, i64, RangeSampler)| {
             (entry.0, entry.1, entry.2) == (distribution, low, high)
         };
         let cached = self
             .recent_samplers
             .iter()
             .flatten()
-            .find(is_same)
+            .find(has_same_range)
             .map(|entry| entry.3);
         let sampler = cached.unwrap_or_else(|| {
             let sampler = RangeSampler::new(distribution, low, high);

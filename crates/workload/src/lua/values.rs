@@ -5,7 +5,7 @@ use mlua::Value as LuaValue;
 use prony_wire::Value;
 use std::ops::Range;
 
-/// A copied value.
+/// A value copied from Lua.
 enum CopiedValue {
     Scalar(Value<'static>),
     /// The range of a string in `texts`.

@@ -1,7 +1,7 @@
-//! Interrupts scripts that run too long without making a request. Threads record when a Lua state starts and stops
-//! running. The watchdog raises an error at the script's current line; if the script still runs then, it notifies the
-//! listener. Must never touch a state that is not running, or cost a script more than one atomic read-modify-write
-//! operation per resume.
+//! Interrupts scripts that run too long without making a request. Threads record when a Lua state starts and
+//! stops running. The watchdog raises an error at the script's current line; if the script still runs after
+//! that, the watchdog notifies the listener. Must never touch a state that is not running, or cost a script
+//! more than one atomic read-modify-write operation per resume.
 
 use super::state::ScriptContext;
 use mlua::ffi::{self, lua_Debug, lua_State};
@@ -31,27 +31,28 @@ pub struct Heartbeat {
     /// Counts starts and stops of states; odd while a state runs.
     epoch: AtomicU64,
     state: AtomicPtr<lua_State>,
-    /// Whether the run has begun and the thread runs several states, so that a state that does not yield blocks the
-    /// others.
+    /// Whether the run has begun and the OS thread runs several states, so that a state that does not yield
+    /// blocks the other ones.
     other_users_wait: AtomicBool,
     /// Whether the running state waits for the server.
-    is_waiting: AtomicBool,
+    is_waiting_for_server: AtomicBool,
 }
 
 impl Heartbeat {
-    /// Records that other users of the thread wait while a state does not yield.
+    /// Records that other users of the OS thread wait while a state does not yield.
     pub fn set_other_users_wait(&self) {
         self.other_users_wait.store(true, Ordering::Relaxed);
     }
 
     /// Records whether the running state waits for the server without yielding. Such a wait is not limited until
     /// the run must end.
-    pub fn set_waiting(&self, is_waiting: bool) {
-        self.is_waiting.store(is_waiting, Ordering::Relaxed);
+    pub fn set_waiting_for_server(&self, is_waiting: bool) {
+        self.is_waiting_for_server
+            .store(is_waiting, Ordering::Relaxed);
     }
 
     /// Records that a state begins to run.
-    pub fn enter(&self, state: *mut lua_State) {
+    pub fn mark_running(&self, state: *mut lua_State) {
         self.state.store(state, Ordering::Relaxed);
         // While no state runs, only this thread changes the epoch, so this need not be an atomic addition, which would
         // wait for earlier writes.
@@ -60,7 +61,7 @@ impl Heartbeat {
     }
 
     /// Records that the state no longer runs.
-    pub fn leave(&self) {
+    pub fn mark_stopped(&self) {
         if self.epoch.fetch_add(1, Ordering::AcqRel) & HELD_BIT != 0 {
             // Wait until the watchdog has interrupted the state: the state must not be closed while the watchdog uses it.
             while self.epoch.load(Ordering::Acquire) & HELD_BIT != 0 {
@@ -154,9 +155,9 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
             .unwrap_or_else(PoisonError::into_inner);
         for (heartbeat, observation) in heartbeats.iter_mut() {
             let epoch = heartbeat.epoch.load(Ordering::Acquire);
-            let is_waiting =
-                heartbeat.is_waiting.load(Ordering::Relaxed) && !settings.must_scripts_end();
-            if epoch % 2 == 0 || epoch != observation.epoch || is_waiting {
+            let is_waiting_for_server = heartbeat.is_waiting_for_server.load(Ordering::Relaxed)
+                && !settings.must_scripts_end();
+            if epoch % 2 == 0 || epoch != observation.epoch || is_waiting_for_server {
                 *observation = ThreadObservation {
                     epoch,
                     ..ThreadObservation::default()
@@ -172,7 +173,7 @@ fn run_watchdog(watchdog: &Weak<Watchdog>, context: &ScriptContext) {
             }
             match observation.count_poll(limit_polls, pause_polls) {
                 // A hook would have no effect, because LuaJIT calls none while the state waits for the server.
-                Some(_) if heartbeat.is_waiting.load(Ordering::Relaxed) => {
+                Some(_) if heartbeat.is_waiting_for_server.load(Ordering::Relaxed) => {
                     settings.listener.script_stuck(WAITING_MESSAGE)
                 }
                 Some(1) => interrupt(heartbeat, epoch, raise_error_once),
@@ -188,13 +189,14 @@ type Hook = unsafe extern "C-unwind" fn(*mut lua_State, *mut lua_Debug);
 
 /// Makes a state call `hook` at its next instruction, if it has been running since `epoch`.
 fn interrupt(heartbeat: &Heartbeat, epoch: u64, hook: Hook) {
-    let hold = heartbeat.epoch.compare_exchange(
+    let held = heartbeat.epoch.compare_exchange(
         epoch,
         epoch | HELD_BIT,
         Ordering::AcqRel,
         Ordering::Relaxed,
     );
-    if hold.is_err() {
+    if held.is_err() {
+        // The state has stopped running.
         return;
     }
     let state = heartbeat.state.load(Ordering::Relaxed);
@@ -276,7 +278,7 @@ mod tests {
 
     #[test]
     fn attempts_become_stronger_and_start_early_at_the_end() {
-        let attempts = |polls: &[(u64, u64)]| {
+        let due_attempts = |polls: &[(u64, u64)]| {
             let mut observation = ThreadObservation::default();
             let attempts = polls
                 .iter()
@@ -289,11 +291,11 @@ mod tests {
             attempts.collect::<Vec<_>>()
         };
         assert_eq!(
-            attempts(&[(4, 3); 12]),
+            due_attempts(&[(4, 3); 12]),
             [(3, 1), (6, 2), (9, 3), (12, 4)][..3]
         );
         let mut polls = vec![(120, 10); 5];
         polls.extend([(2, 2); 6]);
-        assert_eq!(attempts(&polls), [(5, 1), (7, 2), (9, 3)]);
+        assert_eq!(due_attempts(&polls), [(5, 1), (7, 2), (9, 3)]);
     }
 }

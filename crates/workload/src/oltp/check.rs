@@ -17,14 +17,14 @@ use prony_server::Control;
 struct TableContents {
     name: String,
     rows: u64,
-    lowest: Option<i64>,
-    highest: Option<i64>,
+    lowest_id: Option<i64>,
+    highest_id: Option<i64>,
     /// Rows whose texts differ in length from those of the load.
-    wrong_lengths: u64,
+    wrong_length_rows: u64,
     /// Number of rows that were loaded, from the note.
-    loaded: Option<u64>,
-    /// Number of existing rows with ids from 1 to `loaded`.
-    loaded_present: u64,
+    loaded_rows: Option<u64>,
+    /// Number of existing rows with ids from 1 to `loaded_rows`.
+    remaining_loaded_rows: u64,
     /// Whether its load has not finished.
     is_unfinished: bool,
 }
@@ -44,7 +44,7 @@ fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport, E
     let (mut own_tables, foreign): (Vec<SbtestTable>, Vec<SbtestTable>) = tables
         .into_iter()
         .partition(|table| table.columns == workload.columns());
-    let mut findings = check_numbers(&own_tables, workload);
+    let mut findings = check_table_numbers(&own_tables, workload);
     findings.extend(foreign.iter().map(|table| {
         let text = format!(
             "{} has the columns ({}), which are not those of this workload",
@@ -52,14 +52,14 @@ fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport, E
         );
         finding(FindingState::Wrong, "table-foreign", text)
     }));
-    findings.extend(unfinished_load(&own_tables, workload));
+    findings.extend(unfinished_finding(&own_tables, workload));
     let mut contents = Vec::new();
     for table in &mut own_tables {
         let table_contents = read_table(control, table, workload)?;
         table.facts.rows = table_contents.rows;
         contents.push(table_contents);
     }
-    // Rows that an unfinished load has not stored yet are not missing.
+    // Tables of an unfinished load are not checked for missing rows, because the load may still store them.
     let finished: Vec<&TableContents> = contents
         .iter()
         .filter(|table| !table.is_unfinished)
@@ -76,14 +76,14 @@ fn check_tables(control: &mut Control, workload: &Oltp) -> Result<CheckReport, E
     })
 }
 
-fn check_numbers(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
+fn check_table_numbers(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
     let mut remedy = Some(Remedy::Load(LoadSpec::of(workload.dataset, Vec::new())));
     let text = match (own_tables.len(), own_tables.last()) {
         (0, _) | (_, None) => "there are no tables".to_owned(),
         (count, Some(last)) if last.number as usize != count => {
             let name = &last.facts.name;
             // The finding about an unfinished load explains how to continue it.
-            remedy = remedy.filter(|_| unfinished_load(own_tables, workload).is_none());
+            remedy = remedy.filter(|_| unfinished_finding(own_tables, workload).is_none());
             format!("there are {count} tables up to {name}: some of the tables between are missing")
         }
         (1, Some(last)) => {
@@ -101,10 +101,10 @@ fn check_numbers(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
     }]
 }
 
-fn unfinished_load(own_tables: &[SbtestTable], workload: &Oltp) -> Option<Finding> {
+fn unfinished_finding(own_tables: &[SbtestTable], workload: &Oltp) -> Option<Finding> {
     let mut notes = own_tables.iter().filter_map(|table| table.note.as_ref());
     let note = notes.find(|note| note.is_unfinished())?;
-    Some(note.unfinished_finding(workload.load_of(tables::load_options(note))))
+    Some(note.unfinished_finding(workload.load_spec(tables::load_options(note))))
 }
 
 fn read_table(
@@ -113,11 +113,11 @@ fn read_table(
     workload: &Oltp,
 ) -> Result<TableContents, Error> {
     let name = table.facts.name.clone();
-    let loaded = table.note.as_ref().and_then(|note| note.number("rows"));
-    let wrong_lengths = match workload.is_bulk() {
+    let loaded_rows = table.note.as_ref().and_then(|note| note.number("rows"));
+    let has_wrong_length = match workload.is_bulk() {
         true => "1 = 0".to_owned(),
         false => {
-            let length = SqlDialect::of(control).length();
+            let length = SqlDialect::of(control).length_function();
             format!("{length}(c) <> 119 or {length}(pad) <> 59")
         }
     };
@@ -125,9 +125,9 @@ fn read_table(
         control,
         &format!("reading {name}"),
         &format!(
-            "select count(*), min(id), max(id), sum(case when {wrong_lengths} then 1 else 0 end), \
+            "select count(*), min(id), max(id), sum(case when {has_wrong_length} then 1 else 0 end), \
              sum(case when id between 1 and {} then 1 else 0 end) from {name}",
-            loaded.unwrap_or(0)
+            loaded_rows.unwrap_or(0)
         ),
     )?;
     let count = |column| {
@@ -136,72 +136,73 @@ fn read_table(
     };
     Ok(TableContents {
         rows: count(0),
-        lowest: row.int(1),
-        highest: row.int(2),
-        wrong_lengths: count(3),
-        loaded_present: count(4),
+        lowest_id: row.int(1),
+        highest_id: row.int(2),
+        wrong_length_rows: count(3),
+        remaining_loaded_rows: count(4),
         is_unfinished: table.note.as_ref().is_some_and(LoadNote::is_unfinished),
         name,
-        loaded,
+        loaded_rows,
     })
 }
 
-/// Checks that the loaded rows still exist; names the first table with missing rows.
+/// Checks that the loaded rows still exist; the finding names the first table that has lost rows.
 fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
     let id = "rows";
-    let mut lost = contents.iter().filter_map(|table| {
-        let loaded = table.loaded?;
-        (table.loaded_present < loaded).then_some((table, loaded - table.loaded_present))
+    let mut tables_with_losses = contents.iter().filter_map(|table| {
+        let loaded_rows = table.loaded_rows?;
+        let lost_rows = loaded_rows.saturating_sub(table.remaining_loaded_rows);
+        (lost_rows > 0).then_some((table, lost_rows))
     });
-    if let Some((table, missing)) = lost.next() {
-        let others = match lost.count() {
+    if let Some((table, lost_rows)) = tables_with_losses.next() {
+        let other_tables = match tables_with_losses.count() {
             0 => String::new(),
             count => format!(", and {count} other tables have lost rows too"),
         };
         let text = format!(
-            "{} has lost {} of the {} rows that were loaded{others}: oltp_delete does that; \
+            "{} has lost {} of the {} rows that were loaded{other_tables}: oltp_delete does that; \
              load again",
             table.name,
-            grouped(missing),
-            grouped(table.loaded.unwrap_or(0)),
+            grouped(lost_rows),
+            grouped(table.loaded_rows.unwrap_or(0)),
         );
         return vec![finding(FindingState::Wrong, id, text)];
     }
-    let all: u64 = contents.iter().map(|table| table.rows).sum();
-    let added: u64 = contents
+    let rows: u64 = contents.iter().map(|table| table.rows).sum();
+    let added_rows: u64 = contents
         .iter()
-        .filter_map(|table| Some(table.rows - table.loaded?.min(table.rows)))
+        .filter_map(|table| Some(table.rows - table.loaded_rows?.min(table.rows)))
         .sum();
-    let known = contents
+    let tables_loaded_by_prony = contents
         .iter()
-        .filter(|table| table.loaded.is_some())
+        .filter(|table| table.loaded_rows.is_some())
         .count();
     let mut findings = Vec::new();
-    if known > 0 {
-        let text = format!("{} rows; every table has its loaded rows", grouped(all));
+    if tables_loaded_by_prony > 0 {
+        let text = format!("{} rows; every table has its loaded rows", grouped(rows));
         findings.push(finding(FindingState::Ok, id, text));
     }
-    if added > 0 {
+    if added_rows > 0 {
         let added_by = match workload.is_bulk() {
             true => "bulk_insert",
             false => "oltp_insert",
         };
         let text = format!(
             "{} rows were added since: {added_by} does that",
-            grouped(added)
+            grouped(added_rows)
         );
         findings.push(finding(FindingState::Note, "rows-added", text));
     }
-    if known < contents.len() {
-        let gaps = contents.iter().filter(|table| table.loaded.is_none());
-        let gaps = gaps.filter(|table| {
-            table.lowest != Some(1) || table.highest != i64::try_from(table.rows).ok()
+    if tables_loaded_by_prony < contents.len() {
+        let other_tables = contents.iter().filter(|table| table.loaded_rows.is_none());
+        let tables_with_gaps = other_tables.filter(|table| {
+            table.lowest_id != Some(1) || table.highest_id != i64::try_from(table.rows).ok()
         });
         let text = format!(
             "{} tables were not loaded by Prony, so their expected number of rows is unknown; \
              {} of them have ids other than 1 to the number of rows",
-            contents.len() - known,
-            gaps.count()
+            contents.len() - tables_loaded_by_prony,
+            tables_with_gaps.count()
         );
         findings.push(finding(FindingState::Note, "rows-unknown", text));
     }
@@ -210,10 +211,10 @@ fn check_rows(contents: &[&TableContents], workload: &Oltp) -> Vec<Finding> {
 
 fn check_lengths(contents: &[TableContents]) -> Option<Finding> {
     let id = "shape";
-    if let Some(table) = contents.iter().find(|table| table.wrong_lengths > 0) {
+    if let Some(table) = contents.iter().find(|table| table.wrong_length_rows > 0) {
         let text = format!(
             "{} rows of {} have texts that are not 119 and 59 characters long; load again",
-            grouped(table.wrong_lengths),
+            grouped(table.wrong_length_rows),
             table.name
         );
         return Some(finding(FindingState::Wrong, id, text));
@@ -223,14 +224,14 @@ fn check_lengths(contents: &[TableContents]) -> Option<Finding> {
 }
 
 fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
-    let names = |without: &dyn Fn(&&SbtestTable) -> bool| {
-        let names = own_tables.iter().filter(without);
+    let names_of = |predicate: &dyn Fn(&&SbtestTable) -> bool| {
+        let names = own_tables.iter().filter(predicate);
         let names: Vec<&str> = names.map(|table| table.facts.name.as_str()).collect();
         names.join(", ")
     };
     let mut findings = Vec::new();
-    let without_index = names(&|table| !table.has_index[0]);
-    let without_key = names(&|table| !table.has_primary_key && table.has_index[0]);
+    let without_index = names_of(&|table| !table.has_index_on_id);
+    let without_key = names_of(&|table| !table.has_primary_key && table.has_index_on_id);
     if !without_index.is_empty() {
         let text = format!("{without_index}: no index on id; the load did not finish");
         findings.push(finding(FindingState::Wrong, "key", text));
@@ -241,7 +242,7 @@ fn check_indexes(own_tables: &[SbtestTable], workload: &Oltp) -> Vec<Finding> {
         let text = "all tables have their primary key (id)".to_owned();
         findings.push(finding(FindingState::Ok, "key", text));
     }
-    let without_secondary = names(&|table| !table.has_index[1]);
+    let without_secondary = names_of(&|table| !table.has_index_on_k);
     if !workload.is_bulk() && !without_secondary.is_empty() {
         let text = format!("{without_secondary}: no index on k (create_secondary off)");
         findings.push(finding(FindingState::Note, "index", text));

@@ -42,10 +42,10 @@ pub enum Distribution {
 }
 
 impl Distribution {
-    /// Their names as values of the option.
+    /// The names of the distributions as values of the option.
     pub const NAMES: [&'static str; 5] = ["uniform", "gaussian", "special", "pareto", "zipfian"];
 
-    /// Its name.
+    /// The name.
     pub fn name(self) -> &'static str {
         Self::NAMES[match self {
             Distribution::Uniform => 0,

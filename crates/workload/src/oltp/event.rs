@@ -97,8 +97,8 @@ const RANGES: [EventPart; 4] = [
     EventPart::Statement(StatementKind::DistinctRange),
 ];
 
-/// A transaction of reads.
-pub const READ_ONLY: Event = block(&[
+/// Reads in a transaction block.
+pub const READ_ONLY: Event = in_block(&[
     EventPart::Statement(StatementKind::PointSelect),
     RANGES[0],
     RANGES[1],
@@ -106,8 +106,8 @@ pub const READ_ONLY: Event = block(&[
     RANGES[3],
 ]);
 
-/// A transaction of reads and writes.
-pub const READ_WRITE: Event = block(&[
+/// Reads and writes in a transaction block.
+pub const READ_WRITE: Event = in_block(&[
     EventPart::Statement(StatementKind::PointSelect),
     RANGES[0],
     RANGES[1],
@@ -118,17 +118,17 @@ pub const READ_WRITE: Event = block(&[
     EventPart::DeleteInserts,
 ]);
 
-/// A transaction of writes.
-pub const WRITE_ONLY: Event = block(&[
+/// Writes in a transaction block.
+pub const WRITE_ONLY: Event = in_block(&[
     EventPart::Statement(StatementKind::IndexUpdate),
     EventPart::Statement(StatementKind::NonIndexUpdate),
     EventPart::DeleteInserts,
 ]);
 
-/// A transaction that updates the same row for all users.
-pub const HOT_ROW: Event = block(&[EventPart::Statement(StatementKind::HotUpdate)]);
+/// A transaction block that updates the same row for all users.
+pub const HOT_ROW: Event = in_block(&[EventPart::Statement(StatementKind::HotUpdate)]);
 
-const fn block(parts: &'static [EventPart]) -> Event {
+const fn in_block(parts: &'static [EventPart]) -> Event {
     Event::Parts {
         parts,
         in_block: true,
@@ -137,7 +137,7 @@ const fn block(parts: &'static [EventPart]) -> Event {
 }
 
 /// Statements outside a transaction block, repeated as often as their options specify.
-pub const fn bare(parts: &'static [EventPart]) -> Event {
+pub const fn without_block(parts: &'static [EventPart]) -> Event {
     Event::Parts {
         parts,
         in_block: false,
@@ -146,7 +146,7 @@ pub const fn bare(parts: &'static [EventPart]) -> Event {
 }
 
 /// One statement outside a transaction block.
-pub const fn single(parts: &'static [EventPart]) -> Event {
+pub const fn single_statement(parts: &'static [EventPart]) -> Event {
     Event::Parts {
         parts,
         in_block: false,
@@ -155,13 +155,13 @@ pub const fn single(parts: &'static [EventPart]) -> Event {
 }
 
 impl Event {
-    /// Its parts, with the number of repetitions of each; empty for [`Event::Bulk`].
+    /// The parts, with the number of repetitions of each; empty for [`Event::Bulk`].
     pub fn parts(&self, options: &OltpOptions) -> Vec<(EventPart, u32)> {
         let Event::Parts { parts, once, .. } = self else {
             return Vec::new();
         };
-        let count = |part: &EventPart| if *once { 1 } else { options.count(*part) };
-        let repeated = parts.iter().map(|part| (*part, count(part)));
+        let repetitions = |part: &EventPart| if *once { 1 } else { options.repetitions(*part) };
+        let repeated = parts.iter().map(|part| (*part, repetitions(part)));
         repeated.filter(|(_, count)| *count > 0).collect()
     }
 
@@ -190,7 +190,8 @@ impl Event {
         queries
     }
 
-    /// Whether it deletes rows for good; the expected share of statements that find a row is then unknown.
+    /// Whether it deletes rows without inserting them again; the expected share of statements that find a row
+    /// is then unknown.
     pub fn consumes_rows(&self) -> bool {
         let Event::Parts { parts, .. } = self else {
             return false;
@@ -239,12 +240,12 @@ mod tests {
             ..options
         };
         assert_eq!(counts(READ_WRITE, &options), (3, 4, 0));
-        let point = single(&[EventPart::Statement(StatementKind::PointSelect)]);
+        let point = single_statement(&[EventPart::Statement(StatementKind::PointSelect)]);
         assert_eq!(counts(point, &options), (1, 0, 0));
     }
 
     #[test]
-    fn kinds_are_numbered_by_their_position() {
+    fn kinds_are_listed_in_the_order_of_their_discriminants() {
         for (position, kind) in StatementKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, position);
         }

@@ -22,9 +22,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Maximum tables and rows that a single job loads in one transaction, which limits the number of locks
-/// and the time.
-const ONE_TRANSACTION: (u32, u64) = (200, 20_000_000);
+/// Maximum tables that a single job loads in one transaction: each takes several of the server's locks.
+const ONE_TRANSACTION_TABLES_MAX: u32 = 200;
+/// Maximum rows that a single job loads in one transaction, which limits its duration.
+const ONE_TRANSACTION_ROWS_MAX: u64 = 20_000_000;
 /// Rows of a part that is a range of a table; about 8 MB.
 const PART_ROWS: u32 = 40_000;
 /// Bytes of a row, including its share of the indexes.
@@ -37,13 +38,14 @@ pub fn load(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<LoadReport, Error> {
-    // Only the first problem: `check_options` reports all of them.
-    let options = options::read(request.plan, workload).map_err(|mut all| all.swap_remove(0))?;
+    // Returns only the first problem, because `check_options` has reported all of them.
+    let options =
+        options::read(request.plan, workload).map_err(|mut problems| problems.swap_remove(0))?;
     let tables = options.tables.unwrap_or(1);
-    let size = options.table_size.unwrap_or(workload.default_size);
-    let rows = workload.rows(&options);
+    let size = options.table_size.unwrap_or(workload.default_table_size);
+    let rows = workload.loaded_rows(&options);
     let subject = LoadSubject {
-        load: workload.load_of(vec![("scale", tables.to_string())]),
+        load: workload.load_spec(vec![("scale", tables.to_string())]),
         scale: tables,
         bytes: u64::from(tables) * u64::from(rows) * ROW_BYTES,
     };
@@ -51,8 +53,8 @@ pub fn load(
         let mut tables_to_load = SbtestTables {
             workload,
             dialect: SqlDialect::of(control),
-            tables,
-            rows,
+            table_count: tables,
+            table_rows: rows,
             part_rows: 0,
             jobs: request.jobs,
             content: RowContent {
@@ -74,11 +76,13 @@ struct SbtestTables<'a> {
     workload: &'a Oltp,
     options: OltpOptions,
     dialect: SqlDialect,
-    tables: u32,
+    /// Number of tables.
+    table_count: u32,
     /// Rows of a table.
-    rows: u32,
+    table_rows: u32,
     /// Rows of a part.
     part_rows: u32,
+    /// Number of loaders.
     jobs: u32,
     content: RowContent,
     /// Description of the data; identical for identical data.
@@ -103,9 +107,9 @@ impl SbtestTables<'_> {
 
     fn default_part_rows(&self) -> u32 {
         match self.dialect {
-            SqlDialect::PostgreSql if self.tables >= self.jobs => self.rows,
+            SqlDialect::PostgreSql if self.table_count >= self.jobs => self.table_rows,
             SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql => {
-                self.rows.min(PART_ROWS)
+                self.table_rows.min(PART_ROWS)
             }
         }
     }
@@ -137,13 +141,13 @@ impl SbtestTables<'_> {
 }
 
 impl Dataset for SbtestTables<'_> {
-    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
         let tables = tables::find(control)?;
-        tables::reject_foreign_tables(&tables, self.workload.columns(), self.tables)?;
+        tables::reject_foreign_tables(&tables, self.workload.columns(), self.table_count)?;
         let description = self.description_in_parts(self.part_rows);
         let is_unfinished = |table: &SbtestTable| {
             let mut note = table.note.iter().filter(|note| note.is_unfinished());
-            table.number <= self.tables && note.any(|note| note.description == description)
+            table.number <= self.table_count && note.any(|note| note.description == description)
         };
         let own_tables = tables
             .into_iter()
@@ -160,7 +164,7 @@ impl Dataset for SbtestTables<'_> {
     }
 
     fn table_count(&self) -> usize {
-        self.tables as usize
+        self.table_count as usize
     }
 
     fn name(&self, index: usize) -> String {
@@ -175,9 +179,9 @@ impl Dataset for SbtestTables<'_> {
         let (number, is_bulk) = (table_number(index), self.workload.is_bulk());
         let create = self.dialect.create_table(number, &self.options, is_bulk);
         let note = self.note(stage);
-        // On MySQL, the statement includes the note, which saves a statement that waits for the disk, and no
-        // table ever lacks one. But the user's options may set a comment, or end in something that no comment
-        // can follow.
+        // On MySQL, the statement includes the note, so that no table ever lacks one; this also saves a
+        // statement that waits for the disk. The user's table options rule it out, because they may set a
+        // comment, or end in something that no comment can follow.
         if self.dialect == SqlDialect::MySql && self.options.create_table_options.is_empty() {
             return self.dialect.with_comment(&create, &note);
         }
@@ -185,11 +189,11 @@ impl Dataset for SbtestTables<'_> {
             create,
             self.dialect.note_statement(number, &note, &self.options),
         ];
-        let continue_sequence = self
-            .dialect
-            .continue_sequence(number, &self.options, self.rows);
-        statements.extend(continue_sequence.filter(|_| !is_bulk));
-        self.dialect.joined(&statements)
+        let sequence_statement =
+            self.dialect
+                .sequence_statement(number, &self.options, self.table_rows);
+        statements.extend(sequence_statement.filter(|_| !is_bulk));
+        self.dialect.join_statements(&statements)
     }
 
     fn drop_statement(&self, names: &[&str]) -> String {
@@ -198,23 +202,24 @@ impl Dataset for SbtestTables<'_> {
 
     fn finish_statements(&self) -> Vec<String> {
         let note = self.note(TableStage::Loaded);
-        let tables = 1..=self.tables;
+        let tables = 1..=self.table_count;
         tables
             .map(|number| self.dialect.note_statement(number, &note, &self.options))
             .collect()
     }
 
-    /// Returns the parts. Consecutive parts are of different tables, so that loaders work on different tables.
+    /// Returns the parts. Consecutive parts belong to different tables, so that loaders work on different
+    /// tables.
     fn parts(&self) -> Vec<LoadPart> {
-        let part_of_each_table = |part: LoadPart| {
+        let parts_of_each_table = |part: LoadPart| {
             (0..self.table_count()).map(move |index| LoadPart {
                 tables: index..index + 1,
                 ..part.clone()
             })
         };
-        let (rows, size) = (u64::from(self.rows), u64::from(self.part_rows));
+        let (rows, size) = (u64::from(self.table_rows), u64::from(self.part_rows));
         LoadPart::split(&(0..1), rows, size)
-            .flat_map(part_of_each_table)
+            .flat_map(parts_of_each_table)
             .collect()
     }
 
@@ -225,7 +230,7 @@ impl Dataset for SbtestTables<'_> {
     ) -> Result<Vec<LoadPart>, Error> {
         let mut stored = HashSet::new();
         let size = self.part_rows.max(1);
-        let parts = self.rows.div_ceil(size);
+        let parts = self.table_rows.div_ceil(size);
         for index in 0..self.table_count() {
             let select = format!(
                 "id - 1 from {} where (id - 1) % {size} = 0",
@@ -258,33 +263,33 @@ impl Dataset for SbtestTables<'_> {
                 let name = table_name(number);
                 match kind {
                     Index::Primary => self.primary_key(&name),
-                    Index::Plain => IndexBuild::plain(&name, format!("{name}_xid"), "id"),
-                    Index::Secondary => IndexBuild::plain(&name, format!("k_{number}"), "k"),
+                    Index::Plain => IndexBuild::non_unique(&name, format!("{name}_xid"), "id"),
+                    Index::Secondary => IndexBuild::non_unique(&name, format!("k_{number}"), "k"),
                 }
             })
         };
-        (1..=self.tables).flat_map(indexes_of_table).collect()
+        (1..=self.table_count).flat_map(indexes_of_table).collect()
     }
 
     fn fits_one_transaction(&self) -> bool {
-        let (tables, rows) = ONE_TRANSACTION;
-        self.tables <= tables && u64::from(self.rows) * u64::from(self.tables) <= rows
+        self.table_count <= ONE_TRANSACTION_TABLES_MAX
+            && u64::from(self.table_rows) * u64::from(self.table_count) <= ONE_TRANSACTION_ROWS_MAX
     }
 
     fn parts_are_whole_tables(&self) -> bool {
-        self.part_rows >= self.rows
+        self.part_rows >= self.table_rows
     }
 
     fn loaders_per_table(&self) -> u32 {
-        let is_shared = self.tables < self.jobs && self.options.auto_inc;
+        let is_shared = self.table_count < self.jobs && self.options.auto_inc;
         if is_shared { self.jobs } else { 0 }
     }
 
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {
         let mut tables = tables::find(control)?;
-        tables.retain(|table| table.number <= self.tables);
+        tables.retain(|table| table.number <= self.table_count);
         for table in &mut tables {
-            table.facts.rows = u64::from(self.rows);
+            table.facts.rows = u64::from(self.table_rows);
         }
         Ok(tables::facts(tables))
     }

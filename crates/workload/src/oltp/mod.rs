@@ -41,9 +41,9 @@ const COLUMNS: &str = "id,k,c,pad";
 /// The columns of the tables of `bulk_insert`.
 const BULK_COLUMNS: &str = "id,k";
 /// Default number of rows of a table.
-const DEFAULT_SIZE: u32 = 10_000;
+const DEFAULT_TABLE_SIZE: u32 = 10_000;
 /// Default number of rows of a table of `hot-row`.
-const HOT_SIZE: u32 = 100;
+const HOT_ROW_TABLE_SIZE: u32 = 100;
 static TABLES: [TableSpec; 1] = [TableSpec {
     name: "sbtest1",
     rows: TableRows::ValueOfOption("table_size"),
@@ -72,7 +72,7 @@ pub struct Oltp {
     /// The workload under whose name its tables are loaded.
     dataset: &'static str,
     /// Default number of rows of a table.
-    default_size: u32,
+    default_table_size: u32,
 }
 
 macro_rules! workloads {
@@ -84,7 +84,7 @@ macro_rules! workloads {
                 title: $title,
                 event: $event,
                 dataset: SHARED_DATASET,
-                default_size: DEFAULT_SIZE,
+                default_table_size: DEFAULT_TABLE_SIZE,
             };
         )*
     };
@@ -97,19 +97,24 @@ workloads! {
         "sysbench's read-only transaction: 10 rows by key, 4 ranges";
     OLTP_WRITE_ONLY "oltp_write_only" event::WRITE_ONLY,
         "sysbench's write-only transaction: 2 updates, a delete, an insert";
-    OLTP_POINT_SELECT "oltp_point_select" event::single(&[EventPart::Statement(StatementKind::PointSelect)]),
+    OLTP_POINT_SELECT "oltp_point_select"
+        event::single_statement(&[EventPart::Statement(StatementKind::PointSelect)]),
         "one row by key (1 statement)";
-    OLTP_INSERT "oltp_insert" event::single(&[EventPart::TextInsert]),
+    OLTP_INSERT "oltp_insert" event::single_statement(&[EventPart::TextInsert]),
         "a new row (1 statement, sent as text)";
-    OLTP_UPDATE_INDEX "oltp_update_index" event::bare(&[EventPart::Statement(StatementKind::IndexUpdate)]),
+    OLTP_UPDATE_INDEX "oltp_update_index"
+        event::without_block(&[EventPart::Statement(StatementKind::IndexUpdate)]),
         "update an indexed column (1 statement)";
-    OLTP_UPDATE_NON_INDEX "oltp_update_non_index" event::bare(&[EventPart::Statement(StatementKind::NonIndexUpdate)]),
+    OLTP_UPDATE_NON_INDEX "oltp_update_non_index"
+        event::without_block(&[EventPart::Statement(StatementKind::NonIndexUpdate)]),
         "update a column without an index (1 statement)";
-    OLTP_DELETE "oltp_delete" event::single(&[EventPart::Statement(StatementKind::Delete)]),
+    OLTP_DELETE "oltp_delete" event::single_statement(&[EventPart::Statement(StatementKind::Delete)]),
         "delete a row, which is not put back (1 statement)";
-    SELECT_RANDOM_POINTS "select_random_points" event::single(&[EventPart::Statement(StatementKind::RandomPoints)]),
+    SELECT_RANDOM_POINTS "select_random_points"
+        event::single_statement(&[EventPart::Statement(StatementKind::RandomPoints)]),
         "rows of ten values of an indexed column (1 statement)";
-    SELECT_RANDOM_RANGES "select_random_ranges" event::single(&[EventPart::Statement(StatementKind::RandomRanges)]),
+    SELECT_RANDOM_RANGES "select_random_ranges"
+        event::single_statement(&[EventPart::Statement(StatementKind::RandomRanges)]),
         "count the rows of ten ranges of an indexed column (1 statement)";
 }
 
@@ -119,7 +124,7 @@ pub static BULK_INSERT: Oltp = Oltp {
     title: "append rows by INSERTs of 512 KiB, about 30,000 rows (1 statement)",
     event: Event::Bulk,
     dataset: "bulk_insert",
-    default_size: 0,
+    default_table_size: 0,
 };
 
 /// `hot-row`: all users update the same row.
@@ -128,11 +133,11 @@ pub static HOT_ROW: Oltp = Oltp {
     title: "all users update the same row, each in a transaction (3 statements)",
     event: event::HOT_ROW,
     dataset: SHARED_DATASET,
-    default_size: HOT_SIZE,
+    default_table_size: HOT_ROW_TABLE_SIZE,
 };
 
 /// Returns the sysbench workload (or `hot-row`) with this name.
-pub fn named(name: &str) -> Option<&'static Oltp> {
+pub fn find(name: &str) -> Option<&'static Oltp> {
     let workloads = [
         &OLTP_READ_WRITE,
         &OLTP_READ_ONLY,
@@ -152,7 +157,7 @@ pub fn named(name: &str) -> Option<&'static Oltp> {
 
 impl Oltp {
     /// The load of this workload with these options.
-    fn load_of(&self, options: Vec<LoadOption>) -> LoadSpec {
+    fn load_spec(&self, options: Vec<LoadOption>) -> LoadSpec {
         LoadSpec {
             workload: self.name,
             dataset: self.dataset,
@@ -164,12 +169,12 @@ impl Oltp {
         matches!(self.event, Event::Bulk)
     }
 
-    fn has(&self, part: EventPart) -> bool {
+    fn has_part(&self, part: EventPart) -> bool {
         matches!(self.event, Event::Parts { parts, .. } if parts.contains(&part))
     }
 
     fn is_hot(&self) -> bool {
-        self.has(EventPart::Statement(StatementKind::HotUpdate))
+        self.has_part(EventPart::Statement(StatementKind::HotUpdate))
     }
 
     /// Whether its statements use only the first table.
@@ -181,7 +186,7 @@ impl Oltp {
         ];
         kinds
             .into_iter()
-            .any(|kind| self.has(EventPart::Statement(kind)))
+            .any(|kind| self.has_part(EventPart::Statement(kind)))
     }
 
     fn columns(&self) -> &'static str {
@@ -193,12 +198,12 @@ impl Oltp {
     }
 
     /// Number of rows loaded into each table; 0 if users insert all rows.
-    pub fn rows(&self, options: &OltpOptions) -> u32 {
-        let users_insert_all = self.has(EventPart::TextInsert) && !options.auto_inc;
+    pub fn loaded_rows(&self, options: &OltpOptions) -> u32 {
+        let users_insert_all = self.has_part(EventPart::TextInsert) && !options.auto_inc;
         if self.is_bulk() || users_insert_all {
             return 0;
         }
-        options.table_size.unwrap_or(self.default_size)
+        options.table_size.unwrap_or(self.default_table_size)
     }
 }
 
@@ -248,7 +253,7 @@ impl Workload for Oltp {
             Engine::PostgreSql => 255,
             Engine::MySql | Engine::MariaDb | Engine::SqlServer => 250,
         };
-        Some(u64::from(self.rows(&options)) * row_bytes).filter(|bytes| *bytes > 0)
+        Some(u64::from(self.loaded_rows(&options)) * row_bytes).filter(|bytes| *bytes > 0)
     }
 
     fn check_options(&self, plan: &WorkloadPlan, _protocol: QueryMode) -> Vec<Error> {
@@ -271,13 +276,13 @@ impl Workload for Oltp {
 
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
         crate::engines::require_engine(control, self.engines())?;
-        tables::clean(control, self.columns())
+        tables::drop_all(control, self.columns())
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
         crate::engines::require_engine(control, self.engines())?;
         let program = OltpProgram::for_loaded_tables(control, plan, self)?;
-        let tables = program.tables();
-        Ok(ReadyWorkload::new(Arc::new(program), tables))
+        let scale = program.table_count();
+        Ok(ReadyWorkload::new(Arc::new(program), scale))
     }
 }

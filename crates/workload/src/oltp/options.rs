@@ -18,7 +18,7 @@ use prony_plan::WorkloadPlan;
 pub const TABLES_MAX: u32 = 7_000;
 /// Maximum number of rows of a table: keys are `integer`.
 pub const ROWS_MAX: u32 = i32::MAX as u32;
-/// Maximum number of statements of one kind in an event, and of values in one statement.
+/// Maximum number of statements of one kind in an event.
 const STATEMENTS_MAX: u32 = 10_000;
 /// Maximum number of values in a statement of random points or ranges.
 const VALUES_MAX: u32 = 1_000;
@@ -91,14 +91,14 @@ impl OltpOptions {
     }
 
     /// The number of repetitions of a part.
-    pub fn count(&self, part: EventPart) -> u32 {
-        let range = |count| if self.range_selects { count } else { 0 };
+    pub fn repetitions(&self, part: EventPart) -> u32 {
+        let if_ranges = |count| if self.range_selects { count } else { 0 };
         match part {
             EventPart::Statement(StatementKind::PointSelect) => self.point_selects,
-            EventPart::Statement(StatementKind::SimpleRange) => range(self.simple_ranges),
-            EventPart::Statement(StatementKind::SumRange) => range(self.sum_ranges),
-            EventPart::Statement(StatementKind::OrderRange) => range(self.order_ranges),
-            EventPart::Statement(StatementKind::DistinctRange) => range(self.distinct_ranges),
+            EventPart::Statement(StatementKind::SimpleRange) => if_ranges(self.simple_ranges),
+            EventPart::Statement(StatementKind::SumRange) => if_ranges(self.sum_ranges),
+            EventPart::Statement(StatementKind::OrderRange) => if_ranges(self.order_ranges),
+            EventPart::Statement(StatementKind::DistinctRange) => if_ranges(self.distinct_ranges),
             EventPart::Statement(StatementKind::IndexUpdate) => self.index_updates,
             EventPart::Statement(StatementKind::NonIndexUpdate) => self.non_index_updates,
             EventPart::DeleteInserts => self.delete_inserts,
@@ -198,13 +198,17 @@ impl OltpOptions {
 pub fn read(plan: &WorkloadPlan, workload: &Oltp) -> Result<OltpOptions, Vec<Error>> {
     let mut reader = OptionReader::new(plan, OPTIONS);
     let mut options = OltpOptions::read_all(&mut reader);
-    options.tables = tables(&mut reader, plan, options.tables);
+    options.tables = table_count(&mut reader, plan, options.tables);
     check_combinations(&mut reader, &options, workload);
     reader.finish(options)
 }
 
 /// Returns the number of tables, which is also the scale.
-fn tables(reader: &mut OptionReader<'_>, plan: &WorkloadPlan, option: Option<u32>) -> Option<u32> {
+fn table_count(
+    reader: &mut OptionReader<'_>,
+    plan: &WorkloadPlan,
+    option: Option<u32>,
+) -> Option<u32> {
     if let Some(scale) = plan.scale.filter(|scale| !(1..=TABLES_MAX).contains(scale)) {
         let problem = format!("a scale of {scale} tables is not possible");
         reader.add_problem(problem, format!("1 to {TABLES_MAX}"));
@@ -224,7 +228,7 @@ fn tables(reader: &mut OptionReader<'_>, plan: &WorkloadPlan, option: Option<u32
 /// Checks options that depend on each other.
 fn check_combinations(reader: &mut OptionReader<'_>, options: &OltpOptions, workload: &Oltp) {
     let name = workload.name;
-    let has = |part: EventPart| match workload.event {
+    let has_part = |part: EventPart| match workload.event {
         Event::Parts { parts, .. } => parts.contains(&part),
         Event::Bulk => false,
     };
@@ -232,13 +236,13 @@ fn check_combinations(reader: &mut OptionReader<'_>, options: &OltpOptions, work
         let problem = format!("with these options an event of {name} has no statement");
         reader.add_problem(problem, "set one of its counts above 0");
     }
-    let uses_one_table = has(EventPart::Statement(StatementKind::RandomPoints))
-        || has(EventPart::Statement(StatementKind::RandomRanges));
+    let uses_one_table = has_part(EventPart::Statement(StatementKind::RandomPoints))
+        || has_part(EventPart::Statement(StatementKind::RandomRanges));
     if uses_one_table && options.tables.is_some_and(|tables| tables > 1) {
         let problem = format!("{name} runs on one table");
         reader.add_problem(problem, "omit tables and the scale, or set them to 1");
     }
-    if has(EventPart::Statement(StatementKind::HotUpdate))
+    if has_part(EventPart::Statement(StatementKind::HotUpdate))
         && let Some(size) = options.table_size.filter(|size| *size < options.row)
     {
         let problem = format!("row {} is not in a table of {size} rows", options.row);

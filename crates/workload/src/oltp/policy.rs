@@ -1,7 +1,7 @@
 //! The error policy of a run, and its definition of an event of `bulk_insert`.
 //!
-//! Decides, from an error and its statement, whether the event is retried, fails, or ends its user. Called only
-//! after an error.
+//! Decides, from an error and its statement, whether the event is retried, fails, or ends its user. Called
+//! only after an error.
 
 use crate::SqlDialect;
 use prony_session::DbError;
@@ -18,13 +18,14 @@ pub struct StatementFailure<'a> {
     /// The statement, with placeholders if values are sent separately.
     pub statement: &'a str,
     /// Whether it was executed as a prepared statement.
-    pub prepared: bool,
+    pub is_prepared: bool,
 }
 
 /// The consequence of an error for its event and user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorAction {
-    /// The error is counted, and the event is retried with new values; on a new connection if the old one was lost.
+    /// The error is counted, and the event is retried with new values; on a new connection if the old one was
+    /// lost.
     Retry,
     /// The event fails, and its user continues with the next one.
     Fail,
@@ -41,12 +42,12 @@ pub trait ErrorPolicy: Send + Sync {
 /// How a run handles errors and counts events.
 #[derive(Clone, Default)]
 pub struct OltpPolicy {
-    /// The error policy. If absent, an event is retried after errors that sysbench ignores by default, and fails
-    /// after others.
+    /// The error policy. If absent, an event is retried after errors that sysbench ignores by default, and
+    /// fails after others.
     pub errors: Option<Arc<dyn ErrorPolicy>>,
-    /// Whether an event of `bulk_insert` adds a row to the packet, as in sysbench; otherwise it is the
-    /// `INSERT` of a full packet.
-    pub event_is_row: bool,
+    /// Whether each row that `bulk_insert` adds to the packet is an event, as in sysbench; otherwise an event
+    /// is the `INSERT` of a full packet.
+    pub counts_rows_as_events: bool,
 }
 
 impl OltpPolicy {
@@ -58,7 +59,7 @@ impl OltpPolicy {
     ) -> ErrorAction {
         match &self.errors {
             Some(errors) => errors.action(failure),
-            None if dialect.is_ignored(failure.error) => ErrorAction::Retry,
+            None if dialect.ignores_error(failure.error) => ErrorAction::Retry,
             None => ErrorAction::Fail,
         }
     }
@@ -69,7 +70,7 @@ impl fmt::Debug for OltpPolicy {
         let errors = self.errors.as_ref().map(|_| "custom");
         f.debug_struct("OltpPolicy")
             .field("errors", &errors)
-            .field("event_is_row", &self.event_is_row)
+            .field("counts_rows_as_events", &self.counts_rows_as_events)
             .finish()
     }
 }

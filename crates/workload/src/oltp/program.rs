@@ -25,8 +25,8 @@ use prony_wire::{Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Rows of `bulk_insert` that a user adds before it yields to other users.
-const CONSECUTIVE_ROWS: u32 = 256;
+/// Maximum number of rows of `bulk_insert` that a user adds before it yields to other users.
+const CONSECUTIVE_ROWS_MAX: u32 = 256;
 
 /// The program of a run.
 pub struct OltpProgram {
@@ -39,13 +39,13 @@ pub(super) struct SharedState {
     pub(super) workload: Oltp,
     pub(super) options: OltpOptions,
     pub(super) dialect: SqlDialect,
-    tables: u32,
+    table_count: u32,
     pub(super) table_size: u32,
     /// The parts of an event, with the number of repetitions of each.
     parts: Vec<(EventPart, u32)>,
     /// `BEGIN` and `COMMIT`, if an event is a transaction block.
     block: Option<[Statement; 2]>,
-    /// By kind of statement, then by table; empty for kinds that are not needed.
+    /// Statements by kind, then by table; empty for kinds that no event executes.
     statements: [Vec<Statement>; StatementKind::ALL.len()],
     /// The highest id in each table of `bulk_insert`.
     pub(super) highest_ids: Vec<u64>,
@@ -69,7 +69,7 @@ pub fn statements(workload: &Oltp, options: &OltpOptions, dialect: SqlDialect) -
                 );
             }
             EventPart::TextInsert => {
-                let has_id = !options.auto_inc || dialect.inserts_id();
+                let has_id = !options.auto_inc || dialect.insert_includes_id();
                 let sql = dialect.event_statement(StatementKind::Insert, 1, options);
                 texts.push(match has_id {
                     true => sql,
@@ -84,7 +84,7 @@ pub fn statements(workload: &Oltp, options: &OltpOptions, dialect: SqlDialect) -
     }
     texts
         .into_iter()
-        .map(|text| dialect.with_sent_placeholders(text))
+        .map(|text| dialect.with_native_placeholders(text))
         .collect()
 }
 
@@ -98,10 +98,11 @@ impl OltpProgram {
         plan: &WorkloadPlan,
         workload: &Oltp,
     ) -> Result<Self, Error> {
-        // Only the first problem: `check_options` reports all of them.
-        let options = options::read(plan, workload).map_err(|mut all| all.swap_remove(0))?;
-        let tables = check_tables(control, workload, &options)?;
-        Self::for_tables(control, workload, options, tables)
+        // Returns only the first problem, because `check_options` has reported all of them.
+        let options =
+            options::read(plan, workload).map_err(|mut problems| problems.swap_remove(0))?;
+        let run_tables = check_tables(control, workload, &options)?;
+        Self::for_tables(control, workload, options, run_tables)
     }
 
     /// The program for tables of the number and size in the plan, without checking them: statements
@@ -114,12 +115,13 @@ impl OltpProgram {
         plan: &WorkloadPlan,
         workload: &Oltp,
     ) -> Result<Self, Error> {
-        let options = options::read(plan, workload).map_err(|mut all| all.swap_remove(0))?;
-        let tables = RunTables {
-            tables: options.tables.unwrap_or(1),
-            table_size: options.table_size.unwrap_or(workload.default_size),
+        let options =
+            options::read(plan, workload).map_err(|mut problems| problems.swap_remove(0))?;
+        let run_tables = RunTables {
+            table_count: options.tables.unwrap_or(1),
+            table_size: options.table_size.unwrap_or(workload.default_table_size),
         };
-        Self::for_tables(control, workload, options, tables)
+        Self::for_tables(control, workload, options, run_tables)
     }
 
     fn for_tables(
@@ -128,9 +130,12 @@ impl OltpProgram {
         options: OltpOptions,
         run_tables: RunTables,
     ) -> Result<Self, Error> {
-        let RunTables { tables, table_size } = run_tables;
+        let RunTables {
+            table_count,
+            table_size,
+        } = run_tables;
         let mut highest_ids = Vec::new();
-        for number in 1..=tables {
+        for number in 1..=table_count {
             if !workload.is_bulk() {
                 break;
             }
@@ -144,7 +149,7 @@ impl OltpProgram {
             *workload,
             options,
             dialect,
-            (tables, table_size),
+            (table_count, table_size),
             highest_ids,
         ))
     }
@@ -155,30 +160,31 @@ impl OltpProgram {
         workload: Oltp,
         options: OltpOptions,
         dialect: SqlDialect,
-        (tables, table_size): (u32, u32),
+        (table_count, table_size): (u32, u32),
         highest_ids: Vec<u64>,
     ) -> Self {
-        let mut set = StatementIds::new();
+        let mut statement_ids = StatementIds::new();
         let in_block = workload.event.in_block(&options);
-        let block = in_block.then(|| [dialect.begin_block(), COMMIT].map(|sql| set.add(sql)));
+        let block =
+            in_block.then(|| [dialect.begin_block(), COMMIT].map(|sql| statement_ids.add(sql)));
         let mut statements: [Vec<Statement>; StatementKind::ALL.len()] = Default::default();
         for kind in workload.event.statement_kinds(&options) {
             let types = dialect.parameter_types(kind, &options);
             let statement = |number| {
-                let statement = set.add(&dialect.event_statement(kind, number, &options));
+                let statement = statement_ids.add(&dialect.event_statement(kind, number, &options));
                 match &types {
                     Some(types) => statement.with_types(types.iter().copied()),
                     None => statement,
                 }
             };
-            statements[kind as usize] = (1..=tables).map(statement).collect();
+            statements[kind as usize] = (1..=table_count).map(statement).collect();
         }
         let shared = SharedState {
             parts: workload.event.parts(&options),
             workload,
             options,
             dialect,
-            tables,
+            table_count,
             table_size,
             block,
             statements,
@@ -203,8 +209,8 @@ impl OltpProgram {
     }
 
     /// Number of tables that it uses.
-    pub fn tables(&self) -> u32 {
-        self.shared.tables
+    pub fn table_count(&self) -> u32 {
+        self.shared.table_count
     }
 
     /// The counts of the users that have ended.
@@ -233,14 +239,14 @@ impl Program for OltpProgram {
         let SharedState {
             workload,
             options,
-            tables,
+            table_count,
             table_size,
             ..
         } = &*self.shared;
-        options.settings(workload, *tables, *table_size)
+        options.settings(workload, *table_count, *table_size)
     }
 
-    fn shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ActionShare> {
         let SharedState {
             workload, options, ..
         } = &*self.shared;
@@ -249,7 +255,7 @@ impl Program for OltpProgram {
             .shares(&expected, !workload.event.consumes_rows())
     }
 
-    fn user(&self, id: UserId, db: Db) -> User {
+    fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let Err(exit) = shared.run(id, db).await;
@@ -263,8 +269,8 @@ impl SharedState {
     async fn run(&self, id: UserId, mut db: Db) -> Result<Infallible, UserExit> {
         let mut user = OltpUser::new(id, self);
         let mut user_counts = UserCounts::new(&self.counts);
-        if self.policy.event_is_row && user.packet.is_some() {
-            db.allow_consecutive_starts(CONSECUTIVE_ROWS);
+        if self.policy.counts_rows_as_events && user.packet.is_some() {
+            db.allow_consecutive_starts(CONSECUTIVE_ROWS_MAX);
         }
         loop {
             if let Err(exit) = db.start(0).await {
@@ -285,7 +291,7 @@ impl SharedState {
                             ErrorAction::Fail => break Err(error),
                             ErrorAction::EndUser(reason) => return Err(UserExit::Failed(reason)),
                         }
-                        user_counts.counts.ignored += 1;
+                        user_counts.counts.ignored_errors += 1;
                         db.count_error();
                         if db.is_load_over() {
                             break Err(error);
@@ -316,36 +322,36 @@ impl SharedState {
     ) -> Result<(), DbError> {
         if let Some(packet) = &mut user.packet {
             user.current = CurrentStatement::Packet;
-            if self.policy.event_is_row {
+            if self.policy.counts_rows_as_events {
                 if packet.push_row() {
                     return Ok(());
                 }
                 let inserted = db.query(packet.text()).await?.affected_rows();
-                count(db, queries, write_kind(inserted));
+                count_query(db, queries, write_kind(inserted));
                 packet.clear();
                 packet.push_row();
                 return Ok(());
             }
             let inserted = db.query(packet.fill()).await?.affected_rows();
-            count(db, queries, write_kind(inserted));
+            count_query(db, queries, write_kind(inserted));
             return Ok(());
         }
         if let Some([begin, _]) = &self.block {
             user.current = CurrentStatement::Begin;
             db.exec(begin, &[]).await?;
-            count(db, queries, QueryKind::Other);
+            count_query(db, queries, QueryKind::Other);
         }
-        for (part, count) in &self.parts {
+        for (part, repetitions) in &self.parts {
             // All statements of a part use the same table.
             let table = self.choose_table(&mut user.random);
-            for _ in 0..*count {
+            for _ in 0..*repetitions {
                 self.execute_part(*part, table, user, db, queries).await?;
             }
         }
         if let Some([_, commit]) = &self.block {
             user.current = CurrentStatement::Commit;
             db.exec(commit, &[]).await?;
-            count(db, queries, QueryKind::Other);
+            count_query(db, queries, QueryKind::Other);
         }
         Ok(())
     }
@@ -355,7 +361,7 @@ impl SharedState {
         if self.workload.uses_one_table() {
             return 0;
         }
-        random.uniform(0, i64::from(self.tables) - 1) as usize
+        random.uniform(0, i64::from(self.table_count) - 1) as usize
     }
 
     async fn execute_part(
@@ -375,7 +381,7 @@ impl SharedState {
                 user.current = CurrentStatement::Kind(StatementKind::Delete, table);
                 let delete = &self.statements[StatementKind::Delete as usize][table];
                 let deleted = db.exec(delete, &[Value::Int(id)]).await?.affected_rows();
-                count(db, queries, write_kind(deleted));
+                count_query(db, queries, write_kind(deleted));
                 let k = user.row_id.sample(&mut user.random);
                 user.generate_texts();
                 user.current = CurrentStatement::Kind(StatementKind::Insert, table);
@@ -383,14 +389,14 @@ impl SharedState {
                 let (c, pad) = (Value::Text(&user.c), Value::Text(&user.pad));
                 let values = [Value::Int(id), Value::Int(k), c, pad];
                 let inserted = db.exec(insert, &values).await?.affected_rows();
-                count(db, queries, write_kind(inserted));
+                count_query(db, queries, write_kind(inserted));
                 Ok(())
             }
             EventPart::TextInsert => {
                 self.write_insert(table as u32 + 1, user);
                 user.current = CurrentStatement::Text;
                 let inserted = db.query(&user.text).await?.affected_rows();
-                count(db, queries, write_kind(inserted));
+                count_query(db, queries, write_kind(inserted));
                 Ok(())
             }
         }
@@ -406,8 +412,8 @@ impl SharedState {
     ) -> Result<(), DbError> {
         let statement = &self.statements[kind as usize][table];
         user.current = CurrentStatement::Kind(kind, table);
-        let first = user.row_id.sample(&mut user.random);
-        let id = Value::Int(first);
+        let first_id = user.row_id.sample(&mut user.random);
+        let id = Value::Int(first_id);
         let rows = match kind {
             StatementKind::PointSelect | StatementKind::IndexUpdate | StatementKind::Delete => {
                 db.exec(statement, &[id]).await?
@@ -416,8 +422,8 @@ impl SharedState {
             | StatementKind::SumRange
             | StatementKind::OrderRange
             | StatementKind::DistinctRange => {
-                let last = first + i64::from(self.options.range_size) - 1;
-                db.exec(statement, &[id, Value::Int(last)]).await?
+                let last_id = first_id + i64::from(self.options.range_size) - 1;
+                db.exec(statement, &[id, Value::Int(last_id)]).await?
             }
             StatementKind::NonIndexUpdate => {
                 set_groups(&mut user.random, C_GROUPS, &mut user.c);
@@ -444,14 +450,14 @@ impl SharedState {
             false => write_kind(rows.affected_rows()),
         };
         drop(rows);
-        count(db, queries, query);
+        count_query(db, queries, query);
         Ok(())
     }
 }
 
 /// Counts a query for its event, and for the interval in which it ends.
 #[inline]
-fn count(db: &Db, queries: &mut Queries, query: QueryKind) {
+fn count_query(db: &Db, queries: &mut Queries, query: QueryKind) {
     queries.count(query);
     db.count_query(query);
 }

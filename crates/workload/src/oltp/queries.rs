@@ -28,20 +28,20 @@ pub struct OltpCounts {
     pub failed_tries: Queries,
     /// Tries that ended with an error and were retried with new values: sysbench's "ignored
     /// errors".
-    pub ignored: u64,
+    pub ignored_errors: u64,
 }
 
 impl OltpCounts {
     /// All queries as sysbench counts them: a retry counts its statements again.
-    pub fn all(&self) -> Queries {
+    pub fn of_all_tries(&self) -> Queries {
         let mut sum = self.completed;
         sum.add(&self.failed_tries);
         sum
     }
 
-    /// Returns the shares of completed events. `expected` has the queries of one event; `exact` means that
+    /// Returns the shares of completed events. `expected` has the queries of one event; `is_exact` means that
     /// every event has exactly these.
-    pub fn shares(&self, expected: &Queries, exact: bool) -> Vec<ActionShare> {
+    pub fn shares(&self, expected: &Queries, is_exact: bool) -> Vec<ActionShare> {
         let total = self.completed.all();
         let queries_per_event = expected.all().max(1) as f64;
         [
@@ -54,8 +54,8 @@ impl OltpCounts {
             base: "queries",
             count,
             total,
-            expected: exact.then_some(expected as f64 / queries_per_event),
-            exact,
+            expected: is_exact.then_some(expected as f64 / queries_per_event),
+            exact: is_exact,
             minimum: None,
         })
         .to_vec()
@@ -66,6 +66,7 @@ impl OltpCounts {
 pub(super) struct UserCounts<'a> {
     /// Counts so far.
     pub counts: OltpCounts,
+    /// The counts of all users.
     total: &'a Mutex<OltpCounts>,
 }
 
@@ -84,7 +85,7 @@ impl Drop for UserCounts<'_> {
         let mut total = self.total.lock().unwrap_or_else(PoisonError::into_inner);
         total.completed.add(&self.counts.completed);
         total.failed_tries.add(&self.counts.failed_tries);
-        total.ignored += self.counts.ignored;
+        total.ignored_errors += self.counts.ignored_errors;
     }
 }
 
@@ -106,12 +107,12 @@ mod tests {
             user_counts.counts.completed.add(&expected);
             user_counts.counts.failed_tries.count(write_kind(1));
             user_counts.counts.failed_tries.count(write_kind(0));
-            user_counts.counts.ignored += 1;
+            user_counts.counts.ignored_errors += 1;
         }
         let total = *total.lock().expect("one thread");
         assert_eq!(total.completed.all(), 40);
-        assert_eq!(total.all().all(), 44);
-        assert_eq!(total.ignored, 2);
+        assert_eq!(total.of_all_tries().all(), 44);
+        assert_eq!(total.ignored_errors, 2);
         let shares = total.shares(&expected, true);
         let parts: Vec<_> = shares
             .iter()

@@ -1,7 +1,7 @@
 //! The rows of the tables, in the same format as sysbench's.
 //!
-//! A row depends only on the seed, the table and the row number, so that any split over loaders yields the same
-//! data. Generating a row must not allocate.
+//! A row depends only on the seed, the table and the row number, so that any split over loaders yields the
+//! same data. Generating a row must not allocate.
 
 use super::distribution::RangeSampler;
 use crate::copy::RowSource;
@@ -12,25 +12,25 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Digits of a group.
-const GROUP: usize = 11;
+const GROUP_DIGITS: usize = 11;
 /// Groups of `c`, joined by hyphens: 119 characters.
 pub const C_GROUPS: usize = 10;
 /// Groups of `pad`: 59 characters.
 pub const PAD_GROUPS: usize = 5;
 /// Number of characters in this many groups.
 pub const fn text_length(groups: usize) -> usize {
-    groups * (GROUP + 1) - 1
+    groups * (GROUP_DIGITS + 1) - 1
 }
 
-/// Draws a number of 11 digits; all are equally probable.
+/// Draws a number of 11 digits; all numbers are equally probable.
 #[inline]
-fn group(random: &mut Random) -> [u8; GROUP] {
+fn draw_group(random: &mut Random) -> [u8; GROUP_DIGITS] {
     // The upper 64 bits of the product: all numbers are equally frequent to within 1 in 10^8.
     let product = u128::from(random.next_u64()) * 100_000_000_000;
     let number = (product >> 64) as u64;
     // Split into 32-bit halves and pairs of digits for speed: a row has fifteen such numbers.
     let (mut high, mut low) = ((number / 1_000_000) as u32, (number % 1_000_000) as u32);
-    let mut digits = [b'0'; GROUP];
+    let mut digits = [b'0'; GROUP_DIGITS];
     for position in [9, 7, 5] {
         set_pair(&mut digits, position, low % 100);
         low /= 100;
@@ -45,7 +45,7 @@ fn group(random: &mut Random) -> [u8; GROUP] {
 
 /// Writes a number below 100 as two digits.
 #[inline]
-fn set_pair(digits: &mut [u8; GROUP], position: usize, number: u32) {
+fn set_pair(digits: &mut [u8; GROUP_DIGITS], position: usize, number: u32) {
     digits[position] = b'0' + (number / 10) as u8;
     digits[position + 1] = b'0' + (number % 10) as u8;
 }
@@ -57,7 +57,7 @@ pub fn push_groups(random: &mut Random, groups: usize, mut push: impl FnMut(&[u8
         if group_index > 0 {
             push(b"-");
         }
-        push(&group(random));
+        push(&draw_group(random));
     }
 }
 
@@ -120,10 +120,10 @@ impl<F: RowFormat> RowSource for SbtestRows<F> {
         {
             let mut random = self.content.random(self.table, row);
             F::begin_row(out, 4);
-            F::int(out, row as u32 + 1);
-            F::int(out, self.content.k.sample(&mut random) as u32);
+            F::write_int(out, row as u32 + 1);
+            F::write_int(out, self.content.k.sample(&mut random) as u32);
             for groups in [C_GROUPS, PAD_GROUPS] {
-                F::text(out, |out| {
+                F::write_text(out, |out| {
                     push_groups(&mut random, groups, |digits| out.extend_from_slice(digits));
                 });
             }
@@ -133,10 +133,10 @@ impl<F: RowFormat> RowSource for SbtestRows<F> {
     }
 
     fn write_header(&self, out: &mut Vec<u8>) {
-        F::header(out);
+        F::write_header(out);
     }
 
     fn write_trailer(&self, out: &mut Vec<u8>) {
-        F::trailer(out);
+        F::write_trailer(out);
     }
 }

@@ -16,7 +16,7 @@ pub enum Index {
     Primary,
     /// A non-unique index on `id`, in place of the primary key.
     Plain,
-    /// On `k`.
+    /// An index on `k`.
     Secondary,
 }
 
@@ -36,11 +36,11 @@ const HOT_HINT: &str = "/*+commit_on_success rollback_on_fail target_affect_row(
 /// The declaration of the column `k`.
 const K_COLUMN: &str = "k integer default '0' not null";
 
-/// Commits a transaction block.
+/// The statement that commits a transaction block.
 pub const COMMIT: &str = "COMMIT";
 
 impl SqlDialect {
-    /// Begins a transaction block, as sysbench does where it supports the engine.
+    /// The statement that begins a transaction block; sysbench's own, if it supports the engine.
     pub fn begin_block(self) -> &'static str {
         match self {
             SqlDialect::PostgreSql | SqlDialect::MySql => "BEGIN",
@@ -57,7 +57,7 @@ impl SqlDialect {
                 format!("alter table {name} modify {K_COLUMN} comment '{text}'")
             }
             (SqlDialect::MySql, false) | (SqlDialect::PostgreSql | SqlDialect::TransactSql, _) => {
-                self.set_comment(&table_name(number), text)
+                self.comment_statement(&table_name(number), text)
             }
         }
     }
@@ -113,7 +113,7 @@ impl SqlDialect {
         create.trim_end().to_owned()
     }
 
-    /// MySQL's statement that creates a table with a note from the start.
+    /// Adds a note to MySQL's statement that creates a table.
     pub fn with_comment(self, create: &str, text: &str) -> String {
         format!("{create} comment = '{}'", text.replace('\'', "''"))
     }
@@ -139,8 +139,8 @@ impl SqlDialect {
         indexes
     }
 
-    /// The statement that drops tables. On SQL Server it also drops the sequences that number their rows, which
-    /// PostgreSQL drops with their tables.
+    /// The statement that drops tables. On SQL Server it also drops the sequences that number their rows,
+    /// which PostgreSQL drops with their tables.
     pub fn drop_tables(self, names: &[&str]) -> String {
         let drop = catalog::drop_statement(names);
         match self {
@@ -152,9 +152,9 @@ impl SqlDialect {
         }
     }
 
-    /// The statement that makes the sequence continue after the last row; `None` if the server does so itself, or
-    /// the client assigns the ids.
-    pub fn continue_sequence(
+    /// The statement that sets the sequence to continue after the last row; `None` if the server does so
+    /// itself, or the client assigns the ids.
+    pub fn sequence_statement(
         self,
         number: u32,
         options: &OltpOptions,
@@ -177,16 +177,16 @@ impl SqlDialect {
 
     /// Whether the `INSERT` of a row numbered by the server includes `id`: MySQL replaces 0 by the next
     /// number.
-    pub fn inserts_id(self) -> bool {
+    pub fn insert_includes_id(self) -> bool {
         match self {
             SqlDialect::PostgreSql | SqlDialect::TransactSql => false,
             SqlDialect::MySql => true,
         }
     }
 
-    /// The types to declare for the parameters of a statement; `None` where sysbench leaves them to the server.
-    /// SQL Server's parameters always have a type: those of the columns, so that plans use the indexes and
-    /// texts of different lengths share a plan.
+    /// The types to declare for the parameters of a statement; `None` where sysbench leaves them to the
+    /// server. SQL Server's parameters always have a type: those of the columns, so that plans use the
+    /// indexes and texts of different lengths share a plan.
     pub fn parameter_types(
         self,
         kind: StatementKind,
@@ -235,7 +235,7 @@ impl SqlDialect {
             StatementKind::SumRange => {
                 let sum = match self {
                     SqlDialect::PostgreSql | SqlDialect::MySql => "SUM(k)",
-                    // A sum of integers is an integer there, which large tables exceed.
+                    // On SQL Server a sum of integers is an integer, which the sums of large tables exceed.
                     SqlDialect::TransactSql => "SUM(CAST(k AS bigint))",
                 };
                 format!("SELECT {sum} FROM {name} WHERE id BETWEEN $1 AND $2")
@@ -268,11 +268,12 @@ impl SqlDialect {
         }
     }
 
-    /// Whether an error leads to a retry with new values, as in sysbench: on PostgreSQL a deadlock, a
-    /// serialization failure and a duplicate key; on MySQL 1213 (deadlock), 1020 (the row has changed) and
-    /// 1205 (lock wait timeout); on SQL Server, which sysbench does not support, the same kinds of errors as
-    /// on PostgreSQL: 1205 (deadlock), 3960 and 3961 (snapshot conflict), 2627 and 2601 (duplicate key).
-    pub fn is_ignored(self, error: &DbError) -> bool {
+    /// Whether an error is ignored, so that the event is retried with new values, as in sysbench: on
+    /// PostgreSQL a deadlock, a serialization failure and a duplicate key; on MySQL 1213 (deadlock), 1020
+    /// (the row has changed) and 1205 (lock wait timeout); on SQL Server, which sysbench does not support,
+    /// the same kinds of errors as on PostgreSQL: 1205 (deadlock), 3960 and 3961 (snapshot conflict), 2627
+    /// and 2601 (duplicate key).
+    pub fn ignores_error(self, error: &DbError) -> bool {
         match self {
             SqlDialect::PostgreSql => matches!(&error.code, b"40P01" | b"23505" | b"40001"),
             SqlDialect::MySql => matches!(error.number, 1213 | 1020 | 1205),

@@ -1,5 +1,5 @@
-//! Checks that a run can use the tables, and determines their number and size. Must never read a table completely,
-//! or let a run start on a half-loaded table.
+//! Checks that a run can use the tables, and determines their number and size. Must never read a table
+//! completely, or let a run start on a half-loaded table.
 
 use super::options::OltpOptions;
 use super::tables::{self, SbtestTable};
@@ -12,7 +12,7 @@ use prony_server::Control;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunTables {
     /// Number of tables.
-    pub tables: u32,
+    pub table_count: u32,
     /// Rows loaded into each table.
     pub table_size: u32,
 }
@@ -36,7 +36,7 @@ pub fn check_tables(
     let tables = tables::find(control)?;
     let load_error = |problem: String| Error::Data {
         problem,
-        remedy: Remedy::Load(workload.load_of(load_options(options.tables, options.table_size))),
+        remedy: Remedy::Load(workload.load_spec(load_options(options.tables, options.table_size))),
     };
     let table_count = tables.len() as u32;
     let requested = options.tables.unwrap_or(if workload.uses_one_table() {
@@ -56,9 +56,9 @@ pub fn check_tables(
     let run_tables = &tables[..requested.max(1) as usize];
     let notes = run_tables.iter().filter_map(|table| table.note.as_ref());
     if let Some(note) = notes.clone().find(|note| note.is_unfinished()) {
-        return Err(note.unfinished_error(workload.load_of(tables::load_options(note))));
+        return Err(note.unfinished_error(workload.load_spec(tables::load_options(note))));
     }
-    if let Some(table) = run_tables.iter().find(|table| !table.has_index[0]) {
+    if let Some(table) = run_tables.iter().find(|table| !table.has_index_on_id) {
         return Err(load_error(format!(
             "{} has no index on id: a load did not finish",
             table.facts.name
@@ -66,25 +66,26 @@ pub fn check_tables(
     }
     if workload.is_bulk() {
         return Ok(RunTables {
-            tables: requested,
+            table_count: requested,
             table_size: 0,
         });
     }
     let table_size = usable_rows(control, workload, options, run_tables)?;
     Ok(RunTables {
-        tables: requested,
+        table_count: requested,
         table_size,
     })
 }
 
-/// Returns the rows that a run uses of each table: as requested, or as loaded (from the note or the highest id).
+/// Returns how many rows of each table a run uses: the requested number, or the loaded number, which the note
+/// or the highest id shows.
 fn usable_rows(
     control: &mut Control,
     workload: &Oltp,
     options: &OltpOptions,
     run_tables: &[SbtestTable],
 ) -> Result<u32, Error> {
-    let mut smallest: Option<(u32, &str)> = None;
+    let mut smallest_table: Option<(u32, &str)> = None;
     for table in run_tables {
         let note_size = table
             .note
@@ -94,22 +95,22 @@ fn usable_rows(
             Some(size) => size,
             None => highest_id(control, &table.facts.name)?,
         };
-        if smallest.is_none_or(|(rows, _)| size < rows) {
-            smallest = Some((size, &table.facts.name));
+        if smallest_table.is_none_or(|(rows, _)| size < rows) {
+            smallest_table = Some((size, &table.facts.name));
         }
     }
-    let (loaded_rows, name) = smallest.unwrap_or((0, "sbtest1"));
+    let (loaded_rows, name) = smallest_table.unwrap_or((0, "sbtest1"));
     let requested = options.table_size.unwrap_or(loaded_rows);
-    let needed = if workload.is_hot() { options.row } else { 1 };
-    if requested > loaded_rows || loaded_rows < needed {
-        let requested = requested.max(needed);
+    let needed_rows = if workload.is_hot() { options.row } else { 1 };
+    if requested > loaded_rows || loaded_rows < needed_rows {
+        let requested = requested.max(needed_rows);
         return Err(Error::Data {
             problem: format!(
                 "{name} was loaded with {loaded_rows} rows, but {requested} are requested"
             ),
             remedy: Remedy::Reload(
                 "",
-                workload.load_of(load_options(options.tables, Some(requested))),
+                workload.load_spec(load_options(options.tables, Some(requested))),
             ),
         });
     }

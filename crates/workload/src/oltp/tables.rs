@@ -19,14 +19,16 @@ const TABLES_PER_DROP: usize = 100;
 /// An existing table named `sbtest` and a number; the first in the search path.
 #[derive(Clone, Debug)]
 pub struct SbtestTable {
-    /// Its number, from 1.
+    /// The number, from 1.
     pub number: u32,
     /// Names of its columns, comma-separated.
     pub columns: String,
     /// Whether it has a primary key on `id`.
     pub has_primary_key: bool,
-    /// Whether an index begins with `id`, and one with `k`.
-    pub has_index: [bool; 2],
+    /// Whether an index begins with `id`.
+    pub has_index_on_id: bool,
+    /// Whether an index begins with `k`.
+    pub has_index_on_k: bool,
     /// The note of a load, if there is one.
     pub note: Option<LoadNote>,
     /// Sizes and statistics.
@@ -79,11 +81,12 @@ pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
     const PREFIX: &str = "sbtest";
     let entries = catalog::read_entries(control, &RelationNames::Numbered(PREFIX))?.into_iter();
     let tables = entries.filter(|entry| entry.is_table).filter_map(|entry| {
-        let has_index = |column| entry.indexed_columns.split(',').any(|name| name == column);
+        let has_index_on = |column| entry.indexed_columns.split(',').any(|name| name == column);
         Some(SbtestTable {
             number: entry.facts.name.strip_prefix(PREFIX)?.parse().ok()?,
             has_primary_key: entry.key == "id",
-            has_index: [has_index("id"), has_index("k")],
+            has_index_on_id: has_index_on("id"),
+            has_index_on_k: has_index_on("k"),
             columns: entry.columns,
             note: entry.note,
             facts: entry.facts,
@@ -92,16 +95,16 @@ pub fn find(control: &mut Control) -> Result<Vec<SbtestTable>, Error> {
     Ok(tables.collect())
 }
 
-/// Rejects foreign tables: those with different columns, up to this number.
+/// Rejects foreign tables, which have different columns, among those numbered up to `last_number`.
 ///
 /// # Errors
 /// There is a foreign table; the error names the first.
 pub fn reject_foreign_tables(
     tables: &[SbtestTable],
     columns: &str,
-    up_to: u32,
+    last_number: u32,
 ) -> Result<(), Error> {
-    let mut tables = tables.iter().filter(|table| table.number <= up_to);
+    let mut tables = tables.iter().filter(|table| table.number <= last_number);
     let Some(foreign) = tables.find(|table| table.columns != columns) else {
         return Ok(());
     };
@@ -129,7 +132,7 @@ pub fn reject_foreign_tables(
 ///
 /// # Errors
 /// One of the tables is foreign (then none is dropped), or the server refuses.
-pub fn clean(control: &mut Control, columns: &str) -> Result<Vec<String>, Error> {
+pub fn drop_all(control: &mut Control, columns: &str) -> Result<Vec<String>, Error> {
     let tables = find(control)?;
     reject_foreign_tables(&tables, columns, u32::MAX)?;
     let names: Vec<&str> = tables
@@ -152,7 +155,9 @@ pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
     let sum = |field: fn(&TableFacts) -> u64| tables.iter().map(|table| field(&table.facts)).sum();
     let oldest = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
     let ages = tables.iter().map(|table| table.facts.statistics_age_s);
-    let visible = tables.iter().filter_map(|table| table.facts.all_visible);
+    let visible = tables
+        .iter()
+        .filter_map(|table| table.facts.all_visible_share);
     vec![TableFacts {
         name: format!("{} tables sbtest", tables.len()),
         rows: sum(|facts| facts.rows),
@@ -160,7 +165,7 @@ pub fn facts(tables: Vec<SbtestTable>) -> Vec<TableFacts> {
         index_bytes: sum(|facts| facts.index_bytes),
         dead_rows: sum(|facts| facts.dead_rows),
         statistics_age_s: ages.reduce(oldest).flatten(),
-        all_visible: visible.reduce(f64::min),
+        all_visible_share: visible.reduce(f64::min),
     }]
 }
 
@@ -170,7 +175,7 @@ mod tests {
     use crate::note::TableStage;
 
     #[test]
-    fn note_can_be_read_back_from_the_table_comment() {
+    fn a_note_can_be_parsed_from_the_table_comment() {
         let options = OltpOptions {
             create_table_options: "with (fillfactor = 80, x = 'y; z')".to_owned(),
             ..OltpOptions::default()
@@ -179,7 +184,7 @@ mod tests {
             description: describe_data(&options, 10, 0, 25_000, 7),
             stage: TableStage::Filled,
         };
-        let statement = SqlDialect::PostgreSql.set_comment("sbtest3", &note.text());
+        let statement = SqlDialect::PostgreSql.comment_statement("sbtest3", &note.text());
         let text = statement
             .strip_prefix("comment on table sbtest3 is '")
             .expect("the statement");

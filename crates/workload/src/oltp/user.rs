@@ -3,7 +3,7 @@
 //! Provides the values for statements, and handles errors. Must never allocate after the user has started,
 //! except after an error.
 
-use super::bulk::{self, Packet};
+use super::bulk::{self, InsertBuilder};
 use super::distribution::RangeSampler;
 use super::event::StatementKind;
 use super::policy::{ErrorAction, StatementFailure};
@@ -22,16 +22,17 @@ pub(super) struct OltpUser {
     pub(super) random: Random,
     /// Draws row ids, and values of `k`.
     pub(super) row_id: RangeSampler,
-    /// Draws numbers from this user's slice of the range.
-    pub(super) slice: RangeSampler,
+    /// Draws row ids from this user's slice of the table.
+    pub(super) row_id_in_slice: RangeSampler,
     pub(super) c: String,
     pub(super) pad: String,
     /// Values of a statement with many parameters.
     pub(super) values: Vec<Value<'static>>,
+    /// The text of an `INSERT`.
     pub(super) text: String,
     /// Assigns ids to new rows.
     numbers: UniqueNumbers,
-    pub(super) packet: Option<Packet>,
+    pub(super) packet: Option<InsertBuilder>,
     pub(super) current: CurrentStatement,
 }
 
@@ -40,6 +41,7 @@ pub(super) struct OltpUser {
 pub(super) enum CurrentStatement {
     Begin,
     Commit,
+    /// A statement of this kind on the table with this index.
     Kind(StatementKind, usize),
     /// The text in the user's buffer.
     Text,
@@ -47,12 +49,12 @@ pub(super) enum CurrentStatement {
 }
 
 impl SharedState {
-    /// Sends the rows of a partly filled packet, at the end of a run in which rows are events.
+    /// Sends the rows of a partly filled packet at the end of a run that counts rows as events.
     pub(super) async fn send_last_rows(&self, user: &mut OltpUser, db: &mut Db) {
         let Some(packet) = &user.packet else {
             return;
         };
-        if self.policy.event_is_row && !packet.is_empty() && db.is_up() {
+        if self.policy.counts_rows_as_events && !packet.is_empty() && db.is_up() {
             // An error is ignored: the last event has already ended.
             let result = db
                 .query(packet.text())
@@ -80,25 +82,29 @@ impl SharedState {
                 let text = self
                     .dialect
                     .event_statement(kind, table as u32 + 1, &self.options);
-                self.dialect.with_sent_placeholders(text)
+                self.dialect.with_native_placeholders(text)
             }
             CurrentStatement::Text => user.text.clone(),
-            CurrentStatement::Packet => user.packet.as_ref().map_or("", Packet::text).to_owned(),
+            CurrentStatement::Packet => user
+                .packet
+                .as_ref()
+                .map_or("", InsertBuilder::text)
+                .to_owned(),
         };
         let is_text = matches!(
             user.current,
             CurrentStatement::Text | CurrentStatement::Packet
         );
-        let is_simple = db.mode() == QueryMode::Simple;
+        let is_simple = db.protocol_mode() == QueryMode::Simple;
         let statement = match is_simple {
-            true => db.sent_text().unwrap_or(statement),
+            true => db.last_request_text().unwrap_or(statement),
             false => statement,
         };
         let failure = StatementFailure {
             client: id.client,
             error,
             statement: &statement,
-            prepared: !is_text && !is_simple,
+            is_prepared: !is_text && !is_simple,
         };
         self.policy.action(self.dialect, &failure)
     }
@@ -110,7 +116,7 @@ impl SharedState {
         let OltpUser { c, pad, text, .. } = user;
         text.clear();
         // Writing to a String cannot fail.
-        let _ = match (self.options.auto_inc, self.dialect.inserts_id()) {
+        let _ = match (self.options.auto_inc, self.dialect.insert_includes_id()) {
             (true, false) => write!(
                 text,
                 "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"
@@ -140,14 +146,19 @@ impl OltpUser {
         OltpUser {
             random: Random::of_client(id.seed, id.client),
             row_id: RangeSampler::new(distribution, 1, size),
-            slice: RangeSampler::new(distribution, low, high.max(low)),
+            row_id_in_slice: RangeSampler::new(distribution, low, high.max(low)),
             c: String::with_capacity(128),
             pad: String::with_capacity(64),
             values: Vec::with_capacity(1024),
             text: String::with_capacity(512),
             numbers: UniqueNumbers::new(id),
-            packet: (!shared.highest_ids.is_empty())
-                .then(|| Packet::new(id, &shared.highest_ids, bulk::rows_max(shared.dialect))),
+            packet: (!shared.highest_ids.is_empty()).then(|| {
+                InsertBuilder::new(
+                    id,
+                    &shared.highest_ids,
+                    bulk::statement_rows_max(shared.dialect),
+                )
+            }),
             current: CurrentStatement::Begin,
         }
     }
@@ -163,7 +174,7 @@ impl OltpUser {
     pub(super) fn draw_values(&mut self, count: u32, delta: Option<u32>) {
         self.values.clear();
         for _ in 0..count {
-            let first = self.slice.sample(&mut self.random);
+            let first = self.row_id_in_slice.sample(&mut self.random);
             self.values.push(Value::Int(first));
             if let Some(delta) = delta {
                 self.values.push(Value::Int(first + i64::from(delta)));

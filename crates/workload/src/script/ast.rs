@@ -7,25 +7,26 @@ use std::ops::Range;
 /// A script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// The name of its file, or `<builtin: ...>`.
+    /// The name of the script's file, or `<builtin: ...>`.
     pub name: String,
-    /// Its commands, at least one. Jumps hold indexes of this list.
+    /// The commands, at least one. Jumps hold indexes of this list.
     pub commands: Vec<Command>,
-    /// The weight with which it is chosen among the scripts of the run.
+    /// The weight with which the script is chosen among the scripts of the run.
     pub weight: u32,
 }
 
 /// A command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Command {
-    /// The line on which it begins, from 1.
+    /// The line on which the command begins, from 1.
     pub line: usize,
-    /// Its text in reports: the first line of a statement (at most 127 bytes), or a whole backslash command.
+    /// The command's text in reports: the first line of a statement (at most 127 bytes), or a whole backslash
+    /// command.
     pub first_line: String,
-    /// The words of a backslash command as written, its name first; if it has an expression, only the words
-    /// before it. Empty for a statement.
+    /// The words of a backslash command as written, its name first, without the command's expression. Empty
+    /// for a statement.
     pub words: Vec<String>,
-    /// What it does.
+    /// What the command does.
     pub kind: CommandKind,
 }
 
@@ -94,21 +95,21 @@ pub enum CommandKind {
 /// A variable that a command sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssignmentTarget {
-    /// Its name as written.
+    /// The variable's name as written.
     pub name: String,
-    /// `None` if the name is invalid, which is an error at run time, not of the script.
+    /// `None` if the name is invalid, which is an error only when the command is executed.
     pub id: Option<VariableId>,
 }
 
 /// A statement, or several that `\;` joins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SqlCommand {
-    /// Its text as written, from its first word to its semicolon.
+    /// The statement's text as written, from the first word to the semicolon.
     pub text: String,
-    /// Its text with `$1`, `$2`, ... for the variables.
+    /// The text with `$1`, `$2`, ... for the variables.
     pub numbered_text: String,
-    /// The `\gset` or `\aset` that stores its results in variables, if any.
-    pub store_columns: Option<StoreColumns>,
+    /// The `\gset` or `\aset` that stores the results in variables, if any.
+    pub store_command: Option<StoreCommand>,
     pub(super) pieces: Vec<Piece>,
     pub(super) parameters: Vec<VariableId>,
 }
@@ -122,9 +123,9 @@ pub(super) struct Piece {
     pub variable: Option<(VariableId, Range<usize>)>,
 }
 
-/// `\gset` and `\aset`: store columns in variables.
+/// A `\gset` or `\aset`, which stores the columns of results in variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoreColumns {
+pub struct StoreCommand {
     /// True for `\aset`, which stores the last row, if any, of each joined statement; false for `\gset`, which
     /// stores the only row of the last statement.
     pub stores_all_results: bool,
@@ -132,7 +133,7 @@ pub struct StoreColumns {
     pub prefix: String,
 }
 
-impl StoreColumns {
+impl StoreCommand {
     /// The name of the command.
     pub fn name(&self) -> &'static str {
         if self.stores_all_results {
@@ -153,21 +154,22 @@ pub struct ShellCommand {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ShellWord {
     Plain(String),
-    /// A variable (`None` if its name is invalid), and the word as written.
+    /// A variable (`None` if its name is invalid), and the word as written, colon included.
     Variable(Option<VariableId>, String),
 }
 
 /// The duration of a `\sleep`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SleepTime {
-    pub(super) amount: Amount,
+    pub(super) amount: SleepAmount,
     /// Microseconds per unit.
     pub(super) unit_us: i64,
 }
 
-/// A number or a variable.
+/// The length of a sleep: a number or a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Amount {
+pub(super) enum SleepAmount {
     Constant(i64),
+    /// A variable (`None` if its name is invalid), and its name as written.
     Variable(Option<VariableId>, String),
 }

@@ -84,11 +84,11 @@ impl Builtin {
     }
 }
 
-/// The builtin script whose name starts with `prefix`.
+/// Finds the builtin script whose name starts with `prefix`.
 ///
 /// # Errors
 /// No script, or more than one, has such a name.
-pub fn builtin(prefix: &str) -> Result<&'static Builtin, ScriptError> {
+pub fn find_builtin(prefix: &str) -> Result<&'static Builtin, ScriptError> {
     let matches = || {
         BUILTINS
             .iter()
@@ -109,10 +109,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_unique_prefix_is_enough() {
-        let problem = |start: &str| builtin(start).expect_err(start).to_string();
-        assert_eq!(builtin("t").expect("a builtin").name, "tpcb-like");
-        assert_eq!(builtin("si").expect("a builtin").name, "simple-update");
+    fn a_builtin_is_found_by_a_unique_prefix_of_its_name() {
+        let problem = |prefix: &str| find_builtin(prefix).expect_err(prefix).to_string();
+        assert_eq!(find_builtin("t").expect("a builtin").name, "tpcb-like");
+        assert_eq!(find_builtin("si").expect("a builtin").name, "simple-update");
         assert!(problem("s").contains("2 builtin scripts found"));
         assert!(problem("").contains("3 builtin scripts found"));
         assert!(problem("select-onlyx").starts_with("no builtin"));

@@ -8,30 +8,31 @@ use crate::random::Random;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptChooser {
     /// For each script, the sum of its weight and those of the scripts before it.
-    sums: Vec<i64>,
+    cumulative_weights: Vec<i64>,
 }
 
 impl ScriptChooser {
     /// Creates a chooser; `None` if all weights are zero.
     pub fn new(scripts: &[Script]) -> Option<ScriptChooser> {
         let mut sum = 0;
-        let sums = scripts
+        let cumulative_weights = scripts
             .iter()
             .map(|script| {
                 sum += i64::from(script.weight);
                 sum
             })
             .collect();
-        (sum > 0).then_some(ScriptChooser { sums })
+        (sum > 0).then_some(ScriptChooser { cumulative_weights })
     }
 
     /// Draws the number of the script for the next transaction.
     pub fn pick(&self, random: &mut Random) -> usize {
-        match self.sums[..] {
+        match self.cumulative_weights[..] {
             [] | [_] => 0,
             [.., total] => {
                 let number = random.uniform(0, total - 1);
-                self.sums.partition_point(|sum| *sum <= number)
+                self.cumulative_weights
+                    .partition_point(|sum| *sum <= number)
             }
         }
     }

@@ -2,11 +2,12 @@
 //! shell command.
 
 use super::ast::{
-    Amount, AssignmentTarget, CommandKind, Script, ShellCommand, ShellWord, SleepTime, StoreColumns,
+    AssignmentTarget, CommandKind, Script, ShellCommand, ShellWord, SleepAmount, SleepTime,
+    StoreCommand,
 };
 use super::error::EvalError;
 use super::eval::{CommandIndex, Evaluator};
-use super::number::leading_int;
+use super::number::parse_leading_int;
 use super::value::Value;
 use super::variables::{VariableId, is_valid_name};
 use std::borrow::Cow;
@@ -15,8 +16,9 @@ use std::borrow::Cow;
 const SHELL_LINE_BYTES_LIMIT: usize = 255;
 
 impl Script {
-    /// Evaluates the condition of the `\if` with this number, and those of its `\elif`s until one holds; returns the
-    /// number of the command to continue with. If the command is not an `\if`, that is the next one.
+    /// Evaluates the condition of the `\if` with this number, and those of its `\elif`s until one holds;
+    /// returns the number of the command to continue with. If the command is not an `\if`, returns the number
+    /// of the next command.
     ///
     /// `script` is this script's number in the run.
     pub fn next_after_condition(
@@ -55,7 +57,7 @@ impl Script {
 }
 
 impl ShellCommand {
-    /// Its first word as written, for messages.
+    /// The first word of the shell command as written, for messages.
     pub(super) fn first_word(&self) -> &str {
         match self.words.first() {
             Some(ShellWord::Plain(word) | ShellWord::Variable(_, word)) => word,
@@ -65,11 +67,11 @@ impl ShellCommand {
 }
 
 impl Evaluator {
-    /// Sets a command's variable to a value; `word` is the command's name, for the error message.
+    /// Sets a command's variable to a value; `command_name` is for the error message.
     pub fn assign(
         &mut self,
         target: &AssignmentTarget,
-        word: &str,
+        command_name: &str,
         value: Value,
     ) -> Result<(), EvalError> {
         match target.id {
@@ -77,7 +79,7 @@ impl Evaluator {
                 self.variables.set(id, value);
                 Ok(())
             }
-            None => Err(invalid_name(word, &target.name)),
+            None => Err(invalid_name_error(command_name, &target.name)),
         }
     }
 
@@ -91,7 +93,7 @@ impl Evaluator {
         pgbench_version: u32,
     ) -> Result<(), EvalError> {
         if !is_valid_name(name, pgbench_version) {
-            return Err(invalid_name(context, name));
+            return Err(invalid_name_error(context, name));
         }
         if let Some(id) = self.names().find(name) {
             self.variables.set_text(id, text);
@@ -102,35 +104,35 @@ impl Evaluator {
     /// The variable in which `\gset` or `\aset` stores a column; `None` if no script uses the variable.
     pub fn column_variable(
         &self,
-        store_columns: &StoreColumns,
+        store_command: &StoreCommand,
         column: &str,
         pgbench_version: u32,
     ) -> Result<Option<VariableId>, EvalError> {
-        let name: Cow<'_, str> = match store_columns.prefix.as_str() {
+        let name: Cow<'_, str> = match store_command.prefix.as_str() {
             "" => column.into(),
             prefix => format!("{prefix}{column}").into(),
         };
         if !is_valid_name(&name, pgbench_version) {
-            return Err(invalid_name(store_columns.name(), &name));
+            return Err(invalid_name_error(store_command.name(), &name));
         }
         Ok(self.names().find(&name))
     }
 
-    /// The time to sleep, in microseconds; zero or less for none. `word` is the command's name.
-    pub fn sleep_us(&self, sleep: &SleepTime, word: &str) -> Result<i64, EvalError> {
+    /// The time to sleep, in microseconds; zero or less for none. `command_name` is for the error message.
+    pub fn sleep_us(&self, sleep: &SleepTime, command_name: &str) -> Result<i64, EvalError> {
         let amount = match &sleep.amount {
-            Amount::Constant(amount) => *amount,
-            Amount::Variable(id, name) => {
+            SleepAmount::Constant(amount) => *amount,
+            SleepAmount::Variable(id, name) => {
                 let mut text = String::new();
                 if !id.is_some_and(|id| self.variables.append_text(id, &mut text)) {
                     return Err(EvalError::new(format!(
-                        "{word}: undefined variable \"{name}\""
+                        "{command_name}: undefined variable \"{name}\""
                     )));
                 }
-                let amount = leading_int(&text);
+                let amount = parse_leading_int(&text);
                 if amount == 0 && !text.starts_with(|c: char| c.is_ascii_digit()) {
                     return Err(EvalError::new(format!(
-                        "{word}: invalid sleep time \"{text}\" for variable \"{name}\""
+                        "{command_name}: invalid sleep time \"{text}\" for variable \"{name}\""
                     )));
                 }
                 amount
@@ -169,6 +171,6 @@ impl Evaluator {
     }
 }
 
-fn invalid_name(context: &str, name: &str) -> EvalError {
+fn invalid_name_error(context: &str, name: &str) -> EvalError {
     EvalError::new(format!("{context}: invalid variable name: \"{name}\""))
 }

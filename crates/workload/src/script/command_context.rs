@@ -1,5 +1,5 @@
-//! Reports errors of a running script: in pgbench's wording to the policy's listener, and as a message with
-//! file, line and command to other callers. Never decides what happens to the client.
+//! Reports errors of a running script: sends pgbench's wording to the listener of the policy, if it has one,
+//! and returns Prony's own message with file, line and command. Never decides what happens to the client.
 
 use super::ast::{Command, CommandKind, Script};
 use super::error::EvalError;
@@ -12,7 +12,7 @@ use prony_wire::QueryMode;
 pub(super) enum Halt {
     /// A statement failed; the policy decides whether the user continues.
     Failed(DbError),
-    /// The user cannot continue. The listener already has the reason.
+    /// The user cannot continue. The reason has already been sent to the policy's listener.
     Abort(String),
 }
 
@@ -27,7 +27,8 @@ pub(super) struct CommandContext<'a> {
 }
 
 impl CommandContext<'_> {
-    pub fn number(&self) -> usize {
+    /// The command's number in the script, from 0.
+    pub fn command_number(&self) -> usize {
         self.index.command as usize
     }
 
@@ -39,79 +40,85 @@ impl CommandContext<'_> {
             .debug(|| format!("client {client} executing \\{}", command.words.join(" ")));
     }
 
-    /// The message for native runs: `a.sql:3: division by zero; command 2 (\set x 1 / 0): evaluation of
-    /// meta-command failed`.
-    pub fn native_message(&self, problem: &str, reason: &str) -> String {
+    /// Prony's own message, for runs that do not imitate pgbench: `a.sql:3: division by zero; command 2 (\set x
+    /// 1 / 0): evaluation of meta-command failed`.
+    pub fn prony_message(&self, problem: &str, reason: &str) -> String {
         let CommandContext {
             script, command, ..
         } = self;
-        let colon = if problem.is_empty() { "" } else { "; " };
+        let separator = if problem.is_empty() { "" } else { "; " };
         format!(
-            "{}:{}: {problem}{colon}command {} ({}): {reason}",
+            "{}:{}: {problem}{separator}command {} ({}): {reason}",
             script.name,
             command.line,
-            self.number() + 1,
+            self.command_number() + 1,
             command.first_line.trim_end(),
         )
     }
 
-    /// Reports that the client aborts, after `problem` if it is not empty; `word` is the command's name.
+    /// Reports `problem`, unless it is empty, and then that the client aborts.
     #[cold]
-    pub fn abort(&self, problem: &str, word: &str, reason: &str) -> Halt {
+    pub fn abort(&self, problem: &str, command_name: &str, reason: &str) -> Halt {
         if !problem.is_empty() {
             self.policy.error(problem);
         }
-        self.report_abort(word, reason);
-        Halt::Abort(self.native_message(problem, reason))
+        self.report_abort(command_name, reason);
+        Halt::Abort(self.prony_message(problem, reason))
     }
 
-    fn report_abort(&self, word: &str, reason: &str) {
+    fn report_abort(&self, command_name: &str, reason: &str) {
         let (client, CommandIndex { script, command }) = (self.client, self.index);
         self.policy.error(&format!(
-            "client {client} aborted in command {command} ({word}) of script {script}; {reason}"
+            "client {client} aborted in command {command} ({command_name}) of script {script}; {reason}"
         ));
     }
 
+    /// Reports that the client aborts because an expression cannot be evaluated.
     #[cold]
-    pub fn evaluation_failed(&self, error: &EvalError) -> Halt {
+    pub fn abort_evaluation(&self, error: &EvalError) -> Halt {
         let reason = "evaluation of meta-command failed";
         self.abort(&error.to_string(), self.command.name(), reason)
     }
 
+    /// Reports that the client aborts because a backslash command cannot be executed.
     #[cold]
-    pub fn execution_failed(&self, error: &EvalError, word: &str) -> Halt {
-        self.abort(&error.to_string(), word, "execution of meta-command failed")
+    pub fn abort_execution(&self, error: &EvalError, command_name: &str) -> Halt {
+        self.abort(
+            &error.to_string(),
+            command_name,
+            "execution of meta-command failed",
+        )
     }
 
-    /// Reports a result that `\gset` or `\aset` cannot store.
+    /// Reports that the client aborts because `\gset` or `\aset` cannot store a result.
     #[cold]
-    pub fn unusable_result(&self, query: usize, problem: &str) -> Halt {
+    pub fn abort_for_unusable_result(&self, query: usize, problem: &str) -> Halt {
         let (client, CommandIndex { script, command }) = (self.client, self.index);
         self.policy.error(&format!(
             "client {client} script {script} command {command} query {query}: {problem}"
         ));
-        Halt::Abort(self.native_message(problem, "execution of meta-command failed"))
+        Halt::Abort(self.prony_message(problem, "execution of meta-command failed"))
     }
 
     /// The message after a failed try: `client 2 repeats the transaction after the error (try 1/3)`.
     #[cold]
-    pub fn retry_message(&self, retry: bool, tries: u32, response_ns: u64) -> String {
-        let action = if retry {
+    pub fn retry_message(&self, will_retry: bool, tries: u32, response_ns: u64) -> String {
+        let action = if will_retry {
             "repeats the transaction after the error"
         } else {
             "ends the failed transaction"
         };
-        let limit = match self.policy.max_tries {
+        let tries_limit = match self.policy.max_tries {
             0 => String::new(),
             max_tries => format!("/{max_tries}"),
         };
-        let limit_share = self.policy.latency_limit_ns.map(|limit| {
-            let percent = 100.0 * response_ns as f64 / limit as f64;
+        let limit_share = self.policy.latency_limit_ns.map(|limit_ns| {
+            let percent = 100.0 * response_ns as f64 / limit_ns as f64;
             format!(", {percent:.3}% of the maximum time of tries was used")
         });
         let limit_share = limit_share.unwrap_or_default();
         format!(
-            "client {} {action} (try {tries}{limit}{limit_share})",
+            "client {} {action} (try {tries}{tries_limit}{limit_share})",
             self.client
         )
     }
@@ -119,7 +126,7 @@ impl CommandContext<'_> {
     /// The server's message as libpq prints it; `text` is the statement sent in simple mode.
     #[cold]
     pub fn server_message(&self, text: &str, error: &DbError, db: &Db) -> String {
-        let sql = match (&self.command.kind, db.mode()) {
+        let sql = match (&self.command.kind, db.protocol_mode()) {
             (CommandKind::Sql(_), QueryMode::Simple) => text,
             (CommandKind::Sql(sql), QueryMode::Extended) => sql.numbered_text.as_str(),
             // libpq does not know the text of a prepared statement.
@@ -131,9 +138,9 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Reports that the client aborts because of a failed statement.
+    /// Reports that the client aborts because of a failed statement; returns Prony's message.
     #[cold]
-    pub fn statement_failed(&self, text: &str, error: &DbError, db: &Db) -> String {
+    pub fn report_failed_statement(&self, text: &str, error: &DbError, db: &Db) -> String {
         let (client, CommandIndex { script, command }) = (self.client, self.index);
         if db.started_copy() {
             self.policy
@@ -141,9 +148,10 @@ impl CommandContext<'_> {
         } else if !db.is_up() && db.server_error().is_none() {
             let reason = "perhaps the backend died while processing";
             self.report_abort("SQL", reason);
-            return self.native_message(&error.message, reason);
+            return self.prony_message(&error.message, reason);
         } else {
-            // pgbench counts results within a statement; it reads those of a pipeline one by one.
+            // Like pgbench, number the results of a statement. In a pipeline the number is always 0, because
+            // pgbench reads its results one by one.
             let query = match self.command.kind {
                 CommandKind::SyncPipeline | CommandKind::EndPipeline => 0,
                 _ => db.result_count(),
@@ -153,6 +161,6 @@ impl CommandContext<'_> {
                 "client {client} script {script} aborted in command {command} query {query}: {message}"
             ));
         }
-        self.native_message(&error.message, "statement failed")
+        self.prony_message(&error.message, "statement failed")
     }
 }

@@ -81,19 +81,19 @@ impl SyntaxError {
 
 impl ScriptError {
     /// The complete standard error output of this major version of pgbench, newline included; `program` is
-    /// the name under which it was called.
-    pub fn as_pgbench(&self, program: &str, pgbench_version: u32) -> String {
-        let word = if pgbench_version >= 15 {
+    /// the name under which pgbench was called.
+    pub fn pgbench_stderr(&self, program: &str, pgbench_version: u32) -> String {
+        let severity = if pgbench_version >= 15 {
             "error"
         } else {
             "fatal"
         };
-        // Every version reports this message as an error.
-        let word = match self {
+        // Every version reports too many arguments as an error.
+        let severity = match self {
             ScriptError::TooManyArguments { .. } => "error",
-            _ => word,
+            _ => severity,
         };
-        let mut out = format!("{program}: {word}: {self}\n");
+        let mut out = format!("{program}: {severity}: {self}\n");
         if let ScriptError::Syntax(error) = self
             && let Some(text) = &error.text
         {

@@ -19,7 +19,8 @@ pub struct Evaluator {
     pub random: Random,
     names: Arc<VariableNames>,
     stack: Vec<Value>,
-    debug: String,
+    /// The lines of `debug()` that have not been taken yet.
+    debug_output: String,
 }
 
 /// The position of the evaluated command, for `debug()`.
@@ -32,14 +33,15 @@ pub struct CommandIndex {
 }
 
 impl Evaluator {
-    /// Creates a client without defined variables; `names` are those of all scripts of the run.
+    /// Creates a client's evaluator, in which no variable is defined. `names` are those of all scripts of the
+    /// run.
     pub fn new(names: Arc<VariableNames>, random: Random) -> Self {
         Evaluator {
             variables: Variables::new(&names),
             random,
             names,
             stack: Vec::new(),
-            debug: String::new(),
+            debug_output: String::new(),
         }
     }
 
@@ -48,10 +50,10 @@ impl Evaluator {
         &self.names
     }
 
-    /// Takes the lines that `debug()` has printed since the last call. Print them to standard error before
-    /// any error of the evaluation.
-    pub fn take_debug(&mut self) -> Option<String> {
-        (!self.debug.is_empty()).then(|| std::mem::take(&mut self.debug))
+    /// Takes the lines that `debug()` has written since the last call; `None` if there are none. Print them
+    /// to standard error before any error of the evaluation.
+    pub fn take_debug_output(&mut self) -> Option<String> {
+        (!self.debug_output.is_empty()).then(|| std::mem::take(&mut self.debug_output))
     }
 
     /// Evaluates an expression.
@@ -101,11 +103,12 @@ impl Evaluator {
                     }
                 }
                 Instruction::Jump(skip) => next += skip as usize,
-                Instruction::Call(Function::Debug, _) => self.print_debug(position),
+                Instruction::Call(Function::Debug, _) => self.record_debug_line(position),
                 Instruction::Call(function, count) => {
-                    let first = self.stack.len().saturating_sub(usize::from(count));
-                    let value = functions::call(function, &self.stack[first..], &mut self.random)?;
-                    self.stack.truncate(first);
+                    let arguments_start = self.stack.len().saturating_sub(usize::from(count));
+                    let arguments = &self.stack[arguments_start..];
+                    let value = functions::call(function, arguments, &mut self.random)?;
+                    self.stack.truncate(arguments_start);
                     self.stack.push(value);
                 }
                 Instruction::TooManyArguments => {
@@ -125,31 +128,31 @@ impl Evaluator {
         self.stack.pop().unwrap_or(Value::Null)
     }
 
-    /// Checks the left operand of AND (`decisive` is false) or OR (true), and returns how many instructions
-    /// of the right operand to skip. Unlike in SQL, a NULL also decides the result.
-    fn skip_if_decided(&mut self, decisive: bool, skip: u32) -> Result<usize, EvalError> {
+    /// Checks the left operand of AND (`deciding_value` is false) or OR (true), and returns how many
+    /// instructions of the right operand to skip. Unlike in SQL, a NULL also decides the result.
+    fn skip_if_decided(&mut self, deciding_value: bool, skip: u32) -> Result<usize, EvalError> {
         let left = self.pop();
-        let decided = left == Value::Null || left.to_bool()? == decisive;
-        if decided {
+        let is_decided = left == Value::Null || left.to_bool()? == deciding_value;
+        if is_decided {
             self.stack.push(left);
             return Ok(skip as usize);
         }
         Ok(0)
     }
 
-    /// Prints the value on top of the stack.
-    fn print_debug(&mut self, position: CommandIndex) {
+    /// Adds the line of `debug()` for the value on top of the stack.
+    fn record_debug_line(&mut self, position: CommandIndex) {
         let value = self.stack.last().copied().unwrap_or(Value::Null);
         let CommandIndex { script, command } = position;
         let command = u64::from(command) + 1;
-        let kind = value.type_name();
-        let out = &mut self.debug;
+        let type_name = value.type_name();
+        let out = &mut self.debug_output;
         // Writing to a String cannot fail.
         let _ = match value {
             Value::Null => writeln!(out, "debug(script={script},command={command}): null"),
             _ => writeln!(
                 out,
-                "debug(script={script},command={command}): {kind} {value}"
+                "debug(script={script},command={command}): {type_name} {value}"
             ),
         };
     }

@@ -37,9 +37,9 @@ pub(super) enum Instruction {
     /// After the left operand of OR: skips the right one if the left is NULL or true; otherwise pops the
     /// left.
     Or(u32),
-    /// After the right operand of AND and OR: fails unless it is a boolean or NULL.
+    /// After the right operand of AND and OR: fails unless that operand is a boolean or NULL.
     RequireBool,
-    /// Pops a condition, and jumps if it does not hold.
+    /// Pops a condition, and jumps if the condition does not hold.
     JumpUnless(u32),
     Jump(u32),
     Call(Function, u8),
@@ -68,7 +68,7 @@ pub(super) enum Operator {
 
 /// Precedence of the operators, lowest first.
 mod precedence {
-    pub const ANY: u8 = 0;
+    pub const LOWEST: u8 = 0;
     pub const OR: u8 = 1;
     pub const AND: u8 = 2;
     pub const IS: u8 = 4;
@@ -125,7 +125,7 @@ pub(super) fn parse(
         depth: 0,
     };
     parser.advance()?;
-    parser.parse_expression(precedence::ANY)?;
+    parser.parse_expression(precedence::LOWEST)?;
     if parser.token != Token::End {
         return Err(parser.syntax_error());
     }
@@ -316,7 +316,7 @@ impl<'a> Parser<'a, '_, '_> {
             Token::Variable(name) => Instruction::Variable(self.names.intern(name)),
             Token::OpenParenthesis => {
                 self.advance()?;
-                self.parse_expression(precedence::ANY)?;
+                self.parse_expression(precedence::LOWEST)?;
                 return self.expect(Token::CloseParenthesis);
             }
             Token::Word(name) => return self.parse_call(name),
@@ -361,7 +361,7 @@ impl<'a> Parser<'a, '_, '_> {
         }
     }
 
-    /// Parses the operand of a minus as 0 - operand; a literal is negated at once.
+    /// Parses the operand of a unary minus. The instructions compute 0 - operand; a literal is negated here.
     fn parse_negation(&mut self) -> Result<(), ScriptError> {
         let start = self.instructions.len();
         self.instructions.push(Instruction::Int(0));
@@ -417,13 +417,13 @@ impl<'a> Parser<'a, '_, '_> {
     fn parse_arguments(&mut self) -> Result<usize, ScriptError> {
         let mut count = 0;
         if !matches!(self.token, Token::CloseParenthesis | Token::Comma) {
-            self.parse_expression(precedence::ANY)?;
+            self.parse_expression(precedence::LOWEST)?;
             count += 1;
         }
         while self.token == Token::Comma {
             self.advance()?;
             let start = self.instructions.len();
-            self.parse_expression(precedence::ANY)?;
+            self.parse_expression(precedence::LOWEST)?;
             count += 1;
             if count > ARGUMENTS_MAX {
                 // Drop the argument: the call fails at run time, after the first arguments have been evaluated.
@@ -444,11 +444,11 @@ impl<'a> Parser<'a, '_, '_> {
         let mut branch_end_jumps = Vec::new();
         while self.token == Token::When {
             self.advance()?;
-            self.parse_expression(precedence::ANY)?;
+            self.parse_expression(precedence::LOWEST)?;
             let condition_jump = self.instructions.len();
             self.instructions.push(Instruction::JumpUnless(0));
             self.expect(Token::Then)?;
-            self.parse_expression(precedence::ANY)?;
+            self.parse_expression(precedence::LOWEST)?;
             branch_end_jumps.push(self.instructions.len());
             self.instructions.push(Instruction::Jump(0));
             self.instructions[condition_jump] =
@@ -456,7 +456,7 @@ impl<'a> Parser<'a, '_, '_> {
         }
         if self.token == Token::Else {
             self.advance()?;
-            self.parse_expression(precedence::ANY)?;
+            self.parse_expression(precedence::LOWEST)?;
         } else {
             self.instructions.push(Instruction::Null);
         }

@@ -2,7 +2,7 @@
 //! that a failing call does not advance the generator.
 
 use super::error::EvalError;
-use super::number::fixed;
+use super::number::format_fixed;
 use super::value::Value;
 use crate::random::Random;
 
@@ -122,13 +122,13 @@ pub(super) fn call(
     }
     match (function, arguments) {
         (Function::Random, [low, high]) => {
-            let (low, high) = random_range(*low, *high)?;
+            let (low, high) = checked_range(*low, *high)?;
             Ok(Value::Int(random.uniform(low, high)))
         }
         (
             Function::RandomExponential | Function::RandomGaussian | Function::RandomZipfian,
             [low, high, shape],
-        ) => random_with_shape(function, *low, *high, *shape, random),
+        ) => draw_with_shape(function, *low, *high, *shape, random),
         (Function::Least | Function::Greatest, [_, ..]) => {
             extremum(function == Function::Greatest, arguments)
         }
@@ -176,9 +176,10 @@ fn call_with_one_argument(function: Function, value: Value) -> Result<Value, Eva
     })
 }
 
-/// The bounds of a range, which must contain at least one number, and fewer than 2^63.
+/// Returns the bounds of a range, after a check that the range contains at least one number, and fewer than
+/// 2^63.
 #[inline]
-fn random_range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
+fn checked_range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
     let (low, high) = (low.to_int()?, high.to_int()?);
     if low > high {
         return Err(EvalError::new("empty range given to random"));
@@ -189,29 +190,29 @@ fn random_range(low: Value, high: Value) -> Result<(i64, i64), EvalError> {
     }
 }
 
-fn random_with_shape(
+fn draw_with_shape(
     function: Function,
     low: Value,
     high: Value,
     shape: Value,
     random: &mut Random,
 ) -> Result<Value, EvalError> {
-    let (low, high) = random_range(low, high)?;
+    let (low, high) = checked_range(low, high)?;
     let shape = shape.to_double()?;
-    let invalid = |message: &str| {
-        let text = fixed(shape, 6);
+    let shape_error = |message: &str| {
+        let text = format_fixed(shape, 6);
         Err(EvalError::new(format!("{message} (not {text})")))
     };
     // Reject NaN. pgbench accepts it, and then loops forever or converts it to a number.
     match function {
         Function::RandomGaussian if shape < 2.0 || shape.is_nan() => {
-            invalid("gaussian parameter must be at least 2.000000")
+            shape_error("gaussian parameter must be at least 2.000000")
         }
         Function::RandomZipfian if !(1.001..=1000.0).contains(&shape) => {
-            invalid("zipfian parameter must be in range [1.001, 1000]")
+            shape_error("zipfian parameter must be in range [1.001, 1000]")
         }
         Function::RandomExponential if shape <= 0.0 => {
-            invalid("exponential parameter must be greater than zero")
+            shape_error("exponential parameter must be greater than zero")
         }
         Function::RandomGaussian => Ok(Value::Int(random.gaussian(low, high, shape))),
         Function::RandomZipfian => Ok(Value::Int(random.zipfian(low, high, shape))),
@@ -296,7 +297,8 @@ fn permute(value: i64, size: i64, seed: i64) -> i64 {
     position as i64
 }
 
-/// Permutes the numbers up to `mask`; always makes two draws.
+/// Permutes the numbers from 0 to `mask`, and returns larger numbers unchanged. Always draws two random
+/// numbers.
 fn scramble(position: u64, bits: u32, mask: u64, random: &mut Random) -> u64 {
     // The factor is odd because only odd numbers have an inverse modulo a power of two.
     let factor = (random.next_u64() & mask) | 1;

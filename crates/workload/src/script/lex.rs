@@ -96,7 +96,7 @@ impl SqlLexer {
             (b'\'', ..) => return quoted_length(input, 1, false),
             (b'e' | b'E', Some(b'\''), _) => return quoted_length(input, 2, true),
             (b'b' | b'B' | b'x' | b'X', Some(b'\''), _) => return quoted_length(input, 2, false),
-            // Only the letter; the quoted text is the next token.
+            // The token is only the letter; the quoted text is the next token.
             (b'n' | b'N', Some(b'\''), _) => {}
             (b'u' | b'U', Some(b'&'), Some(b'\'')) => return quoted_length(input, 3, false),
             (b'u' | b'U', Some(b'&'), Some(b'"')) => {
@@ -121,14 +121,14 @@ impl SqlLexer {
             is_word_start(c) || c.is_ascii_digit() || c == b'$'
         });
         let word = &input[..length];
-        let is = |keyword: &str| word.eq_ignore_ascii_case(keyword.as_bytes());
+        let is_keyword = |keyword: &str| word.eq_ignore_ascii_case(keyword.as_bytes());
         if self.word_count == 0 {
             self.definition_letters = [0; 4];
         }
         if let Some(slot) = self.definition_letters.get_mut(self.word_count)
             && ["create", "function", "procedure", "or", "replace"]
                 .into_iter()
-                .any(is)
+                .any(is_keyword)
         {
             *slot = word[0].to_ascii_lowercase();
         }
@@ -138,9 +138,9 @@ impl SqlLexer {
             [b'c', b'f' | b'p', ..] | [b'c', b'o', b'r', b'f' | b'p']
         );
         if defines_function && self.open_parentheses == 0 {
-            if is("begin") || (is("case") && self.open_blocks > 0) {
+            if is_keyword("begin") || (is_keyword("case") && self.open_blocks > 0) {
                 self.open_blocks += 1;
-            } else if is("end") {
+            } else if is_keyword("end") {
                 self.open_blocks = self.open_blocks.saturating_sub(1);
             }
         }
@@ -186,7 +186,7 @@ fn comment_length(input: &[u8]) -> usize {
 }
 
 /// Length of a single-quoted text with its continuations on further lines; `start` is the offset after the
-/// opening quote. All of `input` if the text does not end.
+/// opening quote. If the text does not end, it is as long as `input`.
 fn quoted_length(input: &[u8], start: usize, has_escapes: bool) -> usize {
     let mut offset = start;
     loop {
@@ -258,19 +258,19 @@ fn dollar_quoted_length(input: &[u8]) -> usize {
     if digits > 0 {
         return 1 + digits + word_length(&input[1 + digits..]);
     }
-    let tag = count_leading(&input[1..], |c| is_word_start(c) || c.is_ascii_digit());
-    if input.get(1 + tag) != Some(&b'$') {
+    let tag_length = count_leading(&input[1..], |c| is_word_start(c) || c.is_ascii_digit());
+    if input.get(1 + tag_length) != Some(&b'$') {
         return 1;
     }
-    let (open, body) = input.split_at(tag + 2);
-    match find(body, open) {
+    let (open, body) = input.split_at(tag_length + 2);
+    match find_bytes(body, open) {
         Some(end) => 2 * open.len() + end,
         None => input.len(),
     }
 }
 
 /// The first position of `needle` in `text`.
-fn find(text: &[u8], needle: &[u8]) -> Option<usize> {
+fn find_bytes(text: &[u8], needle: &[u8]) -> Option<usize> {
     text.windows(needle.len()).position(|part| part == needle)
 }
 
@@ -298,9 +298,9 @@ fn number_length(input: &[u8]) -> usize {
     }
     if let Some(b'e' | b'E') = input.get(offset) {
         let sign_length = usize::from(matches!(input.get(offset + 1), Some(b'+' | b'-')));
-        let exponent = digits(offset + 1 + sign_length);
-        if exponent > 0 {
-            offset += 1 + sign_length + exponent;
+        let exponent_digits = digits(offset + 1 + sign_length);
+        if exponent_digits > 0 {
+            offset += 1 + sign_length + exponent_digits;
         } else if sign_length > 0 {
             // An incomplete exponent; its sign does not begin a comment.
             return offset + 2;

@@ -2,16 +2,16 @@
 //! commands are not resolved yet.
 
 use super::ast::{
-    Amount, AssignmentTarget, Command, CommandKind, ShellCommand, ShellWord, SleepTime,
-    StoreColumns,
+    AssignmentTarget, Command, CommandKind, ShellCommand, ShellWord, SleepAmount, SleepTime,
+    StoreCommand,
 };
 use super::error::{ScriptError, SyntaxError};
 use super::expr::{self, CommandLocation};
-use super::number::leading_int;
+use super::number::parse_leading_int;
 use super::tokens::Source;
 use super::variables::{VariableId, VariableNames, is_valid_name};
 
-/// The maximum number of words after a command's name.
+/// The maximum number of arguments: words after a command's name.
 const ARGUMENTS_MAX: usize = 255;
 
 /// A parsed backslash command.
@@ -19,7 +19,7 @@ pub(super) enum MetaCommand {
     /// A separate command.
     Command(Command),
     /// `\gset` or `\aset`, which belongs to the statement before it.
-    StoreColumns(StoreColumns),
+    StoreCommand(StoreCommand),
 }
 
 /// The names of backslash commands.
@@ -99,17 +99,17 @@ pub(super) fn parse(
         words.words.push(next);
     }
     let kind = match name {
-        Some(CommandName::Sleep) => CommandKind::Sleep(words.sleep(source, names)?),
+        Some(CommandName::Sleep) => CommandKind::Sleep(words.parse_sleep(source, names)?),
         Some(CommandName::SetShell) => {
             words.require_at_least(2, "missing argument", source)?;
             CommandKind::SetShell {
-                target: assignment_target(words.words[1].0, names, source.pgbench_version),
-                command: shell_command(&words.words[2..], names, source.pgbench_version),
+                target: new_assignment_target(words.words[1].0, names, source.pgbench_version),
+                command: new_shell_command(&words.words[2..], names, source.pgbench_version),
             }
         }
         Some(CommandName::Shell) => {
             words.require_at_least(1, "missing command", source)?;
-            CommandKind::Shell(shell_command(
+            CommandKind::Shell(new_shell_command(
                 &words.words[1..],
                 names,
                 source.pgbench_version,
@@ -117,7 +117,7 @@ pub(super) fn parse(
         }
         Some(CommandName::Gset | CommandName::Aset) => {
             words.require_at_most(1, "too many arguments", source)?;
-            return Ok(Some(MetaCommand::StoreColumns(StoreColumns {
+            return Ok(Some(MetaCommand::StoreCommand(StoreCommand {
                 stores_all_results: name == Some(CommandName::Aset),
                 prefix: words.words.get(1).map_or("", |(word, _)| word).to_owned(),
             })));
@@ -134,7 +134,7 @@ pub(super) fn parse(
         }
         None => return Err(words.error(source, true, "invalid command", None)),
     };
-    Ok(Some(MetaCommand::Command(words.command(source, kind))))
+    Ok(Some(MetaCommand::Command(words.into_command(source, kind))))
 }
 
 fn parse_with_expression<'a>(
@@ -157,7 +157,7 @@ fn parse_with_expression<'a>(
     let value = expr::parse(source, &location, names)?;
     let kind = match name {
         CommandName::Set => CommandKind::Set {
-            target: assignment_target(words.words[1].0, names, source.pgbench_version),
+            target: new_assignment_target(words.words[1].0, names, source.pgbench_version),
             value,
         },
         CommandName::If => CommandKind::If {
@@ -170,11 +170,11 @@ fn parse_with_expression<'a>(
             endif_target: 0,
         },
     };
-    Ok(MetaCommand::Command(words.command(source, kind)))
+    Ok(MetaCommand::Command(words.into_command(source, kind)))
 }
 
 impl CommandWords<'_> {
-    fn command(self, source: &Source<'_>, kind: CommandKind) -> Command {
+    fn into_command(self, source: &Source<'_>, kind: CommandKind) -> Command {
         Command {
             line: self.line,
             first_line: source.text_from(self.start).to_owned(),
@@ -187,8 +187,8 @@ impl CommandWords<'_> {
         }
     }
 
-    /// An error of the command. `shows_command`: the message includes the command's text. `position`: the number of the
-    /// word at which the message points, and whether it prints the word.
+    /// An error of the command. `shows_command`: whether the message includes the command's text. `position`:
+    /// the number of the word at which the message points, and whether the message also quotes the word.
     #[cold]
     fn error(
         &self,
@@ -237,7 +237,7 @@ impl CommandWords<'_> {
     }
 
     /// Parses the arguments of `\sleep 10`, `\sleep 10 ms`, `\sleep 10ms`, `\sleep :wait us`.
-    fn sleep(
+    fn parse_sleep(
         &mut self,
         source: &Source<'_>,
         names: &mut VariableNames,
@@ -248,7 +248,7 @@ impl CommandWords<'_> {
         }
         let (number, offset) = self.words[1];
         let amount = if let Some(name) = number.strip_prefix(':') {
-            Amount::Variable(
+            SleepAmount::Variable(
                 intern_if_valid(name, names, source.pgbench_version),
                 name.to_owned(),
             )
@@ -262,7 +262,7 @@ impl CommandWords<'_> {
                 }
                 self.words.push((unit, offset + number.len() - unit.len()));
             }
-            Amount::Constant(leading_int(number))
+            SleepAmount::Constant(parse_leading_int(number))
         };
         let unit = self.words.get(2).map_or("s", |(unit, _)| unit);
         let units = [("us", 1), ("ms", 1_000), ("s", 1_000_000)];
@@ -290,7 +290,7 @@ fn intern_if_valid(
     is_valid_name(name, pgbench_version).then(|| names.intern(name))
 }
 
-fn assignment_target(
+fn new_assignment_target(
     name: &str,
     names: &mut VariableNames,
     pgbench_version: u32,
@@ -301,7 +301,7 @@ fn assignment_target(
     }
 }
 
-fn shell_command(
+fn new_shell_command(
     words: &[(&str, usize)],
     names: &mut VariableNames,
     pgbench_version: u32,
@@ -309,7 +309,7 @@ fn shell_command(
     let words = words
         .iter()
         .map(|(word, _)| match word.strip_prefix(':') {
-            // A doubled colon is a literal colon.
+            // Two colons at the start of a word stand for one literal colon.
             Some(literal) if literal.starts_with(':') => ShellWord::Plain(literal.to_owned()),
             Some(name) => ShellWord::Variable(
                 intern_if_valid(name, names, pgbench_version),

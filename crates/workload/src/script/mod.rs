@@ -61,16 +61,16 @@ mod tests;
 
 pub use ast::{
     AssignmentTarget, Command, CommandKind, Script, ShellCommand, SleepTime, SqlCommand,
-    StoreColumns,
+    StoreCommand,
 };
-pub use builtin::{BUILTINS, Builtin, builtin};
+pub use builtin::{BUILTINS, Builtin, find_builtin};
 pub use choice::ScriptChooser;
 pub use error::{EvalError, ScriptError, SyntaxError};
 pub use eval::{CommandIndex, Evaluator};
 pub use expr::{DEPTH_MAX, Expr};
 pub use options::ScriptSet;
 pub use policy::{MessageListener, OnError, ScriptPolicy};
-pub use program::Scripts;
+pub use program::ScriptProgram;
 pub use sql::PARAMETERS_MAX;
 pub use stats::{CommandStats, StatsByCommand};
 pub use value::Value;

@@ -3,32 +3,32 @@
 use std::fmt::{self, Write as _};
 
 /// Formats as `%.15g`: 15 significant digits without trailing zeros.
-pub(super) struct Float(pub f64);
+pub(super) struct FormattedDouble(pub f64);
 
-/// Significant digits of `%.15g`.
-const DIGITS: usize = 15;
+/// The number of significant digits of `%.15g`.
+const SIGNIFICANT_DIGITS: usize = 15;
 
-impl fmt::Display for Float {
+impl fmt::Display for FormattedDouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = self.0;
         if !value.is_finite() {
-            return f.write_str(not_finite(value));
+            return f.write_str(non_finite_text(value));
         }
         // Round only once, to 15 digits. The longest text is "d.dddddddddddddde-308".
-        let mut buffer = Buffer::default();
-        write!(buffer, "{:.*e}", DIGITS - 1, value.abs())?;
+        let mut buffer = NumberBuffer::default();
+        write!(buffer, "{:.*e}", SIGNIFICANT_DIGITS - 1, value.abs())?;
         let text = buffer.as_str();
         let (mantissa, exponent) = text.split_once('e').ok_or(fmt::Error)?;
         let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
         if value.is_sign_negative() {
             f.write_char('-')?;
         }
-        let (first, decimals) = mantissa.split_once('.').ok_or(fmt::Error)?;
-        let trimmed = decimals.trim_end_matches('0');
-        if exponent < -4 || exponent >= DIGITS as i32 {
-            f.write_str(first)?;
-            if !trimmed.is_empty() {
-                write!(f, ".{trimmed}")?;
+        let (first_digit, decimals) = mantissa.split_once('.').ok_or(fmt::Error)?;
+        let trimmed_decimals = decimals.trim_end_matches('0');
+        if exponent < -4 || exponent >= SIGNIFICANT_DIGITS as i32 {
+            f.write_str(first_digit)?;
+            if !trimmed_decimals.is_empty() {
+                write!(f, ".{trimmed_decimals}")?;
             }
             let sign = if exponent < 0 { '-' } else { '+' };
             return write!(f, "e{sign}{:02}", exponent.abs());
@@ -38,12 +38,12 @@ impl fmt::Display for Float {
             for _ in 1..-exponent {
                 f.write_char('0')?;
             }
-            return write!(f, "{first}{trimmed}");
+            return write!(f, "{first_digit}{trimmed_decimals}");
         }
         // The exponent is now 0 to 14, and `decimals` has 14 digits.
         let (integer_digits, _) = decimals.split_at(exponent as usize);
-        write!(f, "{first}{integer_digits}")?;
-        match trimmed.get(exponent as usize..) {
+        write!(f, "{first_digit}{integer_digits}")?;
+        match trimmed_decimals.get(exponent as usize..) {
             Some(fraction) if !fraction.is_empty() => write!(f, ".{fraction}"),
             _ => Ok(()),
         }
@@ -51,16 +51,16 @@ impl fmt::Display for Float {
 }
 
 /// Formats as `%.Nf`, where N is `decimals`.
-pub(super) fn fixed(value: f64, decimals: usize) -> String {
+pub(super) fn format_fixed(value: f64, decimals: usize) -> String {
     if value.is_finite() {
         format!("{value:.decimals$}")
     } else {
-        not_finite(value).to_owned()
+        non_finite_text(value).to_owned()
     }
 }
 
 /// pgbench's text for infinity and NaN, the same on all systems; NaN has no sign.
-fn not_finite(value: f64) -> &'static str {
+fn non_finite_text(value: f64) -> &'static str {
     if value.is_nan() {
         "NaN"
     } else if value > 0.0 {
@@ -72,19 +72,19 @@ fn not_finite(value: f64) -> &'static str {
 
 /// A buffer for one number in scientific notation.
 #[derive(Default)]
-struct Buffer {
+struct NumberBuffer {
     bytes: [u8; 32],
     len: usize,
 }
 
-impl Buffer {
+impl NumberBuffer {
     fn as_str(&self) -> &str {
-        // It contains only complete `str`s.
+        // Never fails, because the buffer contains only complete `str`s.
         std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }
 }
 
-impl fmt::Write for Buffer {
+impl fmt::Write for NumberBuffer {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = self.len + text.len();
         let target = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
@@ -138,12 +138,12 @@ fn is_nan(lower: &str) -> bool {
 fn parse_decimal(lower: &str) -> Option<f64> {
     let mantissa = lower.split('e').next().unwrap_or_default();
     // Rust also accepts words such as "infinity"; the caller has handled those that C accepts.
-    let plain = mantissa.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-    if !plain || !mantissa.bytes().any(|c| c.is_ascii_digit()) {
+    let has_only_digits_and_points = mantissa.bytes().all(|c| c.is_ascii_digit() || c == b'.');
+    if !has_only_digits_and_points || !mantissa.bytes().any(|c| c.is_ascii_digit()) {
         return None;
     }
     let value: f64 = lower.parse().ok()?;
-    in_range(value, mantissa.bytes().any(|c| (b'1'..=b'9').contains(&c)))
+    reject_range_error(value, mantissa.bytes().any(|c| (b'1'..=b'9').contains(&c)))
 }
 
 /// Parses `hh.hhp±d`, with or without point and exponent.
@@ -165,17 +165,17 @@ fn parse_hex(lower: &str) -> Option<f64> {
     // In two steps, because 2^shift may be out of range although the product is not.
     let half = shift / 2;
     let scaled = value * 2.0_f64.powi(half) * 2.0_f64.powi(shift - half);
-    in_range(scaled, value != 0.0)
+    reject_range_error(scaled, value != 0.0)
 }
 
-/// The value, unless C would report `ERANGE` for it.
-fn in_range(value: f64, has_nonzero_digit: bool) -> Option<f64> {
-    let underflow = has_nonzero_digit && value.abs() < f64::MIN_POSITIVE;
-    (value.is_finite() && !underflow).then_some(value)
+/// Returns the value; `None` if C would report `ERANGE` for it.
+fn reject_range_error(value: f64, has_nonzero_digit: bool) -> Option<f64> {
+    let is_underflow = has_nonzero_digit && value.abs() < f64::MIN_POSITIVE;
+    (value.is_finite() && !is_underflow).then_some(value)
 }
 
 /// Parses the integer at the start of `text` as C's `atoi` does, but saturates instead of overflowing.
-pub(super) fn leading_int(text: &str) -> i64 {
+pub(super) fn parse_leading_int(text: &str) -> i64 {
     let text = trim_start(text);
     let (sign, digits) = match text.as_bytes().first() {
         Some(b'-') => (-1, &text[1..]),

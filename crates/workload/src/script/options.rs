@@ -2,7 +2,7 @@
 //! parsed scripts, or all problems with them, and needs no server.
 
 use super::ast::{CommandKind, Script};
-use super::builtin::builtin;
+use super::builtin::find_builtin;
 use super::error::ScriptError;
 use super::variables::{VariableNames, is_valid_name};
 use crate::Error;
@@ -42,8 +42,8 @@ const SCRIPTS_MAX: usize = 128;
 /// Maximum number of statements of all scripts together, because 16 bits number them.
 const STATEMENTS_MAX: usize = 65_535;
 
-/// Maximum size of a script, in bytes.
-const FILE_MAX: u64 = 64 * 1024 * 1024;
+/// Maximum size of a script's file, in bytes.
+const FILE_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
 /// The scripts and variables that a plan names.
 pub struct ScriptSet {
@@ -53,12 +53,12 @@ pub struct ScriptSet {
     pub names: VariableNames,
     /// Names and values of the defined variables, in the plan's order.
     pub defines: Vec<(String, String)>,
-    /// Whether a builtin script is among them.
-    pub builtin: bool,
+    /// Whether a builtin script is among the scripts.
+    pub has_builtin: bool,
 }
 
 /// Whether a plan names a builtin script.
-pub(super) fn has_builtin(plan: &WorkloadPlan) -> bool {
+pub(super) fn names_builtin_script(plan: &WorkloadPlan) -> bool {
     plan.options.contains_key("builtin")
 }
 
@@ -67,30 +67,33 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
     let mut problems = Vec::new();
     let mut names = VariableNames::new();
     let mut scripts = Vec::new();
-    let mut collect = |read: Result<Script, Error>| match read {
+    let mut collect = |result: Result<Script, Error>| match result {
         Ok(script) => scripts.push(script),
         Err(error) => problems.push(error),
     };
-    let (files, builtins) = (string_list(plan, "files"), string_list(plan, "builtin"));
-    let mut malformed = Vec::new();
-    for spec in files.unwrap_or_else(|error| record_error(&mut malformed, error)) {
+    let (files, builtins) = (
+        read_string_list(plan, "files"),
+        read_string_list(plan, "builtin"),
+    );
+    let mut option_errors = Vec::new();
+    for spec in files.unwrap_or_else(|error| record_error(&mut option_errors, error)) {
         collect(parse_weighted(&spec, |name| read_file(&mut names, name)));
     }
-    let builtins = builtins.unwrap_or_else(|error| record_error(&mut malformed, error));
+    let builtins = builtins.unwrap_or_else(|error| record_error(&mut option_errors, error));
     for spec in &builtins {
         collect(parse_weighted(spec, |name| {
-            builtin(name)
+            find_builtin(name)
                 .and_then(|builtin| builtin.parse(&mut names, NATIVE_PGBENCH_VERSION))
                 .map_err(|error| script_error(&error))
         }));
     }
-    let defines = defines(plan).unwrap_or_else(|error| {
-        malformed.push(error);
+    let defines = read_defines(plan).unwrap_or_else(|error| {
+        option_errors.push(error);
         Vec::new()
     });
-    problems.extend(malformed);
+    problems.extend(option_errors);
     if problems.is_empty() {
-        problems.extend(set_problem(&scripts));
+        problems.extend(script_set_problem(&scripts));
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -99,18 +102,18 @@ pub(super) fn read(plan: &WorkloadPlan) -> Result<ScriptSet, Vec<Error>> {
         scripts,
         names,
         defines,
-        builtin: !builtins.is_empty(),
+        has_builtin: !builtins.is_empty(),
     })
 }
 
-/// Adds the error to `malformed` and returns an empty list.
-fn record_error(malformed: &mut Vec<Error>, error: Error) -> Vec<String> {
-    malformed.push(error);
+/// Adds the error to `option_errors`, and returns an empty list in place of the option's value.
+fn record_error(option_errors: &mut Vec<Error>, error: Error) -> Vec<String> {
+    option_errors.push(error);
     Vec::new()
 }
 
 /// A problem with the set of scripts, or with a command that native runs do not support.
-fn set_problem(scripts: &[Script]) -> Option<Error> {
+fn script_set_problem(scripts: &[Script]) -> Option<Error> {
     if scripts.is_empty() {
         return Some(option_error(
             "the script workload needs a script",
@@ -139,7 +142,7 @@ fn set_problem(scripts: &[Script]) -> Option<Error> {
     scripts.iter().find_map(shell_problem)
 }
 
-/// Rejects shell commands: one would block all users of its thread.
+/// The problem with a script that contains a shell command, which would block all users of its thread.
 fn shell_problem(script: &Script) -> Option<Error> {
     let command = script.commands.iter().find(|command| {
         matches!(
@@ -160,16 +163,16 @@ fn shell_problem(script: &Script) -> Option<Error> {
     ))
 }
 
-/// Why a script cannot run in simple mode (`simple`), or in the modes of the extended protocol.
-pub(super) fn protocol_problem(script: &Script, simple: bool) -> Option<String> {
+/// Why a script cannot run in simple mode (`is_simple`), or in the modes of the extended protocol.
+pub(super) fn protocol_problem(script: &Script, is_simple: bool) -> Option<String> {
     for command in &script.commands {
         match &command.kind {
-            CommandKind::Sql(sql) if !simple => {
+            CommandKind::Sql(sql) if !is_simple => {
                 if let Err(error) = sql.check_parameters() {
                     return Some(format!("{}:{}: {error}", script.name, command.line));
                 }
             }
-            CommandKind::StartPipeline if simple => {
+            CommandKind::StartPipeline if is_simple => {
                 return Some(format!(
                     "{}:{}: cannot use pipeline mode with the simple query protocol",
                     script.name, command.line
@@ -181,8 +184,8 @@ pub(super) fn protocol_problem(script: &Script, simple: bool) -> Option<String> 
     None
 }
 
-/// The strings of an option, which may be a list or a single string.
-fn string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
+/// Reads the strings of an option, which may be a list or a single string.
+fn read_string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
     let type_error = || {
         option_error(
             &format!("option \"{key}\" of the script workload is not a list of strings"),
@@ -202,8 +205,8 @@ fn string_list(plan: &WorkloadPlan, key: &str) -> Result<Vec<String>, Error> {
     }
 }
 
-/// The defined variables: a list of `NAME=VALUE`, or a table.
-fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
+/// Reads the defined variables: a list of `NAME=VALUE`, or a table.
+fn read_defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
     let table = plan
         .options
         .get("define")
@@ -212,7 +215,7 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
         Some(table) => {
             let mut pairs = BTreeMap::new();
             for (name, value) in table {
-                // A string's content, or the TOML text of a number or a boolean.
+                // The content of a string; for a number or a boolean, its TOML text.
                 let text = value
                     .as_str()
                     .map_or_else(|| value.to_string(), str::to_owned);
@@ -222,7 +225,7 @@ fn defines(plan: &WorkloadPlan) -> Result<Vec<(String, String)>, Error> {
         }
         None => {
             let mut pairs = Vec::new();
-            for text in string_list(plan, "define")? {
+            for text in read_string_list(plan, "define")? {
                 match text.split_once('=') {
                     Some((name, value)) if !name.is_empty() => {
                         pairs.push((name.to_owned(), value.to_owned()));
@@ -288,7 +291,7 @@ fn read_file(names: &mut VariableNames, name: &str) -> Result<Script, Error> {
     if metadata.is_dir() {
         return Err(open_error(&"it is a folder"));
     }
-    if metadata.len() > FILE_MAX {
+    if metadata.len() > FILE_BYTES_MAX {
         return Err(open_error(&"it is larger than 64 MiB"));
     }
     let bytes = std::fs::read(name).map_err(|error| open_error(&error))?;

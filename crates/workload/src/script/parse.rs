@@ -1,7 +1,7 @@
 //! Parses scripts into commands, with the jumps of conditions resolved. Returns the first error in the
 //! script, which is also the one that pgbench reports.
 
-use super::ast::{Command, CommandKind, Script, SqlCommand, StoreColumns};
+use super::ast::{Command, CommandKind, Script, SqlCommand, StoreCommand};
 use super::error::{ScriptError, SyntaxError};
 use super::lex::{RawStatement, SqlLexer, StatementEnd};
 use super::meta::{self, MetaCommand};
@@ -156,12 +156,12 @@ fn parse_commands(
             let line = lines.line_at(source, source.position - 1);
             match meta::parse(source, line, names)? {
                 Some(MetaCommand::Command(command)) => commands.push(command),
-                Some(MetaCommand::StoreColumns(store_columns)) => {
+                Some(MetaCommand::StoreCommand(store_command)) => {
                     let line = match source.pgbench_version {
                         ..18 => line_of_statement_search(source, previous_position),
                         _ => line,
                     };
-                    attach_store_columns(commands.last_mut(), store_columns, source, line)?;
+                    attach_store_command(commands.last_mut(), store_command, source, line)?;
                 }
                 None => {}
             }
@@ -183,16 +183,16 @@ fn line_of_statement_search(source: &Source<'_>, previous_position: usize) -> us
 }
 
 /// Attaches `\gset` or `\aset` to its statement.
-fn attach_store_columns(
+fn attach_store_command(
     command: Option<&mut Command>,
-    store_columns: StoreColumns,
+    store_command: StoreCommand,
     source: &Source<'_>,
     line: usize,
 ) -> Result<(), ScriptError> {
     let detail = match command {
         Some(command) => match &mut command.kind {
-            CommandKind::Sql(sql) if sql.store_columns.is_none() => {
-                sql.store_columns = Some(store_columns);
+            CommandKind::Sql(sql) if sql.store_command.is_none() => {
+                sql.store_command = Some(store_command);
                 return Ok(());
             }
             CommandKind::Sql(_) => None,

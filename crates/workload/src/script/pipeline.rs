@@ -16,15 +16,15 @@ impl ScriptClient {
         db: &mut Db,
     ) -> Result<(), Halt> {
         let abort = |reason| Err(context.abort("", "startpipeline", reason));
-        if db.mode() == QueryMode::Simple {
+        if db.protocol_mode() == QueryMode::Simple {
             return abort("cannot use pipeline mode with the simple query protocol");
         }
         if context.policy.emulate_libpq {
             let commands = context.script.commands.iter().zip(statements);
-            let inside = commands
-                .skip(context.number() + 1)
+            let pipeline_commands = commands
+                .skip(context.command_number() + 1)
                 .take_while(|(command, _)| command.kind != CommandKind::EndPipeline);
-            for statement in inside.filter_map(|(_, statement)| statement.as_ref()) {
+            for statement in pipeline_commands.filter_map(|(_, statement)| statement.as_ref()) {
                 self.prepare(context, statement, db).await?;
             }
         }
@@ -41,12 +41,16 @@ pub(super) async fn sync_pipeline(
     in_pipeline: bool,
     db: &mut Db,
 ) -> Result<bool, Halt> {
-    let ends = context.command.kind == CommandKind::EndPipeline;
+    let ends_pipeline = context.command.kind == CommandKind::EndPipeline;
     if !in_pipeline {
-        let name = if ends { "endpipeline" } else { "syncpipeline" };
+        let name = if ends_pipeline {
+            "endpipeline"
+        } else {
+            "syncpipeline"
+        };
         return Err(context.abort("", name, "not in pipeline mode"));
     }
-    let rows = db.sync().await.map_err(Halt::Failed)?;
-    rows.notices(|notice| context.policy.notice(&notice));
-    Ok(!ends)
+    let reply = db.sync().await.map_err(Halt::Failed)?;
+    reply.notices(|notice| context.policy.notice(&notice));
+    Ok(!ends_pipeline)
 }

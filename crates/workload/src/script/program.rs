@@ -15,8 +15,8 @@ use prony_session::{Db, Program, User, UserId};
 use prony_wire::{QueryMode, Statement, StatementIds};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// The scripts of a run.
-pub struct Scripts {
+/// The program whose users run the scripts of a run.
+pub struct ScriptProgram {
     shared: Arc<ScriptRun>,
     kinds: Vec<&'static str>,
 }
@@ -31,9 +31,9 @@ pub(super) struct ScriptRun {
     scale: u32,
     pub policy: ScriptPolicy,
     /// `None` if all weights are zero, which the check of the plan refuses.
-    choice: Option<ScriptChooser>,
+    chooser: Option<ScriptChooser>,
     generators: OnceLock<RunGenerators>,
-    /// Sums of the users that have ended.
+    /// The sums over the users that have ended.
     stats: Mutex<StatsByCommand>,
 }
 
@@ -41,20 +41,20 @@ pub(super) struct ScriptRun {
 struct RunGenerators {
     default_seed: i64,
     /// The generator of each client, for values.
-    clients: Vec<Random>,
+    by_client: Vec<Random>,
     /// The generator of each worker, for the choice of scripts. Only the worker's users lock it, and only if
     /// there are several scripts.
-    choices: Vec<Mutex<Random>>,
+    by_worker: Vec<Mutex<Random>>,
 }
 
-impl Scripts {
+impl ScriptProgram {
     /// The program of these scripts; `scale` is the value of their variable `scale`.
     pub fn new(set: ScriptSet, scale: u32, policy: ScriptPolicy) -> Self {
-        let mut numbered_statements = StatementIds::new();
+        let mut statement_ids = StatementIds::new();
         let mut add = |sql: &SqlCommand| {
             let count = u16::try_from(sql.parameters().len()).unwrap_or(u16::MAX);
-            let statement = numbered_statements.add_unparsed(&sql.numbered_text, count);
-            match sql.store_columns {
+            let statement = statement_ids.add_unparsed(&sql.numbered_text, count);
+            match sql.store_command {
                 Some(_) => statement.with_columns(),
                 None => statement,
             }
@@ -78,7 +78,7 @@ impl Scripts {
         let shared = ScriptRun {
             stats: Mutex::new(empty_stats(&set.scripts, &policy)),
             policy,
-            choice: ScriptChooser::new(&set.scripts),
+            chooser: ScriptChooser::new(&set.scripts),
             generators: OnceLock::new(),
             scripts: set.scripts,
             statements,
@@ -86,13 +86,13 @@ impl Scripts {
             defines: set.defines,
             scale,
         };
-        Scripts {
+        ScriptProgram {
             shared: Arc::new(shared),
             kinds,
         }
     }
 
-    /// The sums of each command, by script, of the users that have ended.
+    /// The sums of each command over the users that have ended, by script and command.
     pub fn command_stats(&self) -> Vec<Vec<CommandStats>> {
         let stats = self.shared.stats.lock();
         stats.unwrap_or_else(PoisonError::into_inner).0.clone()
@@ -101,15 +101,15 @@ impl Scripts {
 
 /// Empty sums; without commands if the policy does not record them.
 fn empty_stats(scripts: &[Script], policy: &ScriptPolicy) -> StatsByCommand {
-    let recorded = if policy.records_command_stats {
+    let recorded_scripts = if policy.records_command_stats {
         scripts
     } else {
         &[]
     };
-    StatsByCommand::new(recorded.iter().map(|script| script.commands.len()))
+    StatsByCommand::new(recorded_scripts.iter().map(|script| script.commands.len()))
 }
 
-impl Program for Scripts {
+impl Program for ScriptProgram {
     fn kinds(&self) -> &[&'static str] {
         &self.kinds
     }
@@ -119,7 +119,7 @@ impl Program for Scripts {
         statements.map(|sql| sql.text.clone()).collect()
     }
 
-    fn user(&self, id: UserId, db: Db) -> User {
+    fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         let client = shared.new_client(id);
         Box::pin(async move {
@@ -132,9 +132,9 @@ impl Program for Scripts {
 impl ScriptRun {
     /// Why a script cannot run in this query mode.
     pub fn protocol_problem(&self, mode: QueryMode) -> Option<String> {
-        let simple = mode == QueryMode::Simple;
+        let is_simple = mode == QueryMode::Simple;
         let mut scripts = self.scripts.iter();
-        scripts.find_map(|script| protocol_problem(script, simple))
+        scripts.find_map(|script| protocol_problem(script, is_simple))
     }
 
     /// Chooses the script of the next transaction of one of this worker's users.
@@ -144,10 +144,10 @@ impl ScriptRun {
             return 0;
         }
         let generators = self.generators.get();
-        let random = generators.and_then(|generators| generators.choices.get(worker as usize));
-        match (&self.choice, random) {
-            (Some(choice), Some(random)) => {
-                choice.pick(&mut random.lock().unwrap_or_else(PoisonError::into_inner))
+        let random = generators.and_then(|generators| generators.by_worker.get(worker as usize));
+        match (&self.chooser, random) {
+            (Some(chooser), Some(random)) => {
+                chooser.pick(&mut random.lock().unwrap_or_else(PoisonError::into_inner))
             }
             // Never happens: every worker with users has a generator.
             _ => 0,
@@ -163,7 +163,7 @@ impl ScriptRun {
     /// Creates a user, before its first transaction.
     fn new_client(self: &Arc<Self>, id: UserId) -> ScriptClient {
         let generators = self.generators.get_or_init(|| self.new_generators(id));
-        let random = generators.clients.get(id.client as usize).cloned();
+        let random = generators.by_client.get(id.client as usize).cloned();
         // Never `None`: every client has a generator.
         let random = random.unwrap_or(Random::new(id.seed));
         let mut evaluator = Evaluator::new(Arc::clone(&self.names), random);
@@ -185,14 +185,14 @@ impl ScriptRun {
     }
 
     fn new_generators(&self, id: UserId) -> RunGenerators {
-        let is_defined = self.defines.iter().any(|(name, _)| name == "default_seed");
-        let seeds = RunSeeds::derive(id.seed, id.clients, !is_defined, id.workers);
+        let defines_default_seed = self.defines.iter().any(|(name, _)| name == "default_seed");
+        let seeds = RunSeeds::derive(id.seed, id.clients, !defines_default_seed, id.workers);
         let threads = seeds.threads.into_iter();
         RunGenerators {
-            // Overwritten if the plan defines one.
+            // If the plan defines a default seed, that value replaces this one.
             default_seed: seeds.default_seed.unwrap_or_default(),
-            clients: seeds.clients,
-            choices: threads
+            by_client: seeds.clients,
+            by_worker: threads
                 .map(|thread| Mutex::new(thread.script_choice))
                 .collect(),
         }

@@ -3,7 +3,7 @@
 //!
 //! Longer than 400 lines: one function for each command of the language, over one user's state.
 
-use super::ast::{AssignmentTarget, CommandKind, SqlCommand, StoreColumns};
+use super::ast::{AssignmentTarget, CommandKind, SqlCommand, StoreCommand};
 use super::command_context::{CommandContext, Halt};
 use super::error::EvalError;
 use super::eval::{CommandIndex, Evaluator};
@@ -19,7 +19,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 /// The message for a value that cannot be stored in a variable because it is not text.
-const VALUE_NOT_TEXT: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
+const VALUE_NOT_TEXT_MESSAGE: &str = "a value is not text in UTF-8: set client_encoding to UTF8";
 
 /// A statement with up to this many variables is sent without an allocation.
 const INLINE_PARAMETERS_MAX: usize = 16;
@@ -27,9 +27,9 @@ const INLINE_PARAMETERS_MAX: usize = 16;
 /// A user's state from one transaction to the next.
 pub(super) struct ScriptClient {
     evaluator: Evaluator,
-    /// Number among all clients, from 0.
+    /// The user's number among all clients, from 0.
     number: u32,
-    /// Number of its worker thread, from 0.
+    /// The number of the user's worker, from 0.
     worker: u32,
     /// The text of a statement in simple mode, or of a shell command.
     text: String,
@@ -69,7 +69,7 @@ impl ScriptClient {
     ) -> Result<Infallible, UserExit> {
         let (policy, id) = (&shared.policy, self.number);
         if !policy.emulate_pgbench
-            && let Some(problem) = shared.protocol_problem(db.mode())
+            && let Some(problem) = shared.protocol_problem(db.protocol_mode())
         {
             return Err(UserExit::Failed(problem));
         }
@@ -103,7 +103,8 @@ impl ScriptClient {
         }
     }
 
-    /// Runs a script until it succeeds or must not be retried.
+    /// Runs a script until it succeeds or must not be retried. Returns its outcome, or the reason why the
+    /// user ends.
     async fn run_with_retries(
         &mut self,
         shared: &ScriptRun,
@@ -134,7 +135,7 @@ impl ScriptClient {
             db.notices(|notice| policy.notice(&notice));
             if !policy.client_continues(&error, db.is_up()) {
                 return Err(UserExit::Failed(
-                    context.statement_failed(&self.text, &error, db),
+                    context.report_failed_statement(&self.text, &error, db),
                 ));
             }
             if policy.verbose_errors {
@@ -197,7 +198,7 @@ impl ScriptClient {
             let start_ns = db.noticed_ns();
             match &command.kind {
                 CommandKind::Sql(sql) => {
-                    let statement = shared.statements[number][context.number()].as_ref();
+                    let statement = shared.statements[number][context.command_number()].as_ref();
                     self.run_sql(context, sql, statement, in_pipeline, db)
                         .await?;
                 }
@@ -209,18 +210,18 @@ impl ScriptClient {
                     context.log_command();
                     let time_us = self.evaluator.sleep_us(sleep, command.name());
                     let time_us =
-                        time_us.map_err(|error| context.execution_failed(&error, "sleep"))?;
+                        time_us.map_err(|error| context.abort_execution(&error, "sleep"))?;
                     sleep_us(time_us, db).await;
                 }
                 CommandKind::If { .. } => {
                     context.log_command();
                     let next_command = script.next_after_condition(
-                        context.number(),
+                        context.command_number(),
                         &mut self.evaluator,
                         index.script,
                     );
                     self.forward_debug(policy);
-                    *next = next_command.map_err(|error| context.evaluation_failed(&error))?;
+                    *next = next_command.map_err(|error| context.abort_evaluation(&error))?;
                 }
                 CommandKind::Elif { endif_target, .. } | CommandKind::Else { endif_target } => {
                     context.log_command();
@@ -243,7 +244,7 @@ impl ScriptClient {
                 }
             }
             self.stats
-                .record_completed(number, context.number(), start_ns, db);
+                .record_execution(number, context.command_number(), start_ns, db);
         }
         if in_pipeline {
             let reason = "end of script reached with pipeline open";
@@ -263,7 +264,7 @@ impl ScriptClient {
     ) -> Result<(), Halt> {
         let value = self.evaluator.eval(value, context.index);
         self.forward_debug(context.policy);
-        let value = value.map_err(|error| context.evaluation_failed(&error))?;
+        let value = value.map_err(|error| context.abort_evaluation(&error))?;
         let result = self.evaluator.assign(target, context.command.name(), value);
         result.map_err(|error| {
             let reason = "assignment of meta-command failed";
@@ -274,7 +275,9 @@ impl ScriptClient {
     /// Passes the output of `debug()` on to the listener.
     #[inline]
     fn forward_debug(&mut self, policy: &ScriptPolicy) {
-        if let (Some(lines), Some(listener)) = (self.evaluator.take_debug(), &policy.listener) {
+        if let (Some(lines), Some(listener)) =
+            (self.evaluator.take_debug_output(), &policy.listener)
+        {
             listener.print(&lines);
         }
     }
@@ -310,15 +313,15 @@ impl ScriptClient {
     /// Runs a shell command and waits for it.
     fn run_shell(&mut self, context: CommandContext<'_>) -> Result<(), Halt> {
         let evaluator = &mut self.evaluator;
-        let (command, target, word) = match &context.command.kind {
+        let (command, target, command_name) = match &context.command.kind {
             CommandKind::SetShell { target, command } => (command, Some(target), "setshell"),
             CommandKind::Shell(command) => (command, None, "shell"),
             _ => return Ok(()),
         };
         if !context.policy.allows_shell {
-            // Unreachable in native runs, because the check of the plan rejects such a script.
+            // Unreachable in native runs, because the check of the plan rejects scripts with shell commands.
             let problem = EvalError::new("shell commands are not available here");
-            return Err(context.execution_failed(&problem, word));
+            return Err(context.abort_execution(&problem, command_name));
         }
         let first_word = command.first_word();
         let result = evaluator
@@ -327,10 +330,10 @@ impl ScriptClient {
                 None => shell::run(&self.text, first_word),
                 Some(target) => {
                     let number = shell::run_for_number(&self.text, first_word)?;
-                    evaluator.assign(target, word, super::Value::Int(number))
+                    evaluator.assign(target, command_name, super::Value::Int(number))
                 }
             });
-        result.map_err(|error| context.execution_failed(&error, word))
+        result.map_err(|error| context.abort_execution(&error, command_name))
     }
 
     /// Sends a statement and, outside a pipeline, awaits its reply.
@@ -344,16 +347,16 @@ impl ScriptClient {
     ) -> Result<(), Halt> {
         let (policy, client) = (context.policy, self.number);
         let reply = match statement {
-            Some(statement) if db.mode() != QueryMode::Simple => {
-                if let (true, Some(store_columns)) = (in_pipeline, &sql.store_columns) {
-                    let word = store_columns.name();
-                    let reason = format!("\\{word} is not allowed in pipeline mode");
-                    return Err(context.abort("", word, &reason));
+            Some(statement) if db.protocol_mode() != QueryMode::Simple => {
+                if let (true, Some(store_command)) = (in_pipeline, &sql.store_command) {
+                    let command_name = store_command.name();
+                    let reason = format!("\\{command_name} is not allowed in pipeline mode");
+                    return Err(context.abort("", command_name, &reason));
                 }
                 if policy.emulate_libpq {
                     self.prepare(context, statement, db).await?;
                 }
-                policy.debug(|| match db.mode() {
+                policy.debug(|| match db.protocol_mode() {
                     QueryMode::Prepared => format!("client {client} sending P_{}", statement.id()),
                     _ => format!("client {client} sending {}", sql.numbered_text),
                 });
@@ -374,9 +377,9 @@ impl ScriptClient {
         policy.debug(|| format!("client {client} receiving"));
         let reply = reply.map_err(Halt::Failed)?;
         reply.notices(|notice| policy.notice(&notice));
-        match &sql.store_columns {
+        match &sql.store_command {
             None => Ok(()),
-            Some(store_columns) => self.store_columns(context, store_columns, &reply),
+            Some(store_command) => self.store_columns(context, store_command, &reply),
         }
     }
 
@@ -405,18 +408,18 @@ impl ScriptClient {
     fn store_columns(
         &mut self,
         context: CommandContext<'_>,
-        store_columns: &StoreColumns,
+        store_command: &StoreCommand,
         reply: &DbReply<'_>,
     ) -> Result<(), Halt> {
         let last_result = reply.result_count().saturating_sub(1);
-        // Not stored yet, because a later row of the same result replaces it.
+        // A row that is not stored yet, because a later row of the same result would replace it.
         let mut candidate: Option<(usize, WireRow<'_>)> = None;
         let mut rows_of_last_result = 0;
         for (result, row) in reply.iter() {
-            if store_columns.stores_all_results {
-                if let Some((previous, row)) = candidate.filter(|(previous, _)| *previous != result)
-                {
-                    self.store_row(context, store_columns, reply, previous, row)?;
+            if store_command.stores_all_results {
+                let completed = candidate.filter(|(previous_result, _)| *previous_result != result);
+                if let Some((previous_result, last_row)) = completed {
+                    self.store_row(context, store_command, reply, previous_result, last_row)?;
                 }
                 candidate = Some((result, row));
             } else if result == last_result {
@@ -424,12 +427,12 @@ impl ScriptClient {
                 candidate = Some((result, row));
             }
         }
-        if !store_columns.stores_all_results && rows_of_last_result != 1 {
+        if !store_command.stores_all_results && rows_of_last_result != 1 {
             let problem = format!("expected one row, got {rows_of_last_result}");
-            return Err(context.unusable_result(last_result, &problem));
+            return Err(context.abort_for_unusable_result(last_result, &problem));
         }
         match candidate {
-            Some((result, row)) => self.store_row(context, store_columns, reply, result, row),
+            Some((result, row)) => self.store_row(context, store_command, reply, result, row),
             None => Ok(()),
         }
     }
@@ -437,7 +440,7 @@ impl ScriptClient {
     fn store_row(
         &mut self,
         context: CommandContext<'_>,
-        store_columns: &StoreColumns,
+        store_command: &StoreCommand,
         reply: &DbReply<'_>,
         result: usize,
         row: WireRow<'_>,
@@ -445,14 +448,14 @@ impl ScriptClient {
         for (name, value) in reply.column_names(result).zip(row.values()) {
             let name = String::from_utf8_lossy(name);
             let id = self.evaluator.column_variable(
-                store_columns,
+                store_command,
                 &name,
                 context.policy.pgbench_version,
             );
             let id = id.map_err(|error| {
                 context.policy.error(&error.to_string());
-                let prefix = &store_columns.prefix;
-                context.unusable_result(
+                let prefix = &store_command.prefix;
+                context.abort_for_unusable_result(
                     result,
                     &format!("error storing into variable {prefix}{name}"),
                 )
@@ -460,7 +463,9 @@ impl ScriptClient {
             if let Some(id) = id {
                 // NULL becomes an empty text, as in libpq.
                 let text = std::str::from_utf8(value.unwrap_or_default());
-                let text = text.map_err(|_| context.unusable_result(result, VALUE_NOT_TEXT))?;
+                let text = text.map_err(|_| {
+                    context.abort_for_unusable_result(result, VALUE_NOT_TEXT_MESSAGE)
+                })?;
                 self.evaluator.variables.set_text(id, text);
             }
         }
@@ -471,7 +476,7 @@ impl ScriptClient {
 /// Sleeps, if the time is positive.
 async fn sleep_us(time_us: i64, db: &mut Db) {
     if let Ok(time_us @ 1..) = u64::try_from(time_us) {
-        // Limited to what the clock can represent in nanoseconds.
+        // Limit the time to what the clock can represent in nanoseconds.
         let time = Duration::from_micros(time_us.min(u64::MAX / 1000));
         db.sleep(time).await;
     }

@@ -2,26 +2,26 @@
 //! thread, and with it all its clients, waits for the command.
 
 use super::error::EvalError;
-use super::number::leading_int;
+use super::number::parse_leading_int;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
-/// Maximum number of bytes that are read of the first output line.
+/// Maximum number of bytes that are read from the first line of output.
 const LINE_BYTES_MAX: u64 = 255;
 
 fn shell_error(word: &str, action: &str) -> EvalError {
     EvalError::new(format!("{word}: could not {action} shell command"))
 }
 
-fn shell_process(line: &str) -> Command {
+fn sh_command(line: &str) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", line]);
     command
 }
 
-/// Runs a command; `word` is its first word, for messages.
+/// Runs a command; `word` is the command's first word, for messages.
 pub(super) fn run(line: &str, word: &str) -> Result<(), EvalError> {
-    match shell_process(line).status() {
+    match sh_command(line).status() {
         Ok(status) if status.success() => Ok(()),
         _ => Err(shell_error(word, "launch")),
     }
@@ -29,7 +29,7 @@ pub(super) fn run(line: &str, word: &str) -> Result<(), EvalError> {
 
 /// Runs a command and returns the number on the first line of its output.
 pub(super) fn run_for_number(line: &str, word: &str) -> Result<i64, EvalError> {
-    let child = shell_process(line).stdout(Stdio::piped()).spawn();
+    let child = sh_command(line).stdout(Stdio::piped()).spawn();
     let mut child: Child = child.map_err(|_| shell_error(word, "launch"))?;
     let mut output = Vec::new();
     if let Some(stdout) = child.stdout.take() {
@@ -54,7 +54,7 @@ fn parse_c_int(text: &str) -> Option<i64> {
     let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(digits);
     let is_number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
     // Truncate as C does when it converts a long to an int.
-    is_number.then(|| i64::from(leading_int(digits) as i32))
+    is_number.then(|| i64::from(parse_leading_int(digits) as i32))
 }
 
 #[cfg(test)]
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_run_and_fail() {
+    fn successful_and_failed_commands_are_distinguished() {
         assert!(run("true", "true").is_ok());
         let error = run("exit 3", "exit").unwrap_err().to_string();
         assert_eq!(error, "exit: could not launch shell command");

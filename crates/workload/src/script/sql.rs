@@ -1,7 +1,7 @@
 //! Replaces the variables in a statement by their values, or by `$n`. Replaces them in quotes and comments too, as
 //! pgbench does.
 
-use super::ast::{Piece, SqlCommand, StoreColumns};
+use super::ast::{Piece, SqlCommand, StoreCommand};
 use super::error::ScriptError;
 use super::variables::{VariableId, VariableNames, Variables, is_name_byte};
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ impl SqlCommand {
         SqlCommand {
             text,
             numbered_text,
-            store_columns: None::<StoreColumns>,
+            store_command: None::<StoreCommand>,
             pieces,
             parameters,
         }

@@ -12,9 +12,9 @@ pub struct CommandStats {
     pub count: u64,
     /// Total time of those executions, in nanoseconds.
     pub sum_ns: u128,
-    /// Number of transactions that it made fail.
+    /// Number of transactions that failed in this command.
     pub failures: u64,
-    /// Number of retries that it caused.
+    /// Number of retries after errors of this command.
     pub retries: u64,
 }
 
@@ -32,10 +32,10 @@ impl CommandStats {
 pub struct StatsByCommand(pub Vec<Vec<CommandStats>>);
 
 impl StatsByCommand {
-    /// Creates empty sums; `commands` yields the number of commands of each script.
-    pub(super) fn new(commands: impl Iterator<Item = usize>) -> Self {
-        let script = |count| vec![CommandStats::default(); count];
-        StatsByCommand(commands.map(script).collect())
+    /// Creates empty sums; `command_counts` yields the number of commands of each script.
+    pub(super) fn new(command_counts: impl Iterator<Item = usize>) -> Self {
+        let empty_script = |count| vec![CommandStats::default(); count];
+        StatsByCommand(command_counts.map(empty_script).collect())
     }
 
     /// Adds another client's sums.
@@ -77,9 +77,9 @@ impl ClientStats {
         ClientStats { stats, shared }
     }
 
-    /// Records a completed command.
+    /// Records a completed execution of a command.
     #[inline]
-    pub fn record_completed(&mut self, script: usize, command: usize, start_ns: u64, db: &Db) {
+    pub fn record_execution(&mut self, script: usize, command: usize, start_ns: u64, db: &Db) {
         if let Some(sums) = self.stats.get_mut(script, command) {
             sums.count += 1;
             sums.sum_ns += u128::from(db.noticed_ns().saturating_sub(start_ns));

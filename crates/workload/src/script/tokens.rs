@@ -161,13 +161,15 @@ impl<'a> Source<'a> {
             b')' => (1, Token::CloseParenthesis),
             b',' => (1, Token::Comma),
             b'~' => (1, Token::Tilde),
-            b':' => return self.variable_token(),
-            b'0'..=b'9' => return self.number_token(),
-            b'.' if input.get(1).is_some_and(u8::is_ascii_digit) => return self.number_token(),
-            c if is_name_byte(c) => return Ok(self.name_token()),
+            b':' => return self.read_variable_token(),
+            b'0'..=b'9' => return self.read_number_token(),
+            b'.' if input.get(1).is_some_and(u8::is_ascii_digit) => {
+                return self.read_number_token();
+            }
+            c if is_name_byte(c) => return Ok(self.read_name_token()),
             _ => match operator_at_start(input) {
                 Some((length, binary)) => (length, Token::Binary(binary)),
-                None => return Err(self.unexpected_character()),
+                None => return Err(self.unexpected_character_error()),
             },
         };
         self.position += length;
@@ -181,7 +183,8 @@ impl<'a> Source<'a> {
         &self.text[start..self.position]
     }
 
-    fn unexpected_character(&mut self) -> TokenError<'a> {
+    /// Consumes one character, and returns the error for it.
+    fn unexpected_character_error(&mut self) -> TokenError<'a> {
         // The byte is ASCII, because non-ASCII bytes are part of names.
         TokenError {
             message: "unexpected character",
@@ -189,15 +192,15 @@ impl<'a> Source<'a> {
         }
     }
 
-    fn variable_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
+    fn read_variable_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         let name = &self.remaining()[1..];
         match name.iter().take_while(|c| is_name_byte(**c)).count() {
-            0 => Err(self.unexpected_character()),
+            0 => Err(self.unexpected_character_error()),
             length => Ok(Token::Variable(&self.consume(1 + length)[1..])),
         }
     }
 
-    fn number_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
+    fn read_number_token(&mut self) -> Result<Token<'a>, TokenError<'a>> {
         let (length, is_integer) = number_length(self.remaining());
         let text = self.consume(length);
         if text == "9223372036854775808" {
@@ -220,7 +223,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn name_token(&mut self) -> Token<'a> {
+    fn read_name_token(&mut self) -> Token<'a> {
         let length = self
             .remaining()
             .iter()

@@ -2,7 +2,7 @@
 //! numbers never allocate.
 
 use super::error::EvalError;
-use super::number::{Float, parse_double, trim_start};
+use super::number::{FormattedDouble, parse_double, trim_start};
 use std::fmt;
 
 /// A value. The language has no strings.
@@ -116,7 +116,7 @@ impl fmt::Display for Value {
             Value::Null => f.write_str("NULL"),
             Value::Bool(value) => write!(f, "{value}"),
             Value::Int(value) => write!(f, "{value}"),
-            Value::Double(value) => write!(f, "{}", Float(*value)),
+            Value::Double(value) => write!(f, "{}", FormattedDouble(*value)),
         }
     }
 }
@@ -136,7 +136,7 @@ fn double_to_int(value: f64) -> Result<i64, EvalError> {
     } else {
         Err(EvalError::new(format!(
             "double to int overflow for {}",
-            super::number::fixed(rounded, 6)
+            super::number::format_fixed(rounded, 6)
         )))
     }
 }

@@ -5,7 +5,7 @@ use super::value::Value;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-/// A variable: its index in each client's `Variables`.
+/// The id of a variable: its index in each client's `Variables`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct VariableId(pub(super) u32);
 
@@ -160,9 +160,9 @@ impl Variables {
                     slot.content = SlotContent::TextAndValue;
                     Ok(slot.value)
                 }
-                SlotContent::Undefined => Err(undefined(names.name(id))),
+                SlotContent::Undefined => Err(undefined_variable_error(names.name(id))),
             },
-            None => Err(undefined(names.name(id))),
+            None => Err(undefined_variable_error(names.name(id))),
         }
     }
 
@@ -212,7 +212,7 @@ impl Variables {
 }
 
 #[cold]
-fn undefined(name: &str) -> EvalError {
+fn undefined_variable_error(name: &str) -> EvalError {
     EvalError::new(format!("undefined variable \"{name}\""))
 }
 

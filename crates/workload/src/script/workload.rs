@@ -3,7 +3,7 @@
 
 use super::options::{self, ScriptSet, option_error};
 use super::policy::ScriptPolicy;
-use super::program::Scripts;
+use super::program::ScriptProgram;
 use crate::describe::{OptionSpec, ScaleUnit};
 use crate::remedy::{Commands, LoadSpec, PronyCommands};
 use crate::tpcb::scale_for_run;
@@ -48,17 +48,17 @@ impl Workload for ScriptWorkload {
     }
 
     fn workload_to_load(&self, plan: &WorkloadPlan) -> Option<&'static str> {
-        options::has_builtin(plan).then(|| crate::tpcb::TPCB.name())
+        options::names_builtin_script(plan).then(|| crate::tpcb::TPCB.name())
     }
 
     fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
-        let simple = protocol == QueryMode::Simple;
+        let is_simple = protocol == QueryMode::Simple;
         match options::read(plan) {
             Err(problems) => problems,
             Ok(set) => set
                 .scripts
                 .iter()
-                .filter_map(|script| options::protocol_problem(script, simple))
+                .filter_map(|script| options::protocol_problem(script, is_simple))
                 .map(|problem| Error::InvalidRequest {
                     problem,
                     hint: "a different --protocol".to_owned(),
@@ -73,36 +73,43 @@ impl Workload for ScriptWorkload {
         _progress: &dyn Progress,
         _stop: &AtomicBool,
     ) -> Result<LoadReport, Error> {
-        Err(no_tables(
-            Some(PronyCommands.load(&builtin_tables())),
+        Err(no_tables_error(
+            Some(PronyCommands.load_command(&builtin_load_spec())),
             "creates",
         ))
     }
 
     fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
-        Err(no_tables(PronyCommands.check(&builtin_tables()), "checks"))
+        Err(no_tables_error(
+            PronyCommands.check_command(&builtin_load_spec()),
+            "checks",
+        ))
     }
 
     fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
-        Err(no_tables(
-            Some(PronyCommands.clean(&builtin_tables())),
+        Err(no_tables_error(
+            Some(PronyCommands.clean_command(&builtin_load_spec())),
             "drops",
         ))
     }
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
-        // Only the first problem; `check_options` returns all of them.
+        // Return only the first problem; `check_options` returns all of them.
         let scripts = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         engines::require_postgres(control)?;
-        let scale = scale(control, plan, &scripts)?;
-        let program = Scripts::new(scripts, scale, ScriptPolicy::default());
+        let scale = read_scale(control, plan, &scripts)?;
+        let program = ScriptProgram::new(scripts, scale, ScriptPolicy::default());
         Ok(ReadyWorkload::new(Arc::new(program), scale))
     }
 }
 
-/// The value of `:scale`. The builtin scripts require complete tables; other scripts require none.
-fn scale(control: &mut Control, plan: &WorkloadPlan, scripts: &ScriptSet) -> Result<u32, Error> {
-    if scripts.builtin {
+/// Reads the value of `:scale`. The builtin scripts require complete tables; other scripts require none.
+fn read_scale(
+    control: &mut Control,
+    plan: &WorkloadPlan,
+    scripts: &ScriptSet,
+) -> Result<u32, Error> {
+    if scripts.has_builtin {
         return scale_for_run(control, crate::tpcb::TPCB.name(), plan.scale);
     }
     if let Some(scale) = plan.scale {
@@ -122,14 +129,14 @@ fn scale(control: &mut Control, plan: &WorkloadPlan, scripts: &ScriptSet) -> Res
     Ok(branches.unwrap_or(1).max(1))
 }
 
-/// The tables of the builtin scripts.
-fn builtin_tables() -> LoadSpec {
+/// The load that creates the tables of the builtin scripts.
+fn builtin_load_spec() -> LoadSpec {
     LoadSpec::of(crate::tpcb::TPCB.name(), Vec::new())
 }
 
-/// The error for a request to load, check or drop tables. `command` does so with the tables of the builtin
-/// scripts, and `verb` describes it.
-fn no_tables(command: Option<String>, verb: &str) -> Error {
+/// The error for a request to load, check or drop tables. The hint is that `command` does so with the tables
+/// of the builtin scripts; `verb` says what the command does.
+fn no_tables_error(command: Option<String>, verb: &str) -> Error {
     let hint = command.map(|command| format!("{command} {verb} the tables of the builtin scripts"));
     option_error(
         "the script workload has no tables of its own",

@@ -15,7 +15,7 @@ pub fn new_database(name: &str) -> Control {
         .execute(&create)
         .expect("a new database");
     let mut control = connect(name);
-    // Plans show which indexes can be used, although the tables are empty.
+    // With these settings, plans use the indexes that they can use, although the tables are empty.
     let settings = "set plan_cache_mode = force_generic_plan; set enable_seqscan = off";
     control.execute(settings).expect("sets");
     control

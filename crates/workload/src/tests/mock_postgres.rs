@@ -23,12 +23,12 @@ pub struct MockSession {
 }
 
 impl MockSession {
-    /// Returns the reply to a request. `result` returns the result of one execution, from the SQL text
-    /// and the part of the Bind message after the names.
+    /// Returns the reply to a request. `execute` returns the result of one execution; its arguments are the
+    /// session, the SQL text, and the part of the Bind message after the names.
     pub fn answer(
         &mut self,
         request: &[u8],
-        mut result: impl FnMut(&mut MockSession, &[u8], &[u8]) -> Vec<u8>,
+        mut execute: impl FnMut(&mut MockSession, &[u8], &[u8]) -> Vec<u8>,
     ) -> Vec<u8> {
         let (mut at, mut out, mut sql, mut bound) = (0, Vec::new(), Vec::new(), &[][..]);
         while at < request.len() {
@@ -48,12 +48,12 @@ impl MockSession {
                     bound = &body[name.len() + 2..];
                     out.extend(message(b'2', b""));
                 }
-                b'E' => out.extend(result(self, &sql, bound)),
+                b'E' => out.extend(execute(self, &sql, bound)),
                 b'Q' => {
-                    out.extend(result(self, &body[..body.len() - 1], &[]));
-                    out.extend(self.ready());
+                    out.extend(execute(self, &body[..body.len() - 1], &[]));
+                    out.extend(self.ready_for_query());
                 }
-                b'S' => out.extend(self.ready()),
+                b'S' => out.extend(self.ready_for_query()),
                 other => panic!("message {other}"),
             }
             at += 1 + length as usize;
@@ -61,7 +61,8 @@ impl MockSession {
         out
     }
 
-    fn ready(&self) -> Vec<u8> {
+    /// The message ReadyForQuery.
+    fn ready_for_query(&self) -> Vec<u8> {
         message(b'Z', if self.in_block { b"T" } else { b"I" })
     }
 }
@@ -104,12 +105,12 @@ pub fn run_user<R: AsRef<[u8]>>(
         workers: 1,
         seed: 7,
     };
-    let mut user = program.user(id, Db::new(Rc::clone(&conn), Rc::clone(&worker)));
+    let mut user = program.create_user(id, Db::new(Rc::clone(&conn), Rc::clone(&worker)));
     let mut context = Context::from_waker(Waker::noop());
     let mut clock_ns = 0;
     while !poll(&mut || user.as_mut().poll(&mut context).is_ready(), &worker) {
         if conn.phase() == UserPhase::CommonStart {
-            // There are no other users to wait for.
+            // The only user does not wait for others.
             conn.mark_ready(clock_ns);
             continue;
         }
@@ -118,7 +119,7 @@ pub fn run_user<R: AsRef<[u8]>>(
         loop {
             let reply = answer(&conn.outgoing());
             let progress = conn.feed(reply.as_ref()).expect("a valid reply");
-            // Otherwise the exchange continues: MySQL commands are sent one at a time.
+            // An incomplete exchange has more to send: MySQL commands are sent one at a time.
             if progress == FeedStatus::Complete {
                 break;
             }

@@ -12,10 +12,10 @@ use prony_wire::{Exchange, PendingLogin, QueryMode, Secret};
 use std::sync::Arc;
 
 /// The reply to a statement: a row of sevens, or a count if the statement returns no rows.
-fn outcome(text: &str, _: &[Parameter]) -> Vec<Outcome> {
-    let first = text.split_whitespace().next().unwrap_or_default();
+fn execute(text: &str, _: &[Parameter]) -> Vec<Outcome> {
+    let first_word = text.split_whitespace().next().unwrap_or_default();
     let returns_rows =
-        !["INSERT", "UPDATE", "DELETE"].contains(&first) || text.contains(" OUTPUT ");
+        !["INSERT", "UPDATE", "DELETE"].contains(&first_word) || text.contains(" OUTPUT ");
     match returns_rows {
         false => vec![Outcome::Count(1)],
         true => {
@@ -27,11 +27,15 @@ fn outcome(text: &str, _: &[Parameter]) -> Vec<Outcome> {
 }
 
 /// Runs a user for this many transactions, all of which must commit; returns the requests of each.
-pub fn requests(program: &dyn Program, mode: QueryMode, transactions: u64) -> Vec<Vec<Request>> {
-    let config = Config::new(outcome);
+pub fn record_requests(
+    program: &dyn Program,
+    mode: QueryMode,
+    transactions: u64,
+) -> Vec<Vec<Request>> {
+    let config = Config::new(execute);
     let received = Arc::clone(&config.received);
     let (mut server, exchange) = log_in(config, mode);
-    let mut by_transaction = Vec::new();
+    let mut requests_by_transaction = Vec::new();
     let answer = |request: &[u8]| server.receive(request);
     run_user(program, exchange, transactions, answer, |poll, worker| {
         let has_ended = poll();
@@ -41,12 +45,12 @@ pub fn requests(program: &dyn Program, mode: QueryMode, transactions: u64) -> Ve
                 "{sample:?}"
             );
             let mut received = received.lock().expect("no test has panicked");
-            by_transaction.push(std::mem::take(&mut received.requests));
+            requests_by_transaction.push(std::mem::take(&mut received.requests));
         });
         has_ended
     });
-    assert_eq!(by_transaction.len() as u64, transactions);
-    by_transaction
+    assert_eq!(requests_by_transaction.len() as u64, transactions);
+    requests_by_transaction
 }
 
 fn log_in(config: Config, mode: QueryMode) -> (Connection, Exchange) {
@@ -79,7 +83,7 @@ pub fn calls(requests: &[Request]) -> Vec<&Rpc> {
 
 /// The types of the values of a call, without the handle and the texts of system procedures.
 pub fn value_types(call: &Rpc) -> Vec<Type> {
-    let others = match call.procedure {
+    let system_parameters = match call.procedure {
         Procedure::Name(_) => 0,
         // sp_executesql, sp_prepexec, sp_execute.
         Procedure::Id(10) => 2,
@@ -87,6 +91,6 @@ pub fn value_types(call: &Rpc) -> Vec<Type> {
         Procedure::Id(12) => 1,
         Procedure::Id(_) => call.parameters.len(),
     };
-    let values = call.parameters.iter().skip(others);
+    let values = call.parameters.iter().skip(system_parameters);
     values.map(|parameter| parameter.kind).collect()
 }

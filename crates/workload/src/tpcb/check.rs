@@ -23,12 +23,12 @@ use prony_server::Control;
 struct TableContents {
     table: Table,
     rows: u64,
-    lowest: Option<i64>,
-    highest: Option<i64>,
+    lowest_key: Option<i64>,
+    highest_key: Option<i64>,
     /// Sum of the balances, or of the history's amounts.
     sum: i64,
-    /// Number of rows in the wrong branch.
-    misplaced: u64,
+    /// Number of rows whose branch does not match their key.
+    wrong_branch_rows: u64,
 }
 
 /// Runs all checks: reads each table once, in one snapshot.
@@ -71,7 +71,7 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
             .filter(|table| table.is_own)
             .filter_map(findings::key_finding),
     );
-    findings.extend(balances(&tables, &contents));
+    findings.extend(check_balances(&tables, &contents));
     findings.extend(tables.iter().filter_map(findings::statistics_finding));
     Ok(CheckReport {
         scale,
@@ -81,7 +81,7 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
 }
 
 fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Error> {
-    let (sum, key, misplaced) = match table {
+    let (sum, key, has_wrong_branch) = match table {
         Table::Branches => ("bbalance", "bid", "false"),
         Table::Tellers => ("tbalance", "tid", "bid is distinct from (tid - 1) / 10 + 1"),
         Table::Accounts => (
@@ -97,7 +97,7 @@ fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Erro
         &format!("reading {name}"),
         &format!(
             "select count(*), min({key}), max({key}), coalesce(sum({sum}), 0), \
-             count(*) filter (where {misplaced}) from {name}"
+             count(*) filter (where {has_wrong_branch}) from {name}"
         ),
     )?;
     let count = |column| {
@@ -108,10 +108,10 @@ fn read_table(control: &mut Control, table: Table) -> Result<TableContents, Erro
     Ok(TableContents {
         table,
         rows: count(0),
-        lowest: row.int(1),
-        highest: row.int(2),
+        lowest_key: row.int(1),
+        highest_key: row.int(2),
         sum: row.int(3).unwrap_or(0),
-        misplaced: count(4),
+        wrong_branch_rows: count(4),
     })
 }
 
@@ -142,20 +142,21 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
         );
         return Some(finding(FindingState::Wrong, id, text));
     }
-    // With the right count, lowest and highest key, and no duplicates (see the finding `key`), there is no gap.
-    if content.lowest != Some(1) || content.highest != i64::try_from(expected).ok() {
+    // If the count, the lowest and the highest key are right, the keys have no gap: the finding `key`
+    // excludes duplicates.
+    if content.lowest_key != Some(1) || content.highest_key != i64::try_from(expected).ok() {
         let text = format!(
             "{name}.{key} runs from {} to {} instead of 1 to {}; load again",
-            grouped(content.lowest.unwrap_or(0)),
-            grouped(content.highest.unwrap_or(0)),
+            grouped(content.lowest_key.unwrap_or(0)),
+            grouped(content.highest_key.unwrap_or(0)),
             grouped(expected)
         );
         return Some(finding(FindingState::Wrong, id, text));
     }
-    if content.misplaced > 0 {
+    if content.wrong_branch_rows > 0 {
         let text = format!(
             "{} rows of {name} have the wrong branch for their number; load again",
-            grouped(content.misplaced)
+            grouped(content.wrong_branch_rows)
         );
         return Some(finding(FindingState::Wrong, id, text));
     }
@@ -164,8 +165,8 @@ fn check_rows(content: &TableContents, scale: Option<u32>) -> Option<Finding> {
     Some(finding(FindingState::Ok, id, text))
 }
 
-/// Checks the invariants of the sums.
-fn balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
+/// Checks the invariants of the sums of balances.
+fn check_balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<Finding> {
     let sum = |table| {
         contents
             .iter()
@@ -175,9 +176,9 @@ fn balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<F
     let mut findings = Vec::new();
     if let (Some(tellers), Some(branches)) = (sum(Table::Tellers), sum(Table::Branches)) {
         let id = "balances-tellers-branches";
-        let are_equal = tellers == branches;
+        let sums_are_equal = tellers == branches;
         let (tellers, branches) = (grouped(tellers), grouped(branches));
-        findings.push(if are_equal {
+        findings.push(if sums_are_equal {
             let text = format!("tellers and branches both add up to {branches}");
             finding(FindingState::Ok, id, text)
         } else {
@@ -189,7 +190,7 @@ fn balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<F
             finding(FindingState::Wrong, id, text)
         });
     }
-    let was_emptied = tables
+    let history_was_emptied = tables
         .iter()
         .any(|table| table.table == Table::History && table.is_rewritten);
     if let (Some(accounts), Some(history)) = (sum(Table::Accounts), sum(Table::History)) {
@@ -197,7 +198,7 @@ fn balances(tables: &[CatalogTable<Table>], contents: &[TableContents]) -> Vec<F
             accounts,
             history,
             sum(Table::Branches),
-            was_emptied,
+            history_was_emptied,
         ));
     }
     findings
@@ -207,17 +208,17 @@ fn compare_accounts_with_history(
     accounts: i64,
     history: i64,
     branches: Option<i64>,
-    was_emptied: bool,
+    history_was_emptied: bool,
 ) -> Finding {
     let id = "balances-accounts-history";
     let equals_branches = branches == Some(accounts);
-    let are_equal = accounts == history;
+    let sums_are_equal = accounts == history;
     let (accounts, history) = (grouped(accounts), grouped(history));
-    if are_equal {
+    if sums_are_equal {
         let text = format!("accounts and history both add up to {accounts}");
         return finding(FindingState::Ok, id, text);
     }
-    if !was_emptied {
+    if !history_was_emptied {
         let text = format!(
             "accounts add up to {accounts} and the history to {history}, and the history was not \
              emptied since it was created: an update was lost, or something else wrote to the tables"
@@ -242,7 +243,7 @@ fn compare_accounts_with_history(
 }
 
 /// The load of this scale.
-pub fn load_of(workload: &'static str, scale: String) -> LoadSpec {
+pub fn load_spec(workload: &'static str, scale: String) -> LoadSpec {
     LoadSpec {
         workload,
         dataset: "tpcb",
@@ -252,7 +253,7 @@ pub fn load_of(workload: &'static str, scale: String) -> LoadSpec {
 
 /// The load that left a note.
 fn load_from_note(workload: &'static str, note: &LoadNote) -> LoadSpec {
-    load_of(workload, note.value("branches").unwrap_or("N").to_owned())
+    load_spec(workload, note.value("branches").unwrap_or("N").to_owned())
 }
 
 /// Returns the scale of the data, if the workload `name` can run on it.
@@ -268,7 +269,7 @@ pub fn scale_for_run(
 ) -> Result<u32, Error> {
     crate::engines::require_postgres(control)?;
     let expected = requested.map_or("N".to_owned(), |scale| scale.to_string());
-    let load = load_of(name, expected);
+    let load = load_spec(name, expected);
     catalog::find_loaded::<Table>(control, &load, |note| load_from_note(name, note))?;
     let counts = sql::query_row(
         control,
@@ -277,19 +278,19 @@ pub fn scale_for_run(
     )?;
     let branches = counts.int(0).unwrap_or(0);
     let scale = u32::try_from(branches).unwrap_or(0);
-    let incomplete = |reason: String| Error::Data {
+    let incomplete_error = |reason: String| Error::Data {
         problem: format!("the data is incomplete: {reason}; a load did not finish"),
         remedy: Remedy::Load(load.clone()),
     };
     if scale == 0 {
-        return Err(incomplete("pgbench_branches is empty".to_owned()));
+        return Err(incomplete_error("pgbench_branches is empty".to_owned()));
     }
     let tellers = counts
         .int(1)
         .and_then(|count| u64::try_from(count).ok())
         .unwrap_or(0);
     if tellers != Table::Tellers.rows(scale) {
-        return Err(incomplete(format!(
+        return Err(incomplete_error(format!(
             "pgbench_tellers has {tellers} rows, and scale {scale} has {}",
             Table::Tellers.rows(scale)
         )));
@@ -302,7 +303,7 @@ pub fn scale_for_run(
     )?;
     let last = i64::try_from(Table::Accounts.rows(scale)).unwrap_or(i64::MAX);
     if (bounds.int(0), bounds.int(1)) != (Some(1), Some(last)) {
-        return Err(incomplete(match (bounds.int(0), bounds.int(1)) {
+        return Err(incomplete_error(match (bounds.int(0), bounds.int(1)) {
             (Some(low), Some(high)) => format!(
                 "pgbench_accounts has numbers {low} to {high}, and scale {scale} has 1 to {last}"
             ),

@@ -5,9 +5,10 @@
 //!
 //! One job loads everything in one transaction at any scale. Several jobs load unfrozen rows, which VACUUM
 //! processes afterwards. On two cores one job is faster (measured at scale 50: COPY takes 2.9 s instead of
-//! 2.6 s, but VACUUM 0.2 s instead of 1.0 s), so it is the default; with more idle cores, several jobs are.
+//! 2.6 s, but VACUUM 0.2 s instead of 1.0 s), so it is the default; with more idle cores, several jobs are
+//! faster.
 
-use super::check::load_of;
+use super::check::load_spec;
 use super::rows::AccountRows;
 use super::schema::{ACCOUNTS_PER_BRANCH, MAX_SCALE, TELLERS_PER_BRANCH, Table};
 use crate::catalog;
@@ -36,14 +37,14 @@ pub fn load(
     let scale = request.plan.scale.unwrap_or(1);
     check_scale(scale)?;
     let subject = LoadSubject {
-        load: load_of(workload, scale.to_string()),
+        load: load_spec(workload, scale.to_string()),
         scale,
         // Measured at scale 50: 671 MB of heap, 112 MB of keys, 644 MB of write-ahead log.
         bytes: u64::from(scale) * 16_000_000,
     };
     procedure::load(request, &subject, (progress, stop), |control| {
         require_postgres(control)?;
-        Ok(TpcbDataset(scale))
+        Ok(TpcbDataset { branches: scale })
     })
 }
 
@@ -59,13 +60,16 @@ fn check_scale(scale: u32) -> Result<(), Error> {
     })
 }
 
-/// The tables for this many branches.
-struct TpcbDataset(u32);
+/// The tables of a load.
+struct TpcbDataset {
+    /// Number of branches: the scale.
+    branches: u32,
+}
 
 impl TpcbDataset {
     fn note(&self, stage: TableStage) -> LoadNote {
         LoadNote {
-            description: format!("branches {}", self.0),
+            description: format!("branches {}", self.branches),
             stage,
         }
     }
@@ -74,8 +78,10 @@ impl TpcbDataset {
 impl Dataset for TpcbDataset {
     const COPY_OPTIONS: &'static str = "";
 
-    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
-        dataset::existing::<Table>(control, "tpcb", |note| *note == self.note(note.stage))
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+        dataset::find_existing_tables::<Table>(control, "tpcb", |note| {
+            *note == self.note(note.stage)
+        })
     }
 
     fn table_count(&self) -> usize {
@@ -96,13 +102,13 @@ impl Dataset for TpcbDataset {
 
     fn create_statement(&self, table: usize, stage: TableStage) -> String {
         let table = Table::ALL[table];
-        let create = table.create(self.0);
+        let create = table.create(self.branches);
         match (table, stage) {
             (Table::History, TableStage::Filling | TableStage::Filled) => {
                 let note = self.note(stage).text();
                 format!(
                     "{create}; {}",
-                    SqlDialect::PostgreSql.set_comment(table.name(), &note)
+                    SqlDialect::PostgreSql.comment_statement(table.name(), &note)
                 )
             }
             _ => create,
@@ -118,7 +124,7 @@ impl Dataset for TpcbDataset {
     }
 
     fn parts(&self) -> Vec<LoadPart> {
-        let branches = u64::from(self.0);
+        let branches = u64::from(self.branches);
         let branches_and_tellers = LoadPart::split(&(0..2), branches, branches);
         branches_and_tellers
             .chain(LoadPart::split(&(2..3), branches, PART_BRANCHES))
@@ -173,7 +179,7 @@ impl Dataset for TpcbDataset {
         let facts = catalog::find::<Table>(control)?
             .into_iter()
             .map(|table| TableFacts {
-                rows: table.table.rows(self.0),
+                rows: table.table.rows(self.branches),
                 ..table.facts
             });
         Ok(facts.collect())
@@ -203,10 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn parts_cover_the_tables() {
-        let parts = TpcbDataset(17).parts();
+    fn parts_contain_all_branches() {
+        let data = TpcbDataset { branches: 17 };
+        let parts = data.parts();
         assert_eq!(parts.len(), 1 + 3);
         assert_eq!(parts.last().map(|part| part.units.clone()), Some(16..17));
-        assert_eq!(TpcbDataset(17).row_count(&parts), 17 * 100_011);
+        assert_eq!(data.row_count(&parts), 17 * 100_011);
     }
 }

@@ -30,7 +30,7 @@ const fn table(name: &'static str, rows: u64, growth: TableGrowth) -> TableSpec 
     }
 }
 
-/// Once the history has as many rows as accounts, the size of the data counts as changed.
+/// The size of the data counts as changed once the history has as many rows as there are accounts.
 static TABLES: [TableSpec; 4] = [
     table("pgbench_accounts", 100_000, TableGrowth::Constant),
     table("pgbench_branches", 1, TableGrowth::Constant),

@@ -115,7 +115,7 @@ impl Program for AccountProgram {
         &self.name
     }
 
-    fn user(&self, id: UserId, db: Db) -> User {
+    fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         let random = Random::of_client(id.seed, id.client);
         Box::pin(async move {
@@ -135,42 +135,53 @@ async fn run(
         db.start(0).await?;
         let input = shared.draw_input(&mut random);
         let result = match shared.variant {
-            TpcbVariant::Tpcb => tpcb(shared, input, &mut db).await,
-            TpcbVariant::SimpleUpdate => simple_update(shared, input, &mut db).await,
-            TpcbVariant::SelectOnly => select_only(shared, input, &mut db).await,
+            TpcbVariant::Tpcb => run_tpcb(shared, input, &mut db).await,
+            TpcbVariant::SimpleUpdate => run_simple_update(shared, input, &mut db).await,
+            TpcbVariant::SelectOnly => run_select_only(shared, input, &mut db).await,
         };
         db.end(result.map(|()| Outcome::Committed)).await?;
     }
 }
 
-async fn tpcb(s: &AccountRun, input: TransactionInput, db: &mut Db) -> Result<(), DbError> {
-    let [aid, bid, tid, delta] = input.values();
-    db.exec(&s.begin, &[]).await?;
-    db.exec(&s.update_account, &[delta, aid]).await?;
-    db.exec(&s.select_account, &[aid]).await?;
-    db.exec(&s.update_teller, &[delta, tid]).await?;
-    db.exec(&s.update_branch, &[delta, bid]).await?;
-    db.exec(&s.insert_history, &[tid, bid, aid, delta]).await?;
-    db.exec(&s.end, &[]).await?;
-    Ok(())
-}
-
-async fn simple_update(
-    s: &AccountRun,
+async fn run_tpcb(
+    shared: &AccountRun,
     input: TransactionInput,
     db: &mut Db,
 ) -> Result<(), DbError> {
     let [aid, bid, tid, delta] = input.values();
-    db.exec(&s.begin, &[]).await?;
-    db.exec(&s.update_account, &[delta, aid]).await?;
-    db.exec(&s.select_account, &[aid]).await?;
-    db.exec(&s.insert_history, &[tid, bid, aid, delta]).await?;
-    db.exec(&s.end, &[]).await?;
+    db.exec(&shared.begin, &[]).await?;
+    db.exec(&shared.update_account, &[delta, aid]).await?;
+    db.exec(&shared.select_account, &[aid]).await?;
+    db.exec(&shared.update_teller, &[delta, tid]).await?;
+    db.exec(&shared.update_branch, &[delta, bid]).await?;
+    db.exec(&shared.insert_history, &[tid, bid, aid, delta])
+        .await?;
+    db.exec(&shared.end, &[]).await?;
     Ok(())
 }
 
-async fn select_only(s: &AccountRun, input: TransactionInput, db: &mut Db) -> Result<(), DbError> {
-    db.exec(&s.select_account, &[Value::Int(input.aid)]).await?;
+async fn run_simple_update(
+    shared: &AccountRun,
+    input: TransactionInput,
+    db: &mut Db,
+) -> Result<(), DbError> {
+    let [aid, bid, tid, delta] = input.values();
+    db.exec(&shared.begin, &[]).await?;
+    db.exec(&shared.update_account, &[delta, aid]).await?;
+    db.exec(&shared.select_account, &[aid]).await?;
+    db.exec(&shared.insert_history, &[tid, bid, aid, delta])
+        .await?;
+    db.exec(&shared.end, &[]).await?;
+    Ok(())
+}
+
+async fn run_select_only(
+    shared: &AccountRun,
+    input: TransactionInput,
+    db: &mut Db,
+) -> Result<(), DbError> {
+    db.exec(&shared.select_account, &[Value::Int(input.aid)])
+        .await?;
     Ok(())
 }
 

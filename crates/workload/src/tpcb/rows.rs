@@ -10,7 +10,9 @@ use crate::copy::{CountingRow, RowSource};
 pub struct AccountRows {
     table: Table,
     row: CountingRow,
+    /// Number of the next row.
     next: u64,
+    /// Number of the row after the last.
     end: u64,
     /// Row number at which the next branch begins; saves a division per row.
     branch_end: u64,

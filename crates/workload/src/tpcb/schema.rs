@@ -34,7 +34,7 @@ impl Table {
         Table::Accounts,
         Table::History,
     ];
-    /// Its name, without a schema: it is in the first schema of the search path.
+    /// The name, without a schema: it is in the first schema of the search path.
     pub fn name(self) -> &'static str {
         match self {
             Table::Branches => "pgbench_branches",

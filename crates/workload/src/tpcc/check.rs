@@ -4,7 +4,7 @@
 //! problem that it cannot prove, report success for something that it did not examine, or block a concurrent
 //! load.
 
-use super::conditions::{self, ConditionResult, UNCOUNTED};
+use super::conditions::{self, ConditionResult, UNCOUNTED_PAYMENTS};
 use super::indexes::{self, SecondaryIndex};
 use super::layout::{self, Population};
 use super::schema::Table;
@@ -19,7 +19,7 @@ use prony_server::Control;
 
 /// Runs all checks in one snapshot.
 pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
-    let report = snapshot(control).and_then(|catalog| examine(control, catalog));
+    let report = take_snapshot(control).and_then(|catalog| examine(control, catalog));
     // The transaction wrote nothing, so an error here changes no finding.
     drop(sql::execute(control, "ending the check", "rollback"));
     report
@@ -29,19 +29,19 @@ pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
 struct CatalogSnapshot {
     tables: Vec<CatalogTable<Table>>,
     unfinished_load: Option<UnfinishedLoad>,
-    secondary: Vec<SecondaryIndex>,
+    secondary_indexes: Vec<SecondaryIndex>,
 }
 
 /// Takes a snapshot, in which the sums are exact even during a load or a run, and locks the tables so
 /// that no load can replace them.
-fn snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
+fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
     let begin = SqlDialect::of(control).begin_snapshot();
     let mut tries = 0;
     loop {
         sql::execute(control, "beginning the check", begin)?;
         let tables = catalog::find::<Table>(control)?;
         let unfinished_load = unfinished_load::find_among(control, &tables)?;
-        let secondary = indexes::secondary(control)?;
+        let secondary_indexes = indexes::find_secondary(control)?;
         let locked = lock_tables(control, &tables);
         // The server resolves names at the time of the query, not of the snapshot. If a load replaced
         // tables in between, the results are inconsistent. Once the tables are locked, a load can neither
@@ -57,7 +57,7 @@ fn snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
             return Ok(CatalogSnapshot {
                 tables,
                 unfinished_load,
-                secondary,
+                secondary_indexes,
             });
         }
         sql::execute(control, "beginning the check again", "rollback")?;
@@ -70,8 +70,8 @@ const TRIES_MAX: u32 = 10;
 /// Keeps the tables from being dropped until the transaction ends.
 fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<(), Error> {
     let action = "locking the tables";
-    let own = tables.iter().filter(|entry| entry.is_own);
-    let names: Vec<&str> = own.map(|entry| entry.table.name()).collect();
+    let own_tables = tables.iter().filter(|entry| entry.is_own);
+    let names: Vec<&str> = own_tables.map(|entry| entry.table.name()).collect();
     if names.is_empty() {
         return Ok(());
     }
@@ -80,13 +80,12 @@ fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<
             let sql = format!("lock table {} in access share mode", names.join(", "));
             sql::execute(control, action, &sql)
         }
-        // Reading a table takes its metadata lock, and the server rejects a table that is younger than
-        // the snapshot.
-        // The transaction holds the schema locks of the tables that it reads.
+        // With `holdlock`, the transaction keeps its locks on the tables that it reads.
         SqlDialect::TransactSql => names.iter().try_for_each(|name| {
             let select = format!("select top (1) 1 from {name} with (holdlock)");
             sql::execute(control, action, &select)
         }),
+        // Reading a table takes its metadata lock, and fails if the table is younger than the snapshot.
         SqlDialect::MySql => names.iter().try_for_each(|name| {
             sql::execute(control, action, &format!("select 1 from {name} limit 1"))
         }),
@@ -97,16 +96,16 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
     let CatalogSnapshot {
         mut tables,
         unfinished_load,
-        secondary,
+        secondary_indexes,
     } = catalog;
     let mut report = CheckReport {
         findings: unfinished_load.iter().map(unfinished_finding).collect(),
         ..CheckReport::default()
     };
-    let load_again = unfinished_load.is_none().then_some("tpcc");
+    let workload_to_load = unfinished_load.is_none().then_some("tpcc");
     report
         .findings
-        .extend(findings::table_findings(&tables, load_again));
+        .extend(findings::table_findings(&tables, workload_to_load));
     if tables.iter().filter(|table| table.is_own).count() == Table::ALL.len() {
         let counts = count_rows(control, unfinished_load.as_ref())?;
         for (table, count) in tables.iter_mut().zip(&counts) {
@@ -125,16 +124,16 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
             report.findings.extend(keys);
             report
                 .findings
-                .extend(secondary.iter().map(secondary_index));
+                .extend(secondary_indexes.iter().map(index_finding));
             report.findings.push(population_finding(control)?);
         }
-        report.findings.extend(consistency(control)?);
+        report.findings.extend(condition_findings(control)?);
         match SqlDialect::of(control) {
             SqlDialect::PostgreSql => {
                 let statistics = tables.iter().filter_map(findings::statistics_finding);
                 report.findings.extend(statistics);
             }
-            // MySQL does not report when a table was last analyzed.
+            // These servers do not report when a table was last analyzed.
             SqlDialect::MySql | SqlDialect::TransactSql => {}
         }
     }
@@ -144,7 +143,7 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
 
 fn unfinished_finding(unfinished: &UnfinishedLoad) -> Finding {
     let id = findings::LOAD_UNFINISHED;
-    findings::wrong_finding(id, unfinished.text(), unfinished.remedy())
+    findings::wrong_finding(id, unfinished.message(), unfinished.remedy())
 }
 
 /// The row count of a table.
@@ -152,7 +151,7 @@ struct RowCount {
     table: Table,
     rows: u64,
     /// Number of rows with a key outside the range that the scale implies.
-    out_of_range: u64,
+    out_of_range_rows: u64,
 }
 
 /// Counts the rows of all tables, in the order of [`Table::ALL`].
@@ -167,7 +166,7 @@ fn count_rows(
     };
     let mut counts = Vec::new();
     for table in Table::ALL {
-        let within = match table {
+        let is_in_range = match table {
             Table::Item => "i_id between 1 and 100000".to_owned(),
             Table::Warehouse => format!("w_id between 1 and {warehouses}"),
             Table::District => {
@@ -185,14 +184,14 @@ fn count_rows(
             }
         };
         let name = table.name();
-        let out_of_range = format!("coalesce(sum(case when {within} then 0 else 1 end), 0)");
+        let out_of_range = format!("coalesce(sum(case when {is_in_range} then 0 else 1 end), 0)");
         let sql = format!("select count(*), {out_of_range} from {name}");
         let row = sql::query_row(control, &format!("counting {name}"), &sql)?;
         let count = |column| row.int(column).and_then(|count| u64::try_from(count).ok());
         counts.push(RowCount {
             table,
             rows: count(0).unwrap_or(0),
-            out_of_range: count(1).unwrap_or(0),
+            out_of_range_rows: count(1).unwrap_or(0),
         });
     }
     Ok(counts)
@@ -219,10 +218,10 @@ fn row_findings(
         .collect()
 }
 
-/// The finding on the row count of a table. With `unfinished`, missing rows may still be loaded, which a
-/// different finding reports.
-fn row_finding(count: &RowCount, scale: u32, unfinished: bool) -> Finding {
-    let (id, grows) = match count.table {
+/// The finding on the row count of a table. With `is_load_unfinished`, missing rows may still be loaded,
+/// which another finding reports.
+fn row_finding(count: &RowCount, scale: u32, is_load_unfinished: bool) -> Finding {
+    let (id, runs_add_rows) = match count.table {
         Table::Item => ("rows-item", false),
         Table::Warehouse => ("rows-warehouse", false),
         Table::District => ("rows-district", false),
@@ -237,34 +236,38 @@ fn row_finding(count: &RowCount, scale: u32, unfinished: bool) -> Finding {
     let loaded = count.table.rows(scale);
     let (rows, expected) = (grouped(count.rows), grouped(loaded));
     let warehouses = format!("{} warehouses", grouped(scale));
-    if count.out_of_range > 0 {
+    if count.out_of_range_rows > 0 {
         let text = format!(
             "{} rows of {name} have keys out of range for {warehouses}{}",
-            grouped(count.out_of_range),
-            if unfinished { "" } else { "; load again" }
+            grouped(count.out_of_range_rows),
+            if is_load_unfinished {
+                ""
+            } else {
+                "; load again"
+            }
         );
         return finding(FindingState::Wrong, id, text);
     }
     let (state, text) = match count.table {
-        // Deliveries delete rows.
+        // Orders and deliveries change the number of rows.
         Table::NewOrder if count.rows != loaded => (
             FindingState::Ok,
             format!("{name} has {rows} rows; the load created {expected}"),
         ),
-        // Condition 4 checks their number.
+        // The number of order lines is random; condition 4 compares it with the orders.
         Table::OrderLine => (FindingState::Ok, format!("{name} has {rows} rows")),
         _ if count.rows == loaded => {
             let text = format!("{name} has {rows} rows, as loaded for {warehouses}");
             (FindingState::Ok, text)
         }
-        _ if grows && count.rows > loaded => {
-            let more = grouped(count.rows - loaded);
+        _ if runs_add_rows && count.rows > loaded => {
+            let added_rows = grouped(count.rows - loaded);
             (
                 FindingState::Ok,
-                format!("{name} has {rows} rows, {more} more than loaded"),
+                format!("{name} has {rows} rows, {added_rows} more than loaded"),
             )
         }
-        _ if unfinished => {
+        _ if is_load_unfinished => {
             let text = format!("{name} has {rows} rows so far, of {expected} for {warehouses}");
             (FindingState::Wrong, text)
         }
@@ -280,7 +283,7 @@ fn row_finding(count: &RowCount, scale: u32, unfinished: bool) -> Finding {
 }
 
 /// The finding on a secondary index. Without these indexes, lookups by name scan whole tables.
-fn secondary_index(index: &SecondaryIndex) -> Finding {
+fn index_finding(index: &SecondaryIndex) -> Finding {
     let SecondaryIndex {
         name,
         columns,
@@ -314,22 +317,24 @@ fn population_finding(control: &mut Control) -> Result<Finding, Error> {
 }
 
 /// The findings on the twelve consistency conditions.
-fn consistency(control: &mut Control) -> Result<Vec<Finding>, Error> {
+fn condition_findings(control: &mut Control) -> Result<Vec<Finding>, Error> {
     let results = conditions::check_all(control)?;
     let uncounted = results
         .iter()
-        .find(|result| result.number == UNCOUNTED)
+        .find(|result| result.number == UNCOUNTED_PAYMENTS)
         .filter(|result| result.violations > 0);
-    let conditions = results.iter().filter(|result| result.number != UNCOUNTED);
+    let conditions = results
+        .iter()
+        .filter(|result| result.number != UNCOUNTED_PAYMENTS);
     Ok(conditions
         .map(|result| match (result.number, uncounted) {
             (12, Some(uncounted)) if result.violations == 0 => counters_not_maintained(uncounted),
-            _ => condition(result),
+            _ => condition_finding(result),
         })
         .collect())
 }
 
-fn condition(result: &ConditionResult) -> Finding {
+fn condition_finding(result: &ConditionResult) -> Finding {
     let number = result.number;
     let (requirement, entities) = (
         conditions::requirement(number),
@@ -338,13 +343,13 @@ fn condition(result: &ConditionResult) -> Finding {
     let compared = grouped(result.compared);
     if result.compared == 0 {
         let text = format!("{requirement}: not checked, because there are no {entities} yet");
-        return finding(FindingState::Note, conditions::id(number), text);
+        return finding(FindingState::Note, conditions::finding_id(number), text);
     }
     if result.violations == 0 {
         let text = format!("{requirement} ({compared} {entities})");
-        return finding(FindingState::Ok, conditions::id(number), text);
+        return finding(FindingState::Ok, conditions::finding_id(number), text);
     }
-    // The second condition is about the number of a district's next order.
+    // Condition 2 is about the number of a district's next order.
     let (hint, remedy) = match number {
         2 => (
             "; d_next_o_id may be taken, as HammerDB before 4.11 leaves it",
@@ -361,7 +366,7 @@ fn condition(result: &ConditionResult) -> Finding {
     );
     Finding {
         remedy,
-        ..finding(FindingState::Wrong, conditions::id(number), text)
+        ..finding(FindingState::Wrong, conditions::finding_id(number), text)
     }
 }
 
@@ -377,5 +382,5 @@ fn counters_not_maintained(uncounted: &ConditionResult) -> Finding {
         grouped(uncounted.violations),
         grouped(uncounted.compared)
     );
-    finding(FindingState::Note, conditions::id(12), text)
+    finding(FindingState::Note, conditions::finding_id(12), text)
 }

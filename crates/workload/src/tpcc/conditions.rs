@@ -29,25 +29,26 @@ pub struct ConditionResult {
 /// One condition within a query over entities, such as districts.
 struct ConditionTest {
     number: u8,
-    /// SQL for the number of violating entities in a row of the query.
-    broken: &'static str,
+    /// SQL for whether a row of the query violates the condition; for conditions 5 to 7, which are about
+    /// orders, SQL for the number of violating orders in the row's district.
+    violation: &'static str,
     /// Format of the description of an entity, with `%s` for values.
-    entity: &'static str,
-    /// SQL for those values.
-    values: &'static str,
+    entity_format: &'static str,
+    /// SQL for the values of `entity_format`.
+    entity_values: &'static str,
 }
 
 /// A query over entities, and the conditions that it checks.
 struct ConditionQuery {
     action: &'static str,
-    /// Index of its relation of entities in the engine's `conditions.sql`.
+    /// Index, in the engine's `conditions.sql`, of the relation that has the entities.
     relation: usize,
     tests: &'static [ConditionTest],
 }
 
-/// Not a condition: customers that violate condition 12 only because a profile does not maintain their
-/// counters.
-pub const UNCOUNTED: u8 = 0;
+/// The number, in [`ConditionResult`], of a test that is not a condition: it counts the customers that
+/// violate condition 12 only because a profile does not count their payments.
+pub const UNCOUNTED_PAYMENTS: u8 = 0;
 
 /// Warehouses and districts against the history.
 const PAYMENTS: ConditionQuery = ConditionQuery {
@@ -56,21 +57,21 @@ const PAYMENTS: ConditionQuery = ConditionQuery {
     tests: &[
         ConditionTest {
             number: 1,
-            broken: "d is null and ytd <> d_ytd",
-            entity: "warehouse %s: %s and %s",
-            values: "w, ytd, d_ytd",
+            violation: "d is null and ytd <> d_ytd",
+            entity_format: "warehouse %s: %s and %s",
+            entity_values: "w, ytd, d_ytd",
         },
         ConditionTest {
             number: 8,
-            broken: "d is null and ytd <> amount",
-            entity: "warehouse %s: %s and %s",
-            values: "w, ytd, amount",
+            violation: "d is null and ytd <> amount",
+            entity_format: "warehouse %s: %s and %s",
+            entity_values: "w, ytd, amount",
         },
         ConditionTest {
             number: 9,
-            broken: "d is not null and ytd <> amount",
-            entity: "district %s of warehouse %s: %s and %s",
-            values: "d, w, ytd, amount",
+            violation: "d is not null and ytd <> amount",
+            entity_format: "district %s of warehouse %s: %s and %s",
+            entity_values: "d, w, ytd, amount",
         },
     ],
 };
@@ -82,45 +83,45 @@ const ORDERS: ConditionQuery = ConditionQuery {
     tests: &[
         ConditionTest {
             number: 2,
-            broken: "next - 1 <> last or open_last <> last",
-            entity: "district %s of warehouse %s: %s, %s and %s",
-            values: "d, w, next - 1, last, open_shown",
+            violation: "next - 1 <> last or open_last <> last",
+            entity_format: "district %s of warehouse %s: %s, %s and %s",
+            entity_values: "d, w, next - 1, last, open_shown",
         },
         ConditionTest {
             number: 3,
-            broken: "open_last - open_first + 1 <> open",
-            entity: "district %s of warehouse %s: %s rows from %s to %s",
-            values: "d, w, open, open_first, open_last",
+            violation: "open_last - open_first + 1 <> open",
+            entity_format: "district %s of warehouse %s: %s rows from %s to %s",
+            entity_values: "d, w, open, open_first, open_last",
         },
         ConditionTest {
             number: 4,
-            broken: "cnt <> rows_",
-            entity: "district %s of warehouse %s: %s and %s",
-            values: "d, w, cnt, rows_",
+            violation: "cnt <> rows_",
+            entity_format: "district %s of warehouse %s: %s and %s",
+            entity_values: "d, w, cnt, rows_",
         },
         ConditionTest {
             number: 5,
-            broken: "b5",
-            entity: "order %s of district %s of warehouse %s",
-            values: "e5, d, w",
+            violation: "b5",
+            entity_format: "order %s of district %s of warehouse %s",
+            entity_values: "e5, d, w",
         },
         ConditionTest {
             number: 6,
-            broken: "b6",
-            entity: "order %s of district %s of warehouse %s",
-            values: "e6, d, w",
+            violation: "b6",
+            entity_format: "order %s of district %s of warehouse %s",
+            entity_values: "e6, d, w",
         },
         ConditionTest {
             number: 7,
-            broken: "b7",
-            entity: "order %s of district %s of warehouse %s",
-            values: "e7, d, w",
+            violation: "b7",
+            entity_format: "order %s of district %s of warehouse %s",
+            entity_values: "e7, d, w",
         },
         ConditionTest {
             number: 11,
-            broken: "orders - open <> 2100 + since",
-            entity: "district %s of warehouse %s: %s, and %s delivered since",
-            values: "d, w, orders - open, since",
+            violation: "orders - open <> 2100 + since",
+            entity_format: "district %s of warehouse %s: %s, and %s delivered since",
+            entity_values: "d, w, orders - open, since",
         },
     ],
 };
@@ -132,26 +133,26 @@ const CUSTOMERS: ConditionQuery = ConditionQuery {
     tests: &[
         ConditionTest {
             number: 10,
-            broken: "balance <> delivered - paid",
-            entity: "customer %s of district %s of warehouse %s: %s and %s",
-            values: "c, d, w, balance, delivered - paid",
+            violation: "balance <> delivered - paid",
+            entity_format: "customer %s of district %s of warehouse %s: %s and %s",
+            entity_values: "c, d, w, balance, delivered - paid",
         },
         ConditionTest {
             number: 12,
-            broken: "balance + ytd <> delivered and counted",
-            entity: "customer %s of district %s of warehouse %s: %s and %s",
-            values: "c, d, w, balance + ytd, delivered",
+            violation: "balance + ytd <> delivered and counted",
+            entity_format: "customer %s of district %s of warehouse %s: %s and %s",
+            entity_values: "c, d, w, balance + ytd, delivered",
         },
         ConditionTest {
-            number: UNCOUNTED,
-            broken: "balance + ytd <> delivered and not counted",
-            entity: "customer %s of district %s of warehouse %s",
-            values: "c, d, w",
+            number: UNCOUNTED_PAYMENTS,
+            violation: "balance + ytd <> delivered and not counted",
+            entity_format: "customer %s of district %s of warehouse %s",
+            entity_values: "c, d, w",
         },
     ],
 };
 
-/// Checks all conditions, in the order of their numbers; the result for [`UNCOUNTED`] comes first.
+/// Checks all conditions, in the order of their numbers; the result for [`UNCOUNTED_PAYMENTS`] comes first.
 pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>, Error> {
     let dialect = SqlDialect::of(control);
     let mut results = Vec::new();
@@ -163,7 +164,7 @@ pub fn check_all(control: &mut Control) -> Result<Vec<ConditionResult>, Error> {
 }
 
 impl ConditionQuery {
-    fn sql(&self, dialect: SqlDialect) -> String {
+    fn query_text(&self, dialect: SqlDialect) -> String {
         let columns: Vec<String> = self
             .tests
             .iter()
@@ -185,7 +186,7 @@ impl ConditionQuery {
         control: &mut Control,
         dialect: SqlDialect,
     ) -> Result<Vec<ConditionResult>, Error> {
-        let sql = self.sql(dialect);
+        let sql = self.query_text(dialect);
         let row = sql::query_row(control, self.action, &sql)?;
         let count = |column| {
             let value = row.int(column);
@@ -206,8 +207,9 @@ impl ConditionQuery {
 }
 
 impl SqlDialect {
-    /// A condition or its values as the dialect writes them: T-SQL has no boolean columns, and reserves `open`.
-    fn condition(self, text: &str) -> String {
+    /// Translates SQL of a condition to the dialect: T-SQL has no boolean columns, and reserves the word
+    /// `open`.
+    fn translate(self, text: &str) -> String {
         match self {
             SqlDialect::PostgreSql | SqlDialect::MySql => text.to_owned(),
             SqlDialect::TransactSql => {
@@ -223,8 +225,8 @@ impl SqlDialect {
                     text.strip_suffix("and not counted"),
                     text.strip_suffix("and counted"),
                 ) {
-                    (Some(rest), _) => format!("{rest}and counted = 0"),
-                    (None, Some(rest)) => format!("{rest}and counted = 1"),
+                    (Some(comparison), _) => format!("{comparison}and counted = 0"),
+                    (None, Some(comparison)) => format!("{comparison}and counted = 1"),
                     (None, None) => text,
                 }
             }
@@ -233,17 +235,18 @@ impl SqlDialect {
 }
 
 impl ConditionTest {
-    /// SQL for three columns: entities compared, entities that violate it, one of them.
+    /// SQL for three columns: the number of entities compared, the number that violate the condition, and an
+    /// example.
     fn columns(&self, dialect: SqlDialect) -> String {
         let number = self.number;
-        let broken = &dialect.condition(self.broken);
+        let violation = &dialect.translate(self.violation);
         let with_count = |columns: &str, predicate: &str| match dialect {
             SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {columns}"),
             SqlDialect::MySql | SqlDialect::TransactSql => {
                 format!("coalesce(sum(case when {predicate} then 1 else 0 end), 0), {columns}")
             }
         };
-        let entity = self.entity(dialect);
+        let entity = self.entity_description(dialect);
         let example = |predicate: &str| match dialect {
             SqlDialect::PostgreSql => format!("min({entity}) filter (where {predicate})"),
             SqlDialect::MySql | SqlDialect::TransactSql => {
@@ -251,27 +254,26 @@ impl ConditionTest {
             }
         };
         match number {
-            // The entities are orders, and a row of the query holds the number that violate
-            // the condition.
+            // The entities are orders, but a row of the query is a district.
             5..=7 => format!(
-                "sum(orders), coalesce(sum({broken}), 0), {}",
-                example(&format!("{broken} > 0"))
+                "sum(orders), coalesce(sum({violation}), 0), {}",
+                example(&format!("{violation} > 0"))
             ),
-            1 | 8 => with_count(&with_count(&example(broken), broken), "d is null"),
-            9 => format!("count(d), {}", with_count(&example(broken), broken)),
-            _ => format!("count(*), {}", with_count(&example(broken), broken)),
+            1 | 8 => with_count(&with_count(&example(violation), violation), "d is null"),
+            9 => format!("count(d), {}", with_count(&example(violation), violation)),
+            _ => format!("count(*), {}", with_count(&example(violation), violation)),
         }
     }
 
     /// SQL for the description of an entity.
-    fn entity(&self, dialect: SqlDialect) -> String {
-        let entity = self.entity;
-        let values = &dialect.condition(self.values);
+    fn entity_description(&self, dialect: SqlDialect) -> String {
+        let entity_format = self.entity_format;
+        let values = &dialect.translate(self.entity_values);
         match dialect {
-            SqlDialect::PostgreSql => format!("format('{entity}', {values})"),
+            SqlDialect::PostgreSql => format!("format('{entity_format}', {values})"),
             SqlDialect::MySql | SqlDialect::TransactSql => {
                 let mut values = values.split(", ");
-                let mut pieces = entity.split("%s");
+                let mut pieces = entity_format.split("%s");
                 let mut parts = vec![format!("'{}'", pieces.next().unwrap_or_default())];
                 for (piece, value) in pieces.zip(&mut values) {
                     parts.push(value.to_owned());
@@ -283,7 +285,7 @@ impl ConditionTest {
     }
 }
 
-/// What a condition requires, as text.
+/// The requirement of a condition, as text.
 pub fn requirement(number: u8) -> &'static str {
     match number {
         1 => "w_ytd is the sum of d_ytd",
@@ -303,7 +305,7 @@ pub fn requirement(number: u8) -> &'static str {
 }
 
 /// The id of a condition's finding: `condition-1` to `condition-12`.
-pub fn id(number: u8) -> &'static str {
+pub fn finding_id(number: u8) -> &'static str {
     const IDS: [&str; 13] = [
         "condition",
         "condition-1",

@@ -26,7 +26,7 @@ pub struct TpccCounts {
     pub retries: u64,
     /// Lines of new orders, including orders that were rolled back.
     pub lines: u64,
-    /// Those of `lines` that another warehouse supplies.
+    /// Lines, among `lines`, that another warehouse supplies.
     pub remote_lines: u64,
     /// Payments by customers of another warehouse.
     pub remote_payments: u64,
@@ -68,6 +68,7 @@ impl TpccCounts {
         }
     }
 
+    /// All fields except `outcomes_by_kind`.
     fn sums_mut(&mut self) -> [&mut u64; 13] {
         [
             &mut self.retries,
@@ -87,53 +88,56 @@ impl TpccCounts {
     }
 
     /// Transactions of a kind that ended as intended: committed or rolled back.
-    pub fn done(&self, kind: TpccTransaction) -> u64 {
-        let ends = self.outcomes_by_kind[kind as usize];
-        ends.committed + ends.rolled_back
+    pub fn ended_as_intended(&self, kind: TpccTransaction) -> u64 {
+        let outcomes = self.outcomes_by_kind[kind as usize];
+        outcomes.committed + outcomes.rolled_back
     }
 
     /// Share of a kind among all transactions that ended as intended, 0 to 1; `None` if there are
     /// none.
-    pub fn mix(&self, kind: TpccTransaction) -> Option<f64> {
+    pub fn mix_share(&self, kind: TpccTransaction) -> Option<f64> {
         share(
-            self.done(kind),
+            self.ended_as_intended(kind),
             TpccTransaction::ALL
-                .map(|kind| self.done(kind))
+                .map(|kind| self.ended_as_intended(kind))
                 .iter()
                 .sum(),
         )
     }
 
     /// Share of new orders that were rolled back as intended; the target is 0.01.
-    pub fn rolled_back(&self) -> Option<f64> {
-        let ends = self.outcomes_by_kind[TpccTransaction::NewOrder as usize];
-        share(ends.rolled_back, self.done(TpccTransaction::NewOrder))
+    pub fn rolled_back_share(&self) -> Option<f64> {
+        let outcomes = self.outcomes_by_kind[TpccTransaction::NewOrder as usize];
+        share(
+            outcomes.rolled_back,
+            self.ended_as_intended(TpccTransaction::NewOrder),
+        )
     }
 
     /// Counts a new order.
-    pub(super) fn new_order(&mut self, input: &NewOrder, result: OrderResult) {
+    pub(super) fn count_new_order(&mut self, input: &NewOrder, result: OrderResult) {
         self.lines += input.lines().len() as u64;
         self.remote_lines += input.remote_lines() as u64;
-        // Negative only if a discount exceeds 100 %.
+        // A total is negative only if a discount exceeds 100 %.
         self.ordered_cents += u64::try_from(result.total_cents).unwrap_or(0);
         self.brand_lines += u64::from(result.brand_lines);
     }
 
     /// Counts a payment.
-    pub(super) fn payment(&mut self, input: &Payment) {
+    pub(super) fn count_payment(&mut self, input: &Payment) {
         self.remote_payments += u64::from(input.c_w_id != input.w_id);
         self.payments_by_name += u64::from(is_by_name(input.customer));
         self.paid_cents += input.cents as u64;
     }
 
     /// Counts an order-status.
-    pub(super) fn order_status(&mut self, customer: CustomerKey, lines: u32) {
+    pub(super) fn count_order_status(&mut self, customer: CustomerKey, lines: u32) {
         self.statuses_by_name += u64::from(is_by_name(customer));
         self.shown_lines += u64::from(lines);
     }
 
     /// Counts a delivery.
-    pub(super) fn delivery(&mut self, delivered: u32) {
+    pub(super) fn count_delivery(&mut self, delivered: u32) {
         self.delivered += u64::from(delivered);
         self.skipped_districts += u64::from(DISTRICTS.saturating_sub(delivered));
     }
@@ -189,7 +193,10 @@ mod tests {
         for (index, sum) in total.sums_mut().into_iter().enumerate() {
             assert_eq!(*sum, 2 * (index as u64 + 1));
         }
-        assert_eq!(total.mix(TpccTransaction::Payment), Some(1.0));
-        assert_eq!(TpccCounts::default().mix(TpccTransaction::Payment), None);
+        assert_eq!(total.mix_share(TpccTransaction::Payment), Some(1.0));
+        assert_eq!(
+            TpccCounts::default().mix_share(TpccTransaction::Payment),
+            None
+        );
     }
 }

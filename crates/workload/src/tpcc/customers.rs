@@ -45,8 +45,8 @@ impl SearchNames {
         }
     }
 
-    /// The parameters of a routine of HammerDB for the customer: whether to search by name (1 or 0), the number, and the
-    /// name.
+    /// The parameters of a routine of HammerDB for the customer: whether to search by name (1 or 0), the
+    /// number, and the name.
     pub fn hammerdb_routine_values(&self, customer: CustomerKey) -> [Value<'_>; 3] {
         match customer {
             CustomerKey::Number(c_id) => [int_value(0), int_value(c_id), Value::Text("")],
@@ -59,10 +59,10 @@ impl SearchNames {
     }
 }
 
-/// The number of the customer in the middle, rounded up, of those with the same last name, ordered by first name
-/// [2.5.2.2]. Column 0 of result `result` has their numbers.
-pub fn middle_customer(rows: &DbReply<'_>, result: usize) -> Result<i64, DbError> {
-    let matching = || rows.iter().filter(|(number, _)| *number == result);
+/// The number of the customer in the middle, rounded up, of those with the same last name, ordered by first
+/// name [2.5.2.2]. Column 0 of this result has their numbers.
+pub fn middle_customer(rows: &DbReply<'_>, result_index: usize) -> Result<i64, DbError> {
+    let matching = || rows.iter().filter(|(index, _)| *index == result_index);
     let c_id = middle_index(matching().count()).and_then(|index| matching().nth(index)?.1.int(0));
     c_id.ok_or_else(|| missing_row("a customer of that last name"))
 }
@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn the_middle_index_is_rounded_up() {
-        // n/2 rounded up, counted from 1: the 1st of 1 and 2, the 2nd of 3 and 4, the 3rd of 5.
+        // The position, counted from 1, is n/2 rounded up: the 1st of 1 and 2, the 2nd of 3 and 4, the 3rd of
+        // 5.
         for (count, position) in [(1, 1), (2, 1), (3, 2), (4, 2), (5, 3), (6, 3)] {
             assert_eq!(middle_index(count), Some(position - 1), "of {count}");
             assert_eq!(position, count.div_ceil(2));

@@ -5,7 +5,7 @@ use super::input::TpccTransaction;
 use crate::random::Random;
 
 /// Number of cards in a deck.
-const CARDS: usize = 23;
+const CARD_COUNT: usize = 23;
 
 /// The transaction mix of a user.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub enum Deck {
     /// Cards are dealt until none is left, then the deck is shuffled again.
     Shuffled {
         /// All cards.
-        cards: [TpccTransaction; CARDS],
+        cards: [TpccTransaction; CARD_COUNT],
         /// Number of cards dealt so far.
         dealt: usize,
     },
@@ -28,18 +28,18 @@ impl Deck {
             return Deck::Independent;
         }
         Deck::Shuffled {
-            cards: std::array::from_fn(|index| kind_at(index as i64 + 1)),
-            dealt: CARDS,
+            cards: std::array::from_fn(|index| kind_of_card(index as i64 + 1)),
+            dealt: CARD_COUNT,
         }
     }
 
     /// The next kind.
     pub fn next(&mut self, random: &mut Random) -> TpccTransaction {
         match self {
-            Deck::Independent => kind_at(random.uniform(1, CARDS as i64)),
+            Deck::Independent => kind_of_card(random.uniform(1, CARD_COUNT as i64)),
             Deck::Shuffled { cards, dealt } => {
-                if *dealt == CARDS {
-                    for last in (1..CARDS).rev() {
+                if *dealt == CARD_COUNT {
+                    for last in (1..CARD_COUNT).rev() {
                         cards.swap(last, random.uniform(0, last as i64) as usize);
                     }
                     *dealt = 0;
@@ -52,7 +52,7 @@ impl Deck {
 }
 
 /// The kind of card `number`, 1 to 23, in HammerDB's order.
-fn kind_at(number: i64) -> TpccTransaction {
+fn kind_of_card(number: i64) -> TpccTransaction {
     match number {
         ..=10 => TpccTransaction::NewOrder,
         11..=20 => TpccTransaction::Payment,
@@ -77,15 +77,18 @@ mod tests {
     #[test]
     fn every_deck_has_the_same_cards_in_a_different_order() {
         let (mut deck, mut random) = (Deck::new(true), Random::new(3));
-        let mut orders = std::collections::HashSet::new();
+        let mut card_orders = std::collections::HashSet::new();
         for _ in 0..50 {
-            assert_eq!(counts(&mut deck, &mut random, CARDS), [10, 10, 1, 1, 1]);
+            assert_eq!(
+                counts(&mut deck, &mut random, CARD_COUNT),
+                [10, 10, 1, 1, 1]
+            );
             let Deck::Shuffled { cards, .. } = &deck else {
-                panic!("it is shuffled");
+                panic!("the deck is not shuffled");
             };
-            orders.insert(cards.map(|kind| kind as u8));
+            card_orders.insert(cards.map(|kind| kind as u8));
         }
-        assert!(orders.len() > 45);
+        assert!(card_orders.len() > 45);
     }
 
     #[test]
@@ -97,7 +100,7 @@ mod tests {
             let share = *count as f64 / draws as f64;
             assert!((share - cards / 23.0).abs() < 0.004, "{count} of {draws}");
         }
-        // Independent draws scatter; those of a deck do not.
-        assert!((0..20).any(|_| counts(&mut deck, &mut random, CARDS) != [10, 10, 1, 1, 1]));
+        // The counts of independent draws scatter; those of a deck do not.
+        assert!((0..20).any(|_| counts(&mut deck, &mut random, CARD_COUNT) != [10, 10, 1, 1, 1]));
     }
 }

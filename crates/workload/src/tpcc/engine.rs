@@ -49,9 +49,9 @@ impl EngineSql {
         }
     }
 
-    /// Fills in a template for a profile; `prefix` begins its routine names. `function` selects a function
-    /// where the template defines both a function and a procedure.
-    pub fn fill(&self, text: &str, profile: &Profile, prefix: &str, function: bool) -> String {
+    /// Fills in a template for a profile; `prefix` begins its routine names. `as_function` selects the
+    /// function where the template defines both a function and a procedure.
+    pub fn fill(&self, text: &str, profile: &Profile, prefix: &str, as_function: bool) -> String {
         let mut values = self.fragments.to_vec();
         values.push(("prefix", prefix));
         let template = Template {
@@ -59,7 +59,7 @@ impl EngineSql {
                 ("counters", profile.counters),
                 ("outputs", profile.outputs),
                 ("rolls_back", profile.rolls_back),
-                ("function", function),
+                ("function", as_function),
             ],
             values: &values,
         };

@@ -101,7 +101,8 @@ impl<'a> StepRunner<'a> {
         }
     }
 
-    /// Executes a step. `reader` receives its rows now or, if pipelined, in the next [`StepRunner::run_queued`].
+    /// Executes a step. `reader` receives its rows now or, if pipelined, in the next
+    /// [`StepRunner::run_queued`].
     pub async fn read(
         &mut self,
         step: &TransactionStep,
@@ -117,8 +118,8 @@ impl<'a> StepRunner<'a> {
         Ok(())
     }
 
-    /// Executes the queued steps and then this one, in one request. Returns the reply, and the index of this step's
-    /// result in it.
+    /// Executes the queued steps and then this one, in one request. Returns the reply, and the index of this
+    /// step's result in it.
     pub async fn run_for_rows(
         &mut self,
         step: &TransactionStep,
@@ -177,7 +178,8 @@ async fn execute<'a>(
     Ok(db.last_reply())
 }
 
-/// Calls a routine; returns the integer in the first column. If there is none, the error says that `subject` is missing.
+/// Calls a routine; returns the integer in the first column. If there is none, the error says that `subject`
+/// is missing.
 pub async fn call_for_int(
     db: &mut Db,
     call: &Statement,

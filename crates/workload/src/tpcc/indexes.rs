@@ -7,11 +7,11 @@ use crate::{Error, sql};
 use crate::{SqlDialect, catalog};
 use prony_server::Control;
 
-const READING: &str = "reading the indexes";
+const READING_INDEXES: &str = "reading the indexes";
 
-/// Names of the valid indexes on PostgreSQL of the nine tables and their partitions that meet the condition
-/// `predicate`.
-pub fn valid(control: &mut Control, predicate: &str) -> Result<Vec<String>, Error> {
+/// Returns the names of the valid indexes on PostgreSQL that meet the condition `predicate`, among those of
+/// the nine tables and their partitions.
+fn valid_index_names(control: &mut Control, predicate: &str) -> Result<Vec<String>, Error> {
     let tables = Table::ALL.map(|table| format!("to_regclass('{}')", table.name()));
     let sql = format!(
         "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid \
@@ -19,14 +19,14 @@ pub fn valid(control: &mut Control, predicate: &str) -> Result<Vec<String>, Erro
           where inhparent = to_regclass('order_line'))) and i.indisvalid and {predicate}",
         tables.join(", ")
     );
-    names(control, &sql)
+    query_names(control, &sql)
 }
 
 /// An index that is not a primary key.
 pub struct SecondaryIndex {
     /// Name.
     pub name: &'static str,
-    /// Its columns.
+    /// The columns.
     pub columns: String,
     /// The statement that builds it.
     pub build: String,
@@ -34,8 +34,8 @@ pub struct SecondaryIndex {
     pub exists: bool,
 }
 
-/// The secondary indexes on MySQL and MariaDB: table, name, columns with their prefix lengths; the one that
-/// takes longer to build first.
+/// The secondary indexes on MySQL and MariaDB: table, name, columns with their prefix lengths. The one that
+/// takes longer to build comes first.
 const MYSQL_INDEXES: [(&str, &str, &str); 2] = [
     (
         "customer",
@@ -45,37 +45,37 @@ const MYSQL_INDEXES: [(&str, &str, &str); 2] = [
     ("orders", "o_w_id", "o_w_id, o_d_id, o_c_id, o_id"),
 ];
 
-/// The secondary indexes of the engine.
-pub fn secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Error> {
+/// Returns the secondary indexes that the engine's tables should have, and whether each exists.
+pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Error> {
     match SqlDialect::of(control) {
         SqlDialect::PostgreSql => {
-            let existing = valid(control, "true")?;
+            let existing = valid_index_names(control, "true")?;
             let secondary = Index::all().into_iter().filter(|index| !index.primary);
-            let with_state = |index: Index| SecondaryIndex {
+            let with_existence = |index: Index| SecondaryIndex {
                 name: index.name,
                 columns: index.columns.join(", "),
                 build: index.build(),
                 exists: existing.iter().any(|name| name == index.name),
             };
-            Ok(secondary.map(with_state).collect())
+            Ok(secondary.map(with_existence).collect())
         }
         SqlDialect::TransactSql => {
             let existing = catalog::read_indexes(control)?;
             let secondary = Index::all().into_iter().filter(|index| !index.primary);
-            let with_state = |index: Index| SecondaryIndex {
+            let with_existence = |index: Index| SecondaryIndex {
                 name: index.name,
                 columns: index.columns.join(", "),
                 build: index.build(),
                 exists: existing
                     .contains_key(&(index.table.name().to_owned(), index.name.to_owned())),
             };
-            Ok(secondary.map(with_state).collect())
+            Ok(secondary.map(with_existence).collect())
         }
         SqlDialect::MySql => {
             let sql = "select index_name from information_schema.statistics \
                  where table_schema = database() and table_name in ('customer', 'orders') \
                  and seq_in_index = 1";
-            let existing = names(control, sql)?;
+            let existing = query_names(control, sql)?;
             let indexes = MYSQL_INDEXES.map(|(table, name, columns)| SecondaryIndex {
                 name,
                 columns: columns.to_owned(),
@@ -102,8 +102,8 @@ pub fn mysql_builds() -> Vec<IndexBuild> {
     indexes.into()
 }
 
-/// The indexes that a load on SQL Server builds after loading the rows. Where a table has two, they are built
-/// one after the other: a clustered index that comes second rebuilds the first.
+/// The indexes that a load on SQL Server builds after loading the rows. If a table has two, the
+/// primary key is built first, because building a clustered index rebuilds the indexes that exist.
 pub fn sql_server_builds() -> Vec<IndexBuild> {
     let all = Index::all();
     let keys = all.iter().filter(|index| index.primary);
@@ -111,8 +111,8 @@ pub fn sql_server_builds() -> Vec<IndexBuild> {
         let table = key.table.name();
         let columns = key.table.key(SqlDialect::TransactSql).join(", ");
         let build = IndexBuild::clustered_key(table, key.name, &columns);
-        let mut others = all.iter().filter(|index| !index.primary);
-        match others.find(|index| index.table == key.table) {
+        let mut secondary = all.iter().filter(|index| !index.primary);
+        match secondary.find(|index| index.table == key.table) {
             Some(index) => build.followed_by(index.name, &index.build()),
             None => build,
         }
@@ -120,8 +120,9 @@ pub fn sql_server_builds() -> Vec<IndexBuild> {
     keys.map(build).collect()
 }
 
-fn names(control: &mut Control, sql: &str) -> Result<Vec<String>, Error> {
-    let rows = sql::query_rows(control, READING, sql)?;
+/// Returns the first column of a query on the indexes.
+fn query_names(control: &mut Control, sql: &str) -> Result<Vec<String>, Error> {
+    let rows = sql::query_rows(control, READING_INDEXES, sql)?;
     let names = rows.iter().filter_map(|row| row.text(0));
     Ok(names.map(str::to_owned).collect())
 }

@@ -31,7 +31,7 @@ impl TpccTransaction {
         TpccTransaction::StockLevel,
     ];
 
-    /// Their names, in the same order.
+    /// The names of the kinds, in the order of [`ALL`](Self::ALL).
     pub const NAMES: [&'static str; 5] = [
         "new-order",
         "payment",
@@ -70,10 +70,10 @@ pub struct NewOrder {
     pub d_id: u32,
     /// Customer.
     pub c_id: u32,
-    /// Only the first `count` are in use.
+    /// The lines; only the first `count` are in use.
     lines: [OrderLine; LINES_MAX],
     count: usize,
-    /// The last line's item is [`UNUSED_ITEM`].
+    /// Whether the last line's item is [`UNUSED_ITEM`].
     pub has_unused_item: bool,
 }
 
@@ -230,15 +230,15 @@ impl InputGenerator {
 
     /// Input of a new order [2.4.1].
     pub fn new_order(&mut self) -> NewOrder {
-        let w_id = self.warehouse();
+        let w_id = self.draw_warehouse();
         let d_id = self.uniform(1, DISTRICTS);
-        let c_id = self.customer();
+        let c_id = self.draw_customer();
         let count = self.uniform(5, LINES_MAX as u32) as usize;
         let has_unused_item = self.uniform(1, 100) == 1;
         let mut lines = [OrderLine::default(); LINES_MAX];
         for (index, line) in lines[..count].iter_mut().enumerate() {
             let item = match self.profile.non_uniform {
-                true => self.draw(self.constants.item),
+                true => self.draw_non_uniform(self.constants.item),
                 false => self.uniform(1, ITEMS),
             };
             let remote = self.uniform(1, 100) == 1;
@@ -249,7 +249,7 @@ impl InputGenerator {
                     item
                 },
                 supply: if remote {
-                    self.other_warehouse(w_id)
+                    self.draw_other_warehouse(w_id)
                 } else {
                     w_id
                 },
@@ -257,9 +257,10 @@ impl InputGenerator {
                 wave: 1,
             };
         }
-        let existing = count - usize::from(has_unused_item);
-        lines[..existing].sort_unstable_by_key(|line| (line.supply, line.item, line.quantity));
-        for index in 1..existing {
+        let existing_items = count - usize::from(has_unused_item);
+        lines[..existing_items]
+            .sort_unstable_by_key(|line| (line.supply, line.item, line.quantity));
+        for index in 1..existing_items {
             let (previous, line) = (lines[index - 1], &mut lines[index]);
             if (previous.supply, previous.item) == (line.supply, line.item) {
                 line.wave = previous.wave + 1;
@@ -277,13 +278,13 @@ impl InputGenerator {
 
     /// Input of a payment [2.5.1].
     pub fn payment(&mut self) -> Payment {
-        let w_id = self.warehouse();
+        let w_id = self.draw_warehouse();
         let d_id = self.uniform(1, DISTRICTS);
         let (c_w_id, c_d_id) = match self.uniform(1, 100) {
             ..=85 => (w_id, d_id),
-            _ => (self.other_warehouse(w_id), self.uniform(1, DISTRICTS)),
+            _ => (self.draw_other_warehouse(w_id), self.uniform(1, DISTRICTS)),
         };
-        let customer = self.customer_key();
+        let customer = self.draw_customer_key();
         let cents = match self.profile.amounts_have_cents {
             true => self.random.uniform(100, 500_000),
             false => self.random.uniform(1, 5_000) * 100,
@@ -301,16 +302,16 @@ impl InputGenerator {
     /// Input of an order-status [2.6.1].
     pub fn order_status(&mut self) -> OrderStatus {
         OrderStatus {
-            w_id: self.warehouse(),
+            w_id: self.draw_warehouse(),
             d_id: self.uniform(1, DISTRICTS),
-            customer: self.customer_key(),
+            customer: self.draw_customer_key(),
         }
     }
 
     /// Input of a delivery [2.7.1].
     pub fn delivery(&mut self) -> Delivery {
         Delivery {
-            w_id: self.warehouse(),
+            w_id: self.draw_warehouse(),
             carrier: self.uniform(1, 10),
         }
     }
@@ -318,13 +319,13 @@ impl InputGenerator {
     /// Input of a stock-level [2.8.1].
     pub fn stock_level(&mut self) -> StockLevel {
         StockLevel {
-            w_id: self.warehouse(),
+            w_id: self.draw_warehouse(),
             d_id: self.district,
             threshold: self.uniform(10, 20),
         }
     }
 
-    fn warehouse(&mut self) -> u32 {
+    fn draw_warehouse(&mut self) -> u32 {
         match self.home {
             Home::One(w_id) => w_id,
             Home::Any => self.uniform(1, self.warehouses),
@@ -336,7 +337,7 @@ impl InputGenerator {
     }
 
     /// A random warehouse other than `w_id`, or `w_id` if there is only one.
-    fn other_warehouse(&mut self, w_id: u32) -> u32 {
+    fn draw_other_warehouse(&mut self, w_id: u32) -> u32 {
         if self.warehouses == 1 {
             return w_id;
         }
@@ -344,29 +345,29 @@ impl InputGenerator {
         number + u32::from(number >= w_id)
     }
 
-    fn customer(&mut self) -> u32 {
+    fn draw_customer(&mut self) -> u32 {
         match self.profile.non_uniform {
-            true => self.draw(self.constants.customer),
+            true => self.draw_non_uniform(self.constants.customer),
             false => self.uniform(1, CUSTOMERS),
         }
     }
 
     /// Draws the customer; 60 % by last name.
-    fn customer_key(&mut self) -> CustomerKey {
+    fn draw_customer_key(&mut self) -> CustomerKey {
         if self.uniform(1, 100) > 60 {
-            return CustomerKey::Number(self.customer());
+            return CustomerKey::Number(self.draw_customer());
         }
-        let last = match self.profile.own_last_name_constant {
-            true => self.constants.last,
-            false => NuRand::LOAD_LAST,
+        let distribution = match self.profile.own_last_name_constant {
+            true => self.constants.last_name,
+            false => NuRand::LOAD_LAST_NAMES,
         };
         CustomerKey::Name {
-            name: self.draw(last),
-            fallback: (!self.profile.finds_names).then(|| self.customer()),
+            name: self.draw_non_uniform(distribution),
+            fallback: (!self.profile.finds_names).then(|| self.draw_customer()),
         }
     }
 
-    fn draw(&mut self, distribution: NuRand) -> u32 {
+    fn draw_non_uniform(&mut self, distribution: NuRand) -> u32 {
         distribution.draw(|low, high| self.random.uniform(low.into(), high.into()) as u32)
     }
 

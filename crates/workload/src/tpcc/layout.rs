@@ -80,22 +80,22 @@ impl Layout {
 
     /// The remedy for an unfinished load of this layout.
     pub fn continue_remedy(&self) -> Remedy {
-        Remedy::Continue(self.load(), "")
+        Remedy::Continue(self.load_spec(), "")
     }
 
-    /// The command that loads this layout.
-    pub fn load(&self) -> LoadSpec {
-        let mut sizes: Vec<LoadOption> = vec![("scale", self.scale.to_string())];
+    /// The load that creates this layout.
+    pub fn load_spec(&self) -> LoadSpec {
+        let mut options: Vec<LoadOption> = vec![("scale", self.scale.to_string())];
         if self.seed != 0 {
-            sizes.push(("seed", self.seed.to_string()));
+            options.push(("seed", self.seed.to_string()));
         }
         if self.population != Population::Standard {
-            sizes.push(("profile", self.population.name().to_owned()));
+            options.push(("profile", self.population.name().to_owned()));
         }
         if self.partitions != 0 {
-            sizes.push(("partitions", self.partitions.to_string()));
+            options.push(("partitions", self.partitions.to_string()));
         }
-        LoadSpec::of("tpcc", sizes)
+        LoadSpec::of("tpcc", options)
     }
 
     /// A description that fits after `a load of`: `10 warehouses (seed 7)`.
@@ -112,25 +112,25 @@ impl Layout {
 
     /// The statements that create a table.
     pub fn create(&self, table: Table, dialect: SqlDialect) -> String {
-        let (plain, count) = (table.create(dialect, self.population), self.partitions);
+        let (create, count) = (table.create(dialect, self.population), self.partitions);
         if table != Table::OrderLine || count == 0 {
-            return plain;
+            return create;
         }
-        let partitioned = format!("{plain} partition by hash (ol_w_id)");
+        let partitioned = format!("{create} partition by hash (ol_w_id)");
         match dialect {
             SqlDialect::PostgreSql => {
                 let parts = (0..count).map(|part| {
                     format!(
                         "; create table {} partition of order_line for values with \
                          (modulus {count}, remainder {part})",
-                        partition(part)
+                        partition_name(part)
                     )
                 });
                 partitioned + &parts.collect::<String>()
             }
             SqlDialect::MySql => format!("{partitioned} partitions {count}"),
-            // It has no hash partitions; `TpccDataset` refuses them.
-            SqlDialect::TransactSql => plain,
+            // SQL Server has no hash partitions: the table stays unpartitioned.
+            SqlDialect::TransactSql => create,
         }
     }
 
@@ -169,19 +169,19 @@ impl Layout {
     /// All indexes to build, the slowest first. The primary key of a partitioned order_line is made of
     /// those of its partitions, so it comes last.
     pub fn index_builds(&self) -> Vec<IndexBuild> {
-        let plain = |index: Index| IndexBuild {
+        let unpartitioned = |index: Index| IndexBuild {
             table: index.table.name().to_owned(),
             build: Some(index.build()),
             attach: index.attach(),
             name: index.name.to_owned(),
         };
-        let mut last = None;
+        let mut partitioned_key = None;
         let mut builds = Vec::new();
         for index in Index::all() {
             if index.table == Table::OrderLine && self.partitions > 0 {
                 builds.extend((0..self.partitions).map(|part| partition_index(&index, part)));
                 let (name, columns) = (index.name, index.columns.join(", "));
-                last = Some(IndexBuild {
+                partitioned_key = Some(IndexBuild {
                     table: index.table.name().to_owned(),
                     name: name.to_owned(),
                     build: None,
@@ -190,27 +190,27 @@ impl Layout {
                     )),
                 });
             } else {
-                builds.push(plain(index));
+                builds.push(unpartitioned(index));
             }
         }
-        builds.extend(last);
+        builds.extend(partitioned_key);
         builds
     }
 }
 
 /// The name of a partition, as HammerDB names it.
-fn partition(part: u32) -> String {
+fn partition_name(part: u32) -> String {
     format!("ol_{part}")
 }
 
 fn partition_index(index: &Index, part: u32) -> IndexBuild {
-    let table = partition(part);
+    let table = partition_name(part);
     IndexBuild::primary_key(&table, &format!("{table}_i1"), &index.columns.join(", "))
 }
 
 /// The population and the partitions of loaded tables.
 pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
-    let parts = match SqlDialect::of(control) {
+    let partition_count = match SqlDialect::of(control) {
         SqlDialect::PostgreSql => {
             "select count(*) from pg_inherits where inhparent = to_regclass('order_line')"
         }
@@ -225,7 +225,7 @@ pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
         control,
         "detecting the population of the customers",
         &format!(
-            "select count(*), sum(case when c_credit = 'BC' then 1 else 0 end), ({parts}) \
+            "select count(*), sum(case when c_credit = 'BC' then 1 else 0 end), ({partition_count}) \
              from customer where c_w_id = 1 and c_d_id = 1"
         ),
     )?;
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_command_omits_defaults() {
-        let command = |layout: Layout| Remedy::Load(layout.load()).to_string();
+        let command = |layout: Layout| Remedy::Load(layout.load_spec()).to_string();
         assert_eq!(command(PLAIN), "prony load tpcc --scale 10");
         assert_eq!(PLAIN.description(), "10 warehouses (seed 0)");
         let customized = Layout {

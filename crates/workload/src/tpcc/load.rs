@@ -1,13 +1,13 @@
 //! Creates and fills the tables.
 //!
 //! A load creates the nine tables with rows, keys, indexes and statistics, and the routines that
-//! HammerDB's driver calls. Each part of it is a warehouse, or the items.
+//! HammerDB's driver calls. Each part of a load is a warehouse, or the items.
 
 use super::indexes;
 use super::layout::Layout;
 use super::random::LastNames;
 use super::routines;
-use super::rows::{Content, TpccRows, order_lines};
+use super::rows::{Content, TpccRows, order_line_count};
 use super::schema::{MAX_SCALE, Table};
 use super::{TPCC, unfinished_load};
 use crate::catalog::{self, Tables};
@@ -23,8 +23,8 @@ use prony_server::Control;
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-/// Up to this many warehouses, about 2 GB, a single loader loads everything in one transaction.
-const ONE_TRANSACTION_MAX: u32 = 20;
+/// Maximum number of warehouses, about 2 GB, that a single loader loads in one transaction.
+const ONE_TRANSACTION_WAREHOUSES_MAX: u32 = 20;
 
 /// Size of a warehouse with its indexes, in megabytes.
 const WAREHOUSE_MB: u64 = 110;
@@ -38,7 +38,7 @@ pub fn load(
     let layout = Layout::of(request.plan, request.seed)?;
     check_scale(layout.scale)?;
     let subject = LoadSubject {
-        load: layout.load(),
+        load: layout.load_spec(),
         scale: layout.scale,
         bytes: u64::from(layout.scale) * WAREHOUSE_MB * 1_000_000,
     };
@@ -75,7 +75,8 @@ fn now_s(control: &mut Control) -> Result<i64, Error> {
         SqlDialect::PostgreSql => "select extract(epoch from date_trunc('second', now()))::bigint",
         // MySQL's datetime has no time zone: it is treated as UTC when it is read and when it is written.
         SqlDialect::MySql => "select timestampdiff(second, '1970-01-01', now())",
-        // Local time, as `sysdatetime()` in the transactions. A second has 32 bits until 2038.
+        // Local time, as `sysdatetime()` in the transactions. Days and seconds are counted separately,
+        // because `datediff` has 32 bits, which seconds since 1970 exceed in 2038.
         SqlDialect::TransactSql => {
             "select datediff(day, '19700101', sysdatetime()) * cast(86400 as bigint) \
              + datediff(second, cast(cast(sysdatetime() as date) as datetime2), sysdatetime())"
@@ -105,10 +106,10 @@ struct TpccDataset {
 }
 
 impl Dataset for TpccDataset {
-    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
-        let is_same =
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+        let is_same_data =
             |note: &_| Layout::from_note(note).is_some_and(|(layout, _)| layout == self.layout);
-        let mut existing = dataset::existing::<Table>(control, "tpcc", is_same)?;
+        let mut existing = dataset::find_existing_tables::<Table>(control, "tpcc", is_same_data)?;
         if unfinished_load::has_legacy_record(control)? {
             existing
                 .obsolete
@@ -161,14 +162,15 @@ impl Dataset for TpccDataset {
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error> {
         let item = self.dialect.select_first(1, "-1 from item");
-        let first = format!("select * from ({item}) i union all select w_id - 1 from warehouse");
-        dataset::missing_parts(control, all, &first)
+        let first_units =
+            format!("select * from ({item}) i union all select w_id - 1 from warehouse");
+        dataset::missing_parts(control, all, &first_units)
     }
 
     fn row_count(&self, parts: &[LoadPart]) -> u64 {
         let rows = |part: &LoadPart| {
             let count = |table: usize| match Table::ALL[table] {
-                Table::OrderLine => order_lines(self.layout.seed, warehouses(&part.units)),
+                Table::OrderLine => order_line_count(self.layout.seed, warehouses(&part.units)),
                 table => table.rows((part.units.end - part.units.start) as u32),
             };
             part.tables.clone().map(count).sum::<u64>()
@@ -189,7 +191,7 @@ impl Dataset for TpccDataset {
     }
 
     fn fits_one_transaction(&self) -> bool {
-        self.layout.scale <= ONE_TRANSACTION_MAX
+        self.layout.scale <= ONE_TRANSACTION_WAREHOUSES_MAX
     }
 
     /// The server does not freeze rows that it routes to partitions.
@@ -200,10 +202,10 @@ impl Dataset for TpccDataset {
     /// Creates the routines that HammerDB's driver calls. A server may refuse them, for lack of
     /// privileges or because it has no procedures; the tables are complete without them.
     fn after_load(&self, control: &mut Control) -> Result<String, Error> {
-        match routines::install_hammerdb(control) {
+        match routines::install_driver_routines(control) {
             Ok(()) => Ok(String::new()),
             Err(error) if error.is_refusal() => {
-                // The error has aborted the transaction but not ended it.
+                // The error has aborted the transaction, but only a rollback ends it.
                 sql::execute(control, "rolling back", "rollback")?;
                 let problem = error.problem();
                 Ok(format!(
@@ -220,7 +222,7 @@ impl Dataset for TpccDataset {
             .into_iter()
             .map(|existing| TableFacts {
                 rows: match existing.table {
-                    Table::OrderLine => order_lines(seed, 1..scale + 1),
+                    Table::OrderLine => order_line_count(seed, 1..scale + 1),
                     table => table.rows(scale),
                 },
                 ..existing.facts
@@ -233,7 +235,8 @@ impl TpccDataset {
     /// The statement that sets the note.
     fn note(&self, stage: TableStage) -> String {
         let note = self.layout.note(self.start_s, stage).text();
-        self.dialect.set_comment(Table::OrderLine.name(), &note)
+        self.dialect
+            .comment_statement(Table::OrderLine.name(), &note)
     }
 }
 

@@ -52,7 +52,7 @@ use prony_plan::{QueryMode, WorkloadPlan};
 use prony_server::Control;
 use prony_wire::Engine;
 use schema::Table;
-pub use sequences::next_orders;
+pub use sequences::next_order_number_sum;
 use std::sync::atomic::AtomicBool;
 
 static RATE_METRICS: [RateMetric; 2] = [
@@ -86,7 +86,7 @@ const fn table(name: &'static str, rows: TableRows, growth: TableGrowth) -> Tabl
     TableSpec { name, rows, growth }
 }
 
-/// Row counts after a load [1.2.1]. The size of the data counts as changed once a table has doubled.
+/// Row counts after a load [1.2.1]. The size of the data counts as changed once a growing table has doubled.
 static TABLES: [TableSpec; 9] = [
     table("warehouse", TableRows::PerScale(1), TableGrowth::Constant),
     table("district", TableRows::PerScale(10), TableGrowth::Constant),
@@ -119,7 +119,7 @@ static TABLES: [TableSpec; 9] = [
 ///
 /// # Errors
 /// The server refused.
-pub fn is_unfinished(control: &mut Control) -> Result<bool, Error> {
+pub fn has_unfinished_load(control: &mut Control) -> Result<bool, Error> {
     Ok(unfinished_load::find(control)?.is_some())
 }
 
@@ -204,7 +204,7 @@ impl Workload for OrderEntry {
     }
 
     fn check_options(&self, plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
-        options::problems(plan, protocol)
+        options::find_problems(plan, protocol)
     }
 
     fn load(
@@ -228,12 +228,12 @@ impl Workload for OrderEntry {
     fn clean(&self, control: &mut Control) -> Result<Vec<String>, Error> {
         crate::engines::require_engine(control, self.engines())?;
         let cleaned = catalog::drop_existing::<Table>(control)?;
-        routines::remove(control)?;
-        let remove = unfinished_load::drop_legacy_table();
+        routines::drop_all(control)?;
+        let drop_record = unfinished_load::drop_legacy_table();
         sql::execute(
             control,
             "dropping the record of an unfinished load",
-            &remove,
+            &drop_record,
         )?;
         Ok(cleaned)
     }

@@ -119,7 +119,7 @@ fn read_values(reader: &mut OptionReader<'_>) -> TpccOptions {
 }
 
 /// All problems with the options that can be found without a server.
-pub fn problems(plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
+pub fn find_problems(plan: &WorkloadPlan, protocol: QueryMode) -> Vec<Error> {
     match read(plan) {
         Err(problems) => problems,
         Ok(options) if options.mode == Mode::Pipelined && protocol == QueryMode::Simple => {
@@ -215,8 +215,8 @@ mod tests {
     #[test]
     fn a_pipeline_needs_the_extended_protocol() {
         let pipelined = plan(&[("mode", "pipelined")]);
-        assert_eq!(problems(&pipelined, QueryMode::Simple).len(), 1);
-        assert!(problems(&pipelined, QueryMode::Extended).is_empty());
-        assert!(problems(&plan(&[]), QueryMode::Simple).is_empty());
+        assert_eq!(find_problems(&pipelined, QueryMode::Simple).len(), 1);
+        assert!(find_problems(&pipelined, QueryMode::Extended).is_empty());
+        assert!(find_problems(&plan(&[]), QueryMode::Simple).is_empty());
     }
 }

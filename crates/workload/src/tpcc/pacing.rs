@@ -35,9 +35,9 @@ pub const HAMMERDB: PacingTimes = PacingTimes {
     whole_seconds: true,
 };
 
-/// The times within which 90 % of each kind must end, in seconds. For a delivery this limits the
-/// deferred part, because its terminal gets its answer immediately [5.2.5.3, 5.2.5.7, 2.7.2].
-pub const LIMITS_S: [u32; 5] = [5, 5, 5, 80, 20];
+/// The times within which 90 % of the transactions of each kind must end, in seconds. For a delivery this
+/// limits the deferred part, because its terminal gets its answer immediately [5.2.5.3, 5.2.5.7, 2.7.2].
+pub const P90_LIMITS_S: [u32; 5] = [5, 5, 5, 80, 20];
 
 /// The pacing state of one terminal; times are nanoseconds on the run's clock.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ impl Terminal {
 }
 
 /// Upper limit of a think time, as a multiple of its mean [5.2.5.4].
-const THINK_MAX: f64 = 10.0;
+const THINK_TIME_MAX_MEANS: f64 = 10.0;
 
 impl PacingTimes {
     /// Keying time before a transaction.
@@ -93,7 +93,7 @@ impl PacingTimes {
     pub fn draw_think_time(&self, kind: TpccTransaction, random: &mut Random) -> Duration {
         let mean_s = f64::from(self.think_mean_s[kind as usize]);
         let think_s = -(1.0 - random.unit()).ln() * mean_s;
-        let time_s = think_s.min(mean_s * THINK_MAX);
+        let time_s = think_s.min(mean_s * THINK_TIME_MAX_MEANS);
         let time_s = if self.whole_seconds {
             time_s.round()
         } else {
@@ -158,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_terminal_enters_at_most_1_286_new_orders_per_minute() {
-        // 10 of 23 are new orders; the sums are those of clause 5.2.5.7 without response times.
+        // 10 of 23 transactions are new orders; their mean times are those of clause 5.2.5.7, without
+        // response times.
         let weights = [10.0, 10.0, 1.0, 1.0, 1.0];
         let times = SPECIFICATION;
         let deck_s: f64 = (0..5)

@@ -68,21 +68,21 @@ fn missing_on_postgres(control: &mut Control) -> Result<MissingPrivileges, Error
           else has_any_column_privilege(w.name, w.privilege) end",
         required.join(", ")
     );
-    missing_of(control, &sql)
+    query_missing(control, &sql)
 }
 
-/// The missing privileges that a query returns: table, privilege, role.
-fn missing_of(control: &mut Control, sql: &str) -> Result<MissingPrivileges, Error> {
+/// Returns the missing privileges, from a query with the columns table, privilege and role.
+fn query_missing(control: &mut Control, sql: &str) -> Result<MissingPrivileges, Error> {
     let rows = sql::query_rows(control, "reading the privileges on the tables", sql)?;
     let Some(role) = rows.first().and_then(|row| row.text(2)) else {
         return Ok(None);
     };
-    let lacks = |table: &Table| {
+    let missing_on_table = |table: &Table| {
         let privileges = rows.iter().filter(|row| row.text(0) == Some(table.name()));
         let privileges: Vec<&str> = privileges.filter_map(|row| row.text(1)).collect();
         (!privileges.is_empty()).then(|| (privileges.join(", "), table.name()))
     };
-    let missing = Table::ALL.iter().filter_map(lacks).collect();
+    let missing = Table::ALL.iter().filter_map(missing_on_table).collect();
     Ok(Some((role.to_owned(), missing)))
 }
 
@@ -101,13 +101,14 @@ fn missing_on_sql_server(control: &mut Control) -> Result<MissingPrivileges, Err
          where coalesce(has_perms_by_name(w.name, 'OBJECT', w.privilege), 0) = 0",
         values.join(", ")
     );
-    missing_of(control, &sql)
+    query_missing(control, &sql)
 }
 
 /// Tests each privilege with EXPLAIN of a statement that needs it: a privilege may come from roles, the
 /// database, columns or the whole server, and each of these is stored in a different table.
 fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
-    const DENIED: [u32; 3] = [1142, 1143, 1044];
+    /// Error numbers of a denied statement.
+    const DENIED_NUMBERS: [u32; 3] = [1142, 1143, 1044];
     let mut missing = Vec::new();
     for table in Table::ALL {
         let (name, column) = (table.name(), probe_column(table));
@@ -135,7 +136,7 @@ fn missing_on_mysql(control: &mut Control) -> Result<MissingPrivileges, Error> {
                 Err(error)
                     if error
                         .server_error()
-                        .is_some_and(|error| DENIED.contains(&error.number)) =>
+                        .is_some_and(|error| DENIED_NUMBERS.contains(&error.number)) =>
                 {
                     privileges.push(*privilege);
                 }

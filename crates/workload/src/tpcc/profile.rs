@@ -2,7 +2,7 @@
 //! never compares names.
 
 use super::layout::Population;
-use super::pacing::{HAMMERDB, LIMITS_S, PacingTimes, SPECIFICATION};
+use super::pacing::{HAMMERDB, P90_LIMITS_S, PacingTimes, SPECIFICATION};
 use crate::SqlDialect;
 
 /// The rules of a profile.
@@ -92,7 +92,7 @@ pub static PROFILES: [Profile; 3] = [
         defers_deliveries: true,
         population: Population::Standard,
         times: SPECIFICATION,
-        p90_s: Some(LIMITS_S),
+        p90_s: Some(P90_LIMITS_S),
     },
     HAMMERDB_PROFILE,
     Profile {
@@ -105,8 +105,8 @@ pub static PROFILES: [Profile; 3] = [
     },
 ];
 
-/// `hammerdb-4.6` on MySQL, MariaDB and SQL Server, where version 4.6 finds customers by name and does roll back:
-/// the same as `hammerdb`, under the requested name.
+/// `hammerdb-4.6` on MySQL, MariaDB and SQL Server, where version 4.6 finds customers by name and does roll
+/// back: the same as `hammerdb`, under the requested name.
 static HAMMERDB_46_CORRECT: Profile = Profile {
     name: "hammerdb-4.6",
     routine: "hammerdb_46",

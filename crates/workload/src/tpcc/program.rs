@@ -69,7 +69,7 @@ impl OrderEntryProgram {
     /// The options are invalid, the data is missing, incomplete or of a different scale, or the server
     /// rejects the routines.
     pub fn prepare(control: &mut Control, plan: &WorkloadPlan) -> Result<Self, Error> {
-        // Only the first problem: `check_options` reports all of them.
+        // Returns only the first problem, because `check_options` has reported all of them.
         let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let warehouses = scale_for_run(control, plan.scale)?;
         let (population, partitions) = layout::detect(control)?;
@@ -111,8 +111,8 @@ impl OrderEntryProgram {
         }
     }
 
-    /// A remark if the profile is intended for a different population: half of HammerDB's customers have bad
-    /// credit, a tenth of the standard ones, and payments of such customers write far more.
+    /// A remark if the profile is intended for a different population. Half of HammerDB's customers and a
+    /// tenth of the standard ones have bad credit, and payments of such customers write far more.
     fn remarks(&self) -> Vec<Remark> {
         let profile = self.options().profile;
         let mut settings = self.load_settings.iter();
@@ -169,7 +169,7 @@ impl Program for OrderEntryProgram {
         settings
     }
 
-    fn limits(&self) -> Vec<P90Limit> {
+    fn p90_limits(&self) -> Vec<P90Limit> {
         // The specification sets no limits for users without think times.
         let limits = self
             .options()
@@ -189,20 +189,20 @@ impl Program for OrderEntryProgram {
         self.statements.clone()
     }
 
-    fn shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ActionShare> {
         let mut shares = shares(
             &self.counts(),
             self.options().profile,
             self.shared.warehouses,
         );
         if self.shared.transactions.server_draws_order_lines() {
-            // The server chose the supplying warehouses, so the client has no count of them.
+            // The server chose the supplying warehouses, so the client cannot count remote lines.
             shares.retain(|share| share.base != ORDER_LINES);
         }
         shares
     }
 
-    fn user(&self, id: UserId, db: Db) -> User {
+    fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let Err(exit) = shared.run(id, db).await;
@@ -228,7 +228,7 @@ enum Input {
 enum Output {
     NewOrder(OrderResult),
     Paid,
-    /// A count: of lines, districts or items.
+    /// The number of lines of an order-status, districts of a delivery, or items of a stock-level.
     Count(u32),
 }
 
@@ -273,11 +273,11 @@ impl OrderEntryRun {
             let result = self
                 .run_with_retries(&input, &mut db, &mut texts, &mut own_counts)
                 .await?;
-            let ends = &mut own_counts.sums.outcomes_by_kind[kind as usize];
+            let outcomes = &mut own_counts.sums.outcomes_by_kind[kind as usize];
             let outcome = match &result {
-                Ok(output) => Ok(count_end(output, ends)),
+                Ok(output) => Ok(count_outcome(output, outcomes)),
                 Err(error) => {
-                    ends.failed += 1;
+                    outcomes.failed += 1;
                     Err(error.clone())
                 }
             };
@@ -297,8 +297,9 @@ impl OrderEntryRun {
         error.retryable
             || match self.dialect {
                 SqlDialect::PostgreSql => false,
-                SqlDialect::MySql => self.dialect.is_ignored(error),
-                // A lock timeout: the session's XACT_ABORT has rolled back.
+                SqlDialect::MySql => self.dialect.ignores_error(error),
+                // Error 1222 is a lock timeout, after which the session's XACT_ABORT has rolled back the
+                // transaction.
                 SqlDialect::TransactSql => error.number == 1222,
             }
     }
@@ -313,7 +314,7 @@ impl OrderEntryRun {
     ) -> Result<Result<Output, DbError>, UserExit> {
         let mut tries = 1;
         loop {
-            match self.attempt(input, db, texts).await {
+            match self.execute(input, db, texts).await {
                 Err(error) if self.is_retryable(&error) && tries < self.options.max_tries => {
                     tries += 1;
                     db.retry().await?;
@@ -324,7 +325,8 @@ impl OrderEntryRun {
         }
     }
 
-    async fn attempt(
+    /// Executes one try of a transaction.
+    async fn execute(
         &self,
         input: &Input,
         db: &mut Db,
@@ -349,12 +351,14 @@ impl OrderEntryRun {
     fn count_output(&self, input: &Input, output: Output, sums: &mut TpccCounts) {
         match (input, output) {
             (Input::NewOrder(_), _) if self.transactions.server_draws_order_lines() => {}
-            (Input::NewOrder(input), Output::NewOrder(result)) => sums.new_order(input, result),
-            (Input::Payment(input), _) => sums.payment(input),
-            (Input::OrderStatus(input), Output::Count(lines)) => {
-                sums.order_status(input.customer, lines);
+            (Input::NewOrder(input), Output::NewOrder(result)) => {
+                sums.count_new_order(input, result)
             }
-            (Input::Delivery(_), Output::Count(delivered)) => sums.delivery(delivered),
+            (Input::Payment(input), _) => sums.count_payment(input),
+            (Input::OrderStatus(input), Output::Count(lines)) => {
+                sums.count_order_status(input.customer, lines);
+            }
+            (Input::Delivery(_), Output::Count(delivered)) => sums.count_delivery(delivered),
             (Input::StockLevel(_), Output::Count(low)) => sums.low_items += u64::from(low),
             // The output always matches the kind of the input.
             _ => {}
@@ -380,14 +384,14 @@ async fn start_when_due(
 }
 
 /// Counts how a transaction ended.
-fn count_end(output: &Output, ends: &mut OutcomeCounts) -> Outcome {
+fn count_outcome(output: &Output, outcomes: &mut OutcomeCounts) -> Outcome {
     match output {
         Output::NewOrder(result) if result.rolled_back => {
-            ends.rolled_back += 1;
+            outcomes.rolled_back += 1;
             Outcome::RolledBack
         }
         _ => {
-            ends.committed += 1;
+            outcomes.committed += 1;
             Outcome::Committed
         }
     }

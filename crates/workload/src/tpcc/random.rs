@@ -25,8 +25,8 @@ impl RandomStream {
     /// Stream `number` of a family of streams. Families 1 to 9 are the tables.
     #[inline]
     fn keyed(seed: u64, family: u64, number: u64) -> Self {
-        // Two rounds, because neighbouring rows must not start close together on splitmix64's
-        // single cycle. They start at random positions among its 2^64, so overlaps are improbable.
+        // Two rounds, because neighbouring rows must not start close together on splitmix64's single cycle.
+        // With them, streams start at random positions among its 2^64, so overlaps are improbable.
         let mut state = seed ^ family.wrapping_mul(0xA24B_AED4_963E_E407);
         let mut state = splitmix64(&mut state) ^ number;
         RandomStream {
@@ -36,7 +36,7 @@ impl RandomStream {
 
     /// The next 64 bits.
     #[inline]
-    pub fn bits(&mut self) -> u64 {
+    pub fn next_bits(&mut self) -> u64 {
         splitmix64(&mut self.counter)
     }
 
@@ -45,12 +45,12 @@ impl RandomStream {
     #[inline]
     pub fn uniform(&mut self, low: u32, high: u32) -> u32 {
         let width = u128::from(high - low) + 1;
-        low + ((u128::from(self.bits()) * width) >> 64) as u32
+        low + ((u128::from(self.next_bits()) * width) >> 64) as u32
     }
 
     /// Appends `low` to `high` letters and digits [4.3.2.2].
     #[inline]
-    pub fn letters(&mut self, out: &mut Vec<u8>, low: u32, high: u32) {
+    pub fn push_letters(&mut self, out: &mut Vec<u8>, low: u32, high: u32) {
         let length = if low == high {
             low
         } else {
@@ -58,7 +58,7 @@ impl RandomStream {
         };
         let mut remaining = length as usize;
         while remaining > 0 {
-            let letters = self.eight_letters();
+            let letters = self.draw_eight_letters();
             let count = remaining.min(8);
             out.extend_from_slice(&letters);
             out.truncate(out.len() - (8 - count));
@@ -66,11 +66,11 @@ impl RandomStream {
         }
     }
 
-    /// Eight letters and digits from one draw, taken as a fraction in base 62 x 62: the last pair
-    /// is even to within 2^-16.
+    /// Eight letters and digits from one draw, taken as a fraction in base 62 x 62: the pairs
+    /// of the last two letters are equally probable to within 2^-16.
     #[inline]
-    fn eight_letters(&mut self) -> [u8; 8] {
-        let mut fraction = self.bits();
+    fn draw_eight_letters(&mut self) -> [u8; 8] {
+        let mut fraction = self.next_bits();
         let mut letters = [0; 8];
         for pair in letters.chunks_exact_mut(2) {
             let product = u128::from(fraction) * PAIRS.len() as u128;
@@ -82,11 +82,11 @@ impl RandomStream {
 
     /// Appends this many digits [4.3.2.2].
     #[inline]
-    pub fn digits(&mut self, out: &mut Vec<u8>, count: u32) {
-        let mut fraction = self.bits();
+    pub fn push_digits(&mut self, out: &mut Vec<u8>, count: u32) {
+        let mut fraction = self.next_bits();
         for index in 0..count {
             if index % 8 == 7 {
-                fraction = self.bits();
+                fraction = self.next_bits();
             }
             let product = u128::from(fraction) * 10;
             out.push(b'0' + (product >> 64) as u8);
@@ -96,17 +96,17 @@ impl RandomStream {
 
     /// Appends four random digits and 11111 [4.3.2.7].
     #[inline]
-    pub fn zip(&mut self, out: &mut Vec<u8>) {
-        self.digits(out, 4);
+    pub fn push_zip(&mut self, out: &mut Vec<u8>) {
+        self.push_digits(out, 4);
         out.extend_from_slice(b"11111");
     }
 
-    /// Appends 26 to 50 letters and digits; an original one contains `ORIGINAL` at a random
+    /// Appends 26 to 50 letters and digits; with `original`, they contain `ORIGINAL` at a random
     /// position [4.3.3.1].
     #[inline]
-    pub fn data(&mut self, out: &mut Vec<u8>, original: bool) {
+    pub fn push_data(&mut self, out: &mut Vec<u8>, original: bool) {
         let start = out.len();
-        self.letters(out, 26, 50);
+        self.push_letters(out, 26, 50);
         if original {
             let last_offset = (out.len() - start - ORIGINAL.len()) as u32;
             let position = start + self.uniform(0, last_offset) as usize;
@@ -155,7 +155,7 @@ impl NuRand {
 
     /// The distribution of the load's last names, as numbers of [`LastNames`]. C is HammerDB's for
     /// every seed, because each run derives a different C from it.
-    pub const LOAD_LAST: NuRand = NuRand {
+    pub const LOAD_LAST_NAMES: NuRand = NuRand {
         a: 255,
         low: 0,
         high: 999,
@@ -163,11 +163,11 @@ impl NuRand {
     };
 }
 
-/// The non-uniform distributions of a run.
+/// The non-uniform distributions of a run; each has its constant C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunConstants {
     /// Last names, as numbers of [`LastNames`].
-    pub last: NuRand,
+    pub last_name: NuRand,
     /// Customers of a district.
     pub customer: NuRand,
     /// Items.
@@ -178,8 +178,8 @@ impl RunConstants {
     /// The distributions of a run with this seed. The constant for last names is 65 to 119 away
     /// from the load's, and neither 96 nor 112 [2.1.6.1].
     pub fn new(run_seed: u64) -> Self {
-        let mut stream = RandomStream::keyed(run_seed, CONSTANTS, 0);
-        let load = NuRand::LOAD_LAST;
+        let mut stream = RandomStream::keyed(run_seed, CONSTANTS_FAMILY, 0);
+        let load = NuRand::LOAD_LAST_NAMES;
         let distance = loop {
             let distance = stream.uniform(65, 119);
             if distance != 96 && distance != 112 {
@@ -193,7 +193,7 @@ impl RunConstants {
             load.c + distance
         };
         RunConstants {
-            last: NuRand { c, ..load },
+            last_name: NuRand { c, ..load },
             customer: NuRand {
                 a: 1023,
                 low: 1,
@@ -210,9 +210,10 @@ impl RunConstants {
     }
 }
 
-/// Stream families beyond the tables; permutations have one per table.
-const CONSTANTS: u64 = 100;
-const PERMUTATIONS: u64 = 200;
+/// The stream family of a run's constants.
+const CONSTANTS_FAMILY: u64 = 100;
+/// The stream family of the first table's permutations; each table has its own.
+const PERMUTATIONS_FAMILY: u64 = 200;
 
 /// The thousand last names [4.3.2.3].
 #[derive(Clone, Debug)]
@@ -251,19 +252,19 @@ impl Default for LastNames {
 pub struct Permutation {
     n: u32,
     /// Half the number of bits of a position.
-    half: u32,
+    half_bits: u32,
     keys: [u32; 6],
 }
 
 impl Permutation {
     /// Permutation `number` of a table; `n` is at least 1.
     pub fn new(seed: u64, table: Table, number: u64, n: u32) -> Self {
-        let mut stream = RandomStream::keyed(seed, PERMUTATIONS + table as u64, number);
+        let mut stream = RandomStream::keyed(seed, PERMUTATIONS_FAMILY + table as u64, number);
         let bits = u32::BITS - (n - 1).leading_zeros();
         Permutation {
             n,
-            half: bits.div_ceil(2).max(1),
-            keys: std::array::from_fn(|_| stream.bits() as u32),
+            half_bits: bits.div_ceil(2).max(1),
+            keys: std::array::from_fn(|_| stream.next_bits() as u32),
         }
     }
 
@@ -281,14 +282,14 @@ impl Permutation {
 
     #[inline]
     fn permute_once(&self, value: u32) -> u32 {
-        let mask = (1 << self.half) - 1;
-        let (mut left, mut right) = (value >> self.half, value & mask);
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (value >> self.half_bits, value & mask);
         for key in self.keys {
             let mixed = (right ^ key).wrapping_mul(0x9E37_79B1);
             let mixed = (mixed ^ (mixed >> 15)).wrapping_mul(0x85EB_CA77);
             (left, right) = (right, left ^ ((mixed >> 13) & mask));
         }
-        left << self.half | right
+        left << self.half_bits | right
     }
 }
 

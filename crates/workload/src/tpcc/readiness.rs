@@ -15,15 +15,15 @@ use prony_server::Control;
 /// is not the requested one.
 pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u32, Error> {
     let scale = requested.map_or("N".to_owned(), |scale| scale.to_string());
-    let sizes = [("scale", scale)];
-    let load = LoadSpec::of("tpcc", sizes.into());
+    let options = [("scale", scale)];
+    let load = LoadSpec::of("tpcc", options.into());
     let data_error = |problem: String| Error::Data {
         problem,
         remedy: Remedy::Load(load.clone()),
     };
     if let Some(unfinished) = unfinished_load::find(control)? {
         return Err(Error::Data {
-            problem: unfinished.text(),
+            problem: unfinished.message(),
             remedy: unfinished.remedy(),
         });
     }
@@ -35,24 +35,24 @@ pub fn scale_for_run(control: &mut Control, requested: Option<u32>) -> Result<u3
     }
     catalog::reject_foreign_tables(&tables)?;
     privileges::check(control)?;
-    let incomplete = |problem: String| {
+    let incomplete_error = |problem: String| {
         data_error(format!(
             "the data is incomplete: {problem}; a load did not finish, or rows were deleted"
         ))
     };
     if let Some(keyless) = tables.iter().find(|table| !table.has_primary_key) {
-        return Err(incomplete(format!(
+        return Err(incomplete_error(format!(
             "{} has no primary key",
             keyless.table.name()
         )));
     }
-    let scale = probe(control)?.map_err(incomplete)?;
+    let scale = read_scale(control)?.map_err(incomplete_error)?;
     load.check_scale(scale, requested)
 }
 
 /// Counts the small tables, and looks up the first and last rows of the large ones by their keys.
 /// Returns the scale, or what is incomplete.
-fn probe(control: &mut Control) -> Result<Result<u32, String>, Error> {
+fn read_scale(control: &mut Control) -> Result<Result<u32, String>, Error> {
     let action = "reading the scale";
     let row = sql::query_row(
         control,

@@ -16,9 +16,9 @@ use prony_wire::Protocol;
 pub struct Routine {
     /// `function` or `procedure`.
     pub kind: String,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its parameters, including output parameters.
+    /// The parameters, including output parameters.
     pub parameters: String,
     /// The text between its parameters and its body.
     pub attributes: String,
@@ -55,7 +55,7 @@ impl Routine {
 const HAMMERDB_COPY_PREFIX: &str = "prony_tpcc_hammerdb_46_";
 
 /// Name prefix of a profile's routines.
-fn prefix(profile: &Profile) -> String {
+fn routine_prefix(profile: &Profile) -> String {
     match profile.calls_hammerdb_routines {
         true => HAMMERDB_COPY_PREFIX.to_owned(),
         false => format!("prony_tpcc_{}_", profile.routine),
@@ -69,7 +69,7 @@ pub fn calls(dialect: SqlDialect, profile: &Profile) -> Vec<String> {
         true => engine.hammerdb_calls,
         false => engine.calls,
     };
-    statements(&engine.fill(calls, profile, &prefix(profile), true)).collect()
+    statements(&engine.fill(calls, profile, &routine_prefix(profile), true)).collect()
 }
 
 /// The routines of a profile.
@@ -79,7 +79,7 @@ pub fn profile_routines(dialect: SqlDialect, profile: &Profile) -> Vec<Routine> 
         true => engine.hammerdb_routines,
         false => engine.routines,
     };
-    let prefix = prefix(profile);
+    let prefix = routine_prefix(profile);
     let routine = |text: &&str| Routine::parse(&engine.fill(text, profile, &prefix, true));
     texts.iter().filter_map(routine).collect()
 }
@@ -113,9 +113,13 @@ pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
 ///
 /// # Errors
 /// The server rejects them, most often for lack of privileges.
-pub fn install_hammerdb(control: &mut Control) -> Result<(), Error> {
+pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
     let dialect = SqlDialect::of(control);
-    let mut installed = sql::query_rows(control, INSTALLING, EngineSql::of(dialect).installed)?;
+    let mut installed = sql::query_rows(
+        control,
+        INSTALLING_ROUTINES,
+        EngineSql::of(dialect).installed,
+    )?;
     installed.retain(|row| !is_own(row));
     let mut routines = driver_routines(dialect);
     routines.retain(|routine| !installed.iter().any(|row| routine.matches(row)));
@@ -124,14 +128,14 @@ pub fn install_hammerdb(control: &mut Control) -> Result<(), Error> {
 
 fn install_all(control: &mut Control, routines: &[Routine]) -> Result<(), Error> {
     let engine = EngineSql::of(SqlDialect::of(control));
-    if missing(control, engine, routines)?.is_empty() {
+    if find_missing(control, engine, routines)?.is_empty() {
         return Ok(());
     }
     // If two runs start at the same time, the second finds the routines that the first has created.
     let [lock, unlock] = engine.lock;
-    run(control, lock)?;
+    execute(control, lock)?;
     let created = create_missing(control, engine, routines);
-    let unlocked = run(control, unlock);
+    let unlocked = execute(control, unlock);
     created.and(unlocked)
 }
 
@@ -140,22 +144,23 @@ fn create_missing(
     engine: &EngineSql,
     routines: &[Routine],
 ) -> Result<(), Error> {
-    for (routine, drops) in missing(control, engine, routines)? {
+    for (routine, drops) in find_missing(control, engine, routines)? {
         for drop in drops {
-            run(control, &drop)?;
+            execute(control, &drop)?;
         }
-        run(control, &(engine.create)(routine))?;
+        execute(control, &(engine.create)(routine))?;
     }
     Ok(())
 }
 
-/// The routines that are missing or outdated, each with the statements that drop older versions of it.
-fn missing<'a>(
+/// Returns the routines that are missing or outdated, each with the statements that drop older versions of
+/// it.
+fn find_missing<'a>(
     control: &mut Control,
     engine: &EngineSql,
     routines: &'a [Routine],
 ) -> Result<Vec<(&'a Routine, Vec<String>)>, Error> {
-    let mut installed = sql::query_rows(control, INSTALLING, engine.installed)?;
+    let mut installed = sql::query_rows(control, INSTALLING_ROUTINES, engine.installed)?;
     installed.retain(is_own);
     let mut missing = Vec::new();
     for routine in routines {
@@ -181,20 +186,20 @@ fn is_own(row: &sql::ResultRow) -> bool {
 ///
 /// # Errors
 /// The server refuses to drop one.
-pub fn remove(control: &mut Control) -> Result<(), Error> {
+pub fn drop_all(control: &mut Control) -> Result<(), Error> {
     let action = "dropping the functions of tpcc";
     let engine = EngineSql::of(SqlDialect::of(control));
     let installed = sql::query_rows(control, action, engine.installed)?;
-    let own = installed.iter().filter(|row| is_own(row));
-    for drop in own.filter_map(|row| row.text(3)) {
+    let own_routines = installed.iter().filter(|row| is_own(row));
+    for drop in own_routines.filter_map(|row| row.text(3)) {
         sql::execute(control, action, drop)?;
     }
     Ok(())
 }
 
-const INSTALLING: &str = "installing the functions of tpcc";
+const INSTALLING_ROUTINES: &str = "installing the functions of tpcc";
 
-fn run(control: &mut Control, text: &str) -> Result<(), Error> {
+fn execute(control: &mut Control, text: &str) -> Result<(), Error> {
     control
         .execute(text)
         .map(|_| ())
@@ -202,23 +207,23 @@ fn run(control: &mut Control, text: &str) -> Result<(), Error> {
 }
 
 fn installation_error(error: ControlError) -> Error {
-    let denied = error
+    let is_denied = error
         .server_error()
         .is_some_and(|error| match error.protocol {
             Protocol::PostgreSql => &error.code == b"42501",
-            // Access denied: to a database, for lack of a privilege, to a routine.
+            // Access to a database is denied, a privilege is missing, or access to a routine is denied.
             Protocol::MySql => matches!(error.number, 1044 | 1227 | 1370),
             Protocol::Tds => false,
         });
-    if denied {
+    if is_denied {
         return Error::Data {
-            problem: format!("{INSTALLING}: {error}"),
+            problem: format!("{INSTALLING_ROUTINES}: {error}"),
             remedy: "run once as the owner of the tables (any later user can call the functions), \
                    or set the option mode = \"statements\""
                 .into(),
         };
     }
-    sql::server_error(INSTALLING, error)
+    sql::server_error(INSTALLING_ROUTINES, error)
 }
 
 #[cfg(test)]
@@ -258,9 +263,9 @@ mod tests {
                     });
                 }
             }
-            let names = driver_routines(dialect).len();
+            let count = driver_routines(dialect).len();
             assert_eq!(
-                names,
+                count,
                 match dialect {
                     SqlDialect::PostgreSql => 11,
                     SqlDialect::MySql => 5,

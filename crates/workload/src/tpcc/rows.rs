@@ -28,11 +28,14 @@ pub struct TpccRows<'a, F: RowFormat = CopyBinary> {
     content: &'a Content,
     timestamp: F::Timestamp,
     table: Table,
+    /// Number of the next unit.
     next: u64,
+    /// Number of the unit after the last.
     end: u64,
-    /// Number of units in a block. The block's permutation selects the marked tenth of its units, or
-    /// the customers of its orders.
-    block: u32,
+    /// Number of units in a block.
+    block_units: u32,
+    /// The permutation of the current block, which selects the tenth of its units that are marked, or the
+    /// customers of its orders.
     permutation: Permutation,
 }
 
@@ -47,7 +50,7 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
     /// The rows of the warehouses, numbered from 1; for `item` all rows, whatever the warehouses.
     pub fn of(content: &'a Content, table: Table, warehouses: Range<u32>) -> Self {
         let (first, last) = (warehouses.start - 1, warehouses.end - 1);
-        let block = match table {
+        let block_units = match table {
             Table::Item | Table::Stock => ITEMS,
             Table::Warehouse => 1,
             Table::District => DISTRICTS,
@@ -71,16 +74,17 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
             table,
             next,
             end,
-            block,
-            permutation: Permutation::new(content.seed, table, 0, block),
+            block_units,
+            permutation: Permutation::new(content.seed, table, 0, block_units),
         };
         rows.enter_block();
         rows
     }
 
     fn enter_block(&mut self) {
-        let number = self.next / u64::from(self.block);
-        self.permutation = Permutation::new(self.content.seed, self.table, number, self.block);
+        let number = self.next / u64::from(self.block_units);
+        self.permutation =
+            Permutation::new(self.content.seed, self.table, number, self.block_units);
     }
 
     #[inline]
@@ -95,7 +99,7 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
             let mut stream = RandomStream::new(self.content.seed, self.table, self.next);
             count += write(self, out, &mut stream);
             self.next += 1;
-            if self.next.is_multiple_of(u64::from(self.block)) {
+            if self.next.is_multiple_of(u64::from(self.block_units)) {
                 self.enter_block();
             }
         }
@@ -105,188 +109,188 @@ impl<'a, F: RowFormat> TpccRows<'a, F> {
     /// Position of the unit within its block, from 0.
     #[inline]
     fn index_in_block(&self) -> u32 {
-        (self.next % u64::from(self.block)) as u32
+        (self.next % u64::from(self.block_units)) as u32
     }
 
     /// Whether the unit belongs to the marked tenth of its block.
     #[inline]
     fn is_marked(&self) -> bool {
-        self.permutation.at(self.index_in_block()) < self.block / 10
+        self.permutation.at(self.index_in_block()) < self.block_units / 10
     }
 
     /// Warehouse and district of a unit, each from 1, in a table with one block per district.
     #[inline]
     fn warehouse_and_district(&self) -> (u32, u32) {
-        let district = (self.next / u64::from(self.block)) as u32;
+        let district = (self.next / u64::from(self.block_units)) as u32;
         (district / DISTRICTS + 1, district % DISTRICTS + 1)
     }
 
-    fn item(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_item(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
         F::begin_row(out, 5);
-        F::int(out, self.index_in_block() + 1);
-        F::int(out, s.uniform(1, 10_000));
-        F::text(out, |out| s.letters(out, 14, 24));
-        F::decimal::<2>(out, i64::from(s.uniform(100, 10_000)));
-        F::text(out, |out| s.data(out, self.is_marked()));
+        F::write_int(out, self.index_in_block() + 1);
+        F::write_int(out, s.uniform(1, 10_000));
+        F::write_text(out, |out| s.push_letters(out, 14, 24));
+        F::write_decimal::<2>(out, i64::from(s.uniform(100, 10_000)));
+        F::write_text(out, |out| s.push_data(out, self.is_marked()));
         F::end_row(out);
         1
     }
 
-    fn warehouse(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_warehouse(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
         F::begin_row(out, 9);
-        F::int(out, self.next as u32 + 1);
-        F::text(out, |out| s.letters(out, 6, 10));
-        address::<F>(out, s);
-        F::decimal::<4>(out, i64::from(s.uniform(0, 2_000)));
-        F::decimal::<2>(out, 300_000 * 100);
+        F::write_int(out, self.next as u32 + 1);
+        F::write_text(out, |out| s.push_letters(out, 6, 10));
+        write_address::<F>(out, s);
+        F::write_decimal::<4>(out, i64::from(s.uniform(0, 2_000)));
+        F::write_decimal::<2>(out, 300_000 * 100);
         F::end_row(out);
         1
     }
 
-    fn district(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_district(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
         F::begin_row(out, 11);
-        F::int(out, (self.next / u64::from(DISTRICTS)) as u32 + 1);
-        F::int(out, CUSTOMERS + 1);
-        F::small_int(out, self.index_in_block() + 1);
-        F::decimal::<2>(out, 30_000 * 100);
-        F::decimal::<4>(out, i64::from(s.uniform(0, 2_000)));
-        F::text(out, |out| s.letters(out, 6, 10));
-        address::<F>(out, s);
+        F::write_int(out, (self.next / u64::from(DISTRICTS)) as u32 + 1);
+        F::write_int(out, CUSTOMERS + 1);
+        F::write_small_int(out, self.index_in_block() + 1);
+        F::write_decimal::<2>(out, 30_000 * 100);
+        F::write_decimal::<4>(out, i64::from(s.uniform(0, 2_000)));
+        F::write_text(out, |out| s.push_letters(out, 6, 10));
+        write_address::<F>(out, s);
         F::end_row(out);
         1
     }
 
-    fn stock(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_stock(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
         F::begin_row(out, 17);
-        F::int(out, self.index_in_block() + 1);
-        F::int(out, (self.next / u64::from(ITEMS)) as u32 + 1);
-        F::int(out, 0);
-        F::small_int(out, s.uniform(10, 100));
-        F::small_int(out, 0);
-        F::small_int(out, 0);
+        F::write_int(out, self.index_in_block() + 1);
+        F::write_int(out, (self.next / u64::from(ITEMS)) as u32 + 1);
+        F::write_int(out, 0);
+        F::write_small_int(out, s.uniform(10, 100));
+        F::write_small_int(out, 0);
+        F::write_small_int(out, 0);
         for _ in 0..DISTRICTS {
-            F::text(out, |out| s.letters(out, 24, 24));
+            F::write_text(out, |out| s.push_letters(out, 24, 24));
         }
-        F::text(out, |out| s.data(out, self.is_marked()));
+        F::write_text(out, |out| s.push_data(out, self.is_marked()));
         F::end_row(out);
         1
     }
 
-    fn customer(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_customer(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         let index = self.index_in_block();
         let name = if index < 1000 {
             index
         } else {
-            NuRand::LOAD_LAST.draw(|low, high| s.uniform(low, high))
+            NuRand::LOAD_LAST_NAMES.draw(|low, high| s.uniform(low, high))
         };
         F::begin_row(out, 21);
-        F::timestamp(out, &self.timestamp);
-        F::int(out, index + 1);
-        F::int(out, warehouse);
-        F::small_int(out, district);
-        F::small_int(out, 1);
-        F::small_int(out, 0);
-        F::text(out, |out| s.letters(out, 8, 16));
-        F::text(out, |out| out.extend_from_slice(b"OE"));
+        F::write_timestamp(out, &self.timestamp);
+        F::write_int(out, index + 1);
+        F::write_int(out, warehouse);
+        F::write_small_int(out, district);
+        F::write_small_int(out, 1);
+        F::write_small_int(out, 0);
+        F::write_text(out, |out| s.push_letters(out, 8, 16));
+        F::write_text(out, |out| out.extend_from_slice(b"OE"));
         let name = self.content.names.get(name);
-        F::text(out, |out| out.extend_from_slice(name.as_bytes()));
-        address::<F>(out, s);
-        F::text(out, |out| s.digits(out, 16));
-        let bad = self.block * self.content.bad_credit_percent / 100;
-        let credit = if self.permutation.at(index) < bad {
+        F::write_text(out, |out| out.extend_from_slice(name.as_bytes()));
+        write_address::<F>(out, s);
+        F::write_text(out, |out| s.push_digits(out, 16));
+        let bad_credit_customers = self.block_units * self.content.bad_credit_percent / 100;
+        let credit = if self.permutation.at(index) < bad_credit_customers {
             b"BC"
         } else {
             b"GC"
         };
-        F::text(out, |out| out.extend_from_slice(credit));
-        F::decimal::<2>(out, 50_000 * 100);
-        F::decimal::<4>(out, i64::from(s.uniform(0, 5_000)));
-        F::decimal::<2>(out, -10 * 100);
-        F::decimal::<2>(out, 10 * 100);
-        F::text(out, |out| s.letters(out, 300, 500));
+        F::write_text(out, |out| out.extend_from_slice(credit));
+        F::write_decimal::<2>(out, 50_000 * 100);
+        F::write_decimal::<4>(out, i64::from(s.uniform(0, 5_000)));
+        F::write_decimal::<2>(out, -10 * 100);
+        F::write_decimal::<2>(out, 10 * 100);
+        F::write_text(out, |out| s.push_letters(out, 300, 500));
         F::end_row(out);
         1
     }
 
-    fn history(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_history(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         F::begin_row(out, 8);
-        F::timestamp(out, &self.timestamp);
-        F::int(out, self.index_in_block() + 1);
-        F::int(out, warehouse);
-        F::int(out, warehouse);
-        F::small_int(out, district);
-        F::small_int(out, district);
-        F::decimal::<2>(out, 10 * 100);
-        F::text(out, |out| s.letters(out, 12, 24));
+        F::write_timestamp(out, &self.timestamp);
+        F::write_int(out, self.index_in_block() + 1);
+        F::write_int(out, warehouse);
+        F::write_int(out, warehouse);
+        F::write_small_int(out, district);
+        F::write_small_int(out, district);
+        F::write_decimal::<2>(out, 10 * 100);
+        F::write_text(out, |out| s.push_letters(out, 12, 24));
         F::end_row(out);
         1
     }
 
-    fn order(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_order(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         let order = self.index_in_block() + 1;
-        let lines = lines(s);
+        let line_count = draw_line_count(s);
         F::begin_row(out, 8);
-        F::timestamp(out, &self.timestamp);
-        F::int(out, order);
-        F::int(out, warehouse);
-        F::int(out, self.permutation.at(order - 1) + 1);
-        F::small_int(out, district);
+        F::write_timestamp(out, &self.timestamp);
+        F::write_int(out, order);
+        F::write_int(out, warehouse);
+        F::write_int(out, self.permutation.at(order - 1) + 1);
+        F::write_small_int(out, district);
         if order <= DELIVERED {
-            F::small_int(out, s.uniform(1, 10));
+            F::write_small_int(out, s.uniform(1, 10));
         } else {
-            F::null(out);
+            F::write_null(out);
         }
-        F::small_int(out, lines);
-        F::small_int(out, 1);
+        F::write_small_int(out, line_count);
+        F::write_small_int(out, 1);
         F::end_row(out);
         1
     }
 
-    fn new_order(&self, out: &mut Vec<u8>, _: &mut RandomStream) -> u64 {
+    fn write_new_order(&self, out: &mut Vec<u8>, _: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         F::begin_row(out, 3);
-        F::int(out, warehouse);
-        F::int(out, DELIVERED + 1 + self.index_in_block());
-        F::small_int(out, district);
+        F::write_int(out, warehouse);
+        F::write_int(out, DELIVERED + 1 + self.index_in_block());
+        F::write_small_int(out, district);
         F::end_row(out);
         1
     }
 
-    fn order_lines(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
+    fn write_order_lines(&self, out: &mut Vec<u8>, s: &mut RandomStream) -> u64 {
         let (warehouse, district) = self.warehouse_and_district();
         let order = self.index_in_block() + 1;
-        let lines = lines(&mut RandomStream::new(
+        let line_count = draw_line_count(&mut RandomStream::new(
             self.content.seed,
             Table::Orders,
             self.next,
         ));
-        for line in 1..=lines {
+        for line in 1..=line_count {
             F::begin_row(out, 10);
             if order <= DELIVERED {
-                F::timestamp(out, &self.timestamp);
+                F::write_timestamp(out, &self.timestamp);
             } else {
-                F::null(out);
+                F::write_null(out);
             }
-            F::int(out, order);
-            F::int(out, warehouse);
-            F::int(out, s.uniform(1, ITEMS));
-            F::int(out, warehouse);
-            F::small_int(out, district);
-            F::small_int(out, line);
-            F::small_int(out, 5);
+            F::write_int(out, order);
+            F::write_int(out, warehouse);
+            F::write_int(out, s.uniform(1, ITEMS));
+            F::write_int(out, warehouse);
+            F::write_small_int(out, district);
+            F::write_small_int(out, line);
+            F::write_small_int(out, 5);
             let amount = if order <= DELIVERED {
                 0
             } else {
                 s.uniform(1, 999_999)
             };
-            F::decimal::<2>(out, i64::from(amount));
-            F::text(out, |out| s.letters(out, 24, 24));
+            F::write_decimal::<2>(out, i64::from(amount));
+            F::write_text(out, |out| s.push_letters(out, 24, 24));
             F::end_row(out);
         }
-        u64::from(lines)
+        u64::from(line_count)
     }
 }
 
@@ -297,48 +301,54 @@ impl<F: RowFormat> RowSource for TpccRows<'_, F> {
 
     fn append_rows(&mut self, out: &mut Vec<u8>, full_bytes: usize) -> u64 {
         match self.table {
-            Table::Item => self.fill_units(out, full_bytes, Self::item),
-            Table::Warehouse => self.fill_units(out, full_bytes, Self::warehouse),
-            Table::District => self.fill_units(out, full_bytes, Self::district),
-            Table::Stock => self.fill_units(out, full_bytes, Self::stock),
-            Table::Customer => self.fill_units(out, full_bytes, Self::customer),
-            Table::History => self.fill_units(out, full_bytes, Self::history),
-            Table::Orders => self.fill_units(out, full_bytes, Self::order),
-            Table::NewOrder => self.fill_units(out, full_bytes, Self::new_order),
-            Table::OrderLine => self.fill_units(out, full_bytes, Self::order_lines),
+            Table::Item => self.fill_units(out, full_bytes, Self::write_item),
+            Table::Warehouse => self.fill_units(out, full_bytes, Self::write_warehouse),
+            Table::District => self.fill_units(out, full_bytes, Self::write_district),
+            Table::Stock => self.fill_units(out, full_bytes, Self::write_stock),
+            Table::Customer => self.fill_units(out, full_bytes, Self::write_customer),
+            Table::History => self.fill_units(out, full_bytes, Self::write_history),
+            Table::Orders => self.fill_units(out, full_bytes, Self::write_order),
+            Table::NewOrder => self.fill_units(out, full_bytes, Self::write_new_order),
+            Table::OrderLine => self.fill_units(out, full_bytes, Self::write_order_lines),
         }
     }
 
     fn write_header(&self, out: &mut Vec<u8>) {
-        F::header(out);
+        F::write_header(out);
     }
 
     fn write_trailer(&self, out: &mut Vec<u8>) {
-        F::trailer(out);
+        F::write_trailer(out);
     }
 }
 
 /// Writes the columns of an address: two streets, city, state, zip.
 #[inline]
-fn address<F: RowFormat>(out: &mut Vec<u8>, s: &mut RandomStream) {
+fn write_address<F: RowFormat>(out: &mut Vec<u8>, s: &mut RandomStream) {
     for _ in 0..3 {
-        F::text(out, |out| s.letters(out, 10, 20));
+        F::write_text(out, |out| s.push_letters(out, 10, 20));
     }
-    F::text(out, |out| s.letters(out, 2, 2));
-    F::text(out, |out| s.zip(out));
+    F::write_text(out, |out| s.push_letters(out, 2, 2));
+    F::write_text(out, |out| s.push_zip(out));
 }
 
 /// Number of lines of an order: the first draw of its stream.
 #[inline]
-fn lines(order: &mut RandomStream) -> u32 {
+fn draw_line_count(order: &mut RandomStream) -> u32 {
     order.uniform(5, 15)
 }
 
 /// Number of order lines of some warehouses, numbered from 1.
-pub fn order_lines(seed: u64, warehouses: Range<u32>) -> u64 {
+pub fn order_line_count(seed: u64, warehouses: Range<u32>) -> u64 {
     let orders = |warehouses: u32| Table::Orders.rows(warehouses - 1);
     (orders(warehouses.start)..orders(warehouses.end))
-        .map(|order| u64::from(lines(&mut RandomStream::new(seed, Table::Orders, order))))
+        .map(|order| {
+            u64::from(draw_line_count(&mut RandomStream::new(
+                seed,
+                Table::Orders,
+                order,
+            )))
+        })
         .sum()
 }
 

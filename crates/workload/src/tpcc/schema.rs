@@ -57,7 +57,7 @@ impl Table {
         Table::OrderLine,
     ];
 
-    /// Its name without a schema; it is in the first schema of the search path.
+    /// The name without a schema; it is in the first schema of the search path.
     pub fn name(self) -> &'static str {
         match self {
             Table::Item => "item",
@@ -78,7 +78,7 @@ impl Table {
         tables.nth(self as usize).unwrap_or_default()
     }
 
-    /// Its columns in order: name and type.
+    /// The columns in order: name and type.
     pub fn columns(self, dialect: SqlDialect) -> Vec<(&'static str, &'static str)> {
         let lines = self.template(dialect).lines();
         let columns = lines.filter_map(|line| line.strip_prefix("  ")?.split_once(' '));

@@ -10,8 +10,9 @@ use crate::remedy::Remedy;
 use crate::{Error, SqlDialect, sql};
 use prony_server::Control;
 
-/// Maximum number of warehouses to examine before a run: each costs ten index lookups.
-const WAREHOUSES_MAX: u32 = 3_200;
+/// Maximum number of warehouses to examine before a run, each by ten index lookups. Of more warehouses, every
+/// n-th is examined.
+const EXAMINED_WAREHOUSES_MAX: u32 = 3_200;
 
 /// Subquery for the highest order number in the district; one index lookup on every engine.
 fn highest_o_id(control: &Control) -> String {
@@ -24,21 +25,21 @@ fn highest_o_id(control: &Control) -> String {
 /// # Errors
 /// The next order number of a district is already taken: every new order there would fail.
 pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<(), Error> {
-    let step = warehouses.div_ceil(WAREHOUSES_MAX).max(1);
+    let step = warehouses.div_ceil(EXAMINED_WAREHOUSES_MAX).max(1);
     let sql = format!(
         "select count(*), min(d_w_id) from district \
          where d_w_id % {step} = 0 and d_next_o_id <= {}",
         highest_o_id(control)
     );
     let row = sql::query_row(control, "reading the next order numbers", &sql)?;
-    let (districts, first) = (row.int(0).unwrap_or(0), row.int(1).unwrap_or(0));
+    let (districts, first_warehouse) = (row.int(0).unwrap_or(0), row.int(1).unwrap_or(0));
     if districts == 0 {
         return Ok(());
     }
     let location = match districts {
-        1 => format!("1 district (in warehouse {first})"),
+        1 => format!("1 district (in warehouse {first_warehouse})"),
         _ => format!(
-            "{} districts (the first in warehouse {first})",
+            "{} districts (the first in warehouse {first_warehouse})",
             grouped(districts)
         ),
     };
@@ -57,9 +58,10 @@ pub fn refuse_taken_numbers(control: &mut Control, warehouses: u32) -> Result<()
 /// The server refuses the update.
 pub fn repair(control: &mut Control) -> Result<u64, Error> {
     let action = "setting d_next_o_id to the next free number";
-    let highest = highest_o_id(control);
-    let update =
-        format!("update district set d_next_o_id = {highest} + 1 where d_next_o_id <= {highest}");
+    let highest_o_id = highest_o_id(control);
+    let update = format!(
+        "update district set d_next_o_id = {highest_o_id} + 1 where d_next_o_id <= {highest_o_id}"
+    );
     let changed = control
         .execute(&update)
         .map_err(|source| sql::server_error(action, source))?;
@@ -70,7 +72,7 @@ pub fn repair(control: &mut Control) -> Result<u64, Error> {
 ///
 /// # Errors
 /// The server refuses the query, or the connection is lost.
-pub fn next_orders(control: &mut Control) -> Result<u64, prony_server::control::Error> {
+pub fn next_order_number_sum(control: &mut Control) -> Result<u64, prony_server::control::Error> {
     let sum = control.query_value("select sum(d_next_o_id) from district")?;
     Ok(sum.and_then(|sum| sum.parse().ok()).unwrap_or(0))
 }

@@ -10,74 +10,88 @@ use prony_session::ActionShare;
 pub const ORDER_LINES: &str = "order lines";
 
 /// Number of cards of each kind in the deck [5.2.4.2].
-const CARDS: [f64; 5] = [10.0, 10.0, 1.0, 1.0, 1.0];
+const CARDS_BY_KIND: [f64; 5] = [10.0, 10.0, 1.0, 1.0, 1.0];
 /// The minimum share of each kind [5.2.3]; new orders have none.
 const MINIMUM_SHARES: [Option<f64>; 5] = [None, Some(0.43), Some(0.04), Some(0.04), Some(0.04)];
-/// Share of new orders that are rolled back [2.4.1.4], and of lines from another warehouse [2.4.1.5].
-const ONE_PER_CENT: f64 = 0.01;
+/// Share of new orders that are rolled back [2.4.1.4].
+const ROLLED_BACK_SHARE: f64 = 0.01;
+/// Share of order lines that another warehouse supplies [2.4.1.5].
+const REMOTE_LINE_SHARE: f64 = 0.01;
 /// Share of payments by customers of another warehouse [2.5.1.2].
-const REMOTE_PAYMENTS: f64 = 0.15;
+const REMOTE_PAYMENT_SHARE: f64 = 0.15;
 /// Share of customers selected by last name [2.5.1.2, 2.6.1.2].
-const BY_NAME: f64 = 0.60;
+const BY_NAME_SHARE: f64 = 0.60;
 
 /// The shares of a run with this profile on this many warehouses.
 pub fn shares(counts: &TpccCounts, profile: &Profile, warehouses: u32) -> Vec<ActionShare> {
-    let all: u64 = TpccTransaction::ALL
+    let total: u64 = TpccTransaction::ALL
         .iter()
-        .map(|kind| counts.done(*kind))
+        .map(|kind| counts.ended_as_intended(*kind))
         .sum();
-    let cards: f64 = CARDS.iter().sum();
+    let cards: f64 = CARDS_BY_KIND.iter().sum();
     let mut shares: Vec<ActionShare> = TpccTransaction::ALL
         .iter()
         .zip(TpccTransaction::NAMES)
         .map(|(kind, name)| ActionShare {
             name,
             base: "transactions",
-            count: counts.done(*kind),
-            total: all,
-            expected: Some(CARDS[*kind as usize] / cards),
+            count: counts.ended_as_intended(*kind),
+            total,
+            expected: Some(CARDS_BY_KIND[*kind as usize] / cards),
             exact: false,
-            // Without a deck, the mix scatters around the minimum.
+            // Without a deck, shares have no minimum, because they scatter around it.
             minimum: MINIMUM_SHARES[*kind as usize].filter(|_| profile.uses_deck),
         })
         .collect();
-    let [orders, payments] =
-        [TpccTransaction::NewOrder, TpccTransaction::Payment].map(|kind| counts.done(kind));
-    let statuses = counts.done(TpccTransaction::OrderStatus);
+    let [orders, payments] = [TpccTransaction::NewOrder, TpccTransaction::Payment]
+        .map(|kind| counts.ended_as_intended(kind));
+    let statuses = counts.ended_as_intended(TpccTransaction::OrderStatus);
     let rolled_back = counts.outcomes_by_kind[TpccTransaction::NewOrder as usize].rolled_back;
-    // With a single warehouse, nothing is remote.
-    let if_multiple = |share: f64| if warehouses > 1 { share } else { 0.0 };
+    // With a single warehouse, no line or payment is remote.
+    let unless_single = |share: f64| if warehouses > 1 { share } else { 0.0 };
     let (lines, remote_lines) = (counts.lines, counts.remote_lines);
-    let rolls_back = if profile.rolls_back {
-        ONE_PER_CENT
+    let rolled_back_share = if profile.rolls_back {
+        ROLLED_BACK_SHARE
     } else {
         0.0
     };
     let by_name = (counts.payments_by_name, counts.statuses_by_name);
     shares.extend(
         [
-            ("rolled back", "new orders", rolled_back, orders, rolls_back),
+            (
+                "rolled back",
+                "new orders",
+                rolled_back,
+                orders,
+                rolled_back_share,
+            ),
             (
                 "of another warehouse",
                 ORDER_LINES,
                 remote_lines,
                 lines,
-                if_multiple(ONE_PER_CENT),
+                unless_single(REMOTE_LINE_SHARE),
             ),
             (
                 "of another warehouse",
                 "payments",
                 counts.remote_payments,
                 payments,
-                if_multiple(REMOTE_PAYMENTS),
+                unless_single(REMOTE_PAYMENT_SHARE),
             ),
-            ("by last name", "payments", by_name.0, payments, BY_NAME),
+            (
+                "by last name",
+                "payments",
+                by_name.0,
+                payments,
+                BY_NAME_SHARE,
+            ),
             (
                 "by last name",
                 "order-statuses",
                 by_name.1,
                 statuses,
-                BY_NAME,
+                BY_NAME_SHARE,
             ),
         ]
         .map(|(name, base, count, total, expected)| ActionShare {
@@ -104,7 +118,7 @@ mod tests {
     use crate::tpcc::transactions::OrderResult;
 
     /// Simulates the counts of users on a server where every transaction succeeds.
-    fn simulated_counts(
+    fn simulate_counts(
         profile: &'static Profile,
         warehouses: u32,
         transactions: u32,
@@ -126,18 +140,18 @@ mod tests {
                             rolled_back,
                             ..OrderResult::default()
                         };
-                        sums.new_order(&input, result);
+                        sums.count_new_order(&input, result);
                     }
-                    TpccTransaction::Payment => sums.payment(&inputs.payment()),
+                    TpccTransaction::Payment => sums.count_payment(&inputs.payment()),
                     TpccTransaction::OrderStatus => {
-                        sums.order_status(inputs.order_status().customer, 1)
+                        sums.count_order_status(inputs.order_status().customer, 1)
                     }
-                    TpccTransaction::Delivery => sums.delivery(10),
+                    TpccTransaction::Delivery => sums.count_delivery(10),
                     TpccTransaction::StockLevel => {}
                 }
-                let ends = &mut sums.outcomes_by_kind[kind as usize];
-                ends.rolled_back += u64::from(rolled_back);
-                ends.committed += u64::from(!rolled_back);
+                let outcomes = &mut sums.outcomes_by_kind[kind as usize];
+                outcomes.rolled_back += u64::from(rolled_back);
+                outcomes.committed += u64::from(!rolled_back);
             }
         }
         sums
@@ -147,7 +161,7 @@ mod tests {
     fn inputs_of_every_profile_have_its_shares() {
         for profile in &PROFILES {
             for warehouses in [1, 5] {
-                let counts = simulated_counts(profile, warehouses, 200_000);
+                let counts = simulate_counts(profile, warehouses, 200_000);
                 for share in shares(&counts, profile, warehouses) {
                     let (total, expected) = (share.total as f64, share.expected.expect("expected"));
                     let tolerance = 5.0 * (total * expected * (1.0 - expected)).sqrt();
@@ -157,7 +171,7 @@ mod tests {
                         "{}, {warehouses}: {share:?}",
                         profile.name
                     );
-                    assert!(share.total > 8_000, "enough to be sure: {share:?}");
+                    assert!(share.total > 8_000, "too few for this test: {share:?}");
                     let minimum = share.minimum.unwrap_or(0.0);
                     assert!(share.count as f64 >= minimum * total, "{share:?}");
                 }
@@ -180,12 +194,12 @@ mod tests {
                 .map(|share| (share.name, share.base))
                 .collect::<Vec<_>>()
         };
-        let without_rollbacks = simulated_counts(hammerdb_46, 5, 200_000);
+        let without_rollbacks = simulate_counts(hammerdb_46, 5, 200_000);
         assert_eq!(
             deviating(&without_rollbacks, 5),
             [("rolled back", "new orders")]
         );
-        let single_warehouse = simulated_counts(standard, 1, 200_000);
+        let single_warehouse = simulate_counts(standard, 1, 200_000);
         let remote = "of another warehouse";
         assert_eq!(
             deviating(&single_warehouse, 5),

@@ -37,7 +37,7 @@ impl StatementSet {
     pub fn add(&mut self, sql: &str) -> Statement {
         let (text, types) = split_types(sql);
         let statement = self.statements.add(&text).with_types(types);
-        self.texts.push(self.dialect.with_sent_placeholders(text));
+        self.texts.push(self.dialect.with_native_placeholders(text));
         statement
     }
 

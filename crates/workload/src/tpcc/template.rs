@@ -32,7 +32,7 @@ impl Template<'_> {
             out.push_str(&text[..start]);
             let inside = &text[start + 1..end];
             match inside.split_once(':') {
-                None => out.push_str(find(self.values, inside)),
+                None => out.push_str(lookup(self.values, inside)),
                 Some(("districts", part)) => {
                     for district in 1..=DISTRICTS {
                         let part = part.replace("{d}", &district.to_string());
@@ -41,7 +41,7 @@ impl Template<'_> {
                 }
                 Some((flag, part)) => {
                     let name = flag.strip_prefix('!');
-                    if find(self.flags, name.unwrap_or(flag)) == name.is_none() {
+                    if lookup(self.flags, name.unwrap_or(flag)) == name.is_none() {
                         self.append(part, out);
                     }
                 }
@@ -52,7 +52,8 @@ impl Template<'_> {
     }
 }
 
-fn find<T: Copy>(entries: &[(&str, T)], name: &str) -> T {
+/// The entry with this name.
+fn lookup<T: Copy>(entries: &[(&str, T)], name: &str) -> T {
     let entry = entries.iter().find(|(key, _)| *key == name);
     entry.unwrap_or_else(|| panic!("unknown name {name}")).1
 }
@@ -95,8 +96,8 @@ mod tests {
         };
         let filled = template.fill("-- {gone}\na {name}{on: {name}{off:!}}{!on:?}{!off: :=}\n");
         assert_eq!(filled, "a x x :=\n");
-        let ten = template.fill("{districts: {d}={dd}{on:,}}");
-        assert!(ten.starts_with(" 1=01, 2=02,") && ten.ends_with(" 10=10,"));
+        let districts = template.fill("{districts: {d}={dd}{on:,}}");
+        assert!(districts.starts_with(" 1=01, 2=02,") && districts.ends_with(" 10=10,"));
         assert_eq!(on_one_line(" a\n  b c\n"), "a b c");
     }
 }

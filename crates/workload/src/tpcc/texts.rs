@@ -8,11 +8,11 @@ use std::fmt::{Display, Write};
 pub struct TextBuffers {
     /// Items of an order, as an array literal.
     pub items: String,
-    /// Their supplying warehouses.
+    /// Supplying warehouses of the items.
     pub supplies: String,
-    /// Their quantities.
+    /// Quantities of the items.
     pub quantities: String,
-    /// Their waves.
+    /// Waves of the items.
     pub waves: String,
     /// Any other text.
     pub data: String,
@@ -41,9 +41,9 @@ pub struct LineState {
     pub stock: Option<i64>,
     /// The district's information.
     pub dist: String,
-    /// The item is marked as original.
+    /// Whether the item is marked as original.
     pub original: bool,
-    /// Item and stock are both marked as original.
+    /// Whether item and stock are both marked as original.
     pub brand: bool,
 }
 
@@ -79,7 +79,7 @@ pub fn write_packed(out: &mut String, lines: &[OrderLine]) {
 }
 
 /// Appends a value to a string.
-pub fn write(out: &mut String, value: impl Display) {
+pub fn push_value(out: &mut String, value: impl Display) {
     // Writing to a String cannot fail.
     let _ = write!(out, "{value}");
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_and_read_back() {
+    fn numbers_are_written_and_parsed() {
         let mut out = "old".to_owned();
         write_array(&mut out, [7, 100_000].into_iter());
         assert_eq!(out, "{7,100000}");

@@ -1,6 +1,7 @@
 //! Finds a load of the tables that has not finished.
 //!
-//! Must never report HammerDB's tables, which have no note, as unfinished.
+//! Prony records a load in a comment on its tables, called the note. Must never report HammerDB's tables,
+//! which have no note, as unfinished.
 
 use super::layout::Layout;
 use super::schema::Table;
@@ -9,21 +10,22 @@ use crate::remedy::{LoadSpec, Remedy};
 use crate::{Error, SqlDialect, sql};
 use prony_server::Control;
 
-/// The table in which earlier versions of Prony recorded an unfinished load; now a table comment does.
+/// The table in which earlier versions of Prony recorded an unfinished load; this version records it in a
+/// table comment.
 pub const LEGACY_TABLE: &str = "prony_tpcc_load";
 
 /// A load that has not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnfinishedLoad {
-    /// Its layout and its start time, in seconds since 1970; `None` for a load by an earlier Prony, which
-    /// cannot be continued.
+    /// The layout and its start time, in seconds since 1970; `None` for a load by an earlier version
+    /// of Prony, which cannot be continued.
     load: Option<(Layout, i64)>,
 }
 
-/// The load that has not finished; `None` if there is none.
+/// Returns the load that has not finished; `None` if there is none.
 ///
 /// # Errors
-/// The server refused.
+/// The query failed.
 pub fn find(control: &mut Control) -> Result<Option<UnfinishedLoad>, Error> {
     let tables = catalog::find::<Table>(control)?;
     find_among(control, &tables)
@@ -32,7 +34,7 @@ pub fn find(control: &mut Control) -> Result<Option<UnfinishedLoad>, Error> {
 /// Like [`find`], for tables that have already been looked up in the catalog.
 ///
 /// # Errors
-/// The server refused.
+/// The query failed.
 pub fn find_among(
     control: &mut Control,
     tables: &[CatalogTable<Table>],
@@ -44,10 +46,10 @@ pub fn find_among(
     Ok(is_unfinished.then_some(UnfinishedLoad { load }))
 }
 
-/// Whether an earlier Prony has recorded an unfinished load.
+/// Whether an earlier version of Prony has recorded an unfinished load.
 ///
 /// # Errors
-/// The server refused.
+/// The query failed.
 pub fn has_legacy_record(control: &mut Control) -> Result<bool, Error> {
     let sql = match SqlDialect::of(control) {
         SqlDialect::PostgreSql => {
@@ -65,14 +67,14 @@ pub fn has_legacy_record(control: &mut Control) -> Result<bool, Error> {
     Ok(row.int(0).is_some())
 }
 
-/// The statement that removes an earlier Prony's note.
+/// The statement that drops the table in which earlier versions of Prony recorded a load.
 pub fn drop_legacy_table() -> String {
     format!("drop table if exists {LEGACY_TABLE}")
 }
 
 impl UnfinishedLoad {
     /// Describes the load: `a load of 10 warehouses (seed 7) is under way or was interrupted`.
-    pub fn text(&self) -> String {
+    pub fn message(&self) -> String {
         let description = match self.load {
             Some((layout, _)) => layout.description(),
             None => "warehouses by an earlier version".to_owned(),
@@ -85,7 +87,7 @@ impl UnfinishedLoad {
         match self.load {
             Some((layout, _)) => layout.continue_remedy(),
             None => Remedy::Reload(
-                "it cannot be continued",
+                "it cannot be continued, so load the data again",
                 LoadSpec::of("tpcc", vec![("scale", "N".to_owned())]),
             ),
         }
@@ -96,7 +98,8 @@ impl UnfinishedLoad {
         self.load.map(|(layout, _)| layout.scale)
     }
 
-    /// Its start time if a load of this layout continues it; `None` if such a load starts again.
+    /// The start time of this load, if a load of `layout` can continue it; `None` if that load has to start
+    /// from the beginning.
     ///
     /// # Errors
     /// The requested load differs from the one that can be continued.
@@ -106,7 +109,7 @@ impl UnfinishedLoad {
             Some(_) => Err(Error::Data {
                 problem: format!(
                     "{}; the requested load has {}",
-                    self.text(),
+                    self.message(),
                     layout.description()
                 ),
                 remedy: self.remedy(),
@@ -146,11 +149,11 @@ mod tests {
                 "{message}"
             );
         }
-        let earlier = UnfinishedLoad { load: None };
-        assert_eq!(earlier.resume(&layout).ok(), Some(None));
+        let by_earlier_version = UnfinishedLoad { load: None };
+        assert_eq!(by_earlier_version.resume(&layout).ok(), Some(None));
         assert_eq!(
-            earlier.remedy().to_string(),
-            "it cannot be continued: prony load tpcc --scale N"
+            by_earlier_version.remedy().to_string(),
+            "it cannot be continued, so load the data again: prony load tpcc --scale N"
         );
     }
 }

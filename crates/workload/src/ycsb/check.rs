@@ -21,11 +21,11 @@ use prony_server::Control;
 struct TableContents {
     records: u64,
     /// Sum of the numbers in the keys.
-    sum: u128,
+    key_sum: u128,
     /// Records with a key that YCSB does not generate.
-    foreign: u64,
+    foreign_records: u64,
     /// Records with a field of a different length.
-    wrong_length: u64,
+    wrong_length_records: u64,
 }
 
 /// Runs all checks: reads the table once, in one snapshot.
@@ -47,20 +47,20 @@ fn examine(control: &mut Control) -> Result<CheckReport, Error> {
         let layout = note.and_then(Layout::from_note);
         let is_complete = note.is_none_or(|note| note.stage == TableStage::Loaded);
         if let Some(note) = note.filter(|_| !is_complete) {
-            findings.push(note.unfinished_finding(Layout::load_from_note(note)));
+            findings.push(note.unfinished_finding(Layout::load_spec_from_note(note)));
         }
-        let fields = table::fields(&table.columns).unwrap_or_default();
+        let fields = table::field_count(&table.columns).unwrap_or_default();
         let contents = read_table(control, fields, layout)?;
         table.facts.rows = contents.records;
         match layout {
-            // A load that has not finished explains missing records.
+            // The records are not checked: those that an unfinished load has not stored yet are not missing.
             Some(_) if !is_complete => {}
             Some(layout) => {
-                let inserted = inserted::find(control, layout.records)?;
+                let inserted = inserted::count_inserted(control, layout.records)?;
                 findings.extend(check_records(&contents, &layout, inserted));
                 findings.push(check_fields(&contents, &layout));
             }
-            None => findings.push(unknown_count(&contents)),
+            None => findings.push(unknown_count_finding(&contents)),
         }
         findings.extend(findings::key_finding(table));
         findings.extend(findings::statistics_finding(table));
@@ -77,15 +77,15 @@ fn read_table(
     layout: Option<Layout>,
 ) -> Result<TableContents, Error> {
     let length = layout.map_or(0, |layout| u64::from(layout.field_length));
-    let select = engine::contents(SqlDialect::of(control), fields, length);
+    let select = engine::contents_query(SqlDialect::of(control), fields, length);
     let row = sql::query_row(control, "reading the records", &select)?;
     let number = |column| row.text(column).and_then(|text| text.parse().ok());
     let count = |column| number(column).and_then(|count: u128| u64::try_from(count).ok());
     Ok(TableContents {
         records: count(0).unwrap_or(0),
-        sum: number(1).unwrap_or(0),
-        foreign: count(2).unwrap_or(0),
-        wrong_length: count(3).unwrap_or(0),
+        key_sum: number(1).unwrap_or(0),
+        foreign_records: count(2).unwrap_or(0),
+        wrong_length_records: count(3).unwrap_or(0),
     })
 }
 
@@ -97,10 +97,10 @@ fn check_records(
 ) -> Vec<Finding> {
     let id = "records";
     let wrong_records = |text: String| vec![finding(FindingState::Wrong, id, text)];
-    if contents.foreign > 0 {
+    if contents.foreign_records > 0 {
         return wrong_records(format!(
             "the keys of {} records are not \"user\" and a number; load again",
-            grouped(contents.foreign)
+            grouped(contents.foreign_records)
         ));
     }
     let (actual, loaded) = (contents.records, layout.records);
@@ -113,10 +113,10 @@ fn check_records(
             grouped(expected)
         ));
     }
-    let sum: u128 = (0..loaded)
+    let loaded_key_sum: u128 = (0..loaded)
         .map(|number| u128::from(keys::hash(number)))
         .sum();
-    if contents.sum != sum + inserted.sum {
+    if contents.key_sum != loaded_key_sum + inserted.key_sum {
         return wrong_records(format!(
             "there are {} records, as many as the load and runs have stored, but some have \
              different keys; load again",
@@ -137,10 +137,10 @@ fn check_records(
 
 fn check_fields(contents: &TableContents, layout: &Layout) -> Finding {
     let (fields, length) = (layout.field_count, layout.field_length);
-    if contents.wrong_length > 0 {
+    if contents.wrong_length_records > 0 {
         let text = format!(
             "{} records have a field whose length is not {length} characters; load again",
-            grouped(contents.wrong_length)
+            grouped(contents.wrong_length_records)
         );
         return finding(FindingState::Wrong, "shape", text);
     }
@@ -148,7 +148,7 @@ fn check_fields(contents: &TableContents, layout: &Layout) -> Finding {
     finding(FindingState::Ok, "shape", text)
 }
 
-fn unknown_count(contents: &TableContents) -> Finding {
+fn unknown_count_finding(contents: &TableContents) -> Finding {
     let text = format!(
         "there are {} records; Prony did not load them, so their expected number is unknown",
         grouped(contents.records)

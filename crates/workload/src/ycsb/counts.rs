@@ -1,4 +1,4 @@
-//! Counts of operations by kind, and of lookups that found a record. Each user counts separately, and adds
+//! YcsbCounts of operations by kind, and of lookups that found a record. Each user counts separately, and adds
 //! its counts to the shared ones when it ends.
 
 use super::mix::{Mix, Operation};
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Counts over the whole run, warm-up included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct YcsbCounts {
     /// Operations that succeeded, by kind.
     pub completed: [u64; Operation::ALL.len()],
     /// Reads and scans, including those of read-modify-writes.
@@ -16,7 +16,7 @@ pub struct Counts {
     pub hits: u64,
 }
 
-impl Counts {
+impl YcsbCounts {
     /// Returns the shares of operations and of successful lookups in a run of this workload.
     pub fn shares(&self, mix: &Mix) -> Vec<ActionShare> {
         let total = self.completed.iter().sum();
@@ -45,15 +45,16 @@ impl Counts {
 /// One user's counts; dropping them adds them to the shared ones.
 pub struct UserCounts<'a> {
     /// Counts so far.
-    pub sums: Counts,
-    total: &'a Mutex<Counts>,
+    pub sums: YcsbCounts,
+    /// The counts of all users.
+    total: &'a Mutex<YcsbCounts>,
 }
 
 impl<'a> UserCounts<'a> {
     /// Starts with empty counts.
-    pub fn new(total: &'a Mutex<Counts>) -> Self {
+    pub fn new(total: &'a Mutex<YcsbCounts>) -> Self {
         UserCounts {
-            sums: Counts::default(),
+            sums: YcsbCounts::default(),
             total,
         }
     }

@@ -1,4 +1,4 @@
-//! SQL texts, by engine.
+//! SQL texts, by dialect.
 //!
 //! Builds statements for the layout of a record and the options. Placeholders have the form `$1`, which each
 //! protocol converts. A statement must never be sent to an engine of a different dialect.
@@ -15,27 +15,28 @@ const KEY_LENGTH: u16 = 64;
 pub const KEY_BYTES: u64 = 23;
 
 /// Type of the key in an insert.
-pub const INSERTED_KEY: ParameterType = ParameterType::VarChar(KEY_LENGTH);
+pub const INSERTED_KEY_TYPE: ParameterType = ParameterType::VarChar(KEY_LENGTH);
 
 /// Type of a field's value.
-pub fn field(engine: SqlDialect) -> ParameterType {
-    match engine {
+pub fn field_type(dialect: SqlDialect) -> ParameterType {
+    match dialect {
         SqlDialect::PostgreSql | SqlDialect::MySql => ParameterType::Text,
-        // The column's type: longer than `varchar(n)` can be, so `varchar(max)`. Text would be sent as UTF-16.
+        // Longer than `varchar(n)` can be, so it is sent as `varchar(max)`, the type of the column. Text
+        // would be sent as UTF-16.
         SqlDialect::TransactSql => ParameterType::VarChar(u16::MAX),
     }
 }
 
 /// Type of the key in a `WHERE` clause: PostgreSQL compares all string types as `text`.
-pub fn searched_key(engine: SqlDialect) -> ParameterType {
-    match engine {
+pub fn searched_key_type(dialect: SqlDialect) -> ParameterType {
+    match dialect {
         SqlDialect::PostgreSql => ParameterType::Text,
-        SqlDialect::MySql | SqlDialect::TransactSql => INSERTED_KEY,
+        SqlDialect::MySql | SqlDialect::TransactSql => INSERTED_KEY_TYPE,
     }
 }
 
 /// The columns of the table, the key first.
-pub fn columns(fields: u32) -> String {
+pub fn column_list(fields: u32) -> String {
     let fields: String = (0..fields).map(|field| format!(",field{field}")).collect();
     format!("ycsb_key{fields}")
 }
@@ -48,8 +49,8 @@ pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
             // A page of 8 KB holds a whole number of rows, and the free space is divided among them; longer
             // rows are stored out of line, in pieces.
             let row = (values + 25).next_multiple_of(8) + 4;
-            let in_page = 8_168_u64.checked_div(row).filter(|rows| *rows > 0);
-            in_page.map_or(row, |rows| 8_192 / rows) + 44
+            let rows_per_page = 8_168_u64.checked_div(row).filter(|rows| *rows > 0);
+            rows_per_page.map_or(row, |rows| 8_192 / rows) + 44
         }
         // Keys arrive in random order, which leaves a quarter of each page empty.
         Engine::MySql | Engine::MariaDb | Engine::SqlServer => (values + 60) * 4 / 3,
@@ -58,24 +59,24 @@ pub fn record_bytes(engine: Engine, layout: &Layout) -> u64 {
 
 /// The statement that creates the table, with a note on it. On MySQL it includes the primary key, in which
 /// InnoDB stores the rows.
-pub fn create(engine: SqlDialect, fields: u32, note: &str) -> String {
+pub fn create_statement(dialect: SqlDialect, fields: u32, note: &str) -> String {
     let fields: String = (0..fields)
         .map(|field| format!(", field{field} text"))
         .collect();
     let columns = format!("ycsb_key varchar({KEY_LENGTH}) not null{fields}");
-    match engine {
+    match dialect {
         SqlDialect::PostgreSql => {
             format!(
                 "create table {NAME} ({columns}); {}",
-                engine.set_comment(NAME, note)
+                dialect.comment_statement(NAME, note)
             )
         }
         SqlDialect::TransactSql => {
             let fields = fields.replace(" text", " varchar(max)");
             let columns = format!("ycsb_key varchar({KEY_LENGTH}) not null{fields}");
-            engine.joined(&[
+            dialect.join_statements(&[
                 format!("create table {NAME} ({columns})"),
-                engine.set_comment(NAME, note),
+                dialect.comment_statement(NAME, note),
             ])
         }
         SqlDialect::MySql => format!(
@@ -85,11 +86,11 @@ pub fn create(engine: SqlDialect, fields: u32, note: &str) -> String {
     }
 }
 
-/// The query that scans the table. It returns the number of records, the sum of the numbers in their keys, the
-/// number of records with a key that YCSB does not generate, and the number of records with a field of a
+/// The query that scans the table. It returns the number of records, the sum of the numbers in their keys,
+/// the number of records with a key that YCSB does not generate, and the number of records with a field of a
 /// different length.
-pub fn contents(engine: SqlDialect, fields: u32, length: u64) -> String {
-    let (is_key, number) = match engine {
+pub fn contents_query(dialect: SqlDialect, fields: u32, length: u64) -> String {
+    let (has_ycsb_key, number) = match dialect {
         SqlDialect::PostgreSql => (
             "ycsb_key ~ '^user[0-9]{1,19}$'",
             "substr(ycsb_key, 5)::numeric",
@@ -104,20 +105,20 @@ pub fn contents(engine: SqlDialect, fields: u32, length: u64) -> String {
             "cast(substring(ycsb_key, 5, 64) as decimal(20))",
         ),
     };
-    let length_of = engine.length();
-    let wrong_length: Vec<String> = (0..fields)
+    let length_of = dialect.length_function();
+    let length_differs: Vec<String> = (0..fields)
         .map(|field| format!("coalesce({length_of}(field{field}), -1) <> {length}"))
         .collect();
     format!(
-        "select count(*), coalesce(sum(case when {is_key} then {number} else 0 end), 0), \
-         coalesce(sum(case when {is_key} then 0 else 1 end), 0), \
+        "select count(*), coalesce(sum(case when {has_ycsb_key} then {number} else 0 end), 0), \
+         coalesce(sum(case when {has_ycsb_key} then 0 else 1 end), 0), \
          coalesce(sum(case when {} then 1 else 0 end), 0) from {NAME}",
-        wrong_length.join(" or ")
+        length_differs.join(" or ")
     )
 }
 
 /// The statement that reads all fields of a record, or one.
-pub fn read(field: Option<u32>) -> String {
+pub fn read_statement(field: Option<u32>) -> String {
     match field {
         None => format!("SELECT * FROM {NAME} WHERE ycsb_key = $1"),
         Some(field) => format!("SELECT field{field} FROM {NAME} WHERE ycsb_key = $1"),
@@ -125,7 +126,7 @@ pub fn read(field: Option<u32>) -> String {
 }
 
 /// The statement that replaces all fields of a record, or one; the key is the last parameter.
-pub fn update(field: Option<u32>, fields: u32) -> String {
+pub fn update_statement(field: Option<u32>, fields: u32) -> String {
     let (set, key) = match field {
         Some(field) => (format!("field{field} = $1"), 2),
         None => {
@@ -137,9 +138,9 @@ pub fn update(field: Option<u32>, fields: u32) -> String {
 }
 
 /// The statement that adds a record; its parameters are the key and the fields.
-pub fn insert(fields: u32) -> String {
+pub fn insert_statement(fields: u32) -> String {
     let values: Vec<String> = (1..=fields + 1).map(|value| format!("${value}")).collect();
-    let columns = columns(fields).replace(',', ", ");
+    let columns = column_list(fields).replace(',', ", ");
     format!(
         "INSERT INTO {NAME} ({columns}) VALUES ({})",
         values.join(", ")
@@ -147,9 +148,9 @@ pub fn insert(fields: u32) -> String {
 }
 
 /// The statement that reads records in key order; its parameters are the first key and the number of records.
-pub fn scan(engine: SqlDialect, field: Option<u32>) -> String {
+pub fn scan_statement(dialect: SqlDialect, field: Option<u32>) -> String {
     let columns = field.map_or("*".to_owned(), |field| format!("field{field}"));
-    match engine {
+    match dialect {
         SqlDialect::PostgreSql | SqlDialect::MySql => {
             format!("SELECT {columns} FROM {NAME} WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2")
         }
@@ -163,8 +164,8 @@ pub fn scan(engine: SqlDialect, field: Option<u32>) -> String {
 pub const EXISTS: &str = "SELECT 1 FROM usertable WHERE ycsb_key = $1";
 
 /// Whether an `INSERT` failed because of a duplicate key.
-pub fn is_duplicate(engine: SqlDialect, error: &DbError) -> bool {
-    match engine {
+pub fn is_duplicate(dialect: SqlDialect, error: &DbError) -> bool {
+    match dialect {
         SqlDialect::PostgreSql => &error.code == b"23505",
         SqlDialect::MySql => error.number == 1062,
         SqlDialect::TransactSql => matches!(error.number, 2627 | 2601),
@@ -178,35 +179,38 @@ mod tests {
 
     #[test]
     fn statements_match_those_of_ycsb() {
-        for engine in [SqlDialect::PostgreSql, SqlDialect::MySql] {
+        for dialect in [SqlDialect::PostgreSql, SqlDialect::MySql] {
             assert_eq!(
-                scan(engine, None),
+                scan_statement(dialect, None),
                 "SELECT * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2"
             );
             assert_eq!(
-                scan(engine, Some(3)),
+                scan_statement(dialect, Some(3)),
                 "SELECT field3 FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key LIMIT $2"
             );
         }
         assert_eq!(
-            scan(SqlDialect::TransactSql, None),
+            scan_statement(SqlDialect::TransactSql, None),
             "SELECT TOP ($2) * FROM usertable WHERE ycsb_key >= $1 ORDER BY ycsb_key"
         );
-        assert_eq!(read(None), "SELECT * FROM usertable WHERE ycsb_key = $1");
         assert_eq!(
-            read(Some(9)),
+            read_statement(None),
+            "SELECT * FROM usertable WHERE ycsb_key = $1"
+        );
+        assert_eq!(
+            read_statement(Some(9)),
             "SELECT field9 FROM usertable WHERE ycsb_key = $1"
         );
         assert_eq!(
-            update(Some(0), 10),
+            update_statement(Some(0), 10),
             "UPDATE usertable SET field0 = $1 WHERE ycsb_key = $2"
         );
         assert_eq!(
-            update(None, 2),
+            update_statement(None, 2),
             "UPDATE usertable SET field0 = $1, field1 = $2 WHERE ycsb_key = $3"
         );
         assert_eq!(
-            insert(2),
+            insert_statement(2),
             "INSERT INTO usertable (ycsb_key, field0, field1) VALUES ($1, $2, $3)"
         );
     }
@@ -214,16 +218,16 @@ mod tests {
     #[test]
     fn create_table_depends_on_the_dialect() {
         assert_eq!(
-            create(SqlDialect::PostgreSql, 1, "x"),
+            create_statement(SqlDialect::PostgreSql, 1, "x"),
             "create table usertable (ycsb_key varchar(64) not null, field0 text); \
              comment on table usertable is 'x'"
         );
         assert_eq!(
-            create(SqlDialect::MySql, 2, "x"),
+            create_statement(SqlDialect::MySql, 2, "x"),
             "create table usertable (ycsb_key varchar(64) not null, field0 text, field1 text, \
              primary key (ycsb_key)) engine = innodb comment = 'x'"
         );
-        let text = create(SqlDialect::TransactSql, 1, "x");
+        let text = create_statement(SqlDialect::TransactSql, 1, "x");
         let table = "create table usertable (ycsb_key varchar(64) not null, field0 varchar(max)); ";
         assert!(
             text.starts_with(&format!("begin transaction; {table}")),
@@ -237,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_keys_are_recognised_in_both_dialects() {
+    fn duplicate_keys_are_recognised_in_each_dialect() {
         let error = DbError::server(Protocol::PostgreSql, 0, *b"23505", String::new());
         assert!(is_duplicate(SqlDialect::PostgreSql, &error));
         assert!(!is_duplicate(SqlDialect::MySql, &error));

@@ -20,20 +20,20 @@ pub struct InsertedRecords {
     /// Number of records.
     pub records: u64,
     /// Sum of the numbers in their keys.
-    pub sum: u128,
+    pub key_sum: u128,
 }
 
 /// Counts the inserted records in a table that was loaded with this many records.
 ///
 /// # Errors
 /// The server refused.
-pub fn find(control: &mut Control, records: u64) -> Result<InsertedRecords, Error> {
+pub fn count_inserted(control: &mut Control, records: u64) -> Result<InsertedRecords, Error> {
     let mut total = InsertedRecords::default();
-    for first in (0..).step_by(SERIES_STEP as usize) {
+    for first_series in (0..).step_by(SERIES_STEP as usize) {
         // Look up the first records of many series at once: some clients of a run may have inserted nothing.
-        let candidates = first..first + SERIES_STEP;
-        let first_number = |series: u32| keys::inserted(records, series, 0);
-        let existing = existing_of(control, candidates.clone().map(first_number))?;
+        let candidates = first_series..first_series + SERIES_STEP;
+        let first_number = |series: u32| keys::inserted_number(records, series, 0);
+        let existing = find_existing(control, candidates.clone().map(first_number))?;
         if existing.is_empty() {
             break;
         }
@@ -53,28 +53,28 @@ fn add_series(
     series: u32,
     total: &mut InsertedRecords,
 ) -> Result<(), Error> {
-    let mut first = 0;
+    let mut first_ordinal = 0;
     loop {
-        let numbers =
-            (first..first + KEYS_PER_QUERY).map(|ordinal| keys::inserted(records, series, ordinal));
-        let existing = existing_of(control, numbers)?;
-        for ordinal in first..first + KEYS_PER_QUERY {
-            let number = keys::inserted(records, series, ordinal);
+        let numbers = (first_ordinal..first_ordinal + KEYS_PER_QUERY)
+            .map(|ordinal| keys::inserted_number(records, series, ordinal));
+        let existing = find_existing(control, numbers)?;
+        for ordinal in first_ordinal..first_ordinal + KEYS_PER_QUERY {
+            let number = keys::inserted_number(records, series, ordinal);
             if !existing.contains(&number) {
                 return Ok(());
             }
             total.records += 1;
-            total.sum += u128::from(keys::hash(number));
+            total.key_sum += u128::from(keys::hash(number));
         }
-        first += KEYS_PER_QUERY;
+        first_ordinal += KEYS_PER_QUERY;
     }
 }
 
-/// Returns the numbers of those records that exist.
+/// Returns those of the numbers whose records exist.
 ///
 /// # Errors
 /// The server refused.
-pub fn existing_of(
+pub fn find_existing(
     control: &mut Control,
     numbers: impl Iterator<Item = u64> + Clone,
 ) -> Result<HashSet<u64>, Error> {
@@ -90,7 +90,7 @@ pub fn existing_of(
         keys.join(", ")
     );
     let rows = sql::query_rows(control, "looking for records", &select)?;
-    let existing: HashSet<&str> = rows.iter().filter_map(|row| row.text(0)).collect();
-    let exists = |number: &u64| existing.contains(Key::of(*number).text());
+    let existing_keys: HashSet<&str> = rows.iter().filter_map(|row| row.text(0)).collect();
+    let exists = |number: &u64| existing_keys.contains(Key::of(*number).text());
     Ok(numbers.filter(exists).collect())
 }

@@ -1,10 +1,10 @@
-//! Keys of records, such as `user6284781860667377211`, which are derived from record numbers. Two clients of a
-//! run must never insert records with the same number.
+//! Keys of records, such as `user6284781860667377211`, which are derived from record numbers. Two clients of
+//! a run must never insert records with the same number.
 //!
 //! YCSB numbers loaded records from 0, and inserted ones with a counter that all threads share. Prony's users
-//! share no counter; each client has its own series of numbers instead ([`inserted`]). Concurrent runs have
-//! clients with the same numbers: a client continues in a different series if another run has inserted its key
-//! ([`next_series`]).
+//! share no counter; each client has its own series of numbers instead ([`inserted_number`]). Concurrent runs
+//! have clients with the same numbers: a client continues in a different series if another run has inserted
+//! its key ([`next_series`]).
 
 /// Maximum number of digits in a key, after the prefix.
 const DIGITS_MAX: usize = 19;
@@ -17,8 +17,8 @@ const SERIES_BITS: u32 = 20;
 pub const SERIES_STEP: u32 = 1_000;
 
 /// The absolute value of the 64-bit FNV-1a hash over the eight bytes of a number, the least significant byte
-/// first. YCSB uses it to scatter keys and requests over the key space. Constants: G. Fowler, L. C. Noll, K.-P.
-/// Vo and D. Eastlake, "The FNV Non-Cryptographic Hash Algorithm" (IETF draft).
+/// first. YCSB uses it to scatter keys and requests over the key space. Constants: G. Fowler, L. C. Noll,
+/// K.-P. Vo and D. Eastlake, "The FNV Non-Cryptographic Hash Algorithm" (IETF draft).
 #[inline]
 pub fn hash(number: u64) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -29,10 +29,10 @@ pub fn hash(number: u64) -> u64 {
 }
 
 /// Returns the number of the record with this ordinal, from 0, in a series, in a table that was loaded with
-/// `records` records. It depends on nothing else, so that a run continues where an earlier one ended. A client
-/// begins with the series that has the client's number.
+/// `records` records. The number depends on nothing else, so that a run continues where an earlier one ended.
+/// A client begins with the series that has the client's number.
 #[inline]
-pub fn inserted(records: u64, series: u32, ordinal: u64) -> u64 {
+pub fn inserted_number(records: u64, series: u32, ordinal: u64) -> u64 {
     records + (ordinal << SERIES_BITS) + u64::from(series)
 }
 
@@ -61,15 +61,15 @@ impl Key {
         Key { bytes, length }
     }
 
-    /// Its text as bytes.
+    /// The text as bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 
-    /// Its text.
+    /// The text.
     pub fn text(&self) -> &str {
-        // ASCII.
+        // The bytes are ASCII, so the conversion never fails.
         std::str::from_utf8(self.bytes()).unwrap_or_default()
     }
 }
@@ -101,14 +101,14 @@ mod tests {
         let mut numbers = HashSet::new();
         for client in [0, 1, 2, 999_999] {
             for ordinal in 0..100 {
-                let number = inserted(1_000, client, ordinal);
+                let number = inserted_number(1_000, client, ordinal);
                 assert!(number >= 1_000 && numbers.insert(number));
             }
         }
     }
 
     #[test]
-    fn a_client_tries_a_limited_number_of_series() {
+    fn the_series_of_a_client_end_at_the_maximum() {
         let series: Vec<u32> =
             std::iter::successors(Some(7), |series| next_series(*series)).collect();
         assert_eq!((series[1], series.len()), (1_007, 1_049));

@@ -36,13 +36,17 @@ impl Layout {
     /// # Errors
     /// The first problem with the plan's options.
     pub fn for_plan(plan: &WorkloadPlan, seed: u64) -> Result<Layout, Error> {
-        // Only the first problem: `check_options` reports all of them.
-        let options = options::read(plan).map_err(|mut all| all.swap_remove(0))?;
-        Ok(Layout::with(&options, plan.scale.unwrap_or(1), seed))
+        // Returns only the first problem, because `check_options` has reported all of them.
+        let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
+        Ok(Layout::from_options(
+            &options,
+            plan.scale.unwrap_or(1),
+            seed,
+        ))
     }
 
     /// The layout for this scale and these options.
-    pub fn with(options: &YcsbOptions, scale: u32, seed: u64) -> Layout {
+    pub fn from_options(options: &YcsbOptions, scale: u32, seed: u64) -> Layout {
         Layout {
             records: u64::from(scale) * RECORDS_PER_SCALE,
             field_count: options.field_count(),
@@ -54,11 +58,11 @@ impl Layout {
     /// The layout that a note records; `None` if it is the note of a different workload.
     pub fn from_note(note: &LoadNote) -> Option<Layout> {
         let number = |name| note.number(name);
-        let small = |name| u32::try_from(number(name)?).ok();
+        let number_u32 = |name| u32::try_from(number(name)?).ok();
         Some(Layout {
             records: number("records").filter(|records| *records > 0)?,
-            field_count: small("fieldcount")?,
-            field_length: small("fieldlength")?,
+            field_count: number_u32("fieldcount")?,
+            field_length: number_u32("fieldlength")?,
             seed: number("seed")?,
         })
     }
@@ -88,8 +92,8 @@ impl Layout {
     pub fn content(&self) -> Content {
         Content {
             seed: self.seed,
-            fields: self.field_count,
-            length: self.field_length as usize,
+            field_count: self.field_count,
+            field_length: self.field_length as usize,
         }
     }
 
@@ -104,15 +108,15 @@ impl Layout {
     }
 
     /// The load that left a note.
-    pub fn load_from_note(note: &LoadNote) -> LoadSpec {
+    pub fn load_spec_from_note(note: &LoadNote) -> LoadSpec {
         match Layout::from_note(note) {
-            Some(layout) => layout.load(),
+            Some(layout) => layout.load_spec(),
             None => LoadSpec::of(super::NAME, Vec::new()),
         }
     }
 
     /// The load that creates this layout.
-    pub fn load(&self) -> LoadSpec {
+    pub fn load_spec(&self) -> LoadSpec {
         let sizes = vec![
             ("scale", self.scale().to_string()),
             ("seed", self.seed.to_string()),

@@ -2,7 +2,7 @@
 
 use super::inserted;
 use super::layout::Layout;
-use super::rows::Records;
+use super::rows::RecordRows;
 use super::table::{NAME, UserTable};
 use super::{NAME as WORKLOAD, engine};
 use crate::catalog;
@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
 /// Maximum bytes that a single loader stores in one transaction.
-const ONE_TRANSACTION_BYTES: u64 = 2 << 30;
+const ONE_TRANSACTION_BYTES_MAX: u64 = 2 << 30;
 
 /// Loads the table.
 pub fn load(
@@ -28,7 +28,7 @@ pub fn load(
 ) -> Result<LoadReport, Error> {
     let layout = Layout::for_plan(request.plan, request.seed)?;
     let subject = LoadSubject {
-        load: layout.load(),
+        load: layout.load_spec(),
         scale: layout.scale(),
         bytes: layout.records * layout.value_bytes(),
     };
@@ -47,9 +47,9 @@ struct YcsbDataset {
 }
 
 impl Dataset for YcsbDataset {
-    fn existing(&self, control: &mut Control) -> Result<ExistingTables, Error> {
-        let is_same = |note: &crate::note::LoadNote| *note == self.layout.note(note.stage);
-        dataset::existing::<UserTable>(control, WORKLOAD, is_same)
+    fn find_existing_tables(&self, control: &mut Control) -> Result<ExistingTables, Error> {
+        let is_same_data = |note: &crate::note::LoadNote| *note == self.layout.note(note.stage);
+        dataset::find_existing_tables::<UserTable>(control, WORKLOAD, is_same_data)
     }
 
     fn table_count(&self) -> usize {
@@ -65,17 +65,17 @@ impl Dataset for YcsbDataset {
     }
 
     fn columns(&self, _: usize) -> String {
-        engine::columns(self.layout.field_count)
+        engine::column_list(self.layout.field_count)
     }
 
     fn create_statement(&self, _: usize, stage: TableStage) -> String {
         let note = self.layout.note(stage).text();
-        engine::create(self.dialect, self.layout.field_count, &note)
+        engine::create_statement(self.dialect, self.layout.field_count, &note)
     }
 
     fn finish_statements(&self) -> Vec<String> {
         let note = self.layout.note(TableStage::Loaded).text();
-        vec![self.dialect.set_comment(NAME, &note)]
+        vec![self.dialect.comment_statement(NAME, &note)]
     }
 
     fn parts(&self) -> Vec<LoadPart> {
@@ -87,8 +87,8 @@ impl Dataset for YcsbDataset {
         control: &mut Control,
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error> {
-        // On PostgreSQL the key does not exist yet, so this scans the table, but only once.
-        let existing = inserted::existing_of(control, all.iter().map(|part| part.units.start))?;
+        // On PostgreSQL the key does not exist yet, so the query scans the table, but only once.
+        let existing = inserted::find_existing(control, all.iter().map(|part| part.units.start))?;
         let missing = all
             .iter()
             .filter(|part| !existing.contains(&part.units.start));
@@ -103,7 +103,7 @@ impl Dataset for YcsbDataset {
     }
 
     fn rows<F: RowFormat>(&self, _: usize, records: Range<u64>) -> impl RowSource {
-        Records::<F>::new(self.layout.content(), records)
+        RecordRows::<F>::new(self.layout.content(), records)
     }
 
     fn indexes(&self) -> Vec<IndexBuild> {
@@ -123,7 +123,7 @@ impl Dataset for YcsbDataset {
     }
 
     fn fits_one_transaction(&self) -> bool {
-        self.layout.records * self.layout.value_bytes() <= ONE_TRANSACTION_BYTES
+        self.layout.records * self.layout.value_bytes() <= ONE_TRANSACTION_BYTES_MAX
     }
 
     fn facts(&self, control: &mut Control) -> Result<Vec<TableFacts>, Error> {

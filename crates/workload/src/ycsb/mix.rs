@@ -31,7 +31,7 @@ impl Operation {
         Operation::ReadModifyWrite,
     ];
 
-    /// Its name.
+    /// The name.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
@@ -40,7 +40,7 @@ impl Operation {
 /// One of the core workloads.
 #[derive(Debug, PartialEq)]
 pub struct Mix {
-    /// Its letter as a value of the option.
+    /// The letter as a value of the option.
     pub letter: &'static str,
     /// Operations with their shares, which add up to 1.
     pub shares: &'static [(Operation, f64)],

@@ -3,8 +3,9 @@
 //! Clients must request only records that the load, or a client with the same number, has stored.
 //!
 //! The workloads are those of B. Cooper et al., "Benchmarking Cloud Serving Systems with YCSB", SoCC 2010,
-//! and of the public core workloads of YCSB 0.17; no code of YCSB is used. Differences from YCSB are documented
-//! where they occur: in `keys` (numbers of inserted records) and in `requests` (choice of records).
+//! and of the public core workloads of YCSB 0.17; no code of YCSB is used. Differences from YCSB are
+//! documented where they occur: in `keys` (numbers of inserted records) and in `requests` (choice of
+//! records).
 
 mod check;
 mod counts;
@@ -41,7 +42,7 @@ use table::UserTable;
 /// The name of the workload.
 const NAME: &str = "ycsb";
 
-/// With as many inserted records as loaded ones, the size of the data counts as changed.
+/// The size of the data counts as changed once runs have inserted as many records as the load.
 static TABLES: [TableSpec; 1] = [TableSpec {
     name: table::NAME,
     rows: TableRows::PerScale(RECORDS_PER_SCALE),
@@ -114,8 +115,8 @@ impl Workload for Ycsb {
 
     fn program(&self, control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
         crate::engines::require_engine(control, self.engines())?;
-        // Only the first problem: `check_options` reports all of them.
-        let options = options::read(plan).map_err(|mut all| all.swap_remove(0))?;
+        // Returns only the first problem, because `check_options` has reported all of them.
+        let options = options::read(plan).map_err(|mut problems| problems.swap_remove(0))?;
         let layout = readiness::loaded_layout(control, plan, &options)?;
         let program = program::YcsbProgram::new(options, layout, SqlDialect::of(control));
         Ok(ReadyWorkload::new(Arc::new(program), layout.scale()))

@@ -3,7 +3,7 @@
 //! Executes operations on the loaded records, each as a transaction. Must never allocate for an operation,
 //! or insert a record that a different client of the run inserts.
 
-use super::counts::{Counts, UserCounts};
+use super::counts::{UserCounts, YcsbCounts};
 use super::engine;
 use super::keys::{self, Key};
 use super::layout::Layout;
@@ -31,14 +31,16 @@ pub struct YcsbProgram {
 struct YcsbRun {
     options: YcsbOptions,
     layout: Layout,
-    engine: SqlDialect,
-    /// One statement for all fields, or one per field; `update` and `scan` likewise.
+    dialect: SqlDialect,
+    /// One statement for all fields, or one per field.
     read: Vec<Statement>,
+    /// One statement for all fields, or one per field.
     update: Vec<Statement>,
+    /// One statement for all fields, or one per field.
     scan: Vec<Statement>,
     insert: Statement,
     exists: Statement,
-    counts: Mutex<Counts>,
+    counts: Mutex<YcsbCounts>,
 }
 
 /// Generators and buffers of one user; all are allocated before its first operation.
@@ -52,7 +54,7 @@ struct UserState {
 }
 
 /// Returns the field selections that need a statement: all fields (`None`), or each field.
-fn selections(all_fields: bool, fields: u32) -> Vec<Option<u32>> {
+fn field_selections(all_fields: bool, fields: u32) -> Vec<Option<u32>> {
     match all_fields {
         true => vec![None],
         false => (0..fields).map(Some).collect(),
@@ -60,62 +62,65 @@ fn selections(all_fields: bool, fields: u32) -> Vec<Option<u32>> {
 }
 
 /// The statements of a run's operations, in order; the first of each group that differs only in the field.
-pub fn statements(options: &YcsbOptions, fields: u32, engine: SqlDialect) -> Vec<String> {
-    let first = |all_fields| selections(all_fields, fields)[0];
+pub fn statements(options: &YcsbOptions, fields: u32, dialect: SqlDialect) -> Vec<String> {
+    let first_selection = |all_fields| field_selections(all_fields, fields)[0];
     let texts = options.mix().shares.iter().flat_map(|(operation, _)| {
-        let read = || engine::read(first(options.readallfields));
-        let update = || engine::update(first(options.writeallfields), fields);
+        let read = || engine::read_statement(first_selection(options.readallfields));
+        let update = || engine::update_statement(first_selection(options.writeallfields), fields);
         match operation {
             Operation::Read => vec![read()],
             Operation::Update => vec![update()],
-            Operation::Insert => vec![engine::insert(fields)],
-            Operation::Scan => vec![engine::scan(engine, first(options.readallfields))],
+            Operation::Insert => vec![engine::insert_statement(fields)],
+            Operation::Scan => vec![engine::scan_statement(
+                dialect,
+                first_selection(options.readallfields),
+            )],
             Operation::ReadModifyWrite => vec![read(), update()],
         }
     });
     texts
-        .map(|text| engine.with_sent_placeholders(text))
+        .map(|text| dialect.with_native_placeholders(text))
         .collect()
 }
 
 impl YcsbProgram {
     /// The program for the loaded data.
-    pub fn new(options: YcsbOptions, layout: Layout, engine: SqlDialect) -> Self {
+    pub fn new(options: YcsbOptions, layout: Layout, dialect: SqlDialect) -> Self {
         let mut statements = StatementIds::new();
         let fields = layout.field_count;
-        let key = engine::searched_key(engine);
+        let key = engine::searched_key_type(dialect);
         let mut add = |text: &str, types: &[ParameterType]| {
             statements.add(text).with_types(types.iter().copied())
         };
-        let read = selections(options.readallfields, fields).into_iter();
+        let read = field_selections(options.readallfields, fields).into_iter();
         let read = read
-            .map(|field| add(&engine::read(field), &[key]))
+            .map(|field| add(&engine::read_statement(field), &[key]))
             .collect();
-        let update = selections(options.writeallfields, fields).into_iter();
+        let update = field_selections(options.writeallfields, fields).into_iter();
         let update = update.map(|field| {
             let values = field.map_or(fields, |_| 1) as usize;
-            let mut types = vec![engine::field(engine); values];
+            let mut types = vec![engine::field_type(dialect); values];
             types.push(key);
-            add(&engine::update(field, fields), &types)
+            add(&engine::update_statement(field, fields), &types)
         });
         let update = update.collect();
-        let scan = selections(options.readallfields, fields).into_iter();
+        let scan = field_selections(options.readallfields, fields).into_iter();
         let scan = scan.map(|field| {
             let types = [key, ParameterType::BigInt];
-            add(&engine::scan(engine, field), &types)
+            add(&engine::scan_statement(dialect, field), &types)
         });
         let scan = scan.collect();
-        let mut insert_types = vec![engine::field(engine); fields as usize + 1];
-        insert_types[0] = engine::INSERTED_KEY;
+        let mut insert_types = vec![engine::field_type(dialect); fields as usize + 1];
+        insert_types[0] = engine::INSERTED_KEY_TYPE;
         let shared = YcsbRun {
             read,
             update,
             scan,
-            insert: add(&engine::insert(fields), &insert_types),
+            insert: add(&engine::insert_statement(fields), &insert_types),
             exists: add(engine::EXISTS, &[key]),
             options,
             layout,
-            engine,
+            dialect,
             counts: Mutex::default(),
         };
         let shares = options.mix().shares.iter();
@@ -135,10 +140,10 @@ impl Program for YcsbProgram {
         let YcsbRun {
             options,
             layout,
-            engine,
+            dialect,
             ..
         } = &*self.shared;
-        statements(options, layout.field_count, *engine)
+        statements(options, layout.field_count, *dialect)
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
@@ -166,17 +171,17 @@ impl Program for YcsbProgram {
         settings
     }
 
-    fn shares(&self) -> Vec<ActionShare> {
+    fn action_shares(&self) -> Vec<ActionShare> {
         let counts = self.shared.counts.lock();
         let counts = *counts.unwrap_or_else(PoisonError::into_inner);
         counts.shares(self.shared.options.mix())
     }
 
     fn has_prologue(&self) -> bool {
-        self.shared.inserts()
+        self.shared.has_inserts()
     }
 
-    fn user(&self, id: UserId, db: Db) -> User {
+    fn create_user(&self, id: UserId, db: Db) -> User {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let Err(exit) = shared.run(id, db).await;
@@ -186,7 +191,7 @@ impl Program for YcsbProgram {
 }
 
 impl YcsbRun {
-    fn inserts(&self) -> bool {
+    fn has_inserts(&self) -> bool {
         self.options.mix().has(Operation::Insert)
     }
 
@@ -204,10 +209,10 @@ impl YcsbRun {
             fields: Vec::with_capacity((field_count * field_length) as usize),
             insert_unconfirmed: false,
         };
-        if self.inserts() {
+        if self.has_inserts() {
             let existing = self.existing_records(user.requests.series(), &mut db).await;
             let existing = existing.map_err(|error| UserExit::Failed(error.to_string()))?;
-            user.requests.set_inserted(existing);
+            user.requests.set_inserted_count(existing);
             db.wait_for_common_start().await;
         }
         let mut counts = UserCounts::new(&self.counts);
@@ -217,7 +222,7 @@ impl YcsbRun {
             db.start(kind as u16).await?;
             let (operation, _) = self.options.mix().shares[kind];
             let result = self
-                .operation(operation, &mut user, &mut db, &mut counts.sums)
+                .execute_operation(operation, &mut user, &mut db, &mut counts.sums)
                 .await;
             if result.is_ok() {
                 counts.sums.completed[operation as usize] += 1;
@@ -229,36 +234,36 @@ impl YcsbRun {
     /// Counts the records in a series: finds the first missing record by exponential and binary search.
     async fn existing_records(&self, series: u32, db: &mut Db) -> Result<u64, DbError> {
         if !db.is_up() {
-            db.renew().await?;
+            db.open_connection().await?;
         }
         let (mut existing, mut step) = (0, 1);
         // At least `existing` records exist. The step doubles until a record is missing.
-        while self.exists(series, existing + step - 1, db).await? {
+        while self.record_exists(series, existing + step - 1, db).await? {
             existing += step;
             step *= 2;
         }
         // Fewer than `step` more records may exist after `existing`.
         while step > 1 {
             step /= 2;
-            if self.exists(series, existing + step - 1, db).await? {
+            if self.record_exists(series, existing + step - 1, db).await? {
                 existing += step;
             }
         }
         Ok(existing)
     }
 
-    async fn exists(&self, series: u32, ordinal: u64, db: &mut Db) -> Result<bool, DbError> {
-        let key = Key::of(keys::inserted(self.layout.records, series, ordinal));
+    async fn record_exists(&self, series: u32, ordinal: u64, db: &mut Db) -> Result<bool, DbError> {
+        let key = Key::of(keys::inserted_number(self.layout.records, series, ordinal));
         let rows = db.exec(&self.exists, &[Value::Bytes(key.bytes())]).await?;
         Ok(rows.first().is_some())
     }
 
-    async fn operation(
+    async fn execute_operation(
         &self,
         operation: Operation,
         user: &mut UserState,
         db: &mut Db,
-        counts: &mut Counts,
+        counts: &mut YcsbCounts,
     ) -> Result<(), DbError> {
         if operation == Operation::Insert {
             return self.insert(user, db).await;
@@ -281,9 +286,9 @@ impl YcsbRun {
         key: &Key,
         user: &mut UserState,
         db: &mut Db,
-        counts: &mut Counts,
+        counts: &mut YcsbCounts,
     ) -> Result<(), DbError> {
-        let read = pick(&self.read, &mut user.random);
+        let read = pick_statement(&self.read, &mut user.random);
         let rows = db.exec(read, &[Value::Bytes(key.bytes())]).await?;
         counts.lookups += 1;
         counts.hits += u64::from(rows.first().is_some());
@@ -295,11 +300,11 @@ impl YcsbRun {
         key: &Key,
         user: &mut UserState,
         db: &mut Db,
-        counts: &mut Counts,
+        counts: &mut YcsbCounts,
     ) -> Result<(), DbError> {
-        let scan = pick(&self.scan, &mut user.random);
-        let maximum = i64::from(self.options.maxscanlength);
-        let records = user.random.uniform(1, maximum);
+        let scan = pick_statement(&self.scan, &mut user.random);
+        let longest_scan = i64::from(self.options.maxscanlength);
+        let records = user.random.uniform(1, longest_scan);
         let values = [Value::Bytes(key.bytes()), Value::Int(records)];
         let rows = db.exec(scan, &values).await?;
         counts.lookups += 1;
@@ -308,7 +313,7 @@ impl YcsbRun {
     }
 
     async fn update(&self, key: &Key, user: &mut UserState, db: &mut Db) -> Result<(), DbError> {
-        let update = pick(&self.update, &mut user.random);
+        let update = pick_statement(&self.update, &mut user.random);
         let fields = update.parameter_count() - 1;
         let mut values = [Value::Null; VALUES_MAX];
         self.draw_fields(fields, user);
@@ -325,18 +330,20 @@ impl YcsbRun {
             let result = self.try_insert(user, db).await;
             let is_duplicate = match &result {
                 Ok(()) => false,
-                Err(error) => engine::is_duplicate(self.engine, error),
+                Err(error) => engine::is_duplicate(self.dialect, error),
             };
             let was_unconfirmed = user.insert_unconfirmed;
-            // After other errors the next insert uses the same number, so that there is no gap.
+            // After errors other than a duplicate, the next insert uses the same number, so that no gap
+            // remains.
             user.insert_unconfirmed = result.is_err() && !is_duplicate;
             if result.is_ok() || (is_duplicate && was_unconfirmed) {
-                // The duplicate is the record of an earlier try, because its reply was lost.
-                user.requests.set_inserted(user.requests.inserted() + 1);
+                // The duplicate is the record of the previous insert, whose reply was lost.
+                user.requests
+                    .set_inserted_count(user.requests.inserted_count() + 1);
                 return result;
             }
-            let next = keys::next_series(user.requests.series());
-            let Some(series) = next.filter(|_| is_duplicate) else {
+            let next_series = keys::next_series(user.requests.series());
+            let Some(series) = next_series.filter(|_| is_duplicate) else {
                 return result;
             };
             let existing = self.existing_records(series, db).await?;
@@ -371,7 +378,7 @@ impl YcsbRun {
 }
 
 /// Picks a statement, all with equal probability. Draws no random number if there is only one.
-fn pick<'a>(statements: &'a [Statement], random: &mut Random) -> &'a Statement {
+fn pick_statement<'a>(statements: &'a [Statement], random: &mut Random) -> &'a Statement {
     let last = statements.len() as i64 - 1;
     &statements[random.uniform(0, last) as usize]
 }

@@ -26,13 +26,14 @@ pub fn loaded_layout(
         remedy: Remedy::Load(load.clone()),
     };
     let loaded_table =
-        catalog::find_loaded::<UserTable>(control, &load, Layout::load_from_note)?.swap_remove(0);
-    let fields = table::fields(&loaded_table.columns).unwrap_or_default();
+        catalog::find_loaded::<UserTable>(control, &load, Layout::load_spec_from_note)?
+            .swap_remove(0);
+    let fields = table::field_count(&loaded_table.columns).unwrap_or_default();
     let layout = match loaded_table.note.as_ref().and_then(Layout::from_note) {
         Some(layout) => layout,
         None => Layout {
             field_count: fields,
-            ..layout_of_foreign_load(plan, options)?
+            ..requested_layout(plan, options)?
         },
     };
     check_requested(&layout, plan, options, &load)?;
@@ -51,14 +52,14 @@ pub fn loaded_layout(
 }
 
 /// Returns the requested layout, for a table that YCSB has loaded.
-fn layout_of_foreign_load(plan: &WorkloadPlan, options: &YcsbOptions) -> Result<Layout, Error> {
+fn requested_layout(plan: &WorkloadPlan, options: &YcsbOptions) -> Result<Layout, Error> {
     let Some(scale) = plan.scale else {
         return Err(Error::Data {
             problem: format!("{NAME} was not loaded by Prony, so its number of records is unknown"),
             remedy: "pass it with --scale, in thousands of records".into(),
         });
     };
-    Ok(Layout::with(options, scale, 0))
+    Ok(Layout::from_options(options, scale, 0))
 }
 
 /// Checks that the loaded data is the requested data.

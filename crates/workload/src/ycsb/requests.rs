@@ -13,9 +13,9 @@ use crate::random::Random;
 use crate::zipf::Zipf;
 
 /// Ranks of popularity, before they are scattered over the records.
-const RANKS: i64 = 10_000_000_000;
+const RANK_COUNT: i64 = 10_000_000_000;
 /// The exponent of the Zipf distribution.
-pub const EXPONENT: f64 = 0.99;
+pub const ZIPF_EXPONENT: f64 = 0.99;
 
 /// The distribution of the requested records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Distribution {
         Distribution::Latest,
     ];
 
-    /// Its name.
+    /// The name.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
@@ -50,10 +50,10 @@ pub struct Requests {
     distribution: Distribution,
     /// Number of loaded records.
     records: u64,
-    /// The series in which this client inserts; see [`keys::inserted`].
+    /// The series in which this client inserts; see [`keys::inserted_number`].
     series: u32,
     /// Number of records in this series, inserted by this run and earlier ones.
-    inserted: u64,
+    inserted_count: u64,
     ranks: Zipf,
 }
 
@@ -64,16 +64,16 @@ impl Requests {
             distribution,
             records: records.max(1),
             series: client,
-            inserted: 0,
-            ranks: Zipf::new(RANKS, EXPONENT),
+            inserted_count: 0,
+            ranks: Zipf::new(RANK_COUNT, ZIPF_EXPONENT),
         };
-        requests.set_inserted(0);
+        requests.set_inserted_count(0);
         requests
     }
 
     /// Number of records in this client's series.
-    pub fn inserted(&self) -> u64 {
-        self.inserted
+    pub fn inserted_count(&self) -> u64 {
+        self.inserted_count
     }
 
     /// The series in which this client inserts.
@@ -82,23 +82,23 @@ impl Requests {
     }
 
     /// Continues in a different series, which has this many records.
-    pub fn set_series(&mut self, series: u32, inserted: u64) {
+    pub fn set_series(&mut self, series: u32, inserted_count: u64) {
         self.series = series;
-        self.set_inserted(inserted);
+        self.set_inserted_count(inserted_count);
     }
 
     /// Sets the number of records in this client's series.
-    pub fn set_inserted(&mut self, inserted: u64) {
-        self.inserted = inserted;
+    pub fn set_inserted_count(&mut self, inserted_count: u64) {
+        self.inserted_count = inserted_count;
         if self.distribution == Distribution::Latest {
-            let known = i64::try_from(self.records + inserted).unwrap_or(i64::MAX);
-            self.ranks = Zipf::new(known, EXPONENT);
+            let known_records = i64::try_from(self.records + inserted_count).unwrap_or(i64::MAX);
+            self.ranks = Zipf::new(known_records, ZIPF_EXPONENT);
         }
     }
 
     /// The number of the next record that this client inserts.
     pub fn next_insert(&self) -> u64 {
-        keys::inserted(self.records, self.series, self.inserted)
+        keys::inserted_number(self.records, self.series, self.inserted_count)
     }
 
     /// The number of the next record to request.
@@ -115,8 +115,12 @@ impl Requests {
             }
             Distribution::Latest => {
                 let age = (self.ranks.rank(random) - 1).cast_unsigned();
-                match age.checked_sub(self.inserted) {
-                    None => keys::inserted(self.records, self.series, self.inserted - 1 - age),
+                match age.checked_sub(self.inserted_count) {
+                    None => keys::inserted_number(
+                        self.records,
+                        self.series,
+                        self.inserted_count - 1 - age,
+                    ),
                     Some(age) => self.records - 1 - age,
                 }
             }

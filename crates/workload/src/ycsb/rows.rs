@@ -39,9 +39,9 @@ pub struct Content {
     /// Seed of the data.
     pub seed: u64,
     /// Fields of a record.
-    pub fields: u32,
+    pub field_count: u32,
     /// Characters of a field.
-    pub length: usize,
+    pub field_length: usize,
 }
 
 impl Content {
@@ -53,29 +53,31 @@ impl Content {
     }
 
     #[inline]
-    fn record<F: RowFormat>(&self, number: u64, out: &mut Vec<u8>) {
+    fn write_record<F: RowFormat>(&self, number: u64, out: &mut Vec<u8>) {
         let mut random = self.random(number);
         // There are at most a hundred fields.
-        F::begin_row(out, 1 + self.fields as i16);
-        F::text(out, |out| out.extend_from_slice(Key::of(number).bytes()));
-        for _ in 0..self.fields {
-            F::text(out, |out| push_characters(&mut random, self.length, out));
+        F::begin_row(out, 1 + self.field_count as i16);
+        F::write_text(out, |out| out.extend_from_slice(Key::of(number).bytes()));
+        for _ in 0..self.field_count {
+            F::write_text(out, |out| {
+                push_characters(&mut random, self.field_length, out)
+            });
         }
         F::end_row(out);
     }
 }
 
 /// A range of a load's records, in one format.
-pub struct Records<F> {
+pub struct RecordRows<F> {
     content: Content,
     numbers: Range<u64>,
     format: PhantomData<F>,
 }
 
-impl<F> Records<F> {
+impl<F> RecordRows<F> {
     /// The records with these numbers.
     pub fn new(content: Content, numbers: Range<u64>) -> Self {
-        Records {
+        RecordRows {
             content,
             numbers,
             format: PhantomData,
@@ -83,7 +85,7 @@ impl<F> Records<F> {
     }
 }
 
-impl<F: RowFormat> RowSource for Records<F> {
+impl<F: RowFormat> RowSource for RecordRows<F> {
     fn is_done(&self) -> bool {
         self.numbers.is_empty()
     }
@@ -93,16 +95,16 @@ impl<F: RowFormat> RowSource for Records<F> {
         while out.len() < full_bytes
             && let Some(number) = self.numbers.next()
         {
-            self.content.record::<F>(number, out);
+            self.content.write_record::<F>(number, out);
         }
         self.numbers.start - first
     }
 
     fn write_header(&self, out: &mut Vec<u8>) {
-        F::header(out);
+        F::write_header(out);
     }
 
     fn write_trailer(&self, out: &mut Vec<u8>) {
-        F::trailer(out);
+        F::write_trailer(out);
     }
 }

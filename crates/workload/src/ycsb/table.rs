@@ -24,7 +24,7 @@ impl Tables for UserTable {
     }
 
     fn has_columns(self, _: SqlDialect, columns: &str) -> bool {
-        fields(columns).is_some()
+        field_count(columns).is_some()
     }
 
     fn key(self, _: SqlDialect) -> &'static [&'static str] {
@@ -34,20 +34,20 @@ impl Tables for UserTable {
 
 /// Number of fields in a table with these columns; `None` if the table is not YCSB's. Ignores case, because
 /// YCSB's documentation writes column names in capitals, and MySQL preserves them.
-pub fn fields(columns: &str) -> Option<u32> {
+pub fn field_count(columns: &str) -> Option<u32> {
     let count = u32::try_from(columns.split(',').count() - 1).ok()?;
-    let matches = engine::columns(count).eq_ignore_ascii_case(columns);
+    let matches = engine::column_list(count).eq_ignore_ascii_case(columns);
     (matches && (1..=FIELDS_MAX).contains(&count)).then_some(count)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fields;
+    use super::field_count;
 
     #[test]
     fn only_the_columns_of_ycsb_are_accepted() {
-        assert_eq!(fields("ycsb_key,field0"), Some(1));
-        assert_eq!(fields("YCSB_KEY,FIELD0,FIELD1,FIELD2"), Some(3));
+        assert_eq!(field_count("ycsb_key,field0"), Some(1));
+        assert_eq!(field_count("YCSB_KEY,FIELD0,FIELD1,FIELD2"), Some(3));
         let invalid = [
             "",
             "ycsb_key",
@@ -57,9 +57,9 @@ mod tests {
             "field0,ycsb_key",
         ];
         for columns in invalid {
-            assert_eq!(fields(columns), None, "{columns}");
+            assert_eq!(field_count(columns), None, "{columns}");
         }
-        let many: String = (0..101).map(|field| format!(",field{field}")).collect();
-        assert_eq!(fields(&format!("ycsb_key{many}")), None);
+        let too_many: String = (0..101).map(|field| format!(",field{field}")).collect();
+        assert_eq!(field_count(&format!("ycsb_key{too_many}")), None);
     }
 }

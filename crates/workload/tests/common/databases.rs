@@ -1,6 +1,6 @@
 //! Separate databases for tests, and loads and runs on them.
 
-pub use crate::plans::{drive_plan, plan};
+pub use crate::plans::{drive_plan, workload_plan};
 use prony_drive::{DriveJob, DriveResult, LoadStart, Observer, run};
 use prony_measure::{ErrorEntry, Tally};
 use prony_plan::{DrivePlan, QueryMode, Stop, WorkloadPlan};
@@ -55,7 +55,8 @@ impl TestDatabase {
         }
     }
 
-    /// The database of the SQL Server at the URL in `PRONY_TEST_SQLSERVER`; `None`, with a message, without one.
+    /// The database of the SQL Server at the URL in `PRONY_TEST_SQLSERVER`. If the variable is not set,
+    /// prints that the test is skipped, and returns `None`.
     #[allow(dead_code, reason = "not every binary of tests uses it")]
     pub fn sql_server() -> Option<TestDatabase> {
         let Ok(url) = std::env::var("PRONY_TEST_SQLSERVER") else {
@@ -78,13 +79,13 @@ impl TestDatabase {
     }
 
     /// The number that a query returns.
-    pub fn number(&self, sql: &str) -> i64 {
-        let value = self.text(sql);
+    pub fn query_number(&self, sql: &str) -> i64 {
+        let value = self.query_text(sql);
         value.parse().expect("a number")
     }
 
     /// The text that a query returns.
-    pub fn text(&self, sql: &str) -> String {
+    pub fn query_text(&self, sql: &str) -> String {
         let value = self.control().query_value(sql).expect("a good query");
         value.expect("not null")
     }
@@ -106,7 +107,7 @@ impl TestDatabase {
     }
 
     pub fn program(&self, name: &str, options: &[(&str, &str)]) -> Result<ReadyWorkload, Error> {
-        workload(name).program(&mut self.control(), &plan(name, options))
+        workload(name).program(&mut self.control(), &workload_plan(name, options))
     }
 
     pub fn check(&self, name: &str) -> CheckReport {
@@ -133,8 +134,8 @@ pub struct RunOutcome {
     pub committed: u64,
     pub failed: u64,
     pub retries: u64,
-    /// SQLSTATEs of the failures.
-    pub codes: Vec<String>,
+    /// The SQLSTATEs of the failures.
+    pub error_codes: Vec<String>,
     pub shares: Vec<ActionShare>,
 }
 
@@ -165,7 +166,7 @@ pub fn run_workload(
         plan: &drive_plan,
         seed: 5,
         interrupt: &AtomicBool::new(false),
-        tap: None,
+        new_sample_listener: None,
         on_connect_refused: None,
     };
     let DriveResult {
@@ -183,8 +184,8 @@ pub fn run_workload(
         committed: sum(|kind| kind.committed),
         failed: sum(|kind| kind.failed),
         retries: sum(|kind| kind.retries),
-        codes: entries.iter().map(code).collect(),
-        shares: loaded.program.shares(),
+        error_codes: entries.iter().map(code).collect(),
+        shares: loaded.program.action_shares(),
     }
 }
 
@@ -198,6 +199,6 @@ pub const PROTOCOLS: [QueryMode; 3] = [QueryMode::Simple, QueryMode::Extended, Q
 
 /// Asserts that no transaction failed, and that `committed` transactions were committed.
 pub fn assert_all_committed(outcome: &RunOutcome, committed: u64, context: &str) {
-    assert_eq!(outcome.failed, 0, "{context}: {:?}", outcome.codes);
+    assert_eq!(outcome.failed, 0, "{context}: {:?}", outcome.error_codes);
     assert_eq!(outcome.committed, committed, "{context}");
 }

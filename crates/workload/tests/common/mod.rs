@@ -108,12 +108,12 @@ pub fn expect_error<T>(result: Result<T, Error>) -> String {
 pub struct KillAt<'a> {
     pub rows: u64,
     pub server: &'a EmbeddedPostgres,
-    pub killed: &'a AtomicBool,
+    pub is_killed: &'a AtomicBool,
 }
 
 impl Progress for KillAt<'_> {
     fn update(&self, step: &ProgressUpdate) {
-        if step.rows_done > self.rows && !self.killed.swap(true, Ordering::Relaxed) {
+        if step.rows_done > self.rows && !self.is_killed.swap(true, Ordering::Relaxed) {
             self.server.kill();
         }
     }

@@ -3,8 +3,8 @@
 use prony_plan::{DrivePlan, Stop, WorkloadPlan};
 use std::time::Duration;
 
-/// A plan of a workload with these options, on the existing data.
-pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
+/// The plan of a workload with these options, for the scale of the existing data.
+pub fn workload_plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
     let options = options.iter();
     WorkloadPlan {
         name: name.to_owned(),
@@ -15,7 +15,7 @@ pub fn plan(name: &str, options: &[(&str, &str)]) -> WorkloadPlan {
     }
 }
 
-/// A closed loop on two threads, with prepared statements.
+/// The plan of a closed loop on two threads, with prepared statements.
 pub fn drive_plan(clients: u32, stop: Stop) -> DrivePlan {
     DrivePlan {
         clients,

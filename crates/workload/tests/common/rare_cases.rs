@@ -6,23 +6,28 @@ use prony_workload::tpcc::input::{InputGenerator, TpccTransaction};
 use prony_workload::tpcc::profile::Profile;
 use prony_workload::tpcc::random::RunConstants;
 
-/// A seed whose first transactions contain all rare cases: an order that is rolled back, an order
-/// that takes twice from the same stock row, lines and payments of another warehouse.
+/// Returns a seed whose first `transactions` transactions contain all rare cases: an order that is rolled
+/// back, an order that takes twice from the same stock row, and lines and payments of another warehouse.
 pub fn seed_with_rare_cases(profile: &'static Profile, warehouses: u32, transactions: u64) -> u64 {
     let has_rare_cases = |seed: &u64| {
         let constants = RunConstants::new(*seed);
         let random = Random::of_client(*seed, 0);
         let mut inputs = InputGenerator::new(profile, constants, warehouses, true, (0, 1), random);
         let mut deck = Deck::new(profile.uses_deck);
-        let (mut with_unused_item, mut repeated_items, mut remote, mut remote_payments) =
-            (0, 0, 0, 0);
+        let (
+            mut orders_with_unused_item,
+            mut orders_with_repeated_item,
+            mut remote_lines,
+            mut remote_payments,
+        ) = (0, 0, 0, 0);
         for _ in 0..transactions {
             match deck.next(&mut inputs.random) {
                 TpccTransaction::NewOrder => {
                     let order = inputs.new_order();
-                    with_unused_item += u32::from(order.has_unused_item);
-                    repeated_items += u32::from(order.waves() > 1 && !order.has_unused_item);
-                    remote += order.remote_lines();
+                    orders_with_unused_item += u32::from(order.has_unused_item);
+                    orders_with_repeated_item +=
+                        u32::from(order.waves() > 1 && !order.has_unused_item);
+                    remote_lines += order.remote_lines();
                 }
                 TpccTransaction::Payment => {
                     let payment = inputs.payment();
@@ -33,7 +38,10 @@ pub fn seed_with_rare_cases(profile: &'static Profile, warehouses: u32, transact
                 TpccTransaction::StockLevel => drop(inputs.stock_level()),
             }
         }
-        with_unused_item > 0 && repeated_items > 0 && remote > 0 && remote_payments > 0
+        orders_with_unused_item > 0
+            && orders_with_repeated_item > 0
+            && remote_lines > 0
+            && remote_payments > 0
     };
     (1..1000).find(has_rare_cases).expect("a seed below 1000")
 }

@@ -8,8 +8,9 @@ pub struct StopAt<'a>(pub LoadPhase, pub u64, pub &'a AtomicBool);
 
 impl Progress for StopAt<'_> {
     fn update(&self, step: &ProgressUpdate) {
-        if step.phase == self.0 && step.rows_done >= self.1 {
-            self.2.store(true, Ordering::Relaxed);
+        let StopAt(phase, rows, stop) = self;
+        if step.phase == *phase && step.rows_done >= *rows {
+            stop.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -79,8 +79,8 @@ fn threads_can_open_several_connections() {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let options = RunOptions {
                 threads: 3,
-                events: 20,
-                mode,
+                events_per_thread: 20,
+                query_mode: mode,
                 ..RunOptions::default()
             };
             let result = run_script(
@@ -140,7 +140,7 @@ fn bytes_that_are_not_utf_8_are_passed_unchanged() {
     let database = TestDatabase::maria();
     for mode in [QueryMode::Prepared, QueryMode::Simple] {
         let options = RunOptions {
-            mode,
+            query_mode: mode,
             ..RunOptions::default()
         };
         let result = run_script(
@@ -213,7 +213,7 @@ fn later_statements_of_a_text_fail_when_the_script_reaches_them() {
     let run_with = |is_v1_1, ignored_codes: Vec<u32>| {
         let options = RunOptions {
             is_v1_1,
-            ignored: IgnoredErrors::Codes(ignored_codes),
+            ignored_errors: IgnoredErrors::Codes(ignored_codes),
             ..RunOptions::default()
         };
         run_script(&database, script, "run", &options)
@@ -235,8 +235,8 @@ fn later_statements_of_a_text_fail_when_the_script_reaches_them() {
         "good\t8",
     ];
     assert_eq!(lines.len(), expected.len(), "{v1_1:?}");
-    for (line, start) in lines.iter().zip(expected) {
-        assert!(line.starts_with(start), "{start}: {v1_1:?}");
+    for (line, line_start) in lines.iter().zip(expected) {
+        assert!(line.starts_with(line_start), "{line_start}: {v1_1:?}");
     }
     assert_eq!(v1_1.queries.errors, 3, "{v1_1:?}");
     // An ignored error restarts the event.
@@ -303,9 +303,12 @@ fn options_commands_and_help_work() {
     assert!(parallel.failures.is_empty(), "{parallel:?}");
     let mut lines: Vec<&str> = parallel.text.lines().collect();
     lines.sort_unstable();
-    let line = |tid| format!("mine\t{tid}\t8\ttrue\t3\ttrue\t5\t2048\tb");
-    assert_eq!(lines, [line(0), line(1), line(2)]);
-    assert_eq!(run_command("one").text, line(0) + "\n");
+    let line_of_thread = |tid| format!("mine\t{tid}\t8\ttrue\t3\ttrue\t5\t2048\tb");
+    assert_eq!(
+        lines,
+        [line_of_thread(0), line_of_thread(1), line_of_thread(2)]
+    );
+    assert_eq!(run_command("one").text, line_of_thread(0) + "\n");
     assert_eq!(run_command("prepare").text, "made\n");
     assert_eq!(database.query_number("select count(*) from p"), 0);
     assert_eq!(run_command("cleanup").text, "missing\n");

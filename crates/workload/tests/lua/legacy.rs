@@ -14,13 +14,14 @@ fn both_variants_of_the_hot_row_script_run() {
             path: path.to_str().expect("text").to_owned(),
             script_options: vec![("oltp_tables_count", "1"), ("oltp_table_size", "100")],
             threads: 2,
-            events: 10,
+            events_per_thread: 10,
             ..RunOptions::default()
         };
         let prepared = run_script(&database, script, "prepare", &options);
         assert!(prepared.failures.is_empty(), "{prepared:?}");
         assert_eq!(database.query_number("select count(*) from sbtest1"), 100);
-        let before = database.query_number("select k from sbtest1 where id = 100");
+        let k_before = database.query_number("select k from sbtest1 where id = 100");
+        // With the second pattern, which some copies of the script have, `pathtest` is the script's whole path.
         for pattern in [r#""(.*/)""#, r#""(.*)""#] {
             let script = script.replace(r#""(.*/)""#, pattern);
             let result = run_script(&database, &script, "run", &options);
@@ -37,7 +38,7 @@ fn both_variants_of_the_hot_row_script_run() {
         }
         assert_eq!(
             database.query_number("select k from sbtest1 where id = 100"),
-            before + 40
+            k_before + 40
         );
         run_script(&database, script, "cleanup", &options);
     }

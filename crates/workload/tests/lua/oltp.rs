@@ -9,7 +9,7 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
         let options = RunOptions {
             script_options: vec![("tables", "2"), ("table_size", "1000")],
             threads: 2,
-            events: 20,
+            events_per_thread: 20,
             ..RunOptions::default()
         };
         let run_bundled = |name: &str, command: &str, options: &RunOptions| {
@@ -31,7 +31,7 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
         );
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let options = RunOptions {
-                mode,
+                query_mode: mode,
                 ..options.clone()
             };
             for (name, reads, writes, others) in [
@@ -43,20 +43,20 @@ fn bundled_scripts_make_the_queries_of_sysbench() {
                 ("oltp_update_non_index", 0, 1, 0),
             ] {
                 let result = run_bundled(name, "run", &options);
-                let q = result.queries;
+                let queries = result.queries;
                 assert_eq!(result.events, 40, "{name}");
                 // A restarted event counts its statements again.
                 assert!(
-                    q.reads >= reads * 40 && q.reads <= reads * (40 + q.errors),
-                    "{name} {q:?}"
+                    queries.reads >= reads * 40 && queries.reads <= reads * (40 + queries.errors),
+                    "{name} {queries:?}"
                 );
                 assert!(
-                    q.writes + q.others >= (writes + others) * 40,
-                    "{name} {q:?}"
+                    queries.writes + queries.others >= (writes + others) * 40,
+                    "{name} {queries:?}"
                 );
                 assert!(
-                    q.all() <= (reads + writes + others) * (40 + q.errors),
-                    "{name} {q:?}"
+                    queries.all() <= (reads + writes + others) * (40 + queries.errors),
+                    "{name} {queries:?}"
                 );
             }
         }

@@ -59,7 +59,7 @@ fn a_connection_keeps_its_number_after_a_failed_reconnect() {
 }
 
 /// Runs a script with this `init()`, whose threads make no queries.
-fn run_init(database: &TestDatabase, options: &RunOptions, init: &str) -> RunResult {
+fn run_script_with_init(database: &TestDatabase, options: &RunOptions, init: &str) -> RunResult {
     let script = format!(
         "function event() return true end\nfunction init()\nlocal con = sysbench.sql.driver():connect()\n{init}\nend"
     );
@@ -87,10 +87,10 @@ fn statements_are_prepared_and_counted_outside_of_threads() {
     for database in [TestDatabase::maria(), TestDatabase::postgres()] {
         for mode in [QueryMode::Prepared, QueryMode::Simple] {
             let options = RunOptions {
-                mode,
+                query_mode: mode,
                 ..RunOptions::default()
             };
-            let result = run_init(
+            let result = run_script_with_init(
                 &database,
                 &options,
                 &init.replace("create table", "drop table if exists t; create table"),
@@ -117,10 +117,10 @@ fn errors_outside_of_threads_are_handled_as_in_threads() {
                  put:bind_param(a) a:set(1) put:execute()\n";
     let run_with = |ignored: &[u32], init: &str| {
         let options = RunOptions {
-            ignored: IgnoredErrors::Codes(ignored.to_vec()),
+            ignored_errors: IgnoredErrors::Codes(ignored.to_vec()),
             ..RunOptions::default()
         };
-        let result = run_init(
+        let result = run_script_with_init(
             &database,
             &options,
             &(duplicate_key_setup.to_owned() + init),
@@ -164,7 +164,7 @@ fn outside_of_threads_a_later_statement_fails_when_the_script_reaches_it() {
                 print(rs:fetch_row()[1], con:more_results())
                 print(pcall(con.next_result, con))
                 print(con:more_results(), con:query_row('select 7'))";
-    let result = run_init(&database, &v1_1, init);
+    let result = run_script_with_init(&database, &v1_1, init);
     let lines: Vec<&str> = result.text.lines().collect();
     assert_eq!(lines[0], "5\ttrue", "{result:?}");
     assert!(
@@ -177,7 +177,7 @@ fn outside_of_threads_a_later_statement_fails_when_the_script_reaches_it() {
     );
     assert_eq!(lines[3..], ["false\t7"], "{result:?}");
     // In version 1.0, the error of one statement is the result of the whole text.
-    let result = run_init(&database, &RunOptions::default(), init);
+    let result = run_script_with_init(&database, &RunOptions::default(), init);
     assert!(result.text.starts_with("FATAL: Query 1146: "), "{result:?}");
 }
 
@@ -189,10 +189,10 @@ fn a_long_statement_is_not_interrupted_but_an_infinite_loop_is() {
     };
     let init = "con:query('select sleep(3)') print('slept')";
     assert_eq!(
-        run_init(&TestDatabase::maria(), &options, init).text,
+        run_script_with_init(&TestDatabase::maria(), &options, init).text,
         "slept\n"
     );
-    let result = run_init(&TestDatabase::maria(), &options, "while true do end");
+    let result = run_script_with_init(&TestDatabase::maria(), &options, "while true do end");
     assert!(
         result
             .text
@@ -207,7 +207,7 @@ fn attempts_to_reconnect_to_a_dead_server_have_a_time_limit() {
     let database = TestDatabase::on_maria(&server, "root");
     let options = RunOptions {
         max_query_gap_s: 1,
-        ignored: IgnoredErrors::All,
+        ignored_errors: IgnoredErrors::All,
         end_after: Some(Duration::from_secs(120)),
         ..RunOptions::default()
     };

@@ -3,12 +3,12 @@
 use crate::support::{RunOptions, RunResult, TestDatabase, run_default, run_script};
 use prony_workload::sysbench::IgnoredErrors;
 
-fn run_on_maria(text: &str) -> RunResult {
-    run_default(&TestDatabase::maria(), text)
+fn run_on_maria(script: &str) -> RunResult {
+    run_default(&TestDatabase::maria(), script)
 }
 
 #[test]
-fn mistakes_are_reported_with_file_and_line() {
+fn script_errors_are_reported_with_file_and_line() {
     let database = TestDatabase::maria();
     let con = "con = sysbench.sql.driver():connect() ";
     for (script, output) in [
@@ -135,8 +135,8 @@ fn mistakes_are_reported_with_file_and_line() {
 }
 
 /// The end of the message for a script that the watchdog has interrupted.
-const RAN_TOO_LONG: &str = "the script has run too long without making a request; is this an infinite loop? The \
-                            limit is PRONY_LUA_PATIENCE, in seconds\n";
+const RAN_TOO_LONG_MESSAGE: &str = "the script has run too long without making a request; is this an infinite loop? The limit is \
+     PRONY_LUA_PATIENCE, in seconds\n";
 
 #[test]
 fn infinite_loops_are_interrupted() {
@@ -157,7 +157,7 @@ fn infinite_loops_are_interrupted() {
             result
                 .text
                 .starts_with("FATAL: `thread_run' function failed: ./t.lua:")
-                && result.text.ends_with(RAN_TOO_LONG),
+                && result.text.ends_with(RAN_TOO_LONG_MESSAGE),
             "{body}\n{}",
             result.text
         );
@@ -192,7 +192,7 @@ fn no_thread_starts_after_a_failure() {
             "{body}\n{}",
             result.text
         );
-        let reports = result.text.matches(RAN_TOO_LONG).count();
+        let reports = result.text.matches(RAN_TOO_LONG_MESSAGE).count();
         assert!((1..=2).contains(&reports), "{body}\n{}", result.text);
     }
 }
@@ -225,7 +225,7 @@ fn memory_is_limited() {
 fn the_connection_works_after_rows_that_need_too_much_memory() {
     let options = RunOptions {
         memory_limit_bytes: 8 << 20,
-        events: 1,
+        events_per_thread: 1,
         ..RunOptions::default()
     };
     let script = r#"
@@ -254,7 +254,7 @@ fn ignored_errors_restart_the_event() {
     database.execute("insert into once values (1)");
     let script = include_str!("scripts/ignored.lua");
     let options = RunOptions {
-        ignored: IgnoredErrors::Codes(vec![1062]),
+        ignored_errors: IgnoredErrors::Codes(vec![1062]),
         ..RunOptions::default()
     };
     let code_ignored = run_script(&database, script, "run", &options);
@@ -272,12 +272,13 @@ fn ignored_errors_restart_the_event() {
         script,
         "run",
         &RunOptions {
-            ignored: IgnoredErrors::All,
+            ignored_errors: IgnoredErrors::All,
             ..RunOptions::default()
         },
     );
     assert_eq!((all_ignored.events, all_ignored.queries.errors), (3, 2));
-    // Without the option, the hook decides; it is called first.
+    // If the option does not name the error, the hook `sql_error_ignorable` decides whether the error is
+    // ignored.
     let hook = format!(
         "{script}\nsysbench.hooks.sql_error_ignorable = function(e) return e.sql_errno == 1062 end"
     );
@@ -353,19 +354,19 @@ fn a_lost_connection_is_reopened_if_ignored_and_otherwise_ends_the_run() {
     let database = TestDatabase::maria();
     let script = include_str!("scripts/killed.lua");
     let ignored = RunOptions {
-        ignored: IgnoredErrors::Codes(vec![2013]),
+        ignored_errors: IgnoredErrors::Codes(vec![2013]),
         ..RunOptions::default()
     };
-    let recovered = run_script(&database, script, "run", &ignored);
-    assert!(recovered.failures.is_empty(), "{recovered:?}");
+    let reconnected = run_script(&database, script, "run", &ignored);
+    assert!(reconnected.failures.is_empty(), "{reconnected:?}");
     assert_eq!(
         (
-            recovered.events,
-            recovered.queries.errors,
-            recovered.queries.reconnects
+            reconnected.events,
+            reconnected.queries.errors,
+            reconnected.queries.reconnects
         ),
         (3, 1, 1),
-        "{recovered:?}"
+        "{reconnected:?}"
     );
     let lost = run_default(&database, script);
     assert!(lost.text.contains("SQL error, errno = "), "{}", lost.text);
@@ -375,13 +376,13 @@ fn a_lost_connection_is_reopened_if_ignored_and_otherwise_ends_the_run() {
                    primary key)') s = con:prepare('insert into p values (1 + ?)') \
                    v = s:bind_create(sysbench.sql.type.INT) s:bind_param(v) v:set(1) s:execute() con:query('alter \
                    table p add check (a = 2)') v:set(5) end function event() s:execute() end";
-    for (database, shown) in [
+    for (database, shown_end) in [
         (database, "(1 + ?)]"),
         (TestDatabase::postgres(), "(1 + $1)]"),
     ] {
         let result = run_default(&database, failing);
         assert!(
-            result.text.contains("FATAL: Execute ") && result.text.contains(shown),
+            result.text.contains("FATAL: Execute ") && result.text.contains(shown_end),
             "{result:?}"
         );
     }

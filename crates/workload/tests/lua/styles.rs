@@ -1,4 +1,4 @@
-//! Tests complete scripts as users write them.
+//! Tests complete scripts in the styles in which users write them.
 
 use crate::support::{RunOptions, TestDatabase, run_default, run_script};
 use std::time::Duration;
@@ -14,7 +14,7 @@ fn scripts_can_extend_oltp_common() {
                 ("extra_selects", "2"),
             ],
             threads: 2,
-            events: 5,
+            events_per_thread: 5,
             ..RunOptions::default()
         };
         let prepared = run_script(&database, script, "prepare", &options);
@@ -53,7 +53,7 @@ fn thread_done_runs_when_the_run_time_is_over() {
                   function thread_done() print('ended', (con:query_row('select 7'))) end";
     let options = RunOptions {
         threads: 3,
-        time: Some(Duration::from_secs(1)),
+        run_time: Some(Duration::from_secs(1)),
         ..RunOptions::default()
     };
     let result = run_script(&database, script, "run", &options);

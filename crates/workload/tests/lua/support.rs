@@ -7,8 +7,8 @@ use prony_measure::Queries;
 use prony_plan::{DrivePlan, QueryMode, Stop};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_workload::lua::{
-    Command, Listener, LuaScriptError, OutsideQueries, RandomSettings, Script, ScriptOption,
-    ScriptOptionValue, ScriptSettings, SqlFailure, Task, search_path,
+    Command, Listener, LuaScript, LuaScriptError, OutsideQueries, RandomSettings, ScriptOption,
+    ScriptOptionValue, ScriptSettings, SqlFailure, ThreadTask, search_path,
 };
 use prony_workload::oltp::distribution::Distribution;
 use prony_workload::sysbench::{Driver, IgnoredErrors};
@@ -23,18 +23,24 @@ pub struct TestDatabase {
     pub driver: Driver,
 }
 
-static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
+/// The number of the next database.
+static NEXT_DATABASE_NUMBER: AtomicU32 = AtomicU32::new(0);
 
-fn unique_name() -> String {
-    format!("lua_{}", NEXT_NUMBER.fetch_add(1, Ordering::Relaxed))
+fn unique_database_name() -> String {
+    format!(
+        "lua_{}",
+        NEXT_DATABASE_NUMBER.fetch_add(1, Ordering::Relaxed)
+    )
 }
 
 impl TestDatabase {
+    /// Creates a database on the MariaDB that all tests share.
     pub fn maria() -> TestDatabase {
         TestDatabase::maria_as("root")
     }
 
-    /// Connects as this account, which has no password and is created if necessary.
+    /// Creates a database that scripts use as this account, which has no password and is created if
+    /// necessary.
     pub fn maria_as(account: &str) -> TestDatabase {
         TestDatabase::on_maria(embedded::shared_mariadb(), account)
     }
@@ -46,7 +52,7 @@ impl TestDatabase {
             let url = server.url_for(account, database);
             prony_server::resolve(&url, &env).expect("a good URL")
         };
-        let name = unique_name();
+        let name = unique_database_name();
         let mut control = Control::connect(&target("root", "test")).expect("connects");
         control
             .execute(&format!("create database {name}"))
@@ -63,13 +69,14 @@ impl TestDatabase {
         }
     }
 
+    /// Creates a database on the PostgreSQL that all tests share.
     pub fn postgres() -> TestDatabase {
         let env = Environment::without_home("postgres");
         let target = |database: &str| {
             let url = embedded::shared_postgres().url_for(database);
             prony_server::resolve(&url, &env).expect("a good URL")
         };
-        let name = unique_name();
+        let name = unique_database_name();
         let mut control = Control::connect(&target("postgres")).expect("connects");
         control
             .execute(&format!("create database {name}"))
@@ -100,17 +107,17 @@ impl TestDatabase {
 /// Records output and messages as one text.
 #[derive(Default)]
 pub struct Recorder {
-    lines: Mutex<String>,
+    text: Mutex<String>,
     pub scripts_must_end: Arc<AtomicBool>,
 }
 
 impl Recorder {
     fn record(&self, text: &str) {
-        self.lines.lock().expect("one thread").push_str(text);
+        self.text.lock().expect("one thread").push_str(text);
     }
 
     pub fn text(&self) -> String {
-        self.lines.lock().expect("one thread").clone()
+        self.text.lock().expect("one thread").clone()
     }
 }
 
@@ -139,7 +146,7 @@ impl Listener for Recorder {
     fn sql_failed(&self, failure: &SqlFailure<'_>) {
         self.record(&format!(
             "FATAL: {:?} {}: {} [{}]\n",
-            failure.operation, failure.number, failure.message, failure.sql
+            failure.operation, failure.error_number, failure.message, failure.sql
         ));
     }
     fn function_failed(&self, function: &str, reason: &str) {
@@ -162,11 +169,12 @@ pub struct RunOptions {
     pub path: String,
     pub script_options: Vec<(&'static str, &'static str)>,
     pub threads: u32,
-    pub events: u64,
-    pub time: Option<Duration>,
-    pub mode: QueryMode,
+    pub events_per_thread: u64,
+    /// If set, the run ends after this time, not after a number of events.
+    pub run_time: Option<Duration>,
+    pub query_mode: QueryMode,
     pub is_v1_1: bool,
-    pub ignored: IgnoredErrors,
+    pub ignored_errors: IgnoredErrors,
     pub memory_limit_bytes: usize,
     pub max_query_gap_s: u64,
     /// Ends the run after this delay, as a signal would.
@@ -179,13 +187,13 @@ impl Default for RunOptions {
             path: "./t.lua".to_owned(),
             script_options: Vec::new(),
             threads: 1,
-            events: 3,
-            time: None,
-            mode: QueryMode::Prepared,
+            events_per_thread: 3,
+            run_time: None,
+            query_mode: QueryMode::Prepared,
             is_v1_1: false,
-            ignored: IgnoredErrors::Codes(vec![1213, 1020, 1205]),
-            memory_limit_bytes: ScriptSettings::MEMORY_LIMIT_BYTES,
-            max_query_gap_s: ScriptSettings::MAX_QUERY_GAP_S,
+            ignored_errors: IgnoredErrors::Codes(vec![1213, 1020, 1205]),
+            memory_limit_bytes: ScriptSettings::DEFAULT_MEMORY_LIMIT_BYTES,
+            max_query_gap_s: ScriptSettings::DEFAULT_MAX_QUERY_GAP_S,
             end_after: None,
         }
     }
@@ -194,10 +202,13 @@ impl Default for RunOptions {
 /// The outcome of a run.
 #[derive(Debug, Default)]
 pub struct RunResult {
+    /// The output and the messages.
     pub text: String,
+    /// The events of all threads.
     pub events: u64,
     pub queries: Queries,
     pub outside_queries: OutsideQueries,
+    /// The reasons why the run failed.
     pub failures: Vec<String>,
 }
 
@@ -255,10 +266,10 @@ fn settings(
         threads: options.threads,
         driver: database.driver,
         server: Some(database.target.clone()),
-        query_mode: options.mode,
+        query_mode: options.query_mode,
         no_driver_lines: None,
         no_server_lines: None,
-        ignored_errors: options.ignored.clone(),
+        ignored_errors: options.ignored_errors.clone(),
         random: RandomSettings {
             default_distribution: Distribution::Uniform,
             iterations: 12,
@@ -317,9 +328,9 @@ fn run_command(
     recorder: &Arc<Recorder>,
     result: &mut RunResult,
 ) -> Result<(), LuaScriptError> {
-    let script = Script::open(settings(database, script, command, options, recorder))?;
+    let script = LuaScript::open(settings(database, script, command, options, recorder))?;
     let task = match script.classify_command(command)? {
-        Command::Run => Task::Run,
+        Command::Run => ThreadTask::Run,
         Command::Once => {
             let succeeded = script.run_command_once(command);
             result.outside_queries = script.take_outside_queries();
@@ -328,8 +339,8 @@ fn run_command(
             }
             return Ok(());
         }
-        Command::Parallel => Task::Command {
-            word: command.to_owned(),
+        Command::Parallel => ThreadTask::Command {
+            name: command.to_owned(),
         },
         Command::Help => return script.print_help(),
         Command::Missing => {
@@ -341,7 +352,7 @@ fn run_command(
             return Ok(());
         }
     };
-    let is_run = task == Task::Run;
+    let is_run = task == ThreadTask::Run;
     let program = script.program(task)?;
     if is_run {
         let init_result = script.run_init();
@@ -349,14 +360,14 @@ fn run_command(
         init_result?;
     }
     let plan = DrivePlan {
-        clients: program.users(),
+        clients: program.user_count(),
         threads: 2,
-        stop: match options.time {
-            Some(time) if is_run => Stop::After(time),
-            _ => Stop::Transactions(if is_run { options.events } else { 1 }),
+        stop: match options.run_time {
+            Some(run_time) if is_run => Stop::After(run_time),
+            _ => Stop::Transactions(if is_run { options.events_per_thread } else { 1 }),
         },
         grace: Duration::from_secs(60),
-        protocol: options.mode,
+        protocol: options.query_mode,
         describe: false,
         ..DrivePlan::default()
     };
@@ -367,7 +378,7 @@ fn run_command(
         plan: &plan,
         seed: 5,
         interrupt: &recorder.scripts_must_end,
-        tap: None,
+        new_sample_listener: None,
         on_connect_refused: None,
     };
     let drive_result = match run(&job, &mut SilentObserver) {
@@ -376,7 +387,8 @@ fn run_command(
             result.failures = vec![reason];
             return Ok(());
         }
-        // A script that failed ends the run; on a busy machine the run may notice that before the user's end.
+        // A failed script interrupts the run. On a busy machine the run may end before it notices that the
+        // user has failed.
         Err(Error::Interrupted) if recorder.scripts_must_end.load(Ordering::Relaxed) => {
             return Ok(());
         }

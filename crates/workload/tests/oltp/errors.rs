@@ -1,6 +1,6 @@
-//! Tests tables that are missing, too small or foreign, and statements that fail.
+//! Tests runs on tables that are missing, too small or foreign, and runs whose statements fail.
 
-use crate::support::{TestDatabase, expect_error, plan, run_workload, workload};
+use crate::support::{TestDatabase, expect_error, run_workload, workload, workload_plan};
 use prony_plan::QueryMode;
 use prony_workload::FindingState;
 
@@ -98,7 +98,7 @@ fn tables_created_by_sysbench_are_accepted() {
         (outcome.committed, outcome.failed),
         (40, 0),
         "{:?}",
-        outcome.codes
+        outcome.error_codes
     );
     let report = database.check("oltp_read_write");
     assert!(report.is_ok(), "{report:?}");
@@ -128,12 +128,12 @@ fn run_continues_after_failed_transactions() {
     );
     assert!(outcome.failed > 0, "most rows have a larger k");
     assert!(
-        outcome.codes.iter().all(|code| code == "23514"),
+        outcome.error_codes.iter().all(|code| code == "23514"),
         "{:?}",
-        outcome.codes
+        outcome.error_codes
     );
     assert_eq!(outcome.committed + outcome.failed, 40);
-    let options = plan("oltp_write_only", &[("tables", "x"), ("range_size", "0")]);
+    let options = workload_plan("oltp_write_only", &[("tables", "x"), ("range_size", "0")]);
     let problems = workload("oltp_write_only").check_options(&options, QueryMode::Simple);
     assert_eq!(problems.len(), 2);
 }

@@ -2,8 +2,8 @@
 //! protocol mode, and errors.
 
 use crate::support::{
-    PROTOCOLS, TestDatabase, assert_all_committed, expect_error, plan, query_counts, run_workload,
-    run_workloads_that_preserve_rows, test_interrupted_load, workload,
+    PROTOCOLS, TestDatabase, assert_all_committed, expect_error, query_counts, run_workload,
+    run_workloads_that_preserve_rows, test_interrupted_load, workload, workload_plan,
 };
 use prony_plan::QueryMode;
 use prony_server::embedded::{MariaDb, MariaDbOptions};
@@ -12,15 +12,15 @@ use prony_workload::{FindingState, list};
 
 /// Returns a digest of all rows of a table.
 fn digest(database: &TestDatabase, table: u32) -> String {
-    database.text(&format!(
+    database.query_text(&format!(
         "select concat(count(*), ' ', sum(crc32(concat_ws('|', id, k, c, pad)))) from sbtest{table}"
     ))
 }
 
 /// Returns the columns of a table with types and defaults, and its indexes.
-fn shape(database: &TestDatabase, table: u32) -> String {
+fn table_definition(database: &TestDatabase, table: u32) -> String {
     let list = |expressions: &str, view: &str, order: &str| {
-        database.text(&format!(
+        database.query_text(&format!(
             "select group_concat(concat_ws(' ', {expressions}) order by {order} separator ', ') \
              from information_schema.{view} \
              where table_schema = database() and table_name = 'sbtest{table}'"
@@ -38,7 +38,7 @@ fn shape(database: &TestDatabase, table: u32) -> String {
 #[test]
 fn every_load_method_produces_the_same_rows_as_on_postgres() {
     let options = [("tables", "3"), ("table_size", "5000")];
-    let mut first = None;
+    let mut first_tables = None;
     // One and two loaders send whole tables by LOAD DATA; four loaders share tables and send INSERTs.
     for (jobs, method) in [(1, "LOAD DATA"), (2, "LOAD DATA"), (4, "INSERTs")] {
         let database = TestDatabase::maria(&format!("jobs_{jobs}"));
@@ -48,18 +48,18 @@ fn every_load_method_produces_the_same_rows_as_on_postgres() {
         assert!(report.tables.iter().all(|table| table.rows == 5_000));
         assert_eq!(database.problems("oltp_read_write"), [""; 0]);
         let tables: Vec<_> = (1..=3)
-            .map(|table| (shape(&database, table), digest(&database, table)))
+            .map(|table| (table_definition(&database, table), digest(&database, table)))
             .collect();
-        let first = first.get_or_insert_with(|| tables.clone());
-        assert_eq!(*first, tables, "{jobs} jobs");
+        let expected_tables = first_tables.get_or_insert_with(|| tables.clone());
+        assert_eq!(*expected_tables, tables, "{jobs} jobs");
         assert_ne!(tables[0].1, tables[1].1, "each table has different rows");
         let insert = "insert into sbtest2 (k, c, pad) values (1, '', '')";
         database.execute(insert);
-        assert_eq!(database.number("select max(id) from sbtest2"), 5_001);
+        assert_eq!(database.query_number("select max(id) from sbtest2"), 5_001);
     }
-    let (shape, _) = &first.expect("three loads")[1];
+    let (definition, _) = &first_tables.expect("three loads")[1];
     assert_eq!(
-        shape,
+        definition,
         "id int(11) NO auto_increment, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; \
          k_2 k 1, PRIMARY id 0"
     );
@@ -85,16 +85,16 @@ fn server_with_low_limits_is_loaded_by_small_inserts() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("a server");
-    let small = TestDatabase::maria_on(&server, "small");
-    let default = TestDatabase::maria("usual");
+    let restricted = TestDatabase::maria_on(&server, "small");
+    let unrestricted = TestDatabase::maria("usual");
     let options = [("tables", "2"), ("table_size", "2000")];
-    let report = small.load("oltp_read_write", &options, 2);
+    let report = restricted.load("oltp_read_write", &options, 2);
     assert!(report.method.contains("INSERTs"), "{}", report.method);
-    default.load("oltp_read_write", &options, 2);
+    unrestricted.load("oltp_read_write", &options, 2);
     for table in [1, 2] {
-        assert_eq!(digest(&small, table), digest(&default, table));
+        assert_eq!(digest(&restricted, table), digest(&unrestricted, table));
     }
-    assert_eq!(small.problems("oltp_read_write"), [""; 0]);
+    assert_eq!(restricted.problems("oltp_read_write"), [""; 0]);
 }
 
 #[test]
@@ -112,14 +112,14 @@ fn options_determine_keys_indexes_and_rows() {
     ];
     for jobs in [1, 2] {
         let report = database.load("oltp_read_only", &options, jobs);
-        // The server assigns no numbers, so loaders do not block each other.
+        // The server assigns no numbers to rows, so loaders do not block each other even with LOAD DATA.
         assert!(report.method.contains("LOAD DATA"), "{}", report.method);
         assert_eq!(
-            shape(&database, 1),
+            table_definition(&database, 1),
             "id int(11) NO, k int(11) NO 0, c char(120) NO '', pad char(60) NO ''; xid id 1"
         );
         assert_eq!(database.problems("oltp_read_only"), [""; 0]);
-        assert_eq!(database.number("select count(*) from sbtest1"), 1_000);
+        assert_eq!(database.query_number("select count(*) from sbtest1"), 1_000);
     }
     database.load("oltp_insert", &[("auto_inc", "off"), ("tables", "2")], 2);
     let outcome = run_workload(
@@ -143,8 +143,8 @@ fn transactions_preserve_the_number_of_rows() {
     let database = TestDatabase::maria("transactions");
     let options = [("tables", "2"), ("table_size", "2000")];
     for protocol in PROTOCOLS {
-        // Load again: the same seed produces the same texts, and MySQL does not count a row as
-        // changed if its new value is the old one.
+        // Load the tables again for each mode: with the same seed, runs write the same texts, and MySQL does
+        // not count a row as changed if its value stays the same.
         database.load("oltp_read_write", &options, 2);
         run_workloads_that_preserve_rows(&database, protocol);
         assert_eq!(
@@ -167,19 +167,19 @@ fn inserts_and_deletes_change_the_number_of_rows() {
     database.load("oltp_insert", &[("tables", "2"), ("table_size", "300")], 2);
     let count = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
     for protocol in PROTOCOLS {
-        let before = database.number(count);
+        let rows_before = database.query_number(count);
         let outcome = run_workload(&database, "oltp_insert", &[], protocol, (3, 20));
         assert_all_committed(&outcome, 60, "oltp_insert");
         assert_eq!(query_counts(&outcome), [0, 60, 0]);
-        assert_eq!(database.number(count), before + 60);
+        assert_eq!(database.query_number(count), rows_before + 60);
     }
     assert!(database.check("oltp_insert").is_ok());
-    let before = database.number(count);
+    let rows_before = database.query_number(count);
     let outcome = run_workload(&database, "oltp_delete", &[], QueryMode::Prepared, (3, 100));
     assert_all_committed(&outcome, 300, "oltp_delete");
     let [_, deleted, not_found] = query_counts(&outcome);
     assert_eq!(deleted + not_found, 300);
-    assert_eq!(database.number(count), before - deleted as i64);
+    assert_eq!(database.query_number(count), rows_before - deleted as i64);
     assert!(database.problems("oltp_read_write")[0].contains("has lost"));
 
     let database = TestDatabase::maria("bulk");
@@ -194,14 +194,14 @@ fn inserts_and_deletes_change_the_number_of_rows() {
 
     let database = TestDatabase::maria("hot");
     database.load("hot-row", &[], 1);
-    let row = "select k from sbtest1 where id = 100";
-    let before = database.number(row);
+    let select_k = "select k from sbtest1 where id = 100";
+    let k_before = database.query_number(select_k);
     for (hint, protocol) in [("off", QueryMode::Prepared), ("on", QueryMode::Simple)] {
         let outcome = run_workload(&database, "hot-row", &[("hint", hint)], protocol, (8, 25));
         assert_all_committed(&outcome, 200, "hot-row");
         assert_eq!(query_counts(&outcome), [0, 200, 400]);
     }
-    assert_eq!(database.number(row), before + 400);
+    assert_eq!(database.query_number(select_k), k_before + 400);
 }
 
 #[test]
@@ -227,7 +227,13 @@ fn interrupted_load_continues_with_the_missing_tables() {
         TestDatabase::maria("broken"),
         TestDatabase::maria("unbroken"),
     );
-    test_interrupted_load((&database, &uninterrupted), 40_000, &digest, &shape, || {});
+    test_interrupted_load(
+        (&database, &uninterrupted),
+        40_000,
+        &digest,
+        &table_definition,
+        || {},
+    );
 }
 
 #[test]
@@ -249,9 +255,9 @@ fn missing_foreign_and_locked_tables_are_reported() {
     }
     database.execute("drop table sbtest2");
     let mut lock_holder = database.control();
-    let name =
+    let lock_name =
         "concat('prony load oltp_read_write ', crc32(database()), ' ', left(database(), 16))";
-    let lock = &format!("select get_lock({name}, 60)");
+    let lock = &format!("select get_lock({lock_name}, 60)");
     assert_eq!(
         lock_holder.query_value(lock).expect("a lock").as_deref(),
         Some("1")
@@ -324,7 +330,7 @@ fn run_continues_after_failed_transactions() {
         (1, 40),
     );
     assert_eq!((outcome.committed, outcome.failed), (0, 40));
-    assert_eq!(outcome.codes, ["45000"]);
+    assert_eq!(outcome.error_codes, ["45000"]);
     assert_eq!(
         database.problems("oltp_write_only"),
         [""; 0],
@@ -333,7 +339,7 @@ fn run_continues_after_failed_transactions() {
 }
 
 #[test]
-fn workloads_for_postgresql_only_are_refused() {
+fn workloads_that_run_only_on_postgresql_are_refused() {
     let database = TestDatabase::maria("others");
     for workload in list() {
         let name = workload.name();
@@ -348,7 +354,7 @@ fn workloads_for_postgresql_only_are_refused() {
         if name == "script" {
             // The script workload has no tables.
             messages.clear();
-            let plan = plan(name, &[("builtin", "select-only")]);
+            let plan = workload_plan(name, &[("builtin", "select-only")]);
             messages.push(expect_error(
                 workload.program(&mut database.control(), &plan),
             ));

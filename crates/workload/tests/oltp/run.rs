@@ -18,7 +18,7 @@ fn transactions_preserve_the_number_of_rows() {
         run_workloads_that_preserve_rows(&database, protocol);
         for table in 1..=2 {
             let count = format!("select count(*) from sbtest{table} where id between 1 and 2000");
-            assert_eq!(database.number(&count), 2_000);
+            assert_eq!(database.query_number(&count), 2_000);
         }
         assert_eq!(
             database.problems("oltp_read_write"),
@@ -62,12 +62,12 @@ fn inserts_and_deletes_change_the_number_of_rows() {
     database.load("oltp_insert", &[("tables", "2"), ("table_size", "300")], 2);
     let count = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
     for protocol in PROTOCOLS {
-        let before = database.number(count);
+        let rows_before = database.query_number(count);
         let outcome = run_workload(&database, "oltp_insert", &[], protocol, (3, 20));
         assert_all_committed(&outcome, 60, "oltp_insert");
         assert_eq!(query_counts(&outcome), [0, 60, 0]);
         assert_eq!(outcome.retries, 0, "ids continue after the loaded ones");
-        assert_eq!(database.number(count), before + 60);
+        assert_eq!(database.query_number(count), rows_before + 60);
     }
     let report = database.check("oltp_insert");
     assert!(report.is_ok(), "{report:?}");
@@ -80,13 +80,13 @@ fn inserts_and_deletes_change_the_number_of_rows() {
         "{added:?}"
     );
 
-    let before = database.number(count);
+    let rows_before = database.query_number(count);
     let outcome = run_workload(&database, "oltp_delete", &[], QueryMode::Prepared, (3, 100));
     assert_all_committed(&outcome, 300, "oltp_delete");
     let [reads, deleted, not_found] = query_counts(&outcome);
     assert_eq!((reads, deleted + not_found), (0, 300));
     assert!(not_found > 0, "the middle of the tables is soon empty");
-    assert_eq!(database.number(count), before - deleted as i64);
+    assert_eq!(database.query_number(count), rows_before - deleted as i64);
     let problems = database.problems("oltp_read_write");
     assert!(
         problems[0].contains("has lost") && problems[0].contains("oltp_delete"),
@@ -120,8 +120,8 @@ fn rows_numbered_by_the_client_are_inserted_once() {
     assert_all_committed(&outcome, 400, "oltp_insert");
     assert_eq!(outcome.retries, 0);
     let count = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
-    assert_eq!(database.number(count), 400);
-    assert!(database.number("select min(id) from sbtest1") < 0);
+    assert_eq!(database.query_number(count), 400);
+    assert!(database.query_number("select min(id) from sbtest1") < 0);
     assert_eq!(database.problems("oltp_insert"), [""; 0]);
 }
 
@@ -133,7 +133,7 @@ fn each_run_appends_packets_of_rows() {
         let outcome = run_workload(&database, "bulk_insert", &[], QueryMode::Prepared, (3, 2));
         assert_all_committed(&outcome, 6, "bulk_insert");
         assert_eq!(query_counts(&outcome), [0, 6, 0]);
-        let rows = database.number("select count(*) from sbtest1 where id = k");
+        let rows = database.query_number("select count(*) from sbtest1 where id = k");
         // Two users of the first table send two packets each, with about 30,000 rows per packet.
         assert!(
             rows > round * 4 * 25_000 && rows < round * 4 * 60_000,
@@ -148,7 +148,7 @@ fn each_run_appends_packets_of_rows() {
 fn all_users_update_one_row() {
     let database = TestDatabase::new("oltp_hot");
     database.load("hot-row", &[], 1);
-    let before = database.number("select k from sbtest1 where id = 100");
+    let k_before = database.query_number("select k from sbtest1 where id = 100");
     for hint in ["off", "on"] {
         let outcome = run_workload(
             &database,
@@ -161,9 +161,9 @@ fn all_users_update_one_row() {
         assert_eq!(query_counts(&outcome), [0, 200, 400]);
     }
     assert_eq!(
-        database.number("select k from sbtest1 where id = 100"),
-        before + 400
+        database.query_number("select k from sbtest1 where id = 100"),
+        k_before + 400
     );
     let other_changes = "select count(*) from sbtest1 where k not between 1 and 100 and id <> 100";
-    assert_eq!(database.number(other_changes), 0);
+    assert_eq!(database.query_number(other_changes), 0);
 }

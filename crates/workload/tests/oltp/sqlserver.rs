@@ -13,12 +13,13 @@ fn tables_are_loaded_by_bulk_streams_on_sql_server() {
         assert_eq!((report.scale, report.rows), (2, 4_000));
         assert!(report.method.contains("bulk streams"), "{}", report.method);
         assert_eq!(database.problems("oltp_read_write"), [""; 0]);
-        let row = "select cast(count(*) as varchar) + ' ' + cast(max(len(c)) as varchar) + ' ' \
+        let describe_rows = "select cast(count(*) as varchar) + ' ' + cast(max(len(c)) as varchar) + ' ' \
                    + cast(min(len(pad)) as varchar) from sbtest2";
-        assert_eq!(database.text(row), "2000 119 59");
-        let id = "insert into sbtest2 (k, c, pad) values (1, '', ''); select max(id) from sbtest2";
+        assert_eq!(database.query_text(describe_rows), "2000 119 59");
+        let insert_and_select_id = "insert into sbtest2 (k, c, pad) values (1, '', ''); \
+                                    select max(id) from sbtest2";
         assert_eq!(
-            database.number(id),
+            database.query_number(insert_and_select_id),
             2_001,
             "the sequence continues after the rows"
         );

@@ -20,26 +20,27 @@ impl TestDatabase {
         progress: &dyn Progress,
         stop: &AtomicBool,
     ) -> Result<LoadReport, Error> {
-        self.load_plan(&plan(name, options), jobs, progress, stop)
+        self.load_plan(&workload_plan(name, options), jobs, progress, stop)
     }
 }
 
 /// Returns the number of reads, writes and other queries in a run.
 pub fn query_counts(outcome: &RunOutcome) -> [u64; 3] {
-    let parts: Vec<u64> = outcome.shares.iter().map(|share| share.count).collect();
-    parts.try_into().expect("reads, writes, others")
+    let counts: Vec<u64> = outcome.shares.iter().map(|share| share.count).collect();
+    counts.try_into().expect("reads, writes, others")
 }
 
-/// Reads a description of a table.
-type ReadTable<'a> = &'a dyn Fn(&TestDatabase, u32) -> String;
+/// Returns a description of the table with this number.
+type DescribeTable<'a> = &'a dyn Fn(&TestDatabase, u32) -> String;
 
-/// Stops a load once `rows` rows have been sent, stops it again after all rows, and continues it. Checks that the
-/// result equals that of an uninterrupted load. `check_first_stop` examines the state after the first stop.
+/// Stops a load once `rows` rows have been sent, stops its continuation after all rows, and then completes
+/// it. Checks that the result equals that of an uninterrupted load. `check_first_stop` examines the state
+/// after the first stop.
 pub fn test_interrupted_load(
     (database, uninterrupted): (&TestDatabase, &TestDatabase),
     rows: u64,
-    digest: ReadTable<'_>,
-    shape: ReadTable<'_>,
+    digest: DescribeTable<'_>,
+    shape: DescribeTable<'_>,
     check_first_stop: impl FnOnce(),
 ) {
     let options = [("tables", "6"), ("table_size", "20000")];
@@ -84,8 +85,8 @@ pub fn test_interrupted_load(
         assert_eq!(shape(database, table), shape(uninterrupted, table));
     }
     assert_eq!(database.problems("oltp_read_write"), [""; 0]);
-    let again = database.load("oltp_read_write", &options, 2);
-    assert_eq!(again.rows, 120_000, "a finished load is replaced");
+    let reloaded = database.load("oltp_read_write", &options, 2);
+    assert_eq!(reloaded.rows, 120_000, "a finished load is replaced");
 }
 
 /// Runs each workload whose transactions preserve the number of rows, and checks the counts of its
@@ -113,7 +114,8 @@ pub fn run_workloads_that_preserve_rows(database: &TestDatabase, protocol: Query
         let counts = query_counts(&outcome);
         assert_eq!(counts[0], reads * 100, "{context}");
         assert_eq!(counts[1] + counts[2], (writes + others) * 100, "{context}");
-        // An update that waits for a row finds none if another user replaces the row.
+        // An update that has waited for a row finds none if another user has replaced the row. Such an update
+        // counts as one of the other queries.
         let not_found = counts[2] - others * 100;
         assert!(not_found <= 10, "{context}: {counts:?}");
     }

@@ -91,9 +91,9 @@ fn stopped_load_reports_its_state_and_can_be_continued() {
     let database = TestDatabase::new("stopped");
     let tpcb = find("tpcb").expect("listed");
     database.load("tpcb", 1, 1).expect("loads");
-    for (phase, jobs, remains) in [
-        (LoadPhase::Rows, 1, "nothing: the database is unchanged"),
-        (LoadPhase::Keys, 1, "nothing: the database is unchanged"),
+    for (phase, jobs, remaining_state) in [
+        (LoadPhase::Rows, 1, "nothing (the database is unchanged)"),
+        (LoadPhase::Keys, 1, "nothing (the database is unchanged)"),
         (
             LoadPhase::Rows,
             2,
@@ -112,7 +112,7 @@ fn stopped_load_reports_its_state_and_can_be_continued() {
             .expect_err("stopped");
         assert!(error.is_stop(), "{error}");
         assert!(
-            error.to_string().contains(remains),
+            error.to_string().contains(remaining_state),
             "{phase:?} {jobs}: {error}"
         );
         let mut control = database.control();
@@ -152,13 +152,15 @@ fn stop_cancels_a_waiting_statement() {
         .expect("locks");
     let stop = AtomicBool::new(false);
     let error = std::thread::scope(|scope| {
-        let loading = scope.spawn(|| database.load_with("tpcb", 1, 1, &(), &stop));
+        let load = scope.spawn(|| database.load_with("tpcb", 1, 1, &(), &stop));
         let mut watcher = database.control();
-        let waiting = "select count(*) from pg_locks where not granted and \
+        let count_waiting_locks = "select count(*) from pg_locks where not granted and \
              database = (select oid from pg_database where datname = current_database())";
-        common::wait_until(|| watcher.query(waiting).expect("locks")[0][0].as_deref() == Some("1"));
+        common::wait_until(|| {
+            watcher.query(count_waiting_locks).expect("locks")[0][0].as_deref() == Some("1")
+        });
         stop.store(true, Ordering::Relaxed);
-        loading.join().expect("returns").expect_err("stopped")
+        load.join().expect("returns").expect_err("stopped")
     });
     assert!(error.is_stop(), "{error}");
     assert!(
@@ -181,11 +183,11 @@ fn server_killed_during_a_load_leaves_no_usable_partial_data() {
     let database = TestDatabase::on(&server, "postgres");
     for jobs in [1, 2] {
         let stop = AtomicBool::new(false);
-        let killed = AtomicBool::new(false);
+        let is_killed = AtomicBool::new(false);
         let progress = KillAt {
             rows: 1000,
             server: &server,
-            killed: &killed,
+            is_killed: &is_killed,
         };
         let error = database
             .load_with("tpcb", 20, jobs, &progress, &stop)
@@ -222,7 +224,7 @@ fn full_disk_is_reported_and_leaves_no_usable_partial_data() {
     let database = TestDatabase::new("full_disk");
     let mut control = database.control();
     control.execute(FULL_DISK).expect("a trigger");
-    for (jobs, action, remains) in [
+    for (jobs, action, remaining_state) in [
         (
             1,
             "building the keys and indexes: ",
@@ -233,7 +235,7 @@ fn full_disk_is_reported_and_leaves_no_usable_partial_data() {
         let message = expect_error(database.load("tpcb", 2, jobs));
         assert!(message.contains(action), "{message}");
         assert!(message.contains("No space left on device"), "{message}");
-        assert!(message.contains(remains), "{message}");
+        assert!(message.contains(remaining_state), "{message}");
         assert!(
             message.contains("free space on the server's disk: scale 2 takes"),
             "{message}"

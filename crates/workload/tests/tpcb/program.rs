@@ -20,7 +20,7 @@ struct UserOutcome {
 }
 
 /// Runs one user: sends its statements over a control connection.
-fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> UserOutcome {
+fn run_user(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> UserOutcome {
     let mut control = database.control();
     let workload = find(name).expect("listed");
     let loaded = workload
@@ -41,7 +41,7 @@ fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> U
     };
     let mut user = loaded
         .program
-        .user(id, Db::new(Rc::clone(&conn), Rc::clone(&worker)));
+        .create_user(id, Db::new(Rc::clone(&conn), Rc::clone(&worker)));
     let mut context = Context::from_waker(Waker::noop());
     let mut statements = Vec::new();
     let (mut clock_ns, mut in_block) = (0, false);
@@ -55,7 +55,7 @@ fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> U
             String::from_utf8(bytes[5..bytes.len() - 1].to_vec()).expect("text")
         };
         conn.mark_busy();
-        let reply = answer(&mut control, &sql, &mut in_block);
+        let reply = execute_and_reply(&mut control, &sql, &mut in_block);
         statements.push(sql);
         assert_eq!(
             conn.feed(&reply).expect("the protocol holds"),
@@ -74,7 +74,7 @@ fn drive(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -> U
 }
 
 /// Runs a statement, and builds the reply for the user.
-fn answer(control: &mut Control, sql: &str, in_block: &mut bool) -> Vec<u8> {
+fn execute_and_reply(control: &mut Control, sql: &str, in_block: &mut bool) -> Vec<u8> {
     let message = |kind: u8, body: &[u8]| {
         let length = u32::try_from(body.len() + 4).expect("short").to_be_bytes();
         [&[kind][..], &length, body].concat()
@@ -105,7 +105,7 @@ fn transactions_of_a_seed_match_pgbench() {
     let database = TestDatabase::new("seed");
     database.load("tpcb", 3, 1).expect("loads");
     let mut control = database.control();
-    for (name, script, length) in [
+    for (name, script, statements_per_transaction) in [
         ("tpcb", "tpcb-like", 7),
         ("simple-update", "simple-update", 5),
     ] {
@@ -129,7 +129,7 @@ fn transactions_of_a_seed_match_pgbench() {
         control
             .execute("truncate pgbench_history")
             .expect("empties");
-        let outcome = drive(&database, name, 42, 40);
+        let outcome = run_user(&database, name, 42, 40);
         assert_eq!(
             control.query(SELECT_HISTORY).expect("reads"),
             pgbench_history,
@@ -137,7 +137,7 @@ fn transactions_of_a_seed_match_pgbench() {
         );
         assert_eq!(pgbench_history.len(), 40);
         assert_eq!(outcome.exit, UserExit::Finished);
-        assert_eq!(outcome.statements.len(), 40 * length);
+        assert_eq!(outcome.statements.len(), 40 * statements_per_transaction);
         assert!(
             outcome
                 .samples
@@ -158,7 +158,7 @@ fn users_send_the_listed_statements() {
     let database = TestDatabase::new("statements");
     database.load("tpcb", 1, 1).expect("loads");
     for name in ["tpcb", "simple-update", "select-only"] {
-        let outcome = drive(&database, name, 7, 2);
+        let outcome = run_user(&database, name, 7, 2);
         let listed = find(name).expect("listed").statements();
         assert_eq!(outcome.statements.len(), 2 * listed.len());
         for (sent, expected) in outcome.statements.iter().zip(listed.iter().chain(&listed)) {
@@ -169,8 +169,9 @@ fn users_send_the_listed_statements() {
 
 /// Removes placeholders, numbers, and the parentheses around negative numbers from a statement.
 fn shape(sql: &str) -> String {
-    let drop = |c: char| matches!(c, '$' | '-' | '(' | ')' | '\'' | ' ') || c.is_ascii_digit();
-    sql.replace(drop, "")
+    let is_dropped =
+        |c: char| matches!(c, '$' | '-' | '(' | ')' | '\'' | ' ') || c.is_ascii_digit();
+    sql.replace(is_dropped, "")
 }
 
 #[test]
@@ -181,22 +182,25 @@ fn user_continues_after_a_failed_transaction() {
     control
         .execute("alter table pgbench_history add constraint positive check (delta > 0)")
         .expect("a constraint that half of the transactions break");
-    let outcome = drive(&database, "tpcb", 3, 30);
+    let outcome = run_user(&database, "tpcb", 3, 30);
     assert_eq!(outcome.exit, UserExit::Finished);
     assert_eq!(outcome.samples.len(), 30);
     let failures = outcome
         .samples
         .iter()
         .filter(|s| matches!(s.outcome, Outcome::Failed(_, code) if code == *b"23514"));
-    let failed = failures.count();
-    assert!(failed > 0 && failed < 30, "{failed} of 30");
+    let failure_count = failures.count();
+    assert!(
+        failure_count > 0 && failure_count < 30,
+        "{failure_count} of 30"
+    );
     assert_eq!(
         outcome
             .statements
             .iter()
             .filter(|sql| *sql == "ROLLBACK")
             .count(),
-        failed
+        failure_count
     );
     let report = find("tpcb")
         .expect("listed")
@@ -206,5 +210,5 @@ fn user_continues_after_a_failed_transaction() {
         report.is_ok(),
         "rolled-back transactions change nothing: {report:?}"
     );
-    assert_eq!(report.tables[3].rows, 30 - failed as u64);
+    assert_eq!(report.tables[3].rows, 30 - failure_count as u64);
 }

@@ -55,7 +55,11 @@ fn load_leaves_the_same_database_state_as_pgbench() {
     assert!(report.bytes_sent > 10 * 200_000);
     assert!(report.rows_per_s().expect("took time") > 0.0);
     assert_eq!(
-        report.tables.iter().map(|t| t.rows).collect::<Vec<_>>(),
+        report
+            .tables
+            .iter()
+            .map(|table| table.rows)
+            .collect::<Vec<_>>(),
         [2, 20, 200_000, 0]
     );
     assert!(report.tables[2].table_bytes > 20_000_000 && report.tables[2].index_bytes > 4_000_000);
@@ -110,7 +114,10 @@ fn several_jobs_load_the_same_rows() {
     let report = three_jobs.load("select-only", 2, 3).expect("loads");
     assert_eq!((report.rows, report.jobs), (200_022, 3));
     // From PostgreSQL 16, each loader may leave a few empty pages, which the map does not mark.
-    let visible = report.tables.iter().filter_map(|t| t.all_visible);
+    let visible = report
+        .tables
+        .iter()
+        .filter_map(|table| table.all_visible_share);
     assert!(visible.clone().all(|share| share > 0.99), "{report:?}");
     assert_eq!(visible.count(), 3);
     let (mut one_job, mut three_jobs) = (one_job.control(), three_jobs.control());
@@ -155,7 +162,7 @@ fn check_passes_after_pgbench_ran_on_the_tables() {
     let finding = report
         .findings
         .iter()
-        .find(|f| f.id == "balances-accounts-history");
+        .find(|finding| finding.id == "balances-accounts-history");
     let finding = finding.expect("a finding");
     assert!(
         finding.state == FindingState::Note && finding.text.contains("emptied"),
@@ -166,16 +173,16 @@ fn check_passes_after_pgbench_ran_on_the_tables() {
     pgbench(&database, &["-n", "-b", "tpcb-like", "-t", "10"]);
     control
         .execute("update pgbench_accounts set abalance = abalance + 1 where aid = 7")
-        .expect("x");
+        .expect("updates");
     control
         .execute("update pgbench_tellers set tbalance = tbalance - 1 where tid = 7")
-        .expect("x");
+        .expect("updates");
     let report = tpcb.check(&mut control).expect("checks");
     let problems: Vec<_> = report
         .findings
         .iter()
-        .filter(|f| f.state == FindingState::Wrong)
-        .map(|f| f.id)
+        .filter(|finding| finding.state == FindingState::Wrong)
+        .map(|finding| finding.id)
         .collect();
     assert_eq!(
         problems,

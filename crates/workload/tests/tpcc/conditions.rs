@@ -5,7 +5,8 @@ use crate::common::TestDatabase;
 use prony_server::Control;
 use prony_workload::{Finding, FindingState, find};
 
-fn conditions(control: &mut Control, state: FindingState) -> Vec<Finding> {
+/// The findings of this state for the twelve conditions.
+fn condition_findings(control: &mut Control, state: FindingState) -> Vec<Finding> {
     let tpcc = find("tpcc").expect("listed");
     let mut findings = tpcc.check(control).expect("checks").findings;
     findings.retain(|finding| finding.id.starts_with("condition-") && finding.state == state);
@@ -31,7 +32,7 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 10 districts; the first is district 4 of warehouse 1: 3001, 3000 and 3000",
     ),
     (
-        // As if delivered out of order.
+        // The order looks delivered, although an older one is not: new_order has a gap.
         "delete from new_order where no_d_id = 3 and no_o_id = 2500; \
          update orders set o_carrier_id = 1 where o_d_id = 3 and o_id = 2500; \
          update customer set c_balance = c_balance + (select sum(ol_amount) from order_line \
@@ -54,7 +55,7 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 10 districts; the first is district 2 of warehouse 1: ",
     ),
     (
-        // As if never delivered, except for the row of new_order.
+        // The order looks undelivered, but has no row in new_order.
         "update orders set o_carrier_id = null where o_d_id = 1 and o_id = 7; \
          update order_line set ol_delivery_d = null where ol_d_id = 1 and ol_o_id = 7",
         "update orders set o_carrier_id = 3 where o_d_id = 1 and o_id = 7; \
@@ -63,7 +64,8 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 30,000 orders; the first is order 7 of district 1 of warehouse 1",
     ),
     (
-        // The sum is unchanged.
+        // The numbers of lines change in opposite directions, so that the sum, and with it condition 4, is
+        // unchanged.
         "update orders set o_ol_cnt = o_ol_cnt + case o_id when 11 then 1 else -1 end \
           where o_d_id = 5 and o_id in (11, 12)",
         "update orders set o_ol_cnt = o_ol_cnt - case o_id when 11 then 1 else -1 end \
@@ -80,7 +82,7 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 30,000 orders; the first is order 1 of district 6 of warehouse 1",
     ),
     (
-        // As if a payment had no history row.
+        // The counters include a payment of which there is no row in history.
         "update warehouse set w_ytd = w_ytd + 1; update district set d_ytd = d_ytd + 1 where d_id = 8",
         "update warehouse set w_ytd = w_ytd - 1; update district set d_ytd = d_ytd - 1 where d_id = 8",
         &["condition-8", "condition-9"],
@@ -123,16 +125,26 @@ fn each_damage_breaks_the_expected_conditions() {
     let database = TestDatabase::new("tpcc_damaged");
     database.load("tpcc", 1, 2).expect("loads");
     let mut control = database.control();
-    assert_eq!(conditions(&mut control, FindingState::Ok).len(), 12);
-    for (damage, undo, broken, message) in DAMAGES {
+    assert_eq!(condition_findings(&mut control, FindingState::Ok).len(), 12);
+    for (damage, undo, broken_conditions, message) in DAMAGES {
         control.execute(damage).expect(damage);
-        let wrong = conditions(&mut control, FindingState::Wrong);
-        let ids: Vec<&str> = wrong.iter().map(|finding| finding.id).collect();
-        assert_eq!(ids, *broken, "after {damage}: {wrong:?}");
-        assert!(wrong[0].text.contains(message), "{}", wrong[0].text);
+        let wrong_findings = condition_findings(&mut control, FindingState::Wrong);
+        let ids: Vec<&str> = wrong_findings.iter().map(|finding| finding.id).collect();
+        assert_eq!(
+            ids, *broken_conditions,
+            "after {damage}: {wrong_findings:?}"
+        );
+        assert!(
+            wrong_findings[0].text.contains(message),
+            "{}",
+            wrong_findings[0].text
+        );
         control.execute(undo).expect(undo);
-        let wrong = conditions(&mut control, FindingState::Wrong);
-        assert!(wrong.is_empty(), "after {undo}: {wrong:?}");
+        let wrong_findings = condition_findings(&mut control, FindingState::Wrong);
+        assert!(
+            wrong_findings.is_empty(),
+            "after {undo}: {wrong_findings:?}"
+        );
     }
 }
 
@@ -142,11 +154,12 @@ fn transactions_preserve_the_conditions() {
     let database = TestDatabase::new("tpcc_preserved");
     database.load("tpcc", 1, 2).expect("loads");
     let mut control = database.control();
-    let payment = |counts: &str| {
+    let payment = |customer_updates: &str| {
         format!(
             "update warehouse set w_ytd = w_ytd + 5.5; \
              update district set d_ytd = d_ytd + 5.5 where d_id = 2; \
-             update customer set c_balance = c_balance - 5.5{counts} where c_d_id = 2 and c_id = 9; \
+             update customer set c_balance = c_balance - 5.5{customer_updates} \
+              where c_d_id = 2 and c_id = 9; \
              insert into history values (now(), 9, 1, 1, 2, 2, 5.5, 'x')"
         )
     };
@@ -161,11 +174,11 @@ fn transactions_preserve_the_conditions() {
         payment(", c_ytd_payment = c_ytd_payment + 5.5, c_payment_cnt = c_payment_cnt + 1");
     control.execute(&counted_payment).expect("pays");
     control.execute(delivery).expect("delivers");
-    assert_eq!(conditions(&mut control, FindingState::Ok).len(), 12);
+    assert_eq!(condition_findings(&mut control, FindingState::Ok).len(), 12);
     // An uncounted payment makes only condition 12 undecidable.
     control.execute(&payment("")).expect("pays");
-    assert_eq!(conditions(&mut control, FindingState::Ok).len(), 11);
-    let notes = conditions(&mut control, FindingState::Note);
+    assert_eq!(condition_findings(&mut control, FindingState::Ok).len(), 11);
+    let notes = condition_findings(&mut control, FindingState::Note);
     assert_eq!(notes[0].id, "condition-12");
     assert!(notes[0].text.contains("1 of 30,000 customers"), "{notes:?}");
 }

@@ -6,7 +6,11 @@ use prony_server::Control;
 use prony_workload::{Finding, FindingState, LoadPhase, find};
 use std::sync::atomic::AtomicBool;
 
-fn plan(database: &TestDatabase, scale: Option<u32>, options: &[(&str, &str)]) -> WorkloadPlan {
+fn workload_plan(
+    database: &TestDatabase,
+    scale: Option<u32>,
+    options: &[(&str, &str)],
+) -> WorkloadPlan {
     let mut plan = database.plan("tpcc", scale);
     let options = options.iter();
     plan.options = options
@@ -15,7 +19,7 @@ fn plan(database: &TestDatabase, scale: Option<u32>, options: &[(&str, &str)]) -
     plan
 }
 
-fn number(control: &mut Control, sql: &str) -> i64 {
+fn query_number(control: &mut Control, sql: &str) -> i64 {
     let value = control.query_value(sql).expect(sql).expect("not null");
     value.parse().expect("a number")
 }
@@ -36,7 +40,10 @@ fn finding_text<'a>(findings: &'a [Finding], id: &str) -> &'a str {
 
 fn settings(database: &TestDatabase, options: &[(&str, &str)]) -> Vec<(&'static str, String)> {
     let tpcc = find("tpcc").expect("listed");
-    let ready = tpcc.program(&mut database.control(), &plan(database, None, options));
+    let ready = tpcc.program(
+        &mut database.control(),
+        &workload_plan(database, None, options),
+    );
     ready.expect("ready for a run").program.settings()
 }
 
@@ -44,15 +51,19 @@ fn settings(database: &TestDatabase, options: &[(&str, &str)]) -> Vec<(&'static 
 fn half_of_hammerdbs_customers_have_bad_credit() {
     let (database, stop) = (TestDatabase::new("tpcc_credit"), AtomicBool::new(false));
     for (profile, percent) in [("standard", 10), ("hammerdb-4.6", 50)] {
-        let plan = plan(&database, Some(1), &[("profile", profile)]);
+        let plan = workload_plan(&database, Some(1), &[("profile", profile)]);
         database.load_plan(&plan, 1, &(), &stop).expect("loads");
         let mut control = database.control();
-        let bad = "select count(*) from customer where c_credit = 'BC'";
-        assert_eq!(number(&mut control, bad), 300 * percent, "{profile}");
+        let count_bad_credit = "select count(*) from customer where c_credit = 'BC'";
+        assert_eq!(
+            query_number(&mut control, count_bad_credit),
+            300 * percent,
+            "{profile}"
+        );
         let districts = "select count(*) from (select from customer where c_credit = 'BC' \
              group by c_d_id having count(*) = 30 * ";
         let districts = format!("{districts} {percent}) d");
-        assert_eq!(number(&mut control, &districts), 10, "{profile}");
+        assert_eq!(query_number(&mut control, &districts), 10, "{profile}");
         let findings = findings(&mut control);
         let credit = format!("{percent} % have bad credit");
         assert!(
@@ -60,49 +71,47 @@ fn half_of_hammerdbs_customers_have_bad_credit() {
             "{findings:?}"
         );
         // A run with a different profile works, and its settings contain the population of the data.
-        let population = (
-            "population",
-            if percent == 10 {
-                "standard"
-            } else {
-                "hammerdb"
-            },
-        );
+        let population = match percent {
+            10 => "standard",
+            _ => "hammerdb",
+        };
         let settings = settings(&database, &[("profile", "hammerdb")]);
         assert!(
-            settings.contains(&(population.0, population.1.to_owned())),
+            settings.contains(&("population", population.to_owned())),
             "{settings:?}"
         );
     }
 }
 
 #[test]
-fn a_partitioned_order_line_is_loaded_and_continued_like_a_plain_one() {
+fn a_partitioned_order_line_table_is_loaded_and_continued_like_a_plain_one() {
     let (database, plain) = (
         TestDatabase::new("tpcc_parts"),
         TestDatabase::new("tpcc_plain"),
     );
     plain.load("tpcc", 2, 2).expect("loads");
-    let lines = "select count(*) || ' ' || sum(ol_amount * ol_o_id + ol_i_id) from order_line";
-    let expected = plain.control().query_value(lines).expect("sums");
-    let parts = plan(&database, Some(2), &[("partitions", "4")]);
+    let sum_order_lines =
+        "select count(*) || ' ' || sum(ol_amount * ol_o_id + ol_i_id) from order_line";
+    let expected = plain.control().query_value(sum_order_lines).expect("sums");
+    let partitioned_plan = workload_plan(&database, Some(2), &[("partitions", "4")]);
     let stop = AtomicBool::new(false);
     for (jobs, phase) in [(2, LoadPhase::Rows), (2, LoadPhase::Keys)] {
         let stop = AtomicBool::new(false);
         let rows = if phase == LoadPhase::Rows { 600_000 } else { 0 };
-        let result = database.load_plan(&parts, jobs, &StopAt(phase, rows, &stop), &stop);
+        let result =
+            database.load_plan(&partitioned_plan, jobs, &StopAt(phase, rows, &stop), &stop);
         let error = result.expect_err("stopped");
         assert!(error.is_stop(), "{error}");
         // Only the same load can continue it, and the message contains its command.
         let message = expect_error(database.load("tpcc", 3, 2));
         let command = "`prony load tpcc --scale 2 --seed 1 --partitions 4` continues it";
         assert!(message.contains(command), "{message}");
-        let continued = database.load_plan(&parts, 2, &(), &AtomicBool::new(false));
+        let continued = database.load_plan(&partitioned_plan, 2, &(), &AtomicBool::new(false));
         let report = continued.expect("continues");
         assert!(report.method.contains("continued: "), "{}", report.method);
         let mut control = database.control();
         assert_eq!(
-            control.query_value(lines).expect("sums"),
+            control.query_value(sum_order_lines).expect("sums"),
             expected,
             "{phase:?}"
         );
@@ -110,22 +119,26 @@ fn a_partitioned_order_line_is_loaded_and_continued_like_a_plain_one() {
         assert!(finding_text(&findings, "population").contains("order_line has 4 partitions"));
     }
     let mut control = database.control();
-    // Each partition has the rows of at most one warehouse, and a key of its own under the parent's.
+    // The rows of a warehouse are in one partition, and each partition has a key of its own under the
+    // parent's key.
     let keys = "select count(*) from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid \
          where i.inhparent = 'order_line_i1'::regclass and x.indisprimary and x.indisvalid";
-    assert_eq!(number(&mut control, keys), 4);
+    assert_eq!(query_number(&mut control, keys), 4);
     let partitions = "select count(distinct tableoid) from order_line where ol_w_id = 2";
-    assert_eq!(number(&mut control, partitions), 1);
+    assert_eq!(query_number(&mut control, partitions), 1);
     let not_all_visible =
         "select count(*) from pg_class where relname like 'ol\\__' and relallvisible < relpages";
     assert_eq!(
-        number(&mut control, not_all_visible),
+        query_number(&mut control, not_all_visible),
         0,
         "all pages are all-visible"
     );
     assert!(settings(&database, &[]).contains(&("partitions", "4".to_owned())));
     let tpcc = find("tpcc").expect("listed");
-    let program = tpcc.program(&mut control, &plan(&database, None, &[("partitions", "2")]));
+    let program = tpcc.program(
+        &mut control,
+        &workload_plan(&database, None, &[("partitions", "2")]),
+    );
     let message = expect_error(program);
     assert!(
         message.contains("has 4 partitions, but 2 were requested"),
@@ -135,10 +148,13 @@ fn a_partitioned_order_line_is_loaded_and_continued_like_a_plain_one() {
     database
         .load_plan(&database.plan("tpcc", Some(1)), 1, &(), &stop)
         .expect("loads");
-    assert_eq!(number(&mut control, "select count(*) from pg_inherits"), 0);
+    assert_eq!(
+        query_number(&mut control, "select count(*) from pg_inherits"),
+        0
+    );
     tpcc.clean(&mut control).expect("drops");
     let remaining = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
-    assert_eq!(number(&mut control, remaining), 0);
+    assert_eq!(query_number(&mut control, remaining), 0);
 }
 
 #[test]
@@ -149,13 +165,13 @@ fn invalid_options_are_refused_before_the_load_starts() {
         ("partitions", "many", "0 to 1024"),
         ("profile", "oracle", "standard, hammerdb, hammerdb-4.6"),
     ] {
-        let plan = plan(&database, Some(1), &[(key, value)]);
+        let plan = workload_plan(&database, Some(1), &[(key, value)]);
         let message = expect_error(database.load_plan(&plan, 1, &(), &stop));
         assert!(message.contains(expected), "{message}");
     }
     let mut control = database.control();
     let tables = "select count(*) from pg_class where relnamespace = 'public'::regnamespace";
-    assert_eq!(number(&mut control, tables), 0);
+    assert_eq!(query_number(&mut control, tables), 0);
 }
 
 /// The tables of an unfinished load by an earlier version are not usable, and a new load replaces them.
@@ -171,15 +187,15 @@ fn an_unfinished_load_of_an_earlier_version_is_restarted() {
     let message = expect_error(tpcc.program(&mut control, &database.plan("tpcc", None)));
     assert!(message.contains("by an earlier version"), "{message}");
     assert!(
-        message.contains("it cannot be continued: prony load tpcc"),
+        message.contains("it cannot be continued, so load the data again: prony load tpcc"),
         "{message}"
     );
     let report = tpcc.check(&mut control).expect("checks");
     assert!(report.is_unfinished(), "{report:?}");
     let report = database.load("tpcc", 1, 2).expect("loads again");
     assert!(!report.method.contains("continued"), "{}", report.method);
-    let note = "select count(*) from pg_class where relname = 'prony_tpcc_load'";
-    assert_eq!(number(&mut control, note), 0);
+    let count_load_tables = "select count(*) from pg_class where relname = 'prony_tpcc_load'";
+    assert_eq!(query_number(&mut control, count_load_tables), 0);
     let findings = findings(&mut control);
     assert!(
         findings

@@ -46,7 +46,7 @@ fn wrong_ids(report: &CheckReport) -> Vec<&'static str> {
     let wrong = report
         .findings
         .iter()
-        .filter(|f| f.state == FindingState::Wrong);
+        .filter(|finding| finding.state == FindingState::Wrong);
     wrong.map(|finding| finding.id).collect()
 }
 
@@ -56,14 +56,18 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
     let report = single.load("tpcc", 2, 1).expect("loads");
     assert!(report.method.contains("FREEZE"), "{}", report.method);
     let mut control = single.control();
-    let (expected, names) = (checksums(&mut control), relations(&mut control));
-    let mut expected_names: Vec<String> = Table::ALL.map(|table| table.name().to_owned()).to_vec();
-    expected_names.extend(Index::all().iter().map(|index| {
+    let (expected, relation_names) = (checksums(&mut control), relations(&mut control));
+    let mut expected_relation_names: Vec<String> =
+        Table::ALL.map(|table| table.name().to_owned()).to_vec();
+    expected_relation_names.extend(Index::all().iter().map(|index| {
         let primary = if index.primary { " primary" } else { "" };
         format!("{}{primary}", index.name)
     }));
-    expected_names.sort();
-    assert_eq!(names, expected_names, "no auxiliary table remains");
+    expected_relation_names.sort();
+    assert_eq!(
+        relation_names, expected_relation_names,
+        "no auxiliary table remains"
+    );
     let checked = check(&mut control);
     assert!(checked.is_ok() && checked.scale == Some(2), "{checked:?}");
     let rows = |tables: &[prony_workload::TableFacts]| -> Vec<u64> {
@@ -72,7 +76,7 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
     assert_eq!(rows(&report.tables), rows(&checked.tables));
     assert_eq!(report.rows, rows(&report.tables).iter().sum::<u64>());
     for table in &checked.tables {
-        assert_eq!(table.all_visible, Some(1.0), "{table:?}");
+        assert_eq!(table.all_visible_share, Some(1.0), "{table:?}");
         assert_eq!(table.dead_rows, 0, "{table:?}");
     }
 
@@ -80,10 +84,10 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
     parallel.load("tpcc", 2, 3).expect("loads");
     let mut control = parallel.control();
     assert_eq!(checksums(&mut control), expected);
-    assert_eq!(relations(&mut control), names);
+    assert_eq!(relations(&mut control), relation_names);
     assert!(check(&mut control).is_ok());
 
-    // A second load replaces the tables; it is stopped in each phase and continued. Progress is reported
+    // A second load, which replaces the tables, is stopped in each phase and continued. Progress is reported
     // four times per second, so the stop comes well before the end.
     for (phase, rows) in [(LoadPhase::Rows, 500_000), (LoadPhase::Keys, 0)] {
         let stop = AtomicBool::new(false);
@@ -101,18 +105,18 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         assert!(report.method.contains("continued: "), "{}", report.method);
         assert!(report.rows < 1_000_000, "{phase:?}: {} sent", report.rows);
         assert_eq!(checksums(&mut control), expected, "{phase:?}");
-        assert_eq!(relations(&mut control), names, "{phase:?}");
+        assert_eq!(relations(&mut control), relation_names, "{phase:?}");
         assert!(check(&mut control).is_ok());
     }
 }
 
 fn assert_only_continuation_is_accepted(database: &TestDatabase, control: &mut Control) {
     let tpcc = find("tpcc").expect("listed");
-    let continues = "`prony load tpcc --scale 2 --seed 1` continues it";
+    let remedy_text = "`prony load tpcc --scale 2 --seed 1` continues it";
     let message = expect_error(tpcc.program(control, &database.plan("tpcc", None)));
-    assert!(message.contains(continues), "{message}");
+    assert!(message.contains(remedy_text), "{message}");
     let message = expect_error(database.load("tpcc", 3, 2));
-    assert!(message.contains(continues), "{message}");
+    assert!(message.contains(remedy_text), "{message}");
     assert!(
         message.contains("the requested load has 3 warehouses (seed 1)"),
         "{message}"
@@ -120,7 +124,7 @@ fn assert_only_continuation_is_accepted(database: &TestDatabase, control: &mut C
     let report = check(control);
     let remedy = report.findings[0].remedy.as_ref().map(ToString::to_string);
     let remedy = remedy.expect("a remedy");
-    assert!(remedy.contains(continues), "{remedy}");
+    assert!(remedy.contains(remedy_text), "{remedy}");
     // The existing tables are complete.
     assert_eq!(wrong_ids(&report), ["load-unfinished"], "{report:?}");
 }
@@ -146,11 +150,11 @@ fn stopping_a_single_loader_leaves_the_old_tables() {
 fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
     let server = common::private_server();
     let database = TestDatabase::on(&server, "postgres");
-    let killed = AtomicBool::new(false);
+    let is_killed = AtomicBool::new(false);
     let progress = KillAt {
         rows: 800_000,
         server: &server,
-        killed: &killed,
+        is_killed: &is_killed,
     };
     let message =
         expect_error(database.load_with("tpcc", 3, 2, &progress, &AtomicBool::new(false)));
@@ -173,24 +177,24 @@ fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
 fn a_check_during_a_load_finds_the_loaded_rows_consistent() {
     let database = TestDatabase::new("tpcc_meanwhile");
     let is_loaded = AtomicBool::new(false);
-    let unfinished = std::thread::scope(|scope| {
-        let checking = scope.spawn(|| {
+    let unfinished_checks = std::thread::scope(|scope| {
+        let checker = scope.spawn(|| {
             let mut control = database.control();
-            let mut unfinished = 0;
+            let mut unfinished_checks = 0;
             while !is_loaded.load(Ordering::Relaxed) {
                 let ids = wrong_ids(&check(&mut control));
                 let allowed = ["load-unfinished", "table-missing"];
                 assert!(ids.iter().all(|id| allowed.contains(id)), "{ids:?}");
-                unfinished += usize::from(ids.contains(&"load-unfinished"));
+                unfinished_checks += usize::from(ids.contains(&"load-unfinished"));
             }
-            unfinished
+            unfinished_checks
         });
         let loaded = database.load("tpcc", 3, 2);
         is_loaded.store(true, Ordering::Relaxed);
         loaded.expect("loads during the checks");
-        checking.join().expect("checks")
+        checker.join().expect("checks")
     });
-    assert!(unfinished > 0, "no check ran while rows were sent");
+    assert!(unfinished_checks > 0, "no check ran while rows were sent");
     assert!(check(&mut database.control()).is_ok());
 }
 

@@ -1,8 +1,11 @@
 //! Eight concurrent users: the data stays consistent despite failures, retries and lost connections.
 
-use crate::support::{TestDatabase, drive_plan, private_server, run_workload};
+use crate::support::{NEW_ORDER, TestDatabase, drive_plan, private_server, run_workload};
 use prony_plan::Stop;
 use std::time::{Duration, Instant};
+
+/// The seed of each run; no test depends on its value.
+const SEED: u64 = 5;
 
 const MODES: [&str; 3] = ["procedures", "statements", "pipelined"];
 
@@ -13,16 +16,16 @@ fn consistency_conditions_hold_after_eight_concurrent_users() {
     let (mut new_orders, mut delivered, mut retries) = (0, 0, 0);
     for mode in MODES {
         let options = [("mode", mode), ("home", "all"), ("max_tries", "100")];
-        let plan = drive_plan(8, Stop::After(Duration::from_secs(3)));
-        let outcome = run_workload(&database, &options, &plan, 5);
-        assert_eq!(outcome.failed, 0, "{mode}: {:?}", outcome.codes);
+        let drive_plan = drive_plan(8, Stop::After(Duration::from_secs(3)));
+        let outcome = run_workload(&database, &options, &drive_plan, SEED);
+        assert_eq!(outcome.failed, 0, "{mode}: {:?}", outcome.error_codes);
         assert_eq!(database.problems(), [""; 0], "{mode}");
-        new_orders += outcome.counts.outcomes_by_kind[0].committed as i64;
+        new_orders += outcome.counts.outcomes_by_kind[NEW_ORDER].committed as i64;
         delivered += outcome.counts.delivered as i64;
         retries += outcome.counts.retries;
-        let orders = database.number("select count(*) from orders") - 60_000;
+        let orders = database.query_number("select count(*) from orders") - 60_000;
         assert_eq!(orders, new_orders, "{mode}");
-        let removed = 18_000 + orders - database.number("select count(*) from new_order");
+        let removed = 18_000 + orders - database.query_number("select count(*) from new_order");
         assert_eq!(removed, delivered, "{mode}: no order is delivered twice");
     }
     assert!(new_orders > 0, "{new_orders} orders");
@@ -34,7 +37,7 @@ fn lock_wait_timeouts_are_retried_and_counted() {
     // A separate server, because the loads of the other tests need a longer timeout.
     let server = private_server(&["--innodb-lock-wait-timeout=1"]);
     for mode in MODES {
-        let database = TestDatabase::on(&server, &format!("waits_{mode}"));
+        let database = TestDatabase::create_on(&server, &format!("waits_{mode}"));
         database.load(1, 1, &[]);
         let mut blocker = database.control();
         blocker
@@ -48,33 +51,34 @@ fn lock_wait_timeouts_are_retried_and_counted() {
         let outcome = run_workload(
             &database,
             &options,
-            // Some of these are payments, each of which waits twice.
+            // Some of these transactions are payments, each of which waits in both tries.
             &drive_plan(2, Stop::Transactions(4)),
-            5,
+            SEED,
         );
         assert!(outcome.failed > 0 && outcome.retries > 0, "{mode}");
-        assert_eq!(outcome.codes, ["01205"], "{mode}");
+        assert_eq!(outcome.error_codes, ["01205"], "{mode}");
         drop(blocker);
         assert_eq!(database.problems(), [""; 0], "{mode}");
-        let paid = database.number("select count(*) from history") - 30_000;
-        assert_eq!(paid, 0, "{mode}: no payment succeeded");
+        let payments = database.query_number("select count(*) from history") - 30_000;
+        assert_eq!(payments, 0, "{mode}: no payment succeeded");
     }
 }
 
 #[test]
 fn a_server_killed_during_a_run_keeps_committed_transactions() {
     let server = private_server(&["--innodb-flush-log-at-trx-commit=1"]);
-    let database = TestDatabase::on(&server, "killed");
+    let database = TestDatabase::create_on(&server, "killed");
     database.load(2, 2, &[]);
     for mode in MODES {
-        let before = database.number("select count(*) from orders");
+        let orders_before = database.query_number("select count(*) from orders");
         let outcome = std::thread::scope(|scope| {
-            let plan = drive_plan(8, Stop::After(Duration::from_secs(10)));
+            let drive_plan = drive_plan(8, Stop::After(Duration::from_secs(10)));
             let options = [("mode", mode), ("home", "all")];
             let database = &database;
-            let running = scope.spawn(move || run_workload(database, &options, &plan, 5));
+            let workload_run =
+                scope.spawn(move || run_workload(database, &options, &drive_plan, SEED));
             let begun = Instant::now();
-            while database.number("select count(*) from orders") == before {
+            while database.query_number("select count(*) from orders") == orders_before {
                 assert!(
                     begun.elapsed() < Duration::from_secs(60),
                     "no order was inserted"
@@ -83,13 +87,14 @@ fn a_server_killed_during_a_run_keeps_committed_transactions() {
             }
             server.kill();
             server.restart().expect("restarts");
-            running.join().expect("the run continues")
+            workload_run.join().expect("the run continues")
         });
         assert!(outcome.outages > 0, "{mode}: the outage is reported");
         assert_eq!(database.problems(), [""; 0], "{mode}");
         // Commits that a user has seen are durable; transactions in flight may have committed too.
-        let new_orders = outcome.counts.outcomes_by_kind[0];
-        let inserted = (database.number("select count(*) from orders") - before) as u64;
+        let new_orders = outcome.counts.outcomes_by_kind[NEW_ORDER];
+        let inserted =
+            (database.query_number("select count(*) from orders") - orders_before) as u64;
         assert!(
             inserted >= new_orders.committed,
             "{mode}: {inserted} of {new_orders:?}"

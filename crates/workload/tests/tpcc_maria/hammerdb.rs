@@ -3,14 +3,15 @@
 use crate::support::TestDatabase;
 use prony_server::Control;
 
-const MOMENT: &str = "str_to_date('20261122193000', '%Y%m%d%H%i%s')";
+/// The timestamp argument of the driver's calls.
+const CALL_TIMESTAMP: &str = "str_to_date('20261122193000', '%Y%m%d%H%i%s')";
 
-fn value(control: &mut Control, sql: &str) -> String {
+fn query_text(control: &mut Control, sql: &str) -> String {
     control.query_value(sql).expect(sql).unwrap_or_default()
 }
 
 fn execute(control: &mut Control, sql: &str) {
-    let sql = sql.replace("MOMENT", MOMENT);
+    let sql = sql.replace("CALL_TIMESTAMP", CALL_TIMESTAMP);
     control.execute(&sql).expect(&sql);
 }
 
@@ -25,26 +26,26 @@ fn hammerdbs_driver_finds_its_procedures() {
     database.load(2, 1, &[]);
     let mut control = database.control();
     let control = &mut control;
-    let next = "select d_next_o_id from district where d_w_id = 1 and d_id = 3";
+    let next_order_number = "select d_next_o_id from district where d_w_id = 1 and d_id = 3";
     let mut inserted = 0;
     // One order in a hundred is rolled back, and returns no number.
     for _ in 0..30 {
         execute(control, "set @next_o_id = 0");
         execute(
             control,
-            "call NEWORD(1, 2, 3, 7, 9, @disc, @last, @credit, @dtax, @wtax, @next_o_id, MOMENT)",
+            "call NEWORD(1, 2, 3, 7, 9, @disc, @last, @credit, @dtax, @wtax, @next_o_id, CALL_TIMESTAMP)",
         );
-        let number = value(control, "select @next_o_id");
+        let number = query_text(control, "select @next_o_id");
         if !number.is_empty() {
             assert_eq!(number, (3001 + inserted).to_string());
             inserted += 1;
         }
     }
     assert!(inserted > 15, "{inserted}");
-    assert_eq!(database.number(next), 3001 + inserted);
-    let name = value(control, "select @last");
-    let balance = "select sum(c_balance) * 100 div 1 from customer";
-    let before = database.number(balance);
+    assert_eq!(database.query_number(next_order_number), 3001 + inserted);
+    let name = query_text(control, "select @last");
+    let balance_cents = "select sum(c_balance) * 100 div 1 from customer";
+    let cents_before = database.query_number(balance_cents);
     for (number, by_name) in [("7", 0), ("7", 1)] {
         execute(
             control,
@@ -56,16 +57,16 @@ fn hammerdbs_driver_finds_its_procedures() {
             control,
             &format!(
                 "call PAYMENT(1, 3, 1, 3, @p_c_id, {by_name}, 25, @p_c_last, {PAYMENT_OUTPUTS}, \
-                 @p_c_credit, @p_c_credit_lim, @p_c_discount, @p_c_balance, @p_c_data, MOMENT)"
+                 @p_c_credit, @p_c_credit_lim, @p_c_discount, @p_c_balance, @p_c_data, CALL_TIMESTAMP)"
             ),
         );
-        let last_name = value(control, "select @p_c_last");
+        let last_name = query_text(control, "select @p_c_last");
         assert_eq!(last_name, name);
     }
-    assert_eq!(database.number(balance), before - 5_000);
-    execute(control, "call DELIVERY(1, 4, MOMENT)");
+    assert_eq!(database.query_number(balance_cents), cents_before - 5_000);
+    execute(control, "call DELIVERY(1, 4, CALL_TIMESTAMP)");
     assert_eq!(
-        database.number("select 18000 - count(*) from new_order"),
+        database.query_number("select 18000 - count(*) from new_order"),
         10 - inserted
     );
     execute(
@@ -74,10 +75,10 @@ fn hammerdbs_driver_finds_its_procedures() {
          set @st_w_id = 1, @st_d_id = 3, @threshold = 20; \
          execute slev_st using @st_w_id, @st_d_id, @threshold",
     );
-    let low: i64 = value(control, "select @stock_count")
+    let low_stock: i64 = query_text(control, "select @stock_count")
         .parse()
         .expect("a count");
-    assert!((1..300).contains(&low), "{low}");
+    assert!((1..300).contains(&low_stock), "{low_stock}");
     execute(control, &format!("set @os_c_id = 7, @os_c_last = '{name}'"));
     execute(
         control,
@@ -85,9 +86,9 @@ fn hammerdbs_driver_finds_its_procedures() {
          @os_o_id, @os_entdate, @os_o_carrier_id)",
     );
     assert_eq!(
-        value(control, "select @os_o_id"),
+        query_text(control, "select @os_o_id"),
         (3000 + inserted).to_string()
     );
-    assert_eq!(value(control, "select @os_c_last"), name);
+    assert_eq!(query_text(control, "select @os_c_last"), name);
     assert_eq!(database.problems(), [""; 0]);
 }

@@ -25,7 +25,7 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
     assert!(report.method.contains("LOAD DATA"), "{}", report.method);
     let (expected, expected_structure) = (checksums(&database), structure(&database));
     assert_eq!(database.problems(), [""; 0]);
-    let has = |expected: &str| {
+    let has_line = |expected: &str| {
         expected_structure
             .iter()
             .flatten()
@@ -40,9 +40,9 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         "c_last varchar(16) YES latin1_bin",
         "w_id int(11) NO",
     ] {
-        assert!(has(expected), "{expected}: {expected_structure:?}");
+        assert!(has_line(expected), "{expected}: {expected_structure:?}");
     }
-    // A second load replaces the tables; it is stopped in each phase and continued.
+    // A second load, which replaces the tables, is stopped in each phase and continued.
     for (phase, rows) in [(LoadPhase::Rows, 800_000), (LoadPhase::Keys, 0)] {
         let stop = AtomicBool::new(false);
         let progress = StopAt(phase, rows, &stop);
@@ -127,7 +127,7 @@ fn rows_are_the_same_as_on_postgresql() {
 #[test]
 fn a_server_without_local_infile_is_loaded_by_small_inserts() {
     let server = private_server(&["--local-infile=0", "--max-allowed-packet=64K"]);
-    let restricted = TestDatabase::on(&server, "restricted");
+    let restricted = TestDatabase::create_on(&server, "restricted");
     let unrestricted = TestDatabase::new("tpcc_usual");
     let options = [("profile", "hammerdb"), ("partitions", "2")];
     let report = restricted.load(1, 2, &options);
@@ -142,9 +142,13 @@ fn a_server_without_local_infile_is_loaded_by_small_inserts() {
             .iter()
             .any(|text| text.contains("50 % have bad credit; order_line has 2 part"))
     );
-    let kind = "select count(*) from information_schema.columns where table_schema = database() \
+    let count_int_amounts = "select count(*) from information_schema.columns where table_schema = database() \
          and column_name = 'ol_amount' and data_type = 'int'";
-    assert_eq!(unrestricted.number(kind), 1, "HammerDB's type");
+    assert_eq!(
+        unrestricted.query_number(count_int_amounts),
+        1,
+        "HammerDB's type"
+    );
     assert!(
         unrestricted
             .prepare_error(&[("partitions", "3")], None)
@@ -153,12 +157,16 @@ fn a_server_without_local_infile_is_loaded_by_small_inserts() {
 }
 
 /// Kills the server, as a power failure would, once this many rows have been sent.
-struct KillAt<'a>(u64, &'a MariaDb, AtomicBool);
+struct KillAt<'a> {
+    rows: u64,
+    server: &'a MariaDb,
+    is_killed: AtomicBool,
+}
 
 impl Progress for KillAt<'_> {
     fn update(&self, step: &ProgressUpdate) {
-        if step.rows_done > self.0 && !self.2.swap(true, Ordering::Relaxed) {
-            self.1.kill();
+        if step.rows_done > self.rows && !self.is_killed.swap(true, Ordering::Relaxed) {
+            self.server.kill();
         }
     }
 }
@@ -166,9 +174,13 @@ impl Progress for KillAt<'_> {
 #[test]
 fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
     let server = private_server(&[]);
-    let database = TestDatabase::on(&server, "killed");
-    let kill = KillAt(900_000, &server, AtomicBool::new(false));
-    let result = database.load_with(3, 2, &[], &kill, &AtomicBool::new(false));
+    let database = TestDatabase::create_on(&server, "killed");
+    let progress = KillAt {
+        rows: 900_000,
+        server: &server,
+        is_killed: AtomicBool::new(false),
+    };
+    let result = database.load_with(3, 2, &[], &progress, &AtomicBool::new(false));
     let message = result.expect_err("killed").to_string();
     assert!(
         message.contains("with the same options continues it"),

@@ -1,7 +1,7 @@
 //! The three modes of each profile have the same effect, and the same as on PostgreSQL.
 
 use crate::rare_cases::seed_with_rare_cases;
-use crate::support::{TestDatabase, checksums, drive_plan, run_workload};
+use crate::support::{NEW_ORDER, TestDatabase, checksums, drive_plan, run_workload};
 use prony_plan::{QueryMode, Stop};
 use prony_workload::SqlDialect;
 use prony_workload::tpcc::profile::Profile;
@@ -10,19 +10,19 @@ const TRANSACTIONS: u64 = 400;
 
 #[test]
 fn every_mode_leaves_the_same_data_and_counts() {
-    let both = &[QueryMode::Prepared, QueryMode::Simple][..];
-    let modes = &["procedures", "statements", "pipelined"][..];
+    let prepared_and_simple = &[QueryMode::Prepared, QueryMode::Simple][..];
+    let all_modes = &["procedures", "statements", "pipelined"][..];
     for (profile, protocols, modes) in [
-        ("standard", both, modes),
-        ("hammerdb", &both[..1], modes),
-        // On MySQL, the same as `hammerdb` except for its name.
-        ("hammerdb-4.6", &[QueryMode::Extended], &modes[..1]),
+        ("standard", prepared_and_simple, all_modes),
+        ("hammerdb", &prepared_and_simple[..1], all_modes),
+        // On MySQL, this profile differs from `hammerdb` only in its name, so one mode is enough.
+        ("hammerdb-4.6", &[QueryMode::Extended], &all_modes[..1]),
     ] {
         let seed_profile = Profile::find(profile)
             .expect("listed")
             .on(SqlDialect::MySql);
         let seed = seed_with_rare_cases(seed_profile, 2, TRANSACTIONS);
-        let mut first = None;
+        let mut first_result = None;
         for protocol in protocols {
             for mode in modes {
                 if (*mode, *protocol) == ("pipelined", QueryMode::Simple) {
@@ -39,11 +39,11 @@ fn every_mode_leaves_the_same_data_and_counts() {
                     (outcome.failed, outcome.retries),
                     (0, 0),
                     "{label}: {:?}",
-                    outcome.codes
+                    outcome.error_codes
                 );
                 let counts = outcome.counts;
                 assert!(
-                    counts.outcomes_by_kind[0].rolled_back > 0,
+                    counts.outcomes_by_kind[NEW_ORDER].rolled_back > 0,
                     "{label}: {counts:?}"
                 );
                 assert!(
@@ -53,15 +53,18 @@ fn every_mode_leaves_the_same_data_and_counts() {
                 assert!(counts.delivered > 0 && counts.shown_lines > 0, "{label}");
                 let problems = database.problems();
                 assert_eq!(problems, [""; 0], "{label}");
-                let bad = "select count(*) from customer where c_credit = 'BC' \
+                let count_bad_credit = "select count(*) from customer where c_credit = 'BC' \
                            and c_data like '%|%'";
-                assert!(database.number(bad) > 0, "{label}: bad credit is recorded");
+                assert!(
+                    database.query_number(count_bad_credit) > 0,
+                    "{label}: bad credit is recorded"
+                );
                 let result = (checksums(&database), counts);
-                let first = first.get_or_insert_with(|| result.clone());
-                for (actual, expected) in result.0.iter().zip(&first.0) {
+                let expected_result = first_result.get_or_insert_with(|| result.clone());
+                for (actual, expected) in result.0.iter().zip(&expected_result.0) {
                     assert_eq!(actual, expected, "{label}");
                 }
-                assert_eq!(result.1, first.1, "{label}");
+                assert_eq!(result.1, expected_result.1, "{label}");
             }
         }
         if profile == "standard" {
@@ -70,7 +73,11 @@ fn every_mode_leaves_the_same_data_and_counts() {
             let options = [("home", "all")];
             let drive_plan = drive_plan(1, Stop::Transactions(TRANSACTIONS));
             let outcome = run_workload(&on_postgres, &options, &drive_plan, seed);
-            assert_eq!(first.expect("it ran").1, outcome.counts, "on PostgreSQL");
+            assert_eq!(
+                first_result.expect("it ran").1,
+                outcome.counts,
+                "on PostgreSQL"
+            );
         }
     }
 }
@@ -81,30 +88,34 @@ fn procedures_are_installed_once_and_dropped_by_clean() {
     // A foreign procedure with the name of one of HammerDB's: it must not be changed.
     database.execute("create procedure delivery() select 1");
     database.load(1, 1, &[]);
-    let own_procedures = "select count(*) from information_schema.routines \
+    let count_own_procedures = "select count(*) from information_schema.routines \
          where routine_schema = database() and routine_name like 'prony%'";
-    let creation_times = "select sum(to_seconds(created) + microsecond(created)) from \
+    let sum_of_creation_times = "select sum(to_seconds(created) + microsecond(created)) from \
          information_schema.routines where routine_schema = database()";
     let short_run = drive_plan(1, Stop::Transactions(30));
     run_workload(&database, &[("mode", "statements")], &short_run, 3);
-    assert_eq!(database.number(own_procedures), 0, "no procedure is needed");
+    assert_eq!(
+        database.query_number(count_own_procedures),
+        0,
+        "no procedure is needed"
+    );
     run_workload(&database, &[], &short_run, 3);
     run_workload(&database, &[("profile", "hammerdb")], &short_run, 3);
-    assert_eq!(database.number(own_procedures), 10);
-    let before = database.number(creation_times);
+    assert_eq!(database.query_number(count_own_procedures), 10);
+    let times_before = database.query_number(sum_of_creation_times);
     // A procedure with a different text is replaced, the others are not.
     database.execute(
         "drop procedure prony_tpcc_standard_delivery; \
          create procedure prony_tpcc_standard_delivery() select 'of an older version'",
     );
     let outcome = run_workload(&database, &[], &short_run, 3);
-    assert_eq!(outcome.failed, 0, "{:?}", outcome.codes);
-    assert_eq!(database.number(own_procedures), 10);
-    assert!(database.number(creation_times) > before);
+    assert_eq!(outcome.failed, 0, "{:?}", outcome.error_codes);
+    assert_eq!(database.query_number(count_own_procedures), 10);
+    assert!(database.query_number(sum_of_creation_times) > times_before);
     prony_workload::find("tpcc")
         .expect("listed")
         .clean(&mut database.control())
         .expect("cleans");
-    assert_eq!(database.number(own_procedures), 0);
+    assert_eq!(database.query_number(count_own_procedures), 0);
     database.execute("call delivery()");
 }

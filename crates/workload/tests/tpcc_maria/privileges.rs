@@ -1,6 +1,6 @@
 //! Runs of a user that lacks some of the required privileges.
 
-use crate::support::{TestDatabase, drive_plan, plan, run_workload};
+use crate::support::{TestDatabase, drive_plan, run_workload, workload_plan};
 use prony_plan::Stop;
 use prony_server::{Control, embedded};
 use prony_workload::tpcc::OrderEntryProgram;
@@ -17,12 +17,12 @@ fn missing_privileges_are_reported_with_the_grants() {
     let target = database.target_for(embedded::shared_mariadb(), "reader");
     let prepare = |options: &[(&str, &str)]| {
         let mut control = Control::connect(&target).expect("connects");
-        let prepared = OrderEntryProgram::prepare(&mut control, &plan(options));
+        let prepared = OrderEntryProgram::prepare(&mut control, &workload_plan(options));
         prepared.map(drop).map_err(|error| error.to_string())
     };
     let message = prepare(&[]).expect_err("it may only read");
-    let lacks = "lacks privileges: update on warehouse; update on district";
-    assert!(message.contains(lacks), "{message}");
+    let missing_privileges = "lacks privileges: update on warehouse; update on district";
+    assert!(message.contains(missing_privileges), "{message}");
     assert!(message.contains("insert, delete on new_order"), "{message}");
     let grants = message.split("as their owner: ").nth(1).expect("grants");
     database.execute(grants.trim_end_matches(';'));
@@ -39,7 +39,7 @@ fn missing_privileges_are_reported_with_the_grants() {
          grant execute on tpcc_rights.* to reader@'127.0.0.1'",
     );
     prepare(&[]).expect("the procedures exist");
-    let restricted = TestDatabase::with(target.clone());
+    let restricted = TestDatabase::from_target(target.clone());
     let outcome = run_workload(&restricted, &[], &drive_plan(1, Stop::Transactions(46)), 1);
-    assert_eq!(outcome.failed, 0, "{:?}", outcome.codes);
+    assert_eq!(outcome.failed, 0, "{:?}", outcome.error_codes);
 }

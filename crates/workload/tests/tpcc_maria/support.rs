@@ -9,20 +9,25 @@ use prony_server::{Control, Environment, Target};
 use prony_workload::remedy::PronyCommands;
 use prony_workload::tpcc::OrderEntryProgram;
 use prony_workload::tpcc::counts::TpccCounts;
+use prony_workload::tpcc::input::TpccTransaction;
 use prony_workload::{CheckReport, Error, FindingState, LoadReport, LoadRequest, Progress, find};
 use std::sync::atomic::AtomicBool;
 
-/// A database for one test, dropped at the end because it is large.
+/// The index of new orders in counts by kind.
+pub const NEW_ORDER: usize = TpccTransaction::NewOrder as usize;
+
+/// A database for one test. Databases of tests are dropped at the end, because they are large.
 pub struct TestDatabase {
     pub target: Target,
     name: String,
-    is_dropped: bool,
+    /// Whether to drop the database at the end of the test.
+    drops_at_end: bool,
 }
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         // A failed test has already reported its failure, and a stopped server keeps the database.
-        if self.is_dropped
+        if self.drops_at_end
             && let Ok(mut control) = Control::connect(&self.target)
         {
             let _ = control.execute(&format!("drop database if exists {}", self.name));
@@ -33,45 +38,45 @@ impl Drop for TestDatabase {
 impl TestDatabase {
     /// Creates a database on the MariaDB that all tests share.
     pub fn new(name: &str) -> TestDatabase {
-        TestDatabase::on(embedded::shared_mariadb(), name)
+        TestDatabase::create_on(embedded::shared_mariadb(), name)
     }
 
     /// Creates a database on this MariaDB.
-    pub fn on(server: &MariaDb, name: &str) -> TestDatabase {
+    pub fn create_on(server: &MariaDb, name: &str) -> TestDatabase {
         TestDatabase::existing(server, "test").execute(&format!("create database {name}"));
         TestDatabase::existing(server, name)
     }
 
     fn existing(server: &MariaDb, name: &str) -> TestDatabase {
         TestDatabase {
-            target: target(&server.url_for("root", name)),
+            target: resolve_target(&server.url_for("root", name)),
             name: name.to_owned(),
-            is_dropped: name != "test",
+            drops_at_end: name != "test",
         }
     }
 
     /// The target for a different user.
     pub fn target_for(&self, server: &MariaDb, user: &str) -> Target {
-        target(&server.url_for(user, &self.name))
+        resolve_target(&server.url_for(user, &self.name))
     }
 
     /// Creates a database on the PostgreSQL that all tests share.
     pub fn postgres(name: &str) -> TestDatabase {
         let database = |name: &str| TestDatabase {
-            target: target(&embedded::shared_postgres().url_for(name)),
+            target: resolve_target(&embedded::shared_postgres().url_for(name)),
             name: name.to_owned(),
-            is_dropped: false,
+            drops_at_end: false,
         };
         database("postgres").execute(&format!("create database {name}"));
         database(name)
     }
 
     /// An existing database, which is not dropped.
-    pub fn with(target: Target) -> TestDatabase {
+    pub fn from_target(target: Target) -> TestDatabase {
         TestDatabase {
             target,
             name: String::new(),
-            is_dropped: false,
+            drops_at_end: false,
         }
     }
 
@@ -85,7 +90,7 @@ impl TestDatabase {
     }
 
     /// The number that a query returns.
-    pub fn number(&self, sql: &str) -> i64 {
+    pub fn query_number(&self, sql: &str) -> i64 {
         let value = self.control().query_value(sql).expect(sql);
         value.and_then(|text| text.parse().ok()).expect("a number")
     }
@@ -107,7 +112,7 @@ impl TestDatabase {
             target: &self.target,
             plan: &WorkloadPlan {
                 scale: Some(scale),
-                ..plan(options)
+                ..workload_plan(options)
             },
             jobs,
             seed: 1,
@@ -122,9 +127,9 @@ impl TestDatabase {
 
     /// The problems that `check` finds in the data, each as `id: text`.
     pub fn problems(&self) -> Vec<String> {
-        let wrong = self.check().findings.into_iter();
-        let wrong = wrong.filter(|finding| finding.state == FindingState::Wrong);
-        wrong
+        let findings = self.check().findings.into_iter();
+        let wrong_findings = findings.filter(|finding| finding.state == FindingState::Wrong);
+        wrong_findings
             .map(|finding| format!("{}: {}", finding.id, finding.render(&PronyCommands)))
             .collect()
     }
@@ -133,14 +138,14 @@ impl TestDatabase {
     pub fn prepare_error(&self, options: &[(&str, &str)], scale: Option<u32>) -> String {
         let plan = WorkloadPlan {
             scale,
-            ..plan(options)
+            ..workload_plan(options)
         };
         let prepared = OrderEntryProgram::prepare(&mut self.control(), &plan);
         prepared.map(drop).expect_err("refused").to_string()
     }
 }
 
-fn target(url: &str) -> Target {
+fn resolve_target(url: &str) -> Target {
     let env = Environment::without_home("postgres");
     prony_server::resolve(url, &env).expect("a good URL")
 }
@@ -155,9 +160,9 @@ pub fn private_server(arguments: &[&str]) -> MariaDb {
     MariaDb::start(options).expect("a server")
 }
 
-/// A plan with these options.
-pub fn plan(options: &[(&str, &str)]) -> WorkloadPlan {
-    plans::plan("tpcc", options)
+/// The plan of the workload with these options.
+pub fn workload_plan(options: &[(&str, &str)]) -> WorkloadPlan {
+    plans::workload_plan("tpcc", options)
 }
 
 /// The outcome of a run.
@@ -165,8 +170,8 @@ pub struct RunOutcome {
     pub counts: TpccCounts,
     pub failed: u64,
     pub retries: u64,
-    /// Codes under which the failures are counted.
-    pub codes: Vec<String>,
+    /// The distinct codes under which the failures are counted.
+    pub error_codes: Vec<String>,
     /// Number of outages.
     pub outages: usize,
 }
@@ -185,7 +190,7 @@ pub fn run_workload(
     drive_plan: &DrivePlan,
     seed: u64,
 ) -> RunOutcome {
-    let program = OrderEntryProgram::prepare(&mut database.control(), &plan(options));
+    let program = OrderEntryProgram::prepare(&mut database.control(), &workload_plan(options));
     let program = program.expect("the data is loaded");
     let job = DriveJob {
         program: &program,
@@ -194,7 +199,7 @@ pub fn run_workload(
         plan: drive_plan,
         seed,
         interrupt: &AtomicBool::new(false),
-        tap: None,
+        new_sample_listener: None,
         on_connect_refused: None,
     };
     let driven = run(&job, &mut SilentObserver).expect("the run starts");
@@ -211,13 +216,13 @@ pub fn run_workload(
         counts: program.counts(),
         failed: measured.kinds.iter().map(|kind| kind.failed).sum(),
         retries: measured.kinds.iter().map(|kind| kind.retries).sum(),
-        codes,
+        error_codes: codes,
         outages: driven.events.len(),
     }
 }
 
-/// Timestamp columns, which depend on the load and the run.
-const TIMESTAMPS: [&str; 5] = ["c_since", "h_date", "o_entry_d", "ol_delivery_d", "began"];
+/// The timestamp columns, whose values depend on when the load and the run took place.
+const TIMESTAMP_COLUMNS: [&str; 5] = ["c_since", "h_date", "o_entry_d", "ol_delivery_d", "began"];
 
 /// A checksum of each table over all values; of timestamps, only whether they are NULL.
 pub fn checksums(database: &TestDatabase) -> Vec<String> {
@@ -227,7 +232,7 @@ pub fn checksums(database: &TestDatabase) -> Vec<String> {
         .map(|table| {
             let columns = table.columns(prony_workload::SqlDialect::MySql).into_iter();
             let values: Vec<String> = columns
-                .map(|(name, _)| match TIMESTAMPS.contains(&name) {
+                .map(|(name, _)| match TIMESTAMP_COLUMNS.contains(&name) {
                     true => format!("{name} is null"),
                     false => format!("ifnull({name}, '-')"),
                 })

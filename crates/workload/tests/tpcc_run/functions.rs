@@ -1,11 +1,15 @@
 //! The functions of the mode `procedures`: installed once per profile, with a clear message if the role may
 //! not create them.
 
-use crate::support::{loaded_copy, number, plan, run_workload, transactions};
+use crate::support::{
+    NEW_ORDER, PAYMENT, loaded_copy, query_number, run_workload, single_client_plan, workload_plan,
+};
 use prony_workload::tpcc::OrderEntryProgram;
 
+/// Counts Prony's functions, without those that HammerDB's driver calls.
 const COUNT_OWN_FUNCTIONS: &str =
     "select count(*) from pg_proc where starts_with(proname::text, 'prony_tpcc_')";
+/// A sum that changes if a function is replaced.
 const SUM_OIDS: &str =
     "select sum(oid::bigint) from pg_proc where starts_with(proname::text, 'prony_')";
 
@@ -13,21 +17,22 @@ const SUM_OIDS: &str =
 fn functions_are_installed_only_if_needed() {
     let database = loaded_copy("functions");
     let prepare = |options: &[(&str, &str)]| {
-        OrderEntryProgram::prepare(&mut database.control(), &plan(options)).map(drop)
+        OrderEntryProgram::prepare(&mut database.control(), &workload_plan(options)).map(drop)
     };
     prepare(&[("mode", "statements")]).expect("needs no functions");
-    assert_eq!(number(&database, COUNT_OWN_FUNCTIONS), 0);
+    assert_eq!(query_number(&database, COUNT_OWN_FUNCTIONS), 0);
 
     database.execute("create role reader; grant select on all tables in schema public to reader");
     let mut control = database.control();
     control.execute("set role reader").expect("a role");
-    let result = OrderEntryProgram::prepare(&mut control, &plan(&[])).map(drop);
+    let result = OrderEntryProgram::prepare(&mut control, &workload_plan(&[])).map(drop);
     let message = result.expect_err("the role may only read").to_string();
-    let lacks = "the role reader lacks privileges: update on warehouse; update on district";
-    assert!(message.contains(lacks), "{message}");
+    let missing_privileges =
+        "the role reader lacks privileges: update on warehouse; update on district";
+    assert!(message.contains(missing_privileges), "{message}");
     let grants = message.split("as their owner: ").nth(1).expect("grants");
     database.execute(grants);
-    let result = OrderEntryProgram::prepare(&mut control, &plan(&[])).map(drop);
+    let result = OrderEntryProgram::prepare(&mut control, &workload_plan(&[])).map(drop);
     let message = result.expect_err("no right to create").to_string();
     assert!(
         message.contains("as the owner") && message.contains("statements"),
@@ -36,19 +41,19 @@ fn functions_are_installed_only_if_needed() {
 
     prepare(&[]).expect("installs");
     prepare(&[("profile", "hammerdb")]).expect("installs");
-    assert_eq!(number(&database, COUNT_OWN_FUNCTIONS), 10);
-    let before = number(&database, SUM_OIDS);
+    assert_eq!(query_number(&database, COUNT_OWN_FUNCTIONS), 10);
+    let oids_before = query_number(&database, SUM_OIDS);
     prepare(&[]).expect("they exist");
     assert_eq!(
-        number(&database, SUM_OIDS),
-        before,
+        query_number(&database, SUM_OIDS),
+        oids_before,
         "up-to-date functions are not replaced"
     );
 
     // A role that may not create functions may call them.
     let mut control = database.control();
     control.execute("set role reader").expect("a role");
-    OrderEntryProgram::prepare(&mut control, &plan(&[]))
+    OrderEntryProgram::prepare(&mut control, &workload_plan(&[]))
         .map(drop)
         .expect("they exist");
 
@@ -58,25 +63,28 @@ fn functions_are_installed_only_if_needed() {
          as $$ select 'of an older version' $$; \
          create function delivery() returns int language sql as $$ select 1 $$",
     );
-    let outcome = run_workload(&database, &plan(&[]), &transactions(46), 1);
-    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
-    assert_eq!(number(&database, COUNT_OWN_FUNCTIONS), 10);
-    assert_eq!(number(&database, "select delivery()"), 1);
+    let outcome = run_workload(&database, &workload_plan(&[]), &single_client_plan(46), 1);
+    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
+    assert_eq!(query_number(&database, COUNT_OWN_FUNCTIONS), 10);
+    assert_eq!(query_number(&database, "select delivery()"), 1);
 
     let workload = prony_workload::find("tpcc").expect("listed");
     workload.clean(&mut database.control()).expect("cleans");
-    assert_eq!(number(&database, COUNT_OWN_FUNCTIONS), 0);
-    assert_eq!(number(&database, "select delivery()"), 1);
+    assert_eq!(query_number(&database, COUNT_OWN_FUNCTIONS), 0);
+    assert_eq!(query_number(&database, "select delivery()"), 1);
 }
 
 #[test]
-fn missing_functions_fail_transactions() {
+fn a_missing_function_makes_its_transactions_fail() {
     let database = loaded_copy("missing");
     let mut control = database.control();
-    let program = OrderEntryProgram::prepare(&mut control, &plan(&[])).expect("installs");
+    let program = OrderEntryProgram::prepare(&mut control, &workload_plan(&[])).expect("installs");
     database.execute("drop function prony_tpcc_standard_payment");
-    let outcome = crate::support::run_program(&database, &program, &transactions(23), 1);
-    assert_eq!(outcome.codes, ["42883"]);
-    assert_eq!((outcome.failed[1], outcome.committed[1]), (10, 0));
-    assert!(outcome.committed[0] > 8);
+    let outcome = crate::support::run_program(&database, &program, &single_client_plan(23), 1);
+    assert_eq!(outcome.error_codes, ["42883"]);
+    assert_eq!(
+        (outcome.failed[PAYMENT], outcome.committed[PAYMENT]),
+        (10, 0)
+    );
+    assert!(outcome.committed[NEW_ORDER] > 8);
 }

@@ -2,14 +2,15 @@
 //! the profile `hammerdb-4.6`.
 
 use crate::support::{
-    TestDatabase, findings, loaded_copy, number, plan, run_workload, transactions,
+    NEW_ORDER, TestDatabase, loaded_copy, problems, query_number, run_workload, single_client_plan,
+    workload_plan,
 };
 use prony_server::Control;
 use prony_workload::tpcc::OrderEntryProgram;
 
 /// The calls that HammerDB's driver prepares, with the types that it declares. The quotes around `$8` and
 /// `$5` are HammerDB's; because of them, it finds no customer by name.
-const PREPARE: &[&str] = &[
+const PREPARE_STATEMENTS: &[&str] = &[
     "prepare neword (integer, integer, integer, integer, integer) as \
      select neword($1, $2, $3, $4, $5, 0)",
     "prepare payment (integer, integer, integer, integer, integer, integer, numeric, varchar) as \
@@ -23,22 +24,22 @@ const PREPARE: &[&str] = &[
     "prepare slev (integer, integer, integer) as select slev($1, $2, $3)",
 ];
 
-/// The timestamp argument of its procedure calls (`pg_storedprocs`).
-const MOMENT: &str = "to_timestamp('20261122193000', 'YYYYMMDDHH24MISS')::timestamp";
+/// The timestamp argument of the driver's procedure calls (`pg_storedprocs`).
+const CALL_TIMESTAMP: &str = "to_timestamp('20261122193000', 'YYYYMMDDHH24MISS')::timestamp";
 
-/// The number of lines with an amount other than the item's price times the quantity.
-const MISPRICED_LINES: &str = "select count(*) from order_line \
+/// Counts the new lines whose amount differs from the item's price times the quantity.
+const COUNT_MISPRICED_LINES: &str = "select count(*) from order_line \
      left join item on i_id = ol_i_id where ol_o_id > 3000 and ol_amount is not null \
      and ol_amount is distinct from ol_quantity * i_price";
 
-fn value(control: &mut Control, sql: &str) -> String {
+fn query_text(control: &mut Control, sql: &str) -> String {
     let value = control.query_value(sql).expect(sql);
     value.unwrap_or_default()
 }
 
 /// The value of an SQL expression for customer 7 of district 3 of warehouse 1 and its orders.
-fn customer(database: &TestDatabase, expression: &str) -> i64 {
-    number(
+fn customer_value(database: &TestDatabase, expression: &str) -> i64 {
+    query_number(
         database,
         &format!(
             "select {expression} from customer join orders on o_w_id = c_w_id and o_d_id = c_d_id \
@@ -51,31 +52,31 @@ fn customer(database: &TestDatabase, expression: &str) -> i64 {
 fn hammerdbs_driver_finds_its_functions() {
     let database = loaded_copy("hammerdb_functions");
     let mut control = database.control();
-    for statement in PREPARE {
+    for statement in PREPARE_STATEMENTS {
         control.execute(statement).expect(statement);
     }
-    let balance = customer(&database, "(c_balance * 100)::bigint");
-    let total = value(&mut control, "execute neword(1, 2, 3, 7, 9)");
+    let balance = customer_value(&database, "(c_balance * 100)::bigint");
+    let total = query_text(&mut control, "execute neword(1, 2, 3, 7, 9)");
     assert!(total.parse::<f64>().expect("a sum") > 0.0, "{total}");
-    assert_eq!(customer(&database, "max(o_id)"), 3001);
+    assert_eq!(customer_value(&database, "max(o_id)"), 3001);
     let lines = "select count(*) from order_line where (ol_w_id, ol_d_id, ol_o_id) = (1, 3, 3001)";
-    assert_eq!(number(&database, lines), 9);
-    // By number, and by a name that is never found, which leaves the number unchanged.
+    assert_eq!(query_number(&database, lines), 9);
+    // Pay by number, and by a name. The name is never found, so the result is the number that was passed.
     for by_name in [0, 1] {
         let sql = format!("execute payment(1, 3, 1, 3, 7, {by_name}, 25, 'BARBARBAR')");
-        assert_eq!(value(&mut control, &sql), "7");
+        assert_eq!(query_text(&mut control, &sql), "7");
     }
     assert_eq!(
-        customer(&database, "(c_balance * 100)::bigint"),
+        customer_value(&database, "(c_balance * 100)::bigint"),
         balance - 5_000
     );
-    assert_eq!(value(&mut control, "execute delivery(1, 4)"), "10");
+    assert_eq!(query_text(&mut control, "execute delivery(1, 4)"), "10");
     let delivered = "select 9000 * 2 + 1 - count(*) from new_order";
-    assert_eq!(number(&database, delivered), 10);
-    let low: i64 = value(&mut control, "execute slev(1, 3, 20)")
+    assert_eq!(query_number(&database, delivered), 10);
+    let low_stock: i64 = query_text(&mut control, "execute slev(1, 3, 20)")
         .parse()
         .expect("a count");
-    assert!((1..300).contains(&low), "{low}");
+    assert!((1..300).contains(&low_stock), "{low_stock}");
     let lines = control
         .query("execute ostat(1, 3, 7, 0, '')")
         .expect("lines");
@@ -88,48 +89,52 @@ fn hammerdbs_driver_finds_its_functions() {
         0
     );
     // HammerDB does not count payments, so condition 12 is only a note.
-    assert_eq!(findings(&database), [""; 0]);
+    assert_eq!(problems(&database), [""; 0]);
 }
 
 #[test]
 fn hammerdbs_driver_finds_its_procedures() {
     let database = loaded_copy("hammerdb_procedures");
     let mut control = database.control();
-    let name = value(
+    let name = query_text(
         &mut control,
         "select c_last from customer where (c_w_id, c_d_id, c_id) = (1, 3, 7)",
     );
     let call = |control: &mut Control, sql: &str, column: usize| {
-        let sql = sql.replace("MOMENT", MOMENT);
+        let sql = sql.replace("CALL_TIMESTAMP", CALL_TIMESTAMP);
         let reply = control.query(&sql).expect(&sql);
         reply[0][column].clone().unwrap_or_default()
     };
-    let order = "call neword(1, 2, 3, 7, 9, 0.0, '', '', 0.0, 0.0, 0, MOMENT)";
+    let order = "call neword(1, 2, 3, 7, 9, 0.0, '', '', 0.0, 0.0, 0, CALL_TIMESTAMP)";
     assert_eq!(call(&mut control, order, 1), name);
     assert_eq!(call(&mut control, order, 5), "3002");
     let blanks = "'', ".repeat(18);
     let payment = format!(
-        "call payment(1, 3, 1, 3, 1, 25, '0', '{name}', 7, {blanks}MOMENT, 0.0, 0.0, 0.0, '', MOMENT)"
+        "call payment(1, 3, 1, 3, 1, 25, '0', '{name}', 7, {blanks}CALL_TIMESTAMP, 0.0, 0.0, 0.0, '', \
+         CALL_TIMESTAMP)"
     );
-    // The middle customer of that name, by first name.
-    let middle = format!(
+    // The middle customer of that name, in the order of first names.
+    let select_middle_customer = format!(
         "select c_id from customer where (c_w_id, c_d_id, c_last) = (1, 3, '{name}') \
          order by c_first offset (select (count(*) - 1) / 2 from customer \
          where (c_w_id, c_d_id, c_last) = (1, 3, '{name}')) limit 1"
     );
-    let middle = value(&mut control, &middle);
-    assert_eq!(call(&mut control, &payment, 2), middle);
+    let middle_customer = query_text(&mut control, &select_middle_customer);
+    assert_eq!(call(&mut control, &payment, 2), middle_customer);
     control
-        .execute(&format!("call delivery(1, 4, {MOMENT})"))
+        .execute(&format!("call delivery(1, 4, {CALL_TIMESTAMP})"))
         .expect("delivers");
-    let low = call(&mut control, "call slev(1, 3, 20, 0)", 0);
-    assert!(low.parse::<i64>().expect("a count") > 0, "{low}");
-    let status = "call ostat(1, 3, 7, 0, '', '', '', 0.0, 0, MOMENT, 0, '')";
+    let low_stock = call(&mut control, "call slev(1, 3, 20, 0)", 0);
+    assert!(
+        low_stock.parse::<i64>().expect("a count") > 0,
+        "{low_stock}"
+    );
+    let status = "call ostat(1, 3, 7, 0, '', '', '', 0.0, 0, CALL_TIMESTAMP, 0, '')";
     assert_eq!(call(&mut control, status, 1), name);
     assert_eq!(call(&mut control, status, 5), "3002");
     let lines = call(&mut control, status, 8);
     assert!(lines.matches(',').count() >= 4 * 9 - 1, "{lines}");
-    assert_eq!(findings(&database), [""; 0]);
+    assert_eq!(problems(&database), [""; 0]);
 }
 
 #[test]
@@ -141,13 +146,13 @@ fn routines_created_by_hammerdb_are_preserved() {
     );
     run_workload(
         &database,
-        &plan(&[("profile", "hammerdb-4.6")]),
-        &transactions(23),
+        &workload_plan(&[("profile", "hammerdb-4.6")]),
+        &single_client_plan(23),
         1,
     );
     let hammerdb_function = "select neword(1, 1, 1, 1, 1, 0)::int";
     assert_eq!(
-        number(&database, hammerdb_function),
+        query_number(&database, hammerdb_function),
         46,
         "a run does not replace the function"
     );
@@ -155,11 +160,11 @@ fn routines_created_by_hammerdb_are_preserved() {
     workload.clean(&mut database.control()).expect("cleans");
     let remaining = "select count(*) from pg_proc where pronamespace = 'public'::regnamespace";
     assert_eq!(
-        number(&database, remaining),
+        query_number(&database, remaining),
         1,
         "Prony's routines were dropped"
     );
-    assert_eq!(number(&database, hammerdb_function), 46);
+    assert_eq!(query_number(&database, hammerdb_function), 46);
 }
 
 #[test]
@@ -167,11 +172,16 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
     let database = loaded_copy("hammerdb_work");
     database.execute("alter database hammerdb_work set track_functions = 'all'");
     let options = [("profile", "hammerdb-4.6"), ("home", "all")];
-    let outcome = run_workload(&database, &plan(&options), &transactions(460), 1);
-    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
+    let outcome = run_workload(
+        &database,
+        &workload_plan(&options),
+        &single_client_plan(460),
+        1,
+    );
+    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
     assert_eq!(outcome.counts.lines, 0, "the client draws no lines");
     let calls = |name: &str| {
-        number(
+        query_number(
             &database,
             &format!(
                 "select coalesce(sum(calls), 0) from pg_stat_user_functions \
@@ -179,7 +189,7 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
             ),
         )
     };
-    let orders = outcome.committed[0] as i64;
+    let orders = outcome.committed[NEW_ORDER] as i64;
     assert!(orders > 100, "{orders}");
     // The server reports the statistics of a closed session with a delay.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -192,25 +202,25 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
     {
         assert_eq!(calls(name), outcome.committed[kind] as i64, "{name}");
     }
-    // One number for the order, and three for each of 5 to 15 lines: 31 on average.
-    let numbers = calls("dbms_random") as f64 / orders as f64;
+    // The server draws one number for the order, and three for each of 5 to 15 lines: 31 on average.
+    let draws_per_order = calls("dbms_random") as f64 / orders as f64;
     assert!(
-        (28.0..34.0).contains(&numbers),
-        "{numbers} numbers per order"
+        (28.0..34.0).contains(&draws_per_order),
+        "{draws_per_order} random numbers per order"
     );
     let inserted = "select count(*) from orders where o_id > 3000";
-    assert_eq!(number(&database, inserted), orders);
+    assert_eq!(query_number(&database, inserted), orders);
     let unpriced =
         "select count(*) from order_line where ol_i_id = 100001 and ol_amount is not null";
-    assert_eq!(number(&database, unpriced), 0);
+    assert_eq!(query_number(&database, unpriced), 0);
     let mismatched = "select count(*) from order_line join item on i_id = ol_i_id where ol_o_id > 3000 \
          and ol_amount is distinct from ol_quantity * i_price";
-    // The server updates a repeated item only once; that is rare among 100,000 items.
+    // For an item that an order repeats, the server updates only one line; among 100,000 items that is rare.
     assert!(
-        number(&database, mismatched) <= 2,
+        query_number(&database, mismatched) <= 2,
         "amounts belong to their lines"
     );
-    assert_eq!(findings(&database), [""; 0]);
+    assert_eq!(problems(&database), [""; 0]);
 }
 
 /// The server may join the lines of an order to items and stock in any order.
@@ -226,8 +236,8 @@ fn hammerdb_4_6_order_lines_have_their_items_price_under_any_query_plan() {
         control.execute(&call).expect("an order");
     }
     let lines = "select count(*) from order_line where ol_o_id > 3000 and ol_amount is not null";
-    assert!(number(&database, lines) >= 70);
-    assert_eq!(number(&database, MISPRICED_LINES), 0);
+    assert!(query_number(&database, lines) >= 70);
+    assert_eq!(query_number(&database, COUNT_MISPRICED_LINES), 0);
 }
 
 #[test]
@@ -244,30 +254,36 @@ fn a_repeated_item_does_not_change_the_other_lines() {
         control.execute(&call).expect("an order");
     }
     let lines = "select count(*) from order_line where ol_o_id > 3000";
-    assert_eq!(number(&database, lines), 300);
-    assert_eq!(number(&database, MISPRICED_LINES), 0);
-    let missing = "select count(distinct (ol_o_id, ol_i_id)) - count(ol_amount) from order_line \
-                   where ol_o_id > 3000 and ol_i_id <= 100000";
-    assert_eq!(number(&database, missing), 0, "one amount per row of stock");
-    let inconsistent = "select count(*) from order_line where ol_o_id > 3000 \
+    assert_eq!(query_number(&database, lines), 300);
+    assert_eq!(query_number(&database, COUNT_MISPRICED_LINES), 0);
+    let count_items_without_amount = "select count(distinct (ol_o_id, ol_i_id)) - count(ol_amount) \
+                   from order_line where ol_o_id > 3000 and ol_i_id <= 100000";
+    assert_eq!(
+        query_number(&database, count_items_without_amount),
+        0,
+        "one amount per row of stock"
+    );
+    let count_half_filled_lines = "select count(*) from order_line where ol_o_id > 3000 \
                  and (ol_amount is null) <> (ol_dist_info is null)";
-    assert_eq!(number(&database, inconsistent), 0);
-    assert_eq!(findings(&database), [""; 0]);
+    assert_eq!(query_number(&database, count_half_filled_lines), 0);
+    assert_eq!(problems(&database), [""; 0]);
 }
 
 #[test]
 fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
     let database = loaded_copy("hammerdb_numbers");
-    // HammerDB numbers new orders after the increment: one of them, in a district of warehouse 2.
+    // HammerDB gives a new order the incremented number. Insert one such order in a district of warehouse 2.
     database.execute(
         "update district set d_next_o_id = 3002 where (d_w_id, d_id) = (2, 4); \
          insert into orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
          values (3002, 4, 2, 7, now(), 0, 1)",
     );
     for profile in ["standard", "hammerdb-4.6"] {
-        let result =
-            OrderEntryProgram::prepare(&mut database.control(), &plan(&[("profile", profile)]))
-                .map(drop);
+        let result = OrderEntryProgram::prepare(
+            &mut database.control(),
+            &workload_plan(&[("profile", profile)]),
+        )
+        .map(drop);
         let message = result.expect_err("new orders would fail").to_string();
         assert!(
             message.contains("in 1 district (in warehouse 2) the next"),
@@ -278,8 +294,8 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
             "{message}"
         );
     }
-    let wrong = findings(&database).join("\n");
-    assert!(wrong.contains("RepairSequences"), "{wrong}");
+    let problem_text = problems(&database).join("\n");
+    assert!(problem_text.contains("RepairSequences"), "{problem_text}");
     let workload = prony_workload::find("tpcc").expect("listed");
     let mut control = database.control();
     assert_eq!(workload.repair_sequences(&mut control).expect("repairs"), 1);
@@ -289,10 +305,15 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
             .expect("changes nothing"),
         0
     );
-    let next = "select d_next_o_id from district where (d_w_id, d_id) = (2, 4)";
-    assert_eq!(number(&database, next), 3003);
-    let outcome = run_workload(&database, &plan(&[("home", "all")]), &transactions(230), 1);
-    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.codes);
+    let next_order_number = "select d_next_o_id from district where (d_w_id, d_id) = (2, 4)";
+    assert_eq!(query_number(&database, next_order_number), 3003);
+    let outcome = run_workload(
+        &database,
+        &workload_plan(&[("home", "all")]),
+        &single_client_plan(230),
+        1,
+    );
+    assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
     let tpcb = prony_workload::find("tpcb").expect("listed");
     assert!(tpcb.repair_sequences(&mut control).is_err());
 }

@@ -2,7 +2,8 @@
 
 use crate::rare_cases::seed_with_rare_cases;
 use crate::support::{
-    TestDatabase, WAREHOUSES, findings, loaded_copy, number, plan, run_workload, transactions,
+    NEW_ORDER, PAYMENT, TestDatabase, WAREHOUSES, loaded_copy, problems, query_number,
+    run_workload, single_client_plan, workload_plan,
 };
 use prony_workload::tpcc::execution::Mode;
 use prony_workload::tpcc::input::TpccTransaction;
@@ -10,8 +11,8 @@ use prony_workload::tpcc::profile::{PROFILES, Profile};
 
 const TRANSACTIONS: u64 = 400;
 
-/// All tables, without the columns of timestamps.
-const STATE: &[&str] = &[
+/// All tables, without the values of timestamp columns, which differ from run to run.
+const COMPARED_TABLES: &[&str] = &[
     "item",
     "warehouse",
     "district",
@@ -24,10 +25,11 @@ const STATE: &[&str] = &[
       ol_quantity, ol_amount, ol_dist_info from order_line)",
 ];
 
-fn state(database: &TestDatabase) -> Vec<Option<String>> {
+/// A checksum of each of the `COMPARED_TABLES`.
+fn table_checksums(database: &TestDatabase) -> Vec<Option<String>> {
     let mut control = database.control();
-    let tables = STATE.iter().map(|table| {
-        // Independent of the order of the rows; two equal rows count twice.
+    let tables = COMPARED_TABLES.iter().map(|table| {
+        // A sum of hashes does not depend on the order of the rows, and counts equal rows separately.
         let sum = format!(
             "select count(*) || ' ' || sum(hashtextextended(t::text, 0)::numeric) from {table} t"
         );
@@ -41,7 +43,8 @@ fn every_mode_leaves_the_same_data_and_counts() {
     for (profile_index, profile) in PROFILES.iter().enumerate() {
         let seed = seed_with_rare_cases(profile, WAREHOUSES, TRANSACTIONS);
         let mut expected = None;
-        // The functions of `hammerdb-4.6` make their own random draws, so that their data differs.
+        // The functions of `hammerdb-4.6` draw random numbers on the server, so their data differs from run
+        // to run.
         let is_drawn_by_client =
             |mode: &Mode| !profile.calls_hammerdb_routines || *mode != Mode::Procedures;
         for mode in Mode::ALL.into_iter().filter(is_drawn_by_client) {
@@ -53,68 +56,87 @@ fn every_mode_leaves_the_same_data_and_counts() {
             ];
             let outcome = run_workload(
                 &database,
-                &plan(&options),
-                &transactions(TRANSACTIONS),
+                &workload_plan(&options),
+                &single_client_plan(TRANSACTIONS),
                 seed,
             );
             let label = format!("{} {} seed {seed}", profile.name, mode.name());
-            assert_eq!(outcome.failed, [0; 5], "{label}: {:?}", outcome.codes);
+            assert_eq!(outcome.failed, [0; 5], "{label}: {:?}", outcome.error_codes);
             let completed: u64 = outcome.committed.iter().chain(&outcome.rolled_back).sum();
             assert_eq!(completed, TRANSACTIONS, "{label}");
             for kind in TpccTransaction::ALL {
-                let ends = outcome.counts.outcomes_by_kind[kind as usize];
-                assert!(ends.committed > 0, "{label}: no {kind:?}");
-                assert_eq!(ends.committed, outcome.committed[kind as usize], "{label}");
+                let kind_outcomes = outcome.counts.outcomes_by_kind[kind as usize];
+                assert!(kind_outcomes.committed > 0, "{label}: no {kind:?}");
                 assert_eq!(
-                    ends.rolled_back, outcome.rolled_back[kind as usize],
+                    kind_outcomes.committed, outcome.committed[kind as usize],
+                    "{label}"
+                );
+                assert_eq!(
+                    kind_outcomes.rolled_back, outcome.rolled_back[kind as usize],
                     "{label}"
                 );
             }
-            assert_eq!(outcome.rolled_back[0] > 0, profile.rolls_back, "{label}");
+            assert_eq!(
+                outcome.rolled_back[NEW_ORDER] > 0,
+                profile.rolls_back,
+                "{label}"
+            );
             assert_eq!(outcome.counts.ordered_cents > 0, profile.outputs, "{label}");
-            let actual = (state(&database), outcome.counts);
-            let (state, counts) = expected.get_or_insert_with(|| actual.clone());
-            for (index, table) in STATE.iter().enumerate() {
-                assert_eq!(actual.0[index], state[index], "{label}: {table}");
+            let actual = (table_checksums(&database), outcome.counts);
+            let (expected_checksums, expected_counts) =
+                expected.get_or_insert_with(|| actual.clone());
+            for (index, table) in COMPARED_TABLES.iter().enumerate() {
+                assert_eq!(
+                    actual.0[index], expected_checksums[index],
+                    "{label}: {table}"
+                );
             }
-            assert_eq!(actual.1, *counts, "{label}");
-            assert_final_state(
+            assert_eq!(actual.1, *expected_counts, "{label}");
+            assert_data_after_run(
                 &database,
                 profile,
-                &outcome.counts.outcomes_by_kind.map(|ends| ends.committed),
+                &outcome
+                    .counts
+                    .outcomes_by_kind
+                    .map(|kind_outcomes| kind_outcomes.committed),
                 &label,
             );
         }
     }
 }
 
-/// Asserts what is known about the state after a run without comparing modes.
-fn assert_final_state(
+/// Asserts the properties that the data has after a run in any mode.
+fn assert_data_after_run(
     database: &TestDatabase,
     profile: &Profile,
     committed: &[u64; 5],
     label: &str,
 ) {
     let warehouses = i64::from(WAREHOUSES);
-    let orders = number(database, "select count(*) from orders") - 30_000 * warehouses;
+    let orders = query_number(database, "select count(*) from orders") - 30_000 * warehouses;
     assert_eq!(
-        orders, committed[0] as i64,
+        orders, committed[NEW_ORDER] as i64,
         "{label}: rolled-back orders leave no rows"
     );
-    let paid = number(database, "select count(*) from history") - 30_000 * warehouses;
-    assert_eq!(paid, committed[1] as i64, "{label}");
-    let counted = number(database, "select sum(s_order_cnt) from stock");
-    assert_eq!(counted > 0, profile.counters, "{label}");
-    let unpriced = "select count(*) from order_line where ol_amount is null and ol_i_id = 100001";
+    let payments = query_number(database, "select count(*) from history") - 30_000 * warehouses;
+    assert_eq!(payments, committed[PAYMENT] as i64, "{label}");
+    let stock_order_count = query_number(database, "select sum(s_order_cnt) from stock");
+    assert_eq!(stock_order_count > 0, profile.counters, "{label}");
+    let count_unpriced_lines =
+        "select count(*) from order_line where ol_amount is null and ol_i_id = 100001";
     assert_eq!(
-        number(database, unpriced) > 0,
+        query_number(database, count_unpriced_lines) > 0,
         !profile.rolls_back,
         "{label}"
     );
-    let bad = "select count(*) from customer where c_credit = 'BC' and c_data like '%|%'";
-    assert!(number(database, bad) > 0, "{label}: bad credit is recorded");
+    let count_bad_credit =
+        "select count(*) from customer where c_credit = 'BC' and c_data like '%|%'";
+    assert!(
+        query_number(database, count_bad_credit) > 0,
+        "{label}: bad credit is recorded"
+    );
     if profile.counters {
-        assert_eq!(findings(database), [""; 0], "{label}");
+        assert_eq!(problems(database), [""; 0], "{label}");
     }
 }
 
@@ -128,15 +150,20 @@ fn the_simple_protocol_has_the_same_effect() {
         for mode in [Mode::Procedures, Mode::Statements] {
             let database =
                 loaded_copy(&format!("protocol_{protocol:?}_{}", mode.name()).to_lowercase());
-            let mut drive_plan = transactions(60);
+            let mut drive_plan = single_client_plan(60);
             drive_plan.protocol = protocol;
-            let outcome = run_workload(&database, &plan(&[("mode", mode.name())]), &drive_plan, 3);
+            let outcome = run_workload(
+                &database,
+                &workload_plan(&[("mode", mode.name())]),
+                &drive_plan,
+                3,
+            );
             assert_eq!(
                 outcome.failed, [0; 5],
                 "{protocol:?} {mode:?}: {:?}",
-                outcome.codes
+                outcome.error_codes
             );
-            let actual = (state(&database), outcome.counts);
+            let actual = (table_checksums(&database), outcome.counts);
             assert_eq!(
                 &actual,
                 expected.get_or_insert_with(|| actual.clone()),

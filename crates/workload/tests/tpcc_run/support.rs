@@ -7,10 +7,16 @@ use prony_plan::{DrivePlan, Stop, WorkloadPlan};
 use prony_server::{Control, Environment, Target, embedded};
 use prony_workload::tpcc::OrderEntryProgram;
 use prony_workload::tpcc::counts::TpccCounts;
+use prony_workload::tpcc::input::TpccTransaction;
 use prony_workload::{FindingState, LoadRequest, find};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+/// The index of new orders in counts by kind.
+pub const NEW_ORDER: usize = TpccTransaction::NewOrder as usize;
+/// The index of payments in counts by kind.
+pub const PAYMENT: usize = TpccTransaction::Payment as usize;
 
 /// Number of warehouses of each test database.
 pub const WAREHOUSES: u32 = 2;
@@ -54,17 +60,19 @@ impl TestDatabase {
 
 /// Creates a copy of a database that is loaded once for all tests.
 pub fn loaded_copy(name: &str) -> TestDatabase {
-    static SOURCE: Mutex<bool> = Mutex::new(false);
-    const NAME: &str = "tpcc_source";
-    // One copy at a time: the source must have no connections.
-    let mut is_loaded = SOURCE.lock().unwrap_or_else(PoisonError::into_inner);
+    static IS_SOURCE_LOADED: Mutex<bool> = Mutex::new(false);
+    const SOURCE_NAME: &str = "tpcc_source";
+    // Make one copy at a time, because the source of a copy must have no connections.
+    let mut is_loaded = IS_SOURCE_LOADED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if !*is_loaded {
-        TestDatabase::on("postgres").execute(&format!("create database {NAME}"));
+        TestDatabase::on("postgres").execute(&format!("create database {SOURCE_NAME}"));
         let request = LoadRequest {
-            target: &TestDatabase::on(NAME).target,
+            target: &TestDatabase::on(SOURCE_NAME).target,
             plan: &WorkloadPlan {
                 scale: Some(WAREHOUSES),
-                ..plan(&[])
+                ..workload_plan(&[])
             },
             jobs: 2,
             seed: 1,
@@ -74,27 +82,27 @@ pub fn loaded_copy(name: &str) -> TestDatabase {
         loaded.expect("loads");
         *is_loaded = true;
     }
-    TestDatabase::on("postgres").execute(&format!("create database {name} template {NAME}"));
+    TestDatabase::on("postgres").execute(&format!("create database {name} template {SOURCE_NAME}"));
     let mut database = TestDatabase::on(name);
     database.copy = Some(name.to_owned());
     database
 }
 
-/// A plan with these options.
-pub fn plan(options: &[(&str, &str)]) -> WorkloadPlan {
-    plans::plan("tpcc", options)
+/// The plan of the workload with these options.
+pub fn workload_plan(options: &[(&str, &str)]) -> WorkloadPlan {
+    plans::workload_plan("tpcc", options)
 }
 
 /// The outcome of a run.
 pub struct RunOutcome {
     pub counts: TpccCounts,
-    /// By kind.
+    /// Committed transactions by kind, in the order of `TpccTransaction`; the next two fields likewise.
     pub committed: Vec<u64>,
     pub rolled_back: Vec<u64>,
     pub failed: Vec<u64>,
     pub retries: u64,
-    /// SQLSTATEs of the failures.
-    pub codes: Vec<String>,
+    /// The SQLSTATEs of the failures.
+    pub error_codes: Vec<String>,
 }
 
 struct SilentObserver;
@@ -130,7 +138,7 @@ pub fn run_program(
         plan: drive_plan,
         seed,
         interrupt: &AtomicBool::new(false),
-        tap: None,
+        new_sample_listener: None,
         on_connect_refused: None,
     };
     let driven = run(&job, &mut SilentObserver).expect("the run starts");
@@ -144,11 +152,11 @@ pub fn run_program(
         rolled_back: by_kind(|kind| kind.rolled_back).collect(),
         failed: by_kind(|kind| kind.failed).collect(),
         retries: by_kind(|kind| kind.retries).sum(),
-        codes: codes(measured),
+        error_codes: distinct_error_codes(measured),
     }
 }
 
-fn codes(measured: &prony_measure::Totals) -> Vec<String> {
+fn distinct_error_codes(measured: &prony_measure::Totals) -> Vec<String> {
     let errors = measured.errors.entries();
     let code =
         |error: &prony_measure::ErrorEntry| String::from_utf8_lossy(&error.code).into_owned();
@@ -158,29 +166,29 @@ fn codes(measured: &prony_measure::Totals) -> Vec<String> {
     codes
 }
 
-/// A plan with one client and this many transactions.
-pub fn transactions(count: u64) -> DrivePlan {
-    drive_plan(1, Stop::Transactions(count))
+/// The plan of a run with one client and this many transactions.
+pub fn single_client_plan(transactions: u64) -> DrivePlan {
+    drive_plan(1, Stop::Transactions(transactions))
 }
 
-/// A plan with eight clients and this duration.
-pub fn eight_clients(seconds: u64) -> DrivePlan {
-    drive_plan(8, Stop::After(Duration::from_secs(seconds)))
+/// The plan of a run with eight clients and this duration.
+pub fn eight_client_plan(duration_s: u64) -> DrivePlan {
+    drive_plan(8, Stop::After(Duration::from_secs(duration_s)))
 }
 
 /// The problems that `check` finds in the data.
-pub fn findings(database: &TestDatabase) -> Vec<String> {
+pub fn problems(database: &TestDatabase) -> Vec<String> {
     let report = find("tpcc").expect("listed").check(&mut database.control());
     let report = report.expect("checks");
-    let wrong = report.findings.iter();
-    wrong
+    let findings = report.findings.iter();
+    findings
         .filter(|finding| finding.state == FindingState::Wrong)
         .map(|finding| format!("{finding:?}"))
         .collect()
 }
 
 /// The number that a query returns.
-pub fn number(database: &TestDatabase, sql: &str) -> i64 {
+pub fn query_number(database: &TestDatabase, sql: &str) -> i64 {
     let value = database.control().query_value(sql).expect("a good query");
     value.and_then(|text| text.parse().ok()).expect("a number")
 }

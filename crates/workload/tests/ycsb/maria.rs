@@ -6,7 +6,7 @@ use prony_server::embedded::{MariaDb, MariaDbOptions};
 
 /// Returns a digest of all records.
 fn digest(database: &TestDatabase) -> String {
-    database.text(
+    database.query_text(
         "select concat(count(*), ' ', sum(crc32(concat_ws('|', ycsb_key, field0, field1, field2, \
          field3, field4, field5, field6, field7, field8, field9)))) from usertable",
     )
@@ -33,7 +33,7 @@ fn every_workload_runs_in_every_protocol() {
     assert_eq!(database.problems("ycsb"), [""; 0]);
     let dropped = workload("ycsb").clean(&mut database.control());
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = program_problem(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &workload_plan("ycsb", &[]));
     assert!(message.contains("table usertable is missing"), "{message}");
 }
 
@@ -54,21 +54,21 @@ fn records_are_the_same_as_on_postgresql_with_any_load_method() {
         ..MariaDbOptions::default()
     });
     let server = server.expect("a server");
-    let small = TestDatabase::maria_on(&server, "small");
-    let (default, postgres) = (
+    let restricted = TestDatabase::maria_on(&server, "small");
+    let (unrestricted, postgres) = (
         TestDatabase::maria("ycsb_usual"),
         TestDatabase::new("ycsb_alike"),
     );
-    assert!(load(&small, 1, &[], 2).method.contains("INSERTs"));
-    load(&default, 1, &[], 1);
+    assert!(load(&restricted, 1, &[], 2).method.contains("INSERTs"));
+    load(&unrestricted, 1, &[], 1);
     load(&postgres, 1, &[], 1);
-    assert_eq!(digest(&small), digest(&default));
+    assert_eq!(digest(&restricted), digest(&unrestricted));
     let rows = |database: &TestDatabase| {
         let select = "select ycsb_key, field0, field9 from usertable order by ycsb_key";
         database.control().query(select).expect("rows")
     };
-    assert!(rows(&default) == rows(&postgres), "the rows differ");
-    assert_eq!(small.problems("ycsb"), [""; 0]);
+    assert!(rows(&unrestricted) == rows(&postgres), "the rows differ");
+    assert_eq!(restricted.problems("ycsb"), [""; 0]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn tables_loaded_by_ycsb_require_a_scale() {
     database.execute("insert into usertable select * from ycsb_ours.usertable");
     let loaded = workload("ycsb").program(&mut database.control(), &plan_of_scale(1, &[]));
     assert_eq!(loaded.expect("the table exists").scale, 1);
-    let message = program_problem(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &workload_plan("ycsb", &[]));
     assert!(message.contains("was not loaded by Prony"), "{message}");
     let report = database.check("ycsb");
     assert!(report.is_ok() && report.scale.is_none(), "{report:?}");

@@ -5,7 +5,7 @@ use prony_plan::QueryMode;
 
 /// Returns a digest of all records.
 fn digest(database: &TestDatabase) -> String {
-    database.text(
+    database.query_text(
         "select count(*) || ' ' || md5(string_agg(u::text, ',' order by ycsb_key collate \"C\")) \
          from usertable u",
     )
@@ -13,7 +13,7 @@ fn digest(database: &TestDatabase) -> String {
 
 /// Returns the columns with types, and the key.
 fn shape(database: &TestDatabase) -> String {
-    database.text(
+    database.query_text(
         "select string_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod), ', ' \
            order by a.attnum) || '; ' || (select indexdef from pg_indexes \
            where tablename = 'usertable') \
@@ -37,7 +37,7 @@ fn every_workload_runs_in_every_protocol() {
         .iter()
         .find(|finding| finding.id == "records-added");
     let added = &added.expect("a finding").text;
-    let count = records(&database) - 2_000;
+    let count = count_records(&database) - 2_000;
     assert!(
         count > 20 && added.starts_with(&format!("{count} records")),
         "{added}"
@@ -45,7 +45,7 @@ fn every_workload_runs_in_every_protocol() {
     assert_mismatches_are_refused(&database);
     let dropped = workload("ycsb").clean(&mut database.control());
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
-    let message = program_problem(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &workload_plan("ycsb", &[]));
     assert!(message.contains("table usertable is missing"), "{message}");
     assert!(message.contains("prony load ycsb --scale N"), "{message}");
 }
@@ -70,7 +70,7 @@ fn options_select_the_fields_read_and_written() {
         shape(&database)
     );
     assert_eq!(
-        database.number("select max(length(field2)) from usertable"),
+        database.query_number("select max(length(field2)) from usertable"),
         40
     );
     for options in [
@@ -100,7 +100,7 @@ fn records_do_not_depend_on_the_number_of_loaders() {
     );
     let report = load(&one_loader, 20, &[], 1);
     assert_eq!(report.method, "one transaction, COPY with FREEZE");
-    assert_eq!(report.tables[0].all_visible, Some(1.0));
+    assert_eq!(report.tables[0].all_visible_share, Some(1.0));
     let report = load(&three_loaders, 20, &[], 3);
     assert!(
         report
@@ -144,7 +144,7 @@ fn tables_loaded_by_ycsb_require_a_scale() {
     let database = TestDatabase::new("ycsb_theirs");
     load(&database, 1, &[], 1);
     database.execute("comment on table usertable is null");
-    let message = program_problem(&database, &plan("ycsb", &[]));
+    let message = program_problem(&database, &workload_plan("ycsb", &[]));
     assert!(message.contains("was not loaded by Prony"), "{message}");
     let message = program_problem(&database, &plan_of_scale(2, &[]));
     assert!(message.contains("has no record user"), "{message}");
@@ -168,7 +168,7 @@ fn foreign_tables_are_never_changed() {
     for message in [
         expect_error(result),
         expect_error(workload("ycsb").clean(&mut database.control())),
-        program_problem(&database, &plan("ycsb", &[])),
+        program_problem(&database, &workload_plan("ycsb", &[])),
     ] {
         assert!(
             message.contains("usertable exists and is not a table of this workload"),
@@ -176,5 +176,5 @@ fn foreign_tables_are_never_changed() {
         );
     }
     assert!(database.problems("ycsb")[0].starts_with("table-foreign"));
-    assert_eq!(records(&database), 0);
+    assert_eq!(count_records(&database), 0);
 }

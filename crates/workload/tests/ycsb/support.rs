@@ -6,13 +6,14 @@ use prony_plan::{QueryMode, WorkloadPlan};
 use prony_workload::{Error, LoadPhase, LoadReport};
 use std::sync::atomic::AtomicBool;
 
-pub const LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+/// The names of the core workloads.
+pub const WORKLOAD_LETTERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
 /// A plan for `scale` thousand records.
 pub fn plan_of_scale(scale: u32, options: &[(&str, &str)]) -> WorkloadPlan {
     WorkloadPlan {
         scale: Some(scale),
-        ..plan("ycsb", options)
+        ..workload_plan("ycsb", options)
     }
 }
 
@@ -32,14 +33,14 @@ pub fn program_problem(database: &TestDatabase, plan: &WorkloadPlan) -> String {
     expect_error(workload("ycsb").program(&mut database.control(), plan))
 }
 
-pub fn records(database: &TestDatabase) -> i64 {
-    database.number("select count(*) from usertable")
+pub fn count_records(database: &TestDatabase) -> i64 {
+    database.query_number("select count(*) from usertable")
 }
 
 /// Runs each core workload, and asserts that every read finds its record.
 pub fn run_all_workloads(database: &TestDatabase, protocol: QueryMode) {
-    for letter in LETTERS {
-        let (before, context) = (records(database), format!("{letter} {protocol:?}"));
+    for letter in WORKLOAD_LETTERS {
+        let (records_before, context) = (count_records(database), format!("{letter} {protocol:?}"));
         let options = [("workload", letter)];
         let run = run_workload(database, "ycsb", &options, protocol, (4, 50));
         assert_all_committed(&run, 200, &context);
@@ -50,7 +51,11 @@ pub fn run_all_workloads(database: &TestDatabase, protocol: QueryMode) {
         assert_eq!(mix.iter().map(|share| share.count).sum::<u64>(), 200);
         let inserts = mix.iter().find(|share| share.name == "insert");
         let inserted = inserts.map_or(0, |share| share.count as i64);
-        assert_eq!(records(database), before + inserted, "{context}");
+        assert_eq!(
+            count_records(database),
+            records_before + inserted,
+            "{context}"
+        );
         assert_eq!(inserts.is_some(), ["d", "e"].contains(&letter));
     }
     assert_eq!(database.problems("ycsb"), [""; 0], "{protocol:?}");
@@ -58,7 +63,7 @@ pub fn run_all_workloads(database: &TestDatabase, protocol: QueryMode) {
 
 /// Asserts that concurrent runs with inserts succeed, and that the check counts all their records.
 pub fn assert_concurrent_runs_succeed(database: &TestDatabase, protocol: QueryMode) {
-    let before = records(database);
+    let records_before = count_records(database);
     let run = |letter| {
         let run = run_workload(
             database,
@@ -78,7 +83,7 @@ pub fn assert_concurrent_runs_succeed(database: &TestDatabase, protocol: QueryMo
         runs.map(|run| run.join().expect("a run")).iter().sum()
     });
     assert!(inserted > 60, "{inserted}");
-    assert_eq!(records(database), before + inserted);
+    assert_eq!(count_records(database), records_before + inserted);
     assert_eq!(database.problems("ycsb"), [""; 0], "{protocol:?}");
 }
 
@@ -104,7 +109,7 @@ pub fn assert_stopped_load_continues(
     // 20,000 rows are more than two parts, so at least one part is complete.
     stop_load(LoadPhase::Rows, 20_000);
     assert!(
-        (1..40_000).contains(&records(database)),
+        (1..40_000).contains(&count_records(database)),
         "some parts are loaded"
     );
     let message = program_problem(database, &plan);
@@ -118,9 +123,9 @@ pub fn assert_stopped_load_continues(
     );
     assert!(database.check("ycsb").is_unfinished());
     assert!(database.problems("ycsb")[0].starts_with("load-unfinished: "));
-    let loaded = records(database) as u64;
+    let loaded_rows = count_records(database) as u64;
     let report = load(database, 40, &[], 2);
-    assert_eq!(report.rows, 40_000 - loaded, "loaded rows are kept");
+    assert_eq!(report.rows, 40_000 - loaded_rows, "loaded rows are kept");
     assert!(
         report.method.starts_with("continued: "),
         "{}",
@@ -196,15 +201,15 @@ pub fn assert_mismatches_are_refused(database: &TestDatabase) {
             "the data has scale 2, but 3 was requested",
         ),
         (
-            plan("ycsb", &[("fieldcount", "9")]),
+            workload_plan("ycsb", &[("fieldcount", "9")]),
             "the data has fieldcount 10, but 9",
         ),
         (
-            plan("ycsb", &[("fieldlength", "9")]),
+            workload_plan("ycsb", &[("fieldlength", "9")]),
             "the data has fieldlength 100, but 9",
         ),
         (
-            plan("ycsb", &[("workload", "g")]),
+            workload_plan("ycsb", &[("workload", "g")]),
             "workload = g is not known",
         ),
         (plan_of_scale(0, &[]), "a scale of 0 is not possible"),

@@ -120,8 +120,8 @@ fn corrupted_pgbench_reports_are_detected() {
         assert!(ids(&audit).contains(&id), "{to}: {audit:?}");
     }
     // Without the standard deviation, pgbench derives the mean, which then includes failed transactions.
-    let derived = PGBENCH.replacen("latency stddev = 1.800 ms\n", "", 1);
-    let (_, audit) = audit_one(&derived.replacen(
+    let no_stddev = PGBENCH.replacen("latency stddev = 1.800 ms\n", "", 1);
+    let (_, audit) = audit_one(&no_stddev.replacen(
         "average = 4.000 ms",
         "average = 4.000 ms (including failures)",
         1,
@@ -129,7 +129,7 @@ fn corrupted_pgbench_reports_are_detected() {
     assert!(audit.examined[0].contains("derived"), "{audit:?}");
     for mean in ["0.400", "3.990", "40.000"] {
         let (_, audit) =
-            audit_one(&derived.replacen("average = 4.000", &format!("average = {mean}"), 1));
+            audit_one(&no_stddev.replacen("average = 4.000", &format!("average = {mean}"), 1));
         assert!(ids(&audit).contains(&"littles-law"), "{mean}: {audit:?}");
     }
 }
@@ -360,8 +360,8 @@ fn a_time_profile_that_counts_calls_twice_is_reported() {
 
 #[test]
 fn truncated_and_corrupted_outputs_never_panic() {
-    let twice = format!("{PGBENCH}{PGBENCH}");
-    for output in [PGBENCH, SYSBENCH, HAMMERDB, &twice] {
+    let two_reports = format!("{PGBENCH}{PGBENCH}");
+    for output in [PGBENCH, SYSBENCH, HAMMERDB, &two_reports] {
         for end in (0..output.len()).filter(|end| output.is_char_boundary(*end)) {
             for text in [&output[..end], &output[end..]] {
                 check_documents(text);

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// The runs that a name selects for a configuration.
 pub(super) struct RunAssignment {
     /// Indexes of the sheet and of the configuration in it.
-    pub configuration: (usize, usize),
+    pub position: (usize, usize),
     /// The id of the named run, if it also selects the repeats of its variant.
     pub named_run_id: Option<String>,
     /// The runs that the name selects.
@@ -41,10 +41,12 @@ impl RunAssignment {
 }
 
 /// The runs of all configurations, each at most once per configuration, and notes on their selection.
-pub(super) fn resolve(mut assignments: Vec<RunAssignment>) -> (Vec<PricedRun>, Vec<Check>) {
+pub(super) fn resolve_assignments(
+    mut assignments: Vec<RunAssignment>,
+) -> (Vec<PricedRun>, Vec<Check>) {
     let is_split_flags: Vec<bool> = assignments
         .iter()
-        .map(|assignment| is_split(assignment, &assignments))
+        .map(|assignment| is_variant_split(assignment, &assignments))
         .collect();
     for (assignment, _) in assignments
         .iter_mut()
@@ -71,37 +73,37 @@ pub(super) fn resolve(mut assignments: Vec<RunAssignment>) -> (Vec<PricedRun>, V
 /// Whether the repeats of the assignment's variant are split: other runs of the variant are named for another
 /// configuration. If the same runs are named for both, the user prices one measurement with two
 /// configurations on purpose.
-fn is_split(assignment: &RunAssignment, all: &[RunAssignment]) -> bool {
-    let ids_named_for = |configuration: (usize, usize)| -> BTreeSet<&str> {
+fn is_variant_split(assignment: &RunAssignment, all: &[RunAssignment]) -> bool {
+    let ids_named_for = |position: (usize, usize)| -> BTreeSet<&str> {
         all.iter()
-            .filter(|other| other.configuration == configuration)
+            .filter(|other| other.position == position)
             .flat_map(|other| other.ids_of_named_runs_in(assignment))
             .collect()
     };
-    let own_ids = ids_named_for(assignment.configuration);
+    let own_ids = ids_named_for(assignment.position);
     let mut others = all
         .iter()
-        .filter(|other| other.configuration != assignment.configuration);
+        .filter(|other| other.position != assignment.position);
     assignment.named_run_id.is_some()
         && others.any(|other| {
-            let ids = ids_named_for(other.configuration);
+            let ids = ids_named_for(other.position);
             !ids.is_empty() && ids != own_ids
         })
 }
 
 /// Adds runs of a configuration; a run that is named several times counts once.
 fn add_runs(priced_runs: &mut Vec<PricedRun>, assignment: RunAssignment) {
-    let (sheet, configuration) = assignment.configuration;
+    let (sheet_index, configuration_index) = assignment.position;
     for run in assignment.runs {
         let is_added = priced_runs.iter().any(|added| {
-            (added.sheet, added.configuration) == (sheet, configuration)
+            (added.sheet_index, added.configuration_index) == (sheet_index, configuration_index)
                 && !run.id.is_empty()
                 && added.run.id == run.id
         });
         if !is_added {
             priced_runs.push(PricedRun {
-                sheet,
-                configuration,
+                sheet_index,
+                configuration_index,
                 run,
             });
         }

@@ -3,9 +3,9 @@
 //! Converts a scenario with its size, duration and clients to the arguments of `prony load` and `prony run`, and to
 //! the equivalent input, which `reproduce` executes. A password is never shown.
 
-use prony_plan::scenario::{Cached, Scenario, ScenarioSize};
+use prony_plan::scenario::{CachedPortion, Scenario, ScenarioSize};
 use prony_plan::{PlanInput, value_from_flag};
-use prony_runner::host::processors;
+use prony_runner::host::processor_count;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Value;
@@ -47,7 +47,10 @@ impl ScenarioSettings {
             jobs: 1,
             warmup: scenario.warmup.unwrap_or_default(),
             duration: scenario.duration.unwrap_or(DEFAULT_DURATION),
-            script: scenario.script.map_or("", |script| script.file()).into(),
+            script: scenario
+                .script
+                .map_or("", |script| script.file_name())
+                .into(),
         }
     }
 
@@ -63,12 +66,12 @@ impl ScenarioSettings {
 
 /// One thread per CPU of this machine, at most `clients`: Prony does not need one thread per client.
 pub fn thread_count(clients: u64) -> u64 {
-    (processors() as u64).clamp(1, clients.max(1))
+    (processor_count() as u64).clamp(1, clients.max(1))
 }
 
 /// Whether the scenario's tables are read before the run, because all of them should be cached.
 pub fn requires_prewarm(scenario: &Scenario) -> bool {
-    scenario.cached == Some(Cached::Whole)
+    scenario.cached == Some(CachedPortion::Whole)
 }
 
 /// The input of `prony load`.
@@ -165,7 +168,7 @@ pub fn load_and_run_commands(
 pub fn all_commands(scenario: &Scenario, settings: &ScenarioSettings) -> Vec<String> {
     let [load, run] = load_and_run_commands(scenario, settings, Some("URL"), &PlanInput::default());
     let script = scenario.script.map(|script| {
-        let file = script.file();
+        let file = script.file_name();
         format!("prony scenarios {} --script > {file}", scenario.id)
     });
     let data = scenario.data_workload();
@@ -189,7 +192,7 @@ fn file_argument(path: &Path) -> String {
 /// The path of a scenario's script: next to the stored runs, so that the script that a Run names remains
 /// available.
 pub fn script_path(store: &Path, scenario: &Scenario) -> PathBuf {
-    let file = scenario.script.map_or("", |script| script.file());
+    let file = scenario.script.map_or("", |script| script.file_name());
     store.join("scenarios").join(file)
 }
 
@@ -208,10 +211,10 @@ fn workload_options(scenario: &Scenario, size: &ScenarioSize) -> Vec<(String, Va
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Command, WaitArgs, parse};
+    use crate::args::{Command, TimeoutArgs, parse};
     use crate::command::plan;
     use prony_plan::Plan;
-    use prony_plan::scenario::{PublishedEngine, all_scenarios, find};
+    use prony_plan::scenario::{PublishedEngine, all_scenarios, find_scenario};
     use std::ffi::OsString;
 
     fn parse_line(line: &str) -> Command {
@@ -242,7 +245,7 @@ mod tests {
                 };
                 let input = load_input(scenario, &settings);
                 assert!(input == args.input(), "{}", scenario.id);
-                assert_eq!(args.wait.io_timeout, WaitArgs::default().io_timeout);
+                assert_eq!(args.timeout.io_timeout, TimeoutArgs::default().io_timeout);
                 assert_eq!(args.seed, DATA_SEED);
                 let load_plan = checked_plan(input);
                 assert_eq!(
@@ -273,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_shorter_window_shortens_the_warm_up() {
-        let scenario = find("tpcc-16vcpu-cached").unwrap();
+        let scenario = find_scenario("tpcc-16vcpu-cached").unwrap();
         let settings = ScenarioSettings::published(scenario).with_duration(Duration::from_secs(60));
         assert_eq!(
             (settings.duration.as_secs(), settings.warmup.as_secs()),
@@ -286,7 +289,7 @@ mod tests {
 
     #[test]
     fn commands_have_the_flags_that_a_user_would_type() {
-        let scenario = find("tpcc-16vcpu-cached").unwrap();
+        let scenario = find_scenario("tpcc-16vcpu-cached").unwrap();
         assert_eq!(scenario.engine, PublishedEngine::PostgreSql);
         let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
         assert_eq!(
@@ -298,7 +301,7 @@ mod tests {
                 && lines[2].ends_with("--home all --profile hammerdb-4.6"),
             "{lines:?}"
         );
-        let scenario = find("hotset-2c16g-0.1b-ro").unwrap();
+        let scenario = find_scenario("hotset-2c16g-0.1b-ro").unwrap();
         let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
         assert_eq!(
             lines[0],

@@ -9,11 +9,11 @@ mod server_setup;
 
 use super::load::{self, LoadInput, load_summary};
 use super::{output, plan, run, scenarios, server, sizing, tables};
-use crate::args::{CachedArgs, ReproduceArgs, WaitArgs};
+use crate::args::{CachedArgs, ReproduceArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
 use crate::run::{ObserveOptions, ResultFormat, RunRequest, run_and_print};
 use commands::ScenarioSettings;
-use prony_plan::scenario::{Scenario, find};
+use prony_plan::scenario::{Scenario, find_scenario};
 use prony_plan::{Choice, PlanInput, WorkloadPlan};
 use prony_report::units;
 use prony_runner::Purpose;
@@ -29,7 +29,8 @@ use std::ffi::OsString;
 
 /// Executes the command.
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
-    let scenario = find(&args.id).map_err(|error| scenarios::unknown_scenario_failure(&error))?;
+    let scenario =
+        find_scenario(&args.id).map_err(|error| scenarios::unknown_scenario_failure(&error))?;
     if !scenario.engine.is_supported() {
         let message = format!(
             "{} is for SQL Server, whose protocol Prony does not support yet",
@@ -52,7 +53,7 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
         ..CompletedSteps::default()
     };
     settings.script = write_script(scenario)?;
-    announce(args, scenario, &settings);
+    print_commands(args, scenario, &settings);
     // Check the plan now, so that a mistake is reported before any table is changed.
     let (mut request, observe) = run_request(args, scenario, &settings, arguments)?;
     let signals = Signals::listen()?;
@@ -79,7 +80,7 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     drop(control);
     server_setup::fail_if_interrupted(&signals)?;
     request.purpose = Purpose {
-        scenario: Some(scenario_record::record(scenario, steps)),
+        scenario: Some(scenario_record::scenario_document(scenario, steps)),
         cached,
         experiment: None,
     };
@@ -145,7 +146,7 @@ fn scale_scenario(
 fn choose_clients(
     args: &ReproduceArgs,
     scenario: &Scenario,
-    available: Option<u64>,
+    free_connections: Option<u64>,
 ) -> Result<u64, Failure> {
     if let Some(requested) = args
         .flags
@@ -154,7 +155,7 @@ fn choose_clients(
         .as_ref()
         .map(|clients| clients.value)
     {
-        return match available.map(|available| available + SPARE_CONNECTIONS) {
+        return match free_connections.map(|free| free + SPARE_CONNECTIONS) {
             Some(limit) if requested > limit => {
                 let message = format!(
                     "--clients: {} are requested, but the server has connections for {}",
@@ -168,15 +169,15 @@ fn choose_clients(
         };
     }
     let published = scenario.clients.unwrap_or(commands::DEFAULT_CLIENTS);
-    Ok(match available.filter(|available| *available < published) {
+    Ok(match free_connections.filter(|free| *free < published) {
         None => published,
-        Some(available) => {
+        Some(free) => {
             output::notice(&format!(
                 "Using {} instead of {}: the server has no more free connections.",
-                units::count_with_noun(available, "client", "clients"),
+                units::count_with_noun(free, "client", "clients"),
                 units::count(published),
             ));
-            available
+            free
         }
     })
 }
@@ -189,11 +190,11 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
     };
     let store = RunStore::open(None)?;
     let path = commands::script_path(store.folder(), scenario);
-    let written = path
+    let result = path
         .parent()
         .map_or(Ok(()), std::fs::create_dir_all)
         .and_then(|()| std::fs::write(&path, script.text()));
-    written.map_err(|error| {
+    result.map_err(|error| {
         let message = format!("cannot write the script: {error}");
         Failure::new(
             Exit::Unexpected,
@@ -206,7 +207,7 @@ fn write_script(scenario: &Scenario) -> Result<std::path::PathBuf, Failure> {
 }
 
 /// Prints the scenario and the equivalent commands.
-fn announce(args: &ReproduceArgs, scenario: &Scenario, settings: &ScenarioSettings) {
+fn print_commands(args: &ReproduceArgs, scenario: &Scenario, settings: &ScenarioSettings) {
     output::notice(&format!(
         "{}: {}, by {}.",
         scenario.id,
@@ -260,11 +261,11 @@ fn load_data(
     settings: &ScenarioSettings,
 ) -> Result<(), Failure> {
     let finished = load::run_load(LoadInput {
-        plan: PlanInput {
+        plan_input: PlanInput {
             url: args.flags.input.url.clone(),
             ..commands::load_input(scenario, settings)
         },
-        wait: WaitArgs::default(),
+        timeout: TimeoutArgs::default(),
         cached: CachedArgs::default(),
         jobs: settings.jobs,
         seed: commands::DATA_SEED,
@@ -316,7 +317,7 @@ fn run_request(
         plan,
         may_download: false,
         format: ResultFormat::from_flags(args.json, args.output.full),
-        is_stored: !args.output.no_store,
+        must_store: !args.output.no_store,
         progress_interval: args.output.progress,
         check_after: false,
         purpose: Purpose::default(),

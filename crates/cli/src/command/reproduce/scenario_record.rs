@@ -4,7 +4,7 @@
 
 use super::super::scenarios;
 use prony_plan::Choice;
-use prony_plan::scenario::{Cached, PublishedEngine, Scenario};
+use prony_plan::scenario::{CachedPortion, PublishedEngine, Scenario};
 use prony_store::scenario::{OriginalSetup, PublishedFigure};
 use prony_store::{Replication, ServerEngine};
 
@@ -13,16 +13,16 @@ use prony_store::{Replication, ServerEngine};
 pub struct CompletedSteps {
     /// The size of the data as a share of the published size.
     pub size_share: f64,
-    /// The server was restarted.
+    /// Whether the server was restarted.
     pub restarted: bool,
-    /// The data was loaded.
+    /// Whether the data was loaded.
     pub loaded: bool,
-    /// The tables were read into the cache.
+    /// Whether the tables were read into the cache.
     pub prewarmed: bool,
 }
 
-/// The scenario for the document.
-pub fn record(scenario: &Scenario, steps: CompletedSteps) -> prony_store::Scenario {
+/// The scenario in the form of the Run document.
+pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_store::Scenario {
     prony_store::Scenario {
         id: scenario.id.clone(),
         title: scenario.title.clone(),
@@ -67,9 +67,9 @@ fn original_setup(scenario: &Scenario) -> OriginalSetup {
             .cached
             .map(|cached| cached.description().to_owned()),
         cached_share: scenario.cached.and_then(|cached| match cached {
-            Cached::Whole => Some(1.0),
-            Cached::ThirtyPercent => Some(0.3),
-            Cached::Part => None,
+            CachedPortion::Whole => Some(1.0),
+            CachedPortion::ThirtyPercent => Some(0.3),
+            CachedPortion::Part => None,
         }),
         clients: scenario
             .clients

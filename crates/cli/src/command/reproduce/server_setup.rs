@@ -106,7 +106,7 @@ pub fn prewarm(control: &mut Control, tables: &[String], signals: &Signals) -> R
 }
 
 fn statement_failure(error: &Error) -> Failure {
-    Failure::of(Exit::Load, error)
+    Failure::of(Exit::LoadOrClean, error)
 }
 
 /// Fails if a signal was received.

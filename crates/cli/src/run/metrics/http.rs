@@ -44,7 +44,7 @@ impl HttpResponse {
 /// Responds to the request of a connection, and closes it.
 pub fn respond(mut client: TcpStream, page: &MetricsPage) {
     let response = match read_head(&mut client) {
-        Ok(head) => response_to(&head, page),
+        Ok(head) => response_to_head(&head, page),
         Err(HeadError::TooLong) => HttpResponse::text(
             "431 Request Header Fields Too Large",
             "the head of the request is too long",
@@ -112,7 +112,7 @@ fn read_head(client: &mut TcpStream) -> Result<Vec<u8>, HeadError> {
 }
 
 /// The response to a head.
-fn response_to(head: &[u8], page: &MetricsPage) -> HttpResponse {
+fn response_to_head(head: &[u8], page: &MetricsPage) -> HttpResponse {
     let Some((method, path)) = parse_request_line(head) else {
         return HttpResponse::text("400 Bad Request", "this is not an HTTP/1.1 request");
     };

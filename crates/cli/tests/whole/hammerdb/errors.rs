@@ -1,7 +1,9 @@
 //! Errors of hammerdbcli scripts and their messages.
 
-use super::{Hammer, lines};
-use crate::common::{WAIT_TIMEOUT, connect, last_run, ok, query_number, send_signal, stderr_text};
+use super::{HammerdbCli, lines};
+use crate::common::{
+    WAIT_TIMEOUT, connect, last_run, ok_stdout, query_number, send_signal, stderr_text,
+};
 use prony_server::embedded::{self, EmbeddedOptions, EmbeddedPostgres, shared_postgres};
 use prony_store::RunState;
 use std::io::Read;
@@ -17,10 +19,10 @@ fn errors(stdout: &str) -> Vec<String> {
 
 #[test]
 fn invalid_settings_are_reported_and_change_nothing() {
-    let hammer = Hammer::new("mistakes");
+    let hammer = HammerdbCli::new("mistakes");
     let head = hammer.login_lines();
     let assert_printed = |commands: &str, expected: &str| {
-        let stdout = ok(&hammer.execute(&format!("{head}{commands}vudestroy\nquit\n")));
+        let stdout = ok_stdout(&hammer.execute(&format!("{head}{commands}vudestroy\nquit\n")));
         assert!(stdout.contains(expected), "{expected}: {stdout}");
         stdout
     };
@@ -97,21 +99,21 @@ fn invalid_settings_are_reported_and_change_nothing() {
 
 #[test]
 fn a_relative_store_path_does_not_change_with_cd() {
-    let hammer = Hammer::new("hammer_folder");
+    let hammer = HammerdbCli::new("hammer_folder");
     let (start, subfolder) = (hammer.log_folder(), hammer.log_folder().join("other"));
     std::fs::create_dir_all(&subfolder).expect("a folder");
     let mut command = hammer.command();
     command.current_dir(&start).env("PRONY_HOME", "./store");
     let child = hammer.start(command, "cd other\ndbset db mysql\nputs [pwd]\nquit\n");
     let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-    assert!(ok(&output).contains("/temp/other\n"), "{output:?}");
+    assert!(ok_stdout(&output).contains("/temp/other\n"), "{output:?}");
     assert!(start.join("store/hammerdb/settings.json").is_file());
     assert!(!subfolder.join("store").exists());
 }
 
 #[test]
 fn interrupted_builds_and_runs_are_reported_and_stored() {
-    let hammer = Hammer::new("broken");
+    let hammer = HammerdbCli::new("broken");
     // Fifty warehouses load long enough to be interrupted.
     let child = hammer.start(hammer.command(), &hammer.build_script(50, 2));
     let mut control = connect(&shared_postgres().url());
@@ -147,7 +149,7 @@ fn interrupted_builds_and_runs_are_reported_and_stored() {
         .execute("DROP DATABASE broken WITH (FORCE)")
         .expect("drops it");
 
-    let stdout = ok(&hammer.execute(&hammer.build_script(1, 1)));
+    let stdout = ok_stdout(&hammer.execute(&hammer.build_script(1, 1)));
     assert!(stdout.contains("BROKEN SCHEMA COMPLETE"), "{stdout}");
     check_interrupted_run(&hammer);
     check_raiseerror(&hammer);
@@ -157,7 +159,7 @@ fn interrupted_builds_and_runs_are_reported_and_stored() {
 
 /// HammerDB before 4.11 may leave next order numbers that are already used: a run replaces them by unused
 /// ones, or reports why it cannot.
-fn check_used_order_numbers(hammer: &Hammer) {
+fn check_used_order_numbers(hammer: &HammerdbCli) {
     let mut control = connect(&shared_postgres().url_for("broken"));
     let next_number = "SELECT d_next_o_id FROM district WHERE d_id = 3";
     let unused = query_number(&mut control, next_number);
@@ -167,7 +169,7 @@ fn check_used_order_numbers(hammer: &Hammer) {
     ] {
         control.execute(sql).expect(sql);
     }
-    let stdout = ok(&hammer.execute(&hammer.test_script(0, 1)));
+    let stdout = ok_stdout(&hammer.execute(&hammer.test_script(0, 1)));
     let reason = &errors(&stdout)[0];
     assert!(reason.contains("setting d_next_o_id"), "{stdout}");
     assert_eq!(query_number(&mut control, next_number), 7);
@@ -175,7 +177,11 @@ fn check_used_order_numbers(hammer: &Hammer) {
         .execute("ALTER TABLE district DROP CONSTRAINT kept")
         .expect("drops it");
     let output = hammer.execute(&hammer.test_script(0, 1));
-    assert!(ok(&output).contains("NOPM"), "{}", ok(&output));
+    assert!(
+        ok_stdout(&output).contains("NOPM"),
+        "{}",
+        ok_stdout(&output)
+    );
     let stderr = stderr_text(&output);
     assert!(stderr.contains("d_next_o_id of 1 district was"), "{stderr}");
     assert!(query_number(&mut control, next_number) >= unused);
@@ -187,8 +193,8 @@ fn a_run_on_a_restarted_server_has_no_result() {
     let installation = embedded::find().expect("PostgreSQL's programs");
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
-    let hammer = Hammer::on(&server, "killed");
-    ok(&hammer.execute(&hammer.build_script(1, 1)));
+    let hammer = HammerdbCli::on(&server, "killed");
+    ok_stdout(&hammer.execute(&hammer.build_script(1, 1)));
     let mut command = hammer.command();
     command.env("PRONY_HAMMERDB_MINUTE", "10s");
     let mut child = hammer.start(command, &hammer.test_script(0, 2));
@@ -205,7 +211,7 @@ fn a_run_on_a_restarted_server_has_no_result() {
         reason.contains("lost its count of transactions") || reason.contains("could not be read"),
         "{stdout}"
     );
-    let checked = ok(&hammer.execute(&format!("{}checkschema\n", hammer.login_lines())));
+    let checked = ok_stdout(&hammer.execute(&format!("{}checkschema\n", hammer.login_lines())));
     let success = "killed TPROC-C Schema has been checked successfully.";
     assert!(checked.contains(success), "{checked}");
 }
@@ -216,8 +222,8 @@ fn a_run_on_a_killed_server_has_no_result() {
     let installation = embedded::find().expect("PostgreSQL's programs");
     let server =
         EmbeddedPostgres::start(&installation, &EmbeddedOptions::default()).expect("it starts");
-    let hammer = Hammer::on(&server, "gone");
-    ok(&hammer.execute(&hammer.build_script(1, 1)));
+    let hammer = HammerdbCli::on(&server, "gone");
+    ok_stdout(&hammer.execute(&hammer.build_script(1, 1)));
     let mut command = hammer.command();
     command.env("PRONY_HAMMERDB_MINUTE", "5s");
     let mut child = hammer.start(command, &hammer.test_script(0, 2));
@@ -246,7 +252,7 @@ fn read_until(child: &mut Child, text: &str) -> String {
 }
 
 /// Asserts that an interrupted run is stored and has no result.
-fn check_interrupted_run(hammer: &Hammer) {
+fn check_interrupted_run(hammer: &HammerdbCli) {
     let mut command = hammer.command();
     command.env_remove("PRONY_HAMMERDB_MINUTE");
     let mut child = hammer.start(command, &hammer.test_script(0, 2));
@@ -271,7 +277,7 @@ fn check_interrupted_run(hammer: &Hammer) {
 }
 
 /// Asserts that a virtual user ends at its first error if pg_raiseerror is set, and continues otherwise.
-fn check_raiseerror(hammer: &Hammer) {
+fn check_raiseerror(hammer: &HammerdbCli) {
     let mut control = connect(&shared_postgres().url_for("broken"));
     control
         .execute("ALTER TABLE new_order ADD CONSTRAINT full_up CHECK (no_o_id < 0) NOT VALID")
@@ -298,7 +304,7 @@ fn check_raiseerror(hammer: &Hammer) {
         command.env("PRONY_HAMMERDB_MINUTE", minute);
         let child = hammer.start(command, &script);
         let output = hammer.assert_no_password(child.wait_with_output().expect("it ends"));
-        let stdout = ok(&output);
+        let stdout = ok_stdout(&output);
         assert!(
             lines(&stdout).iter().any(|printed| printed == line),
             "{line}: {stdout}"
@@ -321,7 +327,7 @@ fn check_raiseerror(hammer: &Hammer) {
 }
 
 /// Asserts that the test driver prints the name of each transaction and ends after pg_total_iterations.
-fn check_test_driver(hammer: &Hammer) {
+fn check_test_driver(hammer: &HammerdbCli) {
     let path = hammer.bench.home.join("test.tcl");
     let script = format!(
         "{}diset tpcc pg_raiseerror false\ndiset tpcc pg_driver test\n\
@@ -337,7 +343,7 @@ fn check_test_driver(hammer: &Hammer) {
     let output = child.wait_with_output().expect("it ends");
     std::fs::remove_file(&path).expect("the file exists");
     let output = hammer.assert_no_password(output);
-    let stdout = ok(&output);
+    let stdout = ok_stdout(&output);
     let workload = last_run(&hammer.bench).workload;
     assert_eq!(workload.setting("profile"), Some("hammerdb-4.6"));
     let printed_lines = lines(&stdout);

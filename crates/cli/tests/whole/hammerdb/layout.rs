@@ -2,8 +2,8 @@
 //! for numbers, dates and passwords.
 
 use super::maria::maria_head;
-use super::{Hammer, lines};
-use crate::common::ok;
+use super::{HammerdbCli, lines};
+use crate::common::ok_stdout;
 use std::collections::BTreeMap;
 
 /// The lines of a build with their numbers of occurrences, because Prony loads in a different order.
@@ -14,8 +14,8 @@ const RUN: &str = include_str!("run.txt");
 const BUILD_MARIA: &str = include_str!("build_maria.txt");
 const RUN_MARIA: &str = include_str!("run_maria.txt");
 
-/// Returns a line without the parts that differ between runs.
-fn shape(hammer: &Hammer, line: &str) -> String {
+/// Replaces the parts of a line that differ between runs by placeholders.
+fn mask_variable_parts(hammer: &HammerdbCli, line: &str) -> String {
     let temp = hammer.log_folder();
     let line = line.replace(temp.to_str().expect("a path of the test"), "/tmp");
     if let Some((before, job)) = line.split_once("jobid=") {
@@ -31,15 +31,15 @@ fn shape(hammer: &Hammer, line: &str) -> String {
             return format!("{}DATE", prefix.replace('1', "N"));
         }
     }
-    let mut shape = String::new();
+    let mut masked_line = String::new();
     for character in line.chars() {
         if !character.is_ascii_digit() {
-            shape.push(character);
-        } else if !shape.ends_with('N') {
-            shape.push('N');
+            masked_line.push(character);
+        } else if !masked_line.ends_with('N') {
+            masked_line.push('N');
         }
     }
-    shape
+    masked_line
 }
 
 /// Parses a recording: the number of occurrences of each line.
@@ -50,52 +50,54 @@ fn recorded_counts(lines: &str) -> BTreeMap<String, u32> {
 }
 
 /// Counts the occurrences of each line.
-fn line_counts(shapes: Vec<String>) -> BTreeMap<String, u32> {
+fn line_counts(masked_lines: Vec<String>) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
-    for shape in shapes {
-        *counts.entry(shape).or_default() += 1;
+    for line in masked_lines {
+        *counts.entry(line).or_default() += 1;
     }
     counts
 }
 
-/// The shapes of a run's lines, without the line about shortened minutes: the recordings have none.
-fn run_shapes(hammer: &Hammer, stdout: &str) -> Vec<String> {
-    let mut printed = shapes(hammer, stdout, "Script loaded");
+/// Masks a run's lines, without the line about shortened minutes: the recordings have none.
+fn mask_run_lines(hammer: &HammerdbCli, stdout: &str) -> Vec<String> {
+    let mut printed = mask_lines_from(hammer, stdout, "Script loaded");
     let before = printed.len();
     printed.retain(|line| !line.contains("Rehearsal: each minute of this test lasted N s"));
     assert_eq!(before, printed.len() + 1, "{stdout}");
     printed
 }
 
-/// The shapes of all lines from the first one that starts with `from`.
-fn shapes(hammer: &Hammer, stdout: &str, from: &str) -> Vec<String> {
+/// Masks all lines from the first one that starts with `from`.
+fn mask_lines_from(hammer: &HammerdbCli, stdout: &str, from: &str) -> Vec<String> {
     let lines = lines(stdout).into_iter();
     let lines = lines.skip_while(|line| !line.starts_with(from));
-    lines.map(|line| shape(hammer, &line)).collect()
+    lines
+        .map(|line| mask_variable_parts(hammer, &line))
+        .collect()
 }
 
 #[test]
 fn output_for_postgresql_matches_hammerdb() {
     // The recording has this name of database and role.
-    let hammer = Hammer::new("tpcc");
-    let stdout = ok(&hammer.execute(&hammer.build_script(1, 1)));
-    let built = line_counts(shapes(&hammer, &stdout, "Script cleared"));
+    let hammer = HammerdbCli::new("tpcc");
+    let stdout = ok_stdout(&hammer.execute(&hammer.build_script(1, 1)));
+    let built = line_counts(mask_lines_from(&hammer, &stdout, "Script cleared"));
     assert_eq!(built, recorded_counts(BUILD));
 
-    let stdout = ok(&hammer.execute(&hammer.test_script(0, 1)));
+    let stdout = ok_stdout(&hammer.execute(&hammer.test_script(0, 1)));
     let recorded: Vec<String> = RUN.lines().map(str::to_owned).collect();
-    assert_eq!(run_shapes(&hammer, &stdout), recorded);
+    assert_eq!(mask_run_lines(&hammer, &stdout), recorded);
 }
 
 #[test]
 fn output_for_mariadb_matches_hammerdb() {
-    let hammer = Hammer::new("maria");
+    let hammer = HammerdbCli::new("maria");
     let head = maria_head("tpcc");
     let build = format!(
         "{head}diset tpcc maria_count_ware 1\ndiset tpcc maria_num_vu 1\nbuildschema\nvudestroy\n"
     );
-    let stdout = ok(&hammer.execute_file(&build));
-    let mut built = line_counts(shapes(&hammer, &stdout, "Script cleared"));
+    let stdout = ok_stdout(&hammer.execute_file(&build));
+    let mut built = line_counts(mask_lines_from(&hammer, &stdout, "Script cleared"));
     // Prony creates the secondary indexes after the rows, and prints that.
     assert_eq!(built.remove("Vuser N:CREATING TPCC INDEXES"), Some(1));
     assert_eq!(built, recorded_counts(BUILD_MARIA));
@@ -105,9 +107,9 @@ fn output_for_mariadb_matches_hammerdb() {
          diset tpcc maria_timeprofile true\nloadscript\nprint dict\nvuset vu 1\nvucreate\n\
          puts \"VURUN RETURNED: [ vurun ]\"\nvudestroy\nquit\n"
     );
-    let stdout = ok(&hammer.execute_file(&run));
+    let stdout = ok_stdout(&hammer.execute_file(&run));
     let recorded: Vec<String> = RUN_MARIA.lines().map(str::to_owned).collect();
-    assert_eq!(run_shapes(&hammer, &stdout), recorded);
+    assert_eq!(mask_run_lines(&hammer, &stdout), recorded);
     let profile = hammer.read_log("hdbxtprofile.log");
     assert!(
         profile.starts_with("MariaDB Hammerdb Time Profile Report @ "),

@@ -1,7 +1,7 @@
 //! The commands of the guides with MariaDB's settings.
 
-use super::{Hammer, lines, parse_result_of};
-use crate::common::{connect, last_run, ok, query_number, stderr_text};
+use super::{HammerdbCli, lines, parse_result_of};
+use crate::common::{connect, last_run, ok_stdout, query_number, stderr_text};
 use prony_server::Control;
 use prony_server::embedded::shared_mariadb;
 use prony_store::RunState;
@@ -29,7 +29,7 @@ fn ended_transactions(root: &mut Control) -> u64 {
 
 #[test]
 fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
-    let hammer = Hammer::new("maria_whole");
+    let hammer = HammerdbCli::new("maria_whole");
     let head = maria_head("hammer_whole");
     let mut root = connect(&shared_mariadb().url());
     let schemas = "select count(*) from information_schema.schemata \
@@ -38,7 +38,7 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
         "{head}diset tpcc maria_count_ware 2\ndiset tpcc maria_num_vu 2\nbuildschema\nvudestroy\n\
          checkschema\nvudestroy\n"
     );
-    let stdout = ok(&hammer.execute_file(&build));
+    let stdout = ok_stdout(&hammer.execute_file(&build));
     let printed_lines = lines(&stdout);
     for line in [
         "Building 2 Warehouses with 3 Virtual Users, 2 active + 1 Monitor VU(dict value maria_num_vu is set to 2)",
@@ -58,7 +58,7 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     let orders = "select sum(d_next_o_id) from hammer_whole.district";
     let before = query_number(&mut root, orders);
     assert_eq!(before, 2 * 10 * 3001);
-    let second_build = ok(&hammer.execute_file(&format!("{head}buildschema\n")));
+    let second_build = ok_stdout(&hammer.execute_file(&format!("{head}buildschema\n")));
     let refusal = "Database hammer_whole exists but is not empty, specify a new or empty database";
     assert!(second_build.contains(refusal), "{second_build}");
 
@@ -68,7 +68,7 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
          diset tpcc maria_allwarehouse true\nloadscript\nvuset vu 3\ntcset refreshrate 1\n\
          tcstart\nvurun\nvudestroy\n"
     ));
-    let stdout = ok(&output);
+    let stdout = ok_stdout(&output);
     let (nopm, tpm) = parse_result_of("MariaDB", &stdout);
     // Two minutes are four seconds.
     let (in_window, ordered) = (nopm / 15, query_number(&mut root, orders) - before);
@@ -83,14 +83,15 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     assert_eq!(run.state, RunState::Complete, "{}", stderr_text(&output));
     let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
     assert_eq!(names, ["NOPM", "TPM"]);
-    let jobs = ok(&hammer.execute_file("puts [ jobs ]\n"));
+    let jobs = ok_stdout(&hammer.execute_file("puts [ jobs ]\n"));
     assert!(!jobs.is_empty());
 
     // HammerDB on MariaDB never leaves a used order number, so Prony reports the error and does not repair it.
     root.execute("update hammer_whole.district set d_next_o_id = 7 where d_w_id = 1 and d_id = 3")
         .expect("an update");
-    let refused =
-        ok(&hammer.execute_file(&format!("{head}loadscript\nvuset vu 1\nvurun\nvudestroy\n")));
+    let refused = ok_stdout(
+        &hammer.execute_file(&format!("{head}loadscript\nvuset vu 1\nvurun\nvudestroy\n")),
+    );
     let reason = "in 1 district (in warehouse 1) the next order's number is taken";
     assert!(refused.contains(reason), "{refused}");
     let next = "select d_next_o_id from hammer_whole.district where d_w_id = 1 and d_id = 3";
@@ -99,24 +100,24 @@ fn a_schema_on_mariadb_is_built_checked_run_and_deleted() {
     // Tables that are not TPROC-C's are not dropped.
     let foreign_table = "create table hammer_whole.mine (n int)";
     root.execute(foreign_table).expect("a table");
-    let refused = ok(&hammer.execute_file(&format!("{head}deleteschema\n")));
+    let refused = ok_stdout(&hammer.execute_file(&format!("{head}deleteschema\n")));
     assert!(
         refused.contains("contains tables that are not TPROC-C's (mine...)"),
         "{refused}"
     );
     root.execute("drop table hammer_whole.mine")
         .expect("drops the table");
-    let deleted = ok(&hammer.execute_file(&format!("{head}deleteschema\n")));
+    let deleted = ok_stdout(&hammer.execute_file(&format!("{head}deleteschema\n")));
     assert!(deleted.contains("Vuser 1:TPCC SCHEMA DELETED"), "{deleted}");
     assert_eq!(query_number(&mut root, schemas), 0);
 }
 
 #[test]
 fn problems_with_mariadb_are_reported() {
-    let hammer = Hammer::new("maria_wrong");
+    let hammer = HammerdbCli::new("maria_wrong");
     let head = maria_head("hammer_wrong");
     let assert_failed = |commands: &str, expected: &str| {
-        let stdout = ok(&hammer.execute_file(&format!("{head}{commands}vudestroy\n")));
+        let stdout = ok_stdout(&hammer.execute_file(&format!("{head}{commands}vudestroy\n")));
         assert!(stdout.contains(expected), "{expected}: {stdout}");
         assert!(stdout.contains("Vuser 1:FINISHED FAILED"), "{stdout}");
     };

@@ -6,7 +6,7 @@ mod layout;
 mod maria;
 
 use crate::common::{
-    Bench, WAIT_TIMEOUT, assert_hidden, files_below, ok, query_number, stderr_text,
+    TestBench, WAIT_TIMEOUT, assert_hidden, files_below, ok_stdout, query_number, stderr_text,
 };
 use prony_server::embedded::{EmbeddedPostgres, shared_postgres};
 use std::io::Write;
@@ -18,27 +18,27 @@ use std::process::{Child, Command, Output, Stdio};
 pub const ROLE_PASSWORD: &str = "Sesame#0815";
 
 /// A link named hammerdbcli to Prony, and a folder for its files.
-pub struct Hammer {
-    pub bench: Bench,
+pub struct HammerdbCli {
+    pub bench: TestBench,
     /// The name of the database and of its role.
     pub name: &'static str,
     link: PathBuf,
     port: u16,
 }
 
-impl Hammer {
+impl HammerdbCli {
     /// `name` is that of a database and a role, which do not exist yet.
-    pub fn new(name: &'static str) -> Hammer {
-        Hammer::on(shared_postgres(), name)
+    pub fn new(name: &'static str) -> HammerdbCli {
+        HammerdbCli::on(shared_postgres(), name)
     }
 
-    /// Like [`Hammer::new`], on a given server.
-    pub fn on(server: &EmbeddedPostgres, name: &'static str) -> Hammer {
+    /// Like [`HammerdbCli::new`], on a given server.
+    pub fn on(server: &EmbeddedPostgres, name: &'static str) -> HammerdbCli {
         // An additional, empty database.
-        let bench = Bench::on(server, &format!("{name}_beside"));
+        let bench = TestBench::on(server, &format!("{name}_beside"));
         let link = bench.home.join("hammerdbcli");
         symlink(env!("CARGO_BIN_EXE_prony"), &link).expect("a link");
-        Hammer {
+        HammerdbCli {
             bench,
             name,
             link,
@@ -183,8 +183,8 @@ pub fn parse_result_of(database: &str, stdout: &str) -> (u64, u64) {
 
 #[test]
 fn scripts_of_the_guide_build_and_run() {
-    let hammer = Hammer::new("guide");
-    let stdout = ok(&hammer.execute(&hammer.build_script(2, 2)));
+    let hammer = HammerdbCli::new("guide");
+    let stdout = ok_stdout(&hammer.execute(&hammer.build_script(2, 2)));
     let printed_lines = lines(&stdout);
     for line in [
         "Building 2 Warehouses with 3 Virtual Users, 2 active + 1 Monitor VU(dict value pg_num_vu is set to 2)",
@@ -217,7 +217,7 @@ fn scripts_of_the_guide_build_and_run() {
     );
 
     let output = hammer.execute(&hammer.test_script(1, 3));
-    let stdout = ok(&output);
+    let stdout = ok_stdout(&output);
     let notice = "Prony runs TPC-C with the profile hammerdb (";
     assert_eq!(
         stderr_text(&output).matches(notice).count(),
@@ -258,12 +258,12 @@ fn scripts_of_the_guide_build_and_run() {
         "{}diset tpcc pg_count_ware 2\ncheckschema\nvudestroy\n",
         hammer.login_lines()
     ));
-    assert!(ok(&checked).contains("guide TPROC-C Schema has been checked successfully."));
+    assert!(ok_stdout(&checked).contains("guide TPROC-C Schema has been checked successfully."));
     assert_deleted(&hammer);
 }
 
 /// Asserts that the time profile lists calls per virtual user and that their sum equals the summary's.
-fn assert_time_profile(hammer: &Hammer, users: usize) {
+fn assert_time_profile(hammer: &HammerdbCli, users: usize) {
     let profile = hammer.read_log("hdbxtprofile.log");
     let title = format!(">>>>> SUMMARY OF {users} ACTIVE VIRTUAL USERS");
     assert!(profile.contains(&title), "{profile}");
@@ -279,14 +279,14 @@ fn assert_time_profile(hammer: &Hammer, users: usize) {
 }
 
 /// Asserts that the settings, the run and the jobs are stored after the call, and the password is not.
-fn assert_state_stored(hammer: &Hammer, nopm: u64) {
+fn assert_state_stored(hammer: &HammerdbCli, nopm: u64) {
     let run = crate::common::last_run(&hammer.bench);
     assert_eq!(run.workload.setting("profile"), Some("hammerdb"));
     assert_eq!((run.workload.scale, run.drive.clients), (2, 3));
     let names: Vec<&str> = run.rates.iter().map(|rate| rate.name.as_str()).collect();
     assert_eq!(names, ["NOPM", "TPM"]);
     let output = hammer.execute("print dict\njobs result\nquit\n");
-    let stdout = ok(&output);
+    let stdout = ok_stdout(&output);
     assert!(
         stdout.contains(" pg_user             = postgres\n"),
         "{stdout}"
@@ -298,7 +298,7 @@ fn assert_state_stored(hammer: &Hammer, nopm: u64) {
     assert_eq!(ids.len(), 2, "the build and the run");
     // The password of the previous call is not stored, and the output reports that.
     let output = hammer.execute("loadscript\nvurun\nquit\n");
-    let stdout = ok(&output);
+    let stdout = ok_stdout(&output);
     assert!(
         stdout.contains("Passwords are not stored between calls"),
         "{stdout}"
@@ -306,8 +306,9 @@ fn assert_state_stored(hammer: &Hammer, nopm: u64) {
 }
 
 /// Deletes the schema and asserts that the database and its role are dropped.
-fn assert_deleted(hammer: &Hammer) {
-    let stdout = ok(&hammer.execute(&format!("{}deleteschema\nquit\n", hammer.login_lines())));
+fn assert_deleted(hammer: &HammerdbCli) {
+    let stdout =
+        ok_stdout(&hammer.execute(&format!("{}deleteschema\nquit\n", hammer.login_lines())));
     assert!(stdout.contains("Vuser 1:FINISHED SUCCESS"), "{stdout}");
     let mut control = hammer.bench.control();
     let remaining = "SELECT (SELECT count(*) FROM pg_database WHERE datname = 'guide') \

@@ -2,7 +2,7 @@
 //!
 //! Longer than 400 lines: the tests share sysbench's error options.
 
-use super::{Bench, DRIVERS, Driver, count_tables, figure, query_counts};
+use super::{DRIVERS, Driver, SysbenchTestBench, count_tables, figure, query_counts};
 use crate::common::{WAIT_TIMEOUT, connect};
 use prony_server::embedded::{MariaDb, MariaDbOptions};
 use std::io::{BufRead, BufReader, Read};
@@ -12,15 +12,15 @@ use std::time::{Duration, Instant};
 #[test]
 fn ignored_errors_restart_their_event_and_are_counted() {
     for driver in DRIVERS {
-        let bench = Bench::new(driver, "sb_ignored");
+        let bench = SysbenchTestBench::new(driver, "sb_ignored");
         bench
             .sysbench("--table-size=20 oltp_write_only prepare")
-            .ok();
+            .ok_stdout();
         // Eight users on twenty rows conflict: without a transaction, other users see that a row is missing
         // between the delete and the insert of an event.
         let arguments = "--table-size=20 --skip-trx --threads=8 --events=1000 --time=0 \
                      --mysql-ignore-errors=1213,1020,1205,1062 oltp_write_only run";
-        let out = bench.sysbench(arguments).ok();
+        let out = bench.sysbench(arguments).ok_stdout();
         assert_eq!(figure(&out, "transactions:"), 1000.0);
         let errors = figure(&out, "ignored errors:");
         assert!(errors > 0.0, "{driver:?} {out}");
@@ -39,14 +39,14 @@ fn ignored_errors_restart_their_event_and_are_counted() {
 
 #[test]
 fn an_error_that_is_not_ignored_ends_the_run() {
-    let bench = Bench::new(Driver::Mysql, "sb_fatal");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_fatal");
     bench
         .sysbench("--table-size=20 oltp_write_only prepare")
-        .ok();
+        .ok_stdout();
     let arguments = "--table-size=20 --skip-trx --threads=8 --time=600 --mysql-ignore-errors= \
                  oltp_write_only run";
     let started = Instant::now();
-    let out = bench.sysbench(arguments).failed(1);
+    let out = bench.sysbench(arguments).failed_stdout(1);
     assert!(started.elapsed() < 5 * WAIT_TIMEOUT, "the run did not end");
     assert!(
         out.contains("FATAL: mysql_stmt_execute() returned error 1"),
@@ -63,10 +63,10 @@ fn an_error_that_is_not_ignored_ends_the_run() {
 
 #[test]
 fn killed_connections_reconnect_if_their_errors_are_ignored() {
-    let bench = Bench::new(Driver::Mysql, "sb_killed");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_killed");
     bench
         .sysbench("--table-size=100 oltp_read_only prepare")
-        .ok();
+        .ok_stdout();
     let arguments = "--table-size=100 --threads=3 --time=12 --mysql-ignore-errors=1213,2013 \
                  --report-interval=1 oltp_read_only run";
     let mut child = bench
@@ -94,7 +94,7 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
     out.read_to_string(&mut text).expect("text");
     let mut output = child.wait_with_output().expect("it ends");
     output.stdout = text.into_bytes();
-    let out = bench.check_output(output).ok();
+    let out = bench.assert_no_password(output).ok_stdout();
     let reconnects = figure(&out, "reconnects:");
     assert!((1.0..=3.0).contains(&reconnects), "{out}");
     assert!(figure(&out, "ignored errors:") >= reconnects, "{out}");
@@ -103,7 +103,7 @@ fn killed_connections_reconnect_if_their_errors_are_ignored() {
 /// Users that would reconnect forever are stopped at the end of the run.
 #[test]
 fn a_run_ends_in_time_if_its_server_is_gone() {
-    let mut bench = Bench::new(Driver::Mysql, "sb_gone");
+    let mut bench = SysbenchTestBench::new(Driver::Mysql, "sb_gone");
     let server = MariaDb::start(MariaDbOptions::default()).expect("it starts");
     let sql = "create database sb_gone";
     connect(&server.url()).execute(sql).expect("a database");
@@ -111,7 +111,7 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
     bench.login[2] = format!("--mysql-port={}", server.port());
     bench.login[4] = format!("--mysql-password={}", bench.password);
     let prepare = bench.sysbench("--table-size=100 oltp_read_only prepare");
-    prepare.ok();
+    prepare.ok_stdout();
     let script = "function thread_init() con = sysbench.sql.driver():connect() end\n\
                   function event() con:query('SELECT 1') end\n";
     std::fs::write(bench.home.join("one.lua"), script).expect("a file");
@@ -149,7 +149,7 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
         out.read_to_string(&mut text).expect("text");
         let mut output = child.wait_with_output().expect("it ends");
         output.stdout = text.into_bytes();
-        let out = bench.check_output(output).ok();
+        let out = bench.assert_no_password(output).ok_stdout();
         let seconds = figure(&out, "total time:");
         assert!(
             (4.0..WAIT_TIMEOUT.as_secs_f64()).contains(&seconds),
@@ -163,15 +163,15 @@ fn a_run_ends_in_time_if_its_server_is_gone() {
 #[test]
 fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
     for driver in DRIVERS {
-        let bench = Bench::new(driver, "sb_missing");
+        let bench = SysbenchTestBench::new(driver, "sb_missing");
         let run = |arguments: &str| bench.sysbench(&format!("{arguments} oltp_read_write run"));
-        let no_table = run("").failed(1);
+        let no_table = run("").failed_stdout(1);
         assert!(
             no_table.ends_with("FATAL: Thread initialization failed!\n"),
             "{no_table}"
         );
         assert!(no_table.contains("sbtest1"), "{no_table}");
-        let text_mode = run("--db-ps-mode=disable").failed(1);
+        let text_mode = run("--db-ps-mode=disable").failed_stdout(1);
         let (prepared, text) = match driver {
             Driver::Mysql => (
                 "FATAL: MySQL error: 1146 \"Table 'sb_missing.sbtest1' doesn't exist\"",
@@ -218,12 +218,12 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
         ] {
             let out = bench
                 .sysbench(&format!("{password} oltp_read_write {command}"))
-                .failed(1);
+                .failed_stdout(1);
             assert!(out.contains(expected), "{out}");
             let line = format!("FATAL: `{function}' function failed: connection creation failed\n");
             assert!(out.contains(&line) && out.ends_with(last), "{out}");
         }
-        let out = run(closed_port).failed(1);
+        let out = run(closed_port).failed_stdout(1);
         assert!(out.contains("onnect"), "{out}");
     }
 }
@@ -231,17 +231,17 @@ fn missing_tables_and_refused_logins_are_printed_as_sysbench_prints_them() {
 #[test]
 fn existing_tables_are_not_replaced() {
     for driver in DRIVERS {
-        let bench = Bench::new(driver, "sb_twice");
+        let bench = SysbenchTestBench::new(driver, "sb_twice");
         bench
             .sysbench("--table-size=100 oltp_read_write prepare")
-            .ok();
+            .ok_stdout();
         bench
             .control()
             .execute("delete from sbtest1 where id = 7")
             .expect("deletes a row");
         let out = bench
             .sysbench("--table-size=100 oltp_read_write prepare")
-            .failed(1);
+            .failed_stdout(1);
         assert!(out.contains("already exists"), "{out}");
         assert!(
             out.contains("FATAL: `sysbench.cmdline.call_command' function failed"),
@@ -252,26 +252,26 @@ fn existing_tables_are_not_replaced() {
         // With fewer rows than requested, the run continues and prints a note to stderr.
         let run = bench.sysbench("--table-size=200 --events=10 --time=0 oltp_point_select run");
         assert!(
-            run.err.contains("sbtest1 was loaded with 100 rows"),
+            run.stderr.contains("sbtest1 was loaded with 100 rows"),
             "{run:?}"
         );
         let hint = "hint: `sysbench oltp_read_write --tables=1 cleanup`, then `sysbench \
                     oltp_point_select --tables=1 --table-size=200 prepare`";
-        assert!(run.err.contains(hint), "{run:?}");
-        assert_eq!(query_counts(&run.ok()), (10.0, 0.0, 0.0));
+        assert!(run.stderr.contains(hint), "{run:?}");
+        assert_eq!(query_counts(&run.ok_stdout()), (10.0, 0.0, 0.0));
     }
 }
 
 /// Without the privilege to read a table, its existence is still detected.
 #[test]
 fn an_unreadable_table_counts_as_existing() {
-    let bench = Bench::new(Driver::Pgsql, "sb_unread");
+    let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_unread");
     let owner = "create role sb_unread login password 'sesame'; \
                  create table sbtest2 (x int); grant usage, create on schema public to sb_unread";
     bench.control().execute(owner).expect("a role");
     let arguments = "--pgsql-user=sb_unread --pgsql-password=sesame --tables=2 --table-size=10 \
                  oltp_read_only prepare";
-    let out = bench.sysbench(arguments).failed(1);
+    let out = bench.sysbench(arguments).failed_stdout(1);
     assert!(out.contains("Creating table 'sbtest2'"), "{out}");
     assert!(out.contains("relation \"sbtest2\" already exists"), "{out}");
     assert_eq!(count_tables(&bench), 1);
@@ -281,7 +281,7 @@ fn an_unreadable_table_counts_as_existing() {
 
 #[test]
 fn an_interrupted_prepare_names_sysbench_commands_once() {
-    let bench = Bench::new(Driver::Mysql, "sb_broken");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_broken");
     let arguments = "--tables=4 --table-size=5000000 oltp_read_only prepare";
     let child = bench
         .command(arguments)
@@ -297,21 +297,23 @@ fn an_interrupted_prepare_names_sysbench_commands_once() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     crate::common::send_signal(&child, "-INT");
-    let result = bench.check_output(child.wait_with_output().expect("it ends"));
-    let printed = format!("{}{}", result.out, result.err);
+    let result = bench.assert_no_password(child.wait_with_output().expect("it ends"));
+    let printed = format!("{}{}", result.stdout, result.stderr);
     assert!(
         !printed.contains("prony load") && !printed.contains("prony clean"),
         "{printed}"
     );
     assert!(
         result
-            .out
+            .stdout
             .ends_with("function failed: the load was stopped\n"),
         "{printed}"
     );
     let drops = "`sysbench oltp_read_write --tables=4 cleanup` drops the existing tables";
     assert_eq!(printed.matches(drops).count(), 1, "{printed}");
-    bench.sysbench("--tables=4 oltp_read_write cleanup").ok();
+    bench
+        .sysbench("--tables=4 oltp_read_write cleanup")
+        .ok_stdout();
     assert_eq!(count_tables(&bench), 0);
 }
 
@@ -322,7 +324,7 @@ fn a_hint_is_printed_once_and_only_to_stderr() {
             Driver::Mysql => "mysql",
             Driver::Pgsql => "pgsql",
         };
-        let bench = Bench::new(driver, &format!("sb_hints_{name}"));
+        let bench = SysbenchTestBench::new(driver, &format!("sb_hints_{name}"));
         let script = "function thread_init() con = sysbench.sql.driver():connect() end \
                       function event() con:query('select * from nosuch') end";
         std::fs::write(bench.home.join("nosuch.lua"), script).expect("a file");
@@ -339,21 +341,21 @@ fn a_hint_is_printed_once_and_only_to_stderr() {
             let result = bench.sysbench(&arguments);
             assert_eq!(result.code, Some(1), "{result:?}");
             assert_eq!(
-                result.err.matches(hint).count(),
+                result.stderr.matches(hint).count(),
                 1,
                 "{arguments}: {result:?}"
             );
-            assert!(!result.out.contains("hint: "), "{result:?}");
+            assert!(!result.stdout.contains("hint: "), "{result:?}");
         }
     }
 }
 
 #[test]
 fn connections_are_distributed_over_hosts_in_order() {
-    let bench = Bench::new(Driver::Mysql, "sb_turns");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_turns");
     bench
         .sysbench("--table-size=100 oltp_point_select prepare")
-        .ok();
+        .ok_stdout();
     // The second host does not exist: a run with one thread does not use it, a run with two threads does.
     let run = |threads: u32| {
         bench.sysbench(&format!(
@@ -361,21 +363,21 @@ fn connections_are_distributed_over_hosts_in_order() {
              oltp_point_select run"
         ))
     };
-    run(1).ok();
-    let out = run(2).failed(1);
+    run(1).ok_stdout();
+    let out = run(2).failed_stdout(1);
     let expected = "FATAL: unable to connect to MySQL server on host '127.0.0.255', port ";
     assert!(out.contains(expected), "{out}");
 }
 
 #[test]
 fn a_full_queue_and_a_forced_shutdown_end_a_run() {
-    let bench = Bench::new(Driver::Pgsql, "sb_forced");
+    let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_forced");
     bench
         .sysbench("--table-size=100 oltp_point_select prepare")
-        .ok();
+        .ok_stdout();
     let out = bench
         .sysbench("--table-size=100 --rate=10000000 oltp_point_select run")
-        .failed(1);
+        .failed_stdout(1);
     assert!(out.contains("FATAL: The event queue is full."), "{out}");
     assert!(!out.contains("SQL statistics"), "{out}");
     let lock = "begin; update sbtest1 set k = k";
@@ -383,7 +385,7 @@ fn a_full_queue_and_a_forced_shutdown_end_a_run() {
     holder.execute(lock).expect("a lock");
     let arguments =
         "--table-size=100 --threads=2 --time=3 --forced-shutdown=1 oltp_update_index run";
-    let out = bench.sysbench(arguments).failed(2);
+    let out = bench.sysbench(arguments).failed_stdout(2);
     assert!(out.contains("Forcing shutdown in 4 seconds"), "{out}");
     assert!(
         out.contains("FATAL: The --max-time limit has expired, forcing shutdown...\n"),
@@ -396,7 +398,7 @@ fn a_full_queue_and_a_forced_shutdown_end_a_run() {
 
 #[test]
 fn unsupported_options_and_commands_are_errors() {
-    let bench = Bench::new(Driver::Mysql, "sb_not");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_not");
     for (arguments, expected) in [
         ("cpu run", "'cpu' does not measure a database"),
         ("fileio prepare", "'fileio' does not measure a database"),
@@ -435,29 +437,29 @@ fn unsupported_options_and_commands_are_errors() {
         ),
     ] {
         let result = bench.sysbench(arguments);
-        let printed = format!("{}{}", result.out, result.err);
+        let printed = format!("{}{}", result.stdout, result.stderr);
         assert_eq!(result.code, Some(1), "{arguments}: {printed}");
         assert!(printed.contains(expected), "{arguments}: {printed}");
     }
     assert_eq!(count_tables(&bench), 0);
     let mut command = bench.command("--version");
     command.env("PRONY_SYSBENCH_COMPAT", "0.5");
-    let result = bench.check_output(command.output().expect("it starts"));
-    assert!(result.err.contains("use 1.0 or 1.1"), "{result:?}");
+    let result = bench.assert_no_password(command.output().expect("it starts"));
+    assert!(result.stderr.contains("use 1.0 or 1.1"), "{result:?}");
     assert_eq!(result.code, Some(1));
 }
 
 #[test]
 fn thread_init_timeout_limits_the_wait_for_a_server() {
-    let bench = Bench::new(Driver::Mysql, "sb_silent");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_silent");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("bound").port();
     let arguments = format!("--mysql-port={port} --thread-init-timeout=1 oltp_read_only run");
     let mut command = bench.command(&arguments);
     command.env("PRONY_SYSBENCH_COMPAT", "1.1");
     let out = bench
-        .check_output(command.output().expect("it starts"))
-        .failed(2);
+        .assert_no_password(command.output().expect("it starts"))
+        .failed_stdout(2);
     let line = "FATAL: Worker threads failed to initialize within 1 seconds!\n";
     assert!(out.ends_with(line), "{out}");
 }

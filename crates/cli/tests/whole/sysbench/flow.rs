@@ -1,11 +1,13 @@
 //! Successful sysbench commands.
 
-use super::{Bench, DRIVERS, Driver, TESTS, count_tables, figure, query_counts};
-use crate::common::{ok, parse_run, query_number};
+use super::{
+    DRIVERS, Driver, SysbenchTestBench, TESTS_ON_OLTP_TABLES, count_tables, figure, query_counts,
+};
+use crate::common::{ok_stdout, parse_run, query_number, total_figures};
 
 /// Replaces each number by `N` and repeated spaces by one.
-fn shape(text: &str) -> String {
-    let mut shape = String::new();
+fn mask_numbers(text: &str) -> String {
+    let mut masked_text = String::new();
     let mut previous = ' ';
     for letter in text.chars() {
         let letter = if letter.is_ascii_digit() { 'N' } else { letter };
@@ -14,10 +16,10 @@ fn shape(text: &str) -> String {
         if in_number || repeated_space {
             continue;
         }
-        shape.push(letter);
+        masked_text.push(letter);
         previous = letter;
     }
-    shape
+    masked_text
 }
 
 const PREPARE_OUTPUT: &str = "\
@@ -33,7 +35,7 @@ Inserting 1000 records into 'sbtest2'
 Creating a secondary index on 'sbtest2'...
 ";
 
-const RUN_SHAPE: &str = "\
+const MASKED_RUN_OUTPUT: &str = "\
 sysbench N (using system LuaJIT N-betaN)
 
 Running the test with following options:
@@ -76,23 +78,23 @@ Threads fairness:
 #[test]
 fn every_bundled_test_executes_exactly_its_events() {
     for driver in DRIVERS {
-        let bench = Bench::new(driver, "sb_flow");
+        let bench = SysbenchTestBench::new(driver, "sb_flow");
         let size_options = "--tables=2 --table-size=1000";
         let prepared = bench.sysbench(&format!(
             "{size_options} --threads=2 oltp_read_write prepare"
         ));
-        assert_eq!(prepared.ok(), PREPARE_OUTPUT);
+        assert_eq!(prepared.ok_stdout(), PREPARE_OUTPUT);
         assert_eq!(count_tables(&bench), 2);
         let mut control = bench.control();
         for table in ["sbtest1", "sbtest2"] {
             let count = format!("select count(*) from {table}");
             assert_eq!(query_number(&mut control, &count), 1000);
         }
-        for test in TESTS {
+        for test in TESTS_ON_OLTP_TABLES {
             let arguments =
                 format!("{size_options} --threads=3 --events=50 --time=0 --rand-seed=7 {test} run");
-            let out = bench.sysbench(&arguments).ok();
-            assert_eq!(shape(&out), RUN_SHAPE, "{driver:?} {test}");
+            let out = bench.sysbench(&arguments).ok_stdout();
+            assert_eq!(mask_numbers(&out), MASKED_RUN_OUTPUT, "{driver:?} {test}");
             assert_eq!(figure(&out, "total number of events:"), 50.0, "{test}");
             assert_eq!(figure(&out, "transactions:"), 50.0, "{test}");
             let (reads, writes, others) = query_counts(&out);
@@ -118,7 +120,9 @@ fn every_bundled_test_executes_exactly_its_events() {
                 _ => assert_eq!((reads, all), (50.0, 50.0), "{test}"),
             }
         }
-        let dropped = bench.sysbench("--tables=2 oltp_read_write cleanup").ok();
+        let dropped = bench
+            .sysbench("--tables=2 oltp_read_write cleanup")
+            .ok_stdout();
         let expected = "Dropping table 'sbtest1'...\nDropping table 'sbtest2'...\n";
         assert!(dropped.ends_with(expected), "{dropped}");
         assert_eq!(count_tables(&bench), 0);
@@ -127,17 +131,17 @@ fn every_bundled_test_executes_exactly_its_events() {
 
 #[test]
 fn a_run_is_stored_with_its_queries() {
-    let bench = Bench::new(Driver::Mysql, "sb_stored");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_stored");
     bench
         .sysbench("--table-size=500 oltp_read_only prepare")
-        .ok();
+        .ok_stdout();
     let arguments =
         "--table-size=500 --threads=2 --events=40 --time=0 --skip-trx oltp_read_only run";
-    let out = bench.sysbench(arguments).ok();
+    let out = bench.sysbench(arguments).ok_stdout();
     assert_eq!(query_counts(&out), (560.0, 0.0, 0.0));
     let run = parse_run(&bench.prony("show last --json"));
     assert_eq!(run.workload.name, "oltp_read_only");
-    assert_eq!(run.measured.kinds[0].committed, 40);
+    assert_eq!(total_figures(&run.measured).committed, 40);
     let queries = run.measured.queries.expect("query counts");
     assert_eq!((queries.reads, queries.writes), (560, 0));
     let series_reads: u64 = run
@@ -149,19 +153,19 @@ fn a_run_is_stored_with_its_queries() {
     assert_eq!(series_reads, 560);
     assert_eq!(run.request["arguments"][4], "--mysql-password=***");
     assert_eq!(run.request["arguments"][11], "oltp_read_only");
-    let stdout = ok(&bench.prony("show last --full"));
+    let stdout = ok_stdout(&bench.prony("show last --full"));
     assert!(stdout.contains("oltp_read_only"), "{stdout}");
 }
 
 #[test]
 fn progress_lines_and_checkpoints_are_printed_in_order() {
-    let bench = Bench::new(Driver::Pgsql, "sb_lines");
+    let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_lines");
     bench
         .sysbench("--table-size=500 oltp_point_select prepare")
-        .ok();
+        .ok_stdout();
     let arguments = "--table-size=500 --threads=2 --time=3 --rate=200 --report-interval=1 \
                  --report-checkpoints=2 --percentile=99 --histogram oltp_point_select run";
-    let out = bench.sysbench(arguments).ok();
+    let out = bench.sysbench(arguments).ok_stdout();
     let position = |text: &str| {
         out.find(text)
             .unwrap_or_else(|| panic!("no {text} in {out}"))
@@ -212,7 +216,8 @@ fn progress_lines_and_checkpoints_are_printed_in_order() {
     // The last report does not repeat events of the first one.
     let run = parse_run(&bench.prony("show last --json"));
     assert_eq!(
-        events_of_reports, run.measured.kinds[0].committed as f64,
+        events_of_reports,
+        total_figures(&run.measured).committed as f64,
         "{out}"
     );
     assert!(events(first_report) > 0.0, "{out}");
@@ -221,8 +226,10 @@ fn progress_lines_and_checkpoints_are_printed_in_order() {
 #[test]
 fn each_row_of_bulk_insert_is_an_event() {
     for driver in DRIVERS {
-        let bench = Bench::new(driver, "sb_bulk");
-        let prepared = bench.sysbench("--threads=2 bulk_insert prepare").ok();
+        let bench = SysbenchTestBench::new(driver, "sb_bulk");
+        let prepared = bench
+            .sysbench("--threads=2 bulk_insert prepare")
+            .ok_stdout();
         assert!(
             prepared.ends_with("Creating table 'sbtest2'...\n"),
             "{prepared}"
@@ -230,7 +237,7 @@ fn each_row_of_bulk_insert_is_an_event() {
         for run in 1..=2 {
             let out = bench
                 .sysbench("--threads=2 --events=3000 --time=0 bulk_insert run")
-                .ok();
+                .ok_stdout();
             assert_eq!(figure(&out, "transactions:"), 3000.0);
             let (reads, writes, others) = query_counts(&out);
             assert_eq!((reads, others), (0.0, 0.0), "{out}");
@@ -238,20 +245,24 @@ fn each_row_of_bulk_insert_is_an_event() {
             let sql = "select (select count(*) from sbtest1) + (select count(*) from sbtest2)";
             assert_eq!(query_number(&mut bench.control(), sql), 3000 * run);
         }
-        bench.sysbench("--threads=2 bulk_insert cleanup").ok();
+        bench
+            .sysbench("--threads=2 bulk_insert cleanup")
+            .ok_stdout();
         assert_eq!(count_tables(&bench), 0);
     }
 }
 
 #[test]
 fn one_large_table_is_loaded_by_all_threads_and_prewarmed() {
-    let bench = Bench::new(Driver::Mysql, "sb_large");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_large");
     bench
         .sysbench("--table-size=30000 --threads=3 oltp_read_only prepare")
-        .ok();
+        .ok_stdout();
     let sql = "select count(*) + count(distinct id) + min(id) + max(id) from sbtest1";
     assert_eq!(query_number(&mut bench.control(), sql), 90_001);
-    let prewarmed = bench.sysbench("--threads=2 oltp_read_only prewarm").ok();
+    let prewarmed = bench
+        .sysbench("--threads=2 oltp_read_only prewarm")
+        .ok_stdout();
     assert!(
         prewarmed.ends_with("Prewarming table sbtest1\n"),
         "{prewarmed}"
@@ -260,17 +271,17 @@ fn one_large_table_is_loaded_by_all_threads_and_prewarmed() {
 
 #[test]
 fn version_1_1_has_its_own_report_and_warm_up() {
-    let bench = Bench::new(Driver::Mysql, "sb_newer");
+    let bench = SysbenchTestBench::new(Driver::Mysql, "sb_newer");
     bench
         .sysbench("--table-size=500 oltp_read_only prepare")
-        .ok();
+        .ok_stdout();
     let mut command = bench.command(
         "--table-size=500 --threads=2 --warmup-time=1 --time=1 --report-interval=1 oltp_read_only run",
     );
     command.env("PRONY_SYSBENCH_COMPAT", "1.1");
     let out = bench
-        .check_output(command.output().expect("it starts"))
-        .ok();
+        .assert_no_password(command.output().expect("it starts"))
+        .ok_stdout();
     assert!(out.starts_with("sysbench 1.1.0"), "{out}");
     assert!(out.contains("Warmup time: 1s"), "{out}");
     assert!(out.contains("events/s (eps):"), "{out}");
@@ -286,15 +297,15 @@ fn version_1_1_has_its_own_report_and_warm_up() {
 #[test]
 fn text_protocol_statements_have_the_same_counts() {
     for driver in DRIVERS {
-        let bench = Bench::new(driver, "sb_text");
+        let bench = SysbenchTestBench::new(driver, "sb_text");
         bench
             .sysbench("--table-size=500 oltp_read_write prepare")
-            .ok();
+            .ok_stdout();
         // A single user finds all its rows: 14 reads, 4 writes, 2 others.
         for arguments in ["--db-ps-mode=disable", "--db-ps-mode=auto"] {
             let arguments =
                 format!("--table-size=500 {arguments} --events=20 --time=0 oltp_read_write run");
-            let out = bench.sysbench(&arguments).ok();
+            let out = bench.sysbench(&arguments).ok_stdout();
             assert_eq!(query_counts(&out), (280.0, 80.0, 40.0), "{driver:?}");
         }
     }
@@ -302,21 +313,21 @@ fn text_protocol_statements_have_the_same_counts() {
 
 #[test]
 fn verbosity_selects_the_messages() {
-    let bench = Bench::new(Driver::Pgsql, "sb_words");
+    let bench = SysbenchTestBench::new(Driver::Pgsql, "sb_words");
     bench
         .sysbench("--table-size=100 oltp_read_only prepare")
-        .ok();
+        .ok_stdout();
     let run = |arguments: &str| {
         bench.sysbench(&format!(
             "{arguments} --table-size=100 --threads=2 --events=4 --time=0 oltp_read_only run"
         ))
     };
-    assert_eq!(run("--verbosity=2").ok(), "");
-    let info = run("--verbosity=4").ok();
+    assert_eq!(run("--verbosity=2").ok_stdout(), "");
+    let info = run("--verbosity=4").ok_stdout();
     let expected =
         "Event limit exceeded, exiting...\n(last message repeated 1 times)\nDone.\n\nSQL";
     assert!(info.contains(expected), "{info}");
-    let debug = run("--debug").ok();
+    let debug = run("--debug").ok_stdout();
     assert!(
         debug.contains("DEBUG: Worker thread (#1) initialized\nThreads started!"),
         "{debug}"

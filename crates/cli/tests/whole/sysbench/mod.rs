@@ -20,7 +20,7 @@ pub enum Driver {
 pub const DRIVERS: [Driver; 2] = [Driver::Mysql, Driver::Pgsql];
 
 /// The tests for which `prepare` creates the same tables.
-pub const TESTS: [&str; 10] = [
+pub const TESTS_ON_OLTP_TABLES: [&str; 10] = [
     "oltp_read_write",
     "oltp_read_only",
     "oltp_write_only",
@@ -34,7 +34,7 @@ pub const TESTS: [&str; 10] = [
 ];
 
 /// A link named sysbench to Prony, and a database and a store for one test.
-pub struct Bench {
+pub struct SysbenchTestBench {
     pub driver: Driver,
     pub home: PathBuf,
     pub url: String,
@@ -43,8 +43,8 @@ pub struct Bench {
     link: PathBuf,
 }
 
-impl Bench {
-    pub fn new(driver: Driver, name: &str) -> Bench {
+impl SysbenchTestBench {
+    pub fn new(driver: Driver, name: &str) -> SysbenchTestBench {
         let home =
             std::env::temp_dir().join(format!("prony-sb-{driver:?}-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
@@ -82,7 +82,7 @@ impl Bench {
                 (server.url_for(name), login.to_vec(), password)
             }
         };
-        Bench {
+        SysbenchTestBench {
             driver,
             home,
             url,
@@ -124,7 +124,7 @@ impl Bench {
 
     /// Runs a command to its end; asserts that the output contains no password.
     pub fn sysbench(&self, arguments: &str) -> CommandResult {
-        self.check_output(self.command(arguments).output().expect("it starts"))
+        self.assert_no_password(self.command(arguments).output().expect("it starts"))
     }
 
     /// Runs `prony` with these arguments.
@@ -136,17 +136,17 @@ impl Bench {
     }
 
     /// Asserts that the output contains no password.
-    pub fn check_output(&self, output: Output) -> CommandResult {
+    pub fn assert_no_password(&self, output: Output) -> CommandResult {
         assert_hidden(&self.password, &output, &self.home);
         CommandResult {
             code: output.status.code(),
-            out: String::from_utf8(output.stdout).expect("text"),
-            err: String::from_utf8(output.stderr).expect("text"),
+            stdout: String::from_utf8(output.stdout).expect("text"),
+            stderr: String::from_utf8(output.stderr).expect("text"),
         }
     }
 }
 
-impl Drop for Bench {
+impl Drop for SysbenchTestBench {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.home);
     }
@@ -156,21 +156,21 @@ impl Drop for Bench {
 #[derive(Debug)]
 pub struct CommandResult {
     pub code: Option<i32>,
-    pub out: String,
-    pub err: String,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 impl CommandResult {
-    /// Returns stdout; asserts success.
-    pub fn ok(self) -> String {
+    /// Asserts that the command succeeded; returns its stdout.
+    pub fn ok_stdout(self) -> String {
         assert_eq!(self.code, Some(0), "{self:?}");
-        self.out
+        self.stdout
     }
 
-    /// Returns stdout; asserts this exit code.
-    pub fn failed(self, code: i32) -> String {
+    /// Asserts this exit code; returns the stdout.
+    pub fn failed_stdout(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
-        self.out
+        self.stdout
     }
 }
 
@@ -192,7 +192,7 @@ pub fn query_counts(text: &str) -> (f64, f64, f64) {
 }
 
 /// Returns the number of sysbench's tables in the database.
-pub fn count_tables(bench: &Bench) -> u64 {
+pub fn count_tables(bench: &SysbenchTestBench) -> u64 {
     let schema = match bench.driver {
         Driver::Mysql => "database()",
         Driver::Pgsql => "current_schema()",

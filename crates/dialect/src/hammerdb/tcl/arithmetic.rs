@@ -15,9 +15,9 @@ fn error(text: impl Into<String>) -> Flow {
 impl Interp {
     /// The value of an expression.
     pub(crate) fn evaluate(&mut self, host: &mut dyn Host, node: &Node) -> Result<Value, Flow> {
-        self.enter(host)?;
+        self.enter_level(host)?;
         let value = self.evaluate_inner(host, node);
-        self.leave();
+        self.leave_level();
         value
     }
 
@@ -97,10 +97,10 @@ impl Interp {
         };
         let first = args.first();
         match (name, first) {
-            ("rand", None) => return Ok(Value::Real(self.random())),
+            ("rand", None) => return Ok(Value::Real(self.random_number())),
             ("srand", Some(Value::Integer(seed))) => {
-                self.seed(*seed);
-                return Ok(Value::Real(self.random()));
+                self.seed_random(*seed);
+                return Ok(Value::Real(self.random_number()));
             }
             ("abs", Some(Value::Integer(value))) => {
                 return (value.checked_abs().map(Value::Integer))

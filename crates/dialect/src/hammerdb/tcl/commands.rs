@@ -9,19 +9,19 @@ use super::number::parse_integer;
 use super::{Flow, Host, TclResult, list, parse, pattern};
 
 /// Tcl's commands that are implemented.
-const BUILT_IN: &str = "\
+const BUILT_IN_COMMANDS: &str = "\
     after append apply array break catch cd clock close concat continue dict eof error eval exec exit expr \
     fconfigure file flush for foreach format gets glob global if incr info join lappend lassign lindex linsert \
     list llength lmap lrange lrepeat lreplace lreverse lsearch lset lsort namespace open package pid proc puts \
     pwd read regexp regsub rename return scan set source split string subst switch time try unset update uplevel \
     upvar variable while";
 
-/// Tcl's commands that are refused: benchmark scripts do not need them, and they act outside of the script.
-const UNSUPPORTED: &str = "binary coroutine encoding fileevent interp load socket trace";
+/// Tcl's commands that Prony rejects: they act outside of the script, and benchmark scripts do not need them.
+const UNSUPPORTED_COMMANDS: &str = "binary coroutine encoding fileevent interp load socket trace";
 
 /// The names of Tcl's own commands.
-pub(super) fn built_in() -> impl Iterator<Item = &'static str> {
-    BUILT_IN.split(' ')
+pub(super) fn built_in_commands() -> impl Iterator<Item = &'static str> {
+    BUILT_IN_COMMANDS.split(' ')
 }
 
 impl Interp {
@@ -45,9 +45,9 @@ impl Interp {
             ("exec", _) => {
                 error("Prony's hammerdbcli does not support exec: it starts no other programs")
             }
-            ("namespace", args) => self.in_namespace(host, args),
+            ("namespace", args) => self.namespace_command(host, args),
             (name, _)
-                if UNSUPPORTED
+                if UNSUPPORTED_COMMANDS
                     .split(' ')
                     .any(|unsupported| unsupported == name) =>
             {
@@ -67,7 +67,7 @@ impl Interp {
     }
 
     /// `namespace SUBCOMMAND ...`.
-    fn in_namespace(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
+    fn namespace_command(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         match args.as_slice() {
             ["eval", name, script @ ..] if !script.is_empty() => {
@@ -102,10 +102,11 @@ impl Interp {
     fn import(&mut self, patterns: &[&str]) {
         for pattern in patterns {
             let pattern = pattern.strip_prefix("::").unwrap_or(pattern);
-            let (from, tail_pattern) = pattern.rsplit_once("::").unwrap_or(("", pattern));
+            let (source_namespace, tail_pattern) =
+                pattern.rsplit_once("::").unwrap_or(("", pattern));
             let split_if_matching = |name: &String| {
                 let parts = name.rsplit_once("::").unwrap_or(("", name));
-                (parts.0 == from && pattern::matches(tail_pattern, parts.1))
+                (parts.0 == source_namespace && pattern::matches(tail_pattern, parts.1))
                     .then(|| (parts.1.to_owned(), name.clone()))
             };
             let matching: Vec<_> = self.procs.keys().filter_map(split_if_matching).collect();
@@ -121,8 +122,8 @@ impl Interp {
     pub(super) fn has_command(&self, host: &dyn Host, name: &str) -> bool {
         self.procs.contains_key(name)
             || self.aliases.contains_key(name)
-            || (!self.removed.contains(name)
-                && (built_in().any(|command| command == name) || host.has_command(name)))
+            || (!self.removed_commands.contains(name)
+                && (built_in_commands().any(|command| command == name) || host.has_command(name)))
     }
 
     fn rename(&mut self, host: &dyn Host, old: &str, new: &str) -> TclResult {
@@ -141,9 +142,9 @@ impl Interp {
             return Ok(String::new());
         }
         let original = self.aliases.remove(old).unwrap_or_else(|| old.to_owned());
-        self.removed.insert(original.clone());
+        self.removed_commands.insert(original.clone());
         if new == original {
-            self.removed.remove(&original);
+            self.removed_commands.remove(&original);
         } else if !new.is_empty() {
             self.aliases.insert(new.to_owned(), original);
         }
@@ -158,7 +159,7 @@ impl Interp {
             ));
         };
         let procedure = Self::parse_procedure(parameters, body)?;
-        self.call(host, "apply lambdaExpr", &procedure, args)
+        self.call_procedure(host, "apply lambdaExpr", &procedure, args)
     }
 
     fn uplevel(&mut self, host: &mut dyn Host, args: &[String]) -> TclResult {
@@ -199,10 +200,10 @@ impl Interp {
                 }
             }
         }
-        let parts = parse::substitutions(text, substitutions).map_err(Flow::Error)?;
-        self.enter(host)?;
+        let parts = parse::text_parts(text, substitutions).map_err(Flow::Error)?;
+        self.enter_level(host)?;
         let outcome = self.substitute(host, &parts);
-        self.leave();
+        self.leave_level();
         outcome
     }
 
@@ -212,7 +213,7 @@ impl Interp {
         };
         let started_us = host.now_us();
         for _ in 0..count {
-            self.step(host)?;
+            self.count_step(host)?;
             self.eval_text(host, script)?;
         }
         let per_iteration_us = match count {

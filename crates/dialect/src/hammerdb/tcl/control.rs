@@ -33,7 +33,7 @@ impl Interp {
             "try" => self.try_command(host, args),
             "eval" => self.eval_text(host, &args.join(" ")),
             "expr" => self.expr_command(host, args),
-            "proc" => self.define(args),
+            "proc" => self.define_procedure(args),
             "exit" => exit(args),
             _ => return None,
         })
@@ -284,7 +284,7 @@ impl Interp {
         outcome
     }
 
-    fn define(&mut self, args: &[String]) -> TclResult {
+    fn define_procedure(&mut self, args: &[String]) -> TclResult {
         let [name, parameter_text, body_text] = args else {
             return wrong_args("proc name args body");
         };

@@ -2,13 +2,13 @@
 //!
 //! The [`Host`] reads the clock.
 
-use super::commands::built_in;
+use super::commands::built_in_commands;
 use super::interp::{Interp, error, wrong_args};
 use super::number::{parse_bool, parse_integer};
 use super::{Flow, Host, TclResult, list, pattern};
 
-/// The keys and values of a dictionary's text, in order, each key once.
-fn pairs(text: &str) -> Result<Vec<(String, String)>, Flow> {
+/// Parses a dictionary's text to its keys and values, in order. If a key is repeated, the last value applies.
+fn parse_dict(text: &str) -> Result<Vec<(String, String)>, Flow> {
     let mut elements = list::split(text).map_err(Flow::Error)?.into_iter();
     let mut pairs: Vec<(String, String)> = Vec::new();
     while let Some(key) = elements.next() {
@@ -43,23 +43,24 @@ impl Interp {
         args: &[String],
     ) -> Option<TclResult> {
         Some(match (name, args) {
-            ("info", args) => self.info(host, args),
+            ("info", args) => self.info_command(host, args),
             ("array", [subcommand, name, args @ ..]) => {
                 self.array_command(host, subcommand, name, args)
             }
             ("array", _) => wrong_args("array subcommand arrayName ?arg ...?"),
-            ("dict", [subcommand, args @ ..]) => self.dict(host, subcommand, args),
+            ("dict", [subcommand, args @ ..]) => self.dict_command(host, subcommand, args),
             ("dict", []) => wrong_args("dict subcommand ?arg ...?"),
-            ("clock", args) => clock(host, args),
+            ("clock", args) => clock_command(host, args),
             _ => return None,
         })
     }
 
-    fn info(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
+    fn info_command(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         match args.as_slice() {
             ["exists", name] => {
-                let exists = self.lookup(host, name).is_some() || self.array(name).is_some();
+                let exists =
+                    self.lookup(host, name).is_some() || self.array_elements(name).is_some();
                 Ok(i64::from(exists).to_string())
             }
             ["procs", patterns @ ..] => {
@@ -83,8 +84,10 @@ impl Interp {
                 Ok(list::join(&matching))
             }
             ["hostname"] => Ok(host.host_name()),
-            ["args", name] => self.procedure(name, |procedure| procedure.parameter_text.clone()),
-            ["body", name] => self.procedure(name, |procedure| procedure.body_text.clone()),
+            ["args", name] => {
+                self.procedure_text(name, |procedure| procedure.parameter_text.clone())
+            }
+            ["body", name] => self.procedure_text(name, |procedure| procedure.body_text.clone()),
             ["script"] => Ok(self.script_name.clone()),
             ["level"] => Ok((self.frames.len() - 1).to_string()),
             ["tclversion"] => Ok("8.6".to_owned()),
@@ -100,8 +103,8 @@ impl Interp {
     /// The names of all commands that match a pattern. A command of HammerDB is included only if the pattern
     /// is its full name.
     fn command_names(&self, host: &dyn Host, pattern: Option<&str>) -> String {
-        let exact = pattern.filter(|name| !name.contains(['*', '?', '[', '\\']));
-        if let Some(name) = exact {
+        let full_name = pattern.filter(|name| !name.contains(['*', '?', '[', '\\']));
+        if let Some(name) = full_name {
             let name = name.strip_prefix("::").unwrap_or(name);
             return match self.has_command(host, name) {
                 true => list::join(&[name]),
@@ -110,8 +113,8 @@ impl Interp {
         }
         let defined = self.procs.keys().chain(self.aliases.keys());
         let mut names: Vec<&str> = defined.map(String::as_str).collect();
-        for name in built_in() {
-            if !self.removed.contains(name) {
+        for name in built_in_commands() {
+            if !self.removed_commands.contains(name) {
                 names.push(name);
             }
         }
@@ -121,9 +124,14 @@ impl Interp {
         list::join(&names)
     }
 
-    fn procedure(&self, name: &str, text: impl Fn(&super::interp::Proc) -> String) -> TclResult {
+    /// A text of the procedure with this name, such as its body.
+    fn procedure_text(
+        &self,
+        name: &str,
+        text_of: impl Fn(&super::interp::Proc) -> String,
+    ) -> TclResult {
         match self.procs.get(name) {
-            Some(procedure) => Ok(text(procedure)),
+            Some(procedure) => Ok(text_of(procedure)),
             None => error(format!("\"{name}\" isn't a procedure")),
         }
     }
@@ -135,7 +143,7 @@ impl Interp {
         name: &str,
         args: &[String],
     ) -> TclResult {
-        let elements = self.array(name).cloned();
+        let elements = self.array_elements(name).cloned();
         let pattern = args.first().map_or("*", String::as_str);
         let matching = || {
             let elements = elements.iter().flatten();
@@ -153,7 +161,7 @@ impl Interp {
                     .collect::<Vec<_>>(),
             )),
             "set" => {
-                for (key, value) in pairs(args.first().map_or("", String::as_str))? {
+                for (key, value) in parse_dict(args.first().map_or("", String::as_str))? {
                     self.set(&format!("{name}({key})"), value)?;
                 }
                 Ok(String::new())
@@ -171,13 +179,23 @@ impl Interp {
         }
     }
 
-    fn dict(&mut self, host: &mut dyn Host, subcommand: &str, args: &[String]) -> TclResult {
+    fn dict_command(
+        &mut self,
+        host: &mut dyn Host,
+        subcommand: &str,
+        args: &[String],
+    ) -> TclResult {
         match (subcommand, args) {
-            ("create", elements) => pairs(&list::join(elements)).map(|pairs| dict_text(&pairs)),
+            ("create", elements) => {
+                parse_dict(&list::join(elements)).map(|pairs| dict_text(&pairs))
+            }
             ("get", [dict, keys @ ..]) => {
                 let mut value = dict.clone();
                 for key in keys {
-                    value = match pairs(&value)?.into_iter().find(|(name, _)| name == key) {
+                    value = match parse_dict(&value)?
+                        .into_iter()
+                        .find(|(name, _)| name == key)
+                    {
                         Some((_, value)) => value,
                         None => return error(format!("key \"{key}\" not known in dictionary")),
                     };
@@ -187,7 +205,7 @@ impl Interp {
             ("exists", [dict, keys @ ..]) => {
                 let mut value = dict.clone();
                 for key in keys {
-                    let entries = pairs(&value).unwrap_or_default();
+                    let entries = parse_dict(&value).unwrap_or_default();
                     match entries.into_iter().find(|(name, _)| name == key) {
                         Some((_, inner)) => value = inner,
                         None => return Ok("0".to_owned()),
@@ -197,26 +215,26 @@ impl Interp {
             }
             ("keys" | "values", [dict, patterns @ ..]) => {
                 let pattern = patterns.first().map_or("*", String::as_str);
-                let pairs = pairs(dict)?.into_iter();
+                let pairs = parse_dict(dict)?.into_iter();
                 let elements: Vec<String> = pairs
                     .map(|(key, value)| if subcommand == "keys" { key } else { value })
                     .filter(|element| pattern::matches(pattern, element))
                     .collect();
                 Ok(list::join(&elements))
             }
-            ("size", [dict]) => Ok(pairs(dict)?.len().to_string()),
+            ("size", [dict]) => Ok(parse_dict(dict)?.len().to_string()),
             ("set", [name, key, value]) => {
-                let mut entries = pairs(&self.lookup(host, name).unwrap_or_default())?;
+                let mut entries = parse_dict(&self.lookup(host, name).unwrap_or_default())?;
                 set_key(&mut entries, key, value.clone());
                 self.set(name, dict_text(&entries))
             }
             ("unset", [name, key]) => {
-                let mut entries = pairs(&self.get(host, name)?)?;
+                let mut entries = parse_dict(&self.get(host, name)?)?;
                 entries.retain(|(name, _)| name != key);
                 self.set(name, dict_text(&entries))
             }
             ("for", [names, dict, body]) => {
-                let flat = dict_text(&pairs(dict)?);
+                let flat = dict_text(&parse_dict(dict)?);
                 let args = [names.clone(), flat, body.clone()];
                 self.control_command(host, "foreach", &args)
                     .unwrap_or_else(|| Ok(String::new()))
@@ -229,7 +247,7 @@ impl Interp {
     }
 }
 
-fn clock(host: &dyn Host, args: &[String]) -> TclResult {
+fn clock_command(host: &dyn Host, args: &[String]) -> TclResult {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     match args.as_slice() {
         ["seconds"] => Ok(host.now_ms().div_euclid(1000).to_string()),
@@ -255,7 +273,7 @@ fn clock(host: &dyn Host, args: &[String]) -> TclResult {
     }
 }
 
-/// The value of `-format`, and whether a time is in UTC.
+/// The value of `-format`, and whether the options select UTC (`-gmt`, `-timezone`).
 fn clock_options<'a>(options: &[&'a str]) -> (Option<&'a str>, bool) {
     let option = |name: &str| {
         let mut pairs = options.chunks_exact(2);

@@ -19,7 +19,8 @@ pub(crate) enum Node {
     Call(String, Vec<Node>),
 }
 
-/// Operators by precedence, the lowest first. In a row, an operator comes before its prefixes.
+/// Operators by precedence, the lowest level first. Within a level, an operator comes before its own prefixes
+/// (`<=` before `<`), because the first match applies.
 const PRECEDENCE: [&[&str]; 11] = [
     &["||"],
     &["&&"],
@@ -41,7 +42,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, String> {
         nesting: 0,
         text,
     };
-    let node = parser.ternary()?;
+    let node = parser.parse_ternary()?;
     parser.skip_whitespace();
     if parser.reader.peek().is_some() {
         return Err(parser.syntax_error());
@@ -66,10 +67,11 @@ impl Parser<'_> {
     }
 
     fn skip_whitespace(&mut self) {
-        while self.reader.skip_blank() || self.eat("\n") {}
+        while self.reader.skip_blank() || self.skip_token("\n") {}
     }
 
-    fn eat(&mut self, token: &str) -> bool {
+    /// Skips a token if it is next. Returns whether it was.
+    fn skip_token(&mut self, token: &str) -> bool {
         let is_next = self.reader.remaining().starts_with(token);
         if is_next {
             self.reader
@@ -78,27 +80,28 @@ impl Parser<'_> {
         is_next
     }
 
-    fn ternary(&mut self) -> Result<Node, String> {
+    fn parse_ternary(&mut self) -> Result<Node, String> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             return Err("expression too deeply nested".to_owned());
         }
-        let mut node = self.level(0)?;
+        let mut node = self.parse_level(0)?;
         self.skip_whitespace();
-        if self.eat("?") {
-            let yes = self.ternary()?;
+        if self.skip_token("?") {
+            let yes = self.parse_ternary()?;
             self.skip_whitespace();
-            if !self.eat(":") {
+            if !self.skip_token(":") {
                 return Err(self.syntax_error());
             }
-            let no = self.ternary()?;
+            let no = self.parse_ternary()?;
             node = Node::Ternary(Box::new(node), Box::new(yes), Box::new(no));
         }
         self.nesting -= 1;
         Ok(node)
     }
 
-    fn operator(&mut self, level: usize) -> Option<&'static str> {
+    /// Parses an operator of a precedence level; `None` if another token is next.
+    fn parse_operator(&mut self, level: usize) -> Option<&'static str> {
         self.skip_whitespace();
         let text = self.reader.remaining();
         let operator = PRECEDENCE[level].iter().find(|op| text.starts_with(**op))?;
@@ -121,63 +124,63 @@ impl Parser<'_> {
         Some(operator)
     }
 
-    fn level(&mut self, level: usize) -> Result<Node, String> {
+    fn parse_level(&mut self, level: usize) -> Result<Node, String> {
         if level == PRECEDENCE.len() {
-            return self.power();
+            return self.parse_power();
         }
-        let mut left = self.level(level + 1)?;
+        let mut left = self.parse_level(level + 1)?;
         // The operators of a chain are left-associative, so the tree is as deep as the chain is long.
         let mut length = 0;
-        while let Some(operator) = self.operator(level) {
+        while let Some(operator) = self.parse_operator(level) {
             length += 1;
             if length > 4 * MAX_NESTING {
                 return Err("expression too long".to_owned());
             }
-            let right = self.level(level + 1)?;
+            let right = self.parse_level(level + 1)?;
             left = Node::Binary(operator, Box::new(left), Box::new(right));
         }
         Ok(left)
     }
 
-    fn power(&mut self) -> Result<Node, String> {
-        let left = self.unary()?;
+    fn parse_power(&mut self) -> Result<Node, String> {
+        let left = self.parse_unary()?;
         self.skip_whitespace();
-        if !self.eat("**") {
+        if !self.skip_token("**") {
             return Ok(left);
         }
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             return Err("expression too deeply nested".to_owned());
         }
-        let right = self.power()?;
+        let right = self.parse_power()?;
         self.nesting -= 1;
         Ok(Node::Binary("**", Box::new(left), Box::new(right)))
     }
 
-    fn unary(&mut self) -> Result<Node, String> {
+    fn parse_unary(&mut self) -> Result<Node, String> {
         self.skip_whitespace();
         let Some(sign) = self.reader.peek().filter(|c| "+-!~".contains(*c)) else {
-            return self.primary();
+            return self.parse_primary();
         };
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             return Err("expression too deeply nested".to_owned());
         }
         self.reader.set_position(self.reader.position() + 1);
-        let operand = self.unary()?;
+        let operand = self.parse_unary()?;
         self.nesting -= 1;
         Ok(Node::Unary(sign, Box::new(operand)))
     }
 
-    fn primary(&mut self) -> Result<Node, String> {
-        let message = |error: super::parse::SyntaxError| error.message;
+    fn parse_primary(&mut self) -> Result<Node, String> {
+        let message_of = |error: super::parse::SyntaxError| error.message;
         match self.reader.peek() {
             None => Err(self.syntax_error()),
             Some('(') => {
                 self.reader.set_position(self.reader.position() + 1);
-                let node = self.ternary()?;
+                let node = self.parse_ternary()?;
                 self.skip_whitespace();
-                if !self.eat(")") {
+                if !self.skip_token(")") {
                     return Err(format!(
                         "unbalanced open paren\nin expression \"{}\"",
                         self.text
@@ -185,22 +188,24 @@ impl Parser<'_> {
                 }
                 Ok(node)
             }
-            Some('$') => match self.reader.dollar().map_err(message)? {
+            Some('$') => match self.reader.parse_dollar().map_err(message_of)? {
                 Some(part) => Ok(Node::Parts(vec![part])),
                 None => Err(self.syntax_error()),
             },
-            Some('[') => Ok(Node::Parts(vec![self.reader.bracket().map_err(message)?])),
-            Some('"') => Ok(Node::Parts(self.reader.quoted().map_err(message)?)),
+            Some('[') => Ok(Node::Parts(vec![
+                self.reader.parse_bracket().map_err(message_of)?,
+            ])),
+            Some('"') => Ok(Node::Parts(self.reader.parse_quoted().map_err(message_of)?)),
             Some('{') => Ok(Node::Parts(vec![Part::Text(
-                self.reader.braced().map_err(message)?,
+                self.reader.parse_braced().map_err(message_of)?,
             )])),
-            Some(c) if c.is_ascii_digit() || c == '.' => self.number(),
-            Some(c) if c.is_ascii_alphabetic() => self.name(),
+            Some(c) if c.is_ascii_digit() || c == '.' => self.parse_number(),
+            Some(c) if c.is_ascii_alphabetic() => self.parse_name(),
             Some(_) => Err(self.syntax_error()),
         }
     }
 
-    fn number(&mut self) -> Result<Node, String> {
+    fn parse_number(&mut self) -> Result<Node, String> {
         let remaining = self.reader.remaining();
         let mut length = 0;
         let mut previous = ' ';
@@ -229,7 +234,8 @@ impl Parser<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<Node, String> {
+    /// Parses a function call, or a word that is a value, such as `true`.
+    fn parse_name(&mut self) -> Result<Node, String> {
         let remaining = self.reader.remaining();
         let length = (remaining.bytes())
             .take_while(|b| b.is_ascii_alphanumeric() || *b == b'_')
@@ -237,7 +243,7 @@ impl Parser<'_> {
         let name = &remaining[..length];
         self.reader.set_position(self.reader.position() + length);
         self.skip_whitespace();
-        if !self.eat("(") {
+        if !self.skip_token("(") {
             if parse_bool(name).is_some() || name.eq_ignore_ascii_case("inf") {
                 return Ok(Node::Value(Value::parse(name)));
             }
@@ -248,16 +254,16 @@ impl Parser<'_> {
         }
         let mut args = Vec::new();
         self.skip_whitespace();
-        if self.eat(")") {
+        if self.skip_token(")") {
             return Ok(Node::Call(name.to_owned(), args));
         }
         loop {
-            args.push(self.ternary()?);
+            args.push(self.parse_ternary()?);
             self.skip_whitespace();
-            if self.eat(")") {
+            if self.skip_token(")") {
                 return Ok(Node::Call(name.to_owned(), args));
             }
-            if !self.eat(",") {
+            if !self.skip_token(",") {
                 return Err(self.syntax_error());
             }
         }

@@ -76,7 +76,7 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
             return Err("format string ended in middle of field specifier".to_owned());
         };
         let value = next_arg()?;
-        out.push_str(&convert(&spec, kind, value)?);
+        out.push_str(&format_value(&spec, kind, value)?);
         if out.len() > MAX_VALUE_BYTES {
             return Err("value too long".to_owned());
         }
@@ -84,7 +84,7 @@ pub(super) fn format(text: &str, args: &[String]) -> Result<String, String> {
     Ok(out)
 }
 
-fn convert(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
+fn format_value(spec: &FormatSpec, kind: char, value: &str) -> Result<String, String> {
     match kind {
         's' => {
             let truncated: String = value
@@ -121,7 +121,10 @@ fn format_integer(spec: &FormatSpec, kind: char, value: &str) -> Result<String, 
         'X' => ("", format!("{number:X}")),
         'o' => ("", format!("{number:o}")),
         'b' => ("", format!("{number:b}")),
-        _ => (sign(spec, number < 0), number.unsigned_abs().to_string()),
+        _ => (
+            sign_text(spec, number < 0),
+            number.unsigned_abs().to_string(),
+        ),
     };
     if let Some(min_digits) = spec.precision {
         digits = "0".repeat(min_digits.saturating_sub(digits.len())) + &digits;
@@ -141,7 +144,7 @@ fn format_integer(spec: &FormatSpec, kind: char, value: &str) -> Result<String, 
     ))
 }
 
-fn sign(spec: &FormatSpec, negative: bool) -> &'static str {
+fn sign_text(spec: &FormatSpec, negative: bool) -> &'static str {
     match (negative, spec.plus_sign, spec.space_sign) {
         (true, ..) => "-",
         (false, true, _) => "+",
@@ -160,15 +163,15 @@ fn format_real(spec: &FormatSpec, kind: char, value: &str) -> Result<String, Str
             ));
         }
     };
-    let sign = sign(spec, number.is_sign_negative());
+    let sign = sign_text(spec, number.is_sign_negative());
     let magnitude = number.abs();
-    // A double has only zeros after this many digits.
+    // A double has at most 1,074 decimals: all further digits are zeros.
     let precision = spec.precision.unwrap_or(6).min(1100);
     let mut digits = match kind {
         _ if !magnitude.is_finite() => super::number::real_text(magnitude),
         'f' => format!("{magnitude:.precision$}"),
-        'e' | 'E' => exponential(magnitude, precision),
-        _ => general(magnitude, precision.max(1), spec.alternate),
+        'e' | 'E' => format_exponential(magnitude, precision),
+        _ => format_general(magnitude, precision.max(1), spec.alternate),
     };
     if kind.is_ascii_uppercase() {
         digits = digits.to_uppercase();
@@ -176,7 +179,8 @@ fn format_real(spec: &FormatSpec, kind: char, value: &str) -> Result<String, Str
     Ok(pad(spec, sign, &digits, magnitude.is_finite()))
 }
 
-fn exponential(magnitude: f64, precision: usize) -> String {
+/// Formats as `%e`, with at least two digits in the exponent.
+fn format_exponential(magnitude: f64, precision: usize) -> String {
     let text = format!("{magnitude:.precision$e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     match exponent.strip_prefix('-') {
@@ -185,7 +189,8 @@ fn exponential(magnitude: f64, precision: usize) -> String {
     }
 }
 
-fn general(magnitude: f64, precision: usize, keep_zeros: bool) -> String {
+/// Formats as `%g`: as `%f` or `%e`, depending on the exponent.
+fn format_general(magnitude: f64, precision: usize, keep_zeros: bool) -> String {
     let rounded = format!("{magnitude:.*e}", precision - 1);
     let exponent: i32 = rounded
         .rsplit('e')
@@ -197,7 +202,7 @@ fn general(magnitude: f64, precision: usize, keep_zeros: bool) -> String {
         let decimals = usize::try_from(precision as i32 - 1 - exponent).unwrap_or(0);
         format!("{magnitude:.decimals$}")
     } else {
-        exponential(magnitude, precision - 1)
+        format_exponential(magnitude, precision - 1)
     };
     if keep_zeros || !text.contains('.') {
         return text;

@@ -29,6 +29,7 @@ pub(super) enum Variable {
 /// The variables of one procedure.
 pub(super) type Frame = HashMap<String, Variable>;
 
+/// A procedure that a script defines.
 #[derive(Debug)]
 pub(super) struct Proc {
     /// The parameters' names and optional defaults.
@@ -44,17 +45,17 @@ pub(super) struct Proc {
 pub struct Interp {
     pub(super) frames: Vec<Frame>,
     pub(super) procs: HashMap<String, Rc<Proc>>,
-    /// Renamed commands that are not procedures (`rename`): new names and original names.
+    /// The original name of each renamed command that is not a procedure (`rename`), by its new name.
     pub(super) aliases: HashMap<String, String>,
-    /// Names of commands that were renamed or deleted.
-    pub(super) removed: HashSet<String>,
+    /// Original names of commands that were renamed or deleted, and are therefore unknown.
+    pub(super) removed_commands: HashSet<String>,
     pub(super) files: OpenFiles,
     pub(super) script_name: String,
     /// The current namespace, such as `a::b`; empty for the global namespace.
     pub(super) namespace: String,
     depth: usize,
     remaining_steps: Option<u64>,
-    random: u64,
+    random_state: u64,
 }
 
 /// Omits the variables, because they may contain a password.
@@ -86,13 +87,13 @@ impl Interp {
             frames: vec![Frame::new()],
             procs: HashMap::new(),
             aliases: HashMap::new(),
-            removed: HashSet::new(),
+            removed_commands: HashSet::new(),
             files: OpenFiles::default(),
             script_name: String::new(),
             namespace: String::new(),
             depth: 0,
             remaining_steps: None,
-            random: 0x9e37_79b9_7f4a_7c15,
+            random_state: 0x9e37_79b9_7f4a_7c15,
         }
     }
 
@@ -143,21 +144,24 @@ impl Interp {
     }
 
     /// Enters one level of nesting.
-    pub(super) fn enter(&mut self, host: &dyn Host) -> Result<(), Flow> {
+    pub(super) fn enter_level(&mut self, host: &dyn Host) -> Result<(), Flow> {
         if self.depth >= MAX_DEPTH {
             return error("too many nested evaluations (infinite loop?)");
         }
-        self.step(host)?;
+        self.count_step(host)?;
         self.depth += 1;
         Ok(())
     }
 
-    pub(super) fn leave(&mut self) {
+    pub(super) fn leave_level(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
     /// Counts one step, and checks whether the script may continue.
-    pub(super) fn step(&mut self, host: &dyn Host) -> Result<(), Flow> {
+    ///
+    /// # Errors
+    /// [`Flow::Stopped`] after a signal or at the step limit.
+    pub(super) fn count_step(&mut self, host: &dyn Host) -> Result<(), Flow> {
         if host.is_stopped() {
             return Err(Flow::Stopped("interrupted".to_owned()));
         }
@@ -178,19 +182,19 @@ impl Interp {
 
     /// Runs a script one level deeper.
     pub(super) fn run(&mut self, host: &mut dyn Host, script: &Script) -> TclResult {
-        self.enter(host)?;
+        self.enter_level(host)?;
         let outcome = self.run_inner(host, script);
-        self.leave();
+        self.leave_level();
         outcome
     }
 
     fn run_inner(&mut self, host: &mut dyn Host, script: &Script) -> TclResult {
         let mut result = String::new();
         for words in &script.commands {
-            self.step(host)?;
+            self.count_step(host)?;
             let words = self.substitute_words(host, words)?;
             if let Some((name, args)) = words.split_first() {
-                result = self.command(host, name, args)?;
+                result = self.run_command(host, name, args)?;
             }
         }
         match &script.error {
@@ -208,7 +212,7 @@ impl Interp {
         let mut texts = Vec::with_capacity(words.len());
         for word in words {
             let text = self.substitute(host, &word.parts)?;
-            if word.expand {
+            if word.is_expanded {
                 texts.extend(list::split(&text).map_err(Flow::Error)?);
             } else {
                 texts.push(text);
@@ -229,9 +233,9 @@ impl Interp {
                 Part::Script(script) => self.run(host, script)?,
                 Part::Variable(name, None) => self.get(host, name)?,
                 Part::Variable(name, Some(index)) => {
-                    self.enter(host)?;
+                    self.enter_level(host)?;
                     let index = self.substitute(host, index);
-                    self.leave();
+                    self.leave_level();
                     self.get(host, &format!("{name}({})", index?))?
                 }
             };
@@ -244,24 +248,24 @@ impl Interp {
     }
 
     /// Runs one command.
-    pub(super) fn command(
+    pub(super) fn run_command(
         &mut self,
         host: &mut dyn Host,
         name: &str,
         args: &[String],
     ) -> TclResult {
         let absolute = name.strip_prefix("::");
-        let in_namespace = absolute
+        let namespace_proc = absolute
             .is_none()
             .then(|| self.procs.get(&self.qualified(name)));
         let name = absolute.unwrap_or(name);
-        if let Some(procedure) = in_namespace.flatten().or_else(|| self.procs.get(name)) {
+        if let Some(procedure) = namespace_proc.flatten().or_else(|| self.procs.get(name)) {
             let procedure = Rc::clone(procedure);
-            return self.call(host, name, &procedure, args);
+            return self.call_procedure(host, name, &procedure, args);
         }
         let outcome = match self.aliases.get(name).cloned() {
             Some(original) => self.run_built_in(host, &original, args),
-            None if self.removed.contains(name) => None,
+            None if self.removed_commands.contains(name) => None,
             None => self.run_built_in(host, name, args),
         };
         outcome.unwrap_or_else(|| error(format!("invalid command name \"{name}\"")))
@@ -295,20 +299,21 @@ impl Interp {
         args: &[String],
     ) -> Option<TclResult> {
         if !self.procs.contains_key("puts") {
-            return host.call(name, args);
+            return host.call_command(name, args);
         }
-        host.capture(true);
-        let outcome = host.call(name, args);
-        for text in host.capture(false) {
+        host.set_capture(true);
+        let outcome = host.call_command(name, args);
+        for text in host.set_capture(false) {
             let line = text.strip_suffix('\n').unwrap_or(&text).to_owned();
-            if let Err(flow) = self.command(host, "puts", &[line]) {
+            if let Err(flow) = self.run_command(host, "puts", &[line]) {
                 return Some(Err(flow));
             }
         }
         outcome
     }
 
-    pub(super) fn call(
+    /// Runs a procedure in a new frame. `name`: the name in the error about wrong arguments.
+    pub(super) fn call_procedure(
         &mut self,
         host: &mut dyn Host,
         name: &str,
@@ -328,15 +333,15 @@ impl Interp {
     }
 
     /// A random number from 0 to 1 (xorshift64*).
-    pub(super) fn random(&mut self) -> f64 {
-        self.random ^= self.random >> 12;
-        self.random ^= self.random << 25;
-        self.random ^= self.random >> 27;
-        (self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
+    pub(super) fn random_number(&mut self) -> f64 {
+        self.random_state ^= self.random_state >> 12;
+        self.random_state ^= self.random_state << 25;
+        self.random_state ^= self.random_state >> 27;
+        (self.random_state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    pub(super) fn seed(&mut self, seed: i64) {
-        self.random = (seed as u64) | 1;
+    pub(super) fn seed_random(&mut self, seed: i64) {
+        self.random_state = (seed as u64) | 1;
     }
 }
 
@@ -348,7 +353,7 @@ fn reject_loop_flow(outcome: TclResult) -> TclResult {
     }
 }
 
-/// The variables of a procedure when it starts: its parameters.
+/// The frame of a procedure when it starts: only its parameters are set.
 fn bind_parameters(name: &str, procedure: &Proc, args: &[String]) -> Result<Frame, Flow> {
     let mut frame = Frame::new();
     let mut remaining_args = args.iter();
@@ -371,6 +376,7 @@ fn bind_parameters(name: &str, procedure: &Proc, args: &[String]) -> Result<Fram
     Ok(frame)
 }
 
+/// A procedure's name and parameters, for the error about a wrong number of arguments.
 fn usage(name: &str, procedure: &Proc) -> String {
     let mut text = name.to_owned();
     for (parameter, default) in &procedure.parameters {

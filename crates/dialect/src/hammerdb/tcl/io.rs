@@ -31,7 +31,7 @@ enum OpenFile {
 pub(super) struct ReadOnlyHost<'a>(pub &'a dyn Host);
 
 impl Host for ReadOnlyHost<'_> {
-    fn call(&mut self, _name: &str, _args: &[String]) -> Option<TclResult> {
+    fn call_command(&mut self, _name: &str, _args: &[String]) -> Option<TclResult> {
         None
     }
     fn put(&mut self, _channel: Channel, _text: &str) {}
@@ -71,10 +71,10 @@ impl Interp {
         Some(match (name, args) {
             ("puts", args) => self.puts(host, args),
             ("source", [path]) => {
-                let entered = self.enter(host);
+                let entered = self.enter_level(host);
                 entered.and_then(|()| {
                     let outcome = self.source(host, path);
-                    self.leave();
+                    self.leave_level();
                     outcome
                 })
             }
@@ -110,7 +110,7 @@ impl Interp {
                 None => unknown_channel(channel),
             },
             ("pid", []) => Ok(host.process_id().to_string()),
-            // HammerDB's scripts call these commands; they have no effect in Prony.
+            // HammerDB's scripts call these commands; Prony needs none of their effects.
             ("flush" | "fconfigure" | "update" | "package", _) => Ok(String::new()),
             _ => return None,
         })

@@ -8,9 +8,9 @@ use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
 use super::number::{parse_integer, parse_real};
 use super::{Flow, Host, TclResult, list, pattern, regex};
 
-/// Parses an index: a number or `end`, optionally followed by `+n` or `-n`. The index may be outside of the
-/// list.
-pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
+/// Parses an index: a number or `end`, optionally followed by `+n` or `-n`. The returned index may be outside
+/// of the list, so callers check it.
+pub(super) fn parse_index(text: &str, length: usize) -> Result<i64, Flow> {
     let bad_index = || {
         Flow::Error(format!(
             "bad index \"{text}\": must be integer?[+-]integer? or end?[+-]integer?"
@@ -47,20 +47,20 @@ pub(super) fn index(text: &str, length: usize) -> Result<i64, Flow> {
 }
 
 /// The first and last index of a range, clamped to the list; `None` if the range is empty.
-pub(super) fn range(
+pub(super) fn parse_range(
     first: &str,
     last: &str,
     length: usize,
 ) -> Result<Option<(usize, usize)>, Flow> {
-    let first = index(first, length)?.max(0);
-    let last = index(last, length)?.min(length as i64 - 1);
+    let first = parse_index(first, length)?.max(0);
+    let last = parse_index(last, length)?.min(length as i64 - 1);
     if first > last {
         return Ok(None);
     }
     Ok(Some((first as usize, last as usize)))
 }
 
-fn elements(text: &str) -> Result<Vec<String>, Flow> {
+fn split_list(text: &str) -> Result<Vec<String>, Flow> {
     list::split(text).map_err(Flow::Error)
 }
 
@@ -74,7 +74,7 @@ impl Interp {
     ) -> Option<TclResult> {
         Some(match (name, args) {
             ("list", args) => Ok(list::join(args)),
-            ("llength", [text]) => elements(text).map(|elements| elements.len().to_string()),
+            ("llength", [text]) => split_list(text).map(|elements| elements.len().to_string()),
             ("llength", _) => wrong_args("llength list"),
             ("lindex", [text, indexes @ ..]) => lindex(text, indexes),
             ("lindex", []) => wrong_args("lindex list ?index ...?"),
@@ -84,7 +84,7 @@ impl Interp {
             ("lreplace", [text, first, last, new_elements @ ..]) => {
                 lreplace(text, first, last, new_elements)
             }
-            ("lreverse", [text]) => elements(text).map(|mut elements| {
+            ("lreverse", [text]) => split_list(text).map(|mut elements| {
                 elements.reverse();
                 list::join(&elements)
             }),
@@ -94,8 +94,10 @@ impl Interp {
             ("lsearch", args) => lsearch(args),
             ("lsort", args) => lsort(args),
             ("concat", args) => Ok(concat(args)),
-            ("join", [text]) => elements(text).map(|elements| elements.join(" ")),
-            ("join", [text, separator]) => elements(text).map(|elements| elements.join(separator)),
+            ("join", [text]) => split_list(text).map(|elements| elements.join(" ")),
+            ("join", [text, separator]) => {
+                split_list(text).map(|elements| elements.join(separator))
+            }
             ("join", _) => wrong_args("join list ?joinString?"),
             ("split", [text]) => Ok(split(text, " \n\t\r")),
             ("split", [text, separator]) => Ok(split(text, separator)),
@@ -105,7 +107,7 @@ impl Interp {
     }
 
     fn lassign(&mut self, text: &str, names: &[String]) -> TclResult {
-        let mut values = elements(text)?.into_iter();
+        let mut values = split_list(text)?.into_iter();
         for name in names {
             self.set(name, values.next().unwrap_or_default())?;
         }
@@ -114,8 +116,8 @@ impl Interp {
     }
 
     fn lset(&mut self, host: &dyn Host, name: &str, position: &str, value: &str) -> TclResult {
-        let mut elements = elements(&self.get(host, name)?)?;
-        let position = usize::try_from(index(position, elements.len())?).ok();
+        let mut elements = split_list(&self.get(host, name)?)?;
+        let position = usize::try_from(parse_index(position, elements.len())?).ok();
         match position.filter(|position| *position <= elements.len()) {
             Some(position) if position == elements.len() => elements.push(value.to_owned()),
             Some(position) => value.clone_into(&mut elements[position]),
@@ -128,9 +130,9 @@ impl Interp {
 fn lindex(text: &str, indexes: &[String]) -> TclResult {
     let mut text = text.to_owned();
     for position in indexes {
-        for position in elements(position)? {
-            let mut elements = elements(&text)?;
-            let position = usize::try_from(index(&position, elements.len())?).ok();
+        for position in split_list(position)? {
+            let mut elements = split_list(&text)?;
+            let position = usize::try_from(parse_index(&position, elements.len())?).ok();
             text = match position.filter(|position| *position < elements.len()) {
                 Some(position) => elements.swap_remove(position),
                 None => String::new(),
@@ -141,26 +143,26 @@ fn lindex(text: &str, indexes: &[String]) -> TclResult {
 }
 
 fn lrange(text: &str, first: &str, last: &str) -> TclResult {
-    let elements = elements(text)?;
-    Ok(match range(first, last, elements.len())? {
+    let elements = split_list(text)?;
+    Ok(match parse_range(first, last, elements.len())? {
         Some((first, last)) => list::join(&elements[first..=last]),
         None => String::new(),
     })
 }
 
 fn linsert(text: &str, position: &str, new_elements: &[String]) -> TclResult {
-    let mut elements = elements(text)?;
+    let mut elements = split_list(text)?;
     // For linsert, `end` is the position after the last element.
     let length = elements.len() + usize::from(position.trim_ascii().starts_with("end"));
-    let position = index(position, length)?.clamp(0, elements.len() as i64) as usize;
+    let position = parse_index(position, length)?.clamp(0, elements.len() as i64) as usize;
     elements.splice(position..position, new_elements.iter().cloned());
     Ok(list::join(&elements))
 }
 
 fn lreplace(text: &str, first: &str, last: &str, new_elements: &[String]) -> TclResult {
-    let mut elements = elements(text)?;
-    let first = index(first, elements.len())?.clamp(0, elements.len() as i64) as usize;
-    let last = index(last, elements.len())?.clamp(-1, elements.len() as i64 - 1);
+    let mut elements = split_list(text)?;
+    let first = parse_index(first, elements.len())?.clamp(0, elements.len() as i64) as usize;
+    let last = parse_index(last, elements.len())?.clamp(-1, elements.len() as i64 - 1);
     let end = usize::try_from(last + 1).unwrap_or(0).max(first);
     elements.splice(first..end, new_elements.iter().cloned());
     Ok(list::join(&elements))
@@ -232,7 +234,7 @@ fn lsearch(args: &[String]) -> TclResult {
         false => None,
     };
     let mut matching = Vec::new();
-    for (index, element) in elements(text)?.into_iter().enumerate() {
+    for (index, element) in split_list(text)?.into_iter().enumerate() {
         let folded = fold(&element);
         let is_match = match &expression {
             Some(expression) => expression.is_match(&element),
@@ -262,7 +264,7 @@ fn lsort(args: &[String]) -> TclResult {
     let [options @ .., text] = args else {
         return wrong_args("lsort ?-option value ...? list");
     };
-    let mut elements = elements(text)?;
+    let mut elements = split_list(text)?;
     let (mut reversed, mut unique, mut order) = (false, false, "-ascii");
     for option in options {
         match option.as_str() {
@@ -273,12 +275,12 @@ fn lsort(args: &[String]) -> TclResult {
             other => return error(format!("lsort: option \"{other}\" is not supported")),
         }
     }
-    let expected = match order {
+    let expected_type = match order {
         "-integer" => Some("integer"),
         "-real" => Some("floating-point number"),
         _ => None,
     };
-    if let Some(expected) = expected {
+    if let Some(expected_type) = expected_type {
         let is_valid = |text: &str| {
             if order == "-integer" {
                 parse_integer(text).is_some()
@@ -287,7 +289,7 @@ fn lsort(args: &[String]) -> TclResult {
             }
         };
         if let Some(invalid) = elements.iter().find(|text| !is_valid(text)) {
-            return error(format!("expected {expected} but got \"{invalid}\""));
+            return error(format!("expected {expected_type} but got \"{invalid}\""));
         }
     }
     let compare = |a: &String, b: &String| -> Ordering {
@@ -297,7 +299,7 @@ fn lsort(args: &[String]) -> TclResult {
                 .unwrap_or(0.0)
                 .total_cmp(&parse_real(b).unwrap_or(0.0)),
             "-nocase" => a.to_lowercase().cmp(&b.to_lowercase()),
-            "-dictionary" => dictionary_order(a, b),
+            "-dictionary" => compare_in_dictionary_order(a, b),
             _ => a.cmp(b),
         }
     };
@@ -314,8 +316,8 @@ fn lsort(args: &[String]) -> TclResult {
     Ok(list::join(&elements))
 }
 
-/// Compares digits within texts as numbers, and letters without case.
-fn dictionary_order(a: &str, b: &str) -> Ordering {
+/// Compares as `lsort -dictionary`: digits within texts as numbers, and letters without case.
+fn compare_in_dictionary_order(a: &str, b: &str) -> Ordering {
     let pieces = |text: &str| -> Vec<(String, Option<u128>)> {
         let mut pieces: Vec<(String, Option<u128>)> = Vec::new();
         let mut remaining = text;

@@ -51,7 +51,7 @@ pub enum Channel {
     Error,
 }
 
-/// How a script or a command ended without a result.
+/// Why a script or a command ended without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// An error, which `catch` catches.
@@ -68,17 +68,17 @@ pub enum Flow {
     Stopped(String),
 }
 
-const UNSUPPORTED: &str = "not supported";
+const NOT_SUPPORTED: &str = "not supported";
 
 /// The result of a command.
 pub type TclResult = Result<String, Flow>;
 
 /// The interpreter's access to everything outside of the language.
 pub trait Host {
-    /// Runs a command that is not Tcl's; none if it does not exist. It may block without a time limit.
-    fn call(&mut self, name: &str, args: &[String]) -> Option<TclResult>;
+    /// Runs a command that is not Tcl's; `None` if there is no such command. May block without a time limit.
+    fn call_command(&mut self, name: &str, args: &[String]) -> Option<TclResult>;
 
-    /// Whether a command of this name exists that is not Tcl's.
+    /// Whether the host has a command with this name.
     fn has_command(&self, _name: &str) -> bool {
         false
     }
@@ -88,7 +88,7 @@ pub trait Host {
 
     /// Starts or stops capturing text for standard output instead of printing it. Returns the captured text,
     /// one entry for each call of [`Host::put`].
-    fn capture(&mut self, _on: bool) -> Vec<String> {
+    fn set_capture(&mut self, _on: bool) -> Vec<String> {
         Vec::new()
     }
 
@@ -115,7 +115,7 @@ pub trait Host {
     }
 
     /// Formats a time in seconds since 1970. `utc`: in UTC instead of the local time zone; `format`: a
-    /// strftime format, or none for Tcl's default (`Fri Nov 20 22:21:44 UTC 2026`).
+    /// strftime format, or `None` for Tcl's default (`Fri Nov 20 22:21:44 UTC 2026`).
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ pub trait Host {
     /// # Errors
     /// The system's reason, in lower case.
     fn list_directory(&self, _path: &str) -> Result<Vec<String>, String> {
-        Err(UNSUPPORTED.to_owned())
+        Err(NOT_SUPPORTED.to_owned())
     }
 
     /// Creates a directory and its parents; an existing directory is not an error.
@@ -159,7 +159,7 @@ pub trait Host {
     /// # Errors
     /// The system's reason, in lower case.
     fn create_directory(&mut self, _path: &str) -> Result<(), String> {
-        Err(UNSUPPORTED.to_owned())
+        Err(NOT_SUPPORTED.to_owned())
     }
 
     /// Deletes a file or an empty directory; with `force`, a directory and its contents. A path that does not
@@ -168,7 +168,7 @@ pub trait Host {
     /// # Errors
     /// The system's reason, in lower case.
     fn delete_path(&mut self, _path: &str, _force: bool) -> Result<(), String> {
-        Err(UNSUPPORTED.to_owned())
+        Err(NOT_SUPPORTED.to_owned())
     }
 
     /// The working directory.
@@ -181,7 +181,7 @@ pub trait Host {
     /// # Errors
     /// The system's reason, in lower case.
     fn change_directory(&mut self, _path: &str) -> Result<(), String> {
-        Err(UNSUPPORTED.to_owned())
+        Err(NOT_SUPPORTED.to_owned())
     }
 
     /// The id of this process.

@@ -24,10 +24,11 @@ pub(crate) enum Part {
 pub(crate) struct Word {
     pub parts: Vec<Part>,
     /// `{*}`: each element of the list becomes a word.
-    pub expand: bool,
+    pub is_expanded: bool,
 }
 
-/// Commands, and the syntax error after them, if there is one: Tcl runs the commands before the error.
+/// Commands, and the syntax error after them, if there is one. As in Tcl, the commands run before the error
+/// is reported.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Script {
     pub commands: Vec<Vec<Word>>,
@@ -59,7 +60,7 @@ fn syntax_error(message: impl Into<String>) -> SyntaxError {
 pub(crate) fn script(text: &str) -> Script {
     let mut parser = TextParser::new(text);
     let mut script = Script::default();
-    if let Err(error) = parser.commands(&mut script.commands, false) {
+    if let Err(error) = parser.parse_commands(&mut script.commands, false) {
         script.error = Some(error.message);
     }
     script
@@ -79,7 +80,7 @@ pub fn is_complete(text: &str) -> bool {
         return false;
     }
     let mut parser = TextParser::new(text);
-    !matches!(parser.commands(&mut Vec::new(), false), Err(error) if error.is_incomplete)
+    !matches!(parser.parse_commands(&mut Vec::new(), false), Err(error) if error.is_incomplete)
 }
 
 /// The substitutions that `subst` makes.
@@ -100,14 +101,14 @@ impl Default for Substitutions {
     }
 }
 
-/// Parses a text for `subst`.
-pub(crate) fn substitutions(text: &str, enabled: Substitutions) -> Result<Vec<Part>, String> {
+/// Parses a text for `subst`: the parts to substitute and to concatenate.
+pub(crate) fn text_parts(text: &str, enabled: Substitutions) -> Result<Vec<Part>, String> {
     let mut parser = TextParser::new(text);
-    let parts = parser.parts_with(|_| false, enabled);
+    let parts = parser.parse_parts_with(|_| false, enabled);
     parts.map_err(|error| error.message)
 }
 
-/// Parses text with substitutions, as between quotes.
+/// Parses scripts, and texts with substitutions.
 pub(crate) struct TextParser<'a> {
     text: &'a str,
     offset: usize,
@@ -145,7 +146,7 @@ impl<'a> TextParser<'a> {
         Some(c)
     }
 
-    fn enter(&mut self) -> Result<(), SyntaxError> {
+    fn enter_level(&mut self) -> Result<(), SyntaxError> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {
             return Err(syntax_error("too many nested substitutions"));
@@ -153,23 +154,23 @@ impl<'a> TextParser<'a> {
         Ok(())
     }
 
-    fn commands(
+    fn parse_commands(
         &mut self,
         commands: &mut Vec<Vec<Word>>,
-        bracketed: bool,
+        in_brackets: bool,
     ) -> Result<(), SyntaxError> {
         loop {
             self.skip_separators();
             match self.peek() {
-                None if bracketed => return Err(incomplete("missing close-bracket")),
+                None if in_brackets => return Err(incomplete("missing close-bracket")),
                 None => return Ok(()),
-                Some(']') if bracketed => {
+                Some(']') if in_brackets => {
                     self.next();
                     return Ok(());
                 }
                 Some('#') => self.skip_comment(),
                 Some(_) => {
-                    let words = self.command(bracketed)?;
+                    let words = self.parse_command(in_brackets)?;
                     if !words.is_empty() {
                         commands.push(words);
                     }
@@ -220,54 +221,56 @@ impl<'a> TextParser<'a> {
         }
     }
 
-    fn command(&mut self, bracketed: bool) -> Result<Vec<Word>, SyntaxError> {
+    fn parse_command(&mut self, in_brackets: bool) -> Result<Vec<Word>, SyntaxError> {
         let mut words = Vec::new();
         loop {
             self.skip_blank();
             match self.peek() {
                 None | Some('\n' | ';') => return Ok(words),
-                Some(']') if bracketed => return Ok(words),
-                Some(_) => words.push(self.word(bracketed)?),
+                Some(']') if in_brackets => return Ok(words),
+                Some(_) => words.push(self.parse_word(in_brackets)?),
             }
         }
     }
 
-    fn word(&mut self, bracketed: bool) -> Result<Word, SyntaxError> {
-        let mut expand = false;
+    fn parse_word(&mut self, in_brackets: bool) -> Result<Word, SyntaxError> {
+        let mut is_expanded = false;
         if let Some(after) = self.remaining().strip_prefix("{*}")
             && !after.starts_with(|c: char| c.is_whitespace() || c == ';')
             && !after.is_empty()
         {
             self.offset += 3;
-            expand = true;
+            is_expanded = true;
         }
         let parts = match self.peek() {
             Some('{') => {
-                let text = self.braced()?;
-                self.check_word_end("close-brace", bracketed)?;
+                let text = self.parse_braced()?;
+                self.check_word_end("close-brace", in_brackets)?;
                 vec![Part::Text(text)]
             }
             Some('"') => {
-                let parts = self.quoted()?;
-                self.check_word_end("close-quote", bracketed)?;
+                let parts = self.parse_quoted()?;
+                self.check_word_end("close-quote", in_brackets)?;
                 parts
             }
-            _ => self.parts(|c| c.is_ascii_whitespace() || c == ';' || (bracketed && c == ']'))?,
+            _ => self.parse_parts(|c| {
+                c.is_ascii_whitespace() || c == ';' || (in_brackets && c == ']')
+            })?,
         };
-        Ok(Word { parts, expand })
+        Ok(Word { parts, is_expanded })
     }
 
-    fn check_word_end(&mut self, delimiter: &str, bracketed: bool) -> Result<(), SyntaxError> {
+    fn check_word_end(&mut self, delimiter: &str, in_brackets: bool) -> Result<(), SyntaxError> {
         match self.peek() {
             None | Some(' ' | '\t' | '\r' | '\n' | ';' | '\u{b}' | '\u{c}') => Ok(()),
-            Some(']') if bracketed => Ok(()),
+            Some(']') if in_brackets => Ok(()),
             Some('\\') if self.remaining().starts_with("\\\n") => Ok(()),
             _ => Err(syntax_error(format!("extra characters after {delimiter}"))),
         }
     }
 
     /// Parses from `{` to the matching `}`.
-    pub fn braced(&mut self) -> Result<String, SyntaxError> {
+    pub fn parse_braced(&mut self) -> Result<String, SyntaxError> {
         self.next();
         let mut depth = 1_usize;
         let mut text = String::new();
@@ -301,41 +304,41 @@ impl<'a> TextParser<'a> {
     }
 
     /// Parses from `"` to the next `"`.
-    pub fn quoted(&mut self) -> Result<Vec<Part>, SyntaxError> {
+    pub fn parse_quoted(&mut self) -> Result<Vec<Part>, SyntaxError> {
         self.next();
-        let parts = self.parts(|c| c == '"')?;
+        let parts = self.parse_parts(|c| c == '"')?;
         if self.next().is_none() {
             return Err(incomplete("missing \""));
         }
         Ok(parts)
     }
 
-    /// Parses text with substitutions, up to a character for which `ends` is true. Does not read that
+    /// Parses text with substitutions, up to a character for which `is_end` is true. Does not read that
     /// character.
-    fn parts(&mut self, ends: impl Fn(char) -> bool) -> Result<Vec<Part>, SyntaxError> {
-        self.parts_with(ends, Substitutions::default())
+    fn parse_parts(&mut self, is_end: impl Fn(char) -> bool) -> Result<Vec<Part>, SyntaxError> {
+        self.parse_parts_with(is_end, Substitutions::default())
     }
 
-    /// Like [`Self::parts`], but makes only the given substitutions.
-    fn parts_with(
+    /// Like [`Self::parse_parts`], but makes only the given substitutions.
+    fn parse_parts_with(
         &mut self,
-        ends: impl Fn(char) -> bool,
+        is_end: impl Fn(char) -> bool,
         enabled: Substitutions,
     ) -> Result<Vec<Part>, SyntaxError> {
         let mut parts = Vec::new();
         let mut text = String::new();
         while let Some(c) = self.peek() {
-            if ends(c) {
+            if is_end(c) {
                 break;
             }
             let part = match c {
-                '\\' if ends(' ') && self.remaining().starts_with("\\\n") => break,
+                '\\' if is_end(' ') && self.remaining().starts_with("\\\n") => break,
                 '\\' if enabled.backslashes => {
-                    self.escape(&mut text);
+                    self.parse_escape(&mut text);
                     continue;
                 }
-                '$' if enabled.variables => self.dollar()?,
-                '[' if enabled.commands => Some(self.bracket()?),
+                '$' if enabled.variables => self.parse_dollar()?,
+                '[' if enabled.commands => Some(self.parse_bracket()?),
                 _ => None,
             };
             match part {
@@ -358,17 +361,17 @@ impl<'a> TextParser<'a> {
     }
 
     /// Parses `[..]`.
-    pub fn bracket(&mut self) -> Result<Part, SyntaxError> {
-        self.enter()?;
+    pub fn parse_bracket(&mut self) -> Result<Part, SyntaxError> {
+        self.enter_level()?;
         self.next();
         let mut script = Script::default();
-        self.commands(&mut script.commands, true)?;
+        self.parse_commands(&mut script.commands, true)?;
         self.nesting -= 1;
         Ok(Part::Script(script))
     }
 
     /// Parses `$name`, `${name}` or `$name(index)`; `None` if the dollar sign is literal.
-    pub fn dollar(&mut self) -> Result<Option<Part>, SyntaxError> {
+    pub fn parse_dollar(&mut self) -> Result<Option<Part>, SyntaxError> {
         let name_text = &self.remaining()[1..];
         if let Some(after) = name_text.strip_prefix('{') {
             let Some(length) = after.find('}') else {
@@ -388,9 +391,9 @@ impl<'a> TextParser<'a> {
         if !has_index {
             return Ok(Some(Part::Variable(name, None)));
         }
-        self.enter()?;
+        self.enter_level()?;
         self.next();
-        let index = self.parts(|c| c == ')')?;
+        let index = self.parse_parts(|c| c == ')')?;
         if self.next().is_none() {
             return Err(incomplete("missing )"));
         }
@@ -399,7 +402,7 @@ impl<'a> TextParser<'a> {
     }
 
     /// Parses a backslash sequence and appends its character.
-    fn escape(&mut self, text: &mut String) {
+    fn parse_escape(&mut self, text: &mut String) {
         self.next();
         let Some(c) = self.next() else {
             text.push('\\');

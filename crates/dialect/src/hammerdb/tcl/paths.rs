@@ -17,7 +17,7 @@ impl Interp {
         args: &[String],
     ) -> Option<TclResult> {
         Some(match (name, args) {
-            ("file", args) => file(host, args),
+            ("file", args) => file_command(host, args),
             ("pwd", []) => Ok(host.working_directory()),
             ("pwd", _) => wrong_args("pwd"),
             ("cd", [] | [_]) => {
@@ -37,15 +37,15 @@ impl Interp {
     }
 }
 
-fn file(host: &mut dyn Host, args: &[String]) -> TclResult {
+fn file_command(host: &mut dyn Host, args: &[String]) -> TclResult {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let flag = |value: bool| Ok(i64::from(value).to_string());
+    let bool_result = |value: bool| Ok(i64::from(value).to_string());
     match args.as_slice() {
         ["exists" | "readable" | "writable", path] => {
-            flag(host.path_kind(path) != PathKind::Missing)
+            bool_result(host.path_kind(path) != PathKind::Missing)
         }
-        ["isfile", path] => flag(host.path_kind(path) == PathKind::File),
-        ["isdirectory", path] => flag(host.path_kind(path) == PathKind::Directory),
+        ["isfile", path] => bool_result(host.path_kind(path) == PathKind::File),
+        ["isdirectory", path] => bool_result(host.path_kind(path) == PathKind::Directory),
         ["mkdir", paths @ ..] => {
             for path in paths {
                 host.create_directory(path).map_err(|reason| {
@@ -218,15 +218,15 @@ fn collect_matches(host: &dyn Host, base: &str, parts: &[&str], paths: &mut Vec<
 /// Expands `{a,b}` in a pattern.
 fn expand_braces(pattern: &str) -> Vec<String> {
     let mut expanded = Vec::new();
-    let mut pending = vec![pattern.to_owned()];
-    while let Some(pattern) = pending.pop() {
+    let mut unexpanded = vec![pattern.to_owned()];
+    while let Some(pattern) = unexpanded.pop() {
         let braces = pattern
             .find('{')
             .and_then(|start| Some((start, start + pattern[start..].find('}')?)));
         match braces {
-            Some((start, end)) if expanded.len() + pending.len() < MAX_NAMES => {
+            Some((start, end)) if expanded.len() + unexpanded.len() < MAX_NAMES => {
                 for choice in pattern[start + 1..end].split(',') {
-                    pending.push(format!(
+                    unexpanded.push(format!(
                         "{}{choice}{}",
                         &pattern[..start],
                         &pattern[end + 1..]

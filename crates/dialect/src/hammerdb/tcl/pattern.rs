@@ -6,28 +6,30 @@
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let text: Vec<char> = text.chars().collect();
-    let (mut p, mut t) = (0, 0);
-    // The position of the last star, and the position after the text that it has matched so far.
+    let (mut pattern_index, mut text_index) = (0, 0);
+    // The last star's position in the pattern, and the end of the text that the star has matched so far.
     let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        if pattern.get(p) == Some(&'*') {
-            star = Some((p, t));
-            p += 1;
+    while text_index < text.len() {
+        if pattern.get(pattern_index) == Some(&'*') {
+            star = Some((pattern_index, text_index));
+            pattern_index += 1;
             continue;
         }
-        if let Some(next) = match_character(&pattern, p, text[t]) {
-            p = next;
-            t += 1;
+        if let Some(next) = match_character(&pattern, pattern_index, text[text_index]) {
+            pattern_index = next;
+            text_index += 1;
             continue;
         }
         let Some((at, consumed)) = star else {
             return false;
         };
         star = Some((at, consumed + 1));
-        p = at + 1;
-        t = consumed + 1;
+        pattern_index = at + 1;
+        text_index = consumed + 1;
     }
-    pattern[p.min(pattern.len())..].iter().all(|&c| c == '*')
+    pattern[pattern_index.min(pattern.len())..]
+        .iter()
+        .all(|&c| c == '*')
 }
 
 /// Matches one character. Returns the next position in the pattern, or `None` if the character does not
@@ -37,23 +39,26 @@ fn match_character(pattern: &[char], at: usize, c: char) -> Option<usize> {
         '?' => Some(at + 1),
         '\\' if at + 1 < pattern.len() => (pattern[at + 1] == c).then_some(at + 2),
         '[' => {
-            let mut p = at + 1;
+            let mut pattern_index = at + 1;
             let mut is_match = false;
-            while let Some(&low) = pattern.get(p) {
+            while let Some(&low) = pattern.get(pattern_index) {
                 if low == ']' {
-                    return is_match.then_some(p + 1);
+                    return is_match.then_some(pattern_index + 1);
                 }
-                let high = match (pattern.get(p + 1), pattern.get(p + 2)) {
+                let high = match (
+                    pattern.get(pattern_index + 1),
+                    pattern.get(pattern_index + 2),
+                ) {
                     (Some('-'), Some(&high)) if high != ']' => {
-                        p += 2;
+                        pattern_index += 2;
                         high
                     }
                     _ => low,
                 };
                 is_match |= (low.min(high)..=low.max(high)).contains(&c);
-                p += 1;
+                pattern_index += 1;
             }
-            is_match.then_some(p)
+            is_match.then_some(pattern_index)
         }
         literal => (literal == c).then_some(at + 1),
     }

@@ -34,8 +34,8 @@ struct Options {
 }
 
 impl Options {
-    /// Parses the options; returns them with the remaining arguments.
-    fn read(mut args: &[String]) -> Result<(Self, &[String]), Flow> {
+    /// Parses the options before the pattern. Returns them and the arguments after them.
+    fn parse(mut args: &[String]) -> Result<(Self, &[String]), Flow> {
         let mut options = Options::default();
         while let [option, remaining @ ..] = args
             && option.starts_with('-')
@@ -178,8 +178,8 @@ fn translate(pattern: &str) -> String {
     out
 }
 
-/// The byte offset of a character offset.
-fn byte_at(text: &str, position: usize) -> usize {
+/// The byte offset of the character with this index; the text's length if there is no such character.
+fn byte_offset_of_char(text: &str, position: usize) -> usize {
     let mut offsets = text.char_indices().map(|(offset, _)| offset);
     offsets.nth(position).unwrap_or(text.len())
 }
@@ -201,7 +201,12 @@ impl Position {
 
 /// A group of a match as Tcl returns it: its text, or the indices of its first and last characters. `start`:
 /// the start of the match, if indices are requested.
-fn group(text: &str, captures: &Captures<'_>, number: usize, start: Option<Position>) -> String {
+fn group_text(
+    text: &str,
+    captures: &Captures<'_>,
+    number: usize,
+    start: Option<Position>,
+) -> String {
     let group = captures.get(number);
     let Some(mut position) = start else {
         return group.map_or("", |group| group.as_str()).to_owned();
@@ -236,7 +241,7 @@ impl Interp {
     }
 
     fn regexp(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
-        let (options, operands) = Options::read(args)?;
+        let (options, operands) = Options::parse(args)?;
         let [pattern, text, variables @ ..] = operands else {
             return wrong_args("regexp ?-option ...? exp string ?matchVar? ?subMatchVar ...?");
         };
@@ -244,60 +249,60 @@ impl Interp {
             return error("regexp match variables not allowed when using -inline");
         }
         let pattern = options.compile(pattern)?;
-        let start = byte_at(text, options.start);
+        let start = byte_offset_of_char(text, options.start);
         let mut count = 0;
-        let mut inline = Vec::new();
-        let mut bytes = 0;
-        let mut last = None;
+        let mut inline_groups = Vec::new();
+        let mut inline_bytes = 0;
+        let mut last_match = None;
         let mut position = options.indices.then(Position::default);
         for captures in all_matches(&pattern, text, start) {
-            self.step(host)?;
+            self.count_step(host)?;
             count += 1;
             if let (Some(position), Some(full_match)) = (&mut position, captures.get(0)) {
                 position.advance(text, full_match.start());
             }
             if options.inline {
                 for number in 0..captures.len() {
-                    let group = group(text, &captures, number, position);
-                    bytes += group.len();
-                    inline.push(group);
+                    let group = group_text(text, &captures, number, position);
+                    inline_bytes += group.len();
+                    inline_groups.push(group);
                 }
-                if bytes > MAX_VALUE_BYTES {
+                if inline_bytes > MAX_VALUE_BYTES {
                     return error("value too long");
                 }
             }
             let end = captures.get(0).map_or(text.len(), |full_match| {
                 full_match.end() + usize::from(full_match.is_empty())
             });
-            last = Some(captures);
+            last_match = Some(captures);
             // Tcl does not search for an empty match at the end.
             if !options.all || end >= text.len() {
                 break;
             }
         }
         if options.inline {
-            return Ok(list::join(&inline));
+            return Ok(list::join(&inline_groups));
         }
-        if let Some(captures) = last {
+        if let Some(captures) = last_match {
             for (number, variable) in variables.iter().enumerate() {
-                self.set(variable, group(text, &captures, number, position))?;
+                self.set(variable, group_text(text, &captures, number, position))?;
             }
         }
         Ok(count.to_string())
     }
 
     fn regsub(&mut self, host: &dyn Host, args: &[String]) -> TclResult {
-        let (options, operands) = Options::read(args)?;
+        let (options, operands) = Options::parse(args)?;
         let (pattern, text, replacement, variable) = match operands {
             [pattern, text, replacement] => (pattern, text, replacement, None),
             [pattern, text, replacement, variable] => (pattern, text, replacement, Some(variable)),
             _ => return wrong_args("regsub ?-option ...? exp string subSpec ?varName?"),
         };
         let pattern = options.compile(pattern)?;
-        let start = byte_at(text, options.start);
+        let start = byte_offset_of_char(text, options.start);
         let (mut changed, mut copied_to, mut count) = (String::new(), 0, 0);
         for captures in all_matches(&pattern, text, start) {
-            self.step(host)?;
+            self.count_step(host)?;
             let Some(full_match) = captures.get(0) else {
                 break;
             };

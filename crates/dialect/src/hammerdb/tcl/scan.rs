@@ -11,7 +11,7 @@ struct Conversion {
     /// Whether the value is parsed but not returned (`%*d`).
     is_discarded: bool,
     width: usize,
-    /// The characters of `%[..]` in order, and whether the set is their complement.
+    /// The characters of `%[..]`, sorted, and whether the set is is_negated (`%[^..]`).
     set: (Vec<char>, bool),
 }
 
@@ -101,7 +101,7 @@ fn parse_format(format: &str) -> Result<Vec<FormatPart>, String> {
 fn parse_set(
     chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
 ) -> Result<(Vec<char>, bool), String> {
-    let negated = chars.next_if_eq(&'^').is_some();
+    let is_negated = chars.next_if_eq(&'^').is_some();
     let mut set = Vec::new();
     set.extend(chars.next_if_eq(&']'));
     loop {
@@ -109,11 +109,11 @@ fn parse_set(
             None => return Err("unmatched [ in format string".to_owned()),
             Some(']') => {
                 set.sort_unstable();
-                return Ok((set, negated));
+                return Ok((set, is_negated));
             }
             Some('-') if !set.is_empty() && chars.peek().is_some_and(|c| *c != ']') => {
                 let (low, high) = (set[set.len() - 1], chars.next().unwrap_or_default());
-                // The limit covers Latin letters, and keeps a format from filling the memory.
+                // The limit prevents that a format fills the memory; 1,000 characters cover Latin letters.
                 set.extend((low..=high).take(1_000));
             }
             Some(c) => set.push(c),
@@ -153,7 +153,7 @@ fn scan_values(parts: &[FormatPart], text: &[char]) -> Option<Vec<String>> {
         if position >= text.len() {
             return (!values.is_empty()).then_some(values);
         }
-        let Some((value, length)) = scan_one(conversion, &text[position..]) else {
+        let Some((value, length)) = scan_value(conversion, &text[position..]) else {
             break;
         };
         position += length;
@@ -164,8 +164,8 @@ fn scan_values(parts: &[FormatPart], text: &[char]) -> Option<Vec<String>> {
     Some(values)
 }
 
-/// Scans one value. Returns it and the number of its characters.
-fn scan_one(conversion: &Conversion, text: &[char]) -> Option<(String, usize)> {
+/// Scans one value. Returns the value and how many characters it takes; `None` if the text does not match.
+fn scan_value(conversion: &Conversion, text: &[char]) -> Option<(String, usize)> {
     let text = &text[..text.len().min(conversion.width)];
     let count_leading = |accepts: &dyn Fn(usize, char) -> bool| {
         let accepted = text
@@ -183,8 +183,8 @@ fn scan_one(conversion: &Conversion, text: &[char]) -> Option<(String, usize)> {
             (length > 0).then(|| (prefix_of(length), length))
         }
         '[' => {
-            let (set, negated) = &conversion.set;
-            let length = count_leading(&|_, c| set.binary_search(&c).is_ok() != *negated);
+            let (set, is_negated) = &conversion.set;
+            let length = count_leading(&|_, c| set.binary_search(&c).is_ok() != *is_negated);
             (length > 0).then(|| (prefix_of(length), length))
         }
         'e' | 'f' | 'g' => {

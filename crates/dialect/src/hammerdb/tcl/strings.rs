@@ -4,7 +4,7 @@
 
 use super::format::format;
 use super::interp::{Interp, MAX_VALUE_BYTES, error, wrong_args};
-use super::lists::{index, range};
+use super::lists::{parse_index, parse_range};
 use super::number::{parse_bool, parse_integer, parse_real};
 use super::{Flow, TclResult, list, pattern};
 
@@ -14,7 +14,7 @@ impl Interp {
         match (name, args) {
             ("format", [text, values @ ..]) => Some(format(text, values).map_err(Flow::Error)),
             ("format", []) => Some(wrong_args("format formatString ?arg ...?")),
-            ("string", [subcommand, args @ ..]) => Some(string(subcommand, args)),
+            ("string", [subcommand, args @ ..]) => Some(string_subcommand(subcommand, args)),
             ("scan", args) => Some(self.scan(args)),
             ("string", []) => Some(wrong_args("string subcommand ?arg ...?")),
             _ => None,
@@ -22,17 +22,17 @@ impl Interp {
     }
 }
 
-fn flag(value: bool) -> TclResult {
+fn bool_result(value: bool) -> TclResult {
     Ok(i64::from(value).to_string())
 }
 
-fn string(subcommand: &str, args: &[String]) -> TclResult {
+fn string_subcommand(subcommand: &str, args: &[String]) -> TclResult {
     match (subcommand, args) {
         ("length", [text]) => Ok(text.chars().count().to_string()),
         ("bytelength", [text]) => Ok(text.len().to_string()),
         ("tolower", [text]) => Ok(text.to_lowercase()),
         ("toupper", [text]) => Ok(text.to_uppercase()),
-        ("totitle", [text]) => Ok(title(text)),
+        ("totitle", [text]) => Ok(to_title(text)),
         ("reverse", [text]) => Ok(text.chars().rev().collect()),
         ("cat", texts) => Ok(texts.concat()),
         ("trim", [text]) => Ok(text.trim().to_owned()),
@@ -43,7 +43,7 @@ fn string(subcommand: &str, args: &[String]) -> TclResult {
         ("trimright", [text, set]) => Ok(text.trim_end_matches(|c| set.contains(c)).to_owned()),
         ("index", [text, position]) => {
             let chars: Vec<char> = text.chars().collect();
-            let position = usize::try_from(index(position, chars.len())?).ok();
+            let position = usize::try_from(parse_index(position, chars.len())?).ok();
             Ok(position
                 .and_then(|position| chars.get(position))
                 .map(char::to_string)
@@ -51,14 +51,14 @@ fn string(subcommand: &str, args: &[String]) -> TclResult {
         }
         ("range", [text, first, last]) => {
             let chars: Vec<char> = text.chars().collect();
-            let bounds = range(first, last, chars.len())?;
+            let bounds = parse_range(first, last, chars.len())?;
             Ok(bounds.map_or_else(String::new, |(first, last)| {
                 chars[first..=last].iter().collect()
             }))
         }
         ("replace", [text, first, last, replacement @ ..]) => {
             let chars: Vec<char> = text.chars().collect();
-            let Some((first, last)) = range(first, last, chars.len())? else {
+            let Some((first, last)) = parse_range(first, last, chars.len())? else {
                 return Ok(text.clone());
             };
             let mut changed: String = chars[..first].iter().collect();
@@ -69,8 +69,8 @@ fn string(subcommand: &str, args: &[String]) -> TclResult {
         ("repeat", [text, count]) => repeat(text, count),
         ("equal" | "compare", args) => compare(subcommand, args),
         ("match", [options @ .., pattern, text]) => match options {
-            [] => flag(pattern::matches(pattern, text)),
-            [option] if option == "-nocase" => flag(pattern::matches(
+            [] => bool_result(pattern::matches(pattern, text)),
+            [option] if option == "-nocase" => bool_result(pattern::matches(
                 &pattern.to_lowercase(),
                 &text.to_lowercase(),
             )),
@@ -86,15 +86,15 @@ fn string(subcommand: &str, args: &[String]) -> TclResult {
             let index = offset.map(|offset| text[..offset].chars().count().to_string());
             Ok(index.unwrap_or_else(|| "-1".to_owned()))
         }
-        ("map", [options @ .., mapping, text]) => map(options, mapping, text),
-        ("is", [class, options @ .., text]) => is_class(class, options, text),
+        ("map", [options @ .., mapping, text]) => map_text(options, mapping, text),
+        ("is", [class, options @ .., text]) => test_class(class, options, text),
         _ => error(format!(
             "unknown or ambiguous subcommand \"{subcommand}\" of string, or a wrong number of arguments for it"
         )),
     }
 }
 
-fn title(text: &str) -> String {
+fn to_title(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
         Some(first) => first
@@ -133,13 +133,13 @@ fn compare(subcommand: &str, args: &[String]) -> TclResult {
         a.cmp(b)
     };
     if subcommand == "equal" {
-        flag(order.is_eq())
+        bool_result(order.is_eq())
     } else {
         Ok((order as i8).to_string())
     }
 }
 
-fn map(options: &[String], mapping: &str, text: &str) -> TclResult {
+fn map_text(options: &[String], mapping: &str, text: &str) -> TclResult {
     let ignore_case = options.first().is_some_and(|option| option == "-nocase");
     let pairs = list::split(mapping).map_err(Flow::Error)?;
     if pairs.len() % 2 == 1 {
@@ -173,17 +173,17 @@ fn map(options: &[String], mapping: &str, text: &str) -> TclResult {
     Ok(out)
 }
 
-fn is_class(class: &str, options: &[String], text: &str) -> TclResult {
+fn test_class(class: &str, options: &[String], text: &str) -> TclResult {
     let strict = match options {
         [] => false,
         [option] if option == "-strict" => true,
         _ => return error("string is: only -strict is supported"),
     };
     if text.is_empty() {
-        return flag(!strict);
+        return bool_result(!strict);
     }
     let all_chars = |test: fn(char) -> bool| text.chars().all(test);
-    flag(match class {
+    bool_result(match class {
         "integer" => {
             parse_integer(text).is_some_and(|number| number.unsigned_abs() <= u64::from(u32::MAX))
         }

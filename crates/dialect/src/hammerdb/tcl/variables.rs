@@ -25,7 +25,7 @@ impl Interp {
             None if current == 0 || name.contains("::") => (0, self.full_name(name)),
             None => (current, name.to_owned()),
         };
-        // The limit ends a circle of links.
+        // Links may form a circle, which the limit ends.
         for _ in 0..64 {
             match self.frames[frame].get(&name) {
                 Some(Variable::Link(target, target_name)) if *target < self.frames.len() => {
@@ -49,14 +49,14 @@ impl Interp {
     }
 
     /// `variable NAME`: declares a variable of the current namespace.
-    fn declare(&mut self, name: &str) -> Result<(), Flow> {
-        let full = self.qualified(name);
-        self.link(0, &full, name)
+    fn declare_variable(&mut self, name: &str) -> Result<(), Flow> {
+        let qualified_name = self.qualified(name);
+        self.link_variable(0, &qualified_name, name)
     }
 
     /// A variable's value; `None` if it is not set.
-    pub(super) fn lookup(&self, host: &dyn Host, full: &str) -> Option<String> {
-        let (name, index) = split_name(full);
+    pub(super) fn lookup(&self, host: &dyn Host, variable: &str) -> Option<String> {
+        let (name, index) = split_name(variable);
         let (frame, name) = self.resolve(name);
         match (self.frames[frame].get(&name), index) {
             (Some(Variable::Scalar(value)), None) => Some(value.clone()),
@@ -74,11 +74,11 @@ impl Interp {
     }
 
     /// A variable's value.
-    pub(super) fn get(&self, host: &dyn Host, full: &str) -> TclResult {
-        if let Some(value) = self.lookup(host, full) {
+    pub(super) fn get(&self, host: &dyn Host, variable: &str) -> TclResult {
+        if let Some(value) = self.lookup(host, variable) {
             return Ok(value);
         }
-        let (name, index) = split_name(full);
+        let (name, index) = split_name(variable);
         let (frame, name) = self.resolve(name);
         let reason = match (self.frames[frame].get(&name), index) {
             (Some(Variable::Array(_)), None) => "variable is array",
@@ -87,15 +87,15 @@ impl Interp {
             (_, Some(_)) if name == "env" => "no such element in array",
             _ => "no such variable",
         };
-        error(format!("can't read \"{full}\": {reason}"))
+        error(format!("can't read \"{variable}\": {reason}"))
     }
 
     /// Sets a variable.
-    pub(super) fn set(&mut self, full: &str, value: String) -> TclResult {
+    pub(super) fn set(&mut self, variable: &str, value: String) -> TclResult {
         if value.len() > MAX_VALUE_BYTES {
             return error("value too long");
         }
-        let (name, index) = split_name(full);
+        let (name, index) = split_name(variable);
         let (frame, name) = self.resolve(name);
         let frame = &mut self.frames[frame];
         match (frame.get_mut(&name), index) {
@@ -103,10 +103,10 @@ impl Interp {
                 elements.insert(index.to_owned(), value.clone());
             }
             (Some(Variable::Array(_)), None) => {
-                return error(format!("can't set \"{full}\": variable is array"));
+                return error(format!("can't set \"{variable}\": variable is array"));
             }
             (Some(Variable::Scalar(_)), Some(_)) => {
-                return error(format!("can't set \"{full}\": variable isn't array"));
+                return error(format!("can't set \"{variable}\": variable isn't array"));
             }
             (Some(Variable::Scalar(old)), None) => old.clone_from(&value),
             (_, None) => {
@@ -120,8 +120,9 @@ impl Interp {
         Ok(value)
     }
 
-    fn unset(&mut self, full: &str) -> bool {
-        let (name, index) = split_name(full);
+    /// Deletes a variable or an element of an array. Returns whether it existed.
+    fn unset(&mut self, variable: &str) -> bool {
+        let (name, index) = split_name(variable);
         let (frame, name) = self.resolve(name);
         let frame = &mut self.frames[frame];
         match (frame.get_mut(&name), index) {
@@ -132,7 +133,7 @@ impl Interp {
     }
 
     /// The elements of an array; `None` if the variable is not an array.
-    pub(super) fn array(&self, name: &str) -> Option<&BTreeMap<String, String>> {
+    pub(super) fn array_elements(&self, name: &str) -> Option<&BTreeMap<String, String>> {
         let (frame, name) = self.resolve(name);
         match self.frames[frame].get(&name) {
             Some(Variable::Array(elements)) => Some(elements),
@@ -140,7 +141,8 @@ impl Interp {
         }
     }
 
-    fn link(&mut self, target: usize, target_name: &str, local: &str) -> Result<(), Flow> {
+    /// Makes `local` a link to a variable of the frame `target`.
+    fn link_variable(&mut self, target: usize, target_name: &str, local: &str) -> Result<(), Flow> {
         let frame = self.frames.len() - 1;
         if frame == target {
             // `global x` at the outermost level has no effect.
@@ -154,7 +156,8 @@ impl Interp {
         Ok(())
     }
 
-    /// The frame of a level: a number of callers up, or `#` and a number of levels below the global level.
+    /// The index of the frame that `level` names: `1` is the caller, `2` the caller's caller, `#0` the global
+    /// frame.
     pub(super) fn frame_of_level(&self, level: &str) -> Result<usize, Flow> {
         let current = self.frames.len() - 1;
         let frame = match level.strip_prefix('#') {
@@ -182,7 +185,7 @@ impl Interp {
             return wrong_args(usage);
         }
         for pair in pairs.chunks(2) {
-            self.link(frame, &pair[0], &pair[1])?;
+            self.link_variable(frame, &pair[0], &pair[1])?;
         }
         Ok(String::new())
     }
@@ -216,12 +219,14 @@ impl Interp {
             }
             ("lappend", [variable, values @ ..]) => self.list_append(host, variable, values),
             ("global", names) => {
-                let result = names.iter().try_for_each(|name| self.link(0, name, name));
+                let result = names
+                    .iter()
+                    .try_for_each(|name| self.link_variable(0, name, name));
                 result.map(|()| String::new())
             }
-            ("variable", [variable]) => self.declare(variable).map(|()| String::new()),
+            ("variable", [variable]) => self.declare_variable(variable).map(|()| String::new()),
             ("variable", [variable, value]) => self
-                .declare(variable)
+                .declare_variable(variable)
                 .and_then(|()| self.set(variable, value.clone())),
             ("upvar", args) => self.upvar(args),
             _ => return None,

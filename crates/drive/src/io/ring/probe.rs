@@ -1,4 +1,4 @@
-//! Whether this process may use io_uring.
+//! Checks whether this process may use io_uring.
 
 use super::Ring;
 use prony_plan::{ErrorParts, UserError};
@@ -13,7 +13,7 @@ pub struct RingUnavailable {
 }
 
 impl RingUnavailable {
-    /// A ring failed although io_uring itself works: see [`is_out_of_locked_memory`].
+    /// The reason if a ring failed for lack of locked memory: see [`is_out_of_locked_memory`].
     pub fn out_of_locked_memory() -> Self {
         Self {
             problem: "the rings of all threads need more locked memory than this user may have"
@@ -30,8 +30,8 @@ impl UserError for RingUnavailable {
     }
 }
 
-/// Whether a ring failed for lack of locked memory. Since Linux 6.13, all rings of a
-/// user together count as locked memory; only root has no limit.
+/// Whether a ring failed for lack of locked memory. Since Linux 6.13, all rings of a user count as locked
+/// memory, whose limit applies to their sum; only root has no limit.
 pub fn is_out_of_locked_memory(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::ENOMEM)
 }
@@ -39,7 +39,7 @@ pub fn is_out_of_locked_memory(error: &io::Error) -> bool {
 /// Checks that this process may use io_uring with every feature that the engine needs.
 ///
 /// # Errors
-/// The reason.
+/// Why io_uring cannot be used.
 pub fn probe() -> Result<(), RingUnavailable> {
     let Err(error) = Ring::new(1) else {
         return Ok(());

@@ -1,8 +1,10 @@
-//! Multishot receives of the ring. A receive that ended for lack of a buffer is armed again.
+//! Arms the multishot receives of the ring, and translates completions into events. A receive that ended for
+//! lack of a buffer is armed again.
 
 use super::*;
 
 impl Ring {
+    /// Starts a multishot receive on a connection.
     pub(super) fn arm_receive(&mut self, slot: Slot) -> io::Result<()> {
         let Some(fd) = self.fd(slot) else {
             return Ok(());
@@ -16,11 +18,11 @@ impl Ring {
         self.push(&entry)
     }
 
-    /// Re-arms the receives that ended for lack of a buffer. Call it once per iteration,
-    /// after [`Buffers::publish`]: before that, no buffer can be free again. Arming while completions are
-    /// processed might never end: a receive that is armed when replies already wait fails at once, and with
-    /// more such connections than submission queue entries, each full queue would add as many failures as
-    /// were processed.
+    /// Arms the receives again that ended for lack of a buffer. Call this once per iteration, after
+    /// [`Buffers::publish`]: before that, no buffer can be free again. Do not call it while completions are
+    /// processed, which might then never end: a receive that is armed when replies already wait fails at
+    /// once, and with more such connections than submission queue entries, each full queue would add as many
+    /// failures as were processed.
     pub(super) fn arm_starved(&mut self) -> io::Result<()> {
         let mut starved = std::mem::take(&mut self.starved);
         let armed = starved.drain(..).try_for_each(|(slot, generation)| {
@@ -34,6 +36,7 @@ impl Ring {
         armed
     }
 
+    /// Handles a completion. Returns the event of its connection, if there is one.
     pub(super) fn on_completion(&mut self, entry: &cqueue::Entry) -> io::Result<Option<IoEvent>> {
         let tag = entry.user_data();
         let slot = tag as u32;
@@ -68,6 +71,7 @@ impl Ring {
         Ok(self.on_send(slot, result).and_then(event))
     }
 
+    /// Handles the completion of a receive, and arms the receive again if the kernel has ended it.
     pub(super) fn on_receive(
         &mut self,
         slot: Slot,

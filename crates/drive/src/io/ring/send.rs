@@ -1,7 +1,7 @@
-//! Sends of the ring.
+//! Submits the sends of the ring, and handles their completions.
 //!
-//! In: bytes queued in a connection. Out: entries in the submission queue, and the meaning of their
-//! completions. Must never: touch bytes that the kernel may still read.
+//! In: bytes queued in a connection. Out: entries in the submission queue; closures that failed sends report.
+//! Must never: touch bytes that the kernel may still read.
 
 use super::{Op, Ring};
 use crate::io::socket::TimestampRequest;
@@ -11,7 +11,7 @@ use io_uring::{opcode, squeue};
 use std::io;
 use std::mem::zeroed;
 
-/// A request up to this size fits into an empty socket buffer; its completion is then not needed.
+/// A request up to this size fits into an empty socket buffer, so that its completion need not be awaited.
 const SMALL_REQUEST_MAX_BYTES: usize = 16 * 1024;
 
 /// State of the bytes that a connection has to send.
@@ -20,13 +20,14 @@ pub(super) enum SendState {
     /// There are no bytes, or the kernel has copied them: they may be overwritten.
     #[default]
     Free,
-    /// They wait for the next submission: more may be added.
+    /// The bytes wait for the next submission: more may be added.
     Queued,
-    /// The kernel may still read them: they must not be touched.
+    /// The kernel may still read the bytes: they must not be touched.
     Sending,
 }
 
-/// A send with a control message. The kernel copies it on submission, so all connections share one.
+/// A send with a control message that requests a timestamp. The kernel copies it on submission, so all
+/// connections share one.
 pub(super) struct TimestampedSend {
     header: libc::msghdr,
     vector: libc::iovec,
@@ -47,7 +48,7 @@ impl TimestampedSend {
 }
 
 impl Ring {
-    /// Puts all sends that are queued into the submission queue.
+    /// Puts a send for each slot in `queued` into the submission queue.
     pub(super) fn push_sends(&mut self) -> io::Result<()> {
         let mut queued = std::mem::take(&mut self.queued);
         let pushed = queued
@@ -57,6 +58,7 @@ impl Ring {
         pushed
     }
 
+    /// Puts the send of a slot's bytes into the submission queue.
     pub(super) fn push_send(&mut self, slot: Slot, request_timestamp: bool) -> io::Result<()> {
         let tag = self.tag(Op::Send, slot);
         let unregistered = match slot < self.registered_slots {
@@ -70,14 +72,14 @@ impl Ring {
         let (state, wait, quiet) = if is_awaited {
             (SendState::Sending, 0, squeue::Flags::empty())
         } else {
-            // Without waiting, the send ends at once, even if the socket does not accept all bytes, and the
+            // With MSG_DONTWAIT, the send ends at once, even if the socket does not accept all bytes, and the
             // kernel keeps no pointer to them.
             let quiet = squeue::Flags::SKIP_SUCCESS;
             (SendState::Free, libc::MSG_DONTWAIT, quiet)
         };
         connection.state = state;
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL | wait;
-        // Sockets other than TCP refuse the request; the timestamp of a large send is useless.
+        // Sockets other than TCP refuse a timestamp request, and the timestamp of a large send is useless.
         let request_timestamp = request_timestamp && connection.is_tcp && !is_awaited;
         let entry = if request_timestamp {
             let send = &mut *self.timestamped_send;
@@ -103,15 +105,17 @@ impl Ring {
         self.push(&entry.flags(quiet).user_data(tag))?;
         self.batch.push(slot);
         if request_timestamp {
-            // All sends share one header: submit it before it is used again.
+            // All sends with a timestamp request share one header: submit this one before the header is used
+            // again.
             self.note_submission();
             self.ring.submit()?;
         }
         Ok(())
     }
 
-    /// Handles the completion of a send; there is one only if the send was awaited or not fully accepted.
-    /// It is processed in the iteration that submitted the send, so the bytes are still in `out`.
+    /// Handles the completion of a send, which arrives only if the send was awaited or not fully accepted.
+    /// The bytes are still in `out`: an awaited send keeps them, and any other completes in the iteration
+    /// that submitted it.
     pub(super) fn on_send(&mut self, slot: Slot, result: i32) -> Option<IoEventKind> {
         if result < 0 && result != -libc::EAGAIN {
             return Some(IoEventKind::Closed(-result));

@@ -9,9 +9,9 @@ use io_uring::types::{CancelBuilder, Timespec};
 use std::io;
 use std::mem::ManuallyDrop;
 
-/// Whether no request remains, judged by the result of cancelling all requests.
-fn is_stopped(cancelled: &io::Result<()>) -> bool {
-    match cancelled {
+/// Whether the ring has no request left, judged by the result of cancelling all requests.
+fn is_stopped(cancel_result: &io::Result<()>) -> bool {
+    match cancel_result {
         Ok(()) => true,
         // There was nothing to cancel: the usual result, because all sockets are shut down before.
         Err(error) => error.raw_os_error() == Some(libc::ENOENT),
@@ -19,9 +19,9 @@ fn is_stopped(cancelled: &io::Result<()>) -> bool {
 }
 
 impl Drop for Ring {
-    /// Stops the ring before anything that it may still use is freed. If it cannot be stopped, its
-    /// memory is leaked: a leak at the end of a worker is better than a kernel that writes into memory
-    /// in other use.
+    /// Stops the ring before anything that it may still use is freed. If the ring cannot be stopped, leaks
+    /// its memory: a leak at the end of a worker is better than a kernel that writes into memory that has
+    /// another use by then.
     fn drop(&mut self) {
         for slot in 0..self.slots.len() {
             self.close(slot as Slot, &[]);
@@ -29,15 +29,16 @@ impl Drop for Ring {
         let _ = self.ring.submit();
         let timeout = Timespec::new().sec(1);
         let all_requests = CancelBuilder::any();
-        let cancelled = self
+        let cancel_result = self
             .ring
             .submitter()
             .register_sync_cancel(Some(timeout), all_requests);
-        if !is_stopped(&cancelled) {
+        if !is_stopped(&cancel_result) {
             return;
         }
         let _ = self.ring.submitter().unregister_buf_ring(BUFFER_GROUP);
-        // SAFETY: no request remains that could use them, and nothing touches them after this.
+        // SAFETY: no request remains that could use the buffers or the header, and no code uses them after
+        // this.
         unsafe {
             ManuallyDrop::drop(&mut self.buffers);
             ManuallyDrop::drop(&mut self.receive_header);
@@ -64,11 +65,11 @@ mod tests {
 
     struct SendRing(Ring);
 
-    // SAFETY: for this test alone. The other thread only drops it.
+    // SAFETY: only for this test, in which the other thread does nothing with the ring except drop it.
     unsafe impl Send for SendRing {}
 
-    /// The kernel accepts a ring's requests only from the thread that created it: on another thread
-    /// nothing can be cancelled, and the armed receive may still write.
+    /// The kernel accepts a ring's requests only from the thread that created the ring. On another thread no
+    /// request can be cancelled, and the armed receive may still write into the buffers.
     #[test]
     fn buffers_outlive_a_ring_that_could_not_be_stopped() {
         if let Err(reason) = probe() {
@@ -86,13 +87,13 @@ mod tests {
             ring.submit_and_wait(deadline_ns, &mut events)
                 .expect("events");
         }
-        let buffers = ring.buffers.address();
+        let buffers_address = ring.buffers.address();
         let send_ring = SendRing(ring);
         let thread = std::thread::spawn(move || {
             let send_ring = send_ring;
             drop(send_ring.0);
         });
         thread.join().expect("no panic");
-        assert!(is_mapped(buffers));
+        assert!(is_mapped(buffers_address));
     }
 }

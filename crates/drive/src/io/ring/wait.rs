@@ -1,4 +1,4 @@
-//! Waits of the ring: submits what is queued, then polls or sleeps.
+//! Waiting for replies: submits what is queued, then polls or sleeps.
 //!
 //! In: a deadline and the [`WaitStrategy`](super::WaitStrategy). Out: completions in the queue. Must never:
 //! wait longer than until the deadline.
@@ -12,7 +12,7 @@ const ENTER_GETEVENTS: u32 = 1;
 
 impl Ring {
     /// Submits the queue and polls for the time that the strategy allows. Returns whether there are
-    /// completions; at once, and without submitting, if the strategy does not poll.
+    /// completions. If the strategy does not poll, returns false at once, without submitting.
     pub(super) fn poll_for_reply(&mut self, deadline_ns: u64) -> io::Result<bool> {
         let spin_ns = self.wait_strategy.spin_ns;
         if spin_ns == 0 {
@@ -45,7 +45,7 @@ impl Ring {
             .sec(wait_ns / 1_000_000_000)
             .nsec((wait_ns % 1_000_000_000) as u32);
         let arguments = SubmitArgs::new().timespec(&timeout);
-        // The kernel waits for all of them for the shorter time, then for one until the deadline.
+        // The kernel waits for `replies` completions for `delay_max_us`, and then for one until the deadline.
         let delay_max_us = (self.wait_strategy.delay_max_ns.min(wait_ns) / 1_000) as u32;
         let result = match self.wait_strategy.replies as usize {
             replies if replies > 1 && delay_max_us > 0 => self
@@ -58,7 +58,7 @@ impl Ring {
     }
 }
 
-/// Treats a time-out, a signal and a full completion queue as the end of a wait.
+/// Ignores errors that only end a wait: a time-out, a signal or a full completion queue.
 fn ignore_interruptions(result: io::Result<usize>) -> io::Result<()> {
     match result {
         Ok(_) => Ok(()),

@@ -16,11 +16,11 @@ use super::lines::VuserLines;
 use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
 use monitor::{Figures, Monitor};
 use observer::HammerdbObserver;
-use prony_dialect::hammerdb::plan::{WORKLOAD, drive_plan, run_plan};
+use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, drive_plan, run_workload_plan};
 use prony_dialect::hammerdb::{
     Driver, HammerdbCommands, Login, RunLine, RunRequest, Timeline, VuserOutcome,
 };
-use prony_drive::{DriveResult, Tap};
+use prony_drive::{DriveResult, SampleListener};
 use prony_plan::Plan;
 use prony_runner::{ConnectionInfo, Signals, TerminationSignal, random_seed};
 use prony_server::Control;
@@ -53,7 +53,7 @@ pub struct RunContext<'a> {
     pub signals: &'a Signals,
 }
 
-/// The state before the load starts.
+/// Everything that a run needs before its load starts.
 struct PreparedRun {
     server: ConnectedServer,
     ready_workload: ReadyWorkload,
@@ -67,7 +67,7 @@ struct PreparedRun {
 
 /// The outcome of a run that has ended.
 struct EndedRun {
-    driven: DriveResult,
+    drive_result: DriveResult,
     run: Run,
     figures: Option<Figures>,
     is_stored: bool,
@@ -80,11 +80,11 @@ struct EndedRun {
 /// The reason why there is no result.
 pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, String> {
     warn_about_ignored_settings(context.request);
-    let (prepared, control) = prepare(context)?;
+    let (prepared, control) = prepare_run(context)?;
     let sinks = SampleSinks::new(context, &prepared);
-    let ended_run = drive(context, &prepared, control, &sinks, job)?;
+    let ended_run = drive_load(context, &prepared, control, &sinks, job)?;
     if ended_run.is_stored {
-        job.run = Some(ended_run.run.id.clone());
+        job.run_id = Some(ended_run.run.id.clone());
     }
     print_errors(&ended_run.run);
     if let Some(reason) = reason_for_no_result(context, &ended_run) {
@@ -98,23 +98,23 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
                 Ok(()) => context
                     .lines
                     .print_line(1, RunLine::CheckpointAndVacuumComplete),
-                // The result is still valid.
+                // The result of the run is valid without the vacuum.
                 Err(reason) => context
                     .lines
                     .print_line(1, format!("Checkpoint and Vacuum failed: {reason}")),
             }
         }
-        if context.request.time_profile.is_some() {
+        if context.request.time_profile_path.is_some() {
             context.lines.print_line(1, RunLine::GatheringTimings);
         }
     }
     for client in 0..context.request.vusers {
-        let vuser = context.request.vuser(client);
+        let vuser = context.request.vuser_of_client(client);
         if !failed_vusers.contains(&vuser) {
             context.lines.print_finished(vuser, true);
         }
     }
-    if let Some(path) = &context.request.time_profile
+    if let Some(path) = &context.request.time_profile_path
         && context.request.first_vuser() > 1
     {
         timings::write(path, context, sinks.times(), job)?;
@@ -122,9 +122,7 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
     if context.request.first_vuser() > 1 {
         context.lines.print_finished(1, true);
     }
-    Ok(VuserOutcome {
-        failed: failed_vusers,
-    })
+    Ok(VuserOutcome { failed_vusers })
 }
 
 /// Warns about settings that Prony's driver ignores.
@@ -143,10 +141,10 @@ fn warn_about_ignored_settings(request: &RunRequest) {
     }
 }
 
-fn prepare(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
+fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
     let (target, mut control) = connection::open(&context.request.login)?;
-    let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
-    let plan = run_plan(context.request, context.profile);
+    let workload = prony_workload::find(WORKLOAD_NAME).map_err(|error| error.to_string())?;
+    let plan = run_workload_plan(context.request, context.profile);
     let mut ready_workload = match workload.program(&mut control, &plan) {
         Err(error) if is_order_number_conflict(&error, &control) => {
             repair_order_numbers(workload, &mut control)
@@ -179,14 +177,14 @@ fn prepare(context: &RunContext<'_>) -> Result<(PreparedRun, Control), String> {
             }
         },
         workload,
-        plan: Plan::of_another_tool(plan, drive),
+        plan: Plan::for_replaced_tool(plan, drive),
         error_flags,
     };
     Ok((prepared, control))
 }
 
-/// Whether the run is refused because next order numbers are already used. HammerDB before 4.11 leaves the
-/// tables in this state, on PostgreSQL only.
+/// Whether the workload refuses the tables because the next order number of a district is already used.
+/// HammerDB before 4.11 leaves the tables in this state, on PostgreSQL only.
 fn is_order_number_conflict(error: &Error, control: &Control) -> bool {
     let remedy = match error {
         Error::Data { remedy, .. } => remedy,
@@ -198,7 +196,7 @@ fn is_order_number_conflict(error: &Error, control: &Control) -> bool {
     }
 }
 
-/// Sets the next order numbers to unused ones, because scripts have no command for this.
+/// Sets the next order numbers to unused ones. Prony does so itself, because scripts have no command for it.
 ///
 /// # Errors
 ///
@@ -235,7 +233,7 @@ fn refusal_message(error: &Error, login: &Login) -> String {
 }
 
 /// Drives the load while the monitor runs.
-fn drive(
+fn drive_load(
     context: &RunContext<'_>,
     prepared: &PreparedRun,
     control: Control,
@@ -243,7 +241,7 @@ fn drive(
     job: &mut Job,
 ) -> Result<EndedRun, String> {
     let run_ended = AtomicBool::new(false);
-    let tap = |worker| -> Box<dyn Tap> { sinks.tap(worker) };
+    let new_listener = |worker| -> Box<dyn SampleListener> { sinks.new_listener(worker) };
     let store = ToolStore {
         folder: context.store_folder,
         start_warning: StartWarning::Always,
@@ -258,7 +256,7 @@ fn drive(
         seed: random_seed(),
         store,
         signals: context.signals,
-        tap: Some(&tap),
+        new_sample_listener: Some(&new_listener),
         on_connect_refused: None,
     };
     let (start_sender, start_receiver) = std::sync::mpsc::channel();
@@ -270,7 +268,7 @@ fn drive(
             prepared.ready_workload.scale,
             prepared.cipher.as_deref(),
         );
-        let monitor = scope.spawn(move || monitor.watch(&start_receiver, timeline));
+        let monitor = scope.spawn(move || monitor.run(&start_receiver, timeline));
         let mut observer = HammerdbObserver::new(start_sender, &run_ended, monitor);
         let finished = tool_run.execute(&mut observer);
         (finished, observer.end())
@@ -281,7 +279,7 @@ fn drive(
         .ok()
         .and_then(|result| result.figures);
     let is_stored = store::report_checks(&finished, figures, &store);
-    let (run, driven) = (finished.run, finished.driven);
+    let (run, drive_result) = (finished.run, finished.drive_result);
     let result = monitor_result.map_err(|reason| match is_stored {
         true => format!(
             "{reason}; the measured part is stored: prony show {}",
@@ -289,9 +287,9 @@ fn drive(
         ),
         false => reason,
     })?;
-    (job.result, job.counts) = (result.lines, result.tpm_readings);
+    (job.result_lines, job.tpm_readings) = (result.result_lines, result.tpm_readings);
     Ok(EndedRun {
-        driven,
+        drive_result,
         run,
         figures,
         is_stored,
@@ -308,10 +306,10 @@ fn reason_for_no_result(context: &RunContext<'_>, ended_run: &EndedRun) -> Optio
     } else {
         String::new()
     };
-    if let Some(failure) = &ended_run.driven.failure {
+    if let Some(failure) = &ended_run.drive_result.failure {
         return Some(format!("{failure}{stored}"));
     }
-    if ended_run.driven.interrupted {
+    if ended_run.drive_result.interrupted {
         let signal = context
             .signals
             .received()
@@ -323,7 +321,7 @@ fn reason_for_no_result(context: &RunContext<'_>, ended_run: &EndedRun) -> Optio
         .then(|| format!("no virtual user could continue{stored}"))
 }
 
-/// Prints the server's errors; virtual users print only that an error occurred.
+/// Prints the server's error messages, because virtual users print only that an error occurred.
 fn print_errors(run: &Run) {
     let warmup = run.warmup.iter().flat_map(|figures| &figures.errors);
     for error in warmup.chain(&run.measured.errors) {

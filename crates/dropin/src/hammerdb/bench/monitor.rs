@@ -20,15 +20,15 @@ use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
 /// How often to check whether the run has ended.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How long to wait for a lost server when its counters are due: a restart after a crash takes a few seconds.
-const MAX_SERVER_WAIT: Duration = Duration::from_secs(10);
+const RUN_END_POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// How long to reconnect to a lost server when its counters are due: a restart after a crash takes seconds.
+const MAX_RECONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// How long to wait for a reply before probing the server, so that a lost connection is noticed before the
-/// result is due.
-const IO_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the control connection waits for a reply before it probes the server, so that a lost connection
+/// is noticed before the result is due.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// NOPM and TPM, the figures of a result.
+/// The figures of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figures {
     /// New orders per minute, from the districts' next order numbers.
@@ -43,7 +43,7 @@ pub struct MonitorResult {
     /// `None` if the window was cut short.
     pub figures: Option<Figures>,
     /// The lines of the result.
-    pub lines: Vec<String>,
+    pub result_lines: Vec<String>,
     /// Readings of the transaction counter: the time, and transactions per minute.
     pub tpm_readings: Vec<(String, u64)>,
 }
@@ -55,7 +55,7 @@ struct ServerCounts {
     transactions: u64,
     /// When the server started to count transactions. After a crash it counts from zero, but the count may
     /// exceed the old one by the end of the run, so that the two counts alone do not reveal the crash.
-    since: CounterStart,
+    counting_since: CounterStart,
 }
 
 /// The monitor of a timed run.
@@ -70,7 +70,7 @@ pub struct Monitor<'a> {
 /// The transaction counter, which prints transactions per minute during the run.
 struct TpmCounter {
     log: Option<File>,
-    timestamps: bool,
+    logs_timestamps: bool,
     /// The time of the previous reading in nanoseconds, and the server's count of transactions.
     last_reading: Option<(u64, u64)>,
 }
@@ -84,7 +84,7 @@ impl<'a> Monitor<'a> {
         run_ended: &'a AtomicBool,
     ) -> Self {
         let mut control = control;
-        control.set_io_timeout(Some(IO_TIMEOUT));
+        control.set_io_timeout(Some(REPLY_TIMEOUT));
         Monitor {
             context,
             target,
@@ -99,7 +99,7 @@ impl<'a> Monitor<'a> {
     /// # Errors
     ///
     /// The counters could not be read.
-    pub fn watch(
+    pub fn run(
         mut self,
         started: &Receiver<RunSchedule>,
         timeline: Timeline,
@@ -109,29 +109,29 @@ impl<'a> Monitor<'a> {
         let Ok(schedule) = started.recv() else {
             return Ok(result);
         };
-        let mut before = None;
+        let mut start_counts = None;
         for (at, event) in timeline {
             let at_ns = schedule.start_ns.saturating_add(at.as_nanos() as u64);
             if !self.wait_until(at_ns) {
                 break;
             }
             match event {
-                TimelineEvent::Line(vuser, line) => self.context.lines.print_line(vuser, line),
-                TimelineEvent::Running(vuser) => self.context.lines.print_running(vuser),
-                TimelineEvent::CountStart => before = Some(self.wait_for_counts()?),
-                TimelineEvent::CountEnd => {
-                    let after = self.wait_for_counts()?;
-                    if let Some(before) = &before {
-                        self.print_result(before, &after, &mut result)?;
+                TimelineEvent::PrintLine(vuser, line) => self.context.lines.print_line(vuser, line),
+                TimelineEvent::PrintRunning(vuser) => self.context.lines.print_running(vuser),
+                TimelineEvent::ReadStartCounts => start_counts = Some(self.wait_for_counts()?),
+                TimelineEvent::ReadEndCounts => {
+                    let end_counts = self.wait_for_counts()?;
+                    if let Some(start_counts) = &start_counts {
+                        self.print_result(start_counts, &end_counts, &mut result)?;
                     }
                 }
-                TimelineEvent::Tick => self.print_tpm(&mut result),
+                TimelineEvent::ReadTransactionCounter => self.print_tpm(&mut result),
             }
         }
         Ok(result)
     }
 
-    /// Waits until a time; false if the run ends before it.
+    /// Waits until a time on the run's clock. Returns false if the run ends earlier.
     fn wait_until(&self, at_ns: u64) -> bool {
         loop {
             if self.context.signals.received().is_some() {
@@ -144,14 +144,14 @@ impl<'a> Monitor<'a> {
             if self.run_ended.load(Ordering::Relaxed) {
                 return false;
             }
-            std::thread::sleep(POLL_INTERVAL.min(Duration::from_nanos(remaining_ns)));
+            std::thread::sleep(RUN_END_POLL_INTERVAL.min(Duration::from_nanos(remaining_ns)));
         }
     }
 
     fn print_result(
         &self,
-        before: &ServerCounts,
-        after: &ServerCounts,
+        start_counts: &ServerCounts,
+        end_counts: &ServerCounts,
         result: &mut MonitorResult,
     ) -> Result<(), String> {
         let Driver::Timed { duration_min, .. } = self.context.request.driver else {
@@ -161,7 +161,10 @@ impl<'a> Monitor<'a> {
         let lost_count = |unit: &str| {
             format!("the server lost its count of {unit} during the run: was it restarted?")
         };
-        if !before.since.is_same(&after.since) {
+        if !start_counts
+            .counting_since
+            .is_same(&end_counts.counting_since)
+        {
             return Err(lost_count("transactions"));
         }
         let per_minute = |before: u64, after: u64, unit: &str| {
@@ -169,8 +172,12 @@ impl<'a> Monitor<'a> {
             Ok::<u64, String>((count as f64 / minutes) as u64)
         };
         let figures = Figures {
-            nopm: per_minute(before.orders, after.orders, "orders")?,
-            tpm: per_minute(before.transactions, after.transactions, "transactions")?,
+            nopm: per_minute(start_counts.orders, end_counts.orders, "orders")?,
+            tpm: per_minute(
+                start_counts.transactions,
+                end_counts.transactions,
+                "transactions",
+            )?,
         };
         let lines = [
             RunLine::ActiveUsers {
@@ -184,7 +191,7 @@ impl<'a> Monitor<'a> {
             },
         ];
         for line in lines {
-            result.lines.push(line.to_string());
+            result.result_lines.push(line.to_string());
             self.context.lines.print_line(1, line);
         }
         result.figures = Some(figures);
@@ -196,7 +203,7 @@ impl<'a> Monitor<'a> {
         Ok(())
     }
 
-    /// Reads the counters; waits if the server is down.
+    /// Reads the counters. If the server is down, reconnects for up to [`MAX_RECONNECT_TIME`].
     fn wait_for_counts(&mut self) -> Result<ServerCounts, String> {
         let started_ns = Clock::System.now_ns();
         let mut wait_reported = false;
@@ -207,11 +214,11 @@ impl<'a> Monitor<'a> {
             };
             let waited = Duration::from_nanos(Clock::System.now_ns() - started_ns);
             let interrupted = self.context.signals.received().is_some();
-            if !error.is_lost() || waited > MAX_SERVER_WAIT || interrupted {
+            if !error.is_lost() || waited > MAX_RECONNECT_TIME || interrupted {
                 return Err(format!("the server's counts could not be read: {error}"));
             }
             if !std::mem::replace(&mut wait_reported, true) {
-                let limit = MAX_SERVER_WAIT.as_secs();
+                let limit = MAX_RECONNECT_TIME.as_secs();
                 let line =
                     format!("The server does not answer: waiting up to {limit} s for its counts");
                 self.context.lines.print_line(1, line);
@@ -219,16 +226,16 @@ impl<'a> Monitor<'a> {
             std::thread::sleep(Duration::from_millis(500));
             if let Ok(control) = connection::connect(self.target) {
                 self.control = control;
-                self.control.set_io_timeout(Some(IO_TIMEOUT));
+                self.control.set_io_timeout(Some(REPLY_TIMEOUT));
             }
         }
     }
 
     fn read_counts(&mut self) -> Result<ServerCounts, control::Error> {
         Ok(ServerCounts {
-            orders: tpcc::next_orders(&mut self.control)?,
+            orders: tpcc::next_order_number_sum(&mut self.control)?,
             transactions: self.read_transactions()?,
-            since: read_counter_start(&mut self.control)?,
+            counting_since: read_counter_start(&mut self.control)?,
         })
     }
 
@@ -238,7 +245,7 @@ impl<'a> Monitor<'a> {
         Ok(reading.map_or(0, |reading| reading.transactions))
     }
 
-    /// Prints and logs the current transactions per minute; does nothing if they cannot be read.
+    /// Prints and logs the current transactions per minute; prints nothing if the server does not answer.
     fn print_tpm(&mut self, result: &mut MonitorResult) {
         let Ok(transactions) = self.read_transactions() else {
             return;
@@ -262,7 +269,7 @@ impl<'a> Monitor<'a> {
 impl TpmCounter {
     fn open(counter: &TransactionCounter) -> TpmCounter {
         let header = || text::counter_log_header(&clock::now_as_text());
-        let log = counter.log.as_ref().and_then(|path| {
+        let log = counter.log_path.as_ref().and_then(|path| {
             let opened = open_log(path, &header());
             opened
                 .map_err(|error| {
@@ -272,13 +279,13 @@ impl TpmCounter {
         });
         TpmCounter {
             log,
-            timestamps: counter.timestamps,
+            logs_timestamps: counter.logs_timestamps,
             last_reading: None,
         }
     }
 
     fn append_to_log(&mut self, line: &str) {
-        let timestamp = self.timestamps.then(clock::now_as_text);
+        let timestamp = self.logs_timestamps.then(clock::now_as_text);
         if let Some(log) = &mut self.log {
             let entry = text::counter_entry(line, timestamp.as_deref());
             // A full disk must not end the run.

@@ -36,13 +36,14 @@ impl<'a, 'scope> HammerdbObserver<'a, 'scope> {
         }
     }
 
-    /// Ends the monitor and returns its result; call it when the run has ended or failed to start.
+    /// Ends the monitor, if it still runs, and returns its result. Call this after the run, or if the run
+    /// failed to start.
     pub fn end(mut self) -> Result<MonitorResult, String> {
-        self.join();
+        self.end_monitor();
         self.result
     }
 
-    fn join(&mut self) {
+    fn end_monitor(&mut self) {
         self.start_sender = None;
         self.run_ended.store(true, Ordering::Relaxed);
         if let Some(monitor) = self.monitor.take() {
@@ -60,7 +61,7 @@ impl RunObserver for HammerdbObserver<'_, '_> {
     }
 
     fn ended(&mut self, _: &DriveResult) -> Option<f64> {
-        self.join();
+        self.end_monitor();
         let figures = self.result.as_ref().ok()?.figures?;
         Some(figures.tpm as f64)
     }

@@ -9,7 +9,7 @@ use super::users::ErrorFlags;
 use super::{PreparedRun, RunContext};
 use prony_dialect::hammerdb::RunLine;
 use prony_dialect::hammerdb::text::TransactionKind;
-use prony_drive::{Tap, clients_of_thread};
+use prony_drive::{SampleListener, clients_of_thread};
 use prony_measure::{Distribution, Outcome, Sample};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,7 +25,7 @@ pub struct UserTimes {
     /// Start of its first transaction and end of its last, on the run's clock.
     pub span_ns: Option<(u64, u64)>,
     /// Response times by kind, in the workload's order.
-    pub kinds: Vec<Distribution<u32>>,
+    pub times_by_kind: Vec<Distribution<u32>>,
 }
 
 /// The times measured by one worker, or by all workers.
@@ -67,7 +67,7 @@ impl SampleSinks {
         SampleSinks {
             clients: request.vusers,
             threads: prepared.plan.drive.threads.min(request.vusers).max(1),
-            has_time_profile: request.time_profile.is_some() && !is_test_driver,
+            has_time_profile: request.time_profile_path.is_some() && !is_test_driver,
             state: Arc::new(SinkState {
                 lines: Arc::clone(context.lines),
                 kinds,
@@ -96,17 +96,17 @@ impl SampleSinks {
     }
 
     /// The sink of one worker.
-    pub fn tap(&self, worker: usize) -> Box<dyn Tap> {
+    pub fn new_listener(&self, worker: usize) -> Box<dyn SampleListener> {
         let clients = clients_of_thread(worker as u32, self.clients, self.threads);
-        let kinds = self.state.kinds.len();
+        let kind_count = self.state.kinds.len();
         let user_times = |client| UserTimes {
             vuser: client + self.state.first_vuser,
             span_ns: None,
-            kinds: (0..kinds).map(|_| Distribution::coarse()).collect(),
+            times_by_kind: (0..kind_count).map(|_| Distribution::coarse()).collect(),
         };
         let times = self.has_time_profile.then(|| CallTimes {
             users: clients.clone().map(user_times).collect(),
-            all_users: vec![Distribution::default(); kinds],
+            all_users: vec![Distribution::default(); kind_count],
         });
         Box::new(SampleSink {
             state: Arc::clone(&self.state),
@@ -146,7 +146,7 @@ impl SinkState {
     }
 }
 
-impl Tap for SampleSink {
+impl SampleListener for SampleSink {
     fn started(&mut self, _: u64) {}
 
     fn sample(&mut self, client: u32, sample: &Sample) {
@@ -159,7 +159,7 @@ impl Tap for SampleSink {
                     .span_ns
                     .map_or(sample.scheduled_ns, |(first_ns, _)| first_ns);
                 user.span_ns = Some((first_ns, sample.ended_ns));
-                if let Some(times) = user.kinds.get_mut(kind_index) {
+                if let Some(times) = user.times_by_kind.get_mut(kind_index) {
                     times.record(time_ns);
                 }
             }

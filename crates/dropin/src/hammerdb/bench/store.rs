@@ -15,7 +15,7 @@ pub fn request_json(context: &RunContext<'_>, dictionary: &Map<String, Value>) -
     json!({
         "hammerdbcli": dictionary,
         "virtual_users": context.request.vusers,
-        "job": context.request.job,
+        "job": context.request.job_id,
         "minute_s": context.minute_length.as_secs_f64(),
     })
 }
@@ -45,8 +45,8 @@ pub fn report_checks(
     is_stored
 }
 
-/// The largest relative difference between the server's count of orders and the run's that transactions in
-/// flight at the ends of the window explain.
+/// By which share the server's count of orders may exceed the run's own count: transactions in flight at the
+/// start and end of the window explain so much.
 const IN_FLIGHT_MAX_SHARE: f64 = 0.05;
 
 /// Reports that other programs placed orders. NOPM includes their orders, because it is the growth of the

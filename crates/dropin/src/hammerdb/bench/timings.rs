@@ -50,13 +50,13 @@ fn user_timing(times: &UserTimes) -> Option<UserTiming> {
     Some(UserTiming {
         vuser: times.vuser,
         elapsed_ns: last_ns.saturating_sub(first_ns),
-        procs: proc_timings(&times.kinds),
+        procs: proc_timings(&times.times_by_kind),
     })
 }
 
-/// Timings by kind, in the workload's order.
-fn proc_timings<C: Counter>(kinds: &[Distribution<C>]) -> Vec<ProcTiming> {
-    let named = TransactionKind::ALL.iter().zip(kinds);
+/// The timings of each routine that was called, in the workload's order of kinds.
+fn proc_timings<C: Counter>(times_by_kind: &[Distribution<C>]) -> Vec<ProcTiming> {
+    let named = TransactionKind::ALL.iter().zip(times_by_kind);
     named
         .filter_map(|(kind, times)| ProcTiming::of(kind.routine, times))
         .collect()
@@ -68,19 +68,21 @@ fn job_timings(profile: &TimeProfile) -> Vec<VuserTiming> {
         let mut procs: Vec<&ProcTiming> = procs.iter().collect();
         procs.sort_by_key(|proc| std::cmp::Reverse(proc.total_ns));
         let routine = |proc: &ProcTiming| {
-            let total_ms = ms(proc.total_ns);
+            let total_ms = to_ms(proc.total_ns);
             let timing = RoutineTiming {
-                elapsed_ms: rounded(elapsed_ms),
+                elapsed_ms: round_to_thousandths(elapsed_ms),
                 calls: proc.calls.to_string(),
-                min_ms: rounded(ms(proc.min_ns)),
-                avg_ms: rounded(total_ms / proc.calls.max(1) as f64),
-                max_ms: rounded(ms(proc.max_ns)),
-                total_ms: rounded(total_ms),
-                p99_ms: rounded(ms(proc.p99_ns)),
-                p95_ms: rounded(ms(proc.p95_ns)),
-                p50_ms: rounded(ms(proc.p50_ns)),
-                sd: rounded(proc.deviation_ns / 1e3),
-                ratio_pct: rounded(100.0 * total_ms / (elapsed_ms * users).max(f64::MIN_POSITIVE)),
+                min_ms: round_to_thousandths(to_ms(proc.min_ns)),
+                avg_ms: round_to_thousandths(total_ms / proc.calls.max(1) as f64),
+                max_ms: round_to_thousandths(to_ms(proc.max_ns)),
+                total_ms: round_to_thousandths(total_ms),
+                p99_ms: round_to_thousandths(to_ms(proc.p99_ns)),
+                p95_ms: round_to_thousandths(to_ms(proc.p95_ns)),
+                p50_ms: round_to_thousandths(to_ms(proc.p50_ns)),
+                sd: round_to_thousandths(proc.deviation_ns / 1e3),
+                ratio_pct: round_to_thousandths(
+                    100.0 * total_ms / (elapsed_ms * users).max(f64::MIN_POSITIVE),
+                ),
             };
             (proc.name.clone(), timing)
         };
@@ -101,17 +103,17 @@ fn job_timings(profile: &TimeProfile) -> Vec<VuserTiming> {
     )];
     let users = profile.users.iter();
     timings.extend(
-        users.map(|user| vuser_timing(Some(user.vuser), ms(user.elapsed_ns), 1.0, &user.procs)),
+        users.map(|user| vuser_timing(Some(user.vuser), to_ms(user.elapsed_ns), 1.0, &user.procs)),
     );
     timings
 }
 
-fn ms(ns: u64) -> f64 {
+fn to_ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// A number rounded to three decimals, as Tcl prints it: `6.9`, `24372.43`.
-fn rounded(value: f64) -> String {
+/// Formats a number with at most three decimals, as Tcl does: `6.9`, `24372.43`.
+fn round_to_thousandths(value: f64) -> String {
     format!("{:?}", (value * 1e3).round() / 1e3)
 }
 
@@ -122,7 +124,7 @@ mod tests {
     #[test]
     fn job_timings_match_the_profile() {
         assert_eq!(
-            [0.0, 62_108.0, 24_372.430_1, 0.234_56].map(rounded),
+            [0.0, 62_108.0, 24_372.430_1, 0.234_56].map(round_to_thousandths),
             ["0.0", "62108.0", "24372.43", "0.235"]
         );
         let proc = |name: &str, calls: u64, total_ns: u64| ProcTiming {

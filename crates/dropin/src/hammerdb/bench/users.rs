@@ -15,9 +15,10 @@ use std::time::Duration;
 /// For each client, whether an error ended it.
 pub type ErrorFlags = Arc<Vec<AtomicBool>>;
 
-/// The workload's program, with delayed starts.
+/// The workload's program, whose users start one after another.
 pub struct DelayedUsers {
     program: Arc<dyn Program>,
+    /// The time between the starts of two users.
     delay_step: Duration,
     /// Whether some users start after the window has begun.
     has_late_starts: bool,
@@ -34,8 +35,8 @@ impl DelayedUsers {
     ) -> Self {
         DelayedUsers {
             program,
-            delay_step: request.delay(1),
-            has_late_starts: request.delay(request.vusers.saturating_sub(1)) > warmup,
+            delay_step: request.start_delay(1),
+            has_late_starts: request.start_delay(request.vusers.saturating_sub(1)) > warmup,
             error_flags,
         }
     }
@@ -61,22 +62,22 @@ impl Program for DelayedUsers {
         settings
     }
 
-    fn shares(&self) -> Vec<ActionShare> {
-        self.program.shares()
+    fn action_shares(&self) -> Vec<ActionShare> {
+        self.program.action_shares()
     }
 
-    fn limits(&self) -> Vec<P90Limit> {
-        self.program.limits()
+    fn p90_limits(&self) -> Vec<P90Limit> {
+        self.program.p90_limits()
     }
 
-    fn user(&self, id: UserId, mut db: Db) -> User {
+    fn create_user(&self, id: UserId, mut db: Db) -> User {
         let (program, error_flags) = (Arc::clone(&self.program), self.error_flags.clone());
         let delay = self.delay_step.saturating_mul(id.client);
         Box::pin(async move {
             if !delay.is_zero() {
                 db.sleep(delay).await;
             }
-            let user = program.user(id, db);
+            let user = program.create_user(id, db);
             match error_flags {
                 None => user.await,
                 Some(error_flags) => {
@@ -105,8 +106,8 @@ impl Future for EndOnError {
     type Output = UserExit;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<UserExit> {
-        let error_flags = self.error_flags.get(self.client);
-        if error_flags.is_some_and(|error_flags| error_flags.load(Ordering::Relaxed)) {
+        let error_flag = self.error_flags.get(self.client);
+        if error_flag.is_some_and(|error_flag| error_flag.load(Ordering::Relaxed)) {
             return Poll::Ready(UserExit::Failed("a transaction failed".to_owned()));
         }
         self.user.as_mut().poll(context)

@@ -9,7 +9,7 @@ pub mod owner;
 use super::lines::VuserLines;
 use super::{clock, connection};
 use owner::DatabaseState;
-use prony_dialect::hammerdb::plan::{WORKLOAD, build_plan};
+use prony_dialect::hammerdb::plan::{WORKLOAD_NAME, build_workload_plan};
 use prony_dialect::hammerdb::{
     BuildLine, BuildProgress, BuildRequest, HammerdbCommands, PROFILES, VuserOutcome,
 };
@@ -19,7 +19,7 @@ use prony_server::{Control, Target};
 use prony_wire::Engine;
 use prony_workload::{Error, LoadRequest, Workload};
 
-/// The default seed of `prony load`: either command can resume a load that the other started.
+/// The default seed of `prony load`, so that either command can resume a load that the other started.
 const LOAD_SEED: u64 = 0;
 
 /// Builds the schema.
@@ -31,19 +31,19 @@ pub fn build(
     lines: &VuserLines,
     signals: &Signals,
 ) -> Result<VuserOutcome, String> {
-    let workload = prony_workload::find(WORKLOAD).map_err(|error| error.to_string())?;
-    let plan = build_plan(request)?;
+    let workload = prony_workload::find(WORKLOAD_NAME).map_err(|error| error.to_string())?;
+    let plan = build_workload_plan(request)?;
     if request.vusers > 1 {
         lines.print_line(1, BuildLine::MonitorThread);
     }
-    let schema = request.schema();
+    let schema = request.schema_name();
     lines.print_line(
         1,
         BuildLine::CreatingSchema {
             schema: schema.clone(),
         },
     );
-    let (target, database_state) = prepare(request, lines)?;
+    let (target, database_state) = prepare_database(request, lines)?;
     let workers = if request.vusers > 1 {
         2..request.vusers + 2
     } else {
@@ -63,8 +63,8 @@ pub fn build(
         request.vusers,
         creates_tables,
     );
-    load(request, workload, &plan, &target, &progress, signals)?;
-    progress.end();
+    load_tables(request, workload, &plan, &target, &progress, signals)?;
+    progress.finish();
     for worker in workers {
         lines.print_finished(worker, true);
     }
@@ -75,7 +75,10 @@ pub fn build(
 }
 
 /// Creates the role and its database if needed. Returns the target and the previous state of the database.
-fn prepare(request: &BuildRequest, lines: &VuserLines) -> Result<(Target, DatabaseState), String> {
+fn prepare_database(
+    request: &BuildRequest,
+    lines: &VuserLines,
+) -> Result<(Target, DatabaseState), String> {
     let (_, mut control) = connection::open(&request.superuser)?;
     let owner = match request.owner.engine {
         Engine::PostgreSql => Some(request.owner.user.clone()),
@@ -85,7 +88,7 @@ fn prepare(request: &BuildRequest, lines: &VuserLines) -> Result<(Target, Databa
             None
         }
     };
-    // Before any change, because a refused build must not change a password.
+    // Read the state before any change, because a build that is refused must not change a password.
     let state = owner::read_database_state(&mut control, request)?;
     owner::create_role(&mut control, &request.owner, &request.superuser.user)?;
     let name = &request.owner.database;
@@ -113,7 +116,7 @@ fn prepare(request: &BuildRequest, lines: &VuserLines) -> Result<(Target, Databa
     Ok((connection::target(&request.owner)?, state))
 }
 
-fn load(
+fn load_tables(
     request: &BuildRequest,
     workload: &dyn Workload,
     plan: &WorkloadPlan,
@@ -133,7 +136,7 @@ fn load(
         let problem = match error {
             Error::Stopped { .. } => "the build was stopped".to_owned(),
             Error::LoadFailed { .. } => error.problem(),
-            // Nothing was started, and the error contains the remedy.
+            // The load did not start, so it cannot be continued; the error contains the remedy.
             Error::Data { .. } | Error::InvalidRequest { .. } | Error::Value { .. } => {
                 return Err(error.render(&HammerdbCommands));
             }
@@ -147,7 +150,7 @@ fn load(
     Ok(())
 }
 
-/// Installs the routines of all profiles, because the role of a run may lack the privilege.
+/// Installs the routines of all profiles now, because the role of a later run may lack the privilege.
 fn install_routines(
     request: &BuildRequest,
     workload: &dyn Workload,
@@ -167,10 +170,11 @@ fn install_routines(
         let options = [("mode", "procedures"), ("profile", profile)];
         let options = options.map(|(key, value)| (key.to_owned(), value.into()));
         let plan = WorkloadPlan {
-            name: WORKLOAD.to_owned(),
+            name: WORKLOAD_NAME.to_owned(),
             scale: None,
             options: options.into(),
         };
+        // Preparing a program creates the routines that it calls; the program itself is not needed.
         workload
             .program(&mut control, &plan)
             .map_err(|error| error.render(&HammerdbCommands))?;

@@ -41,7 +41,7 @@ pub fn create_role(control: &mut Control, owner: &Login, superuser: &str) -> Res
 /// Reads the state of the database before anything is changed.
 ///
 /// # Errors
-/// The database has tables of something else, or the server refuses the queries.
+/// The database has tables that no unfinished build left, or the server rejects a query.
 pub fn read_database_state(
     control: &mut Control,
     request: &BuildRequest,
@@ -51,8 +51,8 @@ pub fn read_database_state(
         return Ok(DatabaseState::Missing);
     }
     match list_tables(&mut connect_to_database(request)?)? {
-        Tables { count: 0, .. } => Ok(DatabaseState::Empty),
-        Tables {
+        DatabaseTables { count: 0, .. } => Ok(DatabaseState::Empty),
+        DatabaseTables {
             has_unfinished_build: true,
             ..
         } => Ok(DatabaseState::UnfinishedBuild),
@@ -73,12 +73,12 @@ fn connect_to_database(request: &BuildRequest) -> Result<Control, String> {
 }
 
 /// The tables found in a database.
-pub struct Tables {
+pub struct DatabaseTables {
     /// The number of tables and views.
     pub count: u64,
     /// Names of some tables that are not TPROC-C's.
     pub other_tables: Vec<String>,
-    /// Whether they belong to an unfinished build.
+    /// Whether the tables belong to an unfinished build.
     pub has_unfinished_build: bool,
 }
 
@@ -86,15 +86,16 @@ pub struct Tables {
 ///
 /// # Errors
 /// The server rejects a statement.
-pub fn list_tables(control: &mut Control) -> Result<Tables, String> {
+pub fn list_tables(control: &mut Control) -> Result<DatabaseTables, String> {
     let names = database::table_names(control).map_err(error_text)?;
     let is_tprocc_table =
         |name: &str| TABLE_NAMES.contains(&name) || name.strip_prefix("ol_").is_some_and(is_number);
     let other_tables = names.iter().filter(|name| !is_tprocc_table(name));
-    Ok(Tables {
+    Ok(DatabaseTables {
         count: names.len() as u64,
         other_tables: other_tables.take(3).cloned().collect(),
-        has_unfinished_build: tpcc::is_unfinished(control).map_err(|error| error.to_string())?,
+        has_unfinished_build: tpcc::has_unfinished_load(control)
+            .map_err(|error| error.to_string())?,
     })
 }
 
@@ -135,7 +136,7 @@ pub fn create_or_grant_database(
         (Engine::PostgreSql, DatabaseState::Empty) => {
             database::grant_create_on_schema_public(&mut connect_to_database(request)?, &owner.user)
         }
-        // latin1, as HammerDB creates it.
+        // The database has the character set latin1, as with HammerDB.
         (Engine::MySql | Engine::MariaDb | Engine::SqlServer, DatabaseState::Missing) => {
             database::create_latin1_database(control, &owner.database)
         }

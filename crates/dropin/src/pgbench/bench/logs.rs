@@ -5,7 +5,7 @@
 use super::super::call::PgbenchCall;
 use crate::output::eprint;
 use prony_dialect::pgbench::{Logger, Messages, RunOptions, log_path};
-use prony_drive::Tap;
+use prony_drive::SampleListener;
 use prony_drive::clock::Clock;
 use prony_measure::Sample;
 use prony_workload::random::RunSeeds;
@@ -55,10 +55,10 @@ pub fn open(
 }
 
 impl Logs {
-    /// The tap that logs a worker's samples.
-    pub fn tap(&self, worker: usize) -> Box<dyn Tap> {
+    /// The listener that logs a worker's samples.
+    pub fn new_listener(&self, worker: usize) -> Box<dyn SampleListener> {
         let logger = self.loggers.get(worker);
-        Box::new(LogTap {
+        Box::new(SampleLogger {
             logger: logger
                 .and_then(|logger| logger.lock().unwrap_or_else(PoisonError::into_inner).take()),
             errors: Arc::clone(&self.errors),
@@ -75,21 +75,21 @@ impl Logs {
     }
 }
 
-struct LogTap {
+struct SampleLogger {
     logger: Option<Logger<File>>,
     errors: Arc<Mutex<Vec<io::Error>>>,
 }
 
-impl Tap for LogTap {
+impl SampleListener for SampleLogger {
     fn started(&mut self, start_ns: u64) {
         if let Some(logger) = &mut self.logger {
-            logger.start(start_ns, Clock::System.timestamp_offset_ns());
+            logger.start_load(start_ns, Clock::System.timestamp_offset_ns());
         }
     }
 
     fn sample(&mut self, client: u32, sample: &Sample) {
         if let Some(logger) = &mut self.logger {
-            logger.sample(client, sample);
+            logger.log_sample(client, sample);
         }
     }
 

@@ -20,7 +20,7 @@ use prony_plan::Plan;
 use prony_runner::{Error, Signals};
 use prony_server::Target;
 use prony_workload::ReadyWorkload;
-use prony_workload::script::{SCRIPT, Script, ScriptSet, Scripts, VariableNames};
+use prony_workload::script::{SCRIPT, Script, ScriptProgram, ScriptSet, VariableNames};
 use script_messages::ScriptMessages;
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ use std::sync::Arc;
 pub struct ScriptFiles {
     /// The scripts.
     pub scripts: Vec<Script>,
-    /// The names.
-    pub names: VariableNames,
+    /// The names of the scripts' variables.
+    pub variable_names: VariableNames,
 }
 
 /// Runs the benchmark and returns the exit status.
@@ -43,24 +43,27 @@ pub fn run(
     script_files: ScriptFiles,
 ) -> Result<u8, String> {
     let messages = &call.messages;
-    let set = script_set(call, options, script_files)?;
+    let script_set = build_script_set(call, options, script_files)?;
     let prepared = setup::prepare(call, options, &mut target)?;
-    let scale = scale(options, prepared.tables);
-    // Before this call, Ctrl-C ends the process; after it, Ctrl-C ends the run.
+    let scale = report_scale(options, prepared.table_facts);
+    // From here on, Ctrl-C ends the run; before, it ends the process.
     let signals = Signals::listen().map_err(|error| messages.fatal(&error.to_string()))?;
     let script_messages = Arc::new(ScriptMessages::new(call, options, signals.flag()));
-    let scripts: Vec<Script> = set.scripts.clone();
-    let uses_default_seed = set.defines.iter().all(|(name, _)| name != "default_seed");
+    let scripts: Vec<Script> = script_set.scripts.clone();
+    let uses_default_seed = script_set
+        .defines
+        .iter()
+        .all(|(name, _)| name != "default_seed");
     let logs = logs::open(call, options, uses_default_seed)?;
-    let program = Arc::new(Scripts::new(
-        set,
+    let program = Arc::new(ScriptProgram::new(
+        script_set,
         scale,
         script_policy(&call.level, options, script_messages.clone()),
     ));
-    let plan = Plan::of_another_tool(store::workload_plan(options, scale), drive_plan(options));
+    let plan = Plan::for_replaced_tool(store::workload_plan(options, scale), drive_plan(options));
     let server = ConnectedServer::new(target, prepared.facts, prepared.connection);
     let ready_workload = ReadyWorkload::new(program.clone(), scale);
-    let tap = |worker| logs.tap(worker);
+    let new_listener = |worker| logs.new_listener(worker);
     let mut observer = PgbenchObserver::new(RunContext {
         call,
         options,
@@ -69,9 +72,9 @@ pub fn run(
         logs: &logs,
         program: &program,
         scripts: &scripts,
-        tables: TableFacts {
+        table_facts: TableFacts {
             scale,
-            partitions: prepared.tables.and_then(|tables| tables.partitions),
+            partitions: prepared.table_facts.and_then(|tables| tables.partitions),
         },
     });
     let store = ToolStore {
@@ -88,8 +91,8 @@ pub fn run(
         seed: options.random_seed,
         store,
         signals: &signals,
-        tap: match options.log {
-            Some(_) => Some(&tap),
+        new_sample_listener: match options.log {
+            Some(_) => Some(&new_listener),
             None => None,
         },
         on_connect_refused: None,
@@ -100,29 +103,32 @@ pub fn run(
             store.warn_unless_stored(&finished);
             Ok(observer.exit_status())
         }
-        Err(error) => Err(start_failure(call, &error)),
+        Err(error) => Err(start_failure_message(call, &error)),
     };
     signals.end_by_signal();
     outcome
 }
 
-/// The builtin scripts and the scripts of files, in the order of the options.
-fn script_set(
+/// Builds the set of scripts: builtin scripts and scripts of files, in the order of the options.
+fn build_script_set(
     call: &PgbenchCall,
     options: &RunOptions,
     script_files: ScriptFiles,
 ) -> Result<ScriptSet, String> {
-    let ScriptFiles { scripts, mut names } = script_files;
+    let ScriptFiles {
+        scripts,
+        mut variable_names,
+    } = script_files;
     let (mut file_scripts, mut ordered_scripts) = (scripts.into_iter(), Vec::new());
     let level = u32::from(call.level.major());
     let script_error = |error: prony_workload::script::ScriptError| {
-        error.as_pgbench(call.messages.progname(), level)
+        error.pgbench_stderr(call.messages.progname(), level)
     };
     for choice in &options.scripts {
         let mut script = match &choice.source {
-            ScriptSource::Builtin(builtin) => {
-                builtin.parse(&mut names, level).map_err(script_error)?
-            }
+            ScriptSource::Builtin(builtin) => builtin
+                .parse(&mut variable_names, level)
+                .map_err(script_error)?,
             // Each file was read when its option was parsed.
             ScriptSource::File(_) => match file_scripts.next() {
                 Some(script) => script,
@@ -139,19 +145,19 @@ fn script_set(
     }
     Ok(ScriptSet {
         scripts: ordered_scripts,
-        names,
+        names: variable_names,
         defines: options.defines.clone(),
-        builtin: options.uses_builtin,
+        has_builtin: options.uses_builtin,
     })
 }
 
-/// The scale for the report and for `:scale`.
-fn scale(options: &RunOptions, tables: Option<TableFacts>) -> u32 {
+/// The scale in the report and in the variable `:scale`: that of the tables, if they were read, or `-s`.
+fn report_scale(options: &RunOptions, tables: Option<TableFacts>) -> u32 {
     tables.map_or(options.scale.unwrap_or(1), |tables| tables.scale)
 }
 
 /// pgbench's message for connections that could not be opened.
-fn start_failure(call: &PgbenchCall, error: &Error) -> String {
+fn start_failure_message(call: &PgbenchCall, error: &Error) -> String {
     let messages = &call.messages;
     match error {
         Error::NotStarted(prony_drive::Error::Connect {

@@ -1,21 +1,22 @@
 //! Observes a run: prints progress lines, and the report at the end.
 //!
-//! In: the runner's events. Out: lines on stderr, the report on stdout, the exit status. Must never: let a
-//! line cover less than its interval.
+//! In: the runner's events. Out: lines on stderr, the report on stdout, the exit status. Must never: print a
+//! line before its interval is complete.
 
 use super::super::call::PgbenchCall;
 use super::logs::Logs;
 use super::script_messages::ScriptMessages;
 use crate::output::{eprint, print};
 use prony_dialect::pgbench::{
-    MeasuredRun, ProgressTime, RunOptions, TableFacts, progress, progress_line, report, run_report,
+    MeasuredRun, ProgressTime, RunOptions, TableFacts, progress_figures, progress_line,
+    report_text, run_report,
 };
 use prony_drive::clock::Clock;
 use prony_drive::{DriveResult, LoadStart, RunEventKind, clients_of_thread};
-use prony_measure::{IntervalRow, RunSchedule, Shape, Totals};
+use prony_measure::{IntervalRow, RecorderLayout, RunSchedule, Totals};
 use prony_runner::{RunObserver, RunSecond};
 use prony_runner::{Signals, TerminationSignal};
-use prony_workload::script::{Script, Scripts};
+use prony_workload::script::{Script, ScriptProgram};
 use std::io::{Write, stderr};
 
 /// pgbench's exit status if a client was aborted.
@@ -34,18 +35,18 @@ pub struct RunContext<'a> {
     /// The files of `-l`.
     pub logs: &'a Logs,
     /// The program that runs.
-    pub program: &'a Scripts,
+    pub program: &'a ScriptProgram,
     /// The scripts.
     pub scripts: &'a [Script],
     /// The tables of the builtin scripts.
-    pub tables: TableFacts,
+    pub table_facts: TableFacts,
 }
 
 /// Observes one run.
 pub struct PgbenchObserver<'a> {
     context: RunContext<'a>,
     /// Sums since the last progress line.
-    sums: Option<(Shape, Totals)>,
+    sums: Option<(RecorderLayout, Totals)>,
     exit_status: u8,
 }
 
@@ -64,8 +65,10 @@ impl<'a> PgbenchObserver<'a> {
         self.exit_status
     }
 
+    /// Adds a second to the sums. Prints a progress line and starts new sums if an interval of `-P` is
+    /// complete.
     fn add_second(&mut self, row: &IntervalRow, schedule: &RunSchedule, interval_s: u32) {
-        let Some((shape, sums)) = &mut self.sums else {
+        let Some((layout, sums)) = &mut self.sums else {
             return;
         };
         sums.add(row);
@@ -83,14 +86,14 @@ impl<'a> PgbenchObserver<'a> {
         };
         let line = progress_line(
             &self.context.call.level,
-            &progress(self.context.options, time, sums),
+            &progress_figures(self.context.options, time, sums),
         );
-        *sums = Totals::new(end_ns, *shape);
+        *sums = Totals::new(end_ns, *layout);
         let _ = stderr().lock().write_all(line.as_bytes());
     }
 
     /// Prints the report, or the reason why there is none, and returns the exit status.
-    fn report(&self, driven: &DriveResult) -> u8 {
+    fn report(&self, drive_result: &DriveResult) -> u8 {
         let RunContext {
             call,
             options,
@@ -108,18 +111,18 @@ impl<'a> PgbenchObserver<'a> {
             status = EXIT_ABORTED;
         } else {
             let measured = MeasuredRun {
-                totals: &driven.collected.measured,
-                connect_s: driven.start.connect_s,
+                totals: &drive_result.collected.measured,
+                connect_s: drive_result.start.connect_s,
                 commands: &self.context.program.command_stats(),
             };
             let figures = run_report(
                 options,
-                self.context.tables,
+                self.context.table_facts,
                 self.context.scripts,
                 &measured,
             );
-            print(&report(&call.level, &figures));
-            if has_aborted_client(driven) || driven.interrupted {
+            print(&report_text(&call.level, &figures));
+            if has_aborted_client(drive_result) || drive_result.interrupted {
                 let text = "Run was aborted; the above results are incomplete.";
                 eprint(&messages.fatal(text));
                 status = signals
@@ -127,7 +130,7 @@ impl<'a> PgbenchObserver<'a> {
                     .map_or(EXIT_ABORTED, TerminationSignal::exit_status);
             }
         }
-        if let Some(failure) = &driven.failure {
+        if let Some(failure) = &drive_result.failure {
             eprint(&messages.error(failure));
             status = 1;
         }
@@ -136,8 +139,8 @@ impl<'a> PgbenchObserver<'a> {
     }
 }
 
-fn has_aborted_client(driven: &DriveResult) -> bool {
-    let mut events = driven.events.iter();
+fn has_aborted_client(drive_result: &DriveResult) -> bool {
+    let mut events = drive_result.events.iter();
     events.any(|event| event.kind == RunEventKind::UserFailed)
 }
 
@@ -153,8 +156,8 @@ fn thread_of(options: &RunOptions, client: u32) -> u32 {
 
 impl RunObserver for PgbenchObserver<'_> {
     fn started(&mut self, start: &LoadStart) {
-        let sums = Totals::new(start.schedule.start_ns, start.shape);
-        self.sums = Some((start.shape, sums));
+        let sums = Totals::new(start.schedule.start_ns, start.layout);
+        self.sums = Some((start.layout, sums));
     }
 
     fn second_ended(&mut self, second: &RunSecond<'_>) {
@@ -163,8 +166,8 @@ impl RunObserver for PgbenchObserver<'_> {
         }
     }
 
-    fn ended(&mut self, driven: &DriveResult) -> Option<f64> {
-        self.exit_status = self.report(driven);
+    fn ended(&mut self, drive_result: &DriveResult) -> Option<f64> {
+        self.exit_status = self.report(drive_result);
         None
     }
 }

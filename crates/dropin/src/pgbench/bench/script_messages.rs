@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Prints the messages of all clients.
 pub struct ScriptMessages {
     messages: Messages,
-    /// With `--exit-on-abort`: the flag that ends the run.
+    /// The flag that ends the run; `None` without `--exit-on-abort`.
     stop_flag: Option<Arc<AtomicBool>>,
     /// The first client that was aborted.
     first_aborted: Mutex<Option<u32>>,

@@ -7,16 +7,16 @@ use super::super::call::PgbenchCall;
 use super::super::connection;
 use crate::output::{eprint, print};
 use prony_dialect::pgbench::{
-    Limit, PARTITIONS_SQL, RunOptions, SCALE_SQL, SetupAction, TableFacts, banner, no_accounts,
-    scale_ignored, scale_query_failed, vacuum,
+    Limit, PARTITIONS_SQL, RunOptions, SCALE_SQL, SetupAction, TableFacts, banner,
+    no_accounts_message, scale_ignored_warning, scale_query_message, vacuum_actions,
 };
 use prony_runner::ConnectionInfo;
 use prony_server::{Address, Control, ServerFacts, Target};
 
 /// The prepared server, and facts about it.
 pub struct PreparedServer {
-    /// The tables of the builtin scripts, if one runs.
-    pub tables: Option<TableFacts>,
+    /// The scale and partitions of the builtin scripts' tables; `None` if no builtin script runs.
+    pub table_facts: Option<TableFacts>,
     /// The server's version and settings.
     pub facts: ServerFacts,
     /// Engine, address and TLS of the control connection.
@@ -42,12 +42,12 @@ pub fn prepare(
     if options.debug {
         eprint(&messages.info(&debug_line(options, target, &control)));
     }
-    let tables = if options.uses_builtin {
+    let table_facts = if options.uses_builtin {
         Some(read_table_facts(call, options, target, &mut control)?)
     } else {
         None
     };
-    for action in vacuum(options) {
+    for action in vacuum_actions(options) {
         match action {
             SetupAction::Print(text) => eprint(&text),
             // No rows are copied before a run.
@@ -64,17 +64,17 @@ pub fn prepare(
     }
     let connection = ConnectionInfo::of(&control);
     drop(control);
-    let facts = read_facts(target).unwrap_or_default();
+    let facts = read_server_facts_separately(target).unwrap_or_default();
     Ok(PreparedServer {
-        tables,
+        table_facts,
         facts,
         connection,
     })
 }
 
-/// Reads the server's facts on a connection with Prony's application name: connections with pgbench's name
-/// execute only pgbench's statements. If this fails, the run continues without the facts.
-fn read_facts(target: &Target) -> Option<ServerFacts> {
+/// Reads the server's facts on a connection of its own with Prony's application name, because connections
+/// with pgbench's name execute only pgbench's statements. If this fails, the run continues without the facts.
+fn read_server_facts_separately(target: &Target) -> Option<ServerFacts> {
     let mut target = target.clone();
     target.set_program_name("prony");
     let mut control = Control::connect(&target).ok()?;
@@ -94,15 +94,15 @@ fn read_table_facts(
             Some(server_error) => server_error.in_statement(SCALE_SQL),
             None => error.to_string(),
         };
-        scale_query_failed(messages, &message, is_missing, database)
+        scale_query_message(messages, &message, is_missing, database)
     })?;
     let branch_count = branch_count.unwrap_or_default();
-    // pgbench ignores a failure and assumes no partitions.
+    // If the query fails, assume that there are no partitions, as pgbench does.
     let row = match control.query(PARTITIONS_SQL) {
         Ok(rows) => Some(
             rows.into_iter()
                 .next()
-                .ok_or_else(|| no_accounts(messages, database))?,
+                .ok_or_else(|| no_accounts_message(messages, database))?,
         ),
         Err(_) => None,
     };
@@ -110,11 +110,12 @@ fn read_table_facts(
     let facts = TableFacts::parse(&branch_count, column(1), column(2).unwrap_or_default())
         .map_err(|text| messages.fatal(&text))?;
     if options.scale.is_some() {
-        eprint(&scale_ignored(messages, facts.scale));
+        eprint(&scale_ignored_warning(messages, facts.scale));
     }
     Ok(facts)
 }
 
+/// The line of `--debug` about the connection.
 fn debug_line(options: &RunOptions, target: &Target, control: &Control) -> String {
     let endpoint = control.endpoint();
     let host = match &endpoint.address {

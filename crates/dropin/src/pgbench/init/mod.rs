@@ -1,8 +1,8 @@
 //! `pgbench -i`: creates and fills the tables.
 //!
 //! In: options, a server, the number of loading connections. Out: pgbench's tables; its messages on standard
-//! error. Must never: send a statement that this level of pgbench does not send (with one connection), or
-//! leave a connection open after a signal.
+//! error. Must never: with one connection, send a statement that this level of pgbench does not send; leave a
+//! connection open after a signal.
 
 mod rows;
 
@@ -47,7 +47,7 @@ pub fn initialize(
             "initialization",
         ))
     })?;
-    // With several hosts, all connections must use the same one.
+    // With several hosts, further connections must use the host of this one.
     target.endpoints = vec![control.endpoint().clone()];
     let signals =
         Signals::listen().map_err(|error| usage_error(call.messages.fatal(&error.to_string())))?;
@@ -110,8 +110,8 @@ impl Initialization<'_> {
                 SetupAction::Print(text) => eprint(&text),
                 SetupAction::Sql(sql) => self.execute(control, &sql)?,
                 SetupAction::Copy { table, .. } if table == Table::Accounts && self.jobs > 1 => {
-                    // Commit now, because the other connections must see the tables, and return: the step's
-                    // remaining action is this commit.
+                    // Commit now, so that the other connections see the tables. Then return, because a commit
+                    // is the only action after this copy.
                     self.execute(control, "commit")?;
                     return self.copy_accounts_in_parallel();
                 }

@@ -38,7 +38,7 @@ impl TableProgress {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (rows, lines) = &mut *state;
         *rows += count;
-        // Printed under the lock, so that lines stay in order.
+        // Print while the lock is held, so that lines stay in order.
         eprint(&lines.advance(*rows, self.started.elapsed().as_secs_f64()));
     }
 
@@ -86,7 +86,7 @@ impl Initialization<'_> {
                 .fatal(&format!("unexpected copy in result: {message}"))
         });
         let outcome = outcome.and_then(|mut copy| {
-            let sent = copy::send(&mut rows, &mut copy, |count, _| {
+            let sent = copy::send_rows(&mut rows, &mut copy, |count, _| {
                 progress.add_rows(count);
                 self.watch.should_continue()
             });

@@ -4,7 +4,7 @@
 //! worker writes only the counts of its users.
 
 use prony_dialect::sysbench::Fairness;
-use prony_drive::Tap;
+use prony_drive::SampleListener;
 use prony_measure::{Outcome, Sample};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,9 +25,9 @@ impl EventCounts {
         EventCounts((0..users).map(|_| UserCounts::default()).collect())
     }
 
-    /// The tap that counts one worker's samples.
-    pub fn tap(&self) -> Box<dyn Tap> {
-        Box::new(CountingTap(self.0.clone()))
+    /// The listener that counts one worker's samples.
+    pub fn new_listener(&self) -> Box<dyn SampleListener> {
+        Box::new(SampleCounter(self.0.clone()))
     }
 
     /// The counts so far, by user: events, and nanoseconds spent in them.
@@ -40,7 +40,7 @@ impl EventCounts {
     }
 }
 
-/// The fairness of the events between two snapshots; an empty earlier snapshot is the start of the run.
+/// The fairness of the events between two snapshots. An empty `earlier` stands for the start of the run.
 pub fn fairness_between(earlier: &[(u64, u64)], later: &[(u64, u64)]) -> Fairness {
     let threads: Vec<(u64, f64)> = later
         .iter()
@@ -55,9 +55,9 @@ pub fn fairness_between(earlier: &[(u64, u64)], later: &[(u64, u64)]) -> Fairnes
 }
 
 /// Counts one worker's samples.
-struct CountingTap(Arc<[UserCounts]>);
+struct SampleCounter(Arc<[UserCounts]>);
 
-impl Tap for CountingTap {
+impl SampleListener for SampleCounter {
     fn started(&mut self, _: u64) {}
 
     #[inline]
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn fairness_covers_events_since_the_last_report() {
         let event_counts = EventCounts::new(2);
-        let mut tap = event_counts.tap();
+        let mut listener = event_counts.new_listener();
         let mut count = |client, outcome| {
             let sample = Sample {
                 kind: 0,
@@ -96,7 +96,7 @@ mod tests {
                 retries: 0,
                 parts: None,
             };
-            tap.sample(client, &sample);
+            listener.sample(client, &sample);
         };
         count(0, Outcome::Committed);
         let before = event_counts.snapshot();

@@ -12,10 +12,11 @@ use crate::tool_run::{ConnectedServer, StartWarning, ToolRun, ToolStore};
 use fairness::EventCounts;
 use observer::SysbenchObserver;
 use prony_dialect::sysbench::{
-    Command, Compat, Counters, DONE, Driver, EVENTS_DONE, EXIT_FORCED, EXIT_LATE, FORCED_SHUTDOWN,
-    GeneralOptions, LogLevel, NOT_CONNECTED, Progress, QUEUE_FULL, Report, THREADS_FAILED,
-    TIME_DONE, checkpoint, debug, drive_plan, failing_function, fatal, function_failed, progress,
-    repeated, report, thread_failed, threads_late,
+    ALL_THREADS_ENDED, Command, Compat, Counters, Driver, EVENT_LIMIT_REACHED,
+    EXIT_STATUS_FORCED_SHUTDOWN, EXIT_STATUS_LATE_START, FORCED_SHUTDOWN, GeneralOptions, LogLevel,
+    NOT_CONNECTED, Progress, QUEUE_FULL, Report, THREADS_FAILED, TIME_LIMIT_REACHED,
+    checkpoint_text, debug_line, drive_plan, failing_function, fatal_line, function_failed,
+    progress_text, repetitions_line, report_text, thread_not_created, threads_not_ready,
 };
 use prony_drive::{ConnectError, DriveResult, OnConnectRefused, RunEventKind};
 use prony_plan::{DrivePlan, Plan, WorkloadPlan};
@@ -25,7 +26,7 @@ use prony_workload::{ReadyWorkload, Workload};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The inputs of a run.
+/// The inputs of a run of sysbench.
 pub struct Bench<'a> {
     /// The general options.
     pub settings: &'a GeneralOptions,
@@ -43,7 +44,7 @@ pub struct Bench<'a> {
     pub scale: u32,
     /// Processors that the load may use.
     pub processors: usize,
-    /// Whether each thread of sysbench is an OS thread, because a script may block.
+    /// Whether to give each thread of sysbench an OS thread of its own, because a script may block.
     pub thread_per_user: bool,
     /// The texts of the reports.
     pub texts: &'a dyn ReportTexts,
@@ -71,17 +72,17 @@ pub trait ReportTexts {
 
     /// A line of `--report-interval`.
     fn progress(&self, figures: &Progress) -> String {
-        progress(figures)
+        progress_text(figures)
     }
 
     /// The report of `--report-checkpoints`.
     fn checkpoint(&self, at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
-        checkpoint(at_s, figures, compat)
+        checkpoint_text(at_s, figures, compat)
     }
 
     /// The report at the end.
     fn report(&self, figures: &Report<'_>, compat: Compat) -> String {
-        report(figures, compat)
+        report_text(figures, compat)
     }
 }
 
@@ -90,7 +91,8 @@ pub struct DefaultTexts;
 
 impl ReportTexts for DefaultTexts {}
 
-/// Runs the program. `error_printed`: whether an error has ended the run and its FATAL lines are printed.
+/// Runs the program. `error_printed` returns whether an error has ended the run and its FATAL lines are
+/// printed.
 ///
 /// # Errors
 /// The exit status of a run that did not complete; the error is already printed.
@@ -106,9 +108,9 @@ pub fn run(
         drive.threads = drive.clients;
     }
     let event_counts = Arc::new(EventCounts::new(settings.threads));
-    let tap = |_| event_counts.tap();
+    let new_listener = |_| event_counts.new_listener();
     let seed = drive.seed.unwrap_or_else(time_seed);
-    let plan = Plan::of_another_tool(bench.plan.clone(), drive);
+    let plan = Plan::for_replaced_tool(bench.plan.clone(), drive);
     let ready_workload = ReadyWorkload::new(bench.program.clone(), bench.scale);
     let mut observer = SysbenchObserver::new(
         call,
@@ -131,7 +133,7 @@ pub fn run(
         seed,
         store,
         signals,
-        tap: Some(&tap),
+        new_sample_listener: Some(&new_listener),
         on_connect_refused: bench.on_connect_refused,
     };
     let finished = run.execute(&mut observer);
@@ -169,39 +171,40 @@ fn print_start_failure(
     call.fail(&start_failure_lines(bench, error))
 }
 
-/// Prints the last lines; returns the result of the run.
+/// Prints the lines after the load and the report, or the error that ended the run. Returns the result of the
+/// run.
 fn print_end(
     call: &SysbenchCall,
     bench: &Bench<'_>,
     plan: &DrivePlan,
-    driven: &DriveResult,
+    drive_result: &DriveResult,
     observer: &mut SysbenchObserver<'_>,
     error_printed: bool,
 ) -> Result<(), CommandError> {
     if error_printed {
         return Err(CommandError::Status(1));
     }
-    let mut events = driven.events.iter();
+    let mut events = drive_result.events.iter();
     if events.any(|event| event.kind == RunEventKind::QueueFull) {
         return Err(call.fail_with_text(QUEUE_FULL));
     }
-    if let Some(failure) = &driven.failure {
+    if let Some(failure) = &drive_result.failure {
         return Err(call.fail_with_text(failure));
     }
-    let mut events = driven.events.iter();
+    let mut events = drive_result.events.iter();
     if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
         let function = failing_function(Command::Run, true);
         return Err(call.fail(&function_failed(function, None, &event.detail)));
     }
-    if driven.interrupted {
+    if drive_result.interrupted {
         // The signal ends sysbench; the measured figures are stored.
         return Err(CommandError::Status(1));
     }
-    let measured = &driven.collected.measured;
+    let measured = &drive_result.collected.measured;
     let unfinished = measured.excluded.unfinished;
     let is_forced = bench.settings.forced_shutdown_s.is_some() && unfinished > 0;
     if is_forced {
-        call.log(LogLevel::Fatal, &fatal(FORCED_SHUTDOWN));
+        call.log(LogLevel::Fatal, &fatal_line(FORCED_SHUTDOWN));
     } else {
         let time_is_up = match plan.stop {
             prony_plan::Stop::SharedTransactions { transactions, .. } => {
@@ -209,17 +212,21 @@ fn print_end(
             }
             _ => true,
         };
-        let line = if time_is_up { TIME_DONE } else { EVENTS_DONE };
+        let line = if time_is_up {
+            TIME_LIMIT_REACHED
+        } else {
+            EVENT_LIMIT_REACHED
+        };
         call.log(LogLevel::Info, line);
         if bench.settings.threads > 1 {
             let other_threads = u64::from(bench.settings.threads) - 1;
-            call.log(LogLevel::Info, &repeated(other_threads));
+            call.log(LogLevel::Info, &repetitions_line(other_threads));
         }
-        call.log(LogLevel::Info, DONE);
+        call.log(LogLevel::Info, ALL_THREADS_ENDED);
     }
     observer.print_final_report(measured.seconds(), is_forced.then_some(unfinished));
     match is_forced {
-        true => Err(CommandError::Status(EXIT_FORCED)),
+        true => Err(CommandError::Status(EXIT_STATUS_FORCED_SHUTDOWN)),
         false => Ok(()),
     }
 }
@@ -228,7 +235,7 @@ fn print_end(
 fn log_thread_starts(call: &SysbenchCall, settings: &GeneralOptions) {
     for thread in 0..settings.threads {
         let text = format!("Worker thread (#{thread}) started");
-        call.log(LogLevel::Debug, &debug(&text));
+        call.log(LogLevel::Debug, &debug_line(&text));
     }
     for (is_enabled, name) in [
         (settings.rate_tps.is_some(), "Event generating"),
@@ -236,16 +243,19 @@ fn log_thread_starts(call: &SysbenchCall, settings: &GeneralOptions) {
         (!settings.checkpoints_s.is_empty(), "Checkpoints report"),
     ] {
         if is_enabled {
-            call.log(LogLevel::Debug, &debug(&format!("{name} thread started")));
+            call.log(
+                LogLevel::Debug,
+                &debug_line(&format!("{name} thread started")),
+            );
         }
     }
 }
 
 /// Prints that threads did not connect in time; returns the exit status for this.
 pub fn print_late_start(call: &SysbenchCall, settings: &GeneralOptions) -> CommandError {
-    let text = threads_late(settings.thread_init_timeout_s);
-    call.log(LogLevel::Fatal, &fatal(&text));
-    CommandError::Status(EXIT_LATE)
+    let text = threads_not_ready(settings.thread_init_timeout_s);
+    call.log(LogLevel::Fatal, &fatal_line(&text));
+    CommandError::Status(EXIT_STATUS_LATE_START)
 }
 
 /// The lines of the log if the threads did not start.
@@ -258,11 +268,11 @@ fn start_failure_lines(bench: &Bench<'_>, error: &Error) -> String {
         // sysbench prints only this line, because none of its threads has started.
         Error::NotStarted(prony_drive::Error::ThreadStart {
             started, source, ..
-        }) => return fatal(&thread_failed(*started, source)),
-        other => fatal(&other.to_string()),
+        }) => return fatal_line(&thread_not_created(*started, source)),
+        other => fatal_line(&other.to_string()),
     };
     let function = failing_function(Command::Run, false);
-    lines + &function_failed(function, None, NOT_CONNECTED) + &fatal(THREADS_FAILED)
+    lines + &function_failed(function, None, NOT_CONNECTED) + &fatal_line(THREADS_FAILED)
 }
 
 /// A seed from the time.

@@ -1,23 +1,24 @@
 //! Observes a run second by second: prints progress lines and reports when they are due.
 //!
-//! In: the runner's events. Out: lines on stdout, the result of the run. Must never: let a line cover less
-//! than its interval, or average a percentile.
+//! In: the runner's events. Out: lines on stdout, the result of the run. Must never: print a line before its
+//! interval is complete, or average a percentile.
 
 use super::super::call::SysbenchCall;
 use super::fairness::{EventCounts, fairness_between};
 use super::{Bench, log_thread_starts, print_end};
 use crate::sysbench::call::CommandError;
 use prony_dialect::sysbench::{
-    Counters, Histogram, Latency, LogLevel, Progress, QueueState, Report, THREADS_STARTED, debug,
-    warming_up,
+    Counters, Histogram, Latency, LogLevel, Progress, QueueState, Report, THREADS_STARTED,
+    debug_line, warming_up,
 };
 use prony_drive::{DriveResult, LoadStart};
-use prony_measure::{Distribution, Queries, RunPhase, Shape, Totals};
+use prony_measure::{Distribution, Queries, RecorderLayout, RunPhase, Totals};
 use prony_plan::DrivePlan;
 use prony_runner::{Recording, RunObserver, RunSecond};
 use prony_store::Run;
 use std::sync::Arc;
 
+/// One second in nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Observes one run.
@@ -29,7 +30,7 @@ pub struct SysbenchObserver<'a> {
     /// Whether an error has ended the run and its FATAL lines are printed.
     error_printed: &'a dyn Fn() -> bool,
     result: Result<(), CommandError>,
-    shape: Shape,
+    layout: RecorderLayout,
     /// Totals since the last progress line.
     since_line: Totals,
     /// Totals since the last checkpoint, or since the start.
@@ -55,7 +56,7 @@ impl<'a> SysbenchObserver<'a> {
         event_counts: Arc<EventCounts>,
         error_printed: &'a dyn Fn() -> bool,
     ) -> Self {
-        let shape = Shape::closed(1);
+        let layout = RecorderLayout::closed_loop(1);
         SysbenchObserver {
             call,
             bench,
@@ -63,9 +64,9 @@ impl<'a> SysbenchObserver<'a> {
             event_counts,
             error_printed,
             result: Ok(()),
-            shape,
-            since_line: Totals::new(0, shape),
-            since_checkpoint: Totals::new(0, shape),
+            layout,
+            since_line: Totals::new(0, layout),
+            since_checkpoint: Totals::new(0, layout),
             outside_since_line: Counters::default(),
             outside_since_checkpoint: Counters::default(),
             latencies: Distribution::default(),
@@ -106,7 +107,7 @@ impl<'a> SysbenchObserver<'a> {
         let histogram = Histogram::from_distribution(&sums.response);
         let ms = |ns: f64| ns / 1e6;
         let report = Report {
-            sql: self.bench.texts.uses_database(),
+            uses_database: self.bench.texts.uses_database(),
             counters: counters(&self.since_checkpoint.queries, sums.committed)
                 + self.outside_since_checkpoint,
             interval_s: self.since_checkpoint.seconds(),
@@ -139,7 +140,7 @@ impl<'a> SysbenchObserver<'a> {
         self.print_report_with(total_s, None, false, |report| {
             self.bench.texts.checkpoint(at_s, report, compat)
         });
-        self.since_checkpoint = Totals::new(end_ns, self.shape);
+        self.since_checkpoint = Totals::new(end_ns, self.layout);
         self.outside_since_checkpoint = Counters::default();
         self.latencies = Distribution::default();
         self.counts_at_checkpoint = self.event_counts.snapshot();
@@ -151,7 +152,7 @@ impl<'a> SysbenchObserver<'a> {
         let figures = Progress {
             at_s,
             threads: settings.threads,
-            sql: self.bench.texts.uses_database(),
+            uses_database: self.bench.texts.uses_database(),
             counters: counters(
                 &self.since_line.queries,
                 self.since_line.all_kinds().committed,
@@ -167,7 +168,7 @@ impl<'a> SysbenchObserver<'a> {
         };
         let text = self.bench.texts.progress(&figures);
         self.call.log(LogLevel::Notice, &text);
-        self.since_line = Totals::new(end_ns, self.shape);
+        self.since_line = Totals::new(end_ns, self.layout);
         self.outside_since_line = Counters::default();
         self.latencies = Distribution::default();
     }
@@ -193,7 +194,7 @@ impl RunObserver for SysbenchObserver<'_> {
     fn ready(&mut self) {
         for thread in 0..self.bench.settings.threads {
             let text = format!("Worker thread (#{thread}) initialized");
-            self.call.log(LogLevel::Debug, &debug(&text));
+            self.call.log(LogLevel::Debug, &debug_line(&text));
         }
         self.call.log(LogLevel::Notice, THREADS_STARTED);
         let warmup_s = self.bench.settings.warmup_s;
@@ -204,17 +205,17 @@ impl RunObserver for SysbenchObserver<'_> {
     }
 
     fn started(&mut self, start: &LoadStart) {
-        self.shape = start.shape;
+        self.layout = start.layout;
         let start_ns = start.schedule.window_start_ns();
-        self.since_line = Totals::new(start_ns, start.shape);
-        self.since_checkpoint = Totals::new(start_ns, start.shape);
+        self.since_line = Totals::new(start_ns, start.layout);
+        self.since_checkpoint = Totals::new(start_ns, start.layout);
     }
 
     fn second_ended(&mut self, second: &RunSecond<'_>) {
         let row = second.row;
         let span = row.interval.span;
         if span.phase == RunPhase::Warmup {
-            // The report excludes the warm-up.
+            // Reports exclude the warm-up, so drop its counts.
             self.counts_at_checkpoint = self.event_counts.snapshot();
             self.bench.texts.take_outside_queries();
             return;
@@ -242,10 +243,10 @@ impl RunObserver for SysbenchObserver<'_> {
         }
     }
 
-    fn ended(&mut self, driven: &DriveResult) -> Option<f64> {
+    fn ended(&mut self, drive_result: &DriveResult) -> Option<f64> {
         let error_printed = (self.error_printed)();
         let (call, bench, drive) = (self.call, self.bench, self.drive);
-        self.result = print_end(call, bench, drive, driven, self, error_printed);
+        self.result = print_end(call, bench, drive, drive_result, self, error_printed);
         None
     }
 }

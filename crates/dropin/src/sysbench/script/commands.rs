@@ -9,7 +9,7 @@ use prony_drive::{DriveJob, LoadStart, Observer, RunEventKind};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, Pace, Stop};
 use prony_runner::Signals;
-use prony_runner::host::processors;
+use prony_runner::host::processor_count;
 use prony_server::Target;
 use prony_server::control::ConnectFailure;
 use prony_workload::lua::LuaProgram;
@@ -45,8 +45,9 @@ impl ParallelCommand<'_> {
         program: &LuaProgram,
     ) -> Result<(), CommandError> {
         let call = self.call;
-        let plan = drive_plan(self.settings, processors()).map_err(|lines| call.fail(&lines))?;
-        let clients = program.users();
+        let plan =
+            drive_plan(self.settings, processor_count()).map_err(|lines| call.fail(&lines))?;
+        let clients = program.user_count();
         let plan = DrivePlan {
             clients,
             threads: match self.thread_per_user {
@@ -69,22 +70,22 @@ impl ParallelCommand<'_> {
             plan: &plan,
             seed: plan.seed.unwrap_or(0),
             interrupt: &interrupt,
-            tap: None,
+            new_sample_listener: None,
             on_connect_refused: Some(&on_refused),
         };
-        let driven = prony_drive::run(&job, &mut NoObserver);
-        let driven = driven.map_err(|error| call.fail_with_text(&error.to_string()))?;
-        if self.logger.is_fatal() {
+        let drive_result = prony_drive::run(&job, &mut NoObserver);
+        let drive_result = drive_result.map_err(|error| call.fail_with_text(&error.to_string()))?;
+        if self.logger.has_failed() {
             return Err(CommandError::Status(1));
         }
-        if let Some(failure) = &driven.failure {
+        if let Some(failure) = &drive_result.failure {
             return Err(call.fail_with_text(failure));
         }
-        let mut events = driven.events.iter();
+        let mut events = drive_result.events.iter();
         if let Some(event) = events.find(|event| event.kind == RunEventKind::UserFailed) {
             return Err(call.fail_with_text(&event.detail));
         }
-        match driven.interrupted {
+        match drive_result.interrupted {
             true => Err(CommandError::Status(1)),
             false => Ok(()),
         }

@@ -7,16 +7,16 @@ use super::super::bench::ReportTexts;
 use super::super::call::SysbenchCall;
 use super::logger::ScriptLogger;
 use prony_dialect::sysbench::{
-    Compat, Counters, GeneralOptions, LogLevel, Progress, Report, checkpoint, checkpoint_header,
-    progress, report,
+    Compat, Counters, GeneralOptions, LogLevel, Progress, Report, checkpoint_header,
+    checkpoint_text, progress_text, report_text,
 };
 use prony_runner::Recording;
-use prony_workload::lua::{LuaScriptError, OutsideQueries, ReportFigures, Reporter, Script};
+use prony_workload::lua::{LuaScript, LuaScriptError, OutsideQueries, ReportFigures, Reporter};
 
 /// The reports of a script.
 pub struct ReportHooks<'a> {
     call: &'a SysbenchCall,
-    script: &'a Script,
+    script: &'a LuaScript,
     logger: &'a ScriptLogger,
     /// The Lua state for intermediate reports, if the script defines a function for them.
     intermediate_reporter: Option<Reporter>,
@@ -32,7 +32,7 @@ impl<'a> ReportHooks<'a> {
     /// settings request these.
     pub fn new(
         call: &'a SysbenchCall,
-        script: &'a Script,
+        script: &'a LuaScript,
         settings: &GeneralOptions,
         logger: &'a ScriptLogger,
     ) -> Result<Self, LuaScriptError> {
@@ -74,7 +74,7 @@ impl<'a> ReportHooks<'a> {
             .iter()
             .chain(&self.checkpoint_reporter)
         {
-            self.log_failure(reporter.close_connections());
+            self.log_failure(reporter.end_reports());
         }
     }
 
@@ -151,7 +151,7 @@ impl ReportTexts for ReportHooks<'_> {
 
     fn progress(&self, figures: &Progress) -> String {
         let Some(reporter) = &self.intermediate_reporter else {
-            return progress(figures);
+            return progress_text(figures);
         };
         self.log_failure(
             reporter.print_intermediate_report(&ReportFigures {
@@ -172,7 +172,7 @@ impl ReportTexts for ReportHooks<'_> {
 
     fn checkpoint(&self, at_s: u64, figures: &Report<'_>, compat: Compat) -> String {
         let Some(reporter) = &self.checkpoint_reporter else {
-            return checkpoint(at_s, figures, compat);
+            return checkpoint_text(at_s, figures, compat);
         };
         self.call.log(LogLevel::Notice, &checkpoint_header(at_s));
         self.log_failure(reporter.print_checkpoint_report(&report_figures(figures, self.threads)));
@@ -180,10 +180,10 @@ impl ReportTexts for ReportHooks<'_> {
     }
 
     fn report(&self, figures: &Report<'_>, compat: Compat) -> String {
-        // Before the final report, let the script close the list of its intermediate reports.
+        // A script's intermediate reports may form a list, which it must close before the final report.
         self.end_reports_during_run();
         if !self.has_final_report {
-            return report(figures, compat);
+            return report_text(figures, compat);
         }
         self.log_failure(self.script.print_final_report(&report_figures(figures, 0)));
         String::new()

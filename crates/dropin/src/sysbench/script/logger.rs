@@ -7,9 +7,9 @@ use super::super::call::{SysbenchCall, eprint, print_output_bytes, set_advice};
 use super::super::connection;
 use super::failure_line;
 use prony_dialect::sysbench::{
-    Database, Driver, LogLevel, ScriptCommand, THREADS_FAILED, advice, driver, fatal,
-    function_failed, mysql_failed, mysql_next_failed, mysql_not_prepared, pgsql_failed,
-    pgsql_not_prepared, threads_late, warning,
+    DatabaseOptions, Driver, LogLevel, ScriptCommand, THREADS_FAILED, advice, fatal_line,
+    function_failed, mysql_next_result_failed, mysql_prepare_failed, mysql_statement_failed,
+    parse_driver, pgsql_prepare_failed, pgsql_statement_failed, threads_not_ready, warning_line,
 };
 use prony_runner::Recording;
 use prony_runner::{Signals, TerminationSignal};
@@ -30,40 +30,40 @@ const BLOCKED_WARNING: &str = "prony: the script ran for at least 0.1 s without 
 pub struct ScriptLogger {
     call: SysbenchCall,
     driver: Driver,
-    database: Database,
+    database: DatabaseOptions,
     /// Time limit for starting threads, in seconds.
-    timeout_s: u32,
-    /// Whether threads are starting. While they are, a connection that times out ends the run.
+    thread_init_timeout_s: u32,
+    /// Whether threads are starting. If a connection times out while they are, the run ends.
     is_starting: AtomicBool,
     /// Whether threads did not start in time, which ended the run.
     start_timed_out: AtomicBool,
-    /// Their flag ends the run: a signal or the first function that fails sets it.
+    /// The signals, whose flag ends the run: a signal or the first function that fails sets the flag.
     signals: Signals,
     /// The run in the store, once it has started.
     recording: OnceLock<Recording>,
     /// Whether a function has failed; nothing is logged after its error.
-    is_fatal: AtomicBool,
+    has_failed: AtomicBool,
 }
 
 impl ScriptLogger {
-    /// `signals`: their flag ends the run.
+    /// `signals`: the signals whose flag ends the run.
     pub fn new(call: &SysbenchCall, command: &ScriptCommand, signals: &Signals) -> ScriptLogger {
         ScriptLogger {
             call: SysbenchCall::new(&command.settings, call.redacted_arguments.clone()),
-            driver: driver(&command.settings.database).unwrap_or(Driver::Mysql),
+            driver: parse_driver(&command.settings.database).unwrap_or(Driver::Mysql),
             database: command.settings.database.clone(),
-            timeout_s: command.settings.thread_init_timeout_s,
+            thread_init_timeout_s: command.settings.thread_init_timeout_s,
             is_starting: AtomicBool::new(false),
             start_timed_out: AtomicBool::new(false),
             signals: signals.clone(),
             recording: OnceLock::new(),
-            is_fatal: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
         }
     }
 
     /// Whether a function has failed and its error is printed.
-    pub fn is_fatal(&self) -> bool {
-        self.is_fatal.load(Ordering::Relaxed)
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
     }
 
     /// Sets whether threads are starting.
@@ -79,7 +79,10 @@ impl ScriptLogger {
     /// Reports a thread's failed connection.
     pub fn log_connect_failure(&self, driver: Driver, failures: &[ConnectFailure]) {
         if connection::has_timed_out(failures) && self.is_starting.load(Ordering::Relaxed) {
-            self.log(LogLevel::Fatal, &fatal(&threads_late(self.timeout_s)));
+            self.log(
+                LogLevel::Fatal,
+                &fatal_line(&threads_not_ready(self.thread_init_timeout_s)),
+            );
             self.start_timed_out.store(true, Ordering::Relaxed);
             self.end_run();
             return;
@@ -90,7 +93,7 @@ impl ScriptLogger {
 
     /// Ends the run; the reason is already printed.
     fn end_run(&self) {
-        self.is_fatal.store(true, Ordering::Relaxed);
+        self.has_failed.store(true, Ordering::Relaxed);
         self.signals.flag().store(true, Ordering::Relaxed);
     }
 
@@ -101,7 +104,7 @@ impl ScriptLogger {
 
     /// Prints to the log.
     fn log(&self, level: LogLevel, text: &str) {
-        if !self.is_fatal() {
+        if !self.has_failed() {
             self.call.log(level, text);
         }
     }
@@ -134,7 +137,7 @@ impl Listener for ScriptLogger {
     }
 
     fn fatal(&self, text: &str) {
-        self.log(LogLevel::Fatal, &fatal(text));
+        self.log(LogLevel::Fatal, &fatal_line(text));
     }
 
     fn alert(&self, text: &str) {
@@ -142,21 +145,21 @@ impl Listener for ScriptLogger {
     }
 
     fn warning(&self, text: &str) {
-        self.log(LogLevel::Warning, &warning(text));
+        self.log(LogLevel::Warning, &warning_line(text));
     }
 
     fn sql_failed(&self, failure: &SqlFailure<'_>) {
         let SqlFailure {
-            number,
+            error_number: number,
             message,
             sql,
             ..
         } = *failure;
         let lines = match (self.driver, failure.operation) {
-            (Driver::Mysql, SqlOperation::Prepare) => mysql_not_prepared(number, message),
-            (Driver::Pgsql, SqlOperation::Prepare) => pgsql_not_prepared(message),
+            (Driver::Mysql, SqlOperation::Prepare) => mysql_prepare_failed(number, message),
+            (Driver::Pgsql, SqlOperation::Prepare) => pgsql_prepare_failed(message),
             (Driver::Mysql, SqlOperation::NextResult | SqlOperation::NextExecutedResult) => {
-                mysql_next_failed(
+                mysql_next_result_failed(
                     failure.operation == SqlOperation::NextExecutedResult,
                     number,
                     message,
@@ -164,9 +167,9 @@ impl Listener for ScriptLogger {
                 )
             }
             (Driver::Mysql, operation) => {
-                mysql_failed(operation == SqlOperation::Execute, number, message, sql)
+                mysql_statement_failed(operation == SqlOperation::Execute, number, message, sql)
             }
-            (Driver::Pgsql, operation) => pgsql_failed(
+            (Driver::Pgsql, operation) => pgsql_statement_failed(
                 operation == SqlOperation::Execute,
                 PGRES_FATAL_ERROR,
                 message,
@@ -181,7 +184,7 @@ impl Listener for ScriptLogger {
     fn function_failed(&self, function: &str, reason: &str) {
         if !function.is_empty() {
             let threads_failed = match function {
-                "thread_init" => fatal(THREADS_FAILED),
+                "thread_init" => fatal_line(THREADS_FAILED),
                 _ => String::new(),
             };
             self.log(
@@ -200,9 +203,9 @@ impl Listener for ScriptLogger {
     fn script_stuck(&self, reason: &str) {
         let signal = self.signals.received().map(TerminationSignal::name);
         if signal.is_none() {
-            self.log(LogLevel::Fatal, &fatal(reason));
+            self.log(LogLevel::Fatal, &fatal_line(reason));
         }
-        // While the lock is held, no other thread writes to the store.
+        // Keep the returned lock until the process ends, so that no other thread writes to the store.
         let _lock = self
             .recording
             .get()

@@ -15,17 +15,17 @@ use crate::tool_run::ConnectedServer;
 use hooks::ReportHooks;
 use logger::ScriptLogger;
 use prony_dialect::sysbench::{
-    Driver, EXIT_LATE, GeneralOptions, LogLevel, NO_DRIVER, NOT_CONNECTED, Output, ScriptCommand,
-    WORKERS, fatal, function_failed, ps_mode, run_header, unknown_command,
-    unsupported_driver_option,
+    Driver, EXIT_STATUS_LATE_START, GeneralOptions, INITIALIZING_WORKERS, LogLevel, NO_DRIVER,
+    NOT_CONNECTED, Output, ScriptCommand, fatal_line, function_failed, parse_ps_mode, run_header,
+    unknown_command, unsupported_driver_option,
 };
 use prony_plan::WorkloadPlan;
-use prony_runner::host::processors;
+use prony_runner::host::processor_count;
 use prony_runner::{ConnectionInfo, Signals};
 use prony_server::control::ConnectFailure;
 use prony_server::{Control, ServerFacts, Target};
 use prony_store::Engine;
-use prony_workload::lua::{self, Command, LUA, LuaScriptError, Task};
+use prony_workload::lua::{self, Command, LUA, LuaScriptError, ThreadTask};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,18 +43,18 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
     }
     let signals = Signals::listen().map_err(|error| call.fail_with_text(&error.to_string()))?;
     let server = resolve_server(command);
-    // The error of an invalid driver or mode is in `server`, and is reported when the script connects. Until
-    // then a valid mode is needed.
+    // If the driver or the mode is invalid, `server` holds the error, which is reported when the script
+    // connects. Until then, use a valid mode.
     let mut command = command.clone();
     let database = &mut command.settings.database;
-    if ps_mode(database).is_err() {
+    if parse_ps_mode(database).is_err() {
         "auto".clone_into(&mut database.ps_mode);
     }
     let command = &command;
     let logger = Arc::new(ScriptLogger::new(call, command, &signals));
     let settings = settings::script_settings(call, command, &server, &logger, signals.flag())?;
     let name = settings.name.clone();
-    let script = lua::Script::open(settings).map_err(|error| print_failure(call, &error))?;
+    let script = lua::LuaScript::open(settings).map_err(|error| print_failure(call, &error))?;
     let run = ScriptRun {
         call,
         command,
@@ -80,9 +80,9 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
         // A single thread needs no parallel run.
         Command::Parallel if command.settings.threads == 1 => run.run_in_one_thread(command_name),
         Command::Parallel => {
-            call.log(LogLevel::Notice, WORKERS);
-            let word = command_name.to_owned();
-            run.run_in_threads(server, Task::Command { word })
+            call.log(LogLevel::Notice, INITIALIZING_WORKERS);
+            let name = command_name.to_owned();
+            run.run_in_threads(server, ThreadTask::Command { name })
         }
         Command::Missing => {
             let text = format!("'{name}' test does not implement the '{command_name}' command.\n");
@@ -103,7 +103,7 @@ pub fn run_command(call: &SysbenchCall, command: &ScriptCommand) -> Result<(), C
 struct ScriptRun<'a> {
     call: &'a SysbenchCall,
     command: &'a ScriptCommand,
-    script: &'a lua::Script,
+    script: &'a lua::LuaScript,
     logger: &'a Arc<ScriptLogger>,
     signals: &'a Signals,
 }
@@ -114,7 +114,8 @@ type ResolvedServer = Result<(Driver, Target), (String, &'static str)>;
 fn resolve_server(command: &ScriptCommand) -> ResolvedServer {
     let database = &command.settings.database;
     connection::warn_about_cipher(database);
-    let driver_options = prony_dialect::sysbench::driver(database).and_then(|_| ps_mode(database));
+    let driver_options =
+        prony_dialect::sysbench::parse_driver(database).and_then(|_| parse_ps_mode(database));
     driver_options.map_err(|lines| (lines, NO_DRIVER))?;
     let timeout_s = command.settings.thread_init_timeout_s;
     connection::target(database, timeout_s).map_err(|lines| (lines, NOT_CONNECTED))
@@ -123,7 +124,7 @@ fn resolve_server(command: &ScriptCommand) -> ResolvedServer {
 /// The driver and target. If there is no server, the script gets an error when it connects.
 fn target_or_placeholder(settings: &GeneralOptions, server: ResolvedServer) -> (Driver, Target) {
     server.unwrap_or_else(|_| {
-        let driver = prony_dialect::sysbench::driver(&settings.database);
+        let driver = prony_dialect::sysbench::parse_driver(&settings.database);
         let driver = driver.unwrap_or(Driver::Mysql);
         (driver, connection::placeholder_target(driver))
     })
@@ -165,7 +166,7 @@ fn print_failure(call: &SysbenchCall, error: &LuaScriptError) -> CommandError {
 /// The error of a script as a line of the log.
 fn failure_line(error: &LuaScriptError) -> String {
     match error {
-        LuaScriptError::Usage(text) | LuaScriptError::Fatal(text) => fatal(text),
+        LuaScriptError::Usage(text) | LuaScriptError::Fatal(text) => fatal_line(text),
         LuaScriptError::Function { function, reason } => function_failed(function, None, reason),
     }
 }
@@ -190,9 +191,12 @@ impl ScriptRun<'_> {
         } = self;
         let settings = &command.settings;
         let fail = |error: LuaScriptError| print_failure(call, &error);
-        let program = script.program(Task::Run).map_err(fail)?;
+        let program = script.program(ThreadTask::Run).map_err(fail)?;
         script.run_init().map_err(fail)?;
-        call.log(LogLevel::Notice, &(run_header(settings) + WORKERS));
+        call.log(
+            LogLevel::Notice,
+            &(run_header(settings) + INITIALIZING_WORKERS),
+        );
         let hooks = ReportHooks::new(call, script, settings, logger).map_err(fail)?;
         let (driver, target) = target_or_placeholder(settings, server);
         let bench = Bench {
@@ -208,19 +212,19 @@ impl ScriptRun<'_> {
                     .collect(),
             },
             scale: 1,
-            // Scripts may use much CPU time themselves.
-            processors: processors(),
+            // Use all processors, because scripts may use much CPU time themselves.
+            processors: processor_count(),
             thread_per_user: script.may_block().map_err(fail)?,
             texts: &hooks,
             on_connect_refused: Some(&|failures: &[ConnectFailure]| {
                 logger.log_connect_failure(driver, failures)
             }),
         };
-        let outcome = bench::run(call, &bench, self.signals, &|| logger.is_fatal());
-        // Reports may still be open, if the last report started a list or was not printed.
+        let outcome = bench::run(call, &bench, self.signals, &|| logger.has_failed());
+        // The script may have to close a list of reports, even if its last report was not printed.
         hooks.end_reports();
         outcome.map_err(|error| match logger.start_timed_out() {
-            true => CommandError::Status(EXIT_LATE),
+            true => CommandError::Status(EXIT_STATUS_LATE_START),
             false => error,
         })?;
         // Like sysbench, exit with status 0: the run is complete and its report is printed.
@@ -241,7 +245,7 @@ impl ScriptRun<'_> {
         }
     }
 
-    fn run_in_threads(&self, server: ResolvedServer, task: Task) -> Result<(), CommandError> {
+    fn run_in_threads(&self, server: ResolvedServer, task: ThreadTask) -> Result<(), CommandError> {
         let program = self
             .script
             .program(task)

@@ -8,7 +8,7 @@ use super::logger::ScriptLogger;
 use super::print_usage_error;
 use prony_dialect::sysbench::{
     Compat, Driver, NO_DRIVER, NOT_CONNECTED, Output, RandomOptions, ScriptCommand, ScriptSource,
-    ValueType, driver, find_option, ps_mode,
+    ValueType, find_general_option, parse_driver, parse_ps_mode,
 };
 use prony_plan::QueryMode;
 use prony_workload::lua::{self, RandomSettings, ScriptOption, ScriptOptionValue, ScriptSettings};
@@ -23,7 +23,7 @@ const QUERY_GAP_VARIABLE: &str = "PRONY_LUA_PATIENCE";
 /// The environment variable with the memory limit of a Lua state, in MiB.
 const MEMORY_VARIABLE: &str = "PRONY_LUA_MEMORY";
 
-/// The settings of a script. `scripts_must_end` is the flag that ends the run.
+/// The settings of a script. `scripts_must_end`: the flag that ends the run when it is set.
 ///
 /// # Errors
 /// The script cannot be read.
@@ -40,7 +40,7 @@ pub fn script_settings(
     let arguments = call.redacted_arguments.iter().cloned();
     let (path, text) = read_script(command)?;
     // The driver is invalid only if `server` is an error, which is reported when threads start.
-    let driver = driver(database).unwrap_or(Driver::Mysql);
+    let driver = parse_driver(database).unwrap_or(Driver::Mysql);
     Ok(ScriptSettings {
         text,
         path,
@@ -60,19 +60,19 @@ pub fn script_settings(
         threads: settings.threads,
         driver,
         server: server.as_ref().ok().map(|(_, target)| target.clone()),
-        query_mode: ps_mode(database).unwrap_or(QueryMode::Prepared),
+        query_mode: parse_ps_mode(database).unwrap_or(QueryMode::Prepared),
         no_driver_lines: failure_lines(server, NO_DRIVER),
         no_server_lines: failure_lines(server, NOT_CONNECTED),
-        ignored_errors: database.mysql.ignored.clone(),
+        ignored_errors: database.mysql.ignored_errors.clone(),
         random: random_settings(&settings.random),
         search_path: ProcessHost::default().search_path().to_owned(),
         c_search_path: env_var("LUA_CPATH").map(|path| path.replace(";;", ";./?.so;")),
         memory_limit_bytes: positive_env_var(MEMORY_VARIABLE)
-            .map_or(ScriptSettings::MEMORY_LIMIT_BYTES, |mib| {
+            .map_or(ScriptSettings::DEFAULT_MEMORY_LIMIT_BYTES, |mib| {
                 (mib as usize) << 20
             }),
         max_query_gap_s: positive_env_var(QUERY_GAP_VARIABLE)
-            .unwrap_or(ScriptSettings::MAX_QUERY_GAP_S),
+            .unwrap_or(ScriptSettings::DEFAULT_MAX_QUERY_GAP_S),
         scripts_must_end,
         listener: Arc::clone(logger) as Arc<dyn lua::Listener>,
     })
@@ -129,7 +129,8 @@ fn general_options(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> 
     let compat = command.settings.compat;
     let database = &command.settings.database;
     let typed_option = |(name, text): (&String, &String)| {
-        let value_type = find_option(compat, name).map_or(ValueType::Text, |spec| spec.value_type);
+        let value_type =
+            find_general_option(compat, name).map_or(ValueType::Text, |spec| spec.value_type);
         let value = match value_type {
             ValueType::Bool => ScriptOptionValue::Switch(text == "on"),
             ValueType::Int | ValueType::Double => {
@@ -163,7 +164,7 @@ fn general_options(command: &ScriptCommand) -> Vec<(String, ScriptOptionValue)> 
     options.push(password("mysql_password", database.mysql.password.reveal()));
     options.push(password("pgsql_password", database.pgsql.password.reveal()));
     for (name, value) in &mut options {
-        // Read these from the settings, which include the values of deprecated options.
+        // Read these values from the settings, which also apply the deprecated options.
         let number = match name.as_str() {
             "threads" => f64::from(command.settings.threads),
             "time" => f64::from(command.settings.time_s.unwrap_or(0)),
@@ -188,11 +189,11 @@ fn random_settings(options: &RandomOptions) -> RandomSettings {
     let iterations = u32::try_from(options.spec_iterations).unwrap_or(1).max(1);
     let pct = |pct: i32| u32::try_from(pct).unwrap_or(0).min(100);
     let (part_pct, share_pct) = (pct(options.spec_pct), pct(options.spec_res));
-    // The distributions are defined only in these ranges.
+    // Clamp the parameters to the ranges in which the distributions are defined.
     let pareto_h = options.pareto_h.clamp(1e-6, 1.0 - 1e-6);
     let zipfian_exponent = options.zipfian_exponent.max(1e-6);
     RandomSettings {
-        default_distribution: match options.kind.as_str() {
+        default_distribution: match options.distribution.as_str() {
             "uniform" => Distribution::Uniform,
             "gaussian" => Distribution::Gaussian { iterations },
             "pareto" => Distribution::Pareto { h: pareto_h },

@@ -47,7 +47,7 @@ fn values_observed_on_both_sides_are_compared() {
     };
     assert_eq!(with_data(910 << 20).differences, []);
     let larger = with_data(3 << 30);
-    assert_eq!(larger.differences[0].what, DATA_AND_CACHE);
+    assert_eq!(larger.differences[0].what, DATA_AND_CACHE_PROPERTY);
     assert_eq!(larger.differences[0].a, "3.00 times the cache");
     assert_eq!(
         compare(&observed_run(), &different, false).verdict,

@@ -35,10 +35,10 @@ impl Evidence {
     }
 
     /// Probability that two equal sides differ by as much or more.
-    pub fn p(&self, basis: Basis) -> f64 {
+    pub fn p_value(&self, basis: Basis) -> f64 {
         match basis {
-            Basis::Ranks => self.by_ranks.p(),
-            Basis::Normal => self.by_welch.p(),
+            Basis::Ranks => self.by_ranks.p_value(),
+            Basis::Normal => self.by_welch.p_value(),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::SideComparison;
 use super::evidence::Evidence;
-use crate::compare::{MEAN, P99, TPS, Unit, figure_values, is_informative};
+use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_informative};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
 use crate::thresholds::PERCENTILE_STEP_SHARE;
 use prony_store::{MetricName, Run};
@@ -94,7 +94,7 @@ const USUAL_EFFECT_SHARE: f64 = 0.05;
 const USUAL_SCATTER_CV: f64 = 0.02;
 
 /// The runs per side for a difference of 5 % at the usual scatter.
-pub fn runs_needed_usually() -> RunsNeeded {
+pub fn typical_runs_needed() -> RunsNeeded {
     RunsNeeded {
         effect: USUAL_EFFECT_SHARE,
         scatter: USUAL_SCATTER_CV,
@@ -115,8 +115,8 @@ pub(super) fn primary_name(
         sides.all(|figures| figures.iter().any(|figure| figure.name == **name))
     };
     let preferred = match paced {
-        true => [P99, MetricName::NOPM, TPS],
-        false => [MetricName::NOPM, TPS, P99],
+        true => [P99_FIGURE, MetricName::NOPM, TPS_FIGURE],
+        false => [MetricName::NOPM, TPS_FIGURE, P99_FIGURE],
     };
     let first = compared().next()?;
     // Imported runs may have none of the requested and preferred figures.
@@ -125,8 +125,8 @@ pub(super) fn primary_name(
     names.find(all_have).map(str::to_owned)
 }
 
-/// The leading figures: the primary one first, then the most important one of the other unit.
-pub(super) fn leading_figures<'a>(
+/// The headline figures: the primary one first, then the most important one of the other unit.
+pub(super) fn headline_figures<'a>(
     figures: &'a [FigureComparison],
     primary: Option<&str>,
 ) -> Vec<&'a FigureComparison> {
@@ -134,9 +134,9 @@ pub(super) fn leading_figures<'a>(
     let primary = primary.and_then(named);
     let of_unit = |unit: Unit| figures.iter().find(move |figure| figure.unit == unit);
     let second = match primary.map(|figure| figure.unit) {
-        Some(Unit::Rate) => named(P99).or(of_unit(Unit::Nanoseconds)),
+        Some(Unit::Rate) => named(P99_FIGURE).or(of_unit(Unit::Nanoseconds)),
         Some(Unit::Nanoseconds) => {
-            let throughput = named(MetricName::NOPM).or(named(TPS));
+            let throughput = named(MetricName::NOPM).or(named(TPS_FIGURE));
             throughput.or(of_unit(Unit::Rate))
         }
         None => None,
@@ -169,7 +169,7 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
         let a = values_of(&sides[0], name, *unit)?;
         let b = values_of(&sides[1], name, *unit)?;
         let step = match unit {
-            Unit::Nanoseconds if name != MEAN => PERCENTILE_STEP_SHARE,
+            Unit::Nanoseconds if name != MEAN_FIGURE => PERCENTILE_STEP_SHARE,
             _ => 0.0,
         };
         Some(FigureComparison {
@@ -223,11 +223,13 @@ impl FigureSample {
 /// Decides whether the primary figure differs: the comparisons of all sides with the first are one family of
 /// tests. The other figures get an interval and no test.
 pub(super) fn decide_significance(
-    against: &mut [SideComparison],
+    side_comparisons: &mut [SideComparison],
     primary: Option<&str>,
     alpha: f64,
 ) {
-    let figures = against.iter_mut().flat_map(|side| &mut side.figures);
+    let figures = side_comparisons
+        .iter_mut()
+        .flat_map(|side| &mut side.figures);
     let (primary, others): (Vec<_>, Vec<_>) = figures
         .filter(|figure| figure.evidence.is_some())
         .partition(|figure| Some(figure.name.as_str()) == primary);
@@ -244,7 +246,7 @@ pub(super) fn decide_significance(
     let bases_and_p = primary.iter().filter_map(|figure| {
         let evidence = figure.evidence.as_ref()?;
         let basis = evidence.basis(strictest_alpha);
-        Some((basis, evidence.p(basis)))
+        Some((basis, evidence.p_value(basis)))
     });
     let (bases, p_values): (Vec<Basis>, Vec<f64>) = bases_and_p.unzip();
     let results = holm(&p_values, alpha);

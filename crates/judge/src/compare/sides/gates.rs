@@ -4,7 +4,7 @@
 //! a limit kept because the runs cannot show that it is exceeded.
 
 use super::{FigureComparison, SideComparison, SidesComparison};
-use crate::compare::{P99, Unit};
+use crate::compare::{P99_FIGURE, Unit};
 use crate::statistics::{ALPHA, median_interval};
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ pub struct GateFinding {
 }
 
 impl SidesComparison {
-    /// Whether a side stays within a limit; undecided if the sides do not compare.
+    /// Whether a side stays within a limit; undecided if the sides are not comparable.
     pub fn evaluate_gate(&self, side: &SideComparison, gate: Gate) -> GateFinding {
         let p99 = || side.figures.iter().find(|figure| figure.is_p99());
         let figure = match gate {
@@ -66,7 +66,7 @@ impl SidesComparison {
 
 impl FigureComparison {
     fn is_p99(&self) -> bool {
-        self.unit == Unit::Nanoseconds && self.name == P99
+        self.unit == Unit::Nanoseconds && self.name == P99_FIGURE
     }
 
     fn evaluate_gate(&self, gate: Gate) -> GateResult {

@@ -44,7 +44,10 @@ fn compare(sides: &[&[Run]]) -> SidesComparison {
 }
 
 fn caveat_names(comparison: &SidesComparison) -> Vec<&str> {
-    let differences = comparison.against.iter().flat_map(|side| &side.differences);
+    let differences = comparison
+        .side_comparisons
+        .iter()
+        .flat_map(|side| &side.differences);
     let caveats = differences.filter(|difference| difference.severity == Severity::Caveat);
     caveats.map(|difference| difference.what.as_str()).collect()
 }
@@ -63,10 +66,13 @@ fn repeats_give_an_interval_and_the_median() {
         (comparison.sides[1].letter, comparison.sides[1].runs.len()),
         ('B', 3)
     );
-    let leading = comparison.leading_figures(&comparison.against[0]);
-    let names: Vec<&str> = leading.iter().map(|figure| figure.name.as_str()).collect();
+    let headline_figures = comparison.headline_figures(&comparison.side_comparisons[0]);
+    let names: Vec<&str> = headline_figures
+        .iter()
+        .map(|figure| figure.name.as_str())
+        .collect();
     assert_eq!(names, ["TPS", "p99"]);
-    let tps = leading[0];
+    let tps = headline_figures[0];
     assert_eq!(
         (tps.a.median, tps.b.median),
         (10_000.0, 11_100.0),
@@ -82,7 +88,7 @@ fn repeats_give_an_interval_and_the_median() {
     );
     assert_eq!(significance.level, 0.95);
     let swapped = compare(&[&b, &a]);
-    let swapped = swapped.against[0].figures[0].significance.unwrap();
+    let swapped = swapped.side_comparisons[0].figures[0].significance.unwrap();
     assert!((swapped.low * significance.high - 1.0).abs() < 1e-9);
 }
 
@@ -93,7 +99,8 @@ fn equal_sides_show_no_difference_and_report_the_detectable_one() {
         runs("b", &[9_950.0, 10_090.0, 10_010.0]),
     );
     let comparison = compare(&[&a, &b]);
-    let significance = comparison.against[0].figures[0].significance.unwrap();
+    let figures = &comparison.side_comparisons[0].figures;
+    let significance = figures[0].significance.unwrap();
     assert!(
         significance.is_significant == Some(false)
             && significance.low < 1.0
@@ -112,7 +119,8 @@ fn few_repeats_and_scattered_repeats_are_caveats() {
     let comparison = compare(&[&a, &b]);
     assert_eq!(caveat_names(&comparison), ["repeats"]);
     assert_eq!(comparison.label(), "COMPARABLE, WITH 1 CAVEAT");
-    assert!(comparison.against[0].figures[0].significance.is_some());
+    let figure = &comparison.side_comparisons[0].figures[0];
+    assert!(figure.significance.is_some());
     let scattered = runs("b", &[9_000.0, 10_000.0, 11_000.0]);
     let comparison = compare(&[&runs("a", &STEADY), &scattered]);
     assert_eq!(caveat_names(&comparison), ["run-to-run"]);
@@ -150,7 +158,7 @@ fn a_single_run_on_a_side_allows_no_statement_about_a_difference() {
         compare(&[&several, b]),
     ] {
         assert!(caveat_names(&comparison).contains(&"repeats"));
-        let side = &comparison.against[0];
+        let side = &comparison.side_comparisons[0];
         assert!(!side.figures.is_empty());
         assert!(
             side.figures
@@ -167,9 +175,9 @@ fn a_single_run_on_a_side_allows_no_statement_about_a_difference() {
             }
         }
     }
-    let ratio = compare(&[a, b]).against[0].figures[0].ratio;
+    let ratio = compare(&[a, b]).side_comparisons[0].figures[0].ratio;
     assert!((ratio - 0.4).abs() < 1e-9, "the ratio is given");
-    let needed = runs_needed_usually();
+    let needed = typical_runs_needed();
     assert_eq!(
         (needed.effect, needed.scatter, needed.runs),
         (0.05, 0.02, 5)
@@ -183,8 +191,8 @@ fn runs_of_a_side_must_be_repeats_of_each_other() {
     let comparison = compare(&[&a, &b]);
     assert_eq!(comparison.verdict, Verdict::NotComparable);
     assert_eq!(comparison.sides[0].repeat_differences[0].what, "scale");
-    assert_eq!(comparison.against[0].figures, []);
-    let finding = comparison.evaluate_gate(&comparison.against[0], Gate::Slower(0.03));
+    assert_eq!(comparison.side_comparisons[0].figures, []);
+    let finding = comparison.evaluate_gate(&comparison.side_comparisons[0], Gate::Slower(0.03));
     assert_eq!(
         (finding.figure.as_str(), finding.result),
         ("", GateResult::Undecided)
@@ -194,7 +202,7 @@ fn runs_of_a_side_must_be_repeats_of_each_other() {
     c[0].drive.clients += 1;
     c[1].drive.clients += 2;
     let comparison = compare(&[&b, &c]);
-    let clients = &comparison.against[0].differences[0];
+    let clients = &comparison.side_comparisons[0].differences[0];
     assert_eq!((clients.a.as_str(), clients.b.as_str()), ("64", "65 or 66"));
     assert_eq!(comparison.caveats, 1);
 }
@@ -205,7 +213,7 @@ fn limits_are_exceeded_kept_or_undecided() {
     let gate = |tps: &[f64], allowed: f64| {
         let comparison = compare(&[&base, &runs("b", tps)]);
         comparison
-            .evaluate_gate(&comparison.against[0], Gate::Slower(allowed))
+            .evaluate_gate(&comparison.side_comparisons[0], Gate::Slower(allowed))
             .result
     };
     assert_eq!(
@@ -226,19 +234,19 @@ fn limits_are_exceeded_kept_or_undecided() {
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let comparison = compare(&[&base, &paced("b", [12_000_000, 12_100_000, 12_200_000])]);
     assert_eq!(
-        comparison.leading_figures(&comparison.against[0])[0].name,
+        comparison.headline_figures(&comparison.side_comparisons[0])[0].name,
         "p99"
     );
     assert_eq!(
         comparison
-            .evaluate_gate(&comparison.against[0], Gate::Slower(0.03))
+            .evaluate_gate(&comparison.side_comparisons[0], Gate::Slower(0.03))
             .result,
         GateResult::Exceeded
     );
     let comparison = compare(&[&base, &paced("b", [8_000_000, 8_100_000, 8_200_000])]);
     assert_eq!(
         comparison
-            .evaluate_gate(&comparison.against[0], Gate::Slower(0.03))
+            .evaluate_gate(&comparison.side_comparisons[0], Gate::Slower(0.03))
             .result,
         GateResult::Kept
     );
@@ -249,7 +257,7 @@ fn limits_of_the_99th_percentile_are_exceeded_kept_or_undecided() {
     let base = paced("a", [9_900_000, 10_000_000, 10_100_000]);
     let slower = paced("b", [11_900_000, 12_000_000, 12_100_000]);
     let comparison = compare(&[&base, &slower]);
-    let result = |gate: Gate| comparison.evaluate_gate(&comparison.against[0], gate);
+    let result = |gate: Gate| comparison.evaluate_gate(&comparison.side_comparisons[0], gate);
     for (gate, expected) in [
         (Gate::P99Slower(0.1), GateResult::Exceeded),
         (Gate::P99Slower(0.2), GateResult::Undecided),
@@ -265,7 +273,8 @@ fn limits_of_the_99th_percentile_are_exceeded_kept_or_undecided() {
     // One run of a side decides no limit, however far it is from it.
     let comparison = compare(&[&base, &slower[..1]]);
     for limit_ns in [1.0, 1e12] {
-        let finding = comparison.evaluate_gate(&comparison.against[0], Gate::P99Above(limit_ns));
+        let finding =
+            comparison.evaluate_gate(&comparison.side_comparisons[0], Gate::P99Above(limit_ns));
         assert_eq!(finding.result, GateResult::Undecided);
     }
 }
@@ -275,7 +284,7 @@ fn several_sides_are_corrected_as_one_family() {
     let base = runs("a", &STEADY);
     let slightly_faster = runs("b", &[10_150.0, 10_250.0, 10_350.0]);
     let much_faster = runs("c", &[20_000.0, 20_100.0, 20_200.0]);
-    let uncorrected = compare(&[&base, &slightly_faster]).against[0].figures[0]
+    let uncorrected = compare(&[&base, &slightly_faster]).side_comparisons[0].figures[0]
         .significance
         .unwrap();
     assert_eq!(uncorrected.is_significant, Some(true), "{uncorrected:?}");
@@ -286,7 +295,7 @@ fn several_sides_are_corrected_as_one_family() {
         &much_faster,
     ]);
     let results: Vec<Significance> = comparison
-        .against
+        .side_comparisons
         .iter()
         .map(|side| side.figures[0].significance.unwrap())
         .collect();
@@ -354,7 +363,7 @@ fn an_experiment_reports_missing_runs_and_sequential_order() {
     );
 }
 
-/// `run-to-run` depends on the leading figure: at a rate the 99th percentile, which may scatter although the
+/// `run-to-run` depends on the primary figure: at a rate the 99th percentile, which may scatter although the
 /// throughput does not.
 #[test]
 fn runs_at_a_rate_scatter_by_their_response_times() {
@@ -363,9 +372,9 @@ fn runs_at_a_rate_scatter_by_their_response_times() {
     assert_eq!(caveat_names(&compare(&[&stable, &stable.clone()])), [""; 0]);
     let comparison = compare(&[&stable, &scattered]);
     assert_eq!(caveat_names(&comparison), ["run-to-run"]);
-    let difference = &comparison.against[0].differences[0];
-    let leading = comparison.leading_figures(&comparison.against[0])[0];
-    assert_eq!(difference.b, percent(leading.b.variation.unwrap()));
+    let difference = &comparison.side_comparisons[0].differences[0];
+    let primary = comparison.headline_figures(&comparison.side_comparisons[0])[0];
+    assert_eq!(difference.b, percent(primary.b.variation.unwrap()));
     // At full load the throughput leads, and a scattered percentile is no caveat.
     let mut at_full_load = runs("b", &STEADY);
     for (run, p99_ns) in at_full_load
@@ -392,7 +401,7 @@ fn only_percentiles_have_a_resolution() {
     };
     let comparison = compare(&[&with_mean("a", 4e6), &with_mean("b", 4e6)]);
     let significance = |name: &str| {
-        let mut figures = comparison.against[0].figures.iter();
+        let mut figures = comparison.side_comparisons[0].figures.iter();
         figures
             .find(|figure| figure.name == name)
             .unwrap()
@@ -432,7 +441,7 @@ fn hundreds_of_repeats_form_a_few_groups() {
     }
     let comparison = compare(&[&a, &b]);
     assert_eq!(comparison.label(), "COMPARABLE, WITH 1 CAVEAT");
-    let clients = &comparison.against[0].differences[0];
+    let clients = &comparison.side_comparisons[0].differences[0];
     assert_eq!(
         (
             clients.what.as_str(),
@@ -441,8 +450,11 @@ fn hundreds_of_repeats_form_a_few_groups() {
         ),
         ("clients", "64 or 65", "65 or 66")
     );
-    assert_eq!(comparison.against[0].differences.len(), 351);
-    assert_eq!(comparison.against[0].figures[0].a.values.len(), 300);
+    assert_eq!(comparison.side_comparisons[0].differences.len(), 351);
+    assert_eq!(
+        comparison.side_comparisons[0].figures[0].a.values.len(),
+        300
+    );
     // For a few runs, comparing every pair gives the same result as the groups.
     let first_four = |runs: &[Run]| runs[..4].to_vec();
     let (a, b) = (first_four(&a), first_four(&b));

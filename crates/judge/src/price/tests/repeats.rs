@@ -18,15 +18,15 @@ fn runs_that_are_not_repeats_have_no_median() {
     let prices = price(&measurements(&sheet, &runs), &options()).unwrap();
     assert_eq!(prices.points.len(), 1);
     let refused: Vec<&str> = prices
-        .refused
+        .unpriced_runs
         .iter()
         .map(|refusal| refusal.run.as_str())
         .collect();
     assert_eq!(refused, ["x", "y"]);
     assert!(
-        prices.refused[0].why.contains("fsync"),
+        prices.unpriced_runs[0].why.contains("fsync"),
         "{:?}",
-        prices.refused
+        prices.unpriced_runs
     );
 }
 

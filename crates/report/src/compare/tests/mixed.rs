@@ -6,7 +6,7 @@ use super::*;
 fn a_mixed_side_has_no_ratio_and_the_others_keep_theirs() {
     let mut mixed = runs("c", &STEADY);
     mixed[1].workload.scale += 1;
-    let views = shown(&[runs("a", &STEADY), mixed, runs("c", &FASTER)]);
+    let views = compare_runs(&[runs("a", &STEADY), mixed, runs("c", &FASTER)]);
     assert!(views.text.starts_with("NOT COMPARABLE\n"), "{}", views.text);
     for text in [&views.text, &views.markdown] {
         assert!(text.contains("No ratio is given for B:"), "{text}");
@@ -23,7 +23,7 @@ fn a_mixed_side_has_no_ratio_and_the_others_keep_theirs() {
     assert!(!views.text.contains("TPS: B"), "{}", views.text);
     let suites: Vec<&str> = views.xml.split("<testsuite ").skip(1).collect();
     assert!(suites[0].contains("failures=\"1\"") && suites[1].contains("failures=\"0\""));
-    let all = shown(&[runs("a", &STEADY), runs("b", &FASTER)]);
+    let all = compare_runs(&[runs("a", &STEADY), runs("b", &FASTER)]);
     assert!(!all.text.contains("No ratio") && !all.markdown.contains("No ratio"));
 }
 
@@ -45,7 +45,7 @@ fn a_side_of_mixed_runs_has_no_ratio() {
         }
         all
     };
-    let views = shown(&[variant("a", &STEADY), variant("simple", &FASTER)]);
+    let views = compare_runs(&[variant("a", &STEADY), variant("simple", &FASTER)]);
     assert!(
         views.text.starts_with("COMPARABLE, WITH 1 CAVEAT\n"),
         "{}",
@@ -63,7 +63,7 @@ fn a_side_of_mixed_runs_has_no_ratio() {
     );
     let mut mixed = variant("simple", &STEADY[..1]);
     mixed.extend(variant("extended", &FASTER[..2]));
-    let views = shown(&[variant("a", &STEADY), mixed]);
+    let views = compare_runs(&[variant("a", &STEADY), mixed]);
     assert!(views.text.starts_with("NOT COMPARABLE\n"), "{}", views.text);
     assert!(
         views

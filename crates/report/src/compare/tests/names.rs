@@ -4,39 +4,39 @@ use super::*;
 
 #[test]
 fn names_from_documents_stay_plain_text() {
-    let with_bad_names = |mut runs: Vec<Run>, more: &str| {
+    let with_hostile_names = |mut runs: Vec<Run>, version_suffix: &str| {
         for run in &mut runs {
-            run.workload.name = BAD.to_owned();
-            run.server.version = format!("{BAD}{more}");
-            run.server.database = BAD.to_owned();
+            run.workload.name = HOSTILE_NAME.to_owned();
+            run.server.version = format!("{HOSTILE_NAME}{version_suffix}");
+            run.server.database = HOSTILE_NAME.to_owned();
             run.rates = vec![IndustryMetric {
-                name: BAD.into(),
+                name: HOSTILE_NAME.into(),
                 value: 5.0 * run.measured.kinds[0].tps,
                 ..IndustryMetric::default()
             }];
-            run.id = format!("{BAD}{}", run.id);
+            run.id = format!("{HOSTILE_NAME}{}", run.id);
         }
         runs
     };
     let sides = [
-        with_bad_names(runs("a", &STEADY), "1"),
-        with_bad_names(runs("b", &FASTER), "2"),
+        with_hostile_names(runs("a", &STEADY), "1"),
+        with_hostile_names(runs("b", &FASTER), "2"),
     ];
-    let views = shown_as(BAD, &sides, &Limits::default());
+    let views = compare_named(HOSTILE_NAME, &sides, &Limits::default());
     assert!(
         !views.text.contains('\u{1b}') && views.text.contains("<script>"),
         "{}",
         views.text
     );
     for line in views.markdown.lines() {
-        let allowed = line.replace("<code>", "").replace("</code>", "");
+        let without_code = line.replace("<code>", "").replace("</code>", "");
         assert!(
-            !allowed.contains(['<', '>', '`', '@', '_', '[', '\\', '\u{1b}']),
+            !without_code.contains(['<', '>', '`', '@', '_', '[', '\\', '\u{1b}']),
             "{line}"
         );
         assert!(!line.contains("http:") && !line.contains("www."), "{line}");
         assert!(
-            !allowed
+            !without_code
                 .trim_start_matches("**")
                 .trim_end_matches("**")
                 .contains('*'),
@@ -57,23 +57,28 @@ fn names_from_documents_stay_plain_text() {
 
 /// Every opened element is closed, and no attribute contains a character that would end it.
 fn assert_balanced(xml: &str) {
-    let mut open: Vec<&str> = Vec::new();
+    let mut open_elements: Vec<&str> = Vec::new();
     let body = xml.split_once("?>").unwrap().1;
     for piece in body.split('<').skip(1) {
-        let (tag, rest) = piece.split_once('>').expect("it ends");
-        assert!(!rest.contains('>'), "{piece}");
+        let (tag, content) = piece.split_once('>').expect("the tag ends");
+        assert!(!content.contains('>'), "{piece}");
         if let Some(name) = tag.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(name), "{piece}");
+            assert_eq!(open_elements.pop(), Some(name), "{piece}");
             continue;
         }
         assert!(tag.matches('"').count().is_multiple_of(2), "{piece}");
         for entity in piece.split('&').skip(1) {
             let known = ["amp;", "lt;", "gt;", "quot;", "apos;"];
-            assert!(known.iter().any(|one| entity.starts_with(one)), "{piece}");
+            assert!(
+                known
+                    .iter()
+                    .any(|entity_name| entity.starts_with(entity_name)),
+                "{piece}"
+            );
         }
         if !tag.ends_with('/') {
-            open.push(tag.split(' ').next().unwrap());
+            open_elements.push(tag.split(' ').next().unwrap());
         }
     }
-    assert_eq!(open, [""; 0]);
+    assert_eq!(open_elements, [""; 0]);
 }

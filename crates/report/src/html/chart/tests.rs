@@ -1,21 +1,21 @@
-//! Charts.
+//! Tests of charts over time.
 
 use super::*;
 
 fn chart(values: Vec<Option<f64>>, axis: Axis) -> String {
-    let at_s: Vec<f64> = (0..values.len()).map(|n| n as f64).collect();
+    let times_s: Vec<f64> = (0..values.len()).map(|n| n as f64).collect();
     let name = "p99 <b>".to_owned();
     let chart = Chart {
         id: "c1".into(),
         title: "Times",
-        at_s: &at_s,
+        times_s: &times_s,
         lines: vec![ChartLine { name, values }],
-        unit: crate::units::time,
+        format_value: crate::units::time,
         axis,
         marks: &[],
         warmup_s: 1.0,
         end_s: 4.0,
-        table: "t1".into(),
+        table_id: "t1".into(),
     };
     let mut out = String::new();
     chart.draw(&mut out).unwrap();
@@ -36,7 +36,10 @@ fn a_line_is_interrupted_at_unknown_values() {
 
 #[test]
 fn a_chart_has_title_description_legend_and_escaped_names() {
-    let text = chart(vec![Some(1e6), Some(2e6), None, Some(3e6)], Axis::Times);
+    let text = chart(
+        vec![Some(1e6), Some(2e6), None, Some(3e6)],
+        Axis::LinearOrLogarithmic,
+    );
     assert!(text.contains("<title>Times</title>"), "{text}");
     assert!(text.contains("p99 &lt;b&gt;: 1.00 ms to 3.00 ms"), "{text}");
     assert!(!text.contains("<b>"), "{text}");
@@ -56,28 +59,28 @@ fn the_warm_up_label_avoids_the_lines() {
     assert_eq!(
         free_baseline(&[[0.0, 300.0]], 10.0),
         24.0,
-        "nowhere is free"
+        "the label fits nowhere"
     );
     let text = chart(
         vec![Some(3e6), Some(2.9e6), Some(2e6), Some(1e6)],
         Axis::Linear,
     );
-    let word = text.find(">warm-up<").unwrap();
+    let label_index = text.find(">warm-up<").unwrap();
     assert!(
-        text.find("class=\"line l0\" d").unwrap() < word,
+        text.find("class=\"line l0\" d").unwrap() < label_index,
         "over the lines"
     );
-    let (_, y) = text[..word].rsplit_once("y=\"").unwrap();
-    let base: f64 = y.trim_end_matches('"').parse().unwrap();
+    let (_, y) = text[..label_index].rsplit_once("y=\"").unwrap();
+    let baseline: f64 = y.trim_end_matches('"').parse().unwrap();
     assert!(
-        base > 24.0,
-        "below the line, which begins at the top: {base}"
+        baseline > 24.0,
+        "below the line, which begins at the top: {baseline}"
     );
 }
 
 #[test]
-fn wide_ranges_get_a_logarithmic_axis_and_unknown_values_no_plot() {
-    let wide = chart(vec![Some(1e5), Some(9e8)], Axis::Times);
+fn a_wide_range_has_a_logarithmic_axis_and_a_chart_without_values_has_no_plot() {
+    let wide = chart(vec![Some(1e5), Some(9e8)], Axis::LinearOrLogarithmic);
     assert!(wide.contains("logarithmic axis"), "{wide}");
     let none = chart(vec![None, None], Axis::Linear);
     assert_eq!(none, "<p class=\"absent\">Times: not known.</p>\n");
@@ -85,7 +88,7 @@ fn wide_ranges_get_a_logarithmic_axis_and_unknown_values_no_plot() {
 
 #[test]
 fn no_two_lines_have_the_same_dashes() {
-    let each: std::collections::BTreeSet<String> = (5..200)
+    let dashes: std::collections::BTreeSet<String> = (5..200)
         .map(|number| {
             stroke_attributes(number)
                 .split_once(" stroke")
@@ -94,7 +97,7 @@ fn no_two_lines_have_the_same_dashes() {
                 .to_owned()
         })
         .collect();
-    assert_eq!(each.len(), 195);
+    assert_eq!(dashes.len(), 195);
     assert_eq!(stroke_attributes(4), "class=\"line l4\"");
 }
 

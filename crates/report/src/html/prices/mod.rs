@@ -9,10 +9,10 @@ mod chart;
 
 use super::document::{Document, sha256};
 use super::escape::Escaped;
-use super::one::check_list;
-use super::section;
-use super::table::{end, row, table, text_row};
-use crate::price::{self as price_view, NO_TPMC, money};
+use super::one::write_check_list;
+use super::start_section;
+use super::table::{end_table, start_table, write_row, write_text_row};
+use crate::price::{self as price_view, NO_TPMC, format_money};
 use crate::text::plain;
 use crate::units::{self, or_dash};
 use prony_judge::price::{
@@ -37,16 +37,17 @@ pub struct PriceInputs {
     /// Whether prices of different regions are ranked together.
     pub across_regions: bool,
     /// The configuration that each run of the page was measured on.
-    pub placed: Vec<RunPlacement>,
+    #[serde(rename = "placed")]
+    pub placements: Vec<RunPlacement>,
 }
 
 /// The source text of a price sheet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SheetText {
-    /// Its file name, as the user wrote it.
+    /// The file name, as the user wrote it.
     pub file: String,
-    /// Its TOML text.
+    /// The TOML text.
     pub text: String,
 }
 
@@ -67,11 +68,11 @@ pub struct RunPlacement {
 pub enum PriceInputsError {
     /// The JSON text is malformed.
     #[error("it cannot be read: {0}")]
-    Unreadable(String),
+    InvalidJson(String),
     /// A sheet has errors.
     #[error("{file} has errors: {problems}")]
-    Sheet {
-        /// Its file.
+    InvalidSheet {
+        /// The file of the sheet.
         file: String,
         /// The errors.
         problems: String,
@@ -100,40 +101,44 @@ pub struct PagePrices {
 
 impl PagePrices {
     /// Computes the prices of these documents.
-    pub fn of(
+    pub fn from_inputs(
         inputs: &PriceInputs,
         documents: &[Document],
     ) -> Result<PagePrices, PriceInputsError> {
         let json = serde_json::to_string(inputs);
-        let json = json.map_err(|error| PriceInputsError::Unreadable(error.to_string()))?;
-        PagePrices::read(json, documents)
+        let json = json.map_err(|error| PriceInputsError::InvalidJson(error.to_string()))?;
+        PagePrices::from_json(json, documents)
     }
 
-    /// Like [`PagePrices::of`], from the JSON text of the inputs.
-    pub fn read(json: String, documents: &[Document]) -> Result<PagePrices, PriceInputsError> {
+    /// Like [`PagePrices::from_inputs`], from the JSON text of the inputs.
+    pub fn from_json(json: String, documents: &[Document]) -> Result<PagePrices, PriceInputsError> {
         let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
         let inputs: PriceInputs = serde_json::from_str(&json)
-            .map_err(|error| PriceInputsError::Unreadable(plain(&error.to_string())))?;
+            .map_err(|error| PriceInputsError::InvalidJson(plain(&error.to_string())))?;
         Ok(PagePrices {
             sha256: sha256(json.as_bytes()),
-            prices: inputs.prices(&runs)?,
+            prices: inputs.compute_prices(&runs)?,
             json,
         })
     }
 }
 
 impl PriceInputs {
-    pub(super) fn prices(&self, runs: &[&Run]) -> Result<Prices, PriceInputsError> {
-        let read = |sheet: &SheetText| {
+    pub(super) fn compute_prices(&self, runs: &[&Run]) -> Result<Prices, PriceInputsError> {
+        let parse_sheet = |sheet: &SheetText| {
             PriceSheet::from_toml(&sheet.file, &sheet.text).map_err(|problems| {
-                PriceInputsError::Sheet {
+                PriceInputsError::InvalidSheet {
                     file: plain(&sheet.file),
                     problems: plain(&problems.to_string()),
                 }
             })
         };
-        let sheets: Vec<PriceSheet> = self.sheets.iter().map(read).collect::<Result<_, _>>()?;
-        let measured = |placement: &RunPlacement| {
+        let sheets: Vec<PriceSheet> = self
+            .sheets
+            .iter()
+            .map(parse_sheet)
+            .collect::<Result<_, _>>()?;
+        let measured_configuration = |placement: &RunPlacement| {
             let sheet = sheets.get(placement.sheet)?;
             Some(MeasuredConfiguration {
                 sheet,
@@ -141,12 +146,20 @@ impl PriceInputs {
                 run: runs.get(placement.run)?,
             })
         };
-        let measured_runs = self.placed.iter().map(measured).collect::<Option<Vec<_>>>();
+        let measured_runs = self
+            .placements
+            .iter()
+            .map(measured_configuration)
+            .collect::<Option<Vec<_>>>();
         let today = PriceDate::parse(&self.today);
-        let usable = self.utilisation > 0.0 && self.utilisation <= 1.0;
+        let is_valid_share = self.utilisation > 0.0 && self.utilisation <= 1.0;
         let options = PriceOptions {
             today: today.ok_or_else(|| PriceInputsError::InvalidDate(plain(&self.today)))?,
-            utilisation: if usable { self.utilisation } else { 1.0 },
+            utilisation: if is_valid_share {
+                self.utilisation
+            } else {
+                1.0
+            },
             across_regions: self.across_regions,
             demand: None,
         };
@@ -157,9 +170,9 @@ impl PriceInputs {
     }
 }
 
-/// Writes the section.
+/// Writes the section of a page with its prices.
 pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
-    section(out, 2, "prices", "What throughput costs")?;
+    start_section(out, 2, "prices", "What throughput costs")?;
     let (currency, today) = (
         Escaped(plain(&prices.currency)),
         Escaped(plain(&prices.today)),
@@ -177,7 +190,7 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
     match obstacles {
         Some(differences) if !differences.is_empty() => {
             out.push_str(
-                "<p class=\"verdict invalid\"><strong>NOT RANKED</strong>: these do not compare, so \
+                "<p class=\"verdict invalid\"><strong>NOT RANKED</strong>: these are not comparable, so \
                  they are not drawn on one chart.</p>\n",
             );
             let columns = [
@@ -187,10 +200,10 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
                 "in the other",
                 "why it matters",
             ];
-            table(out, "Why not", &columns)?;
+            start_table(out, "Why not", &columns)?;
             for difference in differences {
                 let between = format!("{} and {}", difference.a, difference.b);
-                text_row(
+                write_text_row(
                     out,
                     &[
                         &difference.what,
@@ -201,7 +214,7 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
                     ],
                 )?;
             }
-            end(out)?;
+            end_table(out)?;
         }
         _ if !prices.points.is_empty() => chart::draw(out, prices)?,
         _ => {}
@@ -210,10 +223,10 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
         write_ratios(out, prices)?;
         write_sources(out, &prices.points)?;
     }
-    write_refused(out, prices)?;
+    write_unpriced_runs(out, prices)?;
     if !prices.remarks.is_empty() {
         out.push_str("<h3>Notes</h3>\n");
-        check_list(out, &prices.remarks)?;
+        write_check_list(out, &prices.remarks)?;
     }
     out.write_str("</section>\n")
 }
@@ -221,7 +234,7 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
 /// Writes the figures of the chart and the ratios derived from them.
 fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     let currency = plain(&prices.currency);
-    let used = format!("per million at {}", units::percent(prices.utilisation));
+    let at_utilisation = format!("per million at {}", units::percent(prices.utilisation));
     let tps_per_money = format!("TPS for 1 {currency}");
     let has_nopm = prices.points.iter().any(|point| point.nopm.is_some());
     let mut columns = vec![
@@ -231,26 +244,26 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
         "TPS",
         &tps_per_money,
         "per million",
-        &used,
+        &at_utilisation,
     ];
     if has_nopm {
         columns.extend(["NOPM", "3 years/NOPM"]);
     }
     columns.extend(["rank", "break-even", "frontier"]);
     let caption = format!("Committed transactions per second and their cost in {currency}");
-    table(out, &caption, &columns)?;
+    start_table(out, &caption, &columns)?;
     for (index, point) in prices.points.iter().enumerate() {
         let name = format!("{}: {}", index + 1, Escaped(plain(&point.name())));
         let mut cells = vec![price_view::run_count_cell(point)];
         cells.extend(price_view::ratio_cells(point, has_nopm));
         cells.push(or_dash(point.rank, |rank| rank.to_string()));
-        cells.push(or_dash(point.break_even, money));
-        cells.push(or_dash(point.on_frontier, |on| {
-            if on { "yes" } else { "no" }.to_owned()
+        cells.push(or_dash(point.break_even, format_money));
+        cells.push(or_dash(point.on_frontier, |is_on| {
+            if is_on { "yes" } else { "no" }.to_owned()
         }));
-        row(out, name, &cells)?;
+        write_row(out, name, &cells)?;
     }
-    end(out)?;
+    end_table(out)?;
     let no_tpmc = match has_nopm {
         true => format!(" {NO_TPMC}"),
         false => String::new(),
@@ -286,7 +299,7 @@ fn write_sources(out: &mut String, points: &[PricePoint]) -> fmt::Result {
         "runs",
         "what was run",
     ];
-    table(out, "Sources of the prices and the figures", &columns)?;
+    start_table(out, "Sources of the prices and the figures", &columns)?;
     for point in points {
         let source = format!(
             "{} ({}; entered by {})",
@@ -307,10 +320,10 @@ fn write_sources(out: &mut String, points: &[PricePoint]) -> fmt::Result {
         );
         let mut runs = point.runs.join(", ");
         if let Some(interval) = point.tps_interval {
-            runs += &format!("; TPS: {}", price_view::spread(point, interval));
+            runs += &format!("; TPS: {}", price_view::describe_spread(point, interval));
         }
         let name = point.name();
-        text_row(
+        write_text_row(
             out,
             &[
                 &name,
@@ -322,28 +335,28 @@ fn write_sources(out: &mut String, points: &[PricePoint]) -> fmt::Result {
             ],
         )?;
     }
-    end(out)
+    end_table(out)
 }
 
 /// Writes the table of runs without a price.
-fn write_refused(out: &mut String, prices: &Prices) -> fmt::Result {
-    if prices.refused.is_empty() {
+fn write_unpriced_runs(out: &mut String, prices: &Prices) -> fmt::Result {
+    if prices.unpriced_runs.is_empty() {
         return Ok(());
     }
     let columns = ["configuration", "run", "why", "what to do"];
-    table(out, "Without a price", &columns)?;
-    for refusal in &prices.refused {
-        text_row(
+    start_table(out, "Without a price", &columns)?;
+    for unpriced in &prices.unpriced_runs {
+        write_text_row(
             out,
             &[
-                &refusal.configuration,
-                &refusal.run,
-                &refusal.why,
-                &refusal.advice,
+                &unpriced.configuration,
+                &unpriced.run,
+                &unpriced.why,
+                &unpriced.advice,
             ],
         )?;
     }
-    end(out)
+    end_table(out)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::html::{
-    FORMAT, FORMAT_WITHOUT_PRICES, PRICES_START, VerifyError, escape_json, verify, write,
+    FORMAT_WITH_PRICES, FORMAT_WITHOUT_PRICES, PRICES_START, VerifyError, escape_json, verify,
+    write,
 };
 use crate::sample_run::{closed, test_build};
 
@@ -41,7 +42,7 @@ fn price_inputs(sheet: SheetText, runs: usize) -> PriceInputs {
         today: "2026-11-21".to_owned(),
         utilisation: 0.3,
         across_regions: false,
-        placed: (0..runs).map(placement).collect(),
+        placements: (0..runs).map(placement).collect(),
     }
 }
 
@@ -65,7 +66,7 @@ fn page_with_prices(runs: &[Run], price_inputs: &PriceInputs) -> String {
     String::from_utf8(out).unwrap()
 }
 
-fn section(page: &str) -> &str {
+fn prices_section(page: &str) -> &str {
     let from = page.find("<section id=\"prices\"").unwrap();
     let end = page[from..].find("</section>").unwrap();
     &page[from..from + end]
@@ -82,11 +83,11 @@ fn repeats_of_a_variant_are_one_point() {
         });
     }
     let mut inputs = price_inputs(sheet(&[("small", 100.0)]), 4);
-    for placement in &mut inputs.placed {
+    for placement in &mut inputs.placements {
         placement.configuration = 0;
     }
     let page = page_with_prices(&both_variants, &inputs);
-    let costs = section(&page);
+    let costs = prices_section(&page);
     for part in [
         "1: small (old): 100.00 USD per month, 1,100 transactions per second by the median of 3 runs, not on",
         "2: small (new): 100.00 USD per month, 3,000 transactions per second by one run, on the frontier",
@@ -103,7 +104,7 @@ fn repeats_of_a_variant_are_one_point() {
 fn points_frontier_and_table_match_the_sheet_and_the_runs() {
     let sheet = sheet(&[("small", 100.0), ("dear", 300.0), ("big", 400.0)]);
     let page = page_with_prices(&runs(&[1_000, 900, 3_000]), &price_inputs(sheet, 3));
-    let costs = section(&page);
+    let costs = prices_section(&page);
     assert_eq!(
         costs.matches("<circle class=\"point on\"").count(),
         3,
@@ -146,7 +147,7 @@ fn old_sheets_are_marked_and_one_configuration_has_no_frontier() {
     let mut old = price_inputs(sheet(&[("only", 50.0)]), 1);
     old.today = "2027-11-21".to_owned();
     let page = page_with_prices(&runs(&[500]), &old);
-    let costs = section(&page);
+    let costs = prices_section(&page);
     assert!(
         costs.contains("2026-11-01, OLD") && costs.contains("old-prices"),
         "{costs}"
@@ -159,7 +160,7 @@ fn old_sheets_are_marked_and_one_configuration_has_no_frontier() {
         .text
         .replace("dba\"\n", "dba\"\nexample = true\n");
     let page = page_with_prices(&runs(&[500]), &old);
-    assert!(section(&page).contains("OLD, an example"));
+    assert!(prices_section(&page).contains("OLD, an example"));
 }
 
 #[test]
@@ -168,7 +169,7 @@ fn incomparable_runs_are_not_drawn_and_unpriced_ones_are_listed() {
     let mut incomparable = runs(&[100, 200]);
     incomparable[1].workload.scale += 1;
     let page = page_with_prices(&incomparable, &inputs);
-    let costs = section(&page);
+    let costs = prices_section(&page);
     assert!(
         costs.contains("NOT RANKED") && costs.contains("scale"),
         "{costs}"
@@ -177,7 +178,7 @@ fn incomparable_runs_are_not_drawn_and_unpriced_ones_are_listed() {
     let mut invalid = runs(&[100, 200]);
     invalid[1].checks[0].severity = prony_store::Severity::Invalid;
     let page = page_with_prices(&invalid, &inputs);
-    let costs = section(&page);
+    let costs = prices_section(&page);
     assert!(
         costs.contains("Without a price") && costs.contains("must not be used"),
         "{costs}"
@@ -186,7 +187,7 @@ fn incomparable_runs_are_not_drawn_and_unpriced_ones_are_listed() {
     for run in &mut invalid {
         run.checks[0].severity = prony_store::Severity::Invalid;
     }
-    assert!(section(&page_with_prices(&invalid, &inputs)).contains("No price can be given"));
+    assert!(prices_section(&page_with_prices(&invalid, &inputs)).contains("No price can be given"));
 }
 
 #[test]
@@ -235,7 +236,7 @@ fn labels_do_not_overlap() {
         .map(|(name, price)| (name.as_str(), *price))
         .collect();
     let page = page_with_prices(&runs(&[1_000; 9]), &price_inputs(sheet(&configurations), 9));
-    let costs = section(&page);
+    let costs = prices_section(&page);
     let mut heights: Vec<f64> = costs
         .split("<text class=\"name")
         .skip(1)
@@ -272,8 +273,13 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
     let inputs = price_inputs(sheet(&[("a", 10.0), ("b", 20.0)]), 2);
     let two = runs(&[100, 300]);
     let page = page_with_prices(&two, &inputs);
-    assert!(page.contains(&format!("data-prony-report=\"{FORMAT}\"")));
-    assert!(verify(&page, &test_build()).unwrap().generated_by.is_none());
+    assert!(page.contains(&format!("data-prony-report=\"{FORMAT_WITH_PRICES}\"")));
+    assert!(
+        verify(&page, &test_build())
+            .unwrap()
+            .generated_by_other_build
+            .is_none()
+    );
     let mut plain = Vec::new();
     write(&mut plain, &two, None, &test_build()).unwrap();
     let plain = String::from_utf8(plain).unwrap();
@@ -286,7 +292,7 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
     assert_ne!(changed_sheet, page);
     let error = verify(&changed_sheet, &test_build()).unwrap_err();
     assert!(
-        matches!(error, VerifyError::Prices(_)) && error.is_changed(),
+        matches!(error, VerifyError::PricesChanged(_)) && error.is_changed(),
         "{error}"
     );
     let changed_table = page.replacen("<td>10.00</td>", "<td>9.00</td>", 1);
@@ -320,7 +326,7 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
         Err(VerifyError::PageChanged { .. })
     ));
     let invalid_placement = PriceInputs {
-        placed: vec![RunPlacement {
+        placements: vec![RunPlacement {
             sheet: 7,
             configuration: 0,
             run: 0,
@@ -329,7 +335,7 @@ fn a_page_with_prices_is_verified_with_its_sheets() {
     };
     assert!(matches!(
         verify(&with_inputs(&invalid_placement), &test_build()),
-        Err(VerifyError::Prices(_))
+        Err(VerifyError::PricesChanged(_))
     ));
 }
 
@@ -342,7 +348,7 @@ fn invalid_price_inputs_are_refused() {
     };
     assert_eq!(check(|_| ()), Ok(()));
     assert_eq!(
-        check(|inputs| inputs.placed[0].run = 1),
+        check(|inputs| inputs.placements[0].run = 1),
         Err(PriceInputsError::NoSuchIndex)
     );
     assert_eq!(
@@ -351,10 +357,10 @@ fn invalid_price_inputs_are_refused() {
     );
     assert!(matches!(
         check(|inputs| inputs.sheets[0].text.clear()),
-        Err(PriceInputsError::Sheet { .. })
+        Err(PriceInputsError::InvalidSheet { .. })
     ));
     assert!(matches!(
-        check(|inputs| inputs.placed.clear()),
+        check(|inputs| inputs.placements.clear()),
         Err(PriceInputsError::Price(_))
     ));
 }

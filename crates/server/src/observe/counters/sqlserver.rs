@@ -1,6 +1,6 @@
 //! Counter queries of SQL Server.
 //!
-//! Must never: read a view that shows less than the truth to a login without the permission for it.
+//! Must never: read a view that is incomplete for a login without the permission for it.
 //! Source: documentation of sys.dm_os_performance_counters: names are padded, and counters with `/sec` in
 //! their names are cumulative.
 
@@ -9,8 +9,8 @@ use super::{Activity, ActivityKind, CounterQuery, Counters};
 use crate::control::{Control, Error, TextRow};
 use std::collections::HashMap;
 
-/// Whether the login may read the server's state: the permission, its part since SQL Server 2022, and in
-/// Azure SQL Database (edition 5) the database's.
+/// Whether the login may read the server's state. The permission for that is VIEW SERVER STATE; since SQL
+/// Server 2022 a part of it suffices, and in Azure SQL Database (edition 5) that of the database.
 const RIGHTS_QUERY: &str = "select case when has_perms_by_name(null, null, 'VIEW SERVER STATE') = 1 \
      or has_perms_by_name(null, null, 'VIEW SERVER PERFORMANCE STATE') = 1 \
      or (serverproperty('EngineEdition') = 5 \
@@ -19,7 +19,7 @@ const CLOCK_QUERY: &str = "select datediff(second, '20000101', sysutcdatetime())
      + datepart(microsecond, sysutcdatetime()) / 1000000.0";
 const START_QUERY: &str =
     "select datediff(second, sqlserver_start_time, getdate()) from sys.dm_os_sys_info";
-/// The database's counters of the server, and the server's own.
+/// Counters of the database, and counters of the whole server.
 const STATUS_QUERY: &str = "select rtrim(counter_name), cntr_value from sys.dm_os_performance_counters \
      where (counter_name = 'Log Bytes Flushed/sec' and instance_name = db_name()) \
      or (counter_name = 'Number of Deadlocks/sec' and instance_name = '_Total') \
@@ -44,7 +44,7 @@ const WAIT_CLASSES: [(&str, &str); 8] = [
     ("ASYNC_NETWORK_IO", "Client"),
 ];
 
-/// Beginnings of commands that are not the load's.
+/// Beginnings of commands that are not part of the load.
 const MAINTENANCE: [(&str, ActivityKind); 6] = [
     ("BACKUP", ActivityKind::Backup),
     ("CREATE INDEX", ActivityKind::IndexBuild),

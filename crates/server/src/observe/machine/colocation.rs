@@ -54,7 +54,8 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
         Engine::PostgreSql => find_postgres(control.backend_pid()),
         Engine::MySql => find_mysql(control, over_unix_socket, MYSQL_THREAD_ID_QUERY),
         Engine::MariaDb => find_mysql(control, over_unix_socket, MARIADB_THREAD_ID_QUERY),
-        // No view of the server has an id that the system knows: on Linux it runs in a layer of its own.
+        // No view of SQL Server contains a process id of the operating system: on Linux the server runs in its
+        // own platform layer.
         Engine::SqlServer => None,
     };
     match (process, over_unix_socket) {

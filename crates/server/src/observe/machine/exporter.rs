@@ -110,7 +110,7 @@ fn parse(text: &str) -> MachineReading {
             }
             "node_uname_info" => {
                 let [name, release] =
-                    ["sysname", "release"].map(|name| quoted_label_value(labels, name));
+                    ["sysname", "release"].map(|name| label_value_with_commas(labels, name));
                 reading.description.kernel = name
                     .zip(release)
                     .map(|(name, release)| format!("{name} {release}"));
@@ -118,12 +118,12 @@ fn parse(text: &str) -> MachineReading {
             // The exporter has this metric only with --collector.cpu.info.
             "node_cpu_info" => {
                 reading.description.cpu =
-                    quoted_label_value(labels, "model_name").map(str::to_owned);
+                    label_value_with_commas(labels, "model_name").map(str::to_owned);
             }
             "node_disk_info" => {
-                let device = quoted_label_value(labels, "device").filter(|name| is_disk(name));
+                let device = label_value_with_commas(labels, "device").filter(|name| is_disk(name));
                 let kind = device
-                    .zip(quoted_label_value(labels, "rotational"))
+                    .zip(label_value_with_commas(labels, "rotational"))
                     .map(|(device, rotates)| disk_kind(device, rotates == "1"));
                 kinds.extend(kind);
             }
@@ -170,7 +170,7 @@ fn parse_sample(line: &str) -> Option<(&str, &str, f64)> {
 }
 
 /// The value of a label that may contain commas, but no quotes.
-fn quoted_label_value<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
+fn label_value_with_commas<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     let mut pieces = labels.split('"');
     while let (Some(key), Some(value)) = (pieces.next(), pieces.next()) {
         if key.trim_start_matches(',').trim() == format!("{name}=") {
@@ -180,7 +180,7 @@ fn quoted_label_value<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     None
 }
 
-/// The value of a label. Names of CPUs, modes and devices contain neither quotes nor commas.
+/// The value of a label without commas and quotes, such as the name of a CPU, a mode or a device.
 fn label_value<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     labels.split(',').find_map(|pair| {
         let (key, value) = pair.split_once('=')?;

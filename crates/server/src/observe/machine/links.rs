@@ -1,7 +1,7 @@
 //! Network links of this machine: bytes, and how much they can carry.
 //!
 //! In: `/proc/net/dev`, `/sys/class/net`. Out: a [`Link`] for each interface. Must never: count the loopback
-//! interface, or take the nominal speed of a virtual interface for a limit.
+//! interface, or use the nominal speed of a virtual interface as its capacity.
 
 use std::fs::read_to_string;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub struct Link {
     /// Whether a device is behind it. A bridge, a tunnel or a container's interface has none: their bytes also
     /// pass an interface that has one, if they leave the machine.
     pub has_device: bool,
-    /// What the device can carry in one direction, bytes per second; `None` if it does not report that.
+    /// Capacity of the device in one direction, bytes per second; `None` if the device does not report it.
     pub capacity_bytes_per_s: Option<f64>,
 }
 
@@ -54,7 +54,8 @@ fn parse(text: &str) -> Vec<Link> {
     links.filter(|link| link.name != "lo").collect()
 }
 
-/// The capacity by a speed in megabits per second; an interface that does not know its speed reports -1.
+/// Bytes per second at a nominal speed in megabits per second; an interface that does not know its speed
+/// reports -1.
 fn capacity_bytes_per_s(speed: &str) -> Option<f64> {
     let megabits = speed.trim().parse::<i64>().ok()?;
     (megabits > 0).then(|| megabits as f64 * 1e6 / 8.0)

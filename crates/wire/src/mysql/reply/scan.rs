@@ -61,7 +61,9 @@ impl Reply {
                 return Ok(None);
             };
             if payload + length > PAYLOAD_MAX {
-                return Err(Violation::Size(payload + length));
+                return Err(Violation::TooLong {
+                    min_bytes: payload + length,
+                });
             }
             if self.bytes.len() < next + HEADER + length {
                 return Ok(None);

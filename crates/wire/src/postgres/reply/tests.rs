@@ -116,10 +116,19 @@ fn protocol_violations_are_errors() {
         fails(&message(b'R', b"\0\0\0\0"), 1),
         Violation::Unexpected(b'R')
     );
-    assert_eq!(fails(b"D\0\0\0\x03", 1), Violation::Length(b'D', 3));
+    assert_eq!(
+        fails(b"D\0\0\0\x03", 1),
+        Violation::InvalidLength {
+            message_type: b'D',
+            length: 3
+        }
+    );
     assert_eq!(
         fails(b"D\xff\0\0\0", 1),
-        Violation::Length(b'D', 0xff00_0000)
+        Violation::InvalidLength {
+            message_type: b'D',
+            length: 0xff00_0000
+        }
     );
     assert_eq!(fails(&message(b'D', b""), 0), Violation::Unexpected(b'D'));
     // A server announces its shutdown between requests too: such an error is no violation.

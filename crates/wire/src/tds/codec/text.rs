@@ -113,8 +113,8 @@ fn trim_end(out: &mut Vec<u8>, start: usize) {
     }
 }
 
-/// Whether the SQL text of a message commits. `message` is split into packets. Zero bytes are dropped to read
-/// the UTF-16 as ASCII: that garbles other characters, but no keyword contains one.
+/// Whether the SQL text of a message commits. `message` is split into packets. To read the UTF-16 as ASCII,
+/// this drops the zero bytes. That garbles other characters, but keywords are ASCII.
 pub(super) fn batch_commits(message: &[u8], packet_size: usize) -> bool {
     let payloads = message
         .chunks(packet_size)

@@ -14,7 +14,7 @@ use crate::{ConnectError, Parameters, ServerError};
 const VERSION_MIN: u32 = 0x7200_0000;
 /// Maximum number of the login's notices that are stored.
 const STORED_NOTICES_MAX: usize = 16;
-/// Notices that every login has, so they are not stored: "Changed database context", "Changed language
+/// Notices that are not stored, because every login has them: "Changed database context", "Changed language
 /// setting".
 const USUAL_NOTICES: [u32; 2] = [5701, 5703];
 

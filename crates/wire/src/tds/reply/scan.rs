@@ -212,8 +212,8 @@ impl Reply {
         }
     }
 
-    /// The violation of a message that ends inside of the token at `scanned_length`. Babelfish breaks off a row
-    /// that it cannot encode, and reports the error; that error is kept.
+    /// The violation of a message that ends inside of the token at `scanned_length`. Babelfish breaks off a
+    /// row that it cannot encode, and reports the error; that error is kept.
     pub(super) fn truncated_token(&mut self) -> Violation {
         let token = &self.bytes[self.scanned_length..];
         let is_row = matches!(token[0], token_type::ROW | token_type::NBC_ROW);
@@ -267,8 +267,8 @@ impl Reply {
     }
 }
 
-/// The content of an ERROR at the start of `bytes`, if only whole tokens follow and the last one says that the
-/// statement failed.
+/// The content of an ERROR at the start of `bytes`, if only whole tokens follow and the last one says that
+/// the statement failed.
 fn error_at_end(bytes: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader(bytes);
     if reader.byte()? != token_type::ERROR {

@@ -76,7 +76,7 @@ function histogram:print()
          lines[#lines + 1] = ("%12.3f |%-40s %d\n"):format(exp(self.first + at * self.step), bar, count)
       end
    end
-   host.show(table.concat(lines))
+   host.output(table.concat(lines))
 end
 
 -- Reports -----------------------------------------------------------------------------------------
@@ -96,20 +96,20 @@ end
 
 function sysbench.report_default(stat)
    local r = rates(stat)
-   host.show(("[ %.0fs ] thds: %u tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) lat (ms,%u%%): %4.2f "
+   host.output(("[ %.0fs ] thds: %u tps: %4.2f qps: %4.2f (r/w/o: %4.2f/%4.2f/%4.2f) lat (ms,%u%%): %4.2f "
       .. "err/s %4.2f reconn/s: %4.2f\n"):format(stat.time_total, stat.threads_running, r.tps, r.qps, r.reads,
       r.writes, r.other, sysbench.opt.percentile, r.latency, r.errors, r.reconnects))
 end
 
 function sysbench.report_csv(stat)
    local r = rates(stat)
-   host.show(("%.0f,%u,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f\n"):format(stat.time_total,
+   host.output(("%.0f,%u,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f,%4.2f\n"):format(stat.time_total,
       stat.threads_running, r.tps, r.qps, r.reads, r.writes, r.other, r.latency, r.errors, r.reconnects))
 end
 
 function sysbench.report_json(stat)
    local r = rates(stat)
-   host.show((core.json_open and ",\n" or "[\n") .. ([[
+   host.output((core.json_open and ",\n" or "[\n") .. ([[
   {
     "time": %4.0f,
     "threads": %u,
@@ -128,10 +128,10 @@ function sysbench.report_json(stat)
    core.json_open = true
 end
 
--- Closes the list of JSON reports after the last one.
-function core.reports_end()
+-- Prints the closing bracket of the list of JSON reports, if there is one.
+function core.end_reports()
    if core.json_open then
-      host.show("\n]\n")
+      host.output("\n]\n")
       core.json_open = nil
    end
 end
@@ -141,7 +141,8 @@ function core.has_hook(name)
    return type(sysbench.hooks[name]) == "function"
 end
 
-function core.report(stat)
+-- Calls the report hook that `stat.hook` names.
+function core.call_report_hook(stat)
    local name = stat.hook
    stat.hook = nil
    return core.call_named(name, sysbench.hooks[name], stat)

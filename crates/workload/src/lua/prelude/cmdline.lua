@@ -112,7 +112,7 @@ end
 function cmdline.read_cmdline_options()
    local options = cmdline.options
    local opt = {}
-   for name, value in pairs(host.general) do
+   for name, value in pairs(host.general_options) do
       opt[name] = value
    end
    sysbench.opt = opt
@@ -125,7 +125,7 @@ function cmdline.read_cmdline_options()
       declared[name] = option
       opt[name] = default(option)
    end
-   for _, given in ipairs(host.given) do
+   for _, given in ipairs(host.script_options) do
       local name = given.name
       local option = declared[name]
       local value
@@ -140,7 +140,7 @@ function cmdline.read_cmdline_options()
       elseif given.from_file then
          host.warn("Global option '" .. name .. "' will not be exported, because the type is unknown")
       else
-         usage_error("invalid option: " .. given.shown .. "\n")
+         usage_error("invalid option: " .. given.display_text .. "\n")
       end
    end
    return true
@@ -180,7 +180,7 @@ function cmdline.print_test_options()
       local value = option[2] == nil and "" or " [" .. shown_default(option[2]) .. "]"
       lines[#lines + 1] = ("  %-" .. width .. "s %s%s\n"):format(labels[name], option[1], value)
    end
-   host.show(table.concat(lines) .. "\n")
+   host.output(table.concat(lines) .. "\n")
 end
 
 function cmdline.command_defined(name)
@@ -200,7 +200,7 @@ function cmdline.call_command(name)
 end
 
 -- Classifies a command word for the script that was read.
-function core.meaning(word)
+function core.classify_command(word)
    if cmdline.command_defined(word) then
       return cmdline.command_parallel(word) and "parallel" or "command"
    end
@@ -216,7 +216,7 @@ function core.meaning(word)
    return "unknown"
 end
 
-function core.help()
+function core.print_help()
    if type(_G.help) == "function" then
       return help()
    end
@@ -234,10 +234,10 @@ function core.make_globals()
          _G[name] = value
       end
    end
-   for name, value in pairs(host.general) do
+   for name, value in pairs(host.general_options) do
       export(name, value)
    end
-   for _, given in ipairs(host.given) do
+   for _, given in ipairs(host.script_options) do
       local value = given.value or "on"
       sysbench.opt[given.name] = value
       export(given.name, value)

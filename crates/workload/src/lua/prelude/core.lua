@@ -9,16 +9,16 @@ local running, type = coroutine.running, type
 -- Number of the script's coroutines in which the running code is nested.
 local depth = 0
 
--- The requests to the loop; request.rs has the same codes. They are far from anything that scripts yield in their own
--- coroutines, so that one comparison distinguishes the two.
-local FIRST, LAST = 9007199254740001, 9007199254740031
+-- The codes of requests to the event loop, as in request.rs. They are far from any value that scripts yield
+-- in their own coroutines, so that one comparison distinguishes requests from such values.
+local FIRST_CODE, LAST_CODE = 9007199254740001, 9007199254740031
 
 for index, name in ipairs({
    "QUERY", "EXECUTE", "PREPARE", "ROWS", "WAIT_FOR_EVENT", "BEGIN_EVENT", "END_EVENT", "DISCARD_EVENT", "SLEEP",
    "RECONNECT", "COUNT", "FAIL", "KEEP_RUNNING", "WAIT_FOR_COMMON_START", "NEXT_EVENT", "CLOSE", "CONNECT",
    "DISCONNECT", "USE_CONNECTION", "RESULTS", "RESULT",
 }) do
-   core[name] = FIRST - 1 + index
+   core[name] = FIRST_CODE - 1 + index
 end
 
 -- Makes a request and returns the answer. A user runs in a coroutine and is resumed with the answer; states outside
@@ -36,7 +36,7 @@ local resume_inner
 
 local function pass_on(co, ok, code, ...)
    depth = depth - 1
-   if ok and type(code) == "number" and code >= FIRST and code <= LAST then
+   if ok and type(code) == "number" and code >= FIRST_CODE and code <= LAST_CODE then
       return resume_inner(co, ask(code, ...))
    end
    return ok, code, ...
@@ -83,7 +83,7 @@ function coroutine.running()
 end
 
 -- A script's output goes where the program's own output goes, in the same order.
-local show, tostring, concat, select = host.show, tostring, table.concat, select
+local show, tostring, concat, select = host.output, tostring, table.concat, select
 
 function print(...)
    local texts = {}

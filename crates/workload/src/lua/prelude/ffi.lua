@@ -14,10 +14,10 @@ typedef enum {
 ]])
 
 local function pointer(kind, name)
-   return real.cast(kind, host.functions[name])
+   return real.cast(kind, host.random_functions[name])
 end
 
-local context = real.cast("void *", host.context)
+local context = real.cast("void *", host.random_context)
 -- The context is the last argument, so that messages number the others as scripts do.
 local draw = "double (*)(double, double, void *)"
 

@@ -35,7 +35,7 @@ local function loader(name)
       return preloaded
    end
    local path, tried = search(name, package.path)
-   local bundled = host.bundled(name)
+   local bundled = host.load_bundled(name)
    -- Bundled scripts replace those that a distribution of sysbench installs.
    if path and not (bundled and path:find("/share/sysbench/", 1, true)) then
       local chunk, problem = real_loadfile(path)
@@ -89,11 +89,11 @@ end
 -- Legacy scripts load their common functions from a file, whose path they build themselves.
 local function bundled_file(path)
    local name = path:match("([^/]+)%.lua$")
-   local chunk = name and host.bundled(name)
+   local chunk = name and host.load_bundled(name)
    -- A path without its last "/" merges with the name: `.../hot.luacommon.lua`.
    if not chunk and name then
       name = name:match("%.lua(.+)$")
-      chunk = name and host.bundled(name)
+      chunk = name and host.load_bundled(name)
    end
    return chunk
 end

@@ -134,7 +134,7 @@ function db_bind_param(statement, values)
    statement_of(statement, "db_bind_param").legacy = values
 end
 
--- Results are never read.
+-- Does nothing, because scripts never read bound results.
 function db_bind_result() end
 
 function db_execute(statement)

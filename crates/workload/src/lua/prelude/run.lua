@@ -1,6 +1,6 @@
--- What a thread executes: the default main loop, and the order in which a script's functions are called. After a
--- failure, the loop is requested to end, with the function's name and the reason. Never calls a function that the
--- script does not define.
+-- What a thread executes: the default main loop, and the order in which a script's functions are called.
+-- After a failure, the thread makes the request FAIL with the function's name and the reason, which ends the
+-- thread. Never calls a function that the script does not define.
 
 local host, core = ...
 
@@ -14,7 +14,7 @@ function core.more()
    return ask(core.WAIT_FOR_EVENT)
 end
 
--- A script may redefine it.
+-- The default main loop, which a script may redefine.
 function thread_run(id)
    local next_event, NEXT_EVENT, DISCARD_EVENT = host.next_event, core.NEXT_EVENT, core.DISCARD_EVENT
    local more = ask(core.WAIT_FOR_EVENT)
@@ -80,28 +80,28 @@ local function control_jit(command)
 end
 
 -- Before the script is read, all options of the command line are known, except for those that it declares.
-function core.read(chunk)
+function core.read_script(chunk)
    sysbench.opt = {}
-   for name, value in pairs(host.general) do
+   for name, value in pairs(host.general_options) do
       sysbench.opt[name] = value
    end
    -- Legacy scripts use the other options while they are being read.
-   for _, given in ipairs(host.given) do
+   for _, given in ipairs(host.script_options) do
       sysbench.opt[given.name] = given.value or "on"
    end
    if host.is_legacy then
       core.make_globals()
    end
-   control_jit(host.general.luajit_cmd)
+   control_jit(host.general_options.luajit_cmd)
    chunk()
    sysbench.cmdline.read_cmdline_options()
    core.make_globals()
 end
 
 -- Runs a thread of a run from start to end.
-function core.thread(chunk)
+function core.run_thread(chunk)
    local id = sysbench.tid
-   call("thread_init", core.read, chunk)
+   call("thread_init", core.read_script, chunk)
    if type(thread_init) == "function" then
       call("thread_init", thread_init, id)
    end
@@ -117,8 +117,8 @@ end
 local CALL_COMMAND = "sysbench.cmdline.call_command"
 
 -- Runs a parallel command in a thread.
-function core.command(chunk, word)
-   call(CALL_COMMAND, core.read, chunk)
+function core.run_command_in_thread(chunk, word)
+   call(CALL_COMMAND, core.read_script, chunk)
    if not core.more() then
       return
    end
@@ -147,7 +147,7 @@ end
 core.call_named = call_named
 
 -- Calls a global function of the script, if it exists.
-function core.call(name, ...)
+function core.call_global(name, ...)
    local f = _G[name]
    if type(f) == "function" then
       call_named(name, f, ...)
@@ -156,7 +156,7 @@ end
 
 -- Runs a command once, in the state that read the script, as sysbench does. Returns false if the command reports a
 -- failure.
-function core.once(word)
+function core.run_command_once(word)
    if sysbench.cmdline.command_defined(word) then
       return call_named(CALL_COMMAND, sysbench.cmdline.call_command, word)
    end
@@ -185,6 +185,6 @@ local function error_parts(ok, first, ...)
 end
 
 -- Calls a function outside of the load. Returns whether it succeeded, and its results or what failed and why.
-function core.guarded(f, ...)
+function core.protected_call(f, ...)
    return error_parts(pcall(f, ...))
 end

@@ -1,5 +1,5 @@
--- Connections, statements, results. Makes requests to the loop, whose answers are `rows, fields` or `nil,
--- number, state, message, ignorable`. As in sysbench, a result is never kept past the connection's next
+-- Connections, statements, results. Makes requests to the event loop, whose answers are `rows, fields` or
+-- `nil, number, state, message, ignorable`. As in sysbench, a result is never kept past the connection's next
 -- statement.
 
 local host, core = ...
@@ -59,7 +59,7 @@ function sql.driver(name)
       error("failed to initialize the DB driver", 2)
    end
    if host.no_driver then
-      host.unreachable(host.no_driver)
+      host.server_unavailable(host.no_driver)
       error("failed to initialize the DB driver", 2)
    end
    return the_driver
@@ -80,7 +80,7 @@ local function open(con, level)
       unreferenced[i] = nil
    end
    if host.no_server then
-      host.unreachable(host.no_server)
+      host.server_unavailable(host.no_server)
       error("connection creation failed", level + 1)
    end
    local number = ask(core.CONNECT)
@@ -91,7 +91,7 @@ local function open(con, level)
    con.guard = core.ffi.gc(core.ffi.new("char[1]"), function()
       unreferenced[#unreferenced + 1] = number
    end)
-   host.has_connected()
+   host.mark_connected()
 end
 
 -- Whether a connection is still usable; if not, alerts as sysbench does.
@@ -342,7 +342,7 @@ local function more_results(con)
    return (con.result.index or 0) + 1 < ask(core.RESULTS)
 end
 
--- Neither the PostgreSQL driver nor 1.0 supports them.
+-- Neither the PostgreSQL driver nor 1.0 supports further results.
 local supports_more_results = host.is_v1_1 and host.driver == "mysql"
 
 function connection:more_results()

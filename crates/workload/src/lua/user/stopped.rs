@@ -5,14 +5,15 @@ use super::{ScriptUser, THREAD_DONE};
 use crate::lua::answer::{Answer, FailedAnswer};
 use crate::lua::request::Request;
 
-/// Maximum number of requests that a stopped thread may make in `thread_done`; then it is abandoned.
+/// Maximum number of requests that a stopped thread may make in `thread_done`. After that many, its script is
+/// abandoned.
 const FINAL_REQUESTS_MAX: u32 = 10_000;
 
 impl Drop for ScriptUser {
     /// Runs `thread_done` if the thread is stopped while it waits for its next event. SQL requests fail,
     /// because the event loop no longer serves them.
     fn drop(&mut self) {
-        if !std::mem::take(&mut self.is_waiting) || std::thread::panicking() {
+        if !std::mem::take(&mut self.is_waiting_for_event) || std::thread::panicking() {
             return;
         }
         let mut answer = Answer::Flag(false);

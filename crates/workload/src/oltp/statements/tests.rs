@@ -71,17 +71,17 @@ fn options_determine_the_indexes() {
 #[test]
 fn rows_are_numbered_by_sequence_or_server() {
     let options = OltpOptions::default();
-    assert_eq!(SqlDialect::MySql.continue_sequence(1, &options, 9), None);
-    let text = SqlDialect::PostgreSql.continue_sequence(1, &options, 9);
+    assert_eq!(SqlDialect::MySql.sequence_statement(1, &options, 9), None);
+    let text = SqlDialect::PostgreSql.sequence_statement(1, &options, 9);
     assert_eq!(
         text.as_deref(),
         Some("select setval(pg_get_serial_sequence('sbtest1', 'id'), 9)")
     );
     assert_eq!(
-        SqlDialect::PostgreSql.continue_sequence(1, &options, 0),
+        SqlDialect::PostgreSql.sequence_statement(1, &options, 0),
         None
     );
-    assert!(SqlDialect::MySql.inserts_id() && !SqlDialect::PostgreSql.inserts_id());
+    assert!(SqlDialect::MySql.insert_includes_id() && !SqlDialect::PostgreSql.insert_includes_id());
 }
 
 #[test]
@@ -114,19 +114,19 @@ fn only_errors_that_a_retry_may_resolve_are_ignored() {
         |protocol, number, code: &[u8; 5]| DbError::server(protocol, number, *code, String::new());
     let postgres = |code| error(Protocol::PostgreSql, 0, code);
     for code in [b"40P01", b"23505", b"40001"] {
-        assert!(SqlDialect::PostgreSql.is_ignored(&postgres(code)));
+        assert!(SqlDialect::PostgreSql.ignores_error(&postgres(code)));
     }
-    assert!(!SqlDialect::PostgreSql.is_ignored(&postgres(b"42P01")));
+    assert!(!SqlDialect::PostgreSql.ignores_error(&postgres(b"42P01")));
     let numbered = |number| error(Protocol::MySql, number, b"HY000");
     for number in [1213, 1020, 1205] {
-        assert!(SqlDialect::MySql.is_ignored(&numbered(number)));
+        assert!(SqlDialect::MySql.ignores_error(&numbered(number)));
     }
     assert!(
-        !SqlDialect::MySql.is_ignored(&numbered(1062)),
+        !SqlDialect::MySql.ignores_error(&numbered(1062)),
         "this error ends sysbench"
     );
     assert!(
-        !SqlDialect::MySql.is_ignored(&postgres(b"40001")),
+        !SqlDialect::MySql.ignores_error(&postgres(b"40001")),
         "MySQL errors are identified by number"
     );
 }
@@ -136,17 +136,17 @@ fn statements_are_shown_as_they_are_sent() {
     let sql = SqlDialect::MySql.event_statement(StatementKind::Insert, 1, &OltpOptions::default());
     assert!(sql.ends_with("VALUES ($1, $2, $3, $4)"), "{sql}");
     assert_eq!(
-        SqlDialect::PostgreSql.with_sent_placeholders(sql.clone()),
+        SqlDialect::PostgreSql.with_native_placeholders(sql.clone()),
         sql
     );
-    let shown = SqlDialect::MySql.with_sent_placeholders(sql);
+    let shown = SqlDialect::MySql.with_native_placeholders(sql);
     assert!(shown.ends_with("VALUES (?, ?, ?, ?)"), "{shown}");
     assert_eq!(
-        SqlDialect::MySql.with_sent_placeholders(COMMIT.to_owned()),
+        SqlDialect::MySql.with_native_placeholders(COMMIT.to_owned()),
         COMMIT
     );
     assert_eq!(
-        SqlDialect::MySql.set_comment("sbtest2", "it's"),
+        SqlDialect::MySql.comment_statement("sbtest2", "it's"),
         "alter table sbtest2 comment = 'it''s'"
     );
 }
@@ -182,11 +182,11 @@ fn tables_of_sql_server_have_a_sequence() {
          k integer default '0' not null, c char(120) default '' not null, \
          pad char(60) default '' not null)"
     );
-    let by_client = OltpOptions {
+    let ids_by_client = OltpOptions {
         auto_inc: false,
         ..OltpOptions::default()
     };
-    for (options, is_bulk) in [(&by_client, false), (&options, true)] {
+    for (options, is_bulk) in [(&ids_by_client, false), (&options, true)] {
         let text = dialect.create_table(3, options, is_bulk);
         assert!(
             text.starts_with("create table sbtest3 (id integer not null, "),
@@ -194,7 +194,7 @@ fn tables_of_sql_server_have_a_sequence() {
         );
     }
     assert_eq!(
-        dialect.continue_sequence(3, &options, 9).as_deref(),
+        dialect.sequence_statement(3, &options, 9).as_deref(),
         Some("alter sequence sbtest3_id restart with 10")
     );
     assert_eq!(
@@ -207,10 +207,10 @@ fn tables_of_sql_server_have_a_sequence() {
 fn errors_of_sql_server_that_a_retry_may_resolve_are_ignored() {
     let error = |number| DbError::server(Protocol::Tds, number, *b"HY000", String::new());
     for number in [1205, 3960, 2627] {
-        assert!(SqlDialect::TransactSql.is_ignored(&error(number)));
+        assert!(SqlDialect::TransactSql.ignores_error(&error(number)));
     }
-    assert!(!SqlDialect::TransactSql.is_ignored(&error(208)));
-    assert!(!SqlDialect::PostgreSql.is_ignored(&error(1205)));
+    assert!(!SqlDialect::TransactSql.ignores_error(&error(208)));
+    assert!(!SqlDialect::PostgreSql.ignores_error(&error(1205)));
 }
 
 #[test]

@@ -6,11 +6,13 @@ use crate::oltp::{self, Oltp};
 use prony_allocations::allocations;
 use prony_wire::QueryMode;
 
+/// Transactions before allocations are counted.
 const WARMUP: u64 = 300;
-const COUNTED: u64 = 300;
+/// Transactions whose allocations are counted.
+const MEASURED: u64 = 300;
 
 /// All workloads.
-pub const ALL: [&Oltp; 12] = [
+pub const ALL_WORKLOADS: [&Oltp; 12] = [
     &oltp::OLTP_READ_WRITE,
     &oltp::OLTP_READ_ONLY,
     &oltp::OLTP_WRITE_ONLY,
@@ -27,15 +29,15 @@ pub const ALL: [&Oltp; 12] = [
 
 #[test]
 fn transactions_do_not_allocate() {
-    for workload in ALL {
+    for workload in ALL_WORKLOADS {
         for mode in [QueryMode::Simple, QueryMode::Prepared] {
-            // Packets are large: a few are enough.
+            // A transaction of bulk_insert sends a large packet, so fewer transactions suffice.
             let divisor = if workload.name == "bulk_insert" {
                 30
             } else {
                 1
             };
-            let (warmup, counted) = (WARMUP / divisor, COUNTED / divisor);
+            let (warmup, measured) = (WARMUP / divisor, MEASURED / divisor);
             let program = program(workload, OltpOptions::default(), 3);
             let mut server = MockServer::default();
             let (mut done, mut allocated) = (0, 0);
@@ -43,7 +45,7 @@ fn transactions_do_not_allocate() {
                 &program,
                 &mut server,
                 mode,
-                warmup + counted,
+                warmup + measured,
                 |poll, context| {
                     let before = allocations();
                     let has_ended = poll();
@@ -54,7 +56,7 @@ fn transactions_do_not_allocate() {
                     has_ended
                 },
             );
-            assert_eq!(done, warmup + counted);
+            assert_eq!(done, warmup + measured);
             assert_eq!(allocated, 0, "{} {mode:?}", workload.name);
         }
     }

@@ -18,7 +18,7 @@ fn counts(distribution: Distribution, high: i64) -> Vec<f64> {
 }
 
 /// Whether a count of draws matches a probability, within five standard deviations.
-fn fits(count: f64, probability: f64) -> bool {
+fn matches_probability(count: f64, probability: f64) -> bool {
     let draws = f64::from(DRAWS);
     let deviation = (draws * probability * (1.0 - probability)).sqrt();
     (count - draws * probability).abs() <= 5.0 * deviation + 3.0
@@ -31,7 +31,7 @@ fn total(counts: &[f64]) -> f64 {
 #[test]
 fn uniform_draws_all_numbers_equally_often() {
     for (index, count) in counts(Distribution::Uniform, 50).iter().enumerate() {
-        assert!(fits(*count, 1.0 / 50.0), "{index}: {count}");
+        assert!(matches_probability(*count, 1.0 / 50.0), "{index}: {count}");
     }
 }
 
@@ -52,10 +52,13 @@ fn gaussian_is_the_mean_of_uniform_numbers() {
     // The mean of two uniform numbers has a triangular distribution: a quarter of the draws in each half of
     // the range is in its outer half.
     let triangle = self::counts(Distribution::Gaussian { iterations: 2 }, 1_000);
-    assert!(fits(total(&triangle[..250]), 0.125));
-    assert!(fits(total(&triangle[250..500]), 0.375));
+    assert!(matches_probability(total(&triangle[..250]), 0.125));
+    assert!(matches_probability(total(&triangle[250..500]), 0.375));
     let flat = self::counts(Distribution::Gaussian { iterations: 1 }, 10);
-    assert!(flat.iter().all(|count| fits(*count, 0.1)), "{flat:?}");
+    assert!(
+        flat.iter().all(|count| matches_probability(*count, 0.1)),
+        "{flat:?}"
+    );
 }
 
 const SPECIAL: Distribution = Distribution::Special {
@@ -72,16 +75,18 @@ fn special_draws_three_quarters_from_a_few_numbers_in_the_middle() {
     let bell = 0.25 * 0.000_478;
     let probability = 0.75 / 75.75 + bell;
     assert!(
-        middle.iter().all(|count| fits(*count, probability)),
+        middle
+            .iter()
+            .all(|count| matches_probability(*count, probability)),
         "{middle:?}"
     );
     assert!(
-        fits(counts[4_974], 0.25 * 0.75 / 75.75 + bell),
-        "a quarter of its neighbours"
+        matches_probability(counts[4_974], 0.25 * 0.75 / 75.75 + bell),
+        "a quarter of the draws of the numbers above"
     );
     assert!(
-        fits(counts[5_050], 0.5 * 0.75 / 75.75 + bell),
-        "half of its neighbours"
+        matches_probability(counts[5_050], 0.5 * 0.75 / 75.75 + bell),
+        "half of the draws of the numbers below"
     );
     let outside = total(&counts[..4_900]) / f64::from(DRAWS);
     // The bell has a standard deviation of 833: 45.2 % of its draws are more than 100 below the middle.
@@ -117,11 +122,14 @@ fn special_draws_with_the_frequencies_of_sysbench() {
 fn pareto_draws_four_fifths_from_the_first_fifth() {
     let counts = counts(Distribution::Pareto { h: 0.2 }, 1_000);
     // u^(ln h / ln(1-h)) is below h exactly if u is below 1-h; the same holds recursively below h.
-    assert!(fits(total(&counts[..200]), 0.8));
-    assert!(fits(total(&counts[..40]), 0.64));
-    assert!(fits(total(&counts[..8]), 0.512));
+    assert!(matches_probability(total(&counts[..200]), 0.8));
+    assert!(matches_probability(total(&counts[..40]), 0.64));
+    assert!(matches_probability(total(&counts[..8]), 0.512));
     let even = self::counts(Distribution::Pareto { h: 0.5 }, 10);
-    assert!(even.iter().all(|count| fits(*count, 0.1)), "{even:?}");
+    assert!(
+        even.iter().all(|count| matches_probability(*count, 0.1)),
+        "{even:?}"
+    );
 }
 
 #[test]
@@ -134,7 +142,10 @@ fn zipfian_weights_number_k_by_k_to_the_minus_s() {
             for (index, count) in counts.iter().enumerate() {
                 let probability = weight(index + 1) / sum;
                 let context = format!("rank {index} of {high} at {exponent}");
-                assert!(fits(*count, probability), "{context}: {count}");
+                assert!(
+                    matches_probability(*count, probability),
+                    "{context}: {count}"
+                );
             }
         }
     }

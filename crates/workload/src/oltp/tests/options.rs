@@ -1,6 +1,6 @@
 //! Tests the options: defaults, values, and an error for every mistake.
 
-use super::allocation::ALL;
+use super::allocation::ALL_WORKLOADS;
 use crate::Workload;
 use crate::oltp::distribution::Distribution;
 use crate::oltp::options::{OPTIONS, OltpOptions, read};
@@ -31,7 +31,7 @@ fn options_default_to_those_of_sysbench() {
         OPTIONS.is_sorted_by_key(|option| option.name),
         "error messages list them in this order"
     );
-    for workload in ALL {
+    for workload in ALL_WORKLOADS {
         assert!(
             problems(workload, None, &[]).is_empty(),
             "{}",
@@ -94,8 +94,8 @@ fn all_mistakes_are_reported_at_once() {
             ("create_table_options", "x; drop table y"),
         ],
     );
-    let all = messages.join("\n");
-    assert_eq!(messages.len(), 7, "{all}");
+    let text_of_all = messages.join("\n");
+    assert_eq!(messages.len(), 7, "{text_of_all}");
     for text in [
         "table_size = 0 is not a valid number\n  hint: 1 to 2147483647",
         "4 tables and a scale of 3 contradict each other",
@@ -105,7 +105,7 @@ fn all_mistakes_are_reported_at_once() {
         "point_selects = many is not a valid number",
         "create_table_options = x; drop table y is not a part of one statement",
     ] {
-        assert!(all.contains(text), "{text}\n{all}");
+        assert!(text_of_all.contains(text), "{text}\n{text_of_all}");
     }
 }
 

@@ -62,14 +62,14 @@ fn texts_are_groups_of_eleven_digits() {
             }
         }
     }
-    // The standard deviation is 13.
+    // The standard deviation of each count is 13.
     assert!(
         first_digit_counts
             .iter()
             .all(|count| count.abs_diff(200) < 70),
         "{first_digit_counts:?}"
     );
-    // There are 330,000 digits: the standard deviation is 172.
+    // There are 330,000 digits: the standard deviation of each count is 172.
     assert!(
         digit_counts
             .iter()

@@ -28,13 +28,14 @@ impl MockServer {
                 [] => Vec::new(),
                 values => bound_values(values),
             };
-            self.result(session, sql, &values)
+            self.execute(session, sql, &values)
         });
         self.session = session;
         reply
     }
 
-    fn result(&mut self, session: &mut MockSession, sql: &[u8], values: &[String]) -> Vec<u8> {
+    /// Executes one statement; returns the messages of its result.
+    fn execute(&mut self, session: &mut MockSession, sql: &[u8], values: &[String]) -> Vec<u8> {
         let text = std::str::from_utf8(sql).expect("text");
         if let Some(received) = &mut self.received {
             let values: String = values.iter().map(|value| format!(" | {value}")).collect();

@@ -1,10 +1,10 @@
-//! What the workloads send to SQL Server.
+//! Tests what the workloads send to SQL Server.
 
-use super::allocation::ALL;
+use super::allocation::ALL_WORKLOADS;
 use crate::SqlDialect;
 use crate::oltp::options::OltpOptions;
 use crate::oltp::{self, Oltp, OltpProgram};
-use crate::tests::mock_sqlserver::{calls, requests, value_types};
+use crate::tests::mock_sqlserver::{calls, record_requests, value_types};
 use prony_tds_server::{Procedure, Request, Type};
 use prony_wire::QueryMode;
 
@@ -25,10 +25,10 @@ fn program(workload: &Oltp) -> OltpProgram {
 
 #[test]
 fn parameters_have_the_types_of_the_columns() {
-    for workload in ALL {
+    for workload in ALL_WORKLOADS {
         let program = program(workload);
         for mode in [QueryMode::Extended, QueryMode::Prepared] {
-            for requests in requests(&program, mode, 20) {
+            for requests in record_requests(&program, mode, 20) {
                 for call in calls(&requests) {
                     for kind in value_types(call) {
                         assert!(
@@ -46,7 +46,7 @@ fn parameters_have_the_types_of_the_columns() {
 #[test]
 fn a_transaction_has_a_round_trip_for_each_statement() {
     let program = program(&oltp::OLTP_READ_WRITE);
-    let by_transaction = requests(&program, QueryMode::Prepared, 50);
+    let requests_by_transaction = record_requests(&program, QueryMode::Prepared, 50);
     let ids = |requests: &[Request]| {
         let calls = calls(requests);
         let ids = calls.iter().map(|call| match call.procedure {
@@ -55,7 +55,7 @@ fn a_transaction_has_a_round_trip_for_each_statement() {
         });
         ids.collect::<Vec<_>>()
     };
-    for requests in &by_transaction {
+    for requests in &requests_by_transaction {
         assert_eq!(requests.len(), 20);
         let texts = [&requests[0], &requests[19]].map(|request| match request {
             Request::Batch { text, .. } => text.as_str(),
@@ -63,15 +63,15 @@ fn a_transaction_has_a_round_trip_for_each_statement() {
         });
         assert_eq!(texts, ["BEGIN TRANSACTION", "COMMIT"]);
     }
-    // Prepared with its first execution (13), and executed by its handle (12) from then on.
-    assert!(ids(&by_transaction[0]).contains(&13));
-    assert_eq!(ids(&by_transaction[49]), [12; 18]);
+    // A statement is prepared with its first execution (13), and executed by its handle (12) from then on.
+    assert!(ids(&requests_by_transaction[0]).contains(&13));
+    assert_eq!(ids(&requests_by_transaction[49]), [12; 18]);
 }
 
 #[test]
 fn a_packet_has_at_most_1000_rows() {
     let program = program(&oltp::BULK_INSERT);
-    for requests in requests(&program, QueryMode::Prepared, 3) {
+    for requests in record_requests(&program, QueryMode::Prepared, 3) {
         let [Request::Batch { text, .. }] = &requests[..] else {
             panic!("{} requests", requests.len());
         };

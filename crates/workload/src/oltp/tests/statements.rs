@@ -1,6 +1,6 @@
 //! Tests the statements that each workload sends, in order.
 
-use super::allocation::ALL;
+use super::allocation::ALL_WORKLOADS;
 use super::server::{MockServer, program, samples, statements_sent};
 use crate::oltp::options::OltpOptions;
 use crate::oltp::queries::Queries;
@@ -10,7 +10,7 @@ use prony_session::{Outcome, Program};
 use prony_wire::QueryMode;
 
 /// Replaces each number and text in a statement by `N`.
-fn shape(sql: &str) -> String {
+fn normalize(sql: &str) -> String {
     let (text, _) = sql.split_once(" | ").unwrap_or((sql, ""));
     let mut out = String::new();
     for piece in text
@@ -28,9 +28,9 @@ fn shape(sql: &str) -> String {
     out.replace("sbtest#N", "sbtestN")
 }
 
-fn shapes(workload: &Oltp, options: OltpOptions) -> Vec<String> {
+fn normalized_statements(workload: &Oltp, options: OltpOptions) -> Vec<String> {
     let sent = statements_sent(workload, options, QueryMode::Prepared, 1);
-    sent.iter().map(|sql| shape(sql)).collect()
+    sent.iter().map(|sql| normalize(sql)).collect()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn read_write_transactions_match_sysbench() {
         "COMMIT",
     ]);
     assert_eq!(
-        shapes(&oltp::OLTP_READ_WRITE, OltpOptions::default()),
+        normalized_statements(&oltp::OLTP_READ_WRITE, OltpOptions::default()),
         expected
     );
     let statements_with = |reads: bool| {
@@ -58,11 +58,11 @@ fn read_write_transactions_match_sysbench() {
         expected
     };
     assert_eq!(
-        shapes(&oltp::OLTP_READ_ONLY, OltpOptions::default()),
+        normalized_statements(&oltp::OLTP_READ_ONLY, OltpOptions::default()),
         statements_with(true)
     );
     assert_eq!(
-        shapes(&oltp::OLTP_WRITE_ONLY, OltpOptions::default()),
+        normalized_statements(&oltp::OLTP_WRITE_ONLY, OltpOptions::default()),
         statements_with(false)
     );
     let options = OltpOptions {
@@ -71,7 +71,10 @@ fn read_write_transactions_match_sysbench() {
         point_selects: 2,
         ..OltpOptions::default()
     };
-    assert_eq!(shapes(&oltp::OLTP_READ_ONLY, options), [expected[1]; 2]);
+    assert_eq!(
+        normalized_statements(&oltp::OLTP_READ_ONLY, options),
+        [expected[1]; 2]
+    );
 }
 
 #[test]
@@ -100,7 +103,7 @@ fn single_statements_match_sysbench() {
         ),
     ] {
         assert_eq!(
-            shapes(workload, OltpOptions::default()),
+            normalized_statements(workload, OltpOptions::default()),
             [expected],
             "{}",
             workload.name
@@ -111,7 +114,7 @@ fn single_statements_match_sysbench() {
         ..OltpOptions::default()
     };
     assert_eq!(
-        shapes(&oltp::SELECT_RANDOM_RANGES, options),
+        normalized_statements(&oltp::SELECT_RANDOM_RANGES, options),
         ["SELECT count(k) FROM sbtestN WHERE k BETWEEN $1 AND $2 OR k BETWEEN $3 AND $4"]
     );
     let hot = statements_sent(
@@ -191,8 +194,8 @@ fn all_statements_of_a_part_use_one_table() {
 
 #[test]
 fn listed_statements_match_those_sent() {
-    for workload in ALL {
-        let mut sent = shapes(workload, OltpOptions::default());
+    for workload in ALL_WORKLOADS {
+        let mut sent = normalized_statements(workload, OltpOptions::default());
         sent.dedup();
         let listed = Workload::statements(workload);
         match workload.name {
@@ -202,7 +205,7 @@ fn listed_statements_match_those_sent() {
             ),
             "bulk_insert" => assert_eq!(listed, ["INSERT INTO sbtest1 VALUES(1,1),(2,2),..."]),
             _ => {
-                let listed: Vec<String> = listed.iter().map(|sql| shape(sql)).collect();
+                let listed: Vec<String> = listed.iter().map(|sql| normalize(sql)).collect();
                 assert_eq!(sent, listed, "{}", workload.name);
             }
         }
@@ -241,13 +244,16 @@ fn run_transactions(
 #[test]
 fn queries_are_counted_by_their_effect() {
     let (counts, failed) = run_transactions(&mut MockServer::default(), &oltp::OLTP_READ_WRITE, 10);
-    let all = Queries {
+    let expected = Queries {
         reads: 140,
         writes: 40,
         others: 20,
         ..Queries::default()
     };
-    assert_eq!((counts.completed, counts.all(), failed), (all, all, 0));
+    assert_eq!(
+        (counts.completed, counts.of_all_tries(), failed),
+        (expected, expected, 0)
+    );
     let mut server = MockServer {
         no_row_pattern: "DELETE",
         ..MockServer::default()
@@ -264,7 +270,7 @@ fn errors_that_sysbench_ignores_lead_to_a_retry_with_new_values() {
         ..MockServer::default()
     };
     let (counts, failed) = run_transactions(&mut server, &oltp::OLTP_READ_WRITE, 1);
-    assert_eq!((counts.ignored, failed), (3, 0));
+    assert_eq!((counts.ignored_errors, failed), (3, 0));
     let sent = server.received.expect("recorded");
     assert_eq!(sent.iter().filter(|sql| *sql == "ROLLBACK").count(), 3);
     // Each try counts its queries, as in sysbench; failed tries and completed events are counted separately.
@@ -284,7 +290,7 @@ fn errors_that_sysbench_ignores_lead_to_a_retry_with_new_values() {
         ..MockServer::default()
     };
     let (counts, failed) = run_transactions(&mut server, &oltp::OLTP_READ_WRITE, 2);
-    assert_eq!((counts.ignored, failed), (0, 1));
+    assert_eq!((counts.ignored_errors, failed), (0, 1));
     assert_eq!(counts.completed.all(), 20, "the next event succeeds");
 }
 
@@ -297,13 +303,13 @@ fn statements_without_a_row_change_the_shares() {
             ..MockServer::default()
         };
         samples(&program, &mut server, QueryMode::Prepared, 7);
-        program.shares()
+        program.action_shares()
     };
-    let all_found = shares("", &oltp::OLTP_READ_WRITE);
-    for share in &all_found {
-        let part = share.expected.expect("an expected share") * share.total as f64;
+    let with_all_rows = shares("", &oltp::OLTP_READ_WRITE);
+    for share in &with_all_rows {
+        let expected = share.expected.expect("an expected share") * share.total as f64;
         assert!(
-            (share.count as f64 - part).abs() < 1e-9 && share.exact,
+            (share.count as f64 - expected).abs() < 1e-9 && share.exact,
             "{share:?}"
         );
     }

@@ -5,8 +5,8 @@ use crate::tests::mock_postgres::{message, run_user};
 use prony_allocations::allocations;
 use prony_wire::{Exchange, QueryMode};
 
-const WARM_UP: u64 = 200;
-const MEASURED: u64 = 2_000;
+const WARM_UP_TRANSACTIONS: u64 = 200;
+const MEASURED_TRANSACTIONS: u64 = 2_000;
 
 const SCRIPT: &str = "\\set aid random(1, 100000 * :scale)
 \\set share 1.0 / :aid
@@ -30,26 +30,26 @@ fn transactions_do_not_allocate() {
             _ => &reply,
         };
         let exchange = Exchange::postgres(mode, true);
-        let (mut done, mut before) = (0, 0);
+        let (mut ended, mut allocations_before) = (0, 0);
         run_user(
             &scripts,
             exchange,
-            WARM_UP + MEASURED,
+            WARM_UP_TRANSACTIONS + MEASURED_TRANSACTIONS,
             answer,
             |poll, worker| {
-                if done <= WARM_UP {
-                    before = allocations();
+                if ended <= WARM_UP_TRANSACTIONS {
+                    allocations_before = allocations();
                 }
                 let has_ended = poll();
-                worker.drain_samples(|_| done += 1);
+                worker.drain_samples(|_| ended += 1);
                 has_ended
             },
         );
-        let allocated = allocations() - before;
-        assert_eq!(done, WARM_UP + MEASURED);
+        let allocated = allocations() - allocations_before;
+        assert_eq!(ended, WARM_UP_TRANSACTIONS + MEASURED_TRANSACTIONS);
         assert_eq!(
             allocated, 0,
-            "allocations in {MEASURED} transactions, {mode:?}"
+            "allocations in {MEASURED_TRANSACTIONS} transactions, {mode:?}"
         );
     }
 }

@@ -13,7 +13,7 @@ fn parse_and_run(text: &str, pgbench_version: u32) {
     let script = match Script::parse(&mut names, "any.sql", text, pgbench_version) {
         Ok(script) => script,
         Err(error) => {
-            assert!(!error.as_pgbench("pgbench", pgbench_version).is_empty());
+            assert!(!error.pgbench_stderr("pgbench", pgbench_version).is_empty());
             return;
         }
     };
@@ -33,15 +33,16 @@ fn parse_and_run(text: &str, pgbench_version: u32) {
     }
 }
 
+/// Runs the command with this number.
 fn run(script: &Script, number: usize, client: &mut Evaluator) {
     let mut out = String::new();
     let command = &script.commands[number];
-    // Both values and errors are accepted; only a panic is a failure.
+    // Accept values and errors: only a panic is a failure.
     match &command.kind {
         CommandKind::Sql(sql) => {
             sql.substitute(&client.variables, &mut out);
-            let numbers = sql.numbered_text.matches('$').count();
-            assert!(numbers >= sql.parameters().len());
+            let placeholders = sql.numbered_text.matches('$').count();
+            assert!(placeholders >= sql.parameters().len());
         }
         CommandKind::Set { target, value } => {
             if let Ok(value) = client.eval(value, CommandIndex::default()) {
@@ -74,11 +75,11 @@ fn run(script: &Script, number: usize, client: &mut Evaluator) {
         }
         _ => {}
     }
-    client.take_debug();
+    client.take_debug_output();
 }
 
 /// Fragments of scripts.
-const PIECES: [&str; 84] = [
+const FRAGMENTS: [&str; 84] = [
     "'",
     "\"",
     "$$",
@@ -179,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_fragments_do_not_panic(pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..40), pgbench_version in 13_u32..=19) {
+    fn arbitrary_fragments_do_not_panic(pieces in prop::collection::vec(prop::sample::select(&FRAGMENTS[..]), 0..40), pgbench_version in 13_u32..=19) {
         parse_and_run(&pieces.concat(), pgbench_version);
     }
 
@@ -201,11 +202,12 @@ proptest! {
     }
 }
 
-/// A script with `depth` levels of nesting.
-fn nested(depth: usize, open: &str, close: &str) -> String {
+/// A script with an expression of `depth` levels of nesting, each between `open` and `close`.
+fn nested_expression(depth: usize, open: &str, close: &str) -> String {
     format!("\\set x {}1{}\n", open.repeat(depth), close.repeat(depth))
 }
 
+/// The texts before and after the inner expression, for each way to nest.
 const NESTINGS: [(&str, &str); 7] = [
     ("(", ")"),
     ("-", ""),
@@ -221,22 +223,26 @@ fn nesting_is_limited() {
     let parse =
         |text: &str| Script::parse(&mut VariableNames::new(), "deep.sql", text, 15).map(|_| ());
     for (open, close) in NESTINGS {
-        assert_eq!(parse(&nested(DEPTH_MAX - 1, open, close)), Ok(()), "{open}");
+        assert_eq!(
+            parse(&nested_expression(DEPTH_MAX - 1, open, close)),
+            Ok(()),
+            "{open}"
+        );
         for depth in [DEPTH_MAX, 100_000] {
-            let error = parse(&nested(depth, open, close)).expect_err(open);
+            let error = parse(&nested_expression(depth, open, close)).expect_err(open);
             let message = error.to_string();
             assert!(
                 message.contains("nested too deeply (maximum is 500 levels)"),
                 "{message}"
             );
         }
-        parse_and_run(&nested(DEPTH_MAX - 1, open, close), 15);
+        parse_and_run(&nested_expression(DEPTH_MAX - 1, open, close), 15);
     }
 }
 
-/// Scripts that are long but not deep have no length limit.
+/// Only the depth of expressions is limited, not their length nor that of scripts.
 #[test]
-fn length_is_unlimited() {
+fn long_scripts_are_parsed() {
     let sum = format!("\\set x {}1\n", "1 + ".repeat(100_000));
     let greater = format!("\\set x {}1{}\n", "(".repeat(400), " > 2)".repeat(400));
     let or = format!("\\set x {}true\n", "false or ".repeat(100_000));

@@ -11,12 +11,12 @@ fn parse(text: &str, pgbench_version: u32) -> Result<(Script, VariableNames), St
     let mut names = VariableNames::new();
     match Script::parse(&mut names, "x.sql", text, pgbench_version) {
         Ok(script) => Ok((script, names)),
-        Err(error) => Err(error.as_pgbench("pgbench", pgbench_version)),
+        Err(error) => Err(error.pgbench_stderr("pgbench", pgbench_version)),
     }
 }
 
 /// The statements sent in simple mode, with only `a` defined.
-fn sent(text: &str, pgbench_version: u32) -> Vec<String> {
+fn sent_statements(text: &str, pgbench_version: u32) -> Vec<String> {
     let (script, names) = parse(text, pgbench_version).expect("a script");
     let mut variables = Variables::new(&names);
     if let Some(a) = names.find("a") {
@@ -49,22 +49,22 @@ fn features_depend_on_the_version() {
     }
     // Since 14, a name cannot begin with a digit; since 15, comments are sent; since 16, the vertical tab is
     // a blank.
-    let variables = |pgbench_version| {
+    let variable_count = |pgbench_version| {
         parse("select :1a", pgbench_version)
             .expect("a script")
             .0
             .statements()
-            .map(|s| s.parameters().len())
+            .map(|sql| sql.parameters().len())
             .sum::<usize>()
     };
-    assert_eq!((variables(13), variables(14)), (1, 0));
-    assert_eq!(sent("select -- c\n1", 14), ["select \\n1"]);
-    assert_eq!(sent("select -- c\n1", 15), ["select -- c\\n1"]);
-    assert_eq!(sent("\x0b\nselect 1", 16), ["select 1"]);
+    assert_eq!((variable_count(13), variable_count(14)), (1, 0));
+    assert_eq!(sent_statements("select -- c\n1", 14), ["select \\n1"]);
+    assert_eq!(sent_statements("select -- c\n1", 15), ["select -- c\\n1"]);
+    assert_eq!(sent_statements("\x0b\nselect 1", 16), ["select 1"]);
 }
 
 #[test]
-fn errors_were_fatal_before_15() {
+fn syntax_errors_are_printed_as_fatal_before_version_15() {
     let text = "\n\\set x 1 +\n";
     let expected =
         "x.sql:2: syntax error in command \"set\"\n\\set x 1 +\n          ^ error found here\n";
@@ -80,16 +80,16 @@ fn errors_were_fatal_before_15() {
 
 #[test]
 fn a_gset_without_statement_is_reported_at_its_line_since_18() {
-    let line = |pgbench_version| parse("\n\n\\gset\n\n\n", pgbench_version).unwrap_err();
+    let gset_error = |pgbench_version| parse("\n\n\\gset\n\n\n", pgbench_version).unwrap_err();
     assert!(
-        line(17).contains("x.sql:5: \\gset must follow"),
+        gset_error(17).contains("x.sql:5: \\gset must follow"),
         "{}",
-        line(17)
+        gset_error(17)
     );
     assert!(
-        line(18).contains("x.sql:3: \\gset must follow"),
+        gset_error(18).contains("x.sql:3: \\gset must follow"),
         "{}",
-        line(18)
+        gset_error(18)
     );
 }
 
@@ -128,40 +128,41 @@ fn random_numbers_stay_in_extreme_ranges() {
 }
 
 #[test]
-fn results_belong_to_the_statement_before_them() {
+fn gset_and_aset_belong_to_the_statement_before_them() {
     let (script, _) = parse(
         "select 1 \\gset\nselect 2 \\; select 3 \\ASET p_\nselect 4;",
         15,
     )
     .expect("a script");
-    let results: Vec<_> = script
+    let store_commands: Vec<_> = script
         .statements()
         .map(|sql| {
-            sql.store_columns
+            sql.store_command
                 .as_ref()
-                .map(|r| (r.name(), r.prefix.as_str()))
+                .map(|command| (command.name(), command.prefix.as_str()))
         })
         .collect();
-    assert_eq!(results, [Some(("gset", "")), Some(("aset", "p_")), None]);
+    assert_eq!(
+        store_commands,
+        [Some(("gset", "")), Some(("aset", "p_")), None]
+    );
 }
 
 #[test]
-fn columns_are_stored_in_variables_of_the_same_name() {
+fn columns_are_stored_in_variables_named_after_prefix_and_column() {
     let (script, names) = parse("select 1 as a \\gset p_\nselect :p_a;", 15).expect("a script");
-    let results = script
+    let gset = script
         .statements()
         .next()
-        .and_then(|sql| sql.store_columns.clone())
-        .expect("results");
+        .and_then(|sql| sql.store_command.clone())
+        .expect("a \\gset");
     let client = Evaluator::new(Arc::new(names), Random::new(1));
     assert_eq!(
-        client.column_variable(&results, "a", 15),
+        client.column_variable(&gset, "a", 15),
         Ok(client.names().find("p_a"))
     );
-    assert_eq!(client.column_variable(&results, "unused", 15), Ok(None));
-    let error = client
-        .column_variable(&results, "?column?", 15)
-        .unwrap_err();
+    assert_eq!(client.column_variable(&gset, "unused", 15), Ok(None));
+    let error = client.column_variable(&gset, "?column?", 15).unwrap_err();
     assert_eq!(
         error.to_string(),
         "gset: invalid variable name: \"p_?column?\""

@@ -53,12 +53,12 @@ fn client(names: VariableNames) -> Evaluator {
 }
 
 /// The standard error output of `\set x debug(expression)`.
-fn outcome(expression: &str) -> String {
+fn stderr_of(expression: &str) -> String {
     let mut names = VariableNames::new();
     let text = format!("\\set x debug({expression})\n");
     let script = match Script::parse(&mut names, "x.sql", &text, 15) {
         Ok(script) => script,
-        Err(error) => return error.as_pgbench("pgbench", 15),
+        Err(error) => return error.pgbench_stderr("pgbench", 15),
     };
     let mut client = client(names);
     let Command {
@@ -69,7 +69,7 @@ fn outcome(expression: &str) -> String {
         panic!("\\set is not \\set");
     };
     let result = client.eval(value, CommandIndex::default());
-    let mut out = client.take_debug().unwrap_or_default();
+    let mut out = client.take_debug_output().unwrap_or_default();
     if let Err(error) = result
         && !error.to_string().is_empty()
     {
@@ -90,7 +90,7 @@ fn expressions_evaluate_as_in_pgbench() {
             expected.push('\n');
         }
         count += 1;
-        let actual = outcome(expression);
+        let actual = stderr_of(expression);
         if actual != expected {
             differences.push(format!(
                 "{expression}\n expected: {expected} actual: {actual}"

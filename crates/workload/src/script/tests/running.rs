@@ -1,7 +1,7 @@
 //! Users of arbitrary scripts on a server with arbitrary replies: none may panic or hang.
 
 use crate::script::options::ScriptSet;
-use crate::script::program::Scripts;
+use crate::script::program::ScriptProgram;
 use crate::script::{MessageListener, OnError, ScriptPolicy};
 use crate::script::{Script, VariableNames};
 use crate::tests::mock_postgres::message;
@@ -15,7 +15,14 @@ use std::task::{Context, Poll, Waker};
 /// More requests than a user with five transactions can need.
 const REQUESTS_MAX: usize = 2000;
 
-const LINES: &[&str] = &[
+// Choices of a reply, for `reply`.
+const ONE_ROW: u8 = 0;
+const SERIALIZATION_FAILURE: u8 = 3;
+const ONE_ROW_IN_OPEN_BLOCK: u8 = ONE_ROW + 6;
+const SERIALIZATION_FAILURE_IN_FAILED_BLOCK: u8 = SERIALIZATION_FAILURE + 12;
+
+/// Lines of which scripts are composed.
+const SCRIPT_LINES: &[&str] = &[
     "SELECT :a + 1;",
     "SELECT ':b', :c",
     "BEGIN;",
@@ -46,7 +53,8 @@ const LINES: &[&str] = &[
     "\\setshell a echo 1",
 ];
 
-/// The reply that `choice` selects, with one of three transaction statuses; idle after a rollback.
+/// The reply that `choice` selects: `choice` modulo 6 selects the messages, and `choice` divided by 6 the
+/// transaction status. After a rollback the status is idle.
 fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
     let columns = b"\0\x02a\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0\
         b\0\0\0\0\0\0\0\0\0\0\x19\0\x04\xff\xff\xff\xff\0\0";
@@ -79,8 +87,9 @@ fn reply(choice: u8, request: &[u8]) -> Vec<u8> {
     [body, message(b'Z', block)].concat()
 }
 
-/// Drives a user until it ends.
-fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
+/// Drives a user of five transactions to its end. `replies` are the choices of its replies, repeated in a
+/// cycle.
+fn drive(scripts: &ScriptProgram, mode: QueryMode, replies: &[u8]) -> UserExit {
     let conn = Rc::new(Conn::new(Exchange::postgres(mode, false)));
     let context = Rc::new(WorkerContext::new(StartRules {
         max_transactions: 5,
@@ -94,7 +103,7 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
         workers: 1,
         seed: 7,
     };
-    let mut user = scripts.user(id, Db::new(Rc::clone(&conn), context));
+    let mut user = scripts.create_user(id, Db::new(Rc::clone(&conn), context));
     let mut context = Context::from_waker(Waker::noop());
     let mut choices = replies.iter().cycle();
     for clock_ns in 1..REQUESTS_MAX as u64 {
@@ -112,7 +121,7 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
             }
             UserPhase::Sleep => {}
             // A session that cannot be rolled back is replaced by a new one.
-            UserPhase::Renew => conn.mark_opened(),
+            UserPhase::OpenConnection => conn.mark_opened(),
             other => panic!("{other:?} on a connection that is up"),
         }
         conn.mark_ready(clock_ns);
@@ -120,11 +129,11 @@ fn drive(scripts: &Scripts, mode: QueryMode, replies: &[u8]) -> UserExit {
     panic!("the user did not end");
 }
 
-pub(super) fn program(texts: &[String]) -> Option<Scripts> {
+pub(super) fn program(texts: &[String]) -> Option<ScriptProgram> {
     program_with(texts, ScriptPolicy::default())
 }
 
-fn program_with(texts: &[String], policy: ScriptPolicy) -> Option<Scripts> {
+fn program_with(texts: &[String], policy: ScriptPolicy) -> Option<ScriptProgram> {
     let mut names = VariableNames::new();
     let parsed = texts
         .iter()
@@ -134,9 +143,9 @@ fn program_with(texts: &[String], policy: ScriptPolicy) -> Option<Scripts> {
         scripts,
         names,
         defines: vec![("a".to_owned(), "3".to_owned())],
-        builtin: false,
+        has_builtin: false,
     };
-    Some(Scripts::new(set, 1, policy))
+    Some(ScriptProgram::new(set, 1, policy))
 }
 
 /// Collects the messages of clients.
@@ -180,7 +189,11 @@ fn retries_use_the_same_random_numbers() {
     let text = "\\set r random(1, 1000000)\nSELECT :r;".to_owned();
     let scripts = program_with(&[text], policy).expect("parses");
     // Each transaction fails twice with a serialization failure, then succeeds.
-    let exit = drive(&scripts, QueryMode::Simple, &[3, 3, 0]);
+    let exit = drive(
+        &scripts,
+        QueryMode::Simple,
+        &[SERIALIZATION_FAILURE, SERIALIZATION_FAILURE, ONE_ROW],
+    );
     assert_eq!(exit, UserExit::Finished);
     let log = log.0.lock().unwrap();
     let is_statement = |line: &&String| line.contains(" sending SELECT ");
@@ -208,7 +221,11 @@ fn on_error_abort_ends_the_client() {
     };
     let text = "SELECT 1;\nSELECT 2;".to_owned();
     let scripts = program_with(&[text], policy).expect("parses");
-    let exit = drive(&scripts, QueryMode::Simple, &[0, 3]);
+    let exit = drive(
+        &scripts,
+        QueryMode::Simple,
+        &[ONE_ROW, SERIALIZATION_FAILURE],
+    );
     assert!(matches!(exit, UserExit::Failed(_)), "{exit:?}");
     assert_eq!(
         *log.0.lock().unwrap(),
@@ -216,15 +233,15 @@ fn on_error_abort_ends_the_client() {
     );
 }
 
-/// Lines that usually form a valid script: conditions and pipelines are closed.
-fn text() -> impl Strategy<Value = String> {
-    let line = proptest::sample::select(LINES).prop_map(str::to_owned);
-    let closed = prop_oneof![
+/// The text of a script, which is usually valid because most conditions and pipelines in it are closed.
+fn script_text() -> impl Strategy<Value = String> {
+    let line = proptest::sample::select(SCRIPT_LINES).prop_map(str::to_owned);
+    let line_or_block = prop_oneof![
         6 => line.clone(),
         1 => line.clone().prop_map(|line| format!("\\if :a % 2 = 1\n{line}\n\\else\nSELECT 3;\n\\endif")),
         1 => line.prop_map(|line| format!("\\startpipeline\n{line}\nSELECT :a;\n\\endpipeline")),
     ];
-    proptest::collection::vec(closed, 1..8).prop_map(|lines| lines.join("\n"))
+    proptest::collection::vec(line_or_block, 1..8).prop_map(|lines| lines.join("\n"))
 }
 
 proptest! {
@@ -232,7 +249,7 @@ proptest! {
 
     #[test]
     fn no_script_or_reply_makes_a_user_panic(
-        texts in proptest::collection::vec(text(), 1..3),
+        texts in proptest::collection::vec(script_text(), 1..3),
         replies in proptest::collection::vec(0_u8..18, 1..40),
     ) {
         for policy in [ScriptPolicy::default(), pgbench_policy()] {
@@ -287,7 +304,7 @@ fn abort_reasons_contain_file_line_and_command() {
         ),
     ] {
         let scripts = program(&[text.to_owned()]).expect("parses");
-        let exit = drive(&scripts, mode, &[0]);
+        let exit = drive(&scripts, mode, &[ONE_ROW]);
         assert_eq!(exit, UserExit::Failed(reason.to_owned()));
     }
 }
@@ -295,13 +312,13 @@ fn abort_reasons_contain_file_line_and_command() {
 #[test]
 fn an_open_transaction_ends_the_user_but_a_failed_statement_does_not() {
     let scripts = program(&["BEGIN;".to_owned()]).expect("parses");
-    // First a reply that leaves the block open, then error replies.
-    let exit = drive(&scripts, QueryMode::Simple, &[6]);
+    let exit = drive(&scripts, QueryMode::Simple, &[ONE_ROW_IN_OPEN_BLOCK]);
     let reason = "a.sql: end of script reached without completing the last transaction";
     assert_eq!(exit, UserExit::Failed(reason.to_owned()));
-    assert_eq!(drive(&scripts, QueryMode::Simple, &[3]), UserExit::Finished);
-    assert_eq!(
-        drive(&scripts, QueryMode::Prepared, &[15]),
-        UserExit::Finished
-    );
+    for (mode, failure) in [
+        (QueryMode::Simple, SERIALIZATION_FAILURE),
+        (QueryMode::Prepared, SERIALIZATION_FAILURE_IN_FAILED_BLOCK),
+    ] {
+        assert_eq!(drive(&scripts, mode, &[failure]), UserExit::Finished);
+    }
 }

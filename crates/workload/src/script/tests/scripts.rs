@@ -45,19 +45,20 @@ pub(super) fn escape(text: &str) -> String {
         .replace('\x0c', "\\f")
 }
 
-/// The statements and the lines on standard error.
+/// What a script sends and prints: its statements, and its lines on standard error.
 #[derive(Default, PartialEq)]
 struct Output {
     sent: String,
     stderr: String,
 }
 
+/// Returns the recording of a script in simple and extended mode, in the format of `scripts.txt`.
 fn run_both_modes(text: &str) -> String {
     let mut names = VariableNames::new();
     let script = match Script::parse(&mut names, "x.sql", text, 15) {
         Ok(script) => script,
         Err(error) => {
-            let stderr = error.as_pgbench("pgbench", 15);
+            let stderr = error.pgbench_stderr("pgbench", 15);
             return lines_with_mark('E', &stderr);
         }
     };
@@ -69,7 +70,7 @@ fn run_both_modes(text: &str) -> String {
     let extended = match parameter_error {
         Some(error) => Output {
             sent: String::new(),
-            stderr: error.as_pgbench("pgbench", 15),
+            stderr: error.pgbench_stderr("pgbench", 15),
         },
         None => run(&script, &names, true),
     };
@@ -98,8 +99,8 @@ fn run(script: &Script, names: &Arc<VariableNames>, extended: bool) -> Output {
     let mut output = Output::default();
     let mut next = Some(0);
     while let Some(number) = next.filter(|number| *number < script.commands.len()) {
-        let result = step(script, number, &mut client, extended, &mut output);
-        output.stderr += &client.take_debug().unwrap_or_default();
+        let result = run_command(script, number, &mut client, extended, &mut output);
+        output.stderr += &client.take_debug_output().unwrap_or_default();
         next = match result {
             Ok(next) => Some(next),
             Err(error) => {
@@ -115,7 +116,7 @@ fn run(script: &Script, names: &Arc<VariableNames>, extended: bool) -> Output {
 }
 
 /// Runs a command and returns the number of the next command.
-fn step(
+fn run_command(
     script: &Script,
     number: usize,
     client: &mut Evaluator,
@@ -147,9 +148,9 @@ fn step(
                 let _ = writeln!(output.sent, "\tQ {}", escape(&text));
             }
             if sql
-                .store_columns
+                .store_command
                 .as_ref()
-                .is_some_and(|results| !results.stores_all_results)
+                .is_some_and(|command| !command.stores_all_results)
             {
                 return Err(EvalError::Message(format!(
                     "client 0 script 0 command {number} query 0: expected one row, got 0"

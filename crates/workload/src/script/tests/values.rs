@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 const RECORDED: &str = include_str!("values.txt");
 
-fn outcome(text: &str) -> String {
+/// The standard error output of `\set x debug(:v)` when the text is stored in v.
+fn stderr_of(text: &str) -> String {
     let mut names = VariableNames::new();
     let script = Script::parse(
         &mut names,
@@ -30,7 +31,7 @@ fn outcome(text: &str) -> String {
         command: 1,
     };
     match client.eval(value, index) {
-        Ok(_) => client.take_debug().expect("debug() was called"),
+        Ok(_) => client.take_debug_output().expect("debug() was called"),
         Err(error) if error.to_string().is_empty() => String::new(),
         Err(error) => format!("pgbench: error: {error}\n"),
     }
@@ -52,7 +53,7 @@ fn texts_convert_as_in_pgbench() {
             expected.push('\n');
         }
         count += 1;
-        let actual = outcome(&unescape(text));
+        let actual = stderr_of(&unescape(text));
         if actual != expected {
             differences.push(format!(
                 "{text:?} expected: {expected} actual: {}",

@@ -14,7 +14,7 @@ fn content() -> Content {
     }
 }
 
-fn fill_all(table: Table, warehouses: Range<u32>) -> (Vec<u8>, u64) {
+fn encode_all(table: Table, warehouses: Range<u32>) -> (Vec<u8>, u64) {
     let (content, mut out) = (content(), Vec::new());
     let mut rows = TpccRows::new(&content, table, warehouses);
     let count = rows.append_rows(&mut out, usize::MAX);
@@ -27,7 +27,7 @@ type Row = Vec<Option<Vec<u8>>>;
 
 /// Decodes the rows as a server does.
 fn decode(table: Table, warehouses: Range<u32>) -> Vec<Row> {
-    let (bytes, count) = fill_all(table, warehouses);
+    let (bytes, count) = encode_all(table, warehouses);
     let mut remaining = &bytes[..];
     let mut take = |count: usize| {
         let (head, tail) = remaining.split_at(count);
@@ -118,23 +118,29 @@ fn a_tenth_of_items_and_stock_is_marked_original() {
             }
         });
         assert_eq!((rows, original.len()), (100_000, 10_000));
-        // Spread over the whole table, not just its first tenth.
-        let early = original.iter().filter(|index| **index < 10_000).count();
-        assert!((850..1150).contains(&early), "{early} in the first tenth");
+        // The marked rows are spread over the table: a tenth of them is in its first tenth.
+        let in_first_tenth = original.iter().filter(|index| **index < 10_000).count();
+        assert!(
+            (850..1150).contains(&in_first_tenth),
+            "{in_first_tenth} in the first tenth"
+        );
     }
 }
 
 #[test]
 fn items_and_stock_stay_in_their_ranges() {
-    let (mut low, mut high) = (i64::MAX, 0);
+    let (mut lowest_price, mut highest_price) = (i64::MAX, 0);
     for_each_row(Table::Item, 1..2, |_, row| {
         assert!((1..=10_000).contains(&row.int("i_im_id")));
         assert!((14..=24).contains(&row.text("i_name").len()));
         let price = row.decimal("i_price");
-        (low, high) = (low.min(price), high.max(price));
+        (lowest_price, highest_price) = (lowest_price.min(price), highest_price.max(price));
     });
-    assert!(low >= 10_000 && high <= 1_000_000, "1.00 to 100.00");
-    assert!(low < 20_000 && high > 990_000);
+    assert!(
+        lowest_price >= 10_000 && highest_price <= 1_000_000,
+        "1.00 to 100.00"
+    );
+    assert!(lowest_price < 20_000 && highest_price > 990_000);
     let mut quantities = HashSet::new();
     for_each_row(Table::Stock, 2..3, |_, row| {
         assert_eq!(row.int("s_w_id"), 2);
@@ -170,7 +176,7 @@ fn warehouses_and_districts_start_balanced() {
 #[test]
 fn customers_match_the_specification() {
     let names = LastNames::new();
-    let (mut bad, mut discounts, mut lengths) = (0, 0, HashSet::new());
+    let (mut bad_credits, mut discount_sum, mut lengths) = (0, 0, HashSet::new());
     let rows = for_each_row(Table::Customer, 2..3, |index, row| {
         let id = row.int("c_id");
         assert_eq!(id, index as i64 % 3_000 + 1);
@@ -184,11 +190,11 @@ fn customers_match_the_specification() {
         assert_eq!(row.text("c_middle"), "OE");
         assert_eq!(row.text("c_phone").len(), 16);
         assert_eq!(row.text("c_state").len(), 2);
-        bad += usize::from(row.text("c_credit") == "BC");
+        bad_credits += usize::from(row.text("c_credit") == "BC");
         assert!(["BC", "GC"].contains(&row.text("c_credit")));
         assert_eq!(row.decimal("c_credit_lim"), 50_000 * 10_000);
         assert!((0..=5_000).contains(&row.decimal("c_discount")));
-        discounts += row.decimal("c_discount");
+        discount_sum += row.decimal("c_discount");
         assert_eq!(row.decimal("c_balance"), -10 * 10_000);
         assert_eq!(row.decimal("c_ytd_payment"), 10 * 10_000);
         assert_eq!(
@@ -198,8 +204,8 @@ fn customers_match_the_specification() {
         lengths.insert(row.text("c_data").len());
         assert!((8..=16).contains(&row.text("c_first").len()));
     });
-    assert_eq!((rows, bad), (30_000, 3_000));
-    assert!((2_450..2_550).contains(&(discounts / 30_000)));
+    assert_eq!((rows, bad_credits), (30_000, 3_000));
+    assert!((2_450..2_550).contains(&(discount_sum / 30_000)));
     assert_eq!(lengths, (300..=500).collect());
     let rows = for_each_row(Table::History, 2..3, |index, row| {
         assert_eq!(row.int("h_c_id"), index as i64 % 3_000 + 1);
@@ -233,7 +239,7 @@ fn customers_are_permuted_over_orders_and_the_last_900_orders_are_open() {
     assert_eq!(counts.iter().collect::<HashSet<_>>().len(), 11);
     assert!(counts.iter().all(|count| (5..=15).contains(count)));
     let total: i64 = counts.iter().sum();
-    assert_eq!(order_lines(42, 3..4), total as u64);
+    assert_eq!(order_line_count(42, 3..4), total as u64);
     assert!((298_000..302_000).contains(&total), "{total} lines");
     let rows = for_each_row(Table::NewOrder, 3..4, |index, row| {
         assert_eq!(row.int("no_o_id"), index as i64 % 900 + 2_101);
@@ -263,10 +269,10 @@ fn customers_are_permuted_over_orders_and_the_last_900_orders_are_open() {
 #[test]
 fn any_split_gives_the_same_bytes() {
     for table in Table::ALL.into_iter().filter(|table| *table != Table::Item) {
-        let parts = [fill_all(table, 1..2).0, fill_all(table, 2..3).0].concat();
-        assert!(parts == fill_all(table, 1..3).0, "{}", table.name());
+        let parts = [encode_all(table, 1..2).0, encode_all(table, 2..3).0].concat();
+        assert!(parts == encode_all(table, 1..3).0, "{}", table.name());
     }
-    let (expected, content) = (fill_all(Table::OrderLine, 2..3).0, content());
+    let (expected, content) = (encode_all(Table::OrderLine, 2..3).0, content());
     let mut rows = TpccRows::new(&content, Table::OrderLine, 2..3);
     let (mut joined, mut buffer) = (Vec::new(), Vec::new());
     while !rows.is_done() {

@@ -1,4 +1,4 @@
-//! A warm user does not allocate for a transaction that succeeds, in any mode.
+//! Tests that a user does not allocate for a transaction that succeeds, in any mode, after a warm-up.
 
 use crate::SqlDialect;
 use crate::tests::mock_mysql;
@@ -12,7 +12,9 @@ use prony_allocations::allocations;
 use prony_session::Outcome;
 use prony_wire::{Exchange, QueryMode};
 
+/// Transactions before allocations are counted.
 const WARM_UP: u64 = 2_000;
+/// Transactions whose allocations are counted.
 const MEASURED: u64 = 2_000;
 
 /// The reply of a server to a statement: one row of sevens, except for `BEGIN`, `COMMIT` and `ROLLBACK`.

@@ -1,4 +1,4 @@
-//! Inputs have the specification's distributions, or HammerDB's.
+//! Tests that inputs have the specification's distributions, or HammerDB's.
 
 use crate::random::Random;
 use crate::tpcc::input::{CustomerKey, InputGenerator, NewOrder, OrderLine, UNUSED_ITEM};
@@ -16,7 +16,7 @@ fn profile(name: &str) -> &'static Profile {
 fn inputs(
     profile: &'static Profile,
     warehouses: u32,
-    all: bool,
+    all_warehouses: bool,
     user: (u32, u32),
 ) -> InputGenerator {
     let random = Random::of_client(SEED, user.0);
@@ -24,7 +24,7 @@ fn inputs(
         profile,
         RunConstants::new(SEED),
         warehouses,
-        all,
+        all_warehouses,
         user,
         random,
     )
@@ -101,18 +101,18 @@ fn customers_and_items_are_non_uniform_except_in_hammerdb() {
     for (profile, uniform) in [(profile("standard"), false), (profile("hammerdb"), true)] {
         let orders = orders(profile);
         let customers: Vec<u32> = orders.iter().map(|order| order.c_id).collect();
-        compare(&customers, constants.customer, uniform);
+        assert_frequencies(&customers, constants.customer, uniform);
         let lines = orders.iter().flat_map(NewOrder::lines);
         let items = lines
             .map(|line| line.item)
             .filter(|item| *item != UNUSED_ITEM);
-        compare(&items.collect::<Vec<_>>(), constants.item, uniform);
+        assert_frequencies(&items.collect::<Vec<_>>(), constants.item, uniform);
     }
 }
 
 /// The number of pairs of the two draws that yield each value of `a | b`, by inclusion and exclusion over
 /// the subsets of its bits.
-fn or_counts(expected: NuRand) -> Vec<i64> {
+fn or_pair_counts(expected: NuRand) -> Vec<i64> {
     const BITS: u32 = 17;
     let counts_within = |low: u32, high: u32| {
         let mut counts: Vec<i64> = (0..1 << BITS)
@@ -125,9 +125,9 @@ fn or_counts(expected: NuRand) -> Vec<i64> {
         counts_within(0, expected.a),
         counts_within(expected.low, expected.high),
     );
-    let mut both: Vec<i64> = first.iter().zip(second).map(|(a, b)| a * b).collect();
-    for_each_bit(&mut both, |superset, subset| *superset -= subset);
-    both
+    let mut pairs: Vec<i64> = first.iter().zip(second).map(|(a, b)| a * b).collect();
+    for_each_bit(&mut pairs, |superset, subset| *superset -= subset);
+    pairs
 }
 
 fn for_each_bit(counts: &mut [i64], change: impl Fn(&mut i64, i64)) {
@@ -141,8 +141,9 @@ fn for_each_bit(counts: &mut [i64], change: impl Fn(&mut i64, i64)) {
     }
 }
 
-/// Compares numbers with the exact shares of NURand in a hundred equal parts of its range.
-fn compare(numbers: &[u32], expected: NuRand, uniform: bool) {
+/// Asserts that numbers have the exact frequencies of NURand, or are uniform, in a hundred equal parts of the
+/// range.
+fn assert_frequencies(numbers: &[u32], expected: NuRand, uniform: bool) {
     const PARTS: usize = 100;
     let width = expected.high - expected.low + 1;
     let part = |number: u32| (number - expected.low) as usize * PARTS / width as usize;
@@ -151,7 +152,7 @@ fn compare(numbers: &[u32], expected: NuRand, uniform: bool) {
         shares = [1.0 / PARTS as f64; PARTS];
     } else {
         let pairs = f64::from(expected.a + 1) * f64::from(width);
-        for (or, count) in (0..).zip(or_counts(expected)) {
+        for (or, count) in (0..).zip(or_pair_counts(expected)) {
             shares[part((or + expected.c) % width + expected.low)] += count as f64 / pairs;
         }
     }
@@ -187,8 +188,8 @@ fn payments_have_the_specified_customers_and_amounts() {
             .filter(|p| matches!(p.customer, CustomerKey::Name { .. }));
         assert!(is_near(named.count(), COUNT, 0.6));
         assert!(payments.iter().all(|p| (100..=500_000).contains(&p.cents)));
-        let odd = payments.iter().filter(|p| p.cents % 100 != 0).count();
-        assert_eq!(odd > COUNT / 2, profile.amounts_have_cents);
+        let with_cents = payments.iter().filter(|p| p.cents % 100 != 0).count();
+        assert_eq!(with_cents > COUNT / 2, profile.amounts_have_cents);
         for payment in &payments {
             if let CustomerKey::Name { name, fallback } = payment.customer {
                 assert!(name < 1000);
@@ -203,8 +204,8 @@ fn payments_have_the_specified_customers_and_amounts() {
 
 #[test]
 fn frequent_names_of_a_run_differ_from_those_of_the_load() {
-    let last = RunConstants::new(SEED).last;
-    let distance = last.c.abs_diff(NuRand::LOAD_LAST.c);
+    let last = RunConstants::new(SEED).last_name;
+    let distance = last.c.abs_diff(NuRand::LOAD_LAST_NAMES.c);
     assert!((65..=119).contains(&distance) && distance != 96 && distance != 112);
     let names = |name: &str| {
         let mut inputs = inputs(profile(name), 1, false, (0, 1));
@@ -214,8 +215,8 @@ fn frequent_names_of_a_run_differ_from_those_of_the_load() {
         });
         names.collect::<Vec<u32>>()
     };
-    compare(&names("standard"), last, false);
-    compare(&names("hammerdb"), NuRand::LOAD_LAST, false);
+    assert_frequencies(&names("standard"), last, false);
+    assert_frequencies(&names("hammerdb"), NuRand::LOAD_LAST_NAMES, false);
 }
 
 #[test]
@@ -240,29 +241,29 @@ fn carriers_and_thresholds_are_uniform_and_terminals_keep_their_district() {
 
 #[test]
 fn homes_are_spread_or_shared_as_in_the_profile() {
-    let home = |name, warehouses, all, user| {
-        let mut inputs = inputs(profile(name), warehouses, all, user);
+    let homes_of_user = |name, warehouses, all_warehouses, user| {
+        let mut inputs = inputs(profile(name), warehouses, all_warehouses, user);
         let mut homes: Vec<u32> = (0..500).map(|_| inputs.delivery().w_id).collect();
         homes.sort_unstable();
         homes.dedup();
         homes
     };
-    // Spread evenly, whether there are superset users than warehouses or fewer.
+    // Homes are spread evenly, whether there are more users than warehouses or fewer.
     let homes: Vec<u32> = (0..6)
-        .flat_map(|user| home("standard", 3, false, (user, 6)))
+        .flat_map(|user| homes_of_user("standard", 3, false, (user, 6)))
         .collect();
     assert_eq!(homes, [1, 1, 2, 2, 3, 3]);
     let homes: Vec<u32> = (0..3)
-        .flat_map(|user| home("standard", 9, false, (user, 3)))
+        .flat_map(|user| homes_of_user("standard", 9, false, (user, 3)))
         .collect();
     assert_eq!(homes, [1, 4, 7]);
-    assert_eq!(home("standard", 4, true, (0, 100)), [1, 2, 3, 4]);
+    assert_eq!(homes_of_user("standard", 4, true, (0, 100)), [1, 2, 3, 4]);
     // As in HammerDB, each user draws one warehouse for the whole run, or uses every n-th warehouse,
     // wrapping around after the last.
-    assert_eq!(home("hammerdb", 40, false, (1, 3)).len(), 1);
-    assert_eq!(home("hammerdb", 7, true, (1, 3)), [1, 2, 5]);
-    assert_eq!(home("hammerdb", 7, true, (2, 3)), [2, 3, 6]);
-    assert_eq!(home("hammerdb", 2, true, (4, 9)), [1]);
+    assert_eq!(homes_of_user("hammerdb", 40, false, (1, 3)).len(), 1);
+    assert_eq!(homes_of_user("hammerdb", 7, true, (1, 3)), [1, 2, 5]);
+    assert_eq!(homes_of_user("hammerdb", 7, true, (2, 3)), [2, 3, 6]);
+    assert_eq!(homes_of_user("hammerdb", 2, true, (4, 9)), [1]);
 }
 
 #[test]

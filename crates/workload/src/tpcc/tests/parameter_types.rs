@@ -1,4 +1,4 @@
-//! The declared types of parameters are those that PostgreSQL infers.
+//! Tests that the declared types of parameters are those that PostgreSQL infers.
 
 use crate::SqlDialect;
 use crate::tests::inferred_types::{assert_declared_as_inferred, new_database};

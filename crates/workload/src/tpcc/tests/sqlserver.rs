@@ -1,7 +1,7 @@
-//! What tpcc sends to SQL Server.
+//! Tests what tpcc sends to SQL Server.
 
 use crate::SqlDialect;
-use crate::tests::mock_sqlserver::{calls, requests, value_types};
+use crate::tests::mock_sqlserver::{calls, record_requests, value_types};
 use crate::tpcc::OrderEntryProgram;
 use crate::tpcc::execution::Mode;
 use crate::tpcc::options::TpccOptions;
@@ -24,7 +24,7 @@ fn program(mode: Mode) -> OrderEntryProgram {
 fn a_procedure_is_one_call_by_name_with_the_types_of_its_parameters() {
     let program = program(Mode::Procedures);
     let mut names = Vec::new();
-    for requests in requests(&program, QueryMode::Prepared, TRANSACTIONS) {
+    for requests in record_requests(&program, QueryMode::Prepared, TRANSACTIONS) {
         let calls = calls(&requests);
         assert_eq!((requests.len(), calls.len()), (1, 1), "{requests:?}");
         let Procedure::Name(name) = &calls[0].procedure else {
@@ -62,10 +62,13 @@ fn a_procedure_is_one_call_by_name_with_the_types_of_its_parameters() {
 #[test]
 fn statements_have_no_parameter_that_would_convert_a_column() {
     let program = program(Mode::Statements);
-    for requests in requests(&program, QueryMode::Prepared, TRANSACTIONS) {
+    for requests in record_requests(&program, QueryMode::Prepared, TRANSACTIONS) {
         for call in calls(&requests) {
             assert_eq!(
-                requests.iter().filter(|request| is_block(request)).count(),
+                requests
+                    .iter()
+                    .filter(|request| begins_or_ends_transaction(request))
+                    .count(),
                 2
             );
             for kind in value_types(call) {
@@ -84,8 +87,9 @@ fn statements_have_no_parameter_that_would_convert_a_column() {
     }
 }
 
-/// Whether a request is a text that begins or ends a transaction: inside a call it would be error 266.
-fn is_block(request: &Request) -> bool {
+/// Whether a request is a text that begins or ends a transaction. In a call, the server would report error
+/// 266.
+fn begins_or_ends_transaction(request: &Request) -> bool {
     match request {
         Request::Batch { text, .. } => [
             "BEGIN TRANSACTION",
@@ -100,7 +104,7 @@ fn is_block(request: &Request) -> bool {
 #[test]
 fn pipelined_statements_share_texts() {
     let program = program(Mode::Pipelined);
-    for requests in requests(&program, QueryMode::Prepared, TRANSACTIONS) {
+    for requests in record_requests(&program, QueryMode::Prepared, TRANSACTIONS) {
         // The longest transaction, a delivery, has three requests.
         assert!(requests.len() <= 3, "{requests:?}");
         let is_text = |request: &Request| matches!(request, Request::Batch { .. });

@@ -1,8 +1,9 @@
-//! The delivery transaction [2.7]: delivers the oldest undelivered order of each district of a
-//! warehouse. Must never deliver an order twice, or skip an order because a concurrent delivery has just delivered the
+//! The delivery transaction [2.7]: delivers the oldest undelivered order of each district of a warehouse.
+//! Must never deliver an order twice, or skip an order because a concurrent delivery has just delivered the
 //! previous one.
 //!
-//! All districts are processed in one database transaction. `pacing` decides whether the terminal waits for it.
+//! All districts are processed in one database transaction. `pacing` decides whether the terminal waits for
+//! the delivery to end.
 
 use super::{Transactions, steps};
 use crate::tpcc::execution::{
@@ -19,7 +20,8 @@ const O_ID: usize = 0;
 const C_ID: usize = 1;
 const TOTAL_CENTS: usize = 2;
 
-/// The values read for each district's order.
+/// The values read for each district's order. The label of a step's result is 3 × the district's index +
+/// the value's index.
 #[derive(Default)]
 struct DistrictOrders([[Option<i64>; 3]; DISTRICTS as usize]);
 
@@ -54,8 +56,8 @@ impl Transactions {
         runner.run(begin, &[]).await?;
         // Pipelined, all districts share each round trip; otherwise they are processed one by one.
         let districts_at_once = if runner.is_pipelined() { DISTRICTS } else { 1 };
-        for first in (0..DISTRICTS).step_by(districts_at_once as usize) {
-            let districts = first as usize..(first + districts_at_once) as usize;
+        for first_index in (0..DISTRICTS).step_by(districts_at_once as usize) {
+            let districts = first_index as usize..(first_index + districts_at_once) as usize;
             for index in districts.clone() {
                 let label = 3 * index + O_ID;
                 let values = [w, int_value(index as i64 + 1)];
@@ -66,15 +68,15 @@ impl Transactions {
                 let Some(o_id) = orders.0[index][O_ID] else {
                     continue;
                 };
-                let [label, d, o] = [3 * index as i64, index as i64 + 1, o_id];
-                let (label, values) = (label as usize, [w, int_value(d), int_value(o), carrier]);
+                let first_label = 3 * index;
+                let values = [w, int_value(index as i64 + 1), int_value(o_id), carrier];
                 runner.run(dequeue, &values).await?;
                 runner
-                    .read(order, &values, label + C_ID, &mut orders)
+                    .read(order, &values, first_label + C_ID, &mut orders)
                     .await?;
                 runner.run(lines, &values).await?;
                 runner
-                    .read(sum, &values, label + TOTAL_CENTS, &mut orders)
+                    .read(sum, &values, first_label + TOTAL_CENTS, &mut orders)
                     .await?;
             }
             runner.run_queued(&mut orders).await?;
@@ -82,7 +84,7 @@ impl Transactions {
                 let [Some(_), c_id, cents] = orders.0[index] else {
                     continue;
                 };
-                let c_id = c_id.ok_or_else(|| missing_row("a queued order"))?;
+                let c_id = c_id.ok_or_else(|| missing_row("the order of a row of new_order"))?;
                 let cents = cents.ok_or_else(|| missing_row("the sum of an order"))?;
                 let d = int_value(index as i64 + 1);
                 let values = [w, d, int_value(c_id), money_value(cents)];

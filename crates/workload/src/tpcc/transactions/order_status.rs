@@ -13,7 +13,7 @@ const CUSTOMER: usize = 0;
 const ORDER: usize = 1;
 const LINES: usize = 2;
 
-/// The values read.
+/// The values that an order-status has read so far.
 #[derive(Default)]
 struct StatusReader {
     customer_exists: bool,

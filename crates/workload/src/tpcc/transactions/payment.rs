@@ -9,7 +9,7 @@ use crate::tpcc::execution::{
     Execution, RowReader, call_for_int, int_value, missing_row, money_value,
 };
 use crate::tpcc::input::{CustomerKey, Payment, TpccTransaction};
-use crate::tpcc::texts::{TextBuffers, write};
+use crate::tpcc::texts::{TextBuffers, push_value};
 use prony_session::{Db, DbError};
 use prony_wire::{Value, WireRow};
 
@@ -18,7 +18,7 @@ const WAREHOUSE: usize = 0;
 const DISTRICT: usize = 1;
 const CUSTOMER: usize = 2;
 
-/// The tables of [`ChangedRows::exists`].
+/// Names of the tables, in the order of the labels.
 const CHANGED_TABLES: [&str; 3] = ["warehouse", "district", "customer"];
 
 impl Transactions {
@@ -91,13 +91,13 @@ impl Transactions {
             .read(warehouse, &values, WAREHOUSE, &mut changed_rows)
             .await?;
         runner.run_queued(&mut changed_rows).await?;
-        if let Some(missing) = changed_rows.exists.iter().position(|exists| !exists) {
-            return Err(missing_row(&format!("the {}", CHANGED_TABLES[missing])));
+        if let Some(label) = changed_rows.exists.iter().position(|exists| !exists) {
+            return Err(missing_row(&format!("the {}", CHANGED_TABLES[label])));
         }
         // Warehouse and district, separated by four spaces [2.5.2.2].
         let [warehouse_name, district_name] = &changed_rows.names;
         data.clear();
-        write(data, format_args!("{warehouse_name}    {district_name}"));
+        push_value(data, format_args!("{warehouse_name}    {district_name}"));
         let values = [c_d, c_w, c, d, w, amount_paid, Value::Text(data)];
         runner.run(history, &values).await?;
         runner.run(commit, &[]).await?;
@@ -117,7 +117,7 @@ fn write_credit_note(out: &mut String, input: &Payment, c_id: i64) {
     } = input;
     let (units, cents) = (cents / 100, cents % 100);
     out.clear();
-    write(
+    push_value(
         out,
         format_args!("{c_id} {c_d_id} {c_w_id} {d_id} {w_id} {units}.{cents:02}|"),
     );

@@ -1,5 +1,5 @@
 //! The stock-level transaction [2.8]: counts the items in a district's last 20 orders that run low. It
-//! changes no row; read committed suffices.
+//! changes no row, and needs no isolation above read committed.
 
 use super::{Transactions, steps};
 use crate::tpcc::execution::{Execution, call_for_int, int_value, missing_row};
@@ -27,12 +27,14 @@ impl Transactions {
             Execution::Steps(steps) => steps,
         };
         steps!(steps, [begin, district, low, commit]);
-        let mut read = [None; 2];
+        let mut numbers = [None; 2];
         let mut runner = self.runner(db);
         runner.run(begin, &[]).await?;
-        runner.read(district, &[w, d], NEXT_O_ID, &mut read).await?;
-        runner.run_queued(&mut read).await?;
-        let next_o_id = read[NEXT_O_ID].ok_or_else(|| missing_row("the district"))?;
+        runner
+            .read(district, &[w, d], NEXT_O_ID, &mut numbers)
+            .await?;
+        runner.run_queued(&mut numbers).await?;
+        let next_o_id = numbers[NEXT_O_ID].ok_or_else(|| missing_row("the district"))?;
         let values = [
             w,
             d,
@@ -40,9 +42,9 @@ impl Transactions {
             int_value(next_o_id),
             threshold,
         ];
-        runner.read(low, &values, LOW_COUNT, &mut read).await?;
+        runner.read(low, &values, LOW_COUNT, &mut numbers).await?;
         runner.run(commit, &[]).await?;
-        runner.run_queued(&mut read).await?;
-        Ok(read[LOW_COUNT].ok_or_else(|| missing_row("the count of items"))? as u32)
+        runner.run_queued(&mut numbers).await?;
+        Ok(numbers[LOW_COUNT].ok_or_else(|| missing_row("the count of items"))? as u32)
     }
 }

@@ -5,7 +5,7 @@ use crate::tests::inferred_types::{assert_declared_as_inferred, new_database};
 
 #[test]
 fn parameters_have_the_types_that_postgresql_infers() {
-    const ENGINE: SqlDialect = SqlDialect::PostgreSql;
+    const DIALECT: SqlDialect = SqlDialect::PostgreSql;
     let layout = Layout {
         records: 10,
         field_count: 3,
@@ -13,7 +13,7 @@ fn parameters_have_the_types_that_postgresql_infers() {
         seed: 7,
     };
     let mut control = new_database("ycsb_types");
-    let create = engine::create(ENGINE, layout.field_count, "");
+    let create = engine::create_statement(DIALECT, layout.field_count, "");
     control.execute(&create).expect("creates");
     let key = "alter table usertable add primary key (ycsb_key)";
     control.execute(key).expect("adds the key");
@@ -23,7 +23,7 @@ fn parameters_have_the_types_that_postgresql_infers() {
             writeallfields: all_fields,
             ..YcsbOptions::default()
         };
-        let program = YcsbProgram::new(options, layout, ENGINE);
+        let program = YcsbProgram::new(options, layout, DIALECT);
         let run = &program.shared;
         let statements = run.read.iter().chain(&run.update).chain(&run.scan);
         let statements: Vec<&Statement> = statements.chain([&run.insert, &run.exists]).collect();

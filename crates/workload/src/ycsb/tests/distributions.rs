@@ -1,8 +1,8 @@
 //! Tests each distribution of requests against its definition.
 
 use crate::random::Random;
-use crate::ycsb::keys::{hash, inserted};
-use crate::ycsb::requests::{Distribution, EXPONENT, Requests};
+use crate::ycsb::keys::{hash, inserted_number};
+use crate::ycsb::requests::{Distribution, Requests, ZIPF_EXPONENT};
 use std::collections::HashMap;
 
 const DRAWS: u32 = 400_000;
@@ -26,23 +26,23 @@ fn counts(requests: &Requests) -> HashMap<u64, f64> {
 fn matches_shares(counts: &HashMap<u64, f64>, shares: &HashMap<u64, f64>) -> bool {
     assert!(counts.keys().all(|number| shares.contains_key(number)));
     let draws = f64::from(DRAWS);
-    let square = |(number, share): (&u64, &f64)| {
+    let term = |(number, share): (&u64, &f64)| {
         let expected = draws * share;
         let count = counts.get(number).copied().unwrap_or(0.0);
         (count - expected).powi(2) / expected
     };
-    let chi: f64 = shares.iter().map(square).sum();
+    let chi_square: f64 = shares.iter().map(term).sum();
     let degrees_of_freedom = (shares.len() - 1) as f64;
-    (chi - degrees_of_freedom).abs() <= 5.0 * (2.0 * degrees_of_freedom).sqrt()
+    (chi_square - degrees_of_freedom).abs() <= 5.0 * (2.0 * degrees_of_freedom).sqrt()
 }
 
 fn weight(rank: u64) -> f64 {
-    (rank as f64).powf(-EXPONENT)
+    (rank as f64).powf(-ZIPF_EXPONENT)
 }
 
 /// Shares of the records to which ranks are hashed. The first million ranks are added individually; the
 /// remaining ranks are spread evenly.
-fn scattered() -> HashMap<u64, f64> {
+fn zipfian_shares() -> HashMap<u64, f64> {
     const EXACT_RANKS: u64 = 1_000_000;
     let mut shares: HashMap<u64, f64> = (0..RECORDS).map(|number| (number, 0.0)).collect();
     let mut remaining = 1.0;
@@ -62,28 +62,28 @@ fn scattered() -> HashMap<u64, f64> {
 #[test]
 fn zipfian_requests_are_scattered_as_in_ycsb() {
     let requests = Requests::new(Distribution::Zipfian, RECORDS, CLIENT);
-    let (counts, shares) = (counts(&requests), scattered());
+    let (counts, shares) = (counts(&requests), zipfian_shares());
     assert!(matches_shares(&counts, &shares));
     // The most popular record receives at least the share of the first rank.
-    let (first, minimum) = (hash(0) % RECORDS, 1.0 / ZETA_OF_ALL_RANKS);
-    assert!(shares[&first] >= minimum);
-    let share = counts[&first] / f64::from(DRAWS);
+    let (most_popular, minimum_share) = (hash(0) % RECORDS, 1.0 / ZETA_OF_ALL_RANKS);
+    assert!(shares[&most_popular] >= minimum_share);
+    let share = counts[&most_popular] / f64::from(DRAWS);
     assert!(
-        (share - shares[&first]).abs() < 0.002,
-        "{share} and {minimum}"
+        (share - shares[&most_popular]).abs() < 0.002,
+        "{share} and {minimum_share}"
     );
     let most_frequent = counts.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    assert_eq!(*most_frequent.expect("some").0, first);
+    assert_eq!(*most_frequent.expect("some").0, most_popular);
 }
 
 #[test]
 fn the_chi_square_test_rejects_a_different_distribution() {
     let uniform = counts(&Requests::new(Distribution::Uniform, RECORDS, CLIENT));
-    assert!(!matches_shares(&uniform, &scattered()));
+    assert!(!matches_shares(&uniform, &zipfian_shares()));
     // The shares are correct except for one record.
-    let mut steeper = scattered();
-    let first = hash(0) % RECORDS;
-    *steeper.get_mut(&first).expect("a record") *= 1.2;
+    let mut steeper = zipfian_shares();
+    let most_popular = hash(0) % RECORDS;
+    *steeper.get_mut(&most_popular).expect("a record") *= 1.2;
     let zipfian = counts(&Requests::new(Distribution::Zipfian, RECORDS, CLIENT));
     assert!(!matches_shares(&zipfian, &steeper));
 }
@@ -100,10 +100,10 @@ fn uniform_requests_are_equally_frequent_for_all_records() {
 fn latest_requests_prefer_the_newest_known_records() {
     for count in [0, 1, 5, 2_000] {
         let mut requests = Requests::new(Distribution::Latest, RECORDS, CLIENT);
-        requests.set_inserted(count);
+        requests.set_inserted_count(count);
         let newest = (0..count)
             .rev()
-            .map(|ordinal| inserted(RECORDS, CLIENT, ordinal));
+            .map(|ordinal| inserted_number(RECORDS, CLIENT, ordinal));
         let by_age: Vec<u64> = newest.chain((0..RECORDS).rev()).collect();
         let zeta: f64 = (1..=by_age.len() as u64).map(weight).sum();
         let shares = by_age.iter().zip(1..);

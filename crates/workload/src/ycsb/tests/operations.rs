@@ -2,7 +2,7 @@
 
 use crate::SqlDialect;
 use crate::tests::mock_postgres::{MockSession, bound_values, message, run_user};
-use crate::ycsb::keys::{Key, inserted};
+use crate::ycsb::keys::{Key, inserted_number};
 use crate::ycsb::layout::Layout;
 use crate::ycsb::mix::LETTERS;
 use crate::ycsb::options::YcsbOptions;
@@ -19,29 +19,30 @@ const LAYOUT: Layout = Layout {
     seed: 7,
 };
 
-/// The records of a server, and the statements that it received.
-struct Records {
+/// The records of a mock server's table, and the statements that it received.
+struct MockTable {
     keys: HashSet<String>,
     /// Statements with their bound values.
     received: Vec<(String, Vec<String>)>,
-    /// Number of inserts that succeed although the reply reports a failure.
-    lost_replies: u32,
-    /// Series and ordinal of records that another run inserts just before the client inserts the same key.
+    /// Number of inserts that succeed although the reply reports an error.
+    false_errors: u32,
+    /// Series (see `ycsb::keys`) and ordinal of records that another run inserts just before the client inserts
+    /// the same key.
     inserted_by_others: Vec<(u32, u64)>,
 }
 
-impl Records {
-    fn loaded() -> Records {
+impl MockTable {
+    fn loaded() -> MockTable {
         let keys = (0..LAYOUT.records).map(|number| Key::of(number).text().to_owned());
-        Records {
+        MockTable {
             keys: keys.collect(),
             received: Vec::new(),
-            lost_replies: 0,
+            false_errors: 0,
             inserted_by_others: Vec::new(),
         }
     }
 
-    fn result(&mut self, sql: &[u8], values: &[u8]) -> Vec<u8> {
+    fn execute(&mut self, sql: &[u8], values: &[u8]) -> Vec<u8> {
         let sql = String::from_utf8(sql.to_vec()).expect("text");
         let values = bound_values(values);
         let error = |code: &str| message(b'E', format!("SERROR\0C{code}\0Mno\0\0").as_bytes());
@@ -51,15 +52,15 @@ impl Records {
                 false => message(b'C', b"SELECT 0\0"),
             }
         } else if sql.starts_with("INSERT") {
-            let mut others = self.inserted_by_others.iter();
-            let is_other = others.any(|(series, ordinal)| {
-                let number = inserted(LAYOUT.records, *series, *ordinal);
+            let mut inserts_by_others = self.inserted_by_others.iter();
+            let is_inserted_by_other = inserts_by_others.any(|(series, ordinal)| {
+                let number = inserted_number(LAYOUT.records, *series, *ordinal);
                 Key::of(number).text() == values[0]
             });
-            if !self.keys.insert(values[0].clone()) || is_other {
+            if !self.keys.insert(values[0].clone()) || is_inserted_by_other {
                 error("23505")
-            } else if self.lost_replies > 0 {
-                self.lost_replies -= 1;
+            } else if self.false_errors > 0 {
+                self.false_errors -= 1;
                 error("57014")
             } else {
                 message(b'C', b"INSERT 0 1\0")
@@ -90,12 +91,12 @@ fn program(letter: &str, change: impl FnOnce(&mut YcsbOptions)) -> YcsbProgram {
 /// Runs one user; returns the number of committed operations by kind, and of failed ones.
 fn run_operations(
     program: &YcsbProgram,
-    records: &mut Records,
+    records: &mut MockTable,
     operations: u64,
 ) -> (Vec<u64>, u64) {
     let mut session = MockSession::default();
     let answer =
-        |request: &[u8]| session.answer(request, |_, sql, values| records.result(sql, values));
+        |request: &[u8]| session.answer(request, |_, sql, values| records.execute(sql, values));
     let exchange = Exchange::postgres(QueryMode::Prepared, false);
     let (mut committed, mut failed) = (vec![0; program.kinds().len()], 0);
     run_user(program, exchange, operations, answer, |poll, context| {
@@ -113,10 +114,11 @@ fn run_operations(
 fn workloads_find_their_records_and_match_their_shares() {
     for letter in LETTERS {
         let program = program(letter, |_| {});
-        let mut records = Records::loaded();
+        let mut records = MockTable::loaded();
         let (committed, failed) = run_operations(&program, &mut records, 20_000);
         assert_eq!((committed.iter().sum(), failed), (20_000, 0), "{letter}");
-        let shares = program.shares();
+        let shares = program.action_shares();
+        // The last share is the rate of reads that found their record.
         let (hits, mix) = shares.split_last().expect("shares");
         assert_eq!(hits.count, hits.total, "{letter}: a record was not found");
         assert!(hits.total > 9_000 && hits.exact);
@@ -132,7 +134,7 @@ fn workloads_find_their_records_and_match_their_shares() {
 
 #[test]
 fn a_later_run_continues_after_the_records_of_an_earlier_one() {
-    let mut records = Records::loaded();
+    let mut records = MockTable::loaded();
     let mut inserts = 0;
     for operations in [10, 100, 1_000, 40, 1] {
         let program = program("d", |_| {});
@@ -143,16 +145,17 @@ fn a_later_run_continues_after_the_records_of_an_earlier_one() {
     assert!(inserts > 20, "{inserts}");
     assert_eq!(records.keys.len() as u64, LAYOUT.records + inserts);
     for ordinal in 0..inserts {
-        let key = Key::of(inserted(LAYOUT.records, 0, ordinal));
+        let key = Key::of(inserted_number(LAYOUT.records, 0, ordinal));
         assert!(records.keys.contains(key.text()), "{ordinal} of {inserts}");
     }
 }
 
 #[test]
-fn records_of_earlier_runs_are_counted_up_to_the_first_gap() {
+fn the_end_of_the_records_of_earlier_runs_is_found() {
     for existing in 0..70 {
-        let mut records = Records::loaded();
-        let keys = (0..existing).map(|ordinal| Key::of(inserted(LAYOUT.records, 0, ordinal)));
+        let mut records = MockTable::loaded();
+        let keys =
+            (0..existing).map(|ordinal| Key::of(inserted_number(LAYOUT.records, 0, ordinal)));
         records.keys.extend(keys.map(|key| key.text().to_owned()));
         let program = program("e", |_| {});
         run_operations(&program, &mut records, 200);
@@ -160,31 +163,35 @@ fn records_of_earlier_runs_are_counted_up_to_the_first_gap() {
             .received
             .iter()
             .filter(|(sql, _)| sql.starts_with("INSERT"));
-        let first = inserts.map(|(_, values)| &values[0]).next();
-        let next = Key::of(inserted(LAYOUT.records, 0, existing));
-        assert_eq!(first.expect("an insert"), next.text(), "{existing}");
+        let first_key = inserts.map(|(_, values)| &values[0]).next();
+        let expected_key = Key::of(inserted_number(LAYOUT.records, 0, existing));
+        assert_eq!(
+            first_key.expect("an insert"),
+            expected_key.text(),
+            "{existing}"
+        );
     }
 }
 
 #[test]
-fn insert_with_a_lost_reply_leaves_no_gap() {
+fn insert_with_a_false_error_leaves_no_gap() {
     let program = program("d", |_| {});
-    let mut records = Records::loaded();
-    records.lost_replies = 1;
+    let mut records = MockTable::loaded();
+    records.false_errors = 1;
     let (committed, failed) = run_operations(&program, &mut records, 2_000);
-    // The insert whose reply was lost, and the next one, which finds its record.
+    // Two inserts fail: the one with the false error, and the next one, because its record already exists.
     assert_eq!(failed, 2);
     assert_eq!(records.keys.len() as u64, LAYOUT.records + committed[1] + 1);
 }
 
-/// After another run has inserted in the client's series, the client continues after the records of the next
-/// series, and the operation succeeds.
+/// If another run has inserted the key in the client's series (its range of numbers, see `ycsb::keys`), the
+/// client moves to the next free series, and the operation succeeds.
 #[test]
 fn client_continues_in_a_different_series_if_another_run_inserted_its_key() {
     let program = program("d", |_| {});
-    let mut records = Records::loaded();
+    let mut records = MockTable::loaded();
     for (series, ordinal) in [(1_000, 0), (1_000, 1)] {
-        let key = Key::of(inserted(LAYOUT.records, series, ordinal));
+        let key = Key::of(inserted_number(LAYOUT.records, series, ordinal));
         records.keys.insert(key.text().to_owned());
     }
     // Other runs insert the next records of both series between the client's search and its insert.
@@ -193,18 +200,18 @@ fn client_continues_in_a_different_series_if_another_run_inserted_its_key() {
     assert_eq!(failed, 0);
     assert!(committed[1] > 20, "{committed:?}");
     for ordinal in 0..committed[1] {
-        let key = Key::of(inserted(LAYOUT.records, 2_000, ordinal));
+        let key = Key::of(inserted_number(LAYOUT.records, 2_000, ordinal));
         assert!(records.keys.contains(key.text()), "{ordinal}");
     }
     assert_eq!(records.keys.len() as u64, LAYOUT.records + 4 + committed[1]);
-    let shares = program.shares();
+    let shares = program.action_shares();
     let hits = shares.last().expect("shares");
     assert_eq!(hits.count, hits.total, "a record was not found");
 }
 
 #[test]
 fn options_determine_statements_and_their_values() {
-    let mut records = Records::loaded();
+    let mut records = MockTable::loaded();
     run_operations(&program("e", |_| {}), &mut records, 20_000);
     let mut lengths: HashMap<u32, u32> = HashMap::new();
     for (sql, values) in &records.received {
@@ -218,7 +225,7 @@ fn options_determine_statements_and_their_values() {
             assert!(values[1..].iter().all(|value| value.len() == 100));
         }
     }
-    // One in a hundred scans has each length from 1 to 100.
+    // Each length from 1 to 100 occurs in about one of a hundred scans.
     assert_eq!(lengths.len(), 100);
     assert!(
         lengths
@@ -226,7 +233,7 @@ fn options_determine_statements_and_their_values() {
             .all(|(length, count)| (1..=100).contains(length) && *count > 120)
     );
 
-    let mut records = Records::loaded();
+    let mut records = MockTable::loaded();
     let write_all = |options: &mut YcsbOptions| options.writeallfields = true;
     run_operations(&program("a", write_all), &mut records, 500);
     let updates = records
@@ -236,7 +243,7 @@ fn options_determine_statements_and_their_values() {
     let values: HashSet<_> = updates.map(|(_, values)| values.len()).collect();
     assert_eq!(values, HashSet::from([11]));
 
-    let mut records = Records::loaded();
+    let mut records = MockTable::loaded();
     let read_one = |options: &mut YcsbOptions| options.readallfields = false;
     run_operations(&program("f", read_one), &mut records, 2_000);
     let texts: HashSet<_> = records
@@ -260,6 +267,7 @@ fn options_determine_statements_and_their_values() {
 
 #[test]
 fn operations_do_not_allocate() {
+    /// Operations before allocations are counted; as many are then measured.
     const WARMUP: u64 = 300;
     for letter in LETTERS {
         for mode in [QueryMode::Simple, QueryMode::Prepared] {

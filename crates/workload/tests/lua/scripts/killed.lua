@@ -1,4 +1,4 @@
--- The server once closes the idle connection of the thread.
+-- The second try waits until the server has closed the idle connection of the thread.
 ffi.cdef("int usleep(unsigned);")
 function thread_init()
    con = sysbench.sql.driver():connect()

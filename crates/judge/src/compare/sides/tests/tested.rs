@@ -8,7 +8,7 @@ fn the_effect_is_the_ratio_of_the_figures_in_the_table() {
     let a = runs("a", &[100.0, 101.0, 102.0, 60.0, 103.0]);
     let b = runs("b", &[98.0, 99.0, 100.0, 98.0, 99.0]);
     let comparison = compare(&[&a, &b]);
-    for figure in &comparison.against[0].figures {
+    for figure in &comparison.side_comparisons[0].figures {
         assert_eq!(
             figure.ratio,
             figure.b.median / figure.a.median,
@@ -18,7 +18,7 @@ fn the_effect_is_the_ratio_of_the_figures_in_the_table() {
         let interval = figure.significance.unwrap();
         assert!(interval.low <= figure.ratio && figure.ratio <= interval.high);
     }
-    let tps = &comparison.against[0].figures[0];
+    let tps = &comparison.side_comparisons[0].figures[0];
     assert_eq!((tps.a.median, tps.b.median), (101.0, 99.0));
     assert_eq!(tps.significance.unwrap().basis, Basis::Ranks);
     assert_eq!(tps.significance.unwrap().is_significant, Some(false));
@@ -35,7 +35,7 @@ fn the_basis_follows_from_the_number_of_runs() {
             .map(|(prefix, count)| runs(prefix, &tps(*count)))
             .collect();
         let comparison = compare(&sides.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        comparison.against[0].figures[0]
+        comparison.side_comparisons[0].figures[0]
             .significance
             .map(|significance| significance.basis)
     };
@@ -60,7 +60,7 @@ fn one_figure_is_tested_and_the_user_may_choose_it() {
         runs("b", &[12_000.0, 11_000.0, 11_100.0]),
     );
     let tested = |comparison: &SidesComparison| -> Vec<String> {
-        let figures = comparison.against[0].figures.iter();
+        let figures = comparison.side_comparisons[0].figures.iter();
         let figures = figures.filter(|figure| {
             let significance = figure.significance.expect("an interval");
             assert_eq!(
@@ -72,7 +72,7 @@ fn one_figure_is_tested_and_the_user_may_choose_it() {
         figures.map(|figure| figure.name.clone()).collect()
     };
     let comparison = compare(&[&a, &b]);
-    assert!(comparison.against[0].figures.len() > 2);
+    assert!(comparison.side_comparisons[0].figures.len() > 2);
     assert_eq!(tested(&comparison), ["TPS"]);
     assert_eq!(comparison.primary.as_deref(), Some("TPS"));
     let sides = [&a, &b].map(|runs| Side {
@@ -91,9 +91,9 @@ fn one_figure_is_tested_and_the_user_may_choose_it() {
     };
     assert_eq!(tested(&compare_by("p99")), ["p99"]);
     let comparison = compare_by("p99");
-    let leading = comparison.leading_figures(&comparison.against[0]);
+    let headline_figures = comparison.headline_figures(&comparison.side_comparisons[0]);
     assert_eq!(
-        leading
+        headline_figures
             .iter()
             .map(|figure| figure.name.as_str())
             .collect::<Vec<_>>(),
@@ -137,7 +137,7 @@ fn invalid_repeats_are_left_out_and_named() {
         (left_out.position, left_out.reason.as_str()),
         (13, "restart")
     );
-    assert_eq!(comparison.against[0].figures[0].b.values.len(), 3);
+    assert_eq!(comparison.side_comparisons[0].figures[0].b.values.len(), 3);
     // With two valid runs, the comparison reports that these are too few.
     let comparison = compare(&[&a, &with_restart(3)]);
     assert!(caveat_names(&comparison).contains(&"repeats"));
