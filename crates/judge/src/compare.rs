@@ -13,19 +13,23 @@ mod imported;
 mod intended;
 mod older;
 mod rules;
+mod run_figures;
 mod server;
 pub mod sides;
 mod tolerances;
 mod usability;
 
 use crate::all_kinds;
-use crate::reproduced::counts_batch_requests;
 use Severity::{Caveat, Invalid, Note};
 use older::{NOT_SET, WHY_NEWER_SETTING, document_version, unknown_in_older, unknown_values};
-use prony_store::{MetricName, Run, Setting, Severity};
+use prony_store::{Run, Setting, Severity};
 use rules::{
     DURABILITY_SETTINGS, UNKNOWN, WHY_OTHER_DURABILITY, WHY_OTHER_WORK, compared_properties,
     plain_text, server_setting,
+};
+use run_figures::common_figures;
+pub(crate) use run_figures::{
+    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_compared,
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -312,74 +316,6 @@ pub(crate) fn durability_settings(run: &Run) -> Option<String> {
     });
     let texts: Vec<String> = texts.collect();
     (!texts.is_empty()).then(|| texts.join(", "))
-}
-
-/// Name of the figure of committed transactions per second.
-const TPS_FIGURE: &str = "TPS";
-
-/// Name of the mean response time, which is exact; percentiles are rounded to a cell of a histogram.
-const MEAN_FIGURE: &str = "mean response";
-
-/// Name of the 99th percentile of the response time.
-const P99_FIGURE: &str = "p99";
-
-/// Figures that both Runs have: industry metrics first, then TPS, then response times.
-fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
-    let with_tpm = is_tpm_comparable([a, b]);
-    let values_b = figure_values(b, with_tpm);
-    let pairs = figure_values(a, with_tpm)
-        .into_iter()
-        .filter_map(|(name, unit, value)| {
-            let same_figure =
-                |value_b: &&(String, Unit, f64)| (&value_b.0, value_b.1) == (&name, unit);
-            let match_b = values_b.iter().find(same_figure);
-            match_b.map(|value_b| FigurePair {
-                name,
-                unit,
-                a: value,
-                b: value_b.2,
-            })
-        });
-    pairs.collect()
-}
-
-/// Whether TPM means the same in all runs: it counts batch requests on SQL Server, and transactions on the other
-/// engines.
-fn is_tpm_comparable<'a>(runs: impl IntoIterator<Item = &'a Run>) -> bool {
-    let mut meanings = runs.into_iter().map(counts_batch_requests);
-    let first = meanings.next();
-    meanings.all(|meaning| Some(meaning) == first)
-}
-
-/// A Run's figures, in the order in which [`common_figures`] returns them; `with_tpm`: including TPM.
-fn figure_values(run: &Run, with_tpm: bool) -> Vec<(String, Unit, f64)> {
-    let rates = run.rates.iter();
-    let mut values: Vec<_> = rates
-        .filter(|rate| with_tpm || rate.name != MetricName::Tpm)
-        .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
-        .collect();
-    let Some(all) = all_kinds(run) else {
-        return values;
-    };
-    values.push((TPS_FIGURE.to_owned(), Unit::Rate, all.tps));
-    let response = &all.response;
-    let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
-    let times = [
-        (
-            MEAN_FIGURE,
-            (response.samples > 0).then_some(response.mean_ns),
-        ),
-        ("p50", as_float(response.p50_ns)),
-        ("p95", as_float(response.p95_ns)),
-        (P99_FIGURE, as_float(response.p99_ns)),
-        ("p99.9", as_float(response.p999_ns)),
-    ];
-    values.extend(
-        times
-            .into_iter()
-            .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
-    );
-    values
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ pub mod statistics;
 mod steady;
 mod tables;
 pub mod thresholds;
+pub mod trend;
 mod workload;
 
 use prony_store::{Check, KindFigures, Run, RunState, Severity};

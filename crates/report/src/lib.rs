@@ -29,6 +29,7 @@ pub mod style;
 mod table;
 pub mod terminal;
 pub mod text;
+pub mod trend;
 pub mod units;
 pub mod visible;
 

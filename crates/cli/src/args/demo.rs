@@ -1,4 +1,4 @@
-//! Arguments of `demo`.
+//! Arguments of `prony demo`.
 
 use clap::Args;
 

@@ -11,6 +11,7 @@ mod results;
 mod run;
 mod scenarios;
 mod stored;
+mod trend;
 
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
@@ -19,6 +20,7 @@ pub use results::{AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, Verif
 pub use run::{RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use stored::{DiffSettingsArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
+pub use trend::TrendArgs;
 
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -92,6 +94,8 @@ pub enum Command {
     Judge(JudgeArgs),
     /// Compare runs, and report whether the differences are significant
     Compare(CompareArgs),
+    /// Show the history of a workload's runs, and when their level changed
+    Trend(TrendArgs),
     /// List all settings in which two runs differ
     DiffSettings(DiffSettingsArgs),
     /// Write runs as a self-contained HTML page

@@ -21,6 +21,7 @@ pub mod server;
 mod sizing;
 mod stored;
 mod tables;
+mod trend;
 mod workloads;
 
 use crate::args::Command;
@@ -43,6 +44,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Show(args) => stored::show(&args),
         Command::Judge(args) => judge::judge(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Trend(args) => trend::show(&args),
         Command::DiffSettings(args) => stored::diff_settings(&args),
         Command::Report(args) => report::report(&args),
         Command::Verify(args) => report::verify(&args),

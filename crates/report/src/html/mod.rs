@@ -21,11 +21,13 @@ mod seconds;
 mod server;
 mod several;
 mod table;
+mod trend;
 mod variants;
 mod verify;
 
 pub use document::Document;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
+pub use trend::{is_trend_page, write_trend};
 pub use verify::{VerifiedPage, VerifyError, verify};
 
 use base64::Engine as _;

@@ -188,7 +188,7 @@ pub struct Second {
     pub rolled_back: u64,
     /// Failed.
     pub failed: u64,
-    /// Mean response time, nanoseconds.
+    /// Mean response time of committed transactions, nanoseconds; the percentiles that follow are theirs, too.
     pub mean_ns: f64,
     /// Median response time, nanoseconds. It and the percentiles that follow are absent with too few
     /// samples.
@@ -200,6 +200,10 @@ pub struct Second {
     /// 99th.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
+    /// 99th percentile of all transactions that ended, whatever their outcome; absent if all committed, with
+    /// too few samples, and in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_p99_ns: Option<u64>,
     /// Percentiles over this second and earlier ones, if this one has too few transactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rolling: Option<RollingPercentiles>,

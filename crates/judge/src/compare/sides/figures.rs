@@ -5,7 +5,7 @@
 
 use super::SideComparison;
 use super::evidence::Evidence;
-use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_tpm_comparable};
+use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_compared};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
 use crate::thresholds::PERCENTILE_STEP_SHARE;
 use prony_store::{MetricName, Run};
@@ -146,10 +146,9 @@ pub(super) fn headline_figures<'a>(
 
 /// The figures that all runs of both sides have, in the first side's order.
 pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureComparison> {
-    let with_tpm = is_tpm_comparable(first.iter().chain(second).copied());
     let sides = [first, second].map(|runs| {
         runs.iter()
-            .map(|run| figure_values(run, with_tpm))
+            .map(|run| figure_values(run))
             .collect::<Vec<_>>()
     });
     let values_of = |side: &[Vec<(String, Unit, f64)>], name: &str, unit: Unit| {
@@ -162,7 +161,11 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
     let Some(names) = sides[0].first() else {
         return Vec::new();
     };
+    let all_runs: Vec<&Run> = first.iter().chain(second).copied().collect();
     let comparisons = names.iter().filter_map(|(name, unit, _)| {
+        if !is_compared(name, &all_runs) {
+            return None;
+        }
         let a = values_of(&sides[0], name, *unit)?;
         let b = values_of(&sides[1], name, *unit)?;
         let step = match unit {
@@ -183,6 +186,12 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
 }
 
 impl FigureComparison {
+    /// Whether it is a response time of committed transactions, the population of all whose names do not say
+    /// another one.
+    pub fn is_of_committed(&self) -> bool {
+        self.unit == Unit::Nanoseconds && !self.name.contains(" of ")
+    }
+
     /// The interval at a level of `1 - alpha`, without a test.
     fn significance_at(&self, basis: Basis, alpha: f64) -> Option<Significance> {
         let evidence = self.evidence.as_ref()?;
