@@ -7,7 +7,7 @@ use crate::tests::mock_sqlserver::{
 use crate::tpcc::OrderEntryProgram;
 use crate::tpcc::execution::Mode;
 use crate::tpcc::options::TpccOptions;
-use crate::tpcc::profile::{PROFILES, Profile};
+use crate::tpcc::profile::Profile;
 use prony_tds_server::{Outcome, Parameter, Procedure, Request, Type};
 use prony_wire::QueryMode;
 use std::sync::Mutex;
