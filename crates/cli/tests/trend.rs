@@ -118,7 +118,7 @@ fn filters_and_another_reference_select_the_runs() {
     );
     let p99 = home.run(&["trend", "tpcb", "--figure", "p99", "-n", "9"], 0);
     assert!(
-        p99.starts_with("tpcb: p99 response time of 8 runs"),
+        p99.starts_with("tpcb: p99 response time of 9 runs"),
         "{p99}"
     );
     let unknown = home.prony(&["trend", "tpcb", "--figure", "p98"]);
