@@ -2,13 +2,13 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: put a password or a URL into a command.
 
-use super::{DatabaseFacts, IntendedLoad, Remedied, bad, caution, ok, unknown};
+use super::{DatabaseFacts, IntendedLoad, Remedied, bad, caution, finding, ok, unknown};
 use crate::formatting::{bytes, percent, thousands, time};
 use crate::thresholds::{
     ROUND_TRIP_P99_MAX_NS, ROUND_TRIP_P99_MAX_RATIO, UNTUNED_CACHE_MAX_SHARE,
     UNTUNED_MIN_MEMORY_BYTES,
 };
-use prony_store::{DoctorFinding, Engine};
+use prony_store::{DoctorFinding, DoctorState, Engine};
 
 /// Connections that a run needs besides those of its clients: control, observation, the server's own count.
 const OTHER_CONNECTIONS: u64 = 3;
@@ -119,6 +119,10 @@ fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
     let is_unsteady = p99.is_some_and(|p99| {
         p99 > ROUND_TRIP_P99_MAX_NS && p99 as f64 > ROUND_TRIP_P99_MAX_RATIO * p50 as f64
     });
+    if p99.is_none() {
+        let reason = "Too few statements ended within a second to judge how steady they are.";
+        return finding(ID, DoctorState::Unknown, value, reason);
+    }
     if is_unsteady {
         let reason =
             "Without load, some round trips take more than ten times as long as the median.";

@@ -351,6 +351,8 @@ fn a_server_that_is_not_fit_is_found() {
         server.round_trips_ns.extend([5_000_000; 3]);
     });
     assert_one(&report, "round-trip", Caution);
+    let report = changed_server(|server| server.round_trips_ns = vec![200_000; 99]);
+    assert_eq!(states(&report), [("round-trip", DoctorState::Unknown)]);
     let report = changed_server(|server| {
         server.memory_bytes = Some(100 << 30);
         server.database_bytes = Some(10 << 30);
