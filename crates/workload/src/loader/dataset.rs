@@ -164,6 +164,12 @@ pub trait Dataset: Sync {
     /// The name of a table.
     fn name(&self, table: usize) -> String;
 
+    /// The names of all tables, by [`slowest_first`].
+    fn names_slowest_first(&self) -> Vec<String> {
+        let names = (0..self.table_count()).map(|table| self.name(table));
+        slowest_first(names.collect(), &self.indexes())
+    }
+
     /// The name of a table for progress displays; empty if there are many tables.
     fn label(&self, _table: usize) -> &'static str {
         ""

@@ -15,7 +15,7 @@
 //! keys in the transaction that sets the final note. MySQL's tables have their keys from the start, because
 //! InnoDB stores the rows in the primary key.
 
-use super::dataset::{Dataset, ExistingTables, LoadPart, slowest_first};
+use super::dataset::{Dataset, ExistingTables, LoadPart};
 use super::load_state::{LoadState, LoadSubject};
 use super::transfer::RowTransfer;
 use super::{Loader, check_jobs};
@@ -327,10 +327,8 @@ impl<D: Dataset> LoadRun<'_, D> {
 
     fn collect_statistics(&self, target: &Target, command: &str) -> Result<(), Error> {
         self.loader.meter.enter_phase(LoadPhase::Statistics, "");
-        let names = (0..self.data.table_count()).map(|table| self.data.name(table));
-        let names = slowest_first(names.collect(), &self.data.indexes());
-        let statements = names.iter().map(|name| format!("{command} {name}"));
-        let statements: Vec<String> = statements.collect();
+        let names = self.data.names_slowest_first().into_iter();
+        let statements: Vec<String> = names.map(|name| format!("{command} {name}")).collect();
         self.execute_in_parallel(target, "collecting statistics", &statements)
     }
 
