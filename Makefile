@@ -68,14 +68,14 @@ versus-pgbench: build ## As versus, for Prony called as pgbench with identical c
 	@scripts/setup versus
 	scripts/versus --cases $(or $(CASES),pgbench) $(VERSUS)
 
-versus-tpcc: build ## Measures the cost of loading and running tpcc, beside the server's bounds (about 20 minutes)
-	@scripts/setup versus
+versus-tpcc: build ## Measures the cost of loading (also with 1, 2 and 4 jobs) and running tpcc, beside the server's bounds (about 40 minutes)
+	@scripts/setup versus-load
 	scripts/versus --cases $(or $(CASES),tpcc) $(VERSUS) $(if $(WAREHOUSES),--warehouses $(WAREHOUSES))
 
 versus-sysbench: build ## As versus, for Prony called as sysbench and sysbench, on a MariaDB (about 30 minutes)
 	@scripts/setup versus-sysbench
 	scripts/versus --cases $(or $(CASES),sysbench) $(VERSUS)
 
-versus-load: build ## As versus, for loading only
-	@scripts/setup versus
+versus-load: build ## As versus, for loading only; also with 1, 2 and 4 jobs beside the server's bounds (about 15 minutes)
+	@scripts/setup versus-load
 	scripts/versus --cases loads $(VERSUS)

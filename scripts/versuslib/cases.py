@@ -239,16 +239,20 @@ SYSBENCH = [*(case.id for case in SYSBENCH_LOADS), *(case.id for case in SYSBENC
 # Cases that tpcc.py measures.
 TPCC = ["tpcc-load", "tpcc-run", "tpcc-memory"]
 
+# Cases that scaling.py measures, by the group that includes them: loads with 1, 2 and 4 jobs.
+SCALING = {"loads": ["jobs-tpcb", "jobs-prepare"], "tpcc": ["jobs-tpcc", "jobs-tpcc-maria"]}
+
 MEMORY = "memory"
 MEMORY_MAX_BYTES = 150_000_000
 
 GROUPS = {
     "runs": [case.id for case in RUNS],
-    "loads": [case.id for case in LOADS],
+    "loads": [*(case.id for case in LOADS), *SCALING["loads"]],
+    "jobs": [*SCALING["loads"], *SCALING["tpcc"]],
     "pgbench": [case.id for case in [*DIALECT, *FILES]],
     "pgbench-select": [case.id for case in DIALECT if case.id.startswith("pgbench-select")],
     "pgbench-tpcb": [case.id for case in DIALECT if case.id.startswith("pgbench-tpcb")],
-    "tpcc": TPCC,
+    "tpcc": [*TPCC, *SCALING["tpcc"]],
     "sysbench": SYSBENCH,
     "pgbench-file": [case.id for case in FILES],
     "layouts": [case.id for case in LAYOUTS],
@@ -258,9 +262,9 @@ GROUPS = {
 
 # Cases that need no database, and all cases that are not measured on the server of pgbench's tables.
 CANNED = {*GROUPS["capacity"], *GROUPS["counts"]}
-ELSEWHERE = {*TPCC, *SYSBENCH, *CANNED}
+ELSEWHERE = {*TPCC, *SYSBENCH, *CANNED, *GROUPS["jobs"]}
 
-ALL = [*GROUPS["loads"], *GROUPS["runs"], *GROUPS["layouts"], *GROUPS["capacity"], MEMORY]
+ALL = [*(case.id for case in LOADS), *GROUPS["runs"], *GROUPS["layouts"], *GROUPS["capacity"], MEMORY]
 
 
 def without_bounds(case):

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import canned_tools, capacity, cases, counts, figures, tpcc, selftest, sysbench
+from . import canned_tools, capacity, cases, counts, figures, scaling, tpcc, selftest, sysbench
 from .namespace import Namespace
 from .server import Server, ScriptError, find_bin_dir
 from .tools import Pgbench, Prony
@@ -36,6 +36,8 @@ def arguments(argv):
     parser.add_argument("--memory-clients", type=int, default=int(env("MEMORY_CLIENTS", 500)), help="clients of the smaller memory run (MEMORY_CLIENTS, 500)")
     parser.add_argument("--warehouses", type=int, default=int(env("WAREHOUSES", 2)), help="warehouses of tpcc-load (WAREHOUSES, 2)")
     parser.add_argument("--memory-warehouses", default=env("MEMORY_WAREHOUSES", "1,10,20"), help="warehouses of the runs of tpcc-memory (MEMORY_WAREHOUSES, 1,10,20)")
+    parser.add_argument("--jobs-warehouses", type=int, default=int(env("JOBS_WAREHOUSES", 4)), help="warehouses of jobs-tpcc (JOBS_WAREHOUSES, 4)")
+    parser.add_argument("--jobs-rows", type=int, default=int(env("JOBS_ROWS", 100_000)), help="rows of each table of jobs-prepare (JOBS_ROWS, 100000)")
     parser.add_argument("--prony", default=env("PRONY", str(ROOT / "target/release/prony")), help="the prony binary (PRONY)")
     parser.add_argument("--against", metavar="PRONY", default=env("AGAINST"), help="compare with this other build of prony instead of pgbench and sysbench (AGAINST)")
     parser.add_argument("--canned", default=env("CANNED", str(ROOT / "target/release/examples/canned_server")), help="the canned server, for capacity and counts (CANNED)")
@@ -44,7 +46,7 @@ def arguments(argv):
     parser.add_argument("--raw", metavar="FILE", help="write every measurement to FILE as JSON")
     parser.add_argument("--self-test", action="store_true", help="test this script with a fake prony")
     args = parser.parse_args(argv)
-    for name in ("pairs", "seconds", "scale", "memory_clients", "warehouses"):
+    for name in ("pairs", "seconds", "scale", "memory_clients", "warehouses", "jobs_warehouses", "jobs_rows"):
         if getattr(args, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1")
     try:
@@ -284,6 +286,18 @@ def measure_tpcc(args, bin_dir):
     return directory
 
 
+def measure_scaling(args, bin_dir):
+    """Measures loads with several jobs, each engine on a separate server; prints."""
+    def intro():
+        return [machine(), f"- {version_line([bin_dir / 'postgres', '--version'])}; {version_line([args.prony, '--version'])}"]
+
+    with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
+        text, raw = scaling.measure(args, bin_dir, home, print_progress, interleave, intro)
+    print(text)
+    write_raw(args, raw)
+    raise_failures(raw)
+
+
 def measure_sysbench(args):
     """Measures the sysbench dialect on a separate server; prints. Returns the server's directory, which no longer exists."""
     def intro():
@@ -354,7 +368,7 @@ def measure_all(args, bin_dir):
         intro = environment(server, args)
         print_progress("\n".join(intro))
         rows = {"loads": compare_loads(args.cases, tools, server, args, raw)}
-        if set(args.cases) - {*cases.GROUPS["loads"], *cases.ELSEWHERE}:
+        if set(args.cases) - {*(case.id for case in cases.LOADS), *cases.ELSEWHERE}:
             print_progress(f"loading scale {args.scale} by {tools[1].name}, for all runs")
             server.sql(f"create database {DATABASE}")
             tools[1].load(args.scale, DATABASE, 1)
@@ -374,6 +388,7 @@ def measure_parts(args, bin_dir):
     """Measures the chosen cases, one server after the other; the failure of a part does not affect the others. Returns the exit status."""
     parts = (
         (cases.TPCC, lambda: measure_tpcc(args, bin_dir)),
+        (cases.GROUPS["jobs"], lambda: measure_scaling(args, bin_dir)),
         (cases.SYSBENCH, lambda: measure_sysbench(args)),
         (set(args.cases) - cases.ELSEWHERE, lambda: measure_all(args, bin_dir)),
         (cases.CANNED, lambda: measure_canned(args, bin_dir)),
@@ -397,7 +412,7 @@ def main(argv):
     try:
         bin_dir = find_bin_dir()
         if args.self_test:
-            return selftest.run(bin_dir, measure_all, measure_tpcc, measure_sysbench, measure_canned, args, arguments)
+            return selftest.run(bin_dir, measure_all, measure_tpcc, measure_scaling, measure_sysbench, measure_canned, args, arguments)
         if not os.access(args.prony, os.X_OK):
             raise ScriptError(f"there is no {args.prony}: build it by `make build`, or name one by --prony")
         args.prony = str(pathlib.Path(args.prony).resolve())

@@ -2,6 +2,7 @@
 
 In: PostgreSQL's and MariaDB's programs. Out: an exit status. Must never: assert a speed.
 """
+import argparse
 import contextlib
 import dataclasses
 import io
@@ -15,7 +16,7 @@ import tempfile
 import textwrap
 import time
 
-from . import capacity, cases, counts, figures, tpcc, sysbench, tools
+from . import capacity, cases, counts, figures, maria, scaling, tpcc, sysbench, tools
 from .namespace import Namespace
 from .server import ScriptError
 
@@ -30,11 +31,23 @@ if os.path.basename(sys.argv[0]) == "pgbench":
     os.execv("{pgbench}", ["pgbench", *words])
 if words == ["--version"]:
     print("prony 0.0.0 (made up)"); sys.exit()
+if os.path.basename(sys.argv[0]) == "sysbench":
+    options = dict(word.split("=", 1) for word in words[:-2])
+    config = dict(line.split("=", 1) for line in open(options["--config-file"]).read().splitlines())
+    command = [os.environ["MARIADB"], "--no-defaults", "-S" + options["--mysql-socket"], "-u" + config["mysql-user"], config["mysql-db"]]
+    table = "create table sbtest%d (id int primary key, k int, key k_1 (k)); insert into sbtest%d values (1, 5), (2, null);"
+    text = "".join(table % (number, number) for number in range(1, int(options["--tables"]) + 1))
+    env = dict(os.environ, MYSQL_PWD=config["mysql-password"])
+    sys.exit(subprocess.run(command, input=text, text=True, env=env).returncode)
 given = dict(zip(words[2::2], words[3::2]))
 url = given["--url"]
 psql = os.path.join(os.path.dirname("{pgbench}"), "psql")
 if words[:2] == ["load", "tpcc"]:
     assert given["--profile"] == "hammerdb-4.6"
+    if url.startswith("mysql:"):
+        user, port, database = re.fullmatch("mysql://(.*)@127.0.0.1:(.*)/(.*)", url).groups()
+        command = [os.environ["MARIADB"], "--no-defaults", "-h127.0.0.1", "-P" + port, "-u" + user, database]
+        sys.exit(subprocess.run(command, input=os.environ["MADE_UP_TABLES"], text=True).returncode)
     command = [psql, "-Xqv", "ON_ERROR_STOP=1", "-d", url]
     sys.exit(subprocess.run(command, input=os.environ["MADE_UP_TABLES"], text=True).returncode)
 if words[:2] == ["run", "tpcc"]:
@@ -59,11 +72,15 @@ print(json.dumps(dict(state="complete", measured=dict(kinds=[kind], errors=[])))
 
 # Nine small tables, and functions with the same parameters as prony's.
 TABLES = """\
-create table item (i_id int primary key); create table warehouse (w_id int); create table district (d_id int);
-create table stock (s_id int, s_data varchar(50)); create table customer (c_id int not null, c_discount numeric(4,4));
-create table history (h_id int); create table orders (o_id int); create table new_order (no_o_id int);
-create table order_line (ol_o_id int, ol_amount numeric(6,2));
-insert into item select generate_series(1, 100); insert into customer values (1, 0.1);
+create table item (i_id int primary key); create table warehouse (w_id int); create table district (d_w_id int);
+create table stock (s_w_id int, s_data varchar(50)); create table customer (c_w_id int not null, c_discount numeric(4,4));
+create table history (h_w_id int); create table orders (o_w_id int); create table new_order (no_w_id int);
+create table order_line (ol_w_id int, ol_amount numeric(6,2));
+create index stock_data on stock (s_data);
+insert into item values (1), (2), (3); insert into customer values (1, 0.1); insert into warehouse values (1), (2);
+insert into stock values (1, null), (2, 'a tab\t and more');
+"""
+FUNCTIONS = """\
 create function prony_tpcc_hammerdb_46_neword(int, int, int, int, int, int) returns numeric language sql as 'select 1.0';
 create function prony_tpcc_hammerdb_46_payment(int, int, int, int, int, int, numeric, varchar, varchar, numeric) returns int
   language sql as 'select 1';
@@ -366,10 +383,12 @@ def interleaving():
     order_seen = []
     results = interleave([Tool("a"), Tool("b")], 3, lambda tool: order_seen.append(tool.name) or len(order_seen))
     assert "".join(order_seen) == "abbaab" and results == {"a": [1, 4, 5], "b": [2, 3, 6]}, (order_seen, results)
-    assert cases.choose("loads,unix64,load") == ["load", "load-jobs2", "unix64"]
+    assert cases.choose("loads,unix64,load") == ["load", "load-jobs2", "jobs-tpcb", "jobs-prepare", "unix64"]
     assert raises(ValueError, lambda: cases.choose("nonsense"))
     assert len(cases.choose("pgbench")) == len(set(cases.choose("pgbench"))) == 36
     assert not set(cases.choose("all")) & set(cases.choose("pgbench"))
+    assert cases.choose("jobs") == [case.id for case in scaling.CASES]
+    assert not set(cases.choose("all")) & set(cases.choose("jobs"))
 
 
 def full_pass(bin_dir, measure_all, arguments):
@@ -444,9 +463,9 @@ def tpcc_pass(bin_dir, measure_tpcc, arguments):
         fake.chmod(0o755)
         raw = pathlib.Path(folder) / "raw.json"
         small = ["--pairs", "2", "--seconds", "2", "--shared-buffers", "32MB", "--memory-warehouses", "1,2"]
-        args = arguments([*small, "--cases", "tpcc", "--raw", str(raw), "--prony", str(fake)])
+        args = arguments([*small, "--cases", ",".join(cases.TPCC), "--raw", str(raw), "--prony", str(fake)])
         out = io.StringIO()
-        os.environ["MADE_UP_TABLES"] = TABLES
+        os.environ["MADE_UP_TABLES"] = TABLES + FUNCTIONS
         with contextlib.redirect_stdout(out):
             directory = measure_tpcc(args, bin_dir)
         del os.environ["MADE_UP_TABLES"]
@@ -458,6 +477,77 @@ def tpcc_pass(bin_dir, measure_tpcc, arguments):
     for words in ("| prony load tpcc --scale 2 |", "| pgbench -M prepared, the same calls |", "| 1,000 (by extrapolation) |", "synchronous_commit off"):
         assert words in text, text
     assert not directory.exists(), directory
+
+
+def scaling_figures():
+    """Checks the distribution over sessions, and the table of loads with several jobs, for known figures."""
+    assert scaling.distribute([(1, "a"), (5, "b"), (3, "c"), (3, "d")], 2) == [["b", "a"], ["c", "d"]]
+    assert scaling.distribute([(1, "a")], 4) == [["a"]]
+
+    def runs(wall_s, server_cpu_s):
+        return [scaling.LoadRun(wall_s, 0.5, server_cpu_s=server_cpu_s)] * 3
+
+    one, two = scaling.rows("x", {1: (runs(4.0, 3.0), runs(2.0, 1.9)), 2: (runs(2.0, 3.5), runs(1.6, 2.0))})
+    assert one == ["x", "1", "4.00", "0.50", "3.00", "2.00", "0.50", "1.90", "2.00 (2.00–2.00)", "1.00", "1.00"], one
+    assert two == ["x", "2", "2.00", "0.50", "3.50", "1.60", "0.50", "2.00", "1.25 (1.25–1.25)", "2.00", "1.25"], two
+    assert len(one) == len(scaling.HEAD)
+    accounts = scaling.parts_of(scaling.CASES[0], argparse.Namespace(scale=9))
+    assert [condition for ((_, condition),) in accounts[1:]] == ["aid > 0 and aid <= 800000", "aid > 800000 and aid <= 900000"]
+    # A child's time is counted while it lives and after it has ended.
+    before_s = scaling.cpu_of_server(os.getpid())
+    burn = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        child.stdout.readline()
+        assert scaling.cpu_of_server(os.getpid()) - before_s >= 0.27
+        child.communicate(b"\n")
+    assert scaling.cpu_of_server(os.getpid()) - before_s >= 0.27
+
+
+def scaling_pass(bin_dir, measure_scaling, arguments):
+    """Loads with 1, 2 and 4 jobs once, small, with a fake prony: the bound stores the same rows and indexes as prony."""
+    with tempfile.TemporaryDirectory() as folder:
+        fake = pathlib.Path(folder) / "prony"
+        fake.write_text(FAKE_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench"))
+        fake.chmod(0o755)
+        raw = pathlib.Path(folder) / "raw.json"
+        small = ["--pairs", "1", "--scale", "1", "--jobs-warehouses", "2", "--shared-buffers", "32MB"]
+        args = arguments([*small, "--cases", "jobs", "--raw", str(raw), "--prony", str(fake)])
+        out, stored = io.StringIO(), []
+
+        def checked_reset(case, server, reset=scaling.reset):
+            """Records what each load has stored, which the next load's reset would remove."""
+            if case.engine == "postgres":
+                exists = server.sql(f"select count(*) from pg_database where datname = '{scaling.DATABASE}'") == "1"
+                tables = "select relname from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1"
+                names = server.sql(tables, scaling.DATABASE).split() if exists else []
+                found = [(name, server.sql(f"select * from {name} order by 1", scaling.DATABASE)) for name in names if "pgbench" not in name]
+                found += [(name, server.sql(f"select count(*) from {name}", scaling.DATABASE)) for name in names if "pgbench" in name]
+                count = server.sql("select count(*) from pg_indexes where schemaname = 'public'", scaling.DATABASE) if names else 0
+            else:
+                names = server.sql("select table_name from information_schema.tables where table_schema = database() order by 1").split()
+                found = [(name, server.sql(f"select * from {name} order by 1")) for name in names]
+                count = server.sql("select count(*) from information_schema.statistics where table_schema = database()")
+            if names:
+                stored.append((case.id, count, found))
+            reset(case, server)
+
+        os.environ |= {"MADE_UP_TABLES": TABLES, "MARIADB": maria.find("client")}
+        original, scaling.reset = scaling.reset, checked_reset
+        try:
+            with contextlib.redirect_stdout(out):
+                measure_scaling(args, bin_dir)
+        finally:
+            scaling.reset = original
+        del os.environ["MADE_UP_TABLES"], os.environ["MARIADB"]
+        text, results = out.getvalue(), json.loads(raw.read_text())
+    for case in scaling.CASES:
+        assert f"| {case.title}, " in text, text
+        assert [[len(runs) for runs in results[case.id][jobs]] for jobs in "124"] == [[1, 1]] * 3, results[case.id]
+        assert all(run["wall_s"] > 0 and run["server_cpu_s"] >= 0 for jobs in "124" for runs in results[case.id][jobs] for run in runs)
+        # The first load writes the files; then each number of jobs has a pair.
+        loads = [(count, found) for name, count, found in stored if name == case.id]
+        assert len(loads) == 7 and all(load == loads[0] for load in loads), loads
+        assert int(loads[0][0]) > 0 and any(rows for _, rows in loads[0][1]), loads[0]
 
 
 def sysbench_pass(measure_sysbench, arguments):
@@ -502,12 +592,13 @@ def a_failure_is_reported(bin_dir, measure_all, arguments):
     assert "| prony | could not be measured |" in out.getvalue(), out.getvalue()
 
 
-def run(bin_dir, measure_all, measure_tpcc, measure_sysbench, measure_canned, args, arguments):
+def run(bin_dir, measure_all, measure_tpcc, measure_scaling, measure_sysbench, measure_canned, args, arguments):
     """Returns the exit status."""
     for test in (
         arithmetic,
         report_parsing,
         tpcc_figures,
+        scaling_figures,
         sysbench_report,
         canned_figures,
         child_cpu_time,
@@ -525,6 +616,8 @@ def run(bin_dir, measure_all, measure_tpcc, measure_sysbench, measure_canned, ar
         print(f"versus self-test: canned_pass skipped: there is no {args.canned}")
     tpcc_pass(bin_dir, measure_tpcc, arguments)
     print("versus self-test: tpcc_pass ok")
+    scaling_pass(bin_dir, measure_scaling, arguments)
+    print("versus self-test: scaling_pass ok")
     sysbench_pass(measure_sysbench, arguments)
     print("versus self-test: sysbench_pass ok")
     for test in (full_pass, two_builds_pass, a_failure_is_reported):

@@ -124,6 +124,7 @@ fn an_experiment_is_named_by_any_of_its_runs() {
     let comparison: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(comparison["sides"].as_array().map(Vec::len), Some(3));
     assert_eq!(comparison["a"], "20261121-1109");
+    // The trailing comma makes it a list of one run, not the experiment.
     let text = home.run(&["compare", "20261121-1001,", "20261121-1002", "--json"], 0);
     let comparison: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(
@@ -138,12 +139,13 @@ fn an_experiment_is_named_by_any_of_its_runs() {
 }
 
 #[test]
-fn an_incomplete_experiment_reads_no_documents_of_other_runs() {
+fn comparing_an_incomplete_experiment_reads_no_documents_of_other_runs() {
     let home = Home::new("lacking");
     home.store_experiment();
     home.run(&["compare", "20261121-1001"], 0);
-    // Delete a run of the experiment, and damage the document of another run. The damage keeps size and time,
-    // so the index does not show it.
+    // Delete a run of the experiment, and damage the document of another run. The damaged file keeps its
+    // size and modification time, so the index still counts as current, and only reading the file would
+    // find the damage.
     let document = |id: &str| home.0.join("runs").join(format!("{id}.json"));
     std::fs::remove_file(document("20261121-1006")).expect("it is there");
     let damaged = document("20261121-1109");
@@ -189,7 +191,7 @@ fn variants_of_one_experiment_may_differ_in_what_the_plan_varies() {
 }
 
 #[test]
-fn repeats_are_separated_by_commas_and_count_once() {
+fn repeats_are_separated_by_commas_and_a_duplicate_is_an_error() {
     let home = Home::new("repeats");
     home.store_experiment();
     let [a, b] = [

@@ -278,10 +278,10 @@ fn target_roots(package: &Path) -> Vec<ModuleFile> {
 fn unreached_files(package: &Path) -> Vec<PathBuf> {
     let (mut reached, mut pending) = (BTreeSet::new(), target_roots(package));
     while let Some(file) = pending.pop() {
-        // With `#[path]` a file may be part of several targets.
         let Ok(path) = file.path.canonicalize() else {
             continue;
         };
+        // With `#[path]`, several targets may compile one file, each with its own folder for child modules.
         if reached.insert((path, file.children.clone())) {
             let text = fs::read_to_string(&file.path).expect("UTF-8");
             pending.extend(file.child_files(&text));

@@ -102,7 +102,7 @@ impl<I: Io> Worker<'_, I> {
     }
 
     /// Applies the result of a connection attempt before the load. A failure ends the run: the server does
-    /// not accept as many connections as the run needs.
+    /// not accept the number of connections that the run needs.
     fn apply_connect_step(&mut self, slot: Slot, step: LinkStep) -> Result<(), ConnectError> {
         match step {
             LinkStep::Waiting => {}

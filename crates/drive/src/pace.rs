@@ -6,7 +6,7 @@
 use prony_plan::{Arrival, SplitMix};
 
 /// Maximum number of starts that one call generates one by one. At an extreme rate, generating all due starts
-/// would take so long that as many new ones would become due meanwhile.
+/// would take so long that the same number would become due in that time.
 const MAX_GENERATED_STARTS: u64 = 200_000;
 
 /// The scheduled starts of one worker.

@@ -31,7 +31,7 @@ pub struct DriveJob<'a> {
     pub program: &'a dyn Program,
     /// The server.
     pub target: &'a Target,
-    /// The same server over TCP, for as many clients as the plan's `tcp_sample` says.
+    /// The same server over TCP, for the first `tcp_sample` clients of the plan.
     pub tcp_target: Option<&'a Target>,
     /// Clients, threads, pace and end of the run.
     pub plan: &'a DrivePlan,

@@ -29,6 +29,11 @@ impl Timers {
         self.heap.push(Reverse((at_ns, event)));
     }
 
+    /// Whether there are no timers.
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
     /// When the earliest event is due; `u64::MAX` if there is none.
     pub fn next_ns(&self) -> u64 {
         self.heap

@@ -102,6 +102,18 @@ impl<I: Io> Worker<'_, I> {
 
     /// Handles expired timers, and grants scheduled starts that are due.
     pub(crate) fn wake_users(&mut self) {
+        if !self.timers.is_empty() {
+            self.handle_timers();
+        }
+        while let Some((slot, start)) = self.waiting.next_due(&mut self.timing, &self.clock) {
+            let conn = &self.clients[slot].conn;
+            conn.grant_start(start.scheduled_ns, start.granted_ns);
+            self.resume(slot);
+        }
+    }
+
+    /// Handles the timers that have expired.
+    fn handle_timers(&mut self) {
         let now_ns = self.clock.now_ns();
         while let Some(due) = self.timers.pop(now_ns) {
             let (TimerEvent::Wake(slot) | TimerEvent::Retry(slot) | TimerEvent::Refused(slot)) =
@@ -133,11 +145,6 @@ impl<I: Io> Worker<'_, I> {
                 }
                 TimerEvent::Retry(_) | TimerEvent::Refused(_) => {}
             }
-        }
-        while let Some((slot, start)) = self.waiting.next_due(&mut self.timing, &self.clock) {
-            let conn = &self.clients[slot].conn;
-            conn.grant_start(start.scheduled_ns, start.granted_ns);
-            self.resume(slot);
         }
     }
 }

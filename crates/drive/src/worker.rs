@@ -183,17 +183,20 @@ impl<'a, I: Io> Worker<'a, I> {
     /// Handles one event.
     pub(crate) fn handle_event(&mut self, event: IoEvent) {
         let slot = event.slot;
+        let is_up = self.clients[slot].link.is_up();
+        if is_up && matches!(event.kind, IoEventKind::Readable { .. }) {
+            // `Io::receive` discards it if it is stale.
+            return self.on_reply(event);
+        }
         if self.discard_if_stale(event) {
             return;
         }
-        if !self.clients[slot].link.is_up() {
+        if !is_up {
             let step = self.handle_link_event(event);
             return self.apply_reconnect_step(slot, step);
         }
-        match event.kind {
-            IoEventKind::Readable { .. } => self.on_reply(event),
-            IoEventKind::Closed(errno) => self.on_connection_lost(slot, &describe_close(errno)),
-            IoEventKind::Opened => {}
+        if let IoEventKind::Closed(errno) = event.kind {
+            self.on_connection_lost(slot, &describe_close(errno));
         }
     }
 

@@ -109,6 +109,7 @@ impl ToolRun<'_> {
             observation: None,
             read_server_txn_count: false,
             check_after: false,
+            doctor: None,
             seed: self.seed,
             store_policy: StorePolicy::IfPossible,
             store_folder: self.store.folder,

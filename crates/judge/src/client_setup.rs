@@ -42,7 +42,7 @@ pub(crate) fn check_cpu_frequency(run: &Run) -> Option<Check> {
 }
 
 /// How the CPUs are kept slow; `None` if they are not.
-fn slow_cpus(frequency: &CpuFrequency) -> Option<String> {
+pub(crate) fn slow_cpus(frequency: &CpuFrequency) -> Option<String> {
     let has_powersave = frequency
         .governor
         .split(" and ")

@@ -7,11 +7,13 @@
 //! `rules` lists the compared properties: how each is read from a Run, how severe a difference is, and why.
 //! Differences that the plans of an experiment's variants request are at most caveats.
 
+mod doctor;
 mod engines;
 mod imported;
 mod intended;
 mod older;
 mod rules;
+mod run_figures;
 mod server;
 pub mod sides;
 mod tolerances;
@@ -24,6 +26,10 @@ use prony_store::{Run, Setting, Severity};
 use rules::{
     DURABILITY_SETTINGS, UNKNOWN, WHY_OTHER_DURABILITY, WHY_OTHER_WORK, compared_properties,
     plain_text, server_setting,
+};
+use run_figures::common_figures;
+pub(crate) use run_figures::{
+    MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, attempts_p99, figure_values, is_compared,
 };
 use serde::Serialize;
 use std::collections::HashMap;
@@ -47,7 +53,7 @@ pub struct Comparison {
 pub enum Verdict {
     /// The figures are of the same thing.
     Comparable,
-    /// The figures compare, but each difference has to be considered.
+    /// The figures are comparable, but each difference has to be considered.
     WithCaveats,
     /// The figures are of different things, or one Run must not be used.
     NotComparable,
@@ -115,8 +121,8 @@ pub enum Unit {
     Nanoseconds,
 }
 
-/// Compares two Runs; `a` is the baseline. Runs of two engines compare only if `across_engines` allows it, or
-/// if the engines are MySQL and MariaDB.
+/// Compares two Runs; `a` is the baseline. Runs of two engines are comparable only if `across_engines`
+/// is set, or if the engines are MySQL and MariaDB.
 pub fn compare(a: &Run, b: &Run, across_engines: bool) -> Comparison {
     let differences = differences_allowing_intended(a, b, across_engines);
     let verdict = Verdict::from_differences(&differences);
@@ -135,7 +141,7 @@ pub fn compare(a: &Run, b: &Run, across_engines: bool) -> Comparison {
 /// most a caveat.
 fn differences_allowing_intended(a: &Run, b: &Run, across_engines: bool) -> Vec<Difference> {
     let mut all = differences(a, b);
-    engines::downgrade_engines(a, b, across_engines, &mut all);
+    engines::downgrade_engine_differences(a, b, across_engines, &mut all);
     intended::downgrade_intended(a, b, &mut all);
     worst_first(&mut all);
     all
@@ -199,6 +205,7 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
     differences.extend(workload_setting_differences(a, b));
     differences.extend(server::observed_differences(a, b));
     differences.extend(server::setting_differences(a, b));
+    differences.extend(doctor::doctor_differences(a, b));
     tolerances::apply_tolerances(a, b, &mut differences);
     differences.retain(|difference| !imported::is_not_reported(a, b, &difference.what));
     differences.extend(imported::import_caveat(a, b));
@@ -219,6 +226,7 @@ fn comparison_key(run: &Run) -> Vec<String> {
     key.extend([
         format!("{:?}", run.workload.settings),
         server::settings_key(run),
+        doctor::doctor_key(run),
         run.state.name().to_owned(),
         committed.to_string(),
         check_ids(&run.checks, Invalid),
@@ -308,64 +316,6 @@ pub(crate) fn durability_settings(run: &Run) -> Option<String> {
     });
     let texts: Vec<String> = texts.collect();
     (!texts.is_empty()).then(|| texts.join(", "))
-}
-
-/// Name of the figure of committed transactions per second.
-const TPS_FIGURE: &str = "TPS";
-
-/// Name of the mean response time, which is exact; percentiles are rounded to a cell of a histogram.
-const MEAN_FIGURE: &str = "mean response";
-
-/// Name of the 99th percentile of the response time.
-const P99_FIGURE: &str = "p99";
-
-/// Figures that both Runs have: industry metrics first, then TPS, then response times.
-fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
-    let values_b = figure_values(b);
-    let pairs = figure_values(a)
-        .into_iter()
-        .filter_map(|(name, unit, value)| {
-            let match_b = values_b
-                .iter()
-                .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
-            match_b.map(|value_b| FigurePair {
-                name,
-                unit,
-                a: value,
-                b: value_b.2,
-            })
-        });
-    pairs.collect()
-}
-
-/// A Run's figures, in the order in which [`common_figures`] returns them.
-fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
-    let rates = run.rates.iter();
-    let mut values: Vec<_> = rates
-        .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
-        .collect();
-    let Some(all) = all_kinds(run) else {
-        return values;
-    };
-    values.push((TPS_FIGURE.to_owned(), Unit::Rate, all.tps));
-    let response = &all.response;
-    let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
-    let times = [
-        (
-            MEAN_FIGURE,
-            (response.samples > 0).then_some(response.mean_ns),
-        ),
-        ("p50", as_float(response.p50_ns)),
-        ("p95", as_float(response.p95_ns)),
-        (P99_FIGURE, as_float(response.p99_ns)),
-        ("p99.9", as_float(response.p999_ns)),
-    ];
-    values.extend(
-        times
-            .into_iter()
-            .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
-    );
-    values
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod client_setup;
 pub mod compare;
 mod consistency;
 mod data;
+pub mod doctor;
 mod errors;
 pub mod experiment;
 pub mod formatting;
@@ -40,6 +41,7 @@ pub mod statistics;
 mod steady;
 mod tables;
 pub mod thresholds;
+pub mod trend;
 mod workload;
 
 use prony_store::{Check, KindFigures, Run, RunState, Severity};

@@ -7,8 +7,8 @@
 //!
 //! A transaction that began before the window counts in full, and one that ends after it does not count: on
 //! average these effects cancel, and each is at most one transaction per client. A user whose worker has no
-//! CPU after a transaction starts the next one only when the worker has a CPU again, and is in no transaction
-//! meanwhile.
+//! CPU after a transaction starts the next one only when the worker has a CPU again; until then it is in no
+//! transaction.
 
 use crate::client::run_queue_share;
 use crate::formatting::{count, percent, time};
@@ -101,8 +101,8 @@ fn gap_check(run: &Run, gap: f64, finding: &str, longest_s: f64) -> Option<Check
              run again.",
         );
     }
-    // While a thread has no CPU, at most all of its users are between two transactions. The gap can therefore
-    // not be larger than the share of the time for which threads waited for a CPU.
+    // While a thread has no CPU, all of its users may be between two transactions. The gap can therefore be
+    // as large as the share of the time for which threads waited for a CPU, but not larger.
     if let Some(wait_share) =
         run_queue_share(run).filter(|wait_share| gap < 0.0 && -gap <= *wait_share)
     {

@@ -5,7 +5,7 @@
 
 use prony_store::{Event, EventKind, MachineSecond, Observed, Run, ServerSecond};
 
-/// The observations; `None` if there was no observer.
+/// The observations; `None` if the server was not observed (`off` is the reason).
 pub fn observed(run: &Run) -> Option<&Observed> {
     run.observed
         .as_ref()
@@ -55,7 +55,7 @@ pub fn server_machine_mean(
     mean(run, |row| value_of(row.machine.as_ref()?))
 }
 
-/// Mean over the window of a figure of the client's machine, if it is not the server's.
+/// Mean over the window of a figure of the client's machine; `None` if client and server share a machine.
 pub fn client_machine_mean(
     run: &Run,
     value_of: impl Fn(&MachineSecond) -> Option<f64>,
@@ -80,8 +80,8 @@ pub fn overlap_s(run: &Run, event: &Event) -> f64 {
     (until_s - event.at_s.max(begin_s)).max(0.0)
 }
 
-/// Bytes of WAL or redo log written in the window; `None` if they are unknown, or too few for a load that
-/// writes.
+/// Bytes of WAL or redo log written in the window; `None` if their number is unknown, or so small
+/// that the load counts as read-only.
 pub fn written_bytes(run: &Run) -> Option<u64> {
     let written = sum(run, |row| row.log_bytes)?;
     (written >= crate::thresholds::WRITING_MIN_BYTES).then_some(written)

@@ -10,7 +10,7 @@ mod size;
 pub use differences::{Difference, differences};
 
 use crate::observations;
-use prony_store::{Choice, MetricName, PublishedMetric, Run};
+use prony_store::{Choice, Engine, MetricName, PublishedMetric, Run};
 use serde::Serialize;
 
 /// A published figure with the measured one.
@@ -48,6 +48,15 @@ pub fn deviations(run: &Run) -> Vec<Deviation> {
         .collect()
 }
 
+/// The workload's name for transactions per minute by the server's count where TPM counts batch requests.
+const TPM_BY_TRANSACTIONS: &str = "TPM by transactions";
+
+/// Whether TPM counts batch requests, as on SQL Server.
+pub(crate) fn counts_batch_requests(run: &Run) -> bool {
+    run.server.engine == Some(Engine::SqlServer.into())
+        && run.rates.iter().any(|rate| rate.name == MetricName::Tpm)
+}
+
 /// This run's value of a figure, in the unit of the published figure.
 fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
     let all = run.measured.all_kinds()?;
@@ -61,6 +70,10 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
     match metric {
         PublishedMetric::Nopm => rate(MetricName::Nopm),
         PublishedMetric::Tpm => rate(MetricName::Tpm),
+        // On SQL Server, TPM counts batch requests, so the server's count of transactions has a name of its own.
+        PublishedMetric::Tps if counts_batch_requests(run) => {
+            rate(MetricName::from(TPM_BY_TRANSACTIONS)).map(|per_minute| per_minute / 60.0)
+        }
         // If TPM is published too, TPS is TPM / 60, which includes rollbacks.
         PublishedMetric::Tps if rate(MetricName::Nopm).is_some() => {
             rate(MetricName::Tpm).map(|per_minute| per_minute / 60.0)
@@ -84,7 +97,9 @@ fn measured_value(run: &Run, metric: PublishedMetric) -> Option<f64> {
         }
         PublishedMetric::Reads => queries.map(|counts| counts.reads as f64 / seconds * 60.0),
         PublishedMetric::Writes => queries.map(|counts| counts.writes as f64 / seconds * 60.0),
-        // No workload of Prony counts them.
+        PublishedMetric::BatchRequests if counts_batch_requests(run) => {
+            rate(MetricName::Tpm).map(|per_minute| per_minute / 60.0)
+        }
         PublishedMetric::BatchRequests => None,
     }
 }

@@ -109,8 +109,8 @@ fn is_used(run: &Run, words: &BTreeSet<String>, name: &str, id: &str) -> bool {
     })
 }
 
-/// Whether `table` is the workload's table `workload_table`, or one of the numbered tables of which
-/// `workload_table` is the first.
+/// Whether `table` is the workload's table `workload_table`. If that is the first of several numbered tables,
+/// `table` may be any of them.
 fn is_workload_table(table: &str, workload_table: &str, scale: u32) -> bool {
     let number = || {
         let digits = table.strip_prefix(workload_table.strip_suffix('1')?)?;

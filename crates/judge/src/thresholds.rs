@@ -257,7 +257,7 @@ pub const SHORT_RUN_CAVEAT_BELOW_S: f64 = 10.0;
 /// requested one.
 pub const OUTAGE_INVALID_SHARE: f64 = 0.05;
 /// A second with fewer transactions than this share of the typical second's is a stall. The typical number is
-/// the one for which half of all transactions end in seconds with as many or more.
+/// chosen so that half of all transactions end in seconds with at least this number.
 pub const STALL_RATE_MAX_SHARE: f64 = 0.1;
 /// Minimum of transactions in the typical second for which a second with only a few counts as a stall.
 pub const STALL_TYPICAL_MIN_TXNS: f64 = 20.0;
@@ -372,9 +372,9 @@ pub const DEAD_ROWS_MAX_SHARE: f64 = 0.20;
 pub const DEAD_ROWS_MIN_COUNT: u64 = 10_000;
 /// Fewest rows of a table that needs statistics.
 pub const STATISTICS_MIN_ROWS: u64 = 1_000;
-/// Number of samples of which ten lie above the 99th percentile.
+/// Number of samples with which ten lie above the 99th percentile.
 pub const P99_MIN_SAMPLES: u64 = 1_000;
-/// Number of samples of which ten lie above the 95th percentile.
+/// Number of samples with which ten lie above the 95th percentile.
 pub const P95_MIN_SAMPLES: u64 = 200;
 /// Shortest window of a load that writes without a note, seconds.
 pub const DURATION_NOTE_BELOW_S: f64 = 600.0;

@@ -318,7 +318,7 @@ fn check_counts(counts: &[u64]) -> Result<(), InvalidInterval> {
     }
 }
 
-/// Parses a code of five characters, each of which stands for a byte.
+/// Parses a code of five characters, each of which encodes a byte.
 fn parse_error_code(text: &str) -> Option<ErrorCode> {
     let mut code = ErrorCode::default();
     let mut chars = text.chars();

@@ -62,10 +62,10 @@ impl PlanInput {
     /// Merges `overrides` (flags, or a variant) into this input (a file): values of `overrides` replace
     /// those of this input.
     ///
-    /// If a value of `overrides` and one of this input exclude each other, the latter is dropped: a file's
-    /// `duration` by `--transactions 100`, its `embedded = true` by `--url`, its `server_metrics` by
-    /// `--no-observe`. If both are in `overrides`, both stay, and `check` reports the contradiction. A replaced
-    /// value is no longer checked; problems found while reading the file stay.
+    /// If a value of `overrides` and one of this input exclude each other, this input's value is dropped. For
+    /// example, `--transactions 100` drops the file's `duration`, `--url` its `embedded = true`, and
+    /// `--no-observe` its `server_metrics`. If both values are in `overrides`, both stay, and `check` reports
+    /// the contradiction. A replaced value is no longer checked; problems found while reading the file stay.
     #[must_use]
     pub fn overlay(mut self, overrides: Self) -> Self {
         if overrides.duration.is_some() || overrides.transactions.is_some() {
@@ -192,12 +192,10 @@ impl PlanInput {
         let mut arguments = Vec::new();
         for (setting, value, _) in self.given_settings() {
             let Some(flag) = &setting.flag else { continue };
-            match (flag.value_name, flag.help_if_it_turns_off) {
-                (Some(_), _) => arguments.extend([setting.flag_name(), value.to_text()]),
-                (None, off) if value.to_text() == off.is_none().to_string() => {
-                    arguments.push(setting.flag_name())
-                }
-                (None, _) => {}
+            if flag.value_name.is_some() {
+                arguments.extend([setting.flag_name(), value.to_text()]);
+            } else if value.to_text() == flag.switch_value() {
+                arguments.push(setting.flag_name());
             }
         }
         for (key, Located { value, location }) in &self.options {

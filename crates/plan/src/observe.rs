@@ -30,7 +30,7 @@ impl Default for ObservePlan {
 }
 
 impl ObservePlan {
-    /// Neither observation nor publication: for runs under another tool's name.
+    /// Observes and publishes nothing: for runs under the name of pgbench, sysbench or hammerdbcli.
     pub fn disabled() -> Self {
         ObservePlan {
             server: false,
@@ -83,7 +83,7 @@ impl FromStr for ListenAddress {
         if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
             let port = text.parse();
             let port =
-                port.map_err(|_| error("is not a port: they go up to 65535", VALID_FORMS_HINT))?;
+                port.map_err(|_| error("is not a port: the maximum is 65535", VALID_FORMS_HINT))?;
             let host = "127.0.0.1".to_owned();
             return Ok(ListenAddress { host, port });
         }
@@ -94,8 +94,12 @@ impl FromStr for ListenAddress {
             return Err(error("does not end in a port", VALID_FORMS_HINT));
         }
         let port = port.parse();
-        let port =
-            port.map_err(|_| error("has no such port: they go up to 65535", VALID_FORMS_HINT))?;
+        let port = port.map_err(|_| {
+            error(
+                "has an invalid port: the maximum is 65535",
+                VALID_FORMS_HINT,
+            )
+        })?;
         let bracketed = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));

@@ -1,7 +1,7 @@
 //! The table of stored runs.
 //!
-//! In: summaries of runs, newest first. Out: a table of at most 100 columns; an experiment and a note are on a line
-//! below the row. Must never: read a document.
+//! In: summaries of runs, newest first. Out: a table of at most 100 columns; failed transactions have a line below
+//! the row, and an experiment and a note another. Must never: read a document.
 
 use crate::style::Style;
 use crate::table::Table;
@@ -35,7 +35,7 @@ pub fn write(
     let used = widest_id.unwrap_or(0) + MIDDLE_WIDTH;
     let label_width = style.width.saturating_sub(used).max(MIN_LABEL_WIDTH);
     // The id contains the time: a separate column would not fit.
-    let mut table = Table::new(&["run", "age", "figure", "p99", "verdict<", "label<"]);
+    let mut table = Table::new(&["run", "age", "figure", "p99 ok", "verdict<", "label<"]);
     for run in runs {
         let label = plain(run.annotation.label.as_deref().unwrap_or_default());
         let shown_label = cut(&label, label_width);
@@ -48,6 +48,9 @@ pub fn write(
             shown_label.clone(),
         ]);
         let cut_label = Some(label).filter(|label| *label != shown_label);
+        if let Some(line) = failures_line(run) {
+            table.below(line);
+        }
         if let Some(line) = details_line(run, cut_label) {
             table.below(line);
         }
@@ -73,6 +76,26 @@ fn age(ns: i64) -> String {
         3_600..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} d", seconds / 86_400),
     }
+}
+
+/// The line about failed transactions: their number and 99th percentile, and that of all attempts; absent if none
+/// failed.
+fn failures_line(run: &RunSummary) -> Option<String> {
+    let failed = run.failed.filter(|failed| *failed > 0)?;
+    let p99 = |ns: Option<u64>| {
+        ns.map_or(String::new(), |ns| {
+            format!(", p99 {}", units::time(ns as f64))
+        })
+    };
+    let all = run
+        .attempts_p99_ns
+        .map(|ns| format!("; all attempts, p99 {}", units::time(ns as f64)));
+    Some(format!(
+        "  {} failed{}{}",
+        units::count(failed),
+        p99(run.failed_p99_ns),
+        all.unwrap_or_default(),
+    ))
 }
 
 /// The line below a row: the tool of an imported run, experiment, a label that does not fit its column, and note;
@@ -202,7 +225,8 @@ mod tests {
             ..summary()
         };
         let text = shown(&[labelled("base")]);
-        let row = "20261120-233342-tpcb-7f3a  3 h  27,700 TPS  9.24 ms  caveats  base\n";
+        let row =
+            "20261120-233342-tpcb-7f3a  3 h  27,700 TPS  9.24 ms  caveats  base\n  3 failed\n";
         assert!(text.ends_with(row), "{text}");
         let new_orders = RunSummary {
             nopm: Some(54_818.0),
@@ -219,6 +243,32 @@ mod tests {
             ..summary()
         };
         assert!(shown(&[imported]).contains("\n  imported pgbench\n"));
+    }
+
+    #[test]
+    fn failures_have_a_line_and_percentiles_name_their_population() {
+        let run = RunSummary {
+            failed: Some(1_203),
+            failed_p99_ns: Some(60_000_000),
+            attempts_p99_ns: Some(45_000_000),
+            ..summary()
+        };
+        let text = shown(std::slice::from_ref(&run));
+        assert!(text.lines().next().unwrap().contains("p99 ok  "), "{text}");
+        let line = "\n  1,203 failed, p99 60.0 ms; all attempts, p99 45.0 ms\n";
+        assert!(text.contains(line), "{text}");
+        let few = RunSummary {
+            failed: Some(3),
+            failed_p99_ns: None,
+            attempts_p99_ns: None,
+            ..run
+        };
+        assert!(shown(&[few]).contains("\n  3 failed\n"));
+        let none = RunSummary {
+            failed: Some(0),
+            ..summary()
+        };
+        assert!(!shown(&[none]).contains("failed"));
     }
 
     #[test]

@@ -142,9 +142,13 @@ impl<W: Write> LiveView<W> {
         };
         let (p99_ns, window_s) = frame::p99(second);
         let window = window_s.map_or(String::new(), |s| format!(" of the last {s:.0} s"));
+        let attempts = second.attempts_p99_ns.filter(|_| unprinted.failed > 0);
+        let attempts = attempts.map_or(String::new(), |ns| {
+            format!(" (p99 of all attempts {})", units::time(ns as f64))
+        });
         writeln!(
             self.out,
-            "{now_s:.0} s{part}: {} transactions/s, p50 {}, p99 {}{window}, {} failed{connections}",
+            "{now_s:.0} s{part}: {} transactions/s, committed p50 {}, p99 {}{window}, {} failed{attempts}{connections}",
             units::rate(unprinted.committed as f64 / unprinted.seconds.max(1e-9)),
             time_or_dash(second.p50_ns),
             time_or_dash(p99_ns),

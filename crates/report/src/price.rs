@@ -4,6 +4,7 @@
 //! without its currency and the date of its prices, or call anything tpmC.
 
 mod amounts;
+mod failures;
 
 pub(crate) use amounts::{format_money, format_ratio};
 
@@ -143,15 +144,16 @@ fn write_details(out: &mut Printer<'_>, point: &PricePoint) -> io::Result<()> {
         ),
     ];
     items.extend(spread);
-    items.extend([
-        (
-            "response",
-            format!(
-                "95th percentile {}, 99th {}{slowest_note}",
-                format_time(point.p95_ns),
-                format_time(point.p99_ns),
-            ),
+    items.extend([(
+        "response",
+        format!(
+            "of committed transactions: 95th percentile {}, 99th {}{slowest_note}",
+            format_time(point.p95_ns),
+            format_time(point.p99_ns),
         ),
+    )]);
+    items.extend(failures::describe(point).map(|text| ("failures", text)));
+    items.extend([
         (
             "safety",
             format!(
@@ -289,6 +291,7 @@ fn write_load_answer(
         ]);
     }
     out.table(&table)?;
+    out.paragraph("p95, p99: of committed transactions.")?;
     let is_repeated = |candidate: &Candidate| prices.points[candidate.point].runs.len() > 1;
     if answer.candidates.iter().any(is_repeated) {
         out.paragraph("With several runs, TPS is the median, and p95 and p99 are the highest.")?;

@@ -36,7 +36,7 @@ pub fn write_problem(out: &mut dyn Write, style: &Style, problem: &Problem) -> i
     write_details(out, style, problem)
 }
 
-/// Writes all problems of a plan, preceded by their number.
+/// Writes a single problem, or the number of problems and then all of them.
 pub fn write_problems(
     out: &mut dyn Write,
     style: &Style,

@@ -15,7 +15,7 @@ pub(crate) fn read() -> Option<CpuFrequency> {
 
 /// Reads `cpu*/cpufreq` in this folder (Documentation/admin-guide/pm/cpufreq.rst; frequencies in kHz). The limits
 /// are those of the CPU that has the lowest limit relative to its maximum.
-fn read_from(folder: &Path) -> Option<CpuFrequency> {
+pub(crate) fn read_from(folder: &Path) -> Option<CpuFrequency> {
     let mut governors = BTreeSet::new();
     let mut drivers = BTreeSet::new();
     let mut limits: Option<(u64, u64)> = None;

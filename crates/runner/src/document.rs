@@ -5,6 +5,7 @@
 use crate::description::describe;
 use crate::host;
 use crate::job::RunJob;
+use crate::server_tpm::ServerRates;
 use prony_drive::{DriveResult, LoadStart, RunEvent, RunEventKind};
 use prony_plan::{DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::{Address, Control};
@@ -13,7 +14,7 @@ use prony_store::{
     ClientMachine, Drive, Engine, Event, EventKind, IndustryMetric, Network, Run, RunState, Server,
     ServerAddress, ServiceTimePartsSource, Setting, Window, Workload as WorkloadRun, started_now,
 };
-use prony_workload::{MetricSource, RateMetric, Workload};
+use prony_workload::{MetricSource, RateMetric};
 
 /// The engine, address and TLS of the control connection, for the document.
 pub struct ConnectionInfo {
@@ -104,6 +105,7 @@ pub(crate) fn new_run(job: &RunJob<'_>) -> Run {
             )),
         },
         drive: drive_section(job.plan, job.seed),
+        doctor: job.doctor.clone(),
         ..Run::default()
     }
 }
@@ -165,12 +167,12 @@ pub(crate) fn record_start(run: &mut Run, start: &LoadStart) {
     run.window.connect_s = start.connect_s;
 }
 
-/// Records the results. `server_tpm`: transactions per minute by the server's own count.
+/// Records the results. `server_rates`: by the server's own counters.
 pub(crate) fn record_end(
     run: &mut Run,
     job: &RunJob<'_>,
     drive_result: &DriveResult,
-    server_tpm: Option<f64>,
+    server_rates: Option<ServerRates>,
 ) {
     let drive = &job.plan.drive;
     let collected = &drive_result.collected;
@@ -189,7 +191,7 @@ pub(crate) fn record_end(
         .as_ref()
         .map(|totals| prony_store::figures(totals, kinds));
     run.measured = prony_store::figures(measured, kinds);
-    run.rates = industry_metrics(job.workload, run, server_tpm);
+    run.rates = industry_metrics(job, run, server_rates);
     run.shares = job
         .ready_workload
         .program
@@ -217,10 +219,11 @@ pub(crate) fn record_end(
 
 /// The workload's industry metrics, such as NOPM, whose values are known.
 fn industry_metrics(
-    workload: &dyn Workload,
+    job: &RunJob<'_>,
     run: &Run,
-    server_tpm: Option<f64>,
+    server_rates: Option<ServerRates>,
 ) -> Vec<IndustryMetric> {
+    let engine = job.connection.engine;
     let industry_metric = |metric: &RateMetric| {
         let mut kinds = run.measured.kinds.iter();
         let value = match metric.source {
@@ -230,7 +233,8 @@ fn industry_metrics(
                     .tps
                     * 60.0
             }
-            MetricSource::ServerCounters => server_tpm?,
+            MetricSource::ServerCounters => server_rates?.tpm,
+            MetricSource::TransactionsBegun => server_rates?.begun?,
         };
         let per_scale = value / f64::from(run.workload.scale.max(1));
         let exceeded_ceiling = metric.ceiling_per_scale.filter(|ceiling| {
@@ -241,13 +245,13 @@ fn industry_metrics(
             .map(|ceiling| format!("{}: above {} for each", ceiling.label_above, ceiling.value));
         Some(IndustryMetric {
             name: metric.name.into(),
-            title: metric.title.to_owned(),
+            title: metric.title_on(engine).to_owned(),
             value,
             per_scale,
             note,
         })
     };
-    workload
+    job.workload
         .rate_metrics()
         .iter()
         .filter_map(industry_metric)

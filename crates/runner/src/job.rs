@@ -7,7 +7,7 @@ use prony_plan::Plan;
 use prony_server::embedded::EmbeddedPostgres;
 use prony_server::{ServerFacts, Target};
 use prony_store::scenario::CachedShare;
-use prony_store::{Experiment, Scenario};
+use prony_store::{DoctorReport, Experiment, Scenario};
 use prony_workload::{ReadyWorkload, Workload};
 use serde_json::Value;
 use std::path::Path;
@@ -38,6 +38,8 @@ pub struct RunJob<'a> {
     pub read_server_txn_count: bool,
     /// Whether to check the consistency of the workload's data after the load.
     pub check_after: bool,
+    /// What `prony doctor` found on the machine and the server, if that was requested.
+    pub doctor: Option<DoctorReport>,
     /// Seed of all random numbers.
     pub seed: u64,
     /// Whether to store the run.

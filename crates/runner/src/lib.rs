@@ -7,6 +7,7 @@
 mod check_after;
 mod cpu_frequency;
 pub mod description;
+pub mod doctor;
 mod document;
 mod error;
 pub mod host;

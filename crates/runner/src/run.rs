@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::job::{RunJob, StorePolicy};
 use crate::observing::{self, LoadEnd, ServerObserver};
 use crate::recording::{Recording, RecordingState};
-use crate::server_tpm::ServerTpm;
+use crate::server_tpm::{ServerRates, ServerTpm};
 use prony_drive::{DriveResult, LoadStart, Observer};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_server::Target;
@@ -24,7 +24,8 @@ pub trait RunObserver {
     fn not_stored(&mut self, _error: &StoreError) {}
     /// The journal could not be written; the run continues.
     fn journal_failed(&mut self, _error: &StoreError) {}
-    /// All users are ready. They start after this call, so that output of the observer precedes theirs.
+    /// All users are ready. They start after this call, so that the observer's output comes before the
+    /// output of their scripts.
     fn ready(&mut self) {}
     /// The load starts at the time in `start`. Users may have started already.
     fn started(&mut self, _start: &LoadStart) {}
@@ -41,13 +42,13 @@ pub trait RunObserver {
 
 /// One second of a run.
 pub struct RunSecond<'a> {
-    /// The loop's measurements.
+    /// What the load generator measured in this second.
     pub row: &'a IntervalRow,
     /// Start and phases of the run.
     pub schedule: &'a RunSchedule,
     /// The row in the form of the document; `None` if the recording has ended.
     pub second: Option<&'a Second>,
-    /// The server's seconds that were observed since the last call.
+    /// Observations of the server since the last call, one per second.
     pub server_seconds: &'a [ServerSecond],
 }
 
@@ -58,7 +59,7 @@ pub struct FinishedRun {
     /// The path of the document, or why it could not be stored; `None` if the run was not to be
     /// stored.
     pub store_result: Option<Result<PathBuf, StoreError>>,
-    /// The loop's result.
+    /// The result of [`prony_drive::run`].
     pub drive_result: DriveResult,
 }
 
@@ -174,13 +175,19 @@ impl RunRecorder<'_> {
             .server_observer
             .as_ref()
             .is_some_and(ServerObserver::is_unresponsive);
-        let server_tpm =
+        let server_rates =
             tpm_measurement.and_then(|measurement| measurement.end(load_end, is_unresponsive));
         let (mut run, writer) = self.recording.end();
         if let Some(server_observer) = self.server_observer.take() {
             server_observer.end(load_end, run.observed.get_or_insert_default());
         }
-        document::record_end(&mut run, job, &drive_result, server_tpm.or(observer_tpm));
+        let observer_rates = observer_tpm.map(|tpm| ServerRates { tpm, begun: None });
+        document::record_end(
+            &mut run,
+            job,
+            &drive_result,
+            server_rates.or(observer_rates),
+        );
         run.consistency = check_after::check_after(job, &drive_result);
         prony_judge::judge_run(&mut run);
         FinishedRun {

@@ -73,13 +73,27 @@ pub fn was_restarted(control: &mut Control, before_unix_s: Option<f64>) -> bool 
 /// If the server refuses the statement.
 pub fn create_index(control: &mut Control, table: &str, column: &str) -> Result<(), Error> {
     let engine = control.engine();
-    let name = engine.quote_identifier(&format!("{table}_{column}_idx"));
-    let (table, column) = (
-        engine.quote_identifier(table),
-        engine.quote_identifier(column),
-    );
-    let sql = format!("CREATE INDEX IF NOT EXISTS {name} ON {table} ({column})");
-    control.execute(&sql).map(drop)
+    control
+        .execute(&create_index_statement(engine, table, column))
+        .map(drop)
+}
+
+fn create_index_statement(engine: Engine, table: &str, column: &str) -> String {
+    let name = format!("{table}_{column}_idx");
+    let [quoted_name, table, column] =
+        [name.as_str(), table, column].map(|name| engine.quote_identifier(name));
+    let on_table = format!("{quoted_name} ON {table} ({column})");
+    match engine {
+        Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
+            format!("CREATE INDEX IF NOT EXISTS {on_table}")
+        }
+        Engine::SqlServer => format!(
+            "IF NOT EXISTS (SELECT 1 FROM sys.indexes WHERE object_id = object_id({}) AND name = {}) \
+             CREATE INDEX {on_table}",
+            engine.quote_literal(&table),
+            engine.quote_literal(&name)
+        ),
+    }
 }
 
 /// Whether this server has VACUUM.
@@ -146,5 +160,25 @@ impl Prewarm {
             Prewarm::Checksum => format!("CHECKSUM TABLE {name}"),
         };
         control.query(&sql).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_created_unless_it_exists() {
+        assert_eq!(
+            create_index_statement(Engine::PostgreSql, "history", "aid"),
+            "CREATE INDEX IF NOT EXISTS \"history_aid_idx\" ON \"history\" (\"aid\")"
+        );
+        let text = create_index_statement(Engine::SqlServer, "it's", "k");
+        assert!(text.contains("object_id('[it''s]')"), "{text}");
+        assert!(text.contains("name = 'it''s_k_idx'"), "{text}");
+        assert!(
+            text.ends_with("CREATE INDEX [it's_k_idx] ON [it's] ([k])"),
+            "{text}"
+        );
     }
 }

@@ -6,7 +6,7 @@
 use crate::observing::LoadEnd;
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
-use prony_server::{Control, Target, TxnCount, read_txn_counts, txns_per_minute};
+use prony_server::{Control, Target, TxnCount, begun_per_minute, read_txn_counts, txns_per_minute};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
@@ -21,12 +21,21 @@ const WINDOW_MIN_NS: u64 = 3 * SERIES_NS;
 /// How long a finished run waits for the result.
 const RESULT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Rates per minute by the server's own counters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServerRates {
+    /// Transactions; on SQL Server batch requests.
+    pub tpm: f64,
+    /// Transactions that began; only on SQL Server.
+    pub begun: Option<f64>,
+}
+
 /// A measurement in progress.
 pub struct ServerTpm {
     /// Dropping it stops the measurement.
     stop_sender: Sender<()>,
-    /// Receives the transactions per minute.
-    result: Receiver<f64>,
+    /// Receives the rates.
+    result: Receiver<ServerRates>,
 }
 
 impl ServerTpm {
@@ -40,9 +49,9 @@ impl ServerTpm {
         let (stop_sender, stop_receiver) = channel();
         let (sender, result) = channel();
         let body = move || {
-            if let Some(tpm) = measure(&target, &schedule, &stop_receiver) {
+            if let Some(rates) = measure(&target, &schedule, &stop_receiver) {
                 // Fails only if the run no longer waits.
-                let _ = sender.send(tpm);
+                let _ = sender.send(rates);
             }
         };
         let thread = std::thread::Builder::new().name("server-tpm".to_owned());
@@ -54,14 +63,14 @@ impl ServerTpm {
         })
     }
 
-    /// Transactions per minute; `None` if the counters could not be read or the run ended early.
+    /// The rates; `None` if the counters could not be read or the run ended early.
     /// `is_unresponsive`: the server has not answered for a while, so do not wait for it.
-    pub fn end(self, load_end: LoadEnd, is_unresponsive: bool) -> Option<f64> {
+    pub fn end(self, load_end: LoadEnd, is_unresponsive: bool) -> Option<ServerRates> {
         let ServerTpm {
             stop_sender,
             result,
         } = self;
-        let tpm = match load_end {
+        let rates = match load_end {
             // The grace period has already passed.
             LoadEnd::CutOff if is_unresponsive => result.try_recv().ok(),
             // The last reading, just before the end of the window, may not have arrived yet.
@@ -69,12 +78,16 @@ impl ServerTpm {
             LoadEnd::Early => None,
         };
         drop(stop_sender);
-        tpm
+        rates
     }
 }
 
-/// Measures the transactions per minute from the window's start to shortly before its end.
-fn measure(target: &Target, schedule: &RunSchedule, stop_receiver: &Receiver<()>) -> Option<f64> {
+/// Measures the rates from the window's start to shortly before its end.
+fn measure(
+    target: &Target,
+    schedule: &RunSchedule,
+    stop_receiver: &Receiver<()>,
+) -> Option<ServerRates> {
     let start_ns = schedule.window_start_ns();
     let end_ns = schedule
         .window_end_ns()
@@ -83,7 +96,10 @@ fn measure(target: &Target, schedule: &RunSchedule, stop_receiver: &Receiver<()>
     let mut control = Control::connect(target).ok()?;
     let first_series = read_series(&mut control, start_ns, stop_receiver)?;
     let last_series = read_series(&mut control, end_ns, stop_receiver)?;
-    txns_per_minute(&first_series, &last_series)
+    Some(ServerRates {
+        tpm: txns_per_minute(&first_series, &last_series)?,
+        begun: begun_per_minute(&first_series, &last_series),
+    })
 }
 
 /// A series of evenly spaced readings that begins at this time of the run's clock.
@@ -113,10 +129,15 @@ fn wait_until(deadline_ns: u64, stop_receiver: &Receiver<()>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::ServerTpm;
+    use super::{ServerRates, ServerTpm};
     use crate::observing::LoadEnd;
     use std::sync::mpsc::channel;
     use std::time::Duration;
+
+    const RATES: ServerRates = ServerRates {
+        tpm: 60.0,
+        begun: None,
+    };
 
     /// A measurement whose result arrives after this delay.
     fn measurement_with_delay(delay: Duration) -> ServerTpm {
@@ -124,7 +145,7 @@ mod tests {
         let (sender, result) = channel();
         std::thread::spawn(move || {
             std::thread::sleep(delay);
-            let _ = sender.send(60.0);
+            let _ = sender.send(RATES);
         });
         ServerTpm {
             stop_sender,
@@ -137,11 +158,11 @@ mod tests {
         let short_delay = Duration::from_millis(200);
         assert_eq!(
             measurement_with_delay(short_delay).end(LoadEnd::CutOff, false),
-            Some(60.0)
+            Some(RATES)
         );
         assert_eq!(
             measurement_with_delay(short_delay).end(LoadEnd::Complete, false),
-            Some(60.0)
+            Some(RATES)
         );
         assert_eq!(
             measurement_with_delay(short_delay).end(LoadEnd::Early, false),

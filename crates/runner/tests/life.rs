@@ -159,6 +159,7 @@ fn execute_run(
             observation: Some(prepared.observation),
             read_server_txn_count: true,
             check_after: true,
+            doctor: None,
             seed: 1,
             store_policy,
             store_folder: Some(folder),

@@ -101,13 +101,36 @@ pub fn table_names(control: &mut Control) -> Result<Vec<String>, DatabaseError> 
         .collect())
 }
 
-/// Drops a database.
+/// SQL Server's error for a database to which sessions are connected.
+const DATABASE_IN_USE: u32 = 3702;
+
+/// Drops a database. SQL Server refuses while sessions are connected to it: they are then disconnected first.
 ///
 /// # Errors
 /// The server refuses the statement.
 pub fn drop_database(control: &mut Control, name: &str) -> Result<(), Error> {
-    let name = control.engine().quote_identifier(name);
-    control.execute(&format!("drop database {name}")).map(drop)
+    let engine = control.engine();
+    let name = engine.quote_identifier(name);
+    let drop_statement = format!("drop database {name}");
+    let error = match control.execute(&drop_statement) {
+        Ok(_) => return Ok(()),
+        Err(error) => error,
+    };
+    let is_in_use = error
+        .server_error()
+        .is_some_and(|error| error.number == DATABASE_IN_USE);
+    if engine != Engine::SqlServer || !is_in_use {
+        return Err(error);
+    }
+    control.execute(&format!(
+        "alter database {name} set single_user with rollback immediate"
+    ))?;
+    let dropped = control.execute(&drop_statement);
+    if dropped.is_err() {
+        // Otherwise a single session could use it.
+        control.execute(&format!("alter database {name} set multi_user"))?;
+    }
+    dropped.map(drop)
 }
 
 /// Drops a PostgreSQL role.
@@ -205,6 +228,15 @@ pub fn create_owned_database(
         sql += &format!(" tablespace {}", POSTGRES.quote_identifier(tablespace));
     }
     execute(control, &sql)
+}
+
+/// Creates a SQL Server database with the server's defaults.
+///
+/// # Errors
+/// The server refuses the statement.
+pub fn create_database(control: &mut Control, name: &str) -> Result<(), DatabaseError> {
+    let name = control.engine().quote_identifier(name);
+    execute(control, &format!("create database {name}"))
 }
 
 /// Creates a MySQL or MariaDB database with the single-byte character set latin1.

@@ -24,11 +24,12 @@ pub use observe::{ServerFacts, read_server_facts};
 pub use postgres::{
     Environment, find_secret_keyword, libpq_message, resolve_with_options, secret_keywords,
 };
+pub use sqlserver::resolve_sql_server;
 pub use target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
     RequireAuth, SessionAttrs, SqlServerOptions, SslMode, Target, TcpOptions, Tls,
 };
 pub use txn_counts::{
-    CounterStart, TxnCount, read_counter_start, read_txn_counts, txns_per_minute,
+    CounterStart, TxnCount, begun_per_minute, read_counter_start, read_txn_counts, txns_per_minute,
 };
 pub use url::{redact, resolve};

@@ -1,4 +1,5 @@
-//! The server's own count of committed and rolled-back transactions (TPM).
+//! The server's own count of transactions (TPM). On SQL Server there are two: of batch requests, which HammerDB
+//! calls transactions, and of the transactions that began.
 //!
 //! In: a control connection. Out: readings of its counters, and the rate between two series of
 //! readings. Must never: return zero for a counter that could not be read.
@@ -19,8 +20,10 @@ use prony_wire::Engine;
 pub struct TxnCount {
     /// Commits and rollbacks of all databases since the server's statistics were reset. On MySQL
     /// and MariaDB these are the statements `COMMIT` and `ROLLBACK`, as HammerDB counts them:
-    /// autocommitted statements are in neither.
+    /// autocommitted statements are in neither. On SQL Server these are the batch requests of all sessions.
     pub transactions: u64,
+    /// Transactions that began in all databases; only on SQL Server, which does not count those that end.
+    pub begun: Option<u64>,
     /// Time of the reading on the server's clock, in seconds.
     pub at_s: f64,
 }
@@ -33,11 +36,15 @@ const READ_POSTGRES: &str = "select pg_stat_clear_snapshot(); \
 /// The only form that all versions support: the table that holds these counters differs between
 /// them.
 const READ_MYSQL: &str = "show global status where variable_name in ('Com_commit', 'Com_rollback')";
-/// As HammerDB counts SQL Server's transactions: requests of all sessions. The name is padded.
-const READ_SQL_SERVER: &str = "select cast(cntr_value as bigint), \
+/// Batch requests, as HammerDB counts SQL Server's transactions; the clock; and the transactions that began.
+/// Trailing spaces of the names do not count in a comparison.
+const READ_SQL_SERVER: &str = "select max(case when counter_name = 'Batch Requests/sec' \
+     then cast(cntr_value as bigint) end), \
      cast(datediff(second, '20000101', sysutcdatetime()) as float) \
-     + datepart(microsecond, sysutcdatetime()) / 1000000.0 \
-     from sys.dm_os_performance_counters where counter_name like 'Batch Requests/sec%'";
+     + datepart(microsecond, sysutcdatetime()) / 1000000.0, \
+     max(case when counter_name = 'Transactions/sec' then cast(cntr_value as bigint) end) \
+     from sys.dm_os_performance_counters where counter_name = 'Batch Requests/sec' \
+     or (counter_name = 'Transactions/sec' and instance_name = '_Total')";
 const START_SQL_SERVER: &str =
     "select datediff(second, '20000101', sqlserver_start_time) from sys.dm_os_sys_info";
 const CLOCK_MYSQL: &str = "select unix_timestamp(now(6))";
@@ -85,11 +92,12 @@ pub fn read_txn_counts(
     Ok(Some(series))
 }
 
-/// The counter and the clock in one row.
+/// One row of the counter, the clock, and on SQL Server the transactions that began.
 fn read_one_row(rows: &[TextRow]) -> Option<TxnCount> {
     let cell = |column: usize| rows.first()?.get(column)?.as_deref();
     Some(TxnCount {
         transactions: cell(0)?.parse().ok()?,
+        begun: cell(2).and_then(|text| text.parse().ok()),
         at_s: cell(1)?.parse().ok()?,
     })
 }
@@ -103,6 +111,7 @@ fn read_mysql(counters: &[TextRow], clock: &[TextRow]) -> Option<TxnCount> {
     let clock_text = clock.first()?.first()?.as_deref()?;
     Some(TxnCount {
         transactions: value(first)?.checked_add(value(second)?)?,
+        begun: None,
         at_s: clock_text.parse().ok()?,
     })
 }
@@ -128,6 +137,21 @@ pub fn txns_per_minute(first: &[TxnCount], last: &[TxnCount]) -> Option<f64> {
     let seconds = mean(last, time) - mean(first, time);
     (after >= before && seconds > 0.0)
         .then(|| (mean(last, count) - mean(first, count)) / seconds * 60.0)
+}
+
+/// Transactions that began per minute between two series of readings; see [`txns_per_minute`]. `None` also if a
+/// reading has no such count.
+pub fn begun_per_minute(first: &[TxnCount], last: &[TxnCount]) -> Option<f64> {
+    let begun = |series: &[TxnCount]| -> Option<Vec<TxnCount>> {
+        let readings = series.iter().map(|reading| {
+            Some(TxnCount {
+                transactions: reading.begun?,
+                ..*reading
+            })
+        });
+        readings.collect()
+    };
+    txns_per_minute(&begun(first)?, &begun(last)?)
 }
 
 /// When the server's transaction counters last started from zero.
@@ -196,6 +220,7 @@ mod tests {
         times
             .map(|at_s| TxnCount {
                 transactions: (1e9 + tps * ((at_s - phase_s).floor() + phase_s)) as u64,
+                begun: None,
                 at_s: 1.8e9 + at_s,
             })
             .collect()
@@ -234,6 +259,22 @@ mod tests {
         );
         assert_eq!(read_mysql(&counters[..1], &clock), None);
         assert_eq!(read_mysql(&counters, &[]), None);
+    }
+
+    #[test]
+    fn transactions_that_began_are_counted_beside_batch_requests() {
+        let reading = |requests: &str, at_s: &str, begun: Option<&str>| {
+            let cells = [Some(requests), Some(at_s), begun];
+            let row: TextRow = cells.map(|cell| cell.map(str::to_owned)).into();
+            read_one_row(&[row]).expect("a reading")
+        };
+        let first = [reading("100", "1.0", Some("1000"))];
+        let last = [reading("220", "3.0", Some("1300"))];
+        assert_eq!(txns_per_minute(&first, &last), Some(3_600.0));
+        assert_eq!(begun_per_minute(&first, &last), Some(9_000.0));
+        let without = [reading("220", "3.0", None)];
+        assert_eq!(txns_per_minute(&first, &without), Some(3_600.0));
+        assert_eq!(begun_per_minute(&first, &without), None);
     }
 
     #[test]

@@ -170,6 +170,8 @@ pub fn second(row: &IntervalRow, load_start_ns: u64) -> Second {
         second.p95_ns = all.response.quantile_ns(0.95);
         second.p99_ns = all.response.quantile_ns(0.99);
         second.max_ns = all.response.max_ns;
+        let attempts = all.attempt_responses();
+        second.attempts_p99_ns = attempts.and_then(|times| times.quantile_ns(0.99));
         let server = all.parts.as_ref().map(|parts| &parts.server);
         second.server_mean_ns = server
             .filter(|server| server.samples > 0)

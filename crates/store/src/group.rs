@@ -49,7 +49,7 @@ impl SecondGroup {
         add_row(&mut self.row, row);
     }
 
-    /// Whether the group has all its seconds, so that its line can replace theirs.
+    /// Whether the group has all its seconds, so that its line can replace the lines of these seconds.
     pub(crate) fn is_full(&self) -> bool {
         self.second_count >= SECONDS_PER_GROUP
     }

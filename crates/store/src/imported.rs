@@ -46,7 +46,7 @@ pub struct ReportedRun {
     pub settings: Vec<Setting>,
     /// The protocol mode.
     pub protocol: Option<QueryMode>,
-    /// Clients, threads of sysbench, virtual users.
+    /// Clients of pgbench, threads of sysbench, or virtual users of HammerDB.
     pub clients: Option<u32>,
     /// Threads.
     pub threads: Option<u32>,
@@ -82,7 +82,7 @@ pub struct ReportedRun {
     pub ignored_errors: u64,
     /// Mean response time, ms.
     pub mean_ms: Option<f64>,
-    /// Rounding error of the mean, at most, ms.
+    /// Maximum rounding error of the mean, ms.
     pub mean_tolerance_ms: f64,
     /// The mean was not measured, but computed from clients and throughput.
     pub mean_derived: bool,
@@ -92,8 +92,8 @@ pub struct ReportedRun {
     pub max_ms: Option<f64>,
     /// Percentiles: per cent, and ms.
     pub percentiles_ms: Vec<(f64, f64)>,
-    /// Reads and writes of one transaction, if the workload is recognised by them.
-    pub mix: Option<[u64; 2]>,
+    /// Reads and writes of one transaction, if they identify the workload.
+    pub reads_and_writes_per_txn: Option<[u64; 2]>,
     /// Queries of all transactions.
     pub queries: Option<QueryCounts>,
     /// New orders per minute.
@@ -153,7 +153,7 @@ pub enum RelationKind {
     Sum,
     /// A share or mean: equal except for rounding.
     Share,
-    /// A duration that follows from two figures, seconds.
+    /// A duration in seconds, which must equal a total divided by its rate.
     Time,
     /// The requested duration, which the last transactions may exceed.
     RequestedTime,
@@ -333,7 +333,7 @@ impl ReportedRun {
     }
 }
 
-/// A distribution of which only some figures are known. Without a mean it has no samples.
+/// A distribution of which only some figures are known. `samples` is 0, not measured, if the mean is unknown.
 fn latency(count: u64, [mean, min, max]: [Option<f64>; 3], percentiles: &[(f64, f64)]) -> Latency {
     let ns = |ms: f64| (ms * 1e6).round().clamp(0.0, 1e18) as u64;
     let percentile = |expected_percent: f64| {

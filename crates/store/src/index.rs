@@ -46,8 +46,15 @@ pub struct RunSummary {
     pub tps: Option<f64>,
     /// New orders committed per minute; absent if the workload has none, or if nothing was measured.
     pub nopm: Option<f64>,
-    /// 99th percentile of the response time, nanoseconds.
+    /// 99th percentile of the response time of committed transactions, nanoseconds.
     pub p99_ns: Option<u64>,
+    /// Failed transactions; absent if nothing was measured, and in rows of older versions.
+    pub failed: Option<u64>,
+    /// 99th percentile of the response time of all transactions that ended, nanoseconds; absent if all
+    /// committed.
+    pub attempts_p99_ns: Option<u64>,
+    /// 99th percentile of the response time of failed transactions, nanoseconds; absent with too few.
+    pub failed_p99_ns: Option<u64>,
     /// Engine and version of the server.
     pub server: String,
     /// The highest severity among the findings that cast doubt on it; absent if none does.
@@ -75,6 +82,9 @@ impl RunSummary {
             tps: measured.map(|all| all.tps),
             nopm: measured.and_then(|_| nopm(run)),
             p99_ns: measured.and_then(|all| all.response.p99_ns),
+            failed: measured.map(|all| all.failed),
+            attempts_p99_ns: measured.and_then(|all| all.attempts.as_ref()?.p99_ns),
+            failed_p99_ns: measured.and_then(|all| all.failed_response.as_ref()?.p99_ns),
             server: match &run.imported {
                 Some(imported) => format!("imported {}", imported.tool),
                 None => {
@@ -154,8 +164,10 @@ impl Index {
         for (summary, (bytes, changed_ns)) in put {
             transaction.execute(
                 "INSERT OR REPLACE INTO runs (id, bytes, changed_ns, started_ns, started_at, state,
-                     workload, scale, clients, rate_tps, tps, p99_ns, server, doubt, experiment, nopm)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                     workload, scale, clients, rate_tps, tps, p99_ns, server, doubt, experiment, nopm,
+                     failed, attempts_p99_ns, failed_p99_ns)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+                     ?17, ?18, ?19)",
                 params![
                     summary.id,
                     bytes,
@@ -168,13 +180,14 @@ impl Index {
                     summary.clients,
                     summary.rate_tps,
                     summary.tps,
-                    summary
-                        .p99_ns
-                        .map(|ns| i64::try_from(ns).unwrap_or(i64::MAX)),
+                    summary.p99_ns.map(to_integer),
                     summary.server,
                     summary.worst_doubt.map_or(NO_DOUBT, Severity::name),
                     experiment_json(summary.experiment.as_ref()),
                     summary.nopm,
+                    summary.failed.map(to_integer),
+                    summary.attempts_p99_ns.map(to_integer),
+                    summary.failed_p99_ns.map(to_integer),
                 ],
             )?;
         }
@@ -185,7 +198,7 @@ impl Index {
     pub(crate) fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
         let mut query = self.db.prepare(
             "SELECT id, started_at, state, workload, scale, clients, rate_tps, tps, p99_ns, server,
-                 doubt, experiment, nopm FROM runs WHERE doubt IS NOT NULL
+                 doubt, experiment, nopm, failed, attempts_p99_ns, failed_p99_ns FROM runs WHERE doubt IS NOT NULL
                  ORDER BY started_ns DESC, id DESC",
         )?;
         let rows = query.query_map([], summary)?;
@@ -194,7 +207,10 @@ impl Index {
 }
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
-    let p99_ns: Option<i64> = row.get(8)?;
+    let count = |column: usize| -> rusqlite::Result<Option<u64>> {
+        let value: Option<i64> = row.get(column)?;
+        Ok(value.and_then(|value| u64::try_from(value).ok()))
+    };
     let (state, doubt): (String, String) = (row.get(2)?, row.get(10)?);
     let experiment: Option<String> = row.get(11)?;
     Ok(RunSummary {
@@ -207,12 +223,20 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         rate_tps: row.get(6)?,
         tps: row.get(7)?,
         nopm: row.get(12)?,
-        p99_ns: p99_ns.and_then(|ns| u64::try_from(ns).ok()),
+        p99_ns: count(8)?,
+        failed: count(13)?,
+        attempts_p99_ns: count(14)?,
+        failed_p99_ns: count(15)?,
         server: row.get(9)?,
         worst_doubt: Severity::from_name(&doubt),
         experiment: experiment.and_then(|text| serde_json::from_str(&text).ok()),
         annotation: Annotation::default(),
     })
+}
+
+/// A count or a time as SQLite stores it.
+fn to_integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
 }
 
 /// New orders committed per minute.
@@ -272,17 +296,26 @@ fn create_tables(db: &Connection) -> rusqlite::Result<()> {
 
 /// Columns that the first tables of this version did not have, each with the statements that add it. Rows are
 /// removed if their documents have the value: the next listing reads these again.
-const LATER_COLUMNS: [(&str, &str); 3] = [
+const LATER_COLUMNS: [(&str, &str); 6] = [
     ("experiment", "ALTER TABLE runs ADD COLUMN experiment TEXT;"),
     (
         "nopm",
         "ALTER TABLE runs ADD COLUMN nopm REAL; DELETE FROM runs;",
     ),
     ("doubt", "ALTER TABLE runs ADD COLUMN doubt TEXT;"),
+    ("failed", "ALTER TABLE runs ADD COLUMN failed INTEGER;"),
+    (
+        "attempts_p99_ns",
+        "ALTER TABLE runs ADD COLUMN attempts_p99_ns INTEGER;",
+    ),
+    (
+        "failed_p99_ns",
+        "ALTER TABLE runs ADD COLUMN failed_p99_ns INTEGER; DELETE FROM runs;",
+    ),
 ];
 
 /// Adds the columns that are missing. The version stays the same: an older Prony names the columns that it reads and
-/// writes, so it still works; its rows have no experiment, NOPM or doubt.
+/// writes, so it still works; its rows have no experiment, NOPM, doubt or failures.
 fn add_later_columns(db: &Connection) -> rusqlite::Result<()> {
     let is_missing = |db: &Connection, name: &str| {
         let column = "SELECT count(*) FROM pragma_table_info('runs') WHERE name = ?1";
@@ -322,7 +355,10 @@ const TABLES: &str = "CREATE TABLE runs (
     worst TEXT,
     experiment TEXT,
     nopm REAL,
-    doubt TEXT
+    doubt TEXT,
+    failed INTEGER,
+    attempts_p99_ns INTEGER,
+    failed_p99_ns INTEGER
 ) STRICT;
 CREATE INDEX runs_by_start ON runs (started_ns);";
 
@@ -348,37 +384,4 @@ fn replace_file(path: &Path) -> Option<Connection> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs::File;
-    use std::os::fd::AsRawFd;
-
-    /// Whether any process, including this one, has locked a part of the file.
-    fn is_locked(path: &Path) -> bool {
-        let file = File::options().read(true).write(true).open(path).unwrap();
-        let mut lock = libc::flock {
-            l_type: libc::F_WRLCK as libc::c_short,
-            l_whence: libc::SEEK_SET as libc::c_short,
-            l_start: 0,
-            l_len: 0,
-            l_pid: 0,
-        };
-        // SAFETY: passing a live struct by pointer.
-        let failed = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) };
-        assert_eq!(failed, 0);
-        lock.l_type != libc::F_UNLCK as libc::c_short
-    }
-
-    #[test]
-    fn a_second_connection_keeps_the_locks_of_the_first() {
-        let folder = std::env::temp_dir().join(format!("prony-locks-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let path = folder.join("index.sqlite");
-        let first = Index::open(&path).unwrap();
-        let second = Index::open(&path).unwrap();
-        // In WAL mode each connection keeps a shared lock on the file.
-        assert!(is_locked(&path));
-        drop((first, second));
-        std::fs::remove_dir_all(folder).unwrap();
-    }
-}
+mod tests;

@@ -61,7 +61,7 @@ impl SecondSeries {
         self.recent.drain(..old_count);
     }
 
-    /// Percentiles over the latest seconds, as many as are needed for enough samples.
+    /// Percentiles over the fewest latest seconds that have enough samples.
     fn rolling_percentiles(&self) -> Option<RollingPercentiles> {
         let mut sum = Distribution::<u32>::default();
         let mut window_s = 0.0;

@@ -4,12 +4,14 @@
 //! Unknown values are null or absent.
 
 mod consistency;
+mod doctor;
 mod histograms;
 mod measured;
 mod setup;
 mod values;
 
 pub use consistency::*;
+pub use doctor::*;
 pub use histograms::*;
 pub use measured::*;
 pub use setup::*;
@@ -93,6 +95,9 @@ pub struct Run {
     /// The consistency check of the data after the load; absent if none was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consistency: Option<ConsistencyCheck>,
+    /// What `prony doctor` found before the run; absent if it was not requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doctor: Option<DoctorReport>,
     /// How the parts of the service time were measured, and how far they can be trusted.
     pub timing: Timing,
     /// Version of the rules by which it was judged; absent if it was not judged, and before version 2.0.

@@ -65,7 +65,7 @@ fn after_an_hour_ten_seconds_become_one_line_with_exact_sums() {
 
 #[test]
 fn seconds_with_few_transactions_have_percentiles_of_a_longer_window() {
-    // A sample per millisecond, of which 97 % commit: the second second is the first whose window has 1,000.
+    // One sample per millisecond; 97 % commit, so the first window with 1,000 ends with the second second.
     let (rows, _) = load(schedule(2 * S, 4 * S));
     let mut series = SecondSeries::default();
     let seconds: Vec<Second> = rows[..6]

@@ -162,8 +162,8 @@ fn flush(connection: &mut ClientConnection, to_socket: &mut Vec<u8>) {
     }
 }
 
-/// Hashes a certificate (DER) with the hash function of its own signature, MD5 and SHA-1 replaced by
-/// SHA-256: RFC 5929, section 4.1.
+/// Hashes a certificate (DER) with the hash function of its own signature, but with SHA-256 instead of MD5
+/// and SHA-1 (RFC 5929, section 4.1).
 pub(crate) fn server_end_point(certificate_der: &[u8]) -> Option<Vec<u8>> {
     let certificate = Certificate::from_der(certificate_der).ok()?;
     let signature = certificate.signature_algorithm();

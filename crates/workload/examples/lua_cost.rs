@@ -106,7 +106,7 @@ fn append_row_description(out: &mut Vec<u8>) {
     append_message(out, b'T', &body);
 }
 
-/// Appends as many equal rows as `rows`, then CommandComplete.
+/// Appends `rows` equal rows, then CommandComplete.
 fn append_rows(out: &mut Vec<u8>, rows: usize) {
     let mut body = vec![0, 3];
     for value in [&b"42"[..], b"A name of medium length", &[b'x'; 100]] {
@@ -244,18 +244,18 @@ fn settings(text: String, threads: u32) -> ScriptSettings {
         driver: Driver::Pgsql,
         server: None,
         query_mode: QueryMode::Prepared,
-        no_driver_lines: None,
-        no_server_lines: None,
+        missing_driver_message: None,
+        missing_server_message: None,
         ignored_errors: IgnoredErrors::Codes(Vec::new()),
         random: RandomSettings {
             default_distribution: Distribution::Special {
                 iterations: 12,
-                part_pct: 1,
-                share_pct: 75,
+                spec_pct: 1,
+                spec_res: 75,
             },
             iterations: 12,
-            part_pct: 1,
-            share_pct: 75,
+            spec_pct: 1,
+            spec_res: 75,
             pareto_h: 0.2,
             zipfian_exponent: 0.8,
         },

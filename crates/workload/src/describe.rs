@@ -110,7 +110,7 @@ pub enum TableGrowth {
 pub struct Contention {
     /// Number of clients per unit of scale up to which they rarely wait for each other.
     pub clients_per_scale: u32,
-    /// Why more clients wait for each other, as the end of a sentence.
+    /// Why clients above that number wait for each other; completes a sentence.
     pub reason: &'static str,
 }
 
@@ -119,7 +119,7 @@ pub struct Contention {
 pub struct MinimumDuration {
     /// Seconds.
     pub seconds: f64,
-    /// What requires it, as the end of "less than the N minutes".
+    /// What requires it; completes "less than the N minutes", such as "that TPC-C requires of a ...".
     pub source: &'static str,
 }
 

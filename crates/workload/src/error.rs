@@ -29,7 +29,7 @@ pub enum Error {
         key: String,
         /// The value in the plan.
         value: String,
-        /// What it should be, as the end of "is not ...".
+        /// What it should be; completes "is not ...".
         expected: &'static str,
         /// Valid values.
         hint: String,

@@ -57,8 +57,8 @@ impl Random {
         }
         // The width always fits into an unsigned 64-bit number.
         let width = high.wrapping_sub(low) as u64;
-        // Take as many of the top bits as the width has, and reject draws above the width. The distribution
-        // is exact, and the mean number of draws is below two.
+        // Shift the number so that it has as few bits as the width, and reject it if it is above the width.
+        // The distribution is exact, and the mean number of attempts is below two.
         let shift = width.leading_zeros();
         loop {
             let offset = self.next_u64() >> shift;

@@ -101,6 +101,40 @@ impl SqlDialect {
         }
     }
 
+    /// The statement that ends a transaction of [`SqlDialect::begin_snapshot`], also if an error has ended it.
+    pub fn end_snapshot(self) -> &'static str {
+        match self {
+            SqlDialect::PostgreSql | SqlDialect::MySql => "rollback",
+            // The isolation level is the session's, not the transaction's.
+            SqlDialect::TransactSql => {
+                "if @@trancount > 0 rollback; set transaction isolation level read committed"
+            }
+        }
+    }
+
+    /// The expression that counts rows, as a number of 64 bits.
+    pub fn count_all(self) -> &'static str {
+        match self {
+            SqlDialect::PostgreSql | SqlDialect::MySql => "count(*)",
+            SqlDialect::TransactSql => "count_big(*)",
+        }
+    }
+
+    /// The expression that adds up integers, as a number of at least 64 bits.
+    pub fn sum_of(self, expression: &str) -> String {
+        match self {
+            SqlDialect::PostgreSql | SqlDialect::MySql => format!("sum({expression})"),
+            // The sum has the type of its terms, and an overflow is an error.
+            SqlDialect::TransactSql => format!("sum(cast({expression} as bigint))"),
+        }
+    }
+
+    /// The expression that counts the rows for which a condition holds; 0 without rows.
+    pub fn count_where(self, condition: &str) -> String {
+        let sum = self.sum_of(&format!("case when {condition} then 1 else 0 end"));
+        format!("coalesce({sum}, 0)")
+    }
+
     /// Returns a statement with the placeholders that the server expects: `?` on MySQL, and `@P1` on SQL
     /// Server.
     pub fn with_native_placeholders(self, sql: String) -> String {

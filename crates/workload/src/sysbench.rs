@@ -84,8 +84,7 @@ impl IgnoredErrors {
         }
     }
 
-    /// Whether a lost connection is reopened, with as many attempts as necessary, because its error is
-    /// ignored.
+    /// Whether a lost connection is reopened, with unlimited attempts, because its error is ignored.
     pub fn ignores_lost_connection(&self) -> bool {
         LOST_CONNECTION_NUMBERS
             .iter()

@@ -107,12 +107,12 @@ pub trait Workload: Send + Sync {
     /// The check could not be completed. Wrong data is a finding, not an error.
     fn check(&self, control: &mut Control) -> Result<CheckReport, Error>;
 
-    /// Advances sequences whose next number is already in use to the next free number; returns how many
-    /// were changed.
+    /// Sets every next order number that is already taken to the next free number; returns how many were
+    /// changed.
     ///
     /// # Errors
     /// The workload does not number rows, or the server refused.
-    fn repair_sequences(&self, _control: &mut Control) -> Result<u64, Error> {
+    fn repair_order_numbers(&self, _control: &mut Control) -> Result<u64, Error> {
         Err(Error::InvalidRequest {
             problem: format!("runs of {} add no numbered rows", self.name()),
             hint: "omit --repair-sequences, which is only for tpcc".to_owned(),
@@ -139,10 +139,22 @@ pub struct RateMetric {
     pub name: &'static str,
     /// A description of what it counts.
     pub title: &'static str,
+    /// The description where SQL Server counts something else.
+    pub sql_server_title: Option<&'static str>,
     /// What is counted.
     pub source: MetricSource,
     /// The theoretical maximum per unit of scale with the specification's keying and think times.
     pub ceiling_per_scale: Option<RateCeiling>,
+}
+
+impl RateMetric {
+    /// What it counts on an engine.
+    pub fn title_on(&self, engine: Engine) -> &'static str {
+        match engine {
+            Engine::SqlServer => self.sql_server_title.unwrap_or(self.title),
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => self.title,
+        }
+    }
 }
 
 /// An upper limit of a metric; figures above it get a remark.
@@ -162,8 +174,10 @@ pub enum MetricSource {
     /// Committed transactions of this kind.
     TransactionKind(&'static str),
     /// All transactions that the server counts, committed or not, in all its databases and from all
-    /// clients.
+    /// clients. On SQL Server these are batch requests.
     ServerCounters,
+    /// All transactions that began on the server, which only SQL Server counts.
+    TransactionsBegun,
 }
 
 /// The parameters of a load.

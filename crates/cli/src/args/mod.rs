@@ -3,18 +3,24 @@
 //! Parses the arguments into a typed command, help, the version, or an error. Messages never repeat a password.
 //! Defaults of the plan are not filled in here.
 
+mod demo;
+mod doctor;
 mod load;
 mod plan_flags;
 mod results;
 mod run;
 mod scenarios;
 mod stored;
+mod trend;
 
+pub use demo::DemoArgs;
+pub use doctor::DoctorArgs;
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, VerifyArgs};
 pub use run::{RunArgs, RunOutputArgs};
 pub use scenarios::{CachedArgs, ReferenceMemory, ReproduceArgs, ScenariosArgs};
 pub use stored::{DiffSettingsArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, Since};
+pub use trend::TrendArgs;
 
 use crate::exit::{self, Exit, Failure};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -62,6 +68,8 @@ fn after_help() -> String {
 pub enum Command {
     /// Run a demo of half a minute: start a throw-away PostgreSQL, load it, run tpcb and remove it
     Demo(DemoArgs),
+    /// Examine whether this machine and a server are fit for a load, and print what mends them
+    Doctor(Box<DoctorArgs>),
     /// Create and fill the tables of a workload, replacing existing ones
     Load(LoadArgs),
     /// Run a workload, or a plan from a file, and report what the server delivered
@@ -86,6 +94,8 @@ pub enum Command {
     Judge(JudgeArgs),
     /// Compare runs, and report whether the differences are significant
     Compare(CompareArgs),
+    /// Show the history of a workload's runs, and when their level changed
+    Trend(TrendArgs),
     /// List all settings in which two runs differ
     DiffSettings(DiffSettingsArgs),
     /// Write runs as a self-contained HTML page
@@ -170,35 +180,6 @@ impl Default for TimeoutArgs {
             io_timeout: std::time::Duration::from_secs(30),
         }
     }
-}
-
-/// Arguments of `prony demo`.
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Prony looks for PostgreSQL's programs in PATH, with pg_config, and in the distribution's usual
-folders. If there are none, --download fetches them (about 30 MB, checksum verified) into the cache
-folder.")]
-pub struct DemoArgs {
-    /// Download PostgreSQL's programs if there are none on this machine
-    #[arg(long)]
-    pub download: bool,
-
-    /// Length of the measured window
-    #[arg(long, short = 'T', value_name = "TIME", default_value = "15s",
-          value_parser = prony_plan::parse_duration)]
-    pub duration: std::time::Duration,
-
-    /// Print the result as JSON
-    #[arg(long)]
-    pub json: bool,
-
-    /// Print all figures, checks and settings of the result, not only the first screen
-    #[arg(long, conflicts_with = "json")]
-    pub full: bool,
-
-    /// Do not store the run
-    #[arg(long)]
-    pub no_store: bool,
 }
 
 /// Parses the command line. Help and version are printed, and returned as an empty failure with

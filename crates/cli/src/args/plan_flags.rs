@@ -54,6 +54,15 @@ impl FlagList for ReproduceFlags {
     ]);
 }
 
+/// The flags of `doctor`.
+#[derive(Clone, Debug)]
+pub struct DoctorFlags;
+
+impl FlagList for DoctorFlags {
+    const SETTING_PATHS: Option<&'static [&'static str]> =
+        Some(&["server.url", "run.clients", "run.threads"]);
+}
+
 /// Only the flags of the server.
 #[derive(Clone, Debug)]
 pub struct ServerFlags;
@@ -101,11 +110,7 @@ impl<L: FlagList> FromArgMatches for PlanFlags<L> {
             let text = match flag.value_name {
                 Some(_) => matches.get_one::<String>(flag.long).map(String::as_str),
                 None if !matches.get_flag(flag.long) => None,
-                None => Some(if flag.help_if_it_turns_off.is_some() {
-                    "false"
-                } else {
-                    "true"
-                }),
+                None => Some(flag.switch_value()),
             };
             let result = text.map_or(Ok(()), |text| input.set_flag(setting, text));
             result.map_err(|message| clap::Error::raw(ErrorKind::ValueValidation, message))?;

@@ -41,7 +41,7 @@ pub struct CompareArgs {
     #[arg(value_name = "SIDE", required = true)]
     pub sides: Vec<String>,
 
-    /// Compare PostgreSQL with MySQL or MariaDB if the workload is the same
+    /// Compare different engines if the workload is the same
     #[arg(long)]
     pub across_engines: bool,
 

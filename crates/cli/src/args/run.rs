@@ -41,8 +41,8 @@ pub struct RunArgs {
           conflicts_with_all = ["embedded", "no-observe"])]
     pub expect_cached: Option<f64>,
 
-    /// With --expect-cached: memory for the memory of the server's machine, or cache for shared_buffers or
-    /// innodb_buffer_pool_size [default: memory if it is known, else cache]
+    /// The memory that --expect-cached refers to: 'memory' is the RAM of the server's machine, 'cache' is
+    /// shared_buffers or innodb_buffer_pool_size [default: memory if its size is known, else cache]
     #[arg(
         long,
         value_name = "WHAT",
@@ -55,6 +55,10 @@ pub struct RunArgs {
     /// Check the consistency of the data after the run, as `prony check` does; a failure makes the run invalid
     #[arg(long, help_heading = "Result")]
     pub check_after: bool,
+
+    /// Examine the machine and the server for 10 s before the load, as `prony doctor` does, and store the findings
+    #[arg(long, help_heading = "Result")]
+    pub doctor: bool,
 
     /// Print the result as JSON; for several runs, one line each as it ends
     #[arg(long, help_heading = "Result")]

@@ -62,6 +62,11 @@ pub struct ReproduceArgs {
           conflicts_with = "cached")]
     pub shrink: Option<f64>,
 
+    /// Warehouses, if the document does not state their number
+    #[arg(long, value_name = "N", help_heading = "Data", conflicts_with_all = ["cached", "shrink"],
+          value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
+    pub scale: Option<u64>,
+
     #[command(flatten)]
     pub cached: CachedArgs,
 
@@ -103,8 +108,8 @@ pub struct CachedArgs {
     #[arg(long, value_name = "SHARE", help_heading = "Data", value_parser = parse_share)]
     pub cached: Option<f64>,
 
-    /// With --cached: memory for the memory of the server's machine, or cache for shared_buffers or
-    /// innodb_buffer_pool_size [default: memory if it is known, else cache]
+    /// The memory that --cached refers to: 'memory' is the RAM of the server's machine, 'cache' is
+    /// shared_buffers or innodb_buffer_pool_size [default: memory if its size is known, else cache]
     #[arg(
         long,
         value_name = "WHAT",
@@ -115,7 +120,7 @@ pub struct CachedArgs {
     pub cached_of: Option<ReferenceMemory>,
 }
 
-/// The memory that data fits into.
+/// The memory against which the share of `--cached` or `--expect-cached` is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ReferenceMemory {
     /// The memory of the server's machine

@@ -17,6 +17,13 @@ const CLIENTS: u64 = 16;
 
 /// Runs tpcb on a throw-away server.
 pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
+    if args.url.is_some() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "the demo starts a PostgreSQL of its own; Prony has no throw-away MySQL, MariaDB or SQL Server",
+            "use a server with prony load WORKLOAD --url URL, and then prony run WORKLOAD --url URL",
+        ));
+    }
     let threads = processor_count().clamp(1, 2) as u64;
     let origin = "demo";
     let input = PlanInput {
@@ -40,6 +47,7 @@ pub fn demo(args: &DemoArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
         must_store: !args.no_store,
         progress_interval: Duration::from_secs(1),
         check_after: false,
+        doctor: false,
         purpose: Default::default(),
     };
     run_and_print(&request, &ObserveOptions::default())

@@ -5,6 +5,7 @@
 mod audit;
 mod compare;
 mod demo;
+pub mod doctor;
 pub mod embedded;
 mod file;
 mod judge;
@@ -20,6 +21,7 @@ pub mod server;
 mod sizing;
 mod stored;
 mod tables;
+mod trend;
 mod workloads;
 
 use crate::args::Command;
@@ -30,6 +32,7 @@ use std::ffi::OsString;
 pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure> {
     match command {
         Command::Demo(args) => demo::demo(&args, arguments),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Load(args) => load::load(&args),
         Command::Run(args) => run::run(&args, arguments),
         Command::Check(args) => tables::check(&args),
@@ -41,6 +44,7 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Show(args) => stored::show(&args),
         Command::Judge(args) => judge::judge(&args),
         Command::Compare(args) => compare::compare(&args),
+        Command::Trend(args) => trend::show(&args),
         Command::DiffSettings(args) => stored::diff_settings(&args),
         Command::Report(args) => report::report(&args),
         Command::Verify(args) => report::verify(&args),

@@ -81,6 +81,7 @@ fn run_request(
     Ok(RunRequest {
         request_json: request_document(input, &plan, arguments),
         check_after: args.check_after,
+        doctor: args.doctor,
         purpose: Purpose {
             cached: expected_cached(args, &plan)?,
             ..Purpose::default()

@@ -168,7 +168,6 @@ fn scenario_row(scenario: &Scenario) -> ScenarioRow {
 
 fn scenario_details(scenario: &Scenario) -> ScenarioDetails {
     let settings = ScenarioSettings::published(scenario);
-    let is_supported = scenario.engine.is_supported();
     ScenarioDetails {
         id: scenario.id.clone(),
         title: scenario.title.clone(),
@@ -192,10 +191,7 @@ fn scenario_details(scenario: &Scenario) -> ScenarioDetails {
         ),
         notes: scenario.notes.clone(),
         steps: scenario_steps(scenario),
-        commands: match is_supported {
-            true => commands::all_commands(scenario, &settings),
-            false => Vec::new(),
-        },
+        commands: commands::all_commands(scenario, &settings),
         script: scenario
             .script
             .map(|script| (script.file_name().to_owned(), script.text().to_owned())),
@@ -256,13 +252,15 @@ fn scenario_facts(scenario: &Scenario) -> Vec<(&'static str, String)> {
 
 /// The steps that run the scenario, in order.
 fn scenario_steps(scenario: &Scenario) -> Vec<String> {
-    if !scenario.engine.is_supported() {
-        return vec!["Nothing yet: Prony does not support SQL Server's protocol.".to_owned()];
-    }
     let mut steps = Vec::new();
     if scenario.cold {
         let step = "Drop the tables of earlier runs and restart the server (--restart-command), so that its \
                     caches are cold.";
+        steps.push(step.to_owned());
+    }
+    if scenario.scale.is_none() {
+        let step = "Choose the amount of data, which was not published: --scale, or --cached for a share of it \
+                    that fits into memory.";
         steps.push(step.to_owned());
     }
     steps.push("Load the data; tables of the same workload are replaced.".to_owned());

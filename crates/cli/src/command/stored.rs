@@ -53,18 +53,23 @@ fn print_list(store: &RunStore, args: &RunsArgs) -> Result<Exit, Failure> {
 }
 
 fn run_filter(args: &RunsArgs) -> RunFilter {
-    let since = args.since.map(|since| match since {
-        Since::Moment(moment) => moment,
-        Since::Age(age) => Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN),
-    });
     RunFilter {
         last: (args.last > 0).then_some(args.last),
         workload: args.workload.clone(),
         label: args.label.clone(),
         server: args.server.clone(),
-        since_ns: since.map(|moment| i64::try_from(moment.as_nanosecond()).unwrap_or(i64::MIN)),
+        since_ns: args.since.map(listing_start),
         verdict: args.verdict,
     }
+}
+
+/// The start from which runs are listed, nanoseconds since 1970.
+pub(super) fn listing_start(since: Since) -> i64 {
+    let moment = match since {
+        Since::Moment(moment) => moment,
+        Since::Age(age) => Timestamp::now().checked_sub(age).unwrap_or(Timestamp::MIN),
+    };
+    i64::try_from(moment.as_nanosecond()).unwrap_or(i64::MIN)
 }
 
 /// Deletes runs. All are looked up before the first is deleted, so that a wrong name deletes nothing.

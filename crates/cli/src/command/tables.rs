@@ -24,7 +24,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut control = server::connect(&target)?;
     if *repair_sequences {
         let repaired = workload
-            .repair_sequences(&mut control)
+            .repair_order_numbers(&mut control)
             .map_err(|error| server::workload_failure(&error, None))?;
         output::show(|out, _| match repaired {
             0 => writeln!(out, "The next order number of every district is free."),

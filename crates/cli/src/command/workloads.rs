@@ -130,7 +130,7 @@ fn rows_text(table: &TableSpec) -> String {
         TableRows::PerScale(rows) => format!("{rows} rows for each unit of scale"),
         TableRows::Fixed(rows) => format!("{rows} rows"),
         TableRows::ValueOfOption(name) => {
-            format!("as many rows as the option {name} says; one table for each unit of scale")
+            format!("the option {name} sets the number of rows; one table for each unit of scale")
         }
     };
     match table.growth {

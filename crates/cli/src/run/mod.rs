@@ -4,6 +4,7 @@
 
 mod live_observer;
 mod metrics;
+mod preparation;
 pub mod run_server;
 mod warnings;
 
@@ -11,14 +12,15 @@ use crate::command::{load, output, server};
 use crate::exit::{Exit, Failure};
 use live_observer::LiveObserver;
 pub use metrics::MetricsServer;
+use preparation::{preparation_failure, prepare};
 use prony_drive::ConnectError;
 use prony_plan::{Choice, ListenAddress, Plan, ServerPlan};
 use prony_report::terminal::{self, DocumentLocation, StoredRun};
 use prony_report::{LiveView, RunOutline, Size, Style, json};
 use prony_runner::Signals;
 use prony_runner::{
-    Error, FinishedRun, Purpose, RunJob, RunPreparation, RunServer, ServerObserverOptions,
-    StorePolicy, WithOrigin, random_seed,
+    Error, FinishedRun, Purpose, RunJob, RunPreparation, ServerObserverOptions, StorePolicy,
+    WithOrigin, random_seed,
 };
 use prony_server::control::FailureCause;
 use prony_store::{Annotation, Run, RunState, Severity, StoreError};
@@ -65,6 +67,8 @@ pub struct RunRequest {
     pub progress_interval: Duration,
     /// Whether the consistency of the data is checked after the load.
     pub check_after: bool,
+    /// Whether the machine and the server are examined before the load.
+    pub doctor: bool,
     /// What the run is part of or is compared with: an experiment, a scenario, a share of cached data.
     pub purpose: Purpose,
 }
@@ -205,7 +209,7 @@ pub fn execute(
         let loader = server::find_workload(name)?;
         load::load_embedded(loader, &plan.workload, &run_server.target, &signals)?;
     }
-    let prepared = prepare(workload, plan, &run_server, observe)?;
+    let (prepared, doctor_report) = prepare(workload, request, &run_server, observe)?;
     let purpose = Purpose {
         experiment: part.map(|part| part.experiment.clone()),
         ..request.purpose.clone()
@@ -225,6 +229,7 @@ pub fn execute(
             observation: Some(prepared.observation),
             read_server_txn_count: true,
             check_after: request.check_after,
+            doctor: doctor_report,
             seed: part
                 .map_or(plan.drive.seed, |part| part.seed)
                 .unwrap_or_else(random_seed),
@@ -272,28 +277,6 @@ fn live_view(request: &RunRequest, outline: RunOutline) -> LiveView<Stderr> {
         request.progress_interval.as_secs_f64(),
     );
     LiveView::new(stderr(), style, outline, interval_s).with_size_from(|| Size::of(&stderr()))
-}
-
-/// Checks that the data is loaded, and reads the facts of the server. Closes its connection again, because
-/// the server may allow only as many connections as the clients need.
-fn prepare(
-    workload: &dyn Workload,
-    plan: &Plan,
-    run_server: &RunServer,
-    observe: &ObserveOptions,
-) -> Result<RunPreparation, Failure> {
-    let mut control = server::connect(&run_server.target)?;
-    let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
-    prepared.map_err(|error| preparation_failure(&error))
-}
-
-/// The failure of a run that could not be prepared.
-fn preparation_failure(error: &Error) -> Failure {
-    match error {
-        Error::Workload(error) => server::workload_failure(error, None),
-        Error::ExporterUrl { .. } => Failure::of(Exit::Usage, error),
-        other => Failure::of(Exit::Connect, other),
-    }
 }
 
 /// The result of a run that has ended, with its exit code.

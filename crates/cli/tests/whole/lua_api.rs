@@ -351,7 +351,7 @@ fn version_1_1_has_additional_output_and_functions() {
     );
 }
 
-/// Each thread executes a process that waits until all six threads have done so, for a minute at most.
+/// Each thread executes a process that waits at most a minute until all six threads have done so.
 const WAIT_FOR_THREADS_SCRIPT: &str = r#"
 local folder = "together"
 function thread_init() con = sysbench.sql.driver():connect() end

@@ -311,7 +311,7 @@ fn assert_restart_detected(bench: &TestBench, server: &EmbeddedPostgres) {
 }
 
 #[test]
-fn scenarios_that_cannot_be_reproduced_are_errors() {
+fn requests_that_no_scenario_fits_are_errors() {
     let bench = TestBench::new("scenario_none");
     let script = ok_stdout(&bench.prony_without_server("scenarios hotset-2c16g-0.1b-ro --script"));
     assert!(
@@ -320,7 +320,18 @@ fn scenarios_that_cannot_be_reproduced_are_errors() {
     );
     let output = bench.prony("reproduce mssql-2012-s2.large");
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr_text(&output).contains("SQL Server, whose protocol Prony does not support yet"));
+    let error = stderr_text(&output);
+    assert!(
+        error.contains("does not state the scale of mssql-2012-s2.large"),
+        "{error}"
+    );
+    let output = bench.prony("reproduce tpcc-16vcpu-cached --scale 3");
+    assert_eq!(output.status.code(), Some(2));
+    let error = stderr_text(&output);
+    assert!(
+        error.contains("--scale: the scale of tpcc-16vcpu-cached is published"),
+        "{error}"
+    );
     let output = bench.prony("reproduce tpbc-cached");
     assert_eq!(output.status.code(), Some(2));
     assert!(

@@ -31,6 +31,8 @@ pub struct BuildProgress<'a> {
     now_as_text: fn() -> String,
     /// Items per line: HammerDB prints fewer lines on MySQL and MariaDB.
     items_per_line: u64,
+    /// The line before statistics are collected.
+    statistics_line: BuildLine,
     workers: u32,
     creates_tables: bool,
     state: Mutex<BuildState>,
@@ -69,8 +71,14 @@ impl<'a> BuildProgress<'a> {
             print,
             now_as_text,
             items_per_line: match engine {
-                Engine::PostgreSql => 10_000,
-                Engine::MySql | Engine::MariaDb | Engine::SqlServer => 50_000,
+                Engine::PostgreSql | Engine::SqlServer => 10_000,
+                Engine::MySql | Engine::MariaDb => 50_000,
+            },
+            statistics_line: match engine {
+                Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
+                    BuildLine::GatheringStatistics
+                }
+                Engine::SqlServer => BuildLine::UpdatingStatistics,
             },
             workers: vusers,
             creates_tables,
@@ -116,7 +124,7 @@ impl<'a> BuildProgress<'a> {
                 // A load in one transaction collects statistics before it creates keys, and vacuums
                 // afterwards.
                 if !std::mem::replace(&mut state.has_gathered_statistics, true) {
-                    self.print_line(BuildLine::GatheringStatistics);
+                    self.print_line(self.statistics_line.clone());
                 }
             }
         }

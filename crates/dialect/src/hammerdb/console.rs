@@ -60,7 +60,7 @@ pub fn select_profile(value: Option<&str>) -> Result<(&'static str, String), Str
     let (profile, description) = match value.unwrap_or_default() {
         "" => (
             PROFILES[0],
-            "HammerDB's draws with correct transactions; PRONY_HAMMERDB_COMPAT=4.6 for figures comparable with published ones of 4.6",
+            "HammerDB's random choices with correct transactions; PRONY_HAMMERDB_COMPAT=4.6 for figures comparable with published ones of 4.6",
         ),
         "4.6" => (
             PROFILES[1],

@@ -37,7 +37,7 @@ static DICTIONARIES: LazyLock<BTreeMap<&'static str, Vec<Section>>> = LazyLock::
     dictionaries
 });
 
-/// The sections of a database; `None` if `dictionary.txt` does not contain it (SQL Server, Oracle and Db2).
+/// The sections of a database; `None` if `dictionary.txt` does not contain it (Oracle and Db2).
 pub(super) fn sections(prefix: &str) -> Option<&'static [Section]> {
     DICTIONARIES.get(prefix).map(Vec::as_slice)
 }
@@ -58,6 +58,20 @@ pub(super) fn database_name(prefix: &str) -> &'static str {
         .iter()
         .find(|(_, database_prefix)| *database_prefix == prefix);
     database.map_or("generic", |(name, _)| name)
+}
+
+/// The error for a database that Prony's hammerdbcli does not support.
+pub(super) fn unsupported_message(prefix: &str) -> String {
+    let supported = DATABASES.map(|(_, prefix)| prefix);
+    let supported: Vec<&str> = supported
+        .into_iter()
+        .filter(|prefix| sections(prefix).is_some())
+        .collect();
+    format!(
+        "Error: Prony's hammerdbcli does not support {}, choose one from {}",
+        database_name(prefix),
+        supported.join(" ")
+    )
 }
 
 /// Whether a key's value must not be printed or stored.

@@ -5,7 +5,7 @@
 
 use prony_store::{ObservedShare, ReportedRun};
 
-/// Kinds of transaction, and how often each occurs in the deck from which HammerDB draws.
+/// Kinds of transaction, and how many cards each has in HammerDB's deck.
 const DECK: [(&str, f64); 5] = [
     ("new-order", 10.0),
     ("payment", 10.0),

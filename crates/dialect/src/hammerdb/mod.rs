@@ -38,7 +38,8 @@ pub use console::{
 pub use profile::{ProcTiming, TimeProfile, UserTiming};
 pub use reading::read_output;
 pub use request::{
-    BuildRequest, Driver, Login, OutputOptions, RunRequest, SchemaRequest, Ssl, TransactionCounter,
+    BuildRequest, Driver, Login, OutputOptions, RunRequest, SchemaRequest, SqlServerConnection,
+    Ssl, TransactionCounter,
 };
 pub use session::{Session, VERSION};
 pub use settings::Settings;

@@ -3,6 +3,7 @@
 //! In: output or logs of hammerdbcli's TPROC-C. Out: a [`ReportedRun`] for each result or time profile. Must
 //! never: call TPM commits, because the server counts rollbacks too.
 
+use super::text;
 use super::time_profile::{self, Section};
 use crate::reading::{leading_count, record_unreadable, to_u32};
 use prony_store::{ReportedRun, ServerEngine, Setting};
@@ -57,7 +58,7 @@ impl OutputReader {
 
     /// Reads a line of the dictionary's listing.
     fn read_setting(&mut self, name: &str, value: &str) {
-        let key = ["pg_", "mysql_", "maria_"]
+        let key = ["pg_", "mysql_", "maria_", "mssqls_"]
             .iter()
             .find_map(|prefix| name.strip_prefix(prefix));
         match key {
@@ -116,6 +117,10 @@ impl OutputReader {
     fn read_result(&mut self, text: &str, line: &str) {
         let fields: Vec<&str> = text.split_whitespace().collect();
         let number = |field: &str| field.parse::<u64>().ok().map(|number| number as f64);
+        let count_or_unknown = |field: &str| match field {
+            text::UNKNOWN => Some(None),
+            field => number(field).map(Some),
+        };
         let parts = match fields[..] {
             [nopm, "NOPM", "from", tpm, .., "TPM"] => {
                 Some((nopm, tpm, &fields[4..fields.len() - 1]))
@@ -123,7 +128,8 @@ impl OutputReader {
             [tpm, .., "TPM", "at", nopm, "NOPM"] => Some((nopm, tpm, &fields[1..fields.len() - 4])),
             _ => None,
         };
-        let numbers = parts.and_then(|(nopm, tpm, _)| Some((number(nopm)?, number(tpm)?)));
+        let numbers =
+            parts.and_then(|(nopm, tpm, _)| Some((number(nopm)?, count_or_unknown(tpm)?)));
         let (Some((nopm, tpm)), Some((.., database))) = (numbers, parts) else {
             record_unreadable(&mut self.run, line);
             return;
@@ -135,12 +141,13 @@ impl OutputReader {
             other => other.to_lowercase(),
         }));
         run.title = format!("HammerDB's TPROC-C on {database}");
-        (run.nopm, run.tpm) = (Some(nopm), Some(tpm));
-        run.tps = Some(tpm / 60.0);
+        (run.nopm, run.tpm) = (Some(nopm), tpm);
+        run.tps = tpm.map(|tpm| tpm / 60.0);
         run.actual_s = run.requested_s;
         run.transactions = run
             .requested_s
-            .map(|seconds| (tpm / 60.0 * seconds).round() as u64);
+            .zip(run.tps)
+            .map(|(seconds, tps)| (tps * seconds).round() as u64);
         self.end_run();
     }
 

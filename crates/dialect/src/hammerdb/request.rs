@@ -1,8 +1,10 @@
-//! A script's requests, as plain data.
+//! The commands of a hammerdbcli script that connect, such as `buildschema` and `vurun`, as plain data.
 //!
 //! In: settings. Out: a request, or all problems of its settings. Must never: connect.
 //!
-//! Longer than 400 lines: the requests of three databases share most of their settings.
+//! Longer than 400 lines: the requests of four databases share most of their settings.
+
+mod sql_server;
 
 use prony_wire::{Engine, Secret};
 
@@ -18,6 +20,20 @@ pub struct Ssl {
     pub client_cert: Option<(String, String)>,
 }
 
+/// How to connect to SQL Server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SqlServerConnection {
+    /// Whether the port applies (`mssqls_tcp`); otherwise the host determines it: it may name an instance or
+    /// a port, and the default is 1433.
+    pub uses_port: bool,
+    /// Whether TLS is required (`mssqls_encrypt_connection`).
+    pub encrypts: bool,
+    /// Whether the server's certificate is not verified (`mssqls_trust_server_cert`).
+    pub trusts_certificate: bool,
+    /// Whether the server is an Azure SQL Database (`mssqls_azure`), whose database must exist.
+    pub azure: bool,
+}
+
 /// How to connect to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Login {
@@ -27,13 +43,15 @@ pub struct Login {
     pub host: String,
     /// Port (`pg_port`).
     pub port: u16,
-    /// libpq's `sslmode` (`pg_sslmode`); empty for MySQL and MariaDB.
+    /// libpq's `sslmode` (`pg_sslmode`); empty for the other engines.
     pub ssl_mode: String,
     /// The path of the unix socket of MySQL or MariaDB; used if the host is local and the path is not
     /// `null`.
     pub socket: Option<String>,
     /// TLS settings of MySQL and MariaDB; none without encryption.
     pub ssl: Option<Ssl>,
+    /// Settings of connections to SQL Server; `None` for the other engines.
+    pub sql_server: Option<SqlServerConnection>,
     /// The role that logs in.
     pub user: String,
     /// The role's password.
@@ -43,11 +61,26 @@ pub struct Login {
 }
 
 impl Login {
-    /// Host and port, or host and socket.
+    /// Host and port, or host and socket; on SQL Server the name of the server, as its clients write it.
     pub fn address(&self) -> String {
-        match &self.socket {
-            Some(socket) => format!("{}:{socket}", self.host),
-            None => format!("{}:{}", self.host, self.port),
+        match (&self.socket, &self.sql_server) {
+            (_, Some(options)) if options.uses_port => format!("tcp:{},{}", self.host, self.port),
+            (_, Some(_)) => self.host.clone(),
+            (Some(socket), None) => format!("{}:{socket}", self.host),
+            (None, None) => format!("{}:{}", self.host, self.port),
+        }
+    }
+
+    /// The name of the database in time profiles and counts: that of `print db`.
+    pub fn database_name(&self) -> &'static str {
+        dictionary::database_name(dictionary::database_prefix(self.engine))
+    }
+
+    /// The section of the dictionary that has the password.
+    pub fn password_section(&self) -> &'static str {
+        match self.engine {
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => "tpcc",
+            Engine::SqlServer => sql_server::LOGIN_SECTION,
         }
     }
 
@@ -87,7 +120,8 @@ pub struct TransactionCounter {
 /// The request of `buildschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuildRequest {
-    /// The superuser, in the default database; on MySQL and MariaDB the role itself, in no database.
+    /// The superuser's login to the default database; on MySQL and MariaDB, the owner's login without a
+    /// database; on SQL Server, the owner's login to `master`.
     pub superuser: Login,
     /// The role that will own the schema, in the database that the build creates.
     pub owner: Login,
@@ -120,7 +154,8 @@ impl BuildRequest {
 /// The request of `checkschema` and `deleteschema`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaRequest {
-    /// The superuser, in the default database; on MySQL and MariaDB the role itself, in no database.
+    /// The superuser's login to the default database; on MySQL and MariaDB, the owner's login without a
+    /// database; on SQL Server, the owner's login to `master`.
     pub superuser: Login,
     /// The schema's owner, in its database.
     pub owner: Login,
@@ -141,8 +176,9 @@ pub enum Driver {
         rampup_min: u64,
         /// Minutes of the window.
         duration_min: u64,
-        /// Whether to run a checkpoint and a vacuum at the end.
-        vacuum: bool,
+        /// Whether to run a checkpoint at the end (`mssqls_checkpoint`), on PostgreSQL with a vacuum
+        /// (`pg_vacuum`).
+        checkpoint: bool,
     },
     /// After all iterations; prints each transaction.
     Test,
@@ -194,16 +230,13 @@ impl<'a> RequestBuilder<'a> {
     pub fn new(settings: &'a Settings) -> Self {
         let prefix = settings.database.as_str();
         let mut engines = Engine::ALL.into_iter();
-        // Prony's hammerdbcli does not support SQL Server.
-        let engine = engines.find(|engine| {
-            *engine != Engine::SqlServer && dictionary::database_prefix(*engine) == prefix
-        });
+        let engine = engines.find(|engine| dictionary::database_prefix(*engine) == prefix);
         Self {
             settings,
             engine: engine.unwrap_or(Engine::PostgreSql),
             problems: engine
                 .is_none()
-                .then(|| unsupported_database_message(settings))
+                .then(|| dictionary::unsupported_message(prefix))
                 .into_iter()
                 .collect(),
         }
@@ -224,7 +257,7 @@ impl<'a> RequestBuilder<'a> {
         self.switch("tpcc", name)
     }
 
-    /// A switch that only PostgreSQL's dictionary has; false on MySQL and MariaDB.
+    /// A switch that only PostgreSQL's dictionary has; false on the other engines.
     fn postgres_switch(&mut self, name: &str) -> bool {
         match self.engine {
             Engine::PostgreSql => self.tpcc_switch(name),
@@ -292,8 +325,8 @@ impl<'a> RequestBuilder<'a> {
     fn login(&mut self, user_key: &str, password_key: &str, database_key: &str) -> Login {
         let port = self.setting_number("connection", "port", 1, 65_535) as u16;
         let (socket, ssl) = match self.engine {
-            Engine::PostgreSql => (None, None),
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => (self.socket(), self.ssl()),
+            Engine::PostgreSql | Engine::SqlServer => (None, None),
+            Engine::MySql | Engine::MariaDb => (self.socket(), self.ssl()),
         };
         Login {
             engine: self.engine,
@@ -302,6 +335,7 @@ impl<'a> RequestBuilder<'a> {
             ssl_mode: self.setting_text("connection", "sslmode"),
             socket,
             ssl,
+            sql_server: None,
             user: self.setting_text("tpcc", user_key),
             password: Secret::new(self.password(password_key)),
             database: self.setting_text("tpcc", database_key),
@@ -347,15 +381,21 @@ impl<'a> RequestBuilder<'a> {
     fn superuser(&mut self) -> Login {
         match self.engine {
             Engine::PostgreSql => self.login("superuser", "superuserpass", "defaultdbase"),
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => Login {
+            Engine::MySql | Engine::MariaDb => Login {
                 database: String::new(),
                 ..self.owner()
             },
+            Engine::SqlServer => self.sql_server_administrator(),
         }
     }
 
     fn owner(&mut self) -> Login {
-        self.login("user", "pass", "dbase")
+        match self.engine {
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
+                self.login("user", "pass", "dbase")
+            }
+            Engine::SqlServer => self.sql_server_login(),
+        }
     }
 
     /// Reports a problem about a schema that Prony can neither build nor run on.
@@ -365,9 +405,10 @@ impl<'a> RequestBuilder<'a> {
                 self.require_off("oracompat");
                 self.require_off("cituscompat");
             }
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
-                self.require_value("tpcc", "storage_engine", "innodb")
+            Engine::MySql | Engine::MariaDb => {
+                self.require_value("tpcc", "storage_engine", "innodb");
             }
+            Engine::SqlServer => self.refuse_memory_optimized_tables(),
         }
     }
 
@@ -383,7 +424,12 @@ impl<'a> RequestBuilder<'a> {
                 Engine::PostgreSql => self.tpcc_switch("storedprocs"),
                 Engine::MySql | Engine::MariaDb | Engine::SqlServer => true,
             },
-            partitions_order_line: self.tpcc_switch("partition"),
+            partitions_order_line: match self.engine {
+                Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
+                    self.tpcc_switch("partition")
+                }
+                Engine::SqlServer => false,
+            },
             output,
             job_id,
         }
@@ -411,9 +457,10 @@ impl<'a> RequestBuilder<'a> {
         match self.engine {
             Engine::PostgreSql => self.require_off("dritasnap"),
             // HammerDB always prepares these calls; read the switch only to report an invalid value.
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
+            Engine::MySql | Engine::MariaDb => {
                 self.tpcc_switch("prepared");
             }
+            Engine::SqlServer => {}
         }
         self.refuse_unsupported_schemas();
         let driver = if self.setting_text("tpcc", "driver") == "test" {
@@ -422,7 +469,11 @@ impl<'a> RequestBuilder<'a> {
             Driver::Timed {
                 rampup_min: self.setting_number("tpcc", "rampup", 0, 1_000_000),
                 duration_min: self.setting_number("tpcc", "duration", 1, 1_000_000),
-                vacuum: self.postgres_switch("vacuum"),
+                checkpoint: match self.engine {
+                    Engine::PostgreSql => self.tpcc_switch("vacuum"),
+                    Engine::MySql | Engine::MariaDb => false,
+                    Engine::SqlServer => self.tpcc_switch("checkpoint"),
+                },
             }
         };
         RunRequest {
@@ -446,9 +497,4 @@ impl<'a> RequestBuilder<'a> {
             job_id,
         }
     }
-}
-
-fn unsupported_database_message(settings: &Settings) -> String {
-    let name = dictionary::database_name(&settings.database);
-    format!("Error: Prony's hammerdbcli does not support {name}, choose one from mysql pg maria")
 }

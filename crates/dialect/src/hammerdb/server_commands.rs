@@ -154,9 +154,8 @@ impl Session {
                 let mode = owner.ssl_mode.to_uppercase();
                 (format!(" sslmode {mode}"), "")
             }
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
-                (String::new(), " with storage engine INNODB")
-            }
+            Engine::MySql | Engine::MariaDb => (String::new(), " with storage engine INNODB"),
+            Engine::SqlServer => (String::new(), ""),
         };
         let question = format!(
             "Ready to create a {warehouses} Warehouse {} TPROC-C schema\nin host {address}{mode} under user {user} in database {database}{storage}?",

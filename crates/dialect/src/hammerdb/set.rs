@@ -48,10 +48,7 @@ impl Session {
                 }
                 let name = dictionary::database_name(prefix);
                 if dictionary::sections(prefix).is_none() {
-                    let problem = format!(
-                        "Error: Prony's hammerdbcli does not support {name}, choose one from mysql pg maria"
-                    );
-                    putscli(backend, &problem);
+                    putscli(backend, &dictionary::unsupported_message(prefix));
                     return;
                 }
                 (*prefix).clone_into(&mut self.settings.database);

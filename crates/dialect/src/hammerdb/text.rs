@@ -34,8 +34,13 @@ pub fn failure_line(number: u32, reason: &str) -> String {
 }
 
 /// The reason why a virtual user could not connect. `server`: the server's address, printed for a connection
-/// without a database. Omits hints about URLs and password files, because scripts use neither.
-pub fn connect_failure(database: &str, server: &str, user: &str, error: &Error) -> String {
+/// without a database; `password_section`: the dictionary with the password. Omits hints about URLs and password
+/// files, because scripts use neither.
+pub fn connect_failure(
+    (database, server, user): (&str, &str, &str),
+    password_section: &str,
+    error: &Error,
+) -> String {
     let destination = match database {
         // On MySQL the superuser connects to the server without a database.
         "" => format!("server {server}"),
@@ -52,9 +57,11 @@ pub fn connect_failure(database: &str, server: &str, user: &str, error: &Error) 
     // login that Prony does not.
     let hint = match error.sqlstate() {
         Some("28P01" | "28000") => {
-            "\nPasswords are not stored between calls: set them with diset tpcc"
+            format!(
+                "\nPasswords are not stored between calls: set them with diset {password_section}"
+            )
         }
-        _ => "",
+        _ => String::new(),
     };
     format!("Connection to {destination} as {user} failed\n{reason}{hint}")
 }
@@ -161,6 +168,8 @@ lines! {
     CreatingFunctions => "CREATING TPCC FUNCTIONS";
     CreatingProcedures => "CREATING TPCC STORED PROCEDURES";
     GatheringStatistics => "GATHERING SCHEMA STATISTICS";
+    /// On SQL Server, instead of the line before.
+    UpdatingStatistics => "UPDATING SCHEMA STATISTICS";
     Complete { schema: String } => "{} SCHEMA COMPLETE", schema.to_uppercase();
 }
 
@@ -185,7 +194,8 @@ lines! {
     TestComplete => "Test complete, Taking end Transaction Count.";
     ActiveUsers { users: u32 } => "{users} Active Virtual Users configured";
     /// The result; `database` is a name such as `PostgreSQL`.
-    Result { nopm: u64, tpm: u64, database: String, tpm_first: bool } =>
+    /// `tpm`: `None` if the server does not report its count.
+    Result { nopm: u64, tpm: Option<u64>, database: String, tpm_first: bool } =>
         "TEST RESULT : System achieved {}", result_figures(*nopm, *tpm, database, *tpm_first);
     /// One warehouse of a virtual user's part: number `index` of `count`.
     Assigning { vuser: u32, warehouse: u64, users: u32, warehouses: u64, index: u64, count: u64 } =>
@@ -196,14 +206,19 @@ lines! {
     Error { kind: TransactionKind } => "{} Procedure Error set RAISEERROR for Details", kind.title;
     /// The test driver starts a transaction.
     StartTransaction { kind: TransactionKind } => "{}", kind.title.to_lowercase();
-    CheckpointAndVacuum => "Checkpoint and Vacuum";
-    CheckpointAndVacuumComplete => "Checkpoint and Vacuum Complete";
+    /// `statements`: the kind of work after the run, `Checkpoint and Vacuum`, on SQL Server `Checkpoint`.
+    Maintenance { statements: &'static str } => "{statements}";
+    MaintenanceComplete { statements: &'static str } => "{statements} Complete";
     GatheringTimings => "Gathering timing data from Active Virtual Users...";
     CalculatingTimings => "Calculating timings...";
     WritingTimings { path: String } => "Writing timing data to {path}";
 }
 
-fn result_figures(nopm: u64, tpm: u64, database: &str, tpm_first: bool) -> String {
+/// Printed in place of a count that the server does not report.
+pub(super) const UNKNOWN: &str = "unknown";
+
+fn result_figures(nopm: u64, tpm: Option<u64>, database: &str, tpm_first: bool) -> String {
+    let tpm = tpm.map_or_else(|| UNKNOWN.to_owned(), |tpm| tpm.to_string());
     match tpm_first {
         true => format!("{tpm} {database} TPM at {nopm} NOPM"),
         false => format!("{nopm} NOPM from {tpm} {database} TPM"),

@@ -186,7 +186,7 @@ mod tests {
         request.driver = Driver::Timed {
             rampup_min: 1,
             duration_min: 2,
-            vacuum: false,
+            checkpoint: false,
         };
         request.vusers = 2;
         request.user_delay_ms = 500;

@@ -5,8 +5,8 @@
 
 use prony_workload::sysbench::Driver;
 
-/// Advice about an error of a server or a connection, if it is known. `state` decides on PostgreSQL; `number`
-/// decides on MySQL and MariaDB, including errors of the client library.
+/// Advice about an error of a server or a connection, if it is known. `state` identifies errors of
+/// PostgreSQL; `number` identifies those of MySQL and MariaDB, including errors of the client library.
 pub fn advice(driver: Driver, number: u32, state: &str) -> Option<&'static str> {
     match driver {
         Driver::Mysql => advice_for_number(number),
@@ -28,7 +28,7 @@ fn advice_for_number(number: u32) -> Option<&'static str> {
         1050 => "tables of an earlier run exist: drop them with the cleanup command",
         1146 | 1054 => {
             "prepare the tables first, with the same test, --tables and --mysql-db; if tables of another test exist, \
-             run cleanup before"
+             run cleanup, then prepare"
         }
         1062 => {
             "another thread inserted this key first: --mysql-ignore-errors=1213,1020,1205,1062 restarts such events; \
@@ -77,7 +77,7 @@ fn advice_for_state(state: &str) -> Option<&'static str> {
         "42501" => "GRANT the role privileges on the tables and the schema",
         "42P01" | "42703" => {
             "prepare the tables first, with the same test, --tables and --pgsql-db; if tables of another test exist, \
-             run cleanup before"
+             run cleanup, then prepare"
         }
         "42P07" => "tables of an earlier run exist: drop them with the cleanup command",
         "53300" => {

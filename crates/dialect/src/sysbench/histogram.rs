@@ -60,7 +60,7 @@ impl Histogram {
     }
 
     /// Converts a distribution. A time near the border of two buckets may be counted in the wrong one,
-    /// because the distribution has buckets with different borders, although 18 times as many.
+    /// because the distribution has different borders, although it has 18 times the number of buckets.
     pub fn from_distribution(times: &Distribution<u64>) -> Self {
         let mut histogram = Self::default();
         for recorded in times.histogram.iter_recorded() {

@@ -65,7 +65,7 @@ pub(super) fn identify_test(run: &mut ReportedRun, queries: &QueryCounts) {
     };
     if let Some(mix) = MIXES.iter().find(is_match) {
         run.workload = Some(mix.name);
-        run.mix = Some([mix.reads, mix.writes]);
+        run.reads_and_writes_per_txn = Some([mix.reads, mix.writes]);
         run.title = format!("sysbench's {}, by its queries", mix.name);
     }
 }

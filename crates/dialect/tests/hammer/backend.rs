@@ -108,7 +108,7 @@ impl Backend for FakeBackend {
         }
         let result = RunLine::Result {
             nopm: 252_970,
-            tpm: 582_385,
+            tpm: Some(582_385),
             database: request.login.engine.name().to_owned(),
             tpm_first: request.tpm_first,
         };

@@ -91,7 +91,7 @@ fn the_guides_run_script_requests_a_run() {
     let timed = Driver::Timed {
         rampup_min: 10,
         duration_min: 60,
-        vacuum: false,
+        checkpoint: false,
     };
     assert_eq!(request.driver, timed);
     assert_eq!((request.vusers, request.iterations), (256, 10_000_000));
@@ -181,12 +181,12 @@ fn mariadb_uses_its_own_settings() {
     let Driver::Timed {
         rampup_min,
         duration_min,
-        vacuum,
+        checkpoint,
     } = run.driver
     else {
         panic!("timed");
     };
-    assert_eq!((rampup_min, duration_min, vacuum), (0, 1, false));
+    assert_eq!((rampup_min, duration_min, checkpoint), (0, 1, false));
     assert_eq!(backend.delete_requests[0].owner.database, "tpcc");
     let out = &backend.memory.out;
     assert!(!out.contains("s3cret"), "{out}");

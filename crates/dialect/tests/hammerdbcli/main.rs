@@ -7,5 +7,6 @@ mod hammer;
 mod console;
 mod guides;
 mod session;
+mod sql_server;
 mod support;
 mod texts;

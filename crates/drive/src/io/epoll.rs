@@ -85,7 +85,7 @@ impl Epoll {
         Ok(())
     }
 
-    /// Sends as many queued bytes as the socket accepts, and the others once the socket is writable.
+    /// Sends the queued bytes that the socket accepts now, and the rest once it is writable.
     fn transmit(&mut self, slot: Slot, request_timestamp: bool) {
         let before_ns = self.clock.now_ns();
         let connection = &mut self.slots[slot as usize];
@@ -135,7 +135,7 @@ impl Epoll {
         }
     }
 
-    /// Waits for kernel events, at most this long; they are then in `ready`.
+    /// Waits at most `wait_ns` for kernel events, and stores them in `ready`.
     fn wait(&mut self, wait_ns: u64) -> io::Result<()> {
         let timeout = libc::timespec {
             tv_sec: (wait_ns / 1_000_000_000) as libc::time_t,
@@ -180,7 +180,8 @@ impl Epoll {
         Ok(())
     }
 
-    /// Polls for the time that the strategy allows, at most `wait_ns`. Returns whether events are ready.
+    /// Polls for the time that the strategy allows, but no longer than `wait_ns`. Returns whether events are
+    /// ready.
     fn poll_for_reply(&mut self, wait_ns: u64) -> io::Result<bool> {
         if self.spin_ns == 0 {
             return Ok(false);

@@ -117,8 +117,8 @@ pub trait Io {
     /// The requested transmit timestamp, once it has arrived.
     fn transmit_timestamp_ns(&mut self, slot: Slot) -> Option<u64>;
 
-    /// Sends everything queued, in one system call if the engine can, then waits for events, until
-    /// `deadline_ns` at most.
+    /// Sends everything queued, in one system call if the engine can, then waits for events, but
+    /// no longer than until `deadline_ns`.
     ///
     /// # Errors
     /// If the engine itself fails; the run cannot continue then.

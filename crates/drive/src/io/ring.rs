@@ -169,8 +169,8 @@ impl Ring {
         }
     }
 
-    /// Records that the sends in the submission queue leave now, in this order.
-    fn note_submission(&mut self) {
+    /// Records that the sends in the submission queue leave now, in this order. Returns the time.
+    fn note_submission(&mut self) -> u64 {
         let before_ns = self.clock.now_ns();
         for (position, slot) in (0..).zip(self.batch.drain(..)) {
             self.slots[slot as usize].sent = Sent {
@@ -178,6 +178,7 @@ impl Ring {
                 position,
             };
         }
+        before_ns
     }
 
     /// Sets the registered file of a slot (-1 for none), if the slot has one.
@@ -294,9 +295,9 @@ impl Io for Ring {
         self.buffers.publish();
         self.arm_starved()?;
         self.push_sends()?;
-        self.note_submission();
-        if !self.poll_for_reply(deadline_ns)? {
-            self.sleep(deadline_ns)?;
+        let now_ns = self.note_submission();
+        if !self.poll_for_reply(now_ns, deadline_ns)? {
+            self.sleep(now_ns, deadline_ns)?;
         }
         // The end of a connection is reported after its last data.
         let mut ends = Vec::new();

@@ -238,7 +238,7 @@ fn a_slow_client_does_not_count_as_a_slow_server() {
         let port = listener.local_addr().expect("an address").port();
         let serving = std::thread::spawn(move || slow_server(&listener));
         // Each user keeps the loop busy for 5 ms before its request. Of four replies that arrive together,
-        // one is noticed at once, and the others after 5, 10 and 15 ms.
+        // one is processed at once, and the others after 5, 10 and 15 ms.
         let program = repeat(|db| {
             Box::pin(async move {
                 std::thread::sleep(Duration::from_millis(5));

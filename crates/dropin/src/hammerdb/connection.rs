@@ -31,7 +31,8 @@ pub fn target(login: &Login) -> Result<Target, String> {
             prony_server::resolve_with_options(&options, "the settings", "", &env)
         }
         Engine::SqlServer => {
-            return Err("hammerdbcli does not drive SQL Server yet: use prony run".to_owned());
+            let port = login.port.to_string();
+            prony_server::resolve_sql_server(&sql_server_options(login, &port), &env)
         }
         Engine::MySql | Engine::MariaDb => {
             let port = login.port.to_string();
@@ -75,14 +76,43 @@ fn mysql_options<'a>(login: &'a Login, port: &'a str) -> Vec<(&'a str, &'a str)>
     options
 }
 
+/// The settings of SQL Server as options of its clients.
+fn sql_server_options<'a>(login: &'a Login, port: &'a str) -> Vec<(&'static str, &'a str)> {
+    let mut options = vec![
+        ("server", login.host.as_str()),
+        ("user", &login.user),
+        ("password", login.password.reveal()),
+        ("database", &login.database),
+    ];
+    if let Some(connection) = &login.sql_server {
+        let switch = |on: bool| if on { "true" } else { "false" };
+        options.extend([
+            ("encrypt", switch(connection.encrypts)),
+            (
+                "TrustServerCertificate",
+                switch(connection.trusts_certificate),
+            ),
+        ]);
+        if connection.uses_port {
+            options.push(("port", port));
+        }
+    }
+    options
+}
+
 /// Opens a control connection, without a time limit.
 ///
 /// # Errors
 ///
 /// The message of libpq or of MySQL's client.
-pub fn connect(target: &Target) -> Result<Control, String> {
+pub fn connect(target: &Target, login: &Login) -> Result<Control, String> {
     let failure_message = |error: Error| {
-        text::connect_failure(&target.database, &target.describe(), &target.user, &error)
+        let server = target.describe();
+        text::connect_failure(
+            (&target.database, &server, &target.user),
+            login.password_section(),
+            &error,
+        )
     };
     let mut control = Control::connect(target).map_err(failure_message)?;
     crate::cleartext::warn_if_password_exposed(&control);
@@ -95,17 +125,25 @@ pub fn connect(target: &Target) -> Result<Control, String> {
         Engine::PostgreSql => {
             "set statement_timeout = 0; set idle_in_transaction_session_timeout = 0"
         }
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => "set session wait_timeout = 2147483",
+        Engine::MySql | Engine::MariaDb => "set session wait_timeout = 2147483",
+        // Its time-outs are the clients'.
+        Engine::SqlServer => return Ok(control),
     };
     control.execute(settings).map_err(failure_message)?;
     Ok(control)
 }
 
-/// The server's name of the cipher of a connection to MySQL or MariaDB; empty without TLS.
-pub fn cipher(control: &Control) -> String {
-    let tls = control.tls().unwrap_or_default();
-    let (_, cipher) = tls.split_once(' ').unwrap_or_default();
-    cipher.to_owned()
+/// The server's name of the cipher of a connection to MySQL or MariaDB, which virtual users print there; empty
+/// without TLS.
+pub fn cipher(control: &Control) -> Option<String> {
+    match control.engine() {
+        Engine::PostgreSql | Engine::SqlServer => None,
+        Engine::MySql | Engine::MariaDb => {
+            let tls = control.tls().unwrap_or_default();
+            let (_, cipher) = tls.split_once(' ').unwrap_or_default();
+            Some(cipher.to_owned())
+        }
+    }
 }
 
 /// Connects with a login; returns its target and a control connection.
@@ -114,7 +152,7 @@ pub fn cipher(control: &Control) -> String {
 /// Same as for [`target`] and [`connect`].
 pub fn open(login: &Login) -> Result<(Target, Control), String> {
     let target = target(login)?;
-    let control = connect(&target).map_err(|message| match &login.socket {
+    let control = connect(&target, login).map_err(|message| match &login.socket {
         // HammerDB's default path often does not fit the installation, so the message names the alternative.
         Some(path) if !Path::new(path).exists() => format!(
             "{message}\nSocket {path} does not exist: to connect over TCP, use diset connection {} null",
@@ -128,7 +166,8 @@ pub fn open(login: &Login) -> Result<(Target, Control), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_dialect::hammerdb::Ssl;
+    use prony_dialect::hammerdb::{SqlServerConnection, Ssl};
+    use prony_server::SslMode;
     use prony_wire::Secret;
 
     #[test]
@@ -140,6 +179,7 @@ mod tests {
             ssl_mode: String::new(),
             socket: Some("/tmp/my sql.sock".to_owned()),
             ssl: None,
+            sql_server: None,
             user: "root".to_owned(),
             password: Secret::new("p@ss/#:1"),
             database: "tpcc".to_owned(),
@@ -182,6 +222,48 @@ mod tests {
     }
 
     #[test]
+    fn sql_server_settings_with_special_characters_become_options() {
+        let mut login = Login {
+            engine: Engine::SqlServer,
+            host: "127.0.0.1".to_owned(),
+            port: 14_330,
+            ssl_mode: String::new(),
+            socket: None,
+            ssl: None,
+            sql_server: Some(SqlServerConnection {
+                uses_port: true,
+                encrypts: true,
+                trusts_certificate: true,
+                azure: false,
+            }),
+            user: "sa".to_owned(),
+            password: Secret::new("p;w}=d\""),
+            database: "tpcc".to_owned(),
+        };
+        let resolved = target(&login).expect("valid settings");
+        let endpoint = &resolved.endpoints[0];
+        assert_eq!(resolved.describe(), "tcp:127.0.0.1:14330");
+        assert_eq!(
+            (resolved.user.as_str(), resolved.database.as_str()),
+            ("sa", "tpcc")
+        );
+        let password = endpoint.password.as_ref().expect("a password");
+        assert_eq!(password.reveal(), "p;w}=d\"");
+        assert_eq!(resolved.tls.mode, SslMode::Require);
+        // Without mssqls_tcp, as in HammerDB, the port is ignored; the host may name one.
+        if let Some(connection) = &mut login.sql_server {
+            connection.uses_port = false;
+            connection.encrypts = false;
+        }
+        let resolved = target(&login).expect("valid settings");
+        assert_eq!(resolved.describe(), "tcp:127.0.0.1:1433");
+        assert_eq!(resolved.tls.mode, SslMode::Prefer);
+        login.host = "tcp:127.0.0.1,1444".to_owned();
+        let resolved = target(&login).expect("valid settings");
+        assert_eq!(resolved.describe(), "tcp:127.0.0.1:1444");
+    }
+
+    #[test]
     fn a_failure_without_a_database_names_the_server() {
         // Port 9 is the discard port, on which no server listens.
         let login = Login {
@@ -191,12 +273,13 @@ mod tests {
             ssl_mode: String::new(),
             socket: None,
             ssl: None,
+            sql_server: None,
             user: "sbtest".to_owned(),
             password: Secret::new("x"),
             database: String::new(),
         };
         let target = target(&login).expect("valid settings");
-        let error = connect(&target).err().expect("no server listens");
+        let error = connect(&target, &login).err().expect("no server listens");
         let expected = "Connection to server tcp:127.0.0.1:9 as sbtest failed\n";
         assert!(error.starts_with(expected), "{error}");
     }

@@ -86,9 +86,15 @@ pub fn delete(
     lines: &VuserLines,
     signals: &Signals,
 ) -> Result<VuserOutcome, String> {
-    let (_, mut control) = connection::open(&request.superuser)?;
     let (owner, superuser) = (&request.owner, &request.superuser);
     let database = &owner.database;
+    if owner.sql_server.is_some_and(|connection| connection.azure) {
+        return Err(format!(
+            "{database} is a database of Azure SQL, which HammerDB does not create: drop it where it was \
+             created, or its tables with prony clean tpcc"
+        ));
+    }
+    let (_, mut control) = connection::open(superuser)?;
     if *database == superuser.database {
         return Err(format!(
             "cannot drop {database}: pg_defaultdbase names the same database, and a session cannot drop the \
@@ -100,7 +106,7 @@ pub fn delete(
     let mut objects = vec![("DATABASE", database)];
     match owner.engine {
         Engine::PostgreSql => objects.push(("ROLE", &owner.user)),
-        // On MySQL and MariaDB the owner is the connected user, who is not dropped.
+        // On the other engines the owner is the connected user, who is not dropped.
         Engine::MySql | Engine::MariaDb | Engine::SqlServer => {}
     }
     for (object, name) in objects {

@@ -5,8 +5,8 @@
 //!
 //! In the bundled tests of sysbench all reads of a transaction come before its first write. A transaction
 //! that fails, or is cut off at the end, therefore leaves reads without writes and never writes without
-//! reads. On PostgreSQL, sysbench counts an
-//! UPDATE or DELETE that matches no row as neither a read nor a write.
+//! reads. On PostgreSQL, sysbench counts an UPDATE or DELETE that matches no row as neither a read nor a
+//! write.
 
 use super::Audit;
 use crate::formatting::{percent, thousands};
@@ -15,7 +15,8 @@ use crate::thresholds::{AUDIT_INVALID_SHARE, FIXED_SHARE_MAX_DEVIATION};
 use prony_store::{ReportedRun, Severity};
 
 pub(super) fn check(reported: &ReportedRun, audit: &mut Audit) {
-    let (Some(queries), Some([reads_per_txn, writes_per_txn])) = (&reported.queries, reported.mix)
+    let (Some(queries), Some([reads_per_txn, writes_per_txn])) =
+        (&reported.queries, reported.reads_and_writes_per_txn)
     else {
         if reported.queries.is_some() {
             let text = "Mix: not checked, because the queries belong to no known bundled test";

@@ -1,7 +1,7 @@
 //! Figures of one output that must agree with each other.
 //!
-//! In: relations, as a dialect's parser defines them. Out: `sums`, `rates`, `shares-printed`, `order`. Must
-//! never: call a difference an error if rounding explains it.
+//! In: relations, as a dialect's parser defines them. Out: the checks `sums`, `rates`,
+//! `shares-printed` and `order`. Must never: call a difference an error if rounding explains it.
 
 use super::Audit;
 use crate::formatting::percent;
@@ -21,6 +21,7 @@ const CHECKS: [(&str, &[RelationKind], [&str; 2], &str); 4] = [
         "Lines of several runs were mixed, or the text was changed: use the output as the tool wrote it.",
     ),
     (
+        // A total and its rate imply a duration, which is compared.
         "rates",
         &[RelationKind::Time, RelationKind::RequestedTime],
         ["duration", "durations"],
@@ -34,6 +35,7 @@ const CHECKS: [(&str, &[RelationKind], [&str; 2], &str); 4] = [
         "A percentage or a mean that does not follow from its counts was changed, or belongs to another run.",
     ),
     (
+        // A figure may not exceed another, as in minimum <= mean <= maximum.
         "order",
         &[RelationKind::AtMost],
         ["upper bound", "upper bounds"],

@@ -246,7 +246,7 @@ fn sysbench(threads: u32, reads: u64, writes: u64) -> ReportedRun {
         tool: "sysbench",
         workload: Some("oltp_read_write"),
         clients: Some(threads),
-        mix: Some([14, 4]),
+        reads_and_writes_per_txn: Some([14, 4]),
         queries: Some(QueryCounts {
             reads,
             writes,
@@ -299,7 +299,7 @@ fn errors_and_unfinished_transactions_explain_excess_reads_but_not_writes() {
     run.transactions = Some(4_711);
     assert!(ids(&audit_of(run)).contains(&"mix"), "each made 14 reads");
     let mut without_mix = sysbench(2, 1, 1);
-    without_mix.mix = None;
+    without_mix.reads_and_writes_per_txn = None;
     let audit = audit_of(without_mix);
     assert!(audit.examined[0].contains("not checked"), "{audit:?}");
 }

@@ -1,22 +1,22 @@
 //! Comparisons of two engines.
 //!
-//! In: two Runs, and their differences. Out: the same differences; those between the engines themselves
-//! become caveats where the engines may be compared. Must never: make figures of two workloads comparable, or
+//! In: two Runs, and their differences. Out: the same differences; those that the engines cause become
+//! caveats if the two engines may be compared. Must never: make figures of two workloads comparable, or
 //! excuse that one engine guarantees less durability.
 
 use super::rules::{DURABILITY_SETTINGS, UNKNOWN};
 use super::{Difference, server::ISOLATION_PROPERTY};
 use prony_store::{Engine, Run, ServerEngine, Severity};
 
-/// Why MySQL and MariaDB compare.
+/// Why MySQL and MariaDB may be compared.
 const WHY_RELATED_ENGINES: &str =
     "MySQL and MariaDB are two engines with the same protocol; this compares one with the other";
-/// Why other engines compare.
-const WHY_ACROSS_ENGINES: &str = "these are two engines, compared because --across-engines allows it; \
-                      their statements and settings are their own";
+/// Why other engines may be compared.
+const WHY_ACROSS_ENGINES: &str = "these are two engines, compared because of --across-engines; \
+                      each ran with its own statements and settings";
 
 /// Downgrades differences that exist only because the engines differ.
-pub(super) fn downgrade_engines(
+pub(super) fn downgrade_engine_differences(
     a: &Run,
     b: &Run,
     across_engines: bool,
@@ -57,15 +57,48 @@ pub(super) fn downgrade_engines(
 
 #[cfg(test)]
 mod tests {
-    use crate::compare::{Verdict, compare};
+    use crate::compare::{Verdict, common_figures, compare};
     use crate::sample::healthy;
-    use prony_store::{Engine, Run, Severity};
+    use prony_store::{Engine, IndustryMetric, Run, Severity};
 
     fn run_on(engine: Engine) -> Run {
         let mut run = healthy();
         run.server.engine = Some(engine.into());
         run.workload.statements = vec![format!("select {engine:?}")];
         run
+    }
+
+    #[test]
+    fn batch_requests_are_not_compared_with_transactions() {
+        let with_tpm = |engine: Engine| {
+            let mut run = run_on(engine);
+            for name in ["NOPM", "TPM"] {
+                run.rates.push(IndustryMetric {
+                    name: name.into(),
+                    value: 1_000.0,
+                    ..IndustryMetric::default()
+                });
+            }
+            run
+        };
+        let names = |a: Engine, b: Engine| {
+            let figures = common_figures(&with_tpm(a), &with_tpm(b));
+            figures
+                .into_iter()
+                .map(|pair| pair.name)
+                .collect::<Vec<_>>()
+        };
+        let (postgres, server) = (Engine::PostgreSql, Engine::SqlServer);
+        for (a, b, expected) in [
+            (postgres, Engine::MariaDb, true),
+            (server, server, true),
+            (postgres, server, false),
+            (server, Engine::MySql, false),
+        ] {
+            let names = names(a, b);
+            assert!(names.contains(&"NOPM".to_owned()));
+            assert_eq!(names.contains(&"TPM".to_owned()), expected, "{a:?} {b:?}");
+        }
     }
 
     #[test]

@@ -70,6 +70,10 @@ const ISOLATION_SETTINGS: [&str; 3] = [
     "tx_isolation",
 ];
 
+/// The setting with which SQL Server reads row versions at the isolation level read committed, instead of
+/// locking the rows that it reads.
+const READS_ROW_VERSIONS: &str = "database.is_read_committed_snapshot_on";
+
 /// Name of the difference between isolation levels.
 pub(super) const ISOLATION_PROPERTY: &str = "isolation level";
 
@@ -174,6 +178,7 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
     let is_compared = |name: &str| {
         !DURABILITY_SETTINGS.contains(&name)
             && !ISOLATION_SETTINGS.contains(&name)
+            && name != READS_ROW_VERSIONS
             && (RELEVANT_SETTINGS.contains(&name) || (complete && !is_irrelevant(name)))
     };
     let [settings_a, settings_b] = runs.map(|run| {
@@ -273,6 +278,13 @@ pub(super) fn data_per_cache(run: &Run) -> Option<f64> {
 
 /// The isolation level of the transactions: `read committed`; `None` if it was not read.
 fn isolation_level(run: &Run) -> Option<String> {
+    if let Some(reads_row_versions) = run.server.settings.get(READS_ROW_VERSIONS) {
+        let reads = match plain_text(reads_row_versions).as_str() {
+            "1" | "true" => "row versions",
+            _ => "locks",
+        };
+        return Some(format!("read committed with {reads}"));
+    }
     let mut settings = ISOLATION_SETTINGS
         .iter()
         .filter_map(|name| run.server.settings.get(*name));

@@ -86,7 +86,7 @@ pub struct LeftOutRepeat {
 pub struct SideComparison {
     /// The letter of the side.
     pub letter: char,
-    /// Whether the two sides compare; they do not if the runs of one side are not repeats of each other.
+    /// Whether the two sides are comparable, which requires that the runs of each side are repeats.
     pub verdict: Verdict,
     /// Differences between the first side and this one, the worst first.
     pub differences: Vec<Difference>,

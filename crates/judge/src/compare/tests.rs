@@ -200,6 +200,14 @@ fn different_isolation_levels_do_not_compare() {
     let mysql = with("transaction_isolation", "READ-COMMITTED");
     let maria = with("tx_isolation", "READ-COMMITTED");
     assert_eq!(compare(&mysql, &maria, false).verdict, Verdict::Comparable);
+    let [versions, locks] =
+        ["1", "0"].map(|value| with("database.is_read_committed_snapshot_on", value));
+    let comparison = compare(&versions, &locks, false);
+    assert_eq!(names(&comparison, Severity::Invalid), ["isolation level"]);
+    assert_eq!(
+        compare(&locks, &locks.clone(), false).verdict,
+        Verdict::Comparable
+    );
     assert_eq!(
         compare(&committed, &tpcc_run(), false).verdict,
         Verdict::Comparable

@@ -29,8 +29,8 @@ pub struct LoadAnswer {
     pub demand: TargetLoad,
     /// All points: first those that sustain the load, then the others, both by cost.
     pub candidates: Vec<Candidate>,
-    /// Index of the cheapest point that sustains the load; absent if none does, or if the points do not
-    /// compare.
+    /// Index of the cheapest point that sustains the load; absent if none does, or if the points are not
+    /// comparable.
     pub cheapest: Option<usize>,
     /// Why no configuration is named as the cheapest although a point sustains the load.
     pub obstacles: Vec<RankingObstacle>,

@@ -2,7 +2,7 @@
 //!
 //! In: configurations of price sheets, the Runs measured on each, and today's date. Out: [`Prices`]: ratios,
 //! and which configuration gives the most throughput for its price. Must never: contain a price, convert a
-//! currency, rank what does not compare, or call anything tpmC.
+//! currency, rank runs that are not comparable, or call anything tpmC.
 //!
 //! The formulas, with C the cost per month (one-time costs are spread over 36 months) and P the committed
 //! transactions per second within the latency limit, if there was one:
@@ -187,7 +187,7 @@ pub fn price(
     })
 }
 
-/// The differences because of which the runs of a group are not repeats of each other, by the rules of
+/// The differences that prevent the runs of a group from being repeats of each other, by the rules of
 /// `compare`; `None` if they are repeats.
 fn repeat_obstacles(group: &[MeasuredConfiguration<'_>]) -> Option<NotRepeats> {
     let mut differences = repeat_differences(&runs(group));

@@ -57,10 +57,20 @@ pub struct PricePoint {
     /// The interval of the median rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tps_interval: Option<FigureRange>,
-    /// The largest 95th percentile of the response time among the runs, nanoseconds.
+    /// The largest 95th percentile of the response time of committed transactions among the runs, nanoseconds.
     pub p95_ns: Option<u64>,
-    /// The largest 99th percentile of the response time among the runs, nanoseconds.
+    /// The largest 99th percentile of the response time of committed transactions among the runs, nanoseconds.
     pub p99_ns: Option<u64>,
+    /// Failed transactions of all runs.
+    pub failed: u64,
+    /// The largest 99th percentile of the response time of all transactions that ended, among the runs,
+    /// nanoseconds; absent if none failed, or unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts_p99_ns: Option<u64>,
+    /// The largest 99th percentile of the response time of failed transactions, among the runs with enough of
+    /// them, nanoseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_p99_ns: Option<u64>,
     /// New orders per minute of the median run, if the workload counts them.
     pub nopm: Option<f64>,
     /// P / C; absent if it costs nothing.
@@ -325,6 +335,10 @@ impl PricePoint {
             tps_interval: tps_range,
             p95_ns: largest(&runs, |latency| latency.p95_ns),
             p99_ns: largest(&runs, |latency| latency.p99_ns),
+            failed: failed_counts(&runs).sum(),
+            attempts_p99_ns: attempts_p99(&runs)
+                .filter(|_| failed_counts(&runs).any(|count| count > 0)),
+            failed_p99_ns: runs.iter().filter_map(|run| failed_p99(run)).max(),
             nopm,
             tps_per_money: has_cost.then(|| tps / total_monthly_cost),
             tps_per_money_interval: tps_range.filter(|_| has_cost).map(|range| FigureRange {
@@ -352,6 +366,24 @@ impl PricePoint {
 fn largest(runs: &[&Run], field: fn(&prony_store::Latency) -> Option<u64>) -> Option<u64> {
     let values = runs.iter().map(|run| field(&all_kinds(run)?.response));
     values.collect::<Option<Vec<u64>>>()?.into_iter().max()
+}
+
+/// Failed transactions of each run.
+fn failed_counts(runs: &[&Run]) -> impl Iterator<Item = u64> {
+    runs.iter().filter_map(|run| Some(all_kinds(run)?.failed))
+}
+
+/// The largest 99th percentile of all transactions that ended; `None` if it is unknown for a run.
+fn attempts_p99(runs: &[&Run]) -> Option<u64> {
+    let values = runs
+        .iter()
+        .map(|run| compare::attempts_p99(all_kinds(run)?));
+    values.collect::<Option<Vec<u64>>>()?.into_iter().max()
+}
+
+/// The 99th percentile of a run's failed transactions; `None` with too few of them.
+fn failed_p99(run: &Run) -> Option<u64> {
+    all_kinds(run)?.failed_response.as_ref()?.p99_ns
 }
 
 /// Ids of the caveats of all runs. `partial-run` is among them even if a run has not been judged.

@@ -42,6 +42,40 @@ fn first_deviation(run: &Run) -> Deviation {
 }
 
 #[test]
+fn tpm_on_sql_server_is_compared_as_batch_requests() {
+    let mut run = run_with_figures(&[
+        ("TPM", 120_000.0),
+        ("batch requests", 1_900.0),
+        ("TPS", 2_500.0),
+    ]);
+    let metric = |name: &str, value: f64| IndustryMetric {
+        name: name.into(),
+        value,
+        ..IndustryMetric::default()
+    };
+    run.rates = vec![
+        metric("NOPM", 50_000.0),
+        metric("TPM", 114_000.0),
+        metric("TPM by transactions", 150_000.0),
+    ];
+    let measured = |run: &Run| {
+        deviations(run)
+            .iter()
+            .map(|one| one.measured)
+            .collect::<Vec<_>>()
+    };
+    // Elsewhere TPM counts transactions.
+    assert_eq!(measured(&run), [Some(114_000.0), None, Some(1_900.0)]);
+    run.server.engine = Some(prony_store::Engine::SqlServer.into());
+    assert_eq!(
+        measured(&run),
+        [Some(114_000.0), Some(1_900.0), Some(2_500.0)]
+    );
+    run.rates.truncate(2);
+    assert_eq!(measured(&run)[2], None, "the server did not show its count");
+}
+
+#[test]
 fn rates_are_compared_with_the_published_ones() {
     let mut run = run_with_figures(&[
         ("TPS", 1000.0),

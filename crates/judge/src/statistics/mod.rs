@@ -33,18 +33,22 @@
 //!   takes.
 //! - **Several sides against one base**: Holm (1979, [`holm()`]), with one family for each figure. Intervals
 //!   have the level of their test, so that an interval excludes 1 exactly if a difference was found.
+//! - **Histories** ([`change_points()`]): where the level of many runs changed, by ranks and random orders.
 //! - **Smallest difference**: the one that the noncentral t distribution finds with a probability of 80 %.
 //!
 //! Student's t is computed here: it takes a few functions of ten lines ([`student`]), and the libraries
 //! that have them depend on linear algebra or a random number generator.
 
+mod change_points;
 mod holm;
 mod median_interval;
 mod ranks;
 mod runs;
 mod series;
+mod split_mix;
 pub mod student;
 
+pub use change_points::{ChangePoint, MIN_RUNS_OF_LEVEL, change_points};
 pub use holm::{HolmResult, holm};
 pub use median_interval::{median_interval, order_statistic_interval};
 pub use ranks::{RankComparison, ranks_suffice};

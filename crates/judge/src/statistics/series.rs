@@ -7,7 +7,7 @@
 //! The variance is the sum of the autocovariances, truncated by Geyer's initial monotone sequence (Geyer
 //! 1992, Practical Markov chain Monte Carlo, section 3.3). Each autocovariance about the sample's own mean
 //! is too small by the variance of that mean; the sum is corrected for this. Its degrees of freedom are
-//! those of an estimate of the spectrum at 0 by as many lags, n / (lags on both sides) (Priestley 1981,
+//! those of an estimate of the spectrum at 0 with the same lags, n / (lags on both sides) (Priestley 1981,
 //! section 6.2).
 //!
 //! A short series with long autocorrelation looks as if its autocorrelation were short. The variance is

@@ -38,7 +38,7 @@ choices! {
     pub enum PublishedMetric {
         /// New orders per minute.
         Nopm = "NOPM",
-        /// Commits and rollbacks per minute, as the server counts them.
+        /// Commits and rollbacks per minute, as the server counts them; on SQL Server batch requests.
         Tpm = "TPM",
         /// Transactions per second.
         Tps = "TPS",

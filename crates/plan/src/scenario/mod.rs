@@ -146,16 +146,6 @@ pub enum PublishedEngine {
     SqlServer,
 }
 
-impl PublishedEngine {
-    /// Whether Prony can use a server of this engine, so that the scenario can be run.
-    pub fn is_supported(self) -> bool {
-        match self {
-            PublishedEngine::PostgreSql | PublishedEngine::MySql => true,
-            PublishedEngine::SqlServer => false,
-        }
-    }
-}
-
 impl Choice for PublishedEngine {
     const ALL: &'static [(&'static str, Self)] = &[
         ("PostgreSQL", Self::PostgreSql),

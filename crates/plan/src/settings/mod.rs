@@ -98,17 +98,35 @@ pub struct Flag {
     pub help_if_it_turns_off: Option<&'static str>,
 }
 
+impl Flag {
+    /// The value, as text, to which a switch sets its setting.
+    pub fn switch_value(&self) -> &'static str {
+        match self.help_if_it_turns_off {
+            Some(_) => "false",
+            None => "true",
+        }
+    }
+}
+
+/// A switch that turns its setting on; flags of the other kinds differ from it in one or two fields.
+const fn base_flag(heading: &'static str, long: &'static str, short: Option<char>) -> Flag {
+    Flag {
+        long,
+        short,
+        value_name: None,
+        heading,
+        help_if_it_turns_off: None,
+    }
+}
+
 const fn value_flag(
     heading: &'static str,
     long: &'static str,
     value_name: &'static str,
 ) -> Option<Flag> {
     Some(Flag {
-        long,
-        short: None,
         value_name: Some(value_name),
-        heading,
-        help_if_it_turns_off: None,
+        ..base_flag(heading, long, None)
     })
 }
 
@@ -119,31 +137,19 @@ const fn value_flag_with_short(
     value_name: &'static str,
 ) -> Option<Flag> {
     Some(Flag {
-        long,
-        short: Some(short),
         value_name: Some(value_name),
-        heading,
-        help_if_it_turns_off: None,
+        ..base_flag(heading, long, Some(short))
     })
 }
 
 const fn switch(heading: &'static str, long: &'static str, short: Option<char>) -> Option<Flag> {
-    Some(Flag {
-        long,
-        short,
-        value_name: None,
-        heading,
-        help_if_it_turns_off: None,
-    })
+    Some(base_flag(heading, long, short))
 }
 
 const fn off_switch(heading: &'static str, long: &'static str, help: &'static str) -> Option<Flag> {
     Some(Flag {
-        long,
-        short: None,
-        value_name: None,
-        heading,
         help_if_it_turns_off: Some(help),
+        ..base_flag(heading, long, None)
     })
 }
 
@@ -232,7 +238,8 @@ settings! {
     /// Connection URI (postgres://user@host/database) or conninfo string (host=... dbname=...), as libpq
     /// reads it; anything it omits comes from PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE, PGSERVICE,
     /// PGSSLMODE, the password file... Or mysql://user@host/database (mariadb:// too), with the option files
-    /// and variables of MySQL's client
+    /// and variables of MySQL's client. Or sqlserver://user@host?database=name, or a connection string of JDBC,
+    /// ADO.NET or ODBC, with sqlcmd's variables
     server.url => url: String, SettingType::Text, value_flag(SERVER_HEADING, "url", "URL");
     /// Start a throw-away PostgreSQL, load it and remove it afterwards
     server.embedded => embedded: bool, SettingType::Bool, switch(SERVER_HEADING, "embedded", None);
@@ -245,7 +252,7 @@ settings! {
     /// Virtual users, each with its own connection
     run.clients => clients: u64, count_up_to(MAX_CLIENTS),
         value_flag_with_short(LOAD_HEADING, "clients", 'c', "N");
-    /// OS threads that drive the clients; at most as many as clients
+    /// OS threads that drive the clients; at most one per client
     run.threads => threads: u64, count_up_to(MAX_THREADS),
         value_flag_with_short(LOAD_HEADING, "threads", 'j', "N");
     /// Start this many transactions per second, over all clients, however fast the server answers (an open

@@ -30,6 +30,9 @@ use std::io::{self, Write};
 /// Maximum length of a cell with a difference, in characters. Longer text is cut; the document has all of it.
 const MAX_CELL_CHARS: usize = 28;
 
+/// The population of the percentiles whose names do not say one.
+const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
+
 /// Maximum length of a line that describes a run, in characters.
 const MAX_LINE_CHARS: usize = 95;
 
@@ -168,7 +171,15 @@ fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Resu
             change_interval_text(compared),
         ]);
     }
-    out.table(&table)
+    out.table(&table)?;
+    let has_percentile = compared_side
+        .figures
+        .iter()
+        .any(|figure| figure.is_of_committed());
+    match has_percentile {
+        true => out.paragraph(COMMITTED),
+        false => Ok(()),
+    }
 }
 
 fn write_differences(

@@ -21,11 +21,13 @@ mod seconds;
 mod server;
 mod several;
 mod table;
+mod trend;
 mod variants;
 mod verify;
 
 pub use document::Document;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
+pub use trend::{is_trend_page, write_trend};
 pub use verify::{VerifiedPage, VerifyError, verify};
 
 use base64::Engine as _;
@@ -180,6 +182,10 @@ fn write_head(
     if let [document] = documents {
         let workload = crate::text::plain(&document.run.workload.title);
         writeln!(out, "<p>{}</p>", Escaped(workload))?;
+    }
+    let runs = documents.iter().map(|document| &document.run);
+    if let Some(notice) = crate::licence::publication_notice(runs) {
+        writeln!(out, "<p>{}</p>", Escaped(notice))?;
     }
     out.push_str("</header>\n");
     Ok(())

@@ -70,6 +70,16 @@ fn occurrences(page: &str, pattern: &str) -> usize {
 }
 
 #[test]
+fn a_page_about_sql_server_has_a_notice_on_its_licence() {
+    let notice = "may forbid publishing the results of benchmarks";
+    let mut run = closed();
+    assert_eq!(occurrences(&page_of(&[run.clone()]), notice), 0);
+    run.server.engine = Some(prony_store::Engine::SqlServer.into());
+    assert_eq!(occurrences(&page_of(&[run.clone()]), notice), 1);
+    assert_eq!(occurrences(&page_of(&[closed(), run]), notice), 1);
+}
+
+#[test]
 fn a_page_has_all_sections_and_starts_with_the_verdict() {
     let page = page_of(&[closed()]);
     assert!(page.starts_with(PAGE_START) && page.ends_with(PAGE_END));

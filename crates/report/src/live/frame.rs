@@ -26,6 +26,8 @@ pub struct LiveState {
     tps: LastMinute,
     p50_ns: LastMinute,
     p99_ns: LastMinute,
+    /// Of all transactions that ended; drawn once one failed.
+    attempts_p99_ns: LastMinute,
     failures: LastMinute,
     cpu: LastMinute,
     /// Share of the server's CPUs in use in its last second.
@@ -43,6 +45,9 @@ impl LiveState {
         let ns = |ns: Option<u64>| ns.map(|ns| ns as f64);
         self.p50_ns.add(at_s, seconds, ns(second.p50_ns));
         self.p99_ns.add(at_s, seconds, ns(p99(second).0));
+        // If all committed, both populations are the same.
+        let attempts = second.attempts_p99_ns.or_else(|| p99(second).0);
+        self.attempts_p99_ns.add(at_s, seconds, ns(attempts));
         self.failures.add(at_s, seconds, Some(second.failed as f64));
     }
 
@@ -78,7 +83,7 @@ impl LiveState {
         let width = size.columns.saturating_sub(1);
         let mut lines = vec![
             // Each line has a rank; 0 is the most important.
-            (6, cut(&plain(&outline.title), width)),
+            (7, cut(&plain(&outline.title), width)),
             (0, progress_line(outline, last, style, width)),
         ];
         let chart = MinuteChart {
@@ -88,28 +93,43 @@ impl LiveState {
         let (mean, worst) = (MergeMode::Mean, MergeMode::Worst);
         let value = units::rate(tps(last));
         lines.push((1, chart.row("TPS", &value, &self.tps, mean, units::rate)));
+        // Before the first failure, the committed transactions are all.
+        let population = if self.failed > 0 { " ok" } else { "" };
         let value = time_or_dash(last.p50_ns);
         lines.push((
             3,
-            chart.row("p50", &value, &self.p50_ns, worst, units::time),
+            chart.row(
+                &format!("p50{population}"),
+                &value,
+                &self.p50_ns,
+                worst,
+                units::time,
+            ),
         ));
         let (p99_ns, window_s) = p99(last);
         let value = time_or_dash(p99_ns);
-        let name = window_s.map_or("p99".to_owned(), |s| format!("p99/{s:.0} s"));
+        let window = window_s.map_or(String::new(), |s| format!("/{s:.0} s"));
+        let name = format!("p99{population}{window}");
         lines.push((
             2,
             chart.row(&name, &value, &self.p99_ns, worst, units::time),
         ));
+        if self.failed > 0 {
+            let value = time_or_dash(last.attempts_p99_ns.or(p99_ns));
+            let attempts = &self.attempts_p99_ns;
+            let row = chart.row("p99 all", &value, attempts, worst, units::time);
+            lines.push((5, row));
+        }
         let (value, integer) = (units::count(self.failed), |n: f64| units::count(n as u64));
         let row = chart.row("failed", &value, &self.failures, worst, integer);
         let failing = last.failed > 0;
         lines.push((4, if failing { style.alarm(&row) } else { row }));
         if self.last_cpu_share.is_some() || !self.cpu.is_empty() {
             let value = or_dash(self.last_cpu_share, units::percent);
-            lines.push((5, chart.share_row("host CPU", &value, &self.cpu)));
+            lines.push((6, chart.share_row("host CPU", &value, &self.cpu)));
         }
         if let Some(waits) = &self.waits {
-            lines.push((7, cut(&format!(" waits      {waits}"), width)));
+            lines.push((8, cut(&format!(" waits      {waits}"), width)));
         }
         // Leave one line below for the cursor.
         while lines.len() + 1 > size.rows.max(2) {
@@ -168,21 +188,26 @@ fn progress_line(outline: &RunOutline, last: &Second, style: &Style, width: usiz
         (true, _) if outline.warmup_s > 0.0 => Some(now_s / outline.warmup_s),
         _ => None,
     };
-    // In a narrow terminal the text matters more than the bar.
-    let bar_width = width
-        .saturating_sub(position.chars().count() + 2)
-        .min(PROGRESS_WIDTH);
-    let mut text = match share {
-        Some(share) if bar_width >= MIN_BARS => format!(" {} {position}", bar(share, bar_width)),
-        _ => format!(" {position}"),
-    };
-    if !outline.connect_per_transaction {
-        text += &format!(
+    let connections = match outline.connect_per_transaction {
+        true => String::new(),
+        false => format!(
             "   {} of {} connections",
             units::count(u64::from(last.connections)),
             units::count(u64::from(outline.clients)),
-        );
+        ),
+    };
+    // In a narrow terminal the position matters most, then the connections, then the bar.
+    let mut text = format!("{position}{connections}");
+    if text.chars().count() + 1 > width {
+        text = position;
     }
+    let bar_width = width
+        .saturating_sub(text.chars().count() + 2)
+        .min(PROGRESS_WIDTH);
+    let text = match share {
+        Some(share) if bar_width >= MIN_BARS => format!(" {} {text}", bar(share, bar_width)),
+        _ => format!(" {text}"),
+    };
     let text = cut(&text, width);
     if warming { style.caution(&text) } else { text }
 }

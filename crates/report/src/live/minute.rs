@@ -49,7 +49,7 @@ impl LastMinute {
     }
 
     /// The minute that ends with the second at `at_s`, in at most `width` bars. Each bar covers the same
-    /// number of seconds. A full bar stands for `top`.
+    /// number of seconds. A full bar has the value `top`.
     pub fn bars(&self, at_s: f64, width: usize, mode: MergeMode, top: f64) -> String {
         if width == 0 {
             return String::new();

@@ -28,7 +28,7 @@ fn a_file_gets_one_plain_line_per_second() {
     assert_eq!(text.lines().count(), 5);
     assert_eq!(
         text.lines().next().unwrap(),
-        "1 s warm-up: 27,000 transactions/s, p50 2.10 ms, p99 9.00 ms, 0 failed, 64 connections"
+        "1 s warm-up: 27,000 transactions/s, committed p50 2.10 ms, p99 9.00 ms, 0 failed, 64 connections"
     );
     assert!(!text.contains('\x1b'));
     assert!(text.lines().nth(1).unwrap().starts_with("2 s: "));
@@ -171,7 +171,7 @@ fn the_last_minute_is_drawn_beside_its_figures() {
     let lines = frame(&terminal(), size, 70);
     let ramp = "▂▂▃▄▅▅▆▆▇█";
     let ramps = ["▂", "▃", "▄", "▅", "▆", "▇", "█"];
-    assert_eq!(lines.len(), 8, "{lines:#?}");
+    assert_eq!(lines.len(), 9, "{lines:#?}");
     assert!(
         lines[1].contains("70 s of 5 min   64 of 64 connections"),
         "{}",
@@ -183,23 +183,85 @@ fn the_last_minute_is_drawn_beside_its_figures() {
     assert_eq!(chart.matches('█').count(), 6, "{ramp} six times: {chart}");
     assert!(ramps.iter().all(|bar| chart.contains(bar)), "{chart}");
     assert!(
-        lines[3].starts_with(" p50      2.10 ms  ██"),
+        lines[3].starts_with(" p50 ok   2.10 ms  ██"),
         "{}",
         lines[3]
     );
-    assert!(lines[4].starts_with(" p99      9.00 ms  "), "{}", lines[4]);
-    assert!(lines[5].starts_with(" failed         3  "), "{}", lines[5]);
-    assert!(lines[5].ends_with('█'), "{}", lines[5]);
-    assert!(lines[6].starts_with(" host CPU   100 %  "), "{}", lines[6]);
+    assert!(lines[4].starts_with(" p99 ok   9.00 ms  "), "{}", lines[4]);
+    assert!(lines[5].starts_with(" p99 all  9.00 ms  "), "{}", lines[5]);
+    assert!(lines[6].starts_with(" failed         3  "), "{}", lines[6]);
+    assert!(lines[6].ends_with('█'), "{}", lines[6]);
+    assert!(lines[7].starts_with(" host CPU   100 %  "), "{}", lines[7]);
     // Text from the server cannot control the terminal.
-    assert_eq!(lines[7], " waits      Lock/tuple\\x1b[2J 12, IO/WalSync 3");
+    assert_eq!(lines[8], " waits      Lock/tuple\\x1b[2J 12, IO/WalSync 3");
     let wide = Size {
         columns: 110,
         rows: 24,
     };
     let lines = frame(&terminal(), wide, 70);
     assert!(lines[2].ends_with("  max 30,000"), "{}", lines[2]);
-    assert!(lines[5].ends_with("  max 3"), "{}", lines[5]);
+    assert!(lines[6].ends_with("  max 3"), "{}", lines[6]);
+}
+
+#[test]
+fn percentiles_name_their_population_once_a_transaction_has_failed() {
+    let size = Size {
+        columns: 80,
+        rows: 24,
+    };
+    let mut state = LiveState::default();
+    let (mut second, _) = second_at(0, 1.0);
+    state.add_second(&second);
+    let before = state.frame(&outline(), &second, &terminal(), size);
+    assert!(before[4].starts_with(" p99      9.00 ms"), "{before:#?}");
+    second.at_s = 1.0;
+    second.failed = 7;
+    second.attempts_p99_ns = Some(31_000_000);
+    state.add_second(&second);
+    let after = state.frame(&outline(), &second, &terminal(), size);
+    assert!(after[4].starts_with(" p99 ok   9.00 ms"), "{after:#?}");
+    assert!(after[5].starts_with(" p99 all  31.0 ms"), "{after:#?}");
+    let mut out = Vec::new();
+    let mut live = LiveView::new(&mut out, Style::plain(), RunOutline::default(), 1.0);
+    live.show_second(&second).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(
+        text.contains("committed p50 2.10 ms, p99 9.00 ms, 7 failed (p99 of all attempts 31.0 ms)"),
+        "{text}"
+    );
+}
+
+/// The sizes of a small split pane, the usual terminal, and a large one.
+#[test]
+fn the_view_is_useful_at_40_by_12_at_80_by_24_and_at_200_by_60() {
+    for (columns, rows, bars) in [(40, 12, 20), (80, 24, 60), (200, 60, 60)] {
+        let lines = frame(&terminal(), Size { columns, rows }, 70);
+        println!("{columns} x {rows}\n{}", lines.join("\n"));
+        // All nine lines fit even the smallest: title, progress, five figures, CPU and waits.
+        assert_eq!(lines.len(), 9, "{columns} x {rows}: {lines:#?}");
+        let has = |start: &str| lines.iter().any(|line| line.starts_with(start));
+        for name in [
+            " TPS ",
+            " p50 ok ",
+            " p99 ok ",
+            " p99 all ",
+            " failed ",
+            " host CPU ",
+        ] {
+            assert!(has(name), "{columns} x {rows}, {name}: {lines:#?}");
+        }
+        let progress = "70 s of 5 min   64 of 64 connections";
+        assert!(lines[1].ends_with(progress), "{}", lines[1]);
+        let chart = lines[2].chars().filter(|c| ('▁'..='█').contains(c)).count();
+        assert_eq!(chart, bars, "{columns} x {rows}: {}", lines[2]);
+        let widest = lines
+            .iter()
+            .map(|line| crate::text::visible_width(line))
+            .max();
+        assert!(widest < Some(columns), "{columns} x {rows}: {lines:#?}");
+        let has_peak = lines[2].ends_with("  max 30,000");
+        assert_eq!(has_peak, columns == 200, "{}", lines[2]);
+    }
 }
 
 #[test]
@@ -246,7 +308,7 @@ fn colour_codes_appear_only_with_colour() {
         ..terminal()
     };
     let lines = frame(&coloured, size, 3);
-    let failed = &lines[5];
+    let failed = &lines[6];
     assert!(
         failed.starts_with("\x1b[1;31m") && failed.ends_with("\x1b[0m"),
         "{failed:?}"

@@ -121,7 +121,7 @@ fn a_variant_is_shown_with_its_runs_in_every_table() {
         "runs      2: 1, 3",
         "runs      1 of 2: 2",
         "a configuration with a long name (old): 1,000 USD per month, by the median of\n",
-        "99th 9.24 ms; the slowest of",
+        "response  of committed transactions: 95th percentile",
         // The runs of both are equal.
         "a configuration w… (new)  1 of 2     27.7     1  ",
     ] {

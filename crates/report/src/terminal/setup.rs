@@ -6,7 +6,9 @@ use super::{DocumentLocation, engine_name};
 use crate::printer::Printer;
 use crate::text::plain;
 use crate::units::{self, count_with_noun, or_unknown};
-use prony_store::{BatchScheduling, Choice, Drive, Experiment, Host, Run, Server, Setting};
+use prony_store::{
+    BatchScheduling, Choice, DoctorState, Drive, Experiment, Host, Run, Server, Setting,
+};
 use std::io;
 
 /// Writes the client's health.
@@ -89,6 +91,7 @@ pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
         ("drive", describe_drive(&run.drive)),
         ("I/O", describe_network(&run.drive)),
         ("client", describe_client_machine(&run.machine().host)),
+        ("doctor", describe_doctor(run)),
         (
             "prony",
             plain(&format!(
@@ -102,6 +105,26 @@ pub fn setup_lines(run: &Run) -> Vec<(&'static str, String)> {
     ];
     let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
     parts.collect()
+}
+
+/// What `prony doctor` found before the run; empty if it was not requested.
+fn describe_doctor(run: &Run) -> String {
+    let Some(doctor) = &run.doctor else {
+        return String::new();
+    };
+    let findings = [DoctorState::Bad, DoctorState::Caution].map(|state| {
+        let findings = doctor.findings.iter();
+        let ids = findings
+            .filter(|finding| finding.state == state)
+            .map(|finding| finding.id.as_str());
+        (state.name(), ids.collect::<Vec<_>>())
+    });
+    let findings = findings.into_iter().filter(|(_, ids)| !ids.is_empty());
+    let parts = findings.map(|(state, ids)| format!("{state}: {}", ids.join(", ")));
+    match parts.collect::<Vec<_>>().join("; ") {
+        parts if parts.is_empty() => "everything ok".to_owned(),
+        parts => plain(&parts),
+    }
 }
 
 fn describe_options(run: &Run) -> String {
@@ -193,9 +216,9 @@ fn describe_client_machine(host: &Host) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The settings that determine the cost of a commit, as `name value`; the others are in the document.
+/// The settings that determine the cost of a commit and of reading, as `name value`; the others are in the document.
 fn commit_settings(run: &Run) -> String {
-    const NAMES: [&str; 11] = [
+    const NAMES: [&str; 16] = [
         "fsync",
         "synchronous_commit",
         "full_page_writes",
@@ -207,6 +230,11 @@ fn commit_settings(run: &Run) -> String {
         "innodb_doublewrite",
         "innodb_buffer_pool_size",
         "max_connections",
+        "database.recovery_model_desc",
+        "database.delayed_durability_desc",
+        "database.is_read_committed_snapshot_on",
+        "database.snapshot_isolation_state_desc",
+        "max server memory (MB)",
     ];
     let settings = NAMES.iter().filter_map(|name| {
         let value = run.server.settings.get(*name)?;

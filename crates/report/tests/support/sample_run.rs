@@ -190,6 +190,7 @@ pub fn closed() -> Run {
         }],
         observed: None,
         consistency: None,
+        doctor: None,
         timing: Timing {
             parts_source: ServiceTimePartsSource::KernelTimestamps,
             with_timestamp: 554_000,

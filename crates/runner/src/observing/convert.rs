@@ -9,7 +9,7 @@ use prony_store::{
     Replication, ServerSecond, ServerState, TableState,
 };
 
-pub(super) fn missing_observations(missing: Vec<observe::MissingValue>) -> Vec<MissingObservation> {
+pub(crate) fn missing_observations(missing: Vec<observe::MissingValue>) -> Vec<MissingObservation> {
     let observations = missing.into_iter().map(|value| MissingObservation {
         what: topic(value.topic),
         why: value.reason,

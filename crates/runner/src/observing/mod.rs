@@ -11,6 +11,7 @@ mod sample;
 mod watcher;
 
 pub(crate) use before::observe_before;
+pub(crate) use convert::missing_observations;
 
 use prony_drive::DriveResult;
 use prony_drive::clock::Clock;

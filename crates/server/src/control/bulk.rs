@@ -10,8 +10,8 @@ impl Control {
         self.connection.exchange().collation()
     }
 
-    /// Sends the rows of a bulk load that is finished, in the open transaction if there is one. Returns the number
-    /// of rows that the server stored.
+    /// Sends the rows of `load`, on which [`BulkLoad::finish`] must have been called, as part of the open
+    /// transaction if there is one. Returns the number of rows that the server stored.
     ///
     /// # Errors
     /// As for [`Control::execute`]; [`Error::Usage`] if the server is not SQL Server.

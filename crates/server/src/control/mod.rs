@@ -337,7 +337,7 @@ fn sql_server_version(text: &str) -> u32 {
     major.min(999) * 1_000_000 + minor.min(99) * 10_000 + build
 }
 
-/// The first three numbers of a version, each `max` at most.
+/// The first three numbers of a version; larger numbers become `max`.
 fn version_parts(text: &str, max: u32) -> [u32; 3] {
     let digits = text.split(|c: char| !c.is_ascii_digit() && c != '.').next();
     let mut parts = digits.unwrap_or_default().split('.');

@@ -17,7 +17,7 @@ mod state;
 pub use counters::{ActivityKind, CounterReader, Counters};
 pub use durability::{Durability, DurabilityClass};
 pub use facts::{ServerFacts, read_server_facts};
-pub use ping::{RoundTrip, measure_round_trip};
+pub use ping::{RoundTrip, measure_round_trip, measure_round_trips};
 pub use state::{Replica, Replication, StateSnapshot, TableState, read_server_state};
 
 use crate::control::{Control, Error, TextRow};

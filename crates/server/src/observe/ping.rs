@@ -30,6 +30,15 @@ pub struct RoundTrip {
 /// # Errors
 /// The connection is lost, or the server refuses.
 pub fn measure_round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Error> {
+    Ok(summary(&measure_round_trips(control)?))
+}
+
+/// The times of up to [`SAMPLES_MAX`] round trips, nanoseconds, ascending; empty if none finished within
+/// [`DURATION_MAX`].
+///
+/// # Errors
+/// As for [`measure_round_trip`].
+pub fn measure_round_trips(control: &mut Control) -> Result<Vec<u64>, Error> {
     let start = Instant::now();
     let mut times_ns = Vec::with_capacity(SAMPLES_MAX as usize);
     // The first statement is not timed, because the server may have to load something for it.
@@ -40,7 +49,7 @@ pub fn measure_round_trip(control: &mut Control) -> Result<Option<RoundTrip>, Er
         times_ns.push(u64::try_from(sent.elapsed().as_nanos()).unwrap_or(u64::MAX));
     }
     times_ns.sort_unstable();
-    Ok(summary(&times_ns))
+    Ok(times_ns)
 }
 
 /// Statistics of times in ascending order; `None` without times.

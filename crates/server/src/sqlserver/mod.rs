@@ -43,6 +43,29 @@ pub(crate) fn resolve(text: ConnectionText<'_>, env: &Environment) -> Result<Tar
     let mut warnings = Vec::new();
     let mut options = Options::default();
     text::parse(text, &mut options, &mut warnings)?;
+    build_target(options, warnings, env)
+}
+
+/// Resolves options by their names in Microsoft's clients, with the environment. Empty values are like options
+/// that are not set.
+///
+/// # Errors
+/// As for a connection string.
+pub fn resolve_sql_server(settings: &[(&str, &str)], env: &Environment) -> Result<Target, Error> {
+    let mut warnings = Vec::new();
+    let mut options = Options::default();
+    for (name, value) in settings {
+        options.set(name, value, "the settings", &mut warnings)?;
+    }
+    build_target(options, warnings, env)
+}
+
+/// Builds the target from the options of a connection string, and the environment.
+fn build_target(
+    mut options: Options,
+    mut warnings: Vec<String>,
+    env: &Environment,
+) -> Result<Target, Error> {
     options.add_environment(env);
     refuse_other_logins(&options)?;
     let user = options.get("user").ok_or_else(|| Error::Host {

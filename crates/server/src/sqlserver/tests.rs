@@ -1,5 +1,6 @@
 //! Tests of resolving connection strings and environment to a target.
 
+mod databases;
 mod observing;
 
 use super::*;

@@ -188,7 +188,7 @@ pub struct Second {
     pub rolled_back: u64,
     /// Failed.
     pub failed: u64,
-    /// Mean response time, nanoseconds.
+    /// Mean response time of committed transactions, nanoseconds; the percentiles that follow are theirs, too.
     pub mean_ns: f64,
     /// Median response time, nanoseconds. It and the percentiles that follow are absent with too few
     /// samples.
@@ -200,6 +200,10 @@ pub struct Second {
     /// 99th.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
+    /// 99th percentile of all transactions that ended, whatever their outcome; absent if all committed, with
+    /// too few samples, and in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts_p99_ns: Option<u64>,
     /// Percentiles over this second and earlier ones, if this one has too few transactions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rolling: Option<RollingPercentiles>,
@@ -221,8 +225,8 @@ pub struct Second {
     pub queries: Option<QueryCounts>,
 }
 
-/// Percentiles of the response time over the last seconds: as many seconds as are needed for enough
-/// transactions, at most 60.
+/// Percentiles of the response time over the fewest last seconds that have enough transactions,
+/// at most 60.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RollingPercentiles {
     /// Length of the window, seconds.

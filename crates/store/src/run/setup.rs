@@ -203,7 +203,7 @@ pub struct ScaledTable {
 pub struct Contention {
     /// Number of clients per unit of scale up to which such waits are negligible.
     pub clients_per_scale: u32,
-    /// The reason why more clients wait, as the end of a sentence.
+    /// The reason why clients above that number wait; completes a sentence.
     pub because: String,
 }
 

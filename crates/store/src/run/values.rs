@@ -108,7 +108,7 @@ named_values! {
         D2 = "D2",
         /// Neither kind of crash loses commits.
         D3 = "D3",
-        /// Even the loss of the machine loses no commits, because a replica has each commit first.
+        /// Even the loss of the machine loses no commits: a replica has each before the client is told.
         D4 = "D4",
     }
 
@@ -131,7 +131,7 @@ named_values! {
         Outage = "outage",
         /// Users ended because of an error.
         UserEnded = "user ended",
-        /// More scheduled starts waited than the queue holds.
+        /// The queue of scheduled starts overflowed.
         QueueFull = "queue full",
         /// The server was restarted.
         Restart = "restart",

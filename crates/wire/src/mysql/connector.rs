@@ -24,7 +24,7 @@ const PACKET_BYTES_MAX: usize = 64 * 1024;
 const MAX_ALLOWED_PACKET: u32 = 1 << 30;
 /// `utf8mb4_general_ci`, which every server since 5.5 supports.
 const UTF8MB4: u8 = 45;
-/// How often a server may switch to another plugin; usually it switches once at most.
+/// Maximum number of times that a server may switch to another plugin; usually it does so once or never.
 const PLUGIN_SWITCHES_MAX: u32 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,7 +18,7 @@ mod answer;
 
 /// Maximum number of bytes that a server may send during the login, TLS handshake included.
 const LOGIN_BYTES_MAX: usize = 1024 * 1024;
-/// How often a login may be routed to another server; usually it is routed once at most.
+/// Maximum number of times that a login may be routed to another server; usually it is routed once or never.
 const ROUTES_MAX: u8 = 5;
 /// The protocol's name in ALPN, which is used when TLS comes first (TDS 8.0).
 const ALPN_NAME: &[u8] = b"tds/8.0";

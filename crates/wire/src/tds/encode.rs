@@ -5,7 +5,7 @@
 //! Source: MS-TDS 2.2.5.4 and 2.2.5.5.
 
 use super::calendar::{self, Moment, TICKS_PER_SECOND};
-use super::sql_type::{DAYS_TO_1900, SqlType, VARCHAR_BYTES_MAX, decimal_bytes};
+use super::sql_type::{DAYS_TO_1900, DECIMAL_BYTES, SqlType, VARCHAR_BYTES_MAX};
 use super::utf16::{put_cp1252, put_utf16, put_utf16_lossy};
 use crate::value::{Value, put_decimal_literal};
 use std::io::Write;
@@ -198,11 +198,11 @@ fn put_fixed_value(sql_type: SqlType, value: Value<'_>, out: &mut Vec<u8>) {
             let number = unscaled as f64 / 10_f64.powi(scale.into());
             out.extend_from_slice(&number.to_le_bytes());
         }
-        (SqlType::Decimal { precision, scale }, value) => {
+        (SqlType::Decimal { scale, .. }, value) => {
             if let Some(number) = unscaled_at(value, scale) {
                 out.push(u8::from(number >= 0));
                 let digits = number.unsigned_abs().to_le_bytes();
-                out.extend_from_slice(&digits[..decimal_bytes(precision)]);
+                out.extend_from_slice(&digits[..DECIMAL_BYTES]);
             }
         }
         (SqlType::Money, value) => {

@@ -121,8 +121,7 @@ impl SqlType {
             SqlType::Bit => out.extend_from_slice(&[0x68, 1]),
             SqlType::Float => out.extend_from_slice(&[0x6d, 8]),
             SqlType::Decimal { precision, scale } => {
-                let bytes = decimal_bytes(precision) as u8 + 1;
-                out.extend_from_slice(&[0x6a, bytes, precision, scale]);
+                out.extend_from_slice(&[0x6a, DECIMAL_BYTES as u8 + 1, precision, scale]);
             }
             SqlType::Money => out.extend_from_slice(&[0x6e, 8]),
             SqlType::SmallMoney => out.extend_from_slice(&[0x6e, 4]),
@@ -157,15 +156,9 @@ fn put_type_with_length(data_type: u8, size: u16, collation: Option<[u8; 5]>, ou
     out.extend_from_slice(collation.as_ref().map_or(&[], |collation| &collation[..]));
 }
 
-/// Number of bytes of a decimal's digits, by its precision.
-pub(super) fn decimal_bytes(precision: u8) -> usize {
-    match precision {
-        0..=9 => 4,
-        10..=19 => 8,
-        20..=28 => 12,
-        _ => 16,
-    }
-}
+/// Number of bytes of a decimal's digits: enough for the largest precision, as Microsoft's SqlClient sends them.
+/// Fewer would do for a smaller precision, but Babelfish reads 16 from a bulk stream in any case.
+pub(super) const DECIMAL_BYTES: usize = 16;
 
 /// Formats the type as in SQL, such as `varchar(24)` or `decimal(6,2)`.
 impl fmt::Display for SqlType {

@@ -12,14 +12,14 @@ const CP1252_HIGH: [u16; 32] = [
     0x2122, 0x0161, 0x203a, 0x0153, 0, 0x017e, 0x0178,
 ];
 
-/// Appends text as UTF-16.
+/// Converts text to UTF-16 and appends it.
 pub(crate) fn put_utf16(text: &str, out: &mut Vec<u8>) {
     for unit in text.encode_utf16() {
         out.extend_from_slice(&unit.to_le_bytes());
     }
 }
 
-/// Appends bytes that should be UTF-8 as UTF-16; invalid ones become U+FFFD.
+/// Converts UTF-8 bytes to UTF-16 and appends them; invalid sequences become U+FFFD.
 pub(crate) fn put_utf16_lossy(bytes: &[u8], out: &mut Vec<u8>) {
     for chunk in bytes.utf8_chunks() {
         put_utf16(chunk.valid(), out);
@@ -35,7 +35,7 @@ fn decode_chars(utf16: impl Iterator<Item = [u8; 2]>) -> impl Iterator<Item = ch
         .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
-/// Appends UTF-16, which may be in several pieces, as UTF-8. An odd byte at the end is dropped.
+/// Converts UTF-16, given in pieces, to UTF-8 and appends it. An odd byte at the end is dropped.
 pub(crate) fn put_utf8_from_utf16<'a>(pieces: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
     let mut low_byte = None;
     let units = pieces.flatten().filter_map(|byte| match low_byte.take() {
@@ -62,7 +62,7 @@ pub(crate) fn display_text(utf16: &[u8]) -> String {
     text
 }
 
-/// Appends text in code page 1252; characters that the code page lacks become `?`.
+/// Converts text to code page 1252 and appends it; characters that the code page lacks become `?`.
 pub(crate) fn put_cp1252(text: &str, out: &mut Vec<u8>) {
     out.extend(text.chars().map(|character| {
         match u32::from(character) {
@@ -75,7 +75,7 @@ pub(crate) fn put_cp1252(text: &str, out: &mut Vec<u8>) {
     }));
 }
 
-/// Appends text in code page 1252, which may be in several pieces, as UTF-8.
+/// Converts code page 1252, given in pieces, to UTF-8 and appends it.
 pub(crate) fn put_utf8_from_cp1252<'a>(pieces: impl Iterator<Item = &'a [u8]>, out: &mut Vec<u8>) {
     for byte in pieces.flatten() {
         let character = match byte {

@@ -8,6 +8,11 @@ use crate::sql_dialect::COMMENT_PROPERTY;
 use crate::{Error, SqlDialect};
 use prony_server::Control;
 
+/// Whether an index is the key in whose order a table is stored: the primary key, or else a unique clustered
+/// index, which HammerDB creates instead.
+const IS_KEY: &str = "i.is_primary_key = 1 or (i.is_unique = 1 and i.type = 1 and not exists \
+     (select 1 from sys.indexes p where p.object_id = i.object_id and p.is_primary_key = 1))";
+
 /// The query for all indexes: table, name, and `t` for a primary key.
 pub const INDEX_QUERY: &str = "\
 select o.name, i.name, case i.is_primary_key when 1 then 't' end \
@@ -41,11 +46,13 @@ pub fn read(control: &mut Control, names: &RelationNames<'_>) -> Result<Vec<Cata
         " order by c.column_id",
     )?;
     let indexes = read_rows(
-        "select o.name, c.name, case i.is_primary_key when 1 then 'PRIMARY' else i.name end, \
-         k.key_ordinal from sys.objects o \
-         join sys.indexes i on i.object_id = o.object_id \
-         join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id \
-         join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id",
+        &format!(
+            "select o.name, c.name, case when {IS_KEY} then 'PRIMARY' else i.name end, \
+             k.key_ordinal from sys.objects o \
+             join sys.indexes i on i.object_id = o.object_id \
+             join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id \
+             join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id"
+        ),
         " and i.is_disabled = 0 and k.key_ordinal > 0 order by k.key_ordinal",
     )?;
     let mut entries = build_entries(names, &tables, &columns, &indexes);

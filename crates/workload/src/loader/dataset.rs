@@ -7,7 +7,7 @@ use crate::remedy::{self, Remedy};
 use crate::row_format::{CopyBinary, RowFormat};
 use crate::{Error, TableFacts, sql};
 use prony_server::Control;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 /// The content of one transaction: a range of units, such as warehouses, in a range of tables.
@@ -114,6 +114,15 @@ impl IndexBuild {
         }
     }
 
+    /// The same index, built after another statement.
+    pub fn preceded_by(self, statement: &str) -> IndexBuild {
+        let build = self.build.unwrap_or_default();
+        IndexBuild {
+            build: Some(format!("{statement}; {build}")),
+            ..self
+        }
+    }
+
     /// A PostgreSQL primary key: a unique index until it is attached.
     pub fn primary_key(table: &str, name: &str, columns: &str) -> IndexBuild {
         IndexBuild {
@@ -125,6 +134,17 @@ impl IndexBuild {
             name: name.to_owned(),
         }
     }
+}
+
+/// The names of tables in the order of their indexes, of which the slowest comes first; tables without an index come
+/// last. If several sessions share the work, none should begin the largest table when the others are about to end.
+pub fn slowest_first(mut names: Vec<String>, indexes: &[IndexBuild]) -> Vec<String> {
+    let mut positions = HashMap::new();
+    for (position, index) in indexes.iter().enumerate() {
+        positions.entry(index.table.as_str()).or_insert(position);
+    }
+    names.sort_by_key(|name| positions.get(name.as_str()).copied().unwrap_or(usize::MAX));
+    names
 }
 
 /// The tables of a load, and their rows.
@@ -143,6 +163,12 @@ pub trait Dataset: Sync {
 
     /// The name of a table.
     fn name(&self, table: usize) -> String;
+
+    /// The names of all tables, by [`slowest_first`].
+    fn names_slowest_first(&self) -> Vec<String> {
+        let names = (0..self.table_count()).map(|table| self.name(table));
+        slowest_first(names.collect(), &self.indexes())
+    }
 
     /// The name of a table for progress displays; empty if there are many tables.
     fn label(&self, _table: usize) -> &'static str {
@@ -266,4 +292,25 @@ pub fn find_existing_tables<T: Tables>(
         unfinished: names,
         ..ExistingTables::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_come_in_the_order_of_their_slowest_index() {
+        let index = |table: &str| IndexBuild::non_unique(table, format!("{table}_key"), "id");
+        let indexes = [
+            index("order_line"),
+            index("stock"),
+            index("order_line"),
+            index("item"),
+        ];
+        let names = ["item", "history", "stock", "order_line", "log"].map(str::to_owned);
+        assert_eq!(
+            slowest_first(names.to_vec(), &indexes),
+            ["order_line", "stock", "item", "history", "log"]
+        );
+    }
 }

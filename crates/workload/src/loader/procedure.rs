@@ -327,7 +327,7 @@ impl<D: Dataset> LoadRun<'_, D> {
 
     fn collect_statistics(&self, target: &Target, command: &str) -> Result<(), Error> {
         self.loader.meter.enter_phase(LoadPhase::Statistics, "");
-        let names = (0..self.data.table_count()).map(|table| self.data.name(table));
+        let names = self.data.names_slowest_first().into_iter();
         let statements: Vec<String> = names.map(|name| format!("{command} {name}")).collect();
         self.execute_in_parallel(target, "collecting statistics", &statements)
     }

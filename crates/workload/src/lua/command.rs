@@ -1,6 +1,6 @@
 //! The commands of a script, and the errors of reading or running it. Messages never contain a password.
 
-/// What the second word of a command line stands for.
+/// The command that the second word of a command line selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Run the load.

@@ -42,8 +42,8 @@ impl Coroutine {
     #[inline]
     pub fn resume(&mut self, lua: &Lua, answer: Answer) -> Result<()> {
         let state = self.thread.state();
-        // SAFETY: the coroutine is alive and does not run: it has not started, or has yielded. A request has at least
-        // as many values as the answer that is pushed in its place, so the stack need not grow, and numbers and
+        // SAFETY: the coroutine is alive and does not run: it has not started, or has yielded. A request has
+        // no fewer values than the answer that replaces it, so the stack need not grow, and numbers and
         // booleans need no memory. `lua_resume` catches errors.
         let status = unsafe {
             if self.has_started {

@@ -43,8 +43,8 @@ pub trait Listener: Send + Sync {
     fn alert(&self, text: &str);
     /// A warning.
     fn warning(&self, text: &str);
-    /// A script needs a driver or a connection, but there is none. `lines` are the log lines to print: `no_driver_lines`
-    /// or `no_server_lines` of [`ScriptSettings`](super::ScriptSettings).
+    /// A script needs a driver or a connection, but there is none. `lines` are the log lines to print:
+    /// `missing_driver_message` or `missing_server_message` of [`ScriptSettings`](super::ScriptSettings).
     fn server_unavailable(&self, lines: &str);
     /// A connection that a script opened outside of threads was refused.
     fn connection_refused(&self, error: &prony_server::control::Error);

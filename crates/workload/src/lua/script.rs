@@ -132,7 +132,7 @@ impl LuaScript {
         })
     }
 
-    /// Returns what the second word of the command line stands for in this script.
+    /// Returns the command that the second word of the command line selects in this script.
     ///
     /// # Errors
     /// The script's command tables are malformed.

@@ -49,9 +49,9 @@ pub struct RandomSettings {
     /// Number of uniform numbers averaged for `gaussian` and `special`, at least 1.
     pub iterations: u32,
     /// Size of the middle part of `special`, as a percentage of the range.
-    pub part_pct: u32,
+    pub spec_pct: u32,
     /// Percentage of draws from the middle part of `special`.
-    pub share_pct: u32,
+    pub spec_res: u32,
     /// Parameter of `pareto`, above 0 and below 1.
     pub pareto_h: f64,
     /// Exponent of `zipfian`, above 0.
@@ -90,9 +90,9 @@ pub struct ScriptSettings {
     /// The protocol mode of queries; the plan of the threads has the same mode.
     pub query_mode: QueryMode,
     /// Log lines that explain why there is no driver; `None` if there is one.
-    pub no_driver_lines: Option<String>,
+    pub missing_driver_message: Option<String>,
     /// Log lines that explain why there is no server; `None` if there is one.
-    pub no_server_lines: Option<String>,
+    pub missing_server_message: Option<String>,
     /// Errors after which an event is restarted.
     pub ignored_errors: IgnoredErrors,
     /// Settings of the random functions.

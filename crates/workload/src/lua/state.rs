@@ -191,8 +191,8 @@ fn create_host_table(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner
     host.set("threads", settings.threads)?;
     host.set("driver", settings.driver.name())?;
     host.set("is_v1_1", settings.is_v1_1)?;
-    host.set("no_driver", settings.no_driver_lines.as_deref())?;
-    host.set("no_server", settings.no_server_lines.as_deref())?;
+    host.set("no_driver", settings.missing_driver_message.as_deref())?;
+    host.set("no_server", settings.missing_server_message.as_deref())?;
     host.set("version", settings.version.as_str())?;
     host.set("version_string", settings.version_string.as_str())?;
     host.set("command", settings.command.as_deref())?;

@@ -1,4 +1,4 @@
-//! Tests of the API in a state without an event loop.
+//! Tests of sysbench's Lua API without an event loop.
 
 use super::listener::{Listener, SqlFailure};
 use super::script::LuaScript;
@@ -74,14 +74,14 @@ fn settings(text: &str, options: &[(&str, &str)], recorder: &Arc<Recorder>) -> S
         driver: Driver::Mysql,
         server: None,
         query_mode: prony_plan::QueryMode::Prepared,
-        no_driver_lines: None,
-        no_server_lines: None,
+        missing_driver_message: None,
+        missing_server_message: None,
         ignored_errors: IgnoredErrors::Codes(Vec::new()),
         random: RandomSettings {
             default_distribution: Distribution::Uniform,
             iterations: 12,
-            part_pct: 1,
-            share_pct: 75,
+            spec_pct: 1,
+            spec_res: 75,
             pareto_h: 0.2,
             zipfian_exponent: 0.8,
         },
@@ -186,6 +186,7 @@ fn modules_are_found_on_the_path_and_among_bundled_scripts() {
         print(type(cmd_prepare), sysbench.cmdline.options.table_size[2], package.loaded.oltp_common)
         local chunk = loadfile("/no/where/common.lua")
         print(type(chunk), loadfile("/no/where/other.lua"))
+        -- A path without its last "/" merges with the name (see prelude/files.lua).
         dofile("/some/hot.luacommon.lua")
         set_vars()
         print(oltp_tables_count, type(create_insert))

@@ -123,8 +123,8 @@ draws! {
     gaussian: |settings| Distribution::Gaussian { iterations: settings.iterations };
     special: |settings| Distribution::Special {
         iterations: settings.iterations,
-        part_pct: settings.part_pct,
-        share_pct: settings.share_pct,
+        spec_pct: settings.spec_pct,
+        spec_res: settings.spec_res,
     };
     pareto: |settings| Distribution::Pareto { h: settings.pareto_h };
     zipfian: |settings| Distribution::Zipfian { exponent: settings.zipfian_exponent };

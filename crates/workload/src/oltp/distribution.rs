@@ -23,10 +23,10 @@ pub enum Distribution {
         /// Number of uniform numbers that are averaged, at least 1.
         iterations: u32,
         /// Size of the middle part as a percentage of the range, plus one number.
-        part_pct: u32,
+        spec_pct: u32,
         /// Percentage of draws from the middle part. These draws hit only the same percentage of the
         /// middle part, at its upper end: sysbench's hot set is smaller than its documentation says.
-        share_pct: u32,
+        spec_res: u32,
     },
     /// Low numbers are the most frequent: a share of 1 - `h` of the draws hits the first share `h`
     /// of the range.
@@ -92,15 +92,15 @@ impl RangeSampler {
             Distribution::Gaussian { iterations } => SamplerShape::Bell { iterations },
             Distribution::Special {
                 iterations,
-                part_pct,
-                share_pct,
+                spec_pct,
+                spec_res,
             } => {
                 let size = count as f64;
-                let part = size * f64::from(part_pct) / 100.0 + 1.0;
+                let part = size * f64::from(spec_pct) / 100.0 + 1.0;
                 SamplerShape::Special {
                     iterations,
                     middle: ((size - part) / 2.0, part),
-                    bell_below: 1.0 - f64::from(share_pct) / 100.0,
+                    bell_below: 1.0 - f64::from(spec_res) / 100.0,
                 }
             }
             Distribution::Pareto { h } => SamplerShape::Power(h.ln() / (1.0 - h).ln()),

@@ -190,8 +190,8 @@ impl Event {
         queries
     }
 
-    /// Whether it deletes rows without inserting them again; the expected share of statements that find a row
-    /// is then unknown.
+    /// Whether it deletes rows without inserting them again. Later statements may then find no row, so the
+    /// share that finds one cannot be predicted.
     pub fn consumes_rows(&self) -> bool {
         let Event::Parts { parts, .. } = self else {
             return false;

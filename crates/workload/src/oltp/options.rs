@@ -84,8 +84,8 @@ impl OltpOptions {
             },
             _ => Distribution::Special {
                 iterations: self.rand_spec_iter,
-                part_pct: self.rand_spec_pct,
-                share_pct: self.rand_spec_res,
+                spec_pct: self.rand_spec_pct,
+                spec_res: self.rand_spec_res,
             },
         }
     }
@@ -175,12 +175,12 @@ impl OltpOptions {
             Distribution::Gaussian { iterations } => push("rand_spec_iter", iterations),
             Distribution::Special {
                 iterations,
-                part_pct,
-                share_pct,
+                spec_pct,
+                spec_res,
             } => {
                 push("rand_spec_iter", iterations);
-                push("rand_spec_pct", part_pct);
-                push("rand_spec_res", share_pct);
+                push("rand_spec_pct", spec_pct);
+                push("rand_spec_res", spec_res);
             }
             Distribution::Pareto { h } => settings.push(("rand_pareto_h", h.to_string())),
             Distribution::Zipfian { exponent } => {

@@ -1,4 +1,4 @@
-//! The program of one virtual user.
+//! The program of the OLTP workloads, which every virtual user executes.
 //!
 //! Executes the events of a plan on the loaded tables. Must never count a failure as a success, or
 //! allocate for an event.
@@ -105,8 +105,8 @@ impl OltpProgram {
         Self::for_tables(control, workload, options, run_tables)
     }
 
-    /// The program for tables of the number and size in the plan, without checking them: statements
-    /// for missing rows find nothing.
+    /// Creates a program that takes the number and size of the tables from the plan and does not check them:
+    /// statements on missing rows match nothing.
     ///
     /// # Errors
     /// The options are wrong, or the server does not answer.
@@ -326,6 +326,7 @@ impl SharedState {
                 if packet.push_row() {
                     return Ok(());
                 }
+                // The packet is full: send it, and begin the next one with this row.
                 let inserted = db.query(packet.text()).await?.affected_rows();
                 count_query(db, queries, write_kind(inserted));
                 packet.clear();

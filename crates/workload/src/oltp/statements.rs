@@ -139,15 +139,24 @@ impl SqlDialect {
         indexes
     }
 
-    /// The statement that drops tables. On SQL Server it also drops the sequences that number their rows,
-    /// which PostgreSQL drops with their tables.
+    /// The statement that drops tables. On SQL Server it also drops the sequences from which they take their ids
+    /// (PostgreSQL drops these with their tables), but no other sequence of the same name.
     pub fn drop_tables(self, names: &[&str]) -> String {
-        let drop = catalog::drop_statement(names);
         match self {
-            SqlDialect::PostgreSql | SqlDialect::MySql => drop,
+            SqlDialect::PostgreSql | SqlDialect::MySql => catalog::drop_statement(names),
             SqlDialect::TransactSql => {
-                let sequences: Vec<String> = names.iter().map(|name| sequence_name(name)).collect();
-                format!("{drop}; drop sequence if exists {}", sequences.join(", "))
+                let drop = |table: &&str| {
+                    let sequence = sequence_name(table);
+                    format!(
+                        "if exists (select 1 from sys.default_constraints \
+                         where parent_object_id = object_id('{table}') \
+                         and charindex('{sequence}', definition) > 0) \
+                         begin begin transaction; drop table {table}; drop sequence {sequence}; commit; end \
+                         else drop table if exists {table}"
+                    )
+                };
+                let drops: Vec<String> = names.iter().map(drop).collect();
+                drops.join("; ")
             }
         }
     }

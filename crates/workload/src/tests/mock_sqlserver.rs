@@ -12,7 +12,7 @@ use prony_wire::{Exchange, PendingLogin, QueryMode, Secret};
 use std::sync::Arc;
 
 /// The reply to a statement: a row of sevens, or a count if the statement returns no rows.
-fn execute(text: &str, _: &[Parameter]) -> Vec<Outcome> {
+pub fn execute(text: &str, _: &[Parameter]) -> Vec<Outcome> {
     let first_word = text.split_whitespace().next().unwrap_or_default();
     let returns_rows =
         !["INSERT", "UPDATE", "DELETE"].contains(&first_word) || text.contains(" OUTPUT ");
@@ -32,10 +32,20 @@ pub fn record_requests(
     mode: QueryMode,
     transactions: u64,
 ) -> Vec<Vec<Request>> {
-    let config = Config::new(execute);
+    record_requests_with(program, mode, transactions, execute).0
+}
+
+/// Like [`record_requests`], with other replies to statements; returns also the number of retries.
+pub fn record_requests_with(
+    program: &dyn Program,
+    mode: QueryMode,
+    transactions: u64,
+    handler: impl Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync + 'static,
+) -> (Vec<Vec<Request>>, u32) {
+    let config = Config::new(handler);
     let received = Arc::clone(&config.received);
     let (mut server, exchange) = log_in(config, mode);
-    let mut requests_by_transaction = Vec::new();
+    let (mut requests_by_transaction, mut retries) = (Vec::new(), 0);
     let answer = |request: &[u8]| server.receive(request);
     run_user(program, exchange, transactions, answer, |poll, worker| {
         let has_ended = poll();
@@ -44,13 +54,14 @@ pub fn record_requests(
                 matches!(sample.outcome, TxnOutcome::Committed),
                 "{sample:?}"
             );
+            retries += sample.retries;
             let mut received = received.lock().expect("no test has panicked");
             requests_by_transaction.push(std::mem::take(&mut received.requests));
         });
         has_ended
     });
     assert_eq!(requests_by_transaction.len() as u64, transactions);
-    requests_by_transaction
+    (requests_by_transaction, retries)
 }
 
 fn log_in(config: Config, mode: QueryMode) -> (Connection, Exchange) {

@@ -21,7 +21,8 @@ use prony_server::Control;
 pub fn check(control: &mut Control) -> Result<CheckReport, Error> {
     let report = take_snapshot(control).and_then(|catalog| examine(control, catalog));
     // The transaction wrote nothing, so an error here changes no finding.
-    drop(sql::execute(control, "ending the check", "rollback"));
+    let end = SqlDialect::of(control).end_snapshot();
+    drop(sql::execute(control, "ending the check", end));
     report
 }
 
@@ -60,7 +61,8 @@ fn take_snapshot(control: &mut Control) -> Result<CatalogSnapshot, Error> {
                 secondary_indexes,
             });
         }
-        sql::execute(control, "beginning the check again", "rollback")?;
+        let end = SqlDialect::of(control).end_snapshot();
+        sql::execute(control, "beginning the check again", end)?;
     }
 }
 
@@ -80,15 +82,14 @@ fn lock_tables(control: &mut Control, tables: &[CatalogTable<Table>]) -> Result<
             let sql = format!("lock table {} in access share mode", names.join(", "));
             sql::execute(control, action, &sql)
         }
-        // With `holdlock`, the transaction keeps its locks on the tables that it reads.
-        SqlDialect::TransactSql => names.iter().try_for_each(|name| {
-            let select = format!("select top (1) 1 from {name} with (holdlock)");
-            sql::execute(control, action, &select)
-        }),
-        // Reading a table takes its metadata lock, and fails if the table is younger than the snapshot.
-        SqlDialect::MySql => names.iter().try_for_each(|name| {
-            sql::execute(control, action, &format!("select 1 from {name} limit 1"))
-        }),
+        // Reading a table takes its metadata lock on MySQL. On SQL Server a snapshot refuses tables that were
+        // changed since it was taken, and a serializable transaction locks what it reads.
+        dialect @ (SqlDialect::MySql | SqlDialect::TransactSql) => {
+            names.iter().try_for_each(|name| {
+                let select = dialect.select_first(1, &format!("1 from {name}"));
+                sql::execute(control, action, &select)
+            })
+        }
     }
 }
 
@@ -159,10 +160,16 @@ fn count_rows(
     control: &mut Control,
     unfinished_load: Option<&UnfinishedLoad>,
 ) -> Result<Vec<RowCount>, Error> {
+    let dialect = SqlDialect::of(control);
+    let count_all = dialect.count_all();
     // While a load is in progress, the last warehouse may exist before the first.
     let warehouses = match unfinished_load.and_then(UnfinishedLoad::scale) {
-        Some(scale) => scale.to_string(),
-        None => "(select count(*) from warehouse)".to_owned(),
+        Some(scale) => u64::from(scale),
+        // SQL Server accepts no subquery inside an aggregate.
+        None => {
+            let select = format!("select {count_all} from warehouse");
+            sql::query_row(control, "counting warehouse", &select)?.count(0)
+        }
     };
     let mut counts = Vec::new();
     for table in Table::ALL {
@@ -180,12 +187,12 @@ fn count_rows(
                  and c_id between 1 and 3000"
             ),
             Table::History | Table::Orders | Table::NewOrder | Table::OrderLine => {
-                "true".to_owned()
+                "1 = 1".to_owned()
             }
         };
         let name = table.name();
-        let out_of_range = format!("coalesce(sum(case when {is_in_range} then 0 else 1 end), 0)");
-        let sql = format!("select count(*), {out_of_range} from {name}");
+        let out_of_range = dialect.sum_of(&format!("case when {is_in_range} then 0 else 1 end"));
+        let sql = format!("select {count_all}, coalesce({out_of_range}, 0) from {name}");
         let row = sql::query_row(control, &format!("counting {name}"), &sql)?;
         let count = |column| row.int(column).and_then(|count| u64::try_from(count).ok());
         counts.push(RowCount {

@@ -243,7 +243,7 @@ impl ConditionTest {
         let with_count = |columns: &str, predicate: &str| match dialect {
             SqlDialect::PostgreSql => format!("count(*) filter (where {predicate}), {columns}"),
             SqlDialect::MySql | SqlDialect::TransactSql => {
-                format!("coalesce(sum(case when {predicate} then 1 else 0 end), 0), {columns}")
+                format!("{}, {columns}", dialect.count_where(predicate))
             }
         };
         let entity = self.entity_description(dialect);
@@ -256,12 +256,18 @@ impl ConditionTest {
         match number {
             // The entities are orders, but a row of the query is a district.
             5..=7 => format!(
-                "sum(orders), coalesce(sum({violation}), 0), {}",
+                "{}, coalesce({}, 0), {}",
+                dialect.sum_of("orders"),
+                dialect.sum_of(violation),
                 example(&format!("{violation} > 0"))
             ),
             1 | 8 => with_count(&with_count(&example(violation), violation), "d is null"),
             9 => format!("count(d), {}", with_count(&example(violation), violation)),
-            _ => format!("count(*), {}", with_count(&example(violation), violation)),
+            _ => format!(
+                "{}, {}",
+                dialect.count_all(),
+                with_count(&example(violation), violation)
+            ),
         }
     }
 

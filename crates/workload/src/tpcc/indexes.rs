@@ -1,10 +1,11 @@
 //! The existing indexes of the tables, and the statements that build missing ones. An index that is not
 //! yet valid counts as missing.
 
+use super::layout::Population;
 use super::schema::{Index, Table};
+use crate::SqlDialect;
 use crate::loader::dataset::IndexBuild;
 use crate::{Error, sql};
-use crate::{SqlDialect, catalog};
 use prony_server::Control;
 
 const READING_INDEXES: &str = "reading the indexes";
@@ -60,14 +61,13 @@ pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Erro
             Ok(secondary.map(with_existence).collect())
         }
         SqlDialect::TransactSql => {
-            let existing = catalog::read_indexes(control)?;
+            let existing = indexed_columns(control)?;
             let secondary = Index::all().into_iter().filter(|index| !index.primary);
             let with_existence = |index: Index| SecondaryIndex {
                 name: index.name,
                 columns: index.columns.join(", "),
                 build: index.build(),
-                exists: existing
-                    .contains_key(&(index.table.name().to_owned(), index.name.to_owned())),
+                exists: existing.iter().any(|columns| columns == index.columns),
             };
             Ok(secondary.map(with_existence).collect())
         }
@@ -87,6 +87,28 @@ pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Erro
     }
 }
 
+/// The columns of each index on SQL Server. HammerDB's indexes have other names, and Babelfish changes names.
+fn indexed_columns(control: &mut Control) -> Result<Vec<Vec<String>>, Error> {
+    let sql = "select cast(i.object_id as varchar(20)) + '.' + cast(i.index_id as varchar(20)), c.name \
+         from sys.objects o join sys.indexes i on i.object_id = o.object_id \
+         join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id \
+         join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id \
+         where o.schema_id = schema_id() and o.name in ('customer', 'orders') and i.is_disabled = 0 \
+         and k.key_ordinal > 0 order by i.object_id, i.index_id, k.key_ordinal";
+    let rows = sql::query_rows(control, READING_INDEXES, sql)?;
+    let mut rows = rows.iter().peekable();
+    let mut indexes = Vec::new();
+    while let Some(first) = rows.next() {
+        let name = |row: &sql::ResultRow| row.text(1).unwrap_or_default().to_owned();
+        let mut columns = vec![name(first)];
+        while let Some(row) = rows.next_if(|row| row.text(0) == first.text(0)) {
+            columns.push(name(row));
+        }
+        indexes.push(columns);
+    }
+    Ok(indexes)
+}
+
 fn mysql_build(table: &str, name: &str, columns: &str) -> String {
     format!("alter table {table} add key {name} ({columns})")
 }
@@ -103,14 +125,22 @@ pub fn mysql_builds() -> Vec<IndexBuild> {
 }
 
 /// The indexes that a load on SQL Server builds after loading the rows. If a table has two, the
-/// primary key is built first, because building a clustered index rebuilds the indexes that exist.
-pub fn sql_server_builds() -> Vec<IndexBuild> {
+/// primary key is built first, because building a clustered index rebuilds the indexes that exist. HammerDB's
+/// padding is added before the key, so that building the key stores it.
+pub fn sql_server_builds(population: Population) -> Vec<IndexBuild> {
     let all = Index::all();
     let keys = all.iter().filter(|index| index.primary);
     let build = |key: &Index| {
         let table = key.table.name();
         let columns = key.table.key(SqlDialect::TransactSql).join(", ");
         let build = IndexBuild::clustered_key(table, key.name, &columns);
+        let build = match (population, key.table.padding()) {
+            (Population::HammerDb, Some((length, character))) => build.preceded_by(&format!(
+                "if col_length('{table}', 'padding') is null alter table {table} \
+                 add padding char({length}) not null default replicate('{character}', {length})"
+            )),
+            (Population::HammerDb | Population::Standard, _) => build,
+        };
         let mut secondary = all.iter().filter(|index| !index.primary);
         match secondary.find(|index| index.table == key.table) {
             Some(index) => build.followed_by(index.name, &index.build()),

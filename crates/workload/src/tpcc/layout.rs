@@ -129,7 +129,7 @@ impl Layout {
                 partitioned + &parts.collect::<String>()
             }
             SqlDialect::MySql => format!("{partitioned} partitions {count}"),
-            // SQL Server has no hash partitions: the table stays unpartitioned.
+            // SQL Server has no hash partitions; a load refuses them.
             SqlDialect::TransactSql => create,
         }
     }
@@ -167,7 +167,7 @@ impl Layout {
     }
 
     /// All indexes to build, the slowest first. The primary key of a partitioned order_line is made of
-    /// those of its partitions, so it comes last.
+    /// those of its partitions, so it comes after them.
     pub fn index_builds(&self) -> Vec<IndexBuild> {
         let unpartitioned = |index: Index| IndexBuild {
             table: index.table.name().to_owned(),
@@ -175,13 +175,12 @@ impl Layout {
             attach: index.attach(),
             name: index.name.to_owned(),
         };
-        let mut partitioned_key = None;
         let mut builds = Vec::new();
         for index in Index::all() {
             if index.table == Table::OrderLine && self.partitions > 0 {
                 builds.extend((0..self.partitions).map(|part| partition_index(&index, part)));
                 let (name, columns) = (index.name, index.columns.join(", "));
-                partitioned_key = Some(IndexBuild {
+                builds.push(IndexBuild {
                     table: index.table.name().to_owned(),
                     name: name.to_owned(),
                     build: None,
@@ -193,7 +192,6 @@ impl Layout {
                 builds.push(unpartitioned(index));
             }
         }
-        builds.extend(partitioned_key);
         builds
     }
 }
@@ -220,7 +218,8 @@ pub fn detect(control: &mut Control) -> Result<(Population, u32), Error> {
              and table_name = 'order_line' and partition_name is not null"
         }
     };
-    // Prony gives an exact share of each district's customers bad credit; HammerDB draws it per customer.
+    // Prony gives an exact share of each district's customers bad credit; HammerDB decides at
+    // random for each customer.
     let row = sql::query_row(
         control,
         "detecting the population of the customers",
@@ -315,8 +314,11 @@ mod tests {
                 .iter()
                 .all(|index| index.build.is_some())
         );
-        let last = builds.last().expect("an index");
-        assert_eq!((last.name.as_str(), &last.build), ("order_line_i1", &None));
+        // After those of its partitions.
+        assert_eq!(
+            (builds[2].name.as_str(), &builds[2].build),
+            ("order_line_i1", &None)
+        );
     }
 
     #[test]

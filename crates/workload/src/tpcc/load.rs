@@ -44,6 +44,8 @@ pub fn load(
     };
     procedure::load(request, &subject, (progress, stop), |control| {
         require_engine(control, TPCC.engines())?;
+        let dialect = SqlDialect::of(control);
+        refuse_partitions(&layout, dialect)?;
         let start_s = match unfinished_load::find(control)? {
             Some(unfinished) => unfinished.resume(&layout)?,
             None => None,
@@ -54,7 +56,7 @@ pub fn load(
         };
         Ok(TpccDataset {
             layout,
-            dialect: SqlDialect::of(control),
+            dialect,
             start_s,
             content: Content {
                 seed: layout.seed,
@@ -94,6 +96,17 @@ fn check_scale(scale: u32) -> Result<(), Error> {
         problem: format!("a scale of {scale} is not possible"),
         hint: format!("1 to {MAX_SCALE} warehouses, each about {WAREHOUSE_MB} MB"),
     })
+}
+
+/// Refuses partitions where the server has none by hash.
+fn refuse_partitions(layout: &Layout, dialect: SqlDialect) -> Result<(), Error> {
+    match dialect {
+        SqlDialect::TransactSql if layout.partitions > 0 => Err(Error::InvalidRequest {
+            problem: "SQL Server has no hash partitions".to_owned(),
+            hint: "omit --partitions".to_owned(),
+        }),
+        SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql => Ok(()),
+    }
 }
 
 /// The data of a load.
@@ -161,7 +174,7 @@ impl Dataset for TpccDataset {
         control: &mut Control,
         all: &[LoadPart],
     ) -> Result<Vec<LoadPart>, Error> {
-        let item = self.dialect.select_first(1, "-1 from item");
+        let item = self.dialect.select_first(1, "-1 as unit from item");
         let first_units =
             format!("select * from ({item}) i union all select w_id - 1 from warehouse");
         dataset::missing_parts(control, all, &first_units)
@@ -186,7 +199,7 @@ impl Dataset for TpccDataset {
         match self.dialect {
             SqlDialect::PostgreSql => self.layout.index_builds(),
             SqlDialect::MySql => indexes::mysql_builds(),
-            SqlDialect::TransactSql => indexes::sql_server_builds(),
+            SqlDialect::TransactSql => indexes::sql_server_builds(self.layout.population),
         }
     }
 
@@ -205,8 +218,13 @@ impl Dataset for TpccDataset {
         match routines::install_driver_routines(control) {
             Ok(()) => Ok(String::new()),
             Err(error) if error.is_refusal() => {
-                // The error has aborted the transaction, but only a rollback ends it.
-                sql::execute(control, "rolling back", "rollback")?;
+                // The error has aborted the transaction, but only a rollback ends it; on SQL Server there is none.
+                match self.dialect {
+                    SqlDialect::PostgreSql | SqlDialect::MySql => {
+                        sql::execute(control, "rolling back", "rollback")?;
+                    }
+                    SqlDialect::TransactSql => {}
+                }
                 let problem = error.problem();
                 Ok(format!(
                     "; without routines for HammerDB's driver: {problem}"
@@ -248,6 +266,7 @@ fn warehouses(units: &Range<u64>) -> Range<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_plan::WorkloadPlan;
 
     #[test]
     fn impossible_scales_are_refused_with_the_range() {
@@ -256,5 +275,24 @@ mod tests {
             let message = check_scale(scale).expect_err("impossible").to_string();
             assert!(message.contains("hint: 1 to "), "{message}");
         }
+    }
+
+    #[test]
+    fn partitions_are_refused_on_sql_server() {
+        let plan = |partitions: u32| WorkloadPlan {
+            name: "tpcc".to_owned(),
+            scale: Some(1),
+            options: [(
+                "partitions".to_owned(),
+                partitions.to_string().as_str().into(),
+            )]
+            .into(),
+        };
+        let layout = |partitions| Layout::of(&plan(partitions), 0).expect("valid options");
+        let refused = |partitions, dialect| refuse_partitions(&layout(partitions), dialect);
+        assert!(refused(0, SqlDialect::TransactSql).is_ok());
+        assert!(refused(2, SqlDialect::PostgreSql).is_ok());
+        let error = refused(2, SqlDialect::TransactSql).expect_err("no such partitions");
+        assert!(error.to_string().contains("no hash partitions"), "{error}");
     }
 }

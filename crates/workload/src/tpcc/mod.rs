@@ -55,10 +55,11 @@ use schema::Table;
 pub use sequences::next_order_number_sum;
 use std::sync::atomic::AtomicBool;
 
-static RATE_METRICS: [RateMetric; 2] = [
+static RATE_METRICS: [RateMetric; 3] = [
     RateMetric {
         name: "NOPM",
         title: "new orders committed per minute",
+        sql_server_title: None,
         source: MetricSource::TransactionKind(
             TpccTransaction::NAMES[TpccTransaction::NewOrder as usize],
         ),
@@ -74,7 +75,21 @@ static RATE_METRICS: [RateMetric; 2] = [
         name: "TPM",
         title: "transactions per minute by the server's own count: commits and rollbacks of all its \
                 databases",
+        sql_server_title: Some(
+            "batch requests of all sessions per minute by the server's own count, which HammerDB calls \
+             transactions",
+        ),
         source: MetricSource::ServerCounters,
+        ceiling_per_scale: None,
+    },
+    RateMetric {
+        name: "TPM by transactions",
+        title: "only on SQL Server: transactions begun per minute in all its databases by the server's own \
+                count, whose TPM are batch requests",
+        sql_server_title: Some(
+            "transactions begun per minute in all databases by the server's own count (Transactions/sec)",
+        ),
+        source: MetricSource::TransactionsBegun,
         ceiling_per_scale: None,
     },
 ];
@@ -147,11 +162,6 @@ impl Workload for OrderEntry {
         program::statements()
     }
 
-    /// Its SQL for SQL Server has not run to the end on a server yet.
-    fn engines(&self) -> &'static [Engine] {
-        &[Engine::PostgreSql, Engine::MySql, Engine::MariaDb]
-    }
-
     fn options(&self) -> &'static [OptionSpec] {
         options::OPTIONS
     }
@@ -221,7 +231,7 @@ impl Workload for OrderEntry {
         check::check(control)
     }
 
-    fn repair_sequences(&self, control: &mut Control) -> Result<u64, Error> {
+    fn repair_order_numbers(&self, control: &mut Control) -> Result<u64, Error> {
         sequences::repair(control)
     }
 

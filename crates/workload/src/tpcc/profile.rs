@@ -36,7 +36,7 @@ pub struct Profile {
     /// used.
     pub finds_names: bool,
     /// The mode `procedures` calls routines with the statements of HammerDB 4.6, so that a call costs
-    /// the server the same. These routines draw the lines of an order themselves.
+    /// the server the same. These routines generate the lines of an order themselves.
     pub calls_hammerdb_routines: bool,
     /// The terminal gets its answer as soon as it enters a delivery, which runs during the think time
     /// [2.7.2]; otherwise it waits. Needs think times.
@@ -71,6 +71,16 @@ const HAMMERDB_PROFILE: Profile = Profile {
     p90_s: None,
 };
 
+/// The behaviour of HammerDB 4.6 on PostgreSQL.
+pub(super) const HAMMERDB_46_PROFILE: Profile = Profile {
+    name: "hammerdb-4.6",
+    routine: "hammerdb_46",
+    rolls_back: false,
+    finds_names: false,
+    calls_hammerdb_routines: true,
+    ..HAMMERDB_PROFILE
+};
+
 /// The profiles. `hammerdb` is HammerDB's behaviour with the transactions made correct; `hammerdb-4.6`
 /// is for comparison with figures from version 4.6. Faults of that version that do not make it faster
 /// (order numbers, amounts, balances) are not repeated.
@@ -95,14 +105,7 @@ pub static PROFILES: [Profile; 3] = [
         p90_s: Some(P90_LIMITS_S),
     },
     HAMMERDB_PROFILE,
-    Profile {
-        name: "hammerdb-4.6",
-        routine: "hammerdb_46",
-        rolls_back: false,
-        finds_names: false,
-        calls_hammerdb_routines: true,
-        ..HAMMERDB_PROFILE
-    },
+    HAMMERDB_46_PROFILE,
 ];
 
 /// `hammerdb-4.6` on MySQL, MariaDB and SQL Server, where version 4.6 finds customers by name and does roll

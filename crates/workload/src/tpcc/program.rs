@@ -160,7 +160,7 @@ impl Program for OrderEntryProgram {
     fn settings(&self) -> Vec<(&'static str, String)> {
         let mut settings = self.options().as_settings().to_vec();
         settings.extend(self.load_settings.iter().cloned());
-        if self.shared.transactions.server_draws_order_lines() {
+        if self.shared.transactions.server_generates_order_lines() {
             settings.push(("routines", "the statements of HammerDB 4.6".to_owned()));
         }
         if self.options().defers_deliveries() {
@@ -195,7 +195,7 @@ impl Program for OrderEntryProgram {
             self.options().profile,
             self.shared.warehouses,
         );
-        if self.shared.transactions.server_draws_order_lines() {
+        if self.shared.transactions.server_generates_order_lines() {
             // The server chose the supplying warehouses, so the client cannot count remote lines.
             shares.retain(|share| share.base != ORDER_LINES);
         }
@@ -350,7 +350,7 @@ impl OrderEntryRun {
     /// Counts the work of a transaction that did not fail.
     fn count_output(&self, input: &Input, output: Output, sums: &mut TpccCounts) {
         match (input, output) {
-            (Input::NewOrder(_), _) if self.transactions.server_draws_order_lines() => {}
+            (Input::NewOrder(_), _) if self.transactions.server_generates_order_lines() => {}
             (Input::NewOrder(input), Output::NewOrder(result)) => {
                 sums.count_new_order(input, result)
             }

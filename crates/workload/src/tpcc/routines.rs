@@ -4,7 +4,7 @@
 //! has not created, or replace one that is up to date, which another run may be calling.
 
 use super::engine::{EngineSql, statements};
-use super::profile::{PROFILES, Profile};
+use super::profile::{HAMMERDB_46_PROFILE, Profile};
 use super::template::on_one_line;
 use crate::{Error, SqlDialect, sql};
 use prony_server::Control;
@@ -44,20 +44,53 @@ impl Routine {
         })
     }
 
-    fn matches(&self, row: &sql::ResultRow) -> bool {
-        let name = row.text(0).unwrap_or_default();
-        name.eq_ignore_ascii_case(&self.name) && row.text(1) == Some(&self.kind[..1])
+    /// Whether the server has a routine of this name and kind.
+    fn matches(&self, installed: &InstalledRoutine) -> bool {
+        installed.name.eq_ignore_ascii_case(&self.name) && self.kind.starts_with(&installed.kind)
     }
 }
 
-/// Name prefix of Prony's copies of HammerDB's routines, which a profile calls and no build of
-/// HammerDB replaces.
-const HAMMERDB_COPY_PREFIX: &str = "prony_tpcc_hammerdb_46_";
+/// A routine on the server, with one of Prony's or HammerDB's names.
+struct InstalledRoutine {
+    name: String,
+    /// The first letter of `function` or `procedure`.
+    kind: String,
+    fingerprint: String,
+    drop_statement: String,
+    /// Whether Prony created it.
+    is_own: bool,
+}
+
+impl InstalledRoutine {
+    /// Reads all rows of [`EngineSql::installed`].
+    fn query_all(
+        control: &mut Control,
+        action: &str,
+        engine: &EngineSql,
+    ) -> Result<Vec<InstalledRoutine>, Error> {
+        let rows = sql::query_rows(control, action, engine.installed)?;
+        let from_row = |row: &sql::ResultRow| {
+            let text = |column| row.text(column).unwrap_or_default().to_owned();
+            InstalledRoutine {
+                name: text(0),
+                kind: text(1),
+                fingerprint: text(2),
+                drop_statement: text(3),
+                is_own: row.int(4) == Some(1),
+            }
+        };
+        Ok(rows.iter().map(from_row).collect())
+    }
+}
+
+/// Name prefix of the routines for profiles with HammerDB's statements. HammerDB's `buildschema` replaces
+/// routines with the original names, but not these.
+const HAMMERDB_46_PREFIX: &str = "prony_tpcc_hammerdb_46_";
 
 /// Name prefix of a profile's routines.
 fn routine_prefix(profile: &Profile) -> String {
     match profile.calls_hammerdb_routines {
-        true => HAMMERDB_COPY_PREFIX.to_owned(),
+        true => HAMMERDB_46_PREFIX.to_owned(),
         false => format!("prony_tpcc_{}_", profile.routine),
     }
 }
@@ -95,7 +128,7 @@ pub fn driver_routines(dialect: SqlDialect) -> Vec<Routine> {
     };
     let texts = function_flags.iter().flat_map(|function| {
         let texts = engine.hammerdb_routines.iter();
-        texts.map(|text| engine.fill(text, &PROFILES[2], "", *function))
+        texts.map(|text| engine.fill(text, &HAMMERDB_46_PROFILE, "", *function))
     });
     texts.filter_map(|text| Routine::parse(&text)).collect()
 }
@@ -115,14 +148,11 @@ pub fn install(control: &mut Control, profile: &Profile) -> Result<(), Error> {
 /// The server rejects them, most often for lack of privileges.
 pub fn install_driver_routines(control: &mut Control) -> Result<(), Error> {
     let dialect = SqlDialect::of(control);
-    let mut installed = sql::query_rows(
-        control,
-        INSTALLING_ROUTINES,
-        EngineSql::of(dialect).installed,
-    )?;
-    installed.retain(|row| !is_own(row));
+    let engine = EngineSql::of(dialect);
+    let mut foreign = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
+    foreign.retain(|installed| !installed.is_own);
     let mut routines = driver_routines(dialect);
-    routines.retain(|routine| !installed.iter().any(|row| routine.matches(row)));
+    routines.retain(|routine| !foreign.iter().any(|other| routine.matches(other)));
     install_all(control, &routines)
 }
 
@@ -160,26 +190,21 @@ fn find_missing<'a>(
     engine: &EngineSql,
     routines: &'a [Routine],
 ) -> Result<Vec<(&'a Routine, Vec<String>)>, Error> {
-    let mut installed = sql::query_rows(control, INSTALLING_ROUTINES, engine.installed)?;
-    installed.retain(is_own);
+    let mut own = InstalledRoutine::query_all(control, INSTALLING_ROUTINES, engine)?;
+    own.retain(|installed| installed.is_own);
     let mut missing = Vec::new();
     for routine in routines {
         let fingerprint = (engine.fingerprint)(routine);
-        let candidates = installed.iter().filter(|row| routine.matches(row));
-        if !candidates
+        let versions = own.iter().filter(|installed| routine.matches(installed));
+        if !versions
             .clone()
-            .any(|row| row.text(2) == Some(&fingerprint))
+            .any(|installed| installed.fingerprint == fingerprint)
         {
-            let drops = candidates.filter_map(|row| row.text(3));
-            missing.push((routine, drops.map(str::to_owned).collect()));
+            let drops = versions.map(|installed| installed.drop_statement.clone());
+            missing.push((routine, drops.collect()));
         }
     }
     Ok(missing)
-}
-
-/// Whether Prony created this routine.
-fn is_own(row: &sql::ResultRow) -> bool {
-    row.int(4) == Some(1)
 }
 
 /// Drops all routines that Prony has created, for every profile, even if a run is using them.
@@ -189,10 +214,9 @@ fn is_own(row: &sql::ResultRow) -> bool {
 pub fn drop_all(control: &mut Control) -> Result<(), Error> {
     let action = "dropping the functions of tpcc";
     let engine = EngineSql::of(SqlDialect::of(control));
-    let installed = sql::query_rows(control, action, engine.installed)?;
-    let own_routines = installed.iter().filter(|row| is_own(row));
-    for drop in own_routines.filter_map(|row| row.text(3)) {
-        sql::execute(control, action, drop)?;
+    let installed = InstalledRoutine::query_all(control, action, engine)?;
+    for routine in installed.iter().filter(|routine| routine.is_own) {
+        sql::execute(control, action, &routine.drop_statement)?;
     }
     Ok(())
 }
@@ -213,13 +237,14 @@ fn installation_error(error: ControlError) -> Error {
             Protocol::PostgreSql => &error.code == b"42501",
             // Access to a database is denied, a privilege is missing, or access to a routine is denied.
             Protocol::MySql => matches!(error.number, 1044 | 1227 | 1370),
-            Protocol::Tds => false,
+            // CREATE PROCEDURE denied, no permission on the schema or on the procedure.
+            Protocol::Tds => matches!(error.number, 262 | 2760 | 229 | 3701),
         });
     if is_denied {
         return Error::Data {
             problem: format!("{INSTALLING_ROUTINES}: {error}"),
-            remedy: "run once as the owner of the tables (any later user can call the functions), \
-                   or set the option mode = \"statements\""
+            remedy: "run once as the owner of the tables (any later user can call the functions; on SQL \
+                   Server, after GRANT EXECUTE), or set the option mode = \"statements\""
                 .into(),
         };
     }
@@ -230,6 +255,7 @@ fn installation_error(error: ControlError) -> Error {
 mod tests {
     use super::*;
     use crate::tpcc::input::TpccTransaction;
+    use crate::tpcc::profile::PROFILES;
 
     #[test]
     fn every_profile_has_its_routines_and_calls_them() {
@@ -268,8 +294,7 @@ mod tests {
                 count,
                 match dialect {
                     SqlDialect::PostgreSql => 11,
-                    SqlDialect::MySql => 5,
-                    SqlDialect::TransactSql => 0,
+                    SqlDialect::MySql | SqlDialect::TransactSql => 5,
                 }
             );
         }

@@ -109,6 +109,22 @@ impl Table {
         }
     }
 
+    /// HammerDB's padding on SQL Server, with which each row has a page of its own: number of characters, and the
+    /// character. Without it, updates of different rows wait for the latch of their page.
+    pub fn padding(self) -> Option<(u32, char)> {
+        match self {
+            Table::Warehouse => Some((4_000, 'x')),
+            Table::District => Some((6_000, 'X')),
+            Table::Item
+            | Table::Stock
+            | Table::Customer
+            | Table::History
+            | Table::Orders
+            | Table::NewOrder
+            | Table::OrderLine => None,
+        }
+    }
+
     /// Rows after loading; for order lines, whose number is random, the mean.
     pub fn rows(self, scale: u32) -> u64 {
         let scale = u64::from(scale);
@@ -145,6 +161,14 @@ impl Tables for Table {
     fn columns(self, dialect: SqlDialect) -> Vec<&'static str> {
         let columns = Table::columns(self, dialect).into_iter();
         columns.map(|(name, _)| name).collect()
+    }
+
+    fn has_columns(self, dialect: SqlDialect, columns: &str) -> bool {
+        let own = Tables::columns(self, dialect).join(",");
+        // On SQL Server, HammerDB's tables that all users update have one row per page.
+        let rest = columns.strip_prefix(&own);
+        let is_padded = self.padding().is_some() && dialect == SqlDialect::TransactSql;
+        rest == Some("") || rest == Some(",padding") && is_padded
     }
 
     fn key(self, dialect: SqlDialect) -> &'static [&'static str] {
@@ -259,6 +283,23 @@ mod tests {
             });
             assert_eq!(postgres, mysql);
             assert_eq!(postgres, sql_server);
+        }
+    }
+
+    #[test]
+    fn hammerdbs_padded_tables_are_recognized_on_sql_server() {
+        let [postgres, _, sql_server] = ALL;
+        for table in Table::ALL {
+            let columns = Tables::columns(table, sql_server).join(",");
+            let padded = format!("{columns},padding");
+            assert!(table.has_columns(sql_server, &columns));
+            assert_eq!(
+                table.has_columns(sql_server, &padded),
+                table.padding().is_some()
+            );
+            assert!(!table.has_columns(sql_server, &format!("{padded},more")));
+            let columns = Tables::columns(table, postgres).join(",");
+            assert!(!table.has_columns(postgres, &format!("{columns},padding")));
         }
     }
 

@@ -73,6 +73,7 @@ pub fn repair(control: &mut Control) -> Result<u64, Error> {
 /// # Errors
 /// The server refuses the query, or the connection is lost.
 pub fn next_order_number_sum(control: &mut Control) -> Result<u64, prony_server::control::Error> {
-    let sum = control.query_value("select sum(d_next_o_id) from district")?;
+    let sum = SqlDialect::of(control).sum_of("d_next_o_id");
+    let sum = control.query_value(&format!("select {sum} from district"))?;
     Ok(sum.and_then(|sum| sum.parse().ok()).unwrap_or(0))
 }

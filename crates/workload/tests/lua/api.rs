@@ -115,8 +115,8 @@ fn threads_can_open_several_connections() {
                 "{}",
                 result.text
             );
-            // Each of the 60 events reads once on each of 3 connections. Each `thread_init` makes 12 reads, and as many
-            // checks as it prints.
+            // Each of the 60 events reads once on each of 3 connections. Each `thread_init` makes 12 reads,
+            // and one for each check; it prints the number of checks.
             let check_counts = result
                 .text
                 .lines()

@@ -24,8 +24,16 @@ fn tables_are_loaded_by_bulk_streams_on_sql_server() {
             "the sequence continues after the rows"
         );
     }
-    let dropped = workload("oltp_delete").clean(&mut database.control());
-    assert_eq!(dropped.expect("cleans"), ["sbtest1", "sbtest2"]);
+    let clean = || workload("oltp_delete").clean(&mut database.control());
+    assert_eq!(clean().expect("cleans"), ["sbtest1", "sbtest2"]);
+    // A sequence from which the table takes no ids is not the table's.
+    let by_client = [("table_size", "10"), ("auto_inc", "off")];
+    database.load("oltp_read_write", &by_client, 1);
+    database.execute("create sequence sbtest1_id as integer start with 5");
+    assert_eq!(clean().expect("cleans"), ["sbtest1"]);
+    let next = database.query_number("select next value for sbtest1_id");
+    assert_eq!(next, 5, "the sequence exists");
+    database.execute("drop sequence sbtest1_id");
     assert!(
         !database.problems("oltp_delete").is_empty(),
         "no tables exist"

@@ -82,7 +82,7 @@ const DAMAGES: &[(&str, &str, &[&str], &str)] = &[
         "1 of 30,000 orders; the first is order 1 of district 6 of warehouse 1",
     ),
     (
-        // The counters include a payment of which there is no row in history.
+        // The counters include a payment that has no row in history.
         "update warehouse set w_ytd = w_ytd + 1; update district set d_ytd = d_ytd + 1 where d_id = 8",
         "update warehouse set w_ytd = w_ytd - 1; update district set d_ytd = d_ytd - 1 where d_id = 8",
         &["condition-8", "condition-9"],

@@ -1,5 +1,5 @@
-//! HammerDB's routines on a schema that Prony has created: the calls of HammerDB's driver, and the work of
-//! the profile `hammerdb-4.6`.
+//! HammerDB's routines on a schema that Prony has created: the calls of HammerDB's driver, and the
+//! statements that the profile `hammerdb-4.6` executes.
 
 use crate::support::{
     NEW_ORDER, TestDatabase, loaded_copy, problems, query_number, run_workload, single_client_plan,
@@ -168,7 +168,7 @@ fn routines_created_by_hammerdb_are_preserved() {
 }
 
 #[test]
-fn the_server_draws_orders_as_in_hammerdb_4_6() {
+fn the_server_generates_order_lines_as_in_hammerdb_4_6() {
     let database = loaded_copy("hammerdb_work");
     database.execute("alter database hammerdb_work set track_functions = 'all'");
     let options = [("profile", "hammerdb-4.6"), ("home", "all")];
@@ -179,7 +179,10 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
         1,
     );
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
-    assert_eq!(outcome.counts.lines, 0, "the client draws no lines");
+    assert_eq!(
+        outcome.counts.lines, 0,
+        "the client generates no order lines"
+    );
     let calls = |name: &str| {
         query_number(
             &database,
@@ -218,7 +221,7 @@ fn the_server_draws_orders_as_in_hammerdb_4_6() {
     // For an item that an order repeats, the server updates only one line; among 100,000 items that is rare.
     assert!(
         query_number(&database, mismatched) <= 2,
-        "amounts belong to their lines"
+        "a line's amount is its quantity times the item's price"
     );
     assert_eq!(problems(&database), [""; 0]);
 }
@@ -261,7 +264,7 @@ fn a_repeated_item_does_not_change_the_other_lines() {
     assert_eq!(
         query_number(&database, count_items_without_amount),
         0,
-        "one amount per row of stock"
+        "each item of an order has its amount on exactly one line"
     );
     let count_half_filled_lines = "select count(*) from order_line where ol_o_id > 3000 \
                  and (ol_amount is null) <> (ol_dist_info is null)";
@@ -272,7 +275,8 @@ fn a_repeated_item_does_not_change_the_other_lines() {
 #[test]
 fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
     let database = loaded_copy("hammerdb_numbers");
-    // HammerDB gives a new order the incremented number. Insert one such order in a district of warehouse 2.
+    // HammerDB before 4.11 increments d_next_o_id before it numbers the order, so the next number is always
+    // taken. Insert one such order in a district of warehouse 2.
     database.execute(
         "update district set d_next_o_id = 3002 where (d_w_id, d_id) = (2, 4); \
          insert into orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
@@ -298,10 +302,15 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
     assert!(problem_text.contains("RepairSequences"), "{problem_text}");
     let workload = prony_workload::find("tpcc").expect("listed");
     let mut control = database.control();
-    assert_eq!(workload.repair_sequences(&mut control).expect("repairs"), 1);
     assert_eq!(
         workload
-            .repair_sequences(&mut control)
+            .repair_order_numbers(&mut control)
+            .expect("repairs"),
+        1
+    );
+    assert_eq!(
+        workload
+            .repair_order_numbers(&mut control)
             .expect("changes nothing"),
         0
     );
@@ -315,5 +324,5 @@ fn order_numbers_taken_by_hammerdb_are_detected_and_repaired() {
     );
     assert_eq!(outcome.failed, [0; 5], "{:?}", outcome.error_codes);
     let tpcb = prony_workload::find("tpcb").expect("listed");
-    assert!(tpcb.repair_sequences(&mut control).is_err());
+    assert!(tpcb.repair_order_numbers(&mut control).is_err());
 }

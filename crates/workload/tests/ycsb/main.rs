@@ -6,6 +6,7 @@ mod maria;
 #[path = "../common/plans.rs"]
 mod plans;
 mod postgres;
+mod sqlserver;
 #[path = "../common/stop.rs"]
 mod stop;
 mod support;

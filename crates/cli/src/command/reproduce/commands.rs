@@ -22,6 +22,8 @@ const DEFAULT_DURATION: Duration = Duration::from_secs(60);
 pub struct ScenarioSettings {
     /// Size of the data.
     pub size: ScenarioSize,
+    /// Whether the scale is published, or chosen for this run.
+    pub is_scale_known: bool,
     /// Number of clients.
     pub clients: u64,
     /// Threads that drive the clients.
@@ -42,6 +44,7 @@ impl ScenarioSettings {
         let clients = scenario.clients.unwrap_or(DEFAULT_CLIENTS);
         ScenarioSettings {
             size: scenario.size(1.0),
+            is_scale_known: scenario.scale.is_some(),
             clients,
             threads: thread_count(clients),
             jobs: 1,
@@ -128,9 +131,10 @@ pub fn run_input(scenario: &Scenario, settings: &ScenarioSettings) -> PlanInput 
 
 /// The input that a load and a run share: workload and scale.
 fn base_input(workload: &str, settings: &ScenarioSettings) -> PlanInput {
+    let scale = settings.is_scale_known.then_some(settings.size.scale);
     PlanInput {
         workload: value_from_flag("WORKLOAD", Some(workload.to_owned())),
-        scale: value_from_flag("--scale", Some(settings.size.scale)),
+        scale: value_from_flag("--scale", scale),
         ..PlanInput::default()
     }
 }
@@ -152,6 +156,9 @@ pub fn load_and_run_commands(
         &format!("load {}", scenario.data_workload()),
         load_input(scenario, settings),
     );
+    if !settings.is_scale_known {
+        load += " --cached 100%";
+    }
     if settings.jobs > 1 {
         load += &format!(" --jobs {}", settings.jobs);
     }
@@ -234,6 +241,7 @@ mod tests {
             for size_share in [1.0, 0.001] {
                 let mut settings = ScenarioSettings::published(scenario);
                 settings.size = scenario.size(size_share);
+                let scale = settings.is_scale_known.then_some(settings.size.scale);
                 settings.script = script_path(&folder, scenario);
                 if let Some(script) = scenario.script {
                     std::fs::write(&settings.script, script.text()).unwrap();
@@ -250,7 +258,9 @@ mod tests {
                 let load_plan = checked_plan(input);
                 assert_eq!(
                     load_plan.workload.scale.map(u64::from),
-                    Some(settings.size.scale)
+                    scale,
+                    "{}",
+                    scenario.id
                 );
                 let Command::Run(args) = parse_line(&run) else {
                     panic!("{} is not run", scenario.id);
@@ -301,6 +311,14 @@ mod tests {
                 && lines[2].ends_with("--home all --profile hammerdb-4.6"),
             "{lines:?}"
         );
+        // Without a published scale, a load chooses one, and a run finds it.
+        let scenario = find_scenario("mssql-2012-s2.large").unwrap();
+        let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
+        assert_eq!(
+            lines[0],
+            "prony load tpcc --url URL --profile hammerdb --cached 100%"
+        );
+        assert!(!lines[2].contains("--scale"), "{lines:?}");
         let scenario = find_scenario("hotset-2c16g-0.1b-ro").unwrap();
         let lines = all_commands(scenario, &ScenarioSettings::published(scenario));
         assert_eq!(

@@ -31,17 +31,7 @@ use std::ffi::OsString;
 pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, Failure> {
     let scenario =
         find_scenario(&args.id).map_err(|error| scenarios::unknown_scenario_failure(&error))?;
-    if !scenario.engine.is_supported() {
-        let message = format!(
-            "{} is for SQL Server, whose protocol Prony does not support yet",
-            scenario.id
-        );
-        let hint = format!(
-            "`prony scenarios {}` shows its published figures",
-            scenario.id
-        );
-        return Err(Failure::new(Exit::Usage, message, hint));
-    }
+    check_scale(args, scenario)?;
     let target = server::resolve_target(args.flags.url())?;
     let ScaledScenario {
         mut settings,
@@ -91,6 +81,28 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     Ok(exit)
 }
 
+/// Checks that the amount of data is known: published, or chosen by the user, but not both.
+fn check_scale(args: &ReproduceArgs, scenario: &Scenario) -> Result<(), Failure> {
+    let is_chosen = args.scale.is_some() || args.cached.cached.is_some();
+    match scenario.scale {
+        None if !is_chosen => Err(Failure::new(
+            Exit::Usage,
+            format!("the document does not state the scale of {}", scenario.id),
+            "choose it: --scale N, or --cached 100% for as much data as fits into memory",
+        )),
+        Some(published) if args.scale.is_some() => Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "--scale: the scale of {} is published: {}",
+                scenario.id,
+                units::count(published)
+            ),
+            "run a part of it with --shrink, or choose another size with --cached",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// A scenario with the size, duration and clients of this run.
 struct ScaledScenario {
     /// Size, duration and clients.
@@ -110,7 +122,11 @@ fn scale_scenario(
     let mut control = server::connect(target)?;
     let mut settings = ScenarioSettings::published(scenario);
     let mut size_share = args.shrink.unwrap_or(1.0);
-    settings.size = scenario.size(size_share);
+    settings.size = match args.scale {
+        Some(scale) => scenario.size_at_scale(scale),
+        None => scenario.size(size_share),
+    };
+    settings.is_scale_known = true;
     let mut cached = None;
     let plan = WorkloadPlan {
         // A script has no tables of its own: the data is that of the workload whose tables it uses.
@@ -320,6 +336,7 @@ fn run_request(
         must_store: !args.output.no_store,
         progress_interval: args.output.progress,
         check_after: false,
+        doctor: false,
         purpose: Purpose::default(),
     };
     Ok((request, observe))

@@ -50,9 +50,9 @@ pub fn scenario_document(scenario: &Scenario, steps: CompletedSteps) -> prony_st
 
 fn original_setup(scenario: &Scenario) -> OriginalSetup {
     let engine = match scenario.engine {
-        PublishedEngine::PostgreSql => prony_store::Engine::PostgreSql.into(),
+        PublishedEngine::PostgreSql => ServerEngine::from(prony_store::Engine::PostgreSql),
         PublishedEngine::MySql => prony_store::Engine::MySql.into(),
-        PublishedEngine::SqlServer => ServerEngine::Other("sqlserver".to_owned()),
+        PublishedEngine::SqlServer => prony_store::Engine::SqlServer.into(),
     };
     OriginalSetup {
         engine: Some(engine),

@@ -216,7 +216,7 @@ fn a_run_on_a_restarted_server_has_no_result() {
     assert!(checked.contains(success), "{checked}");
 }
 
-/// If the server does not restart, the run reports that it waits, and waits for 10 s at most.
+/// If the server does not restart, the run reports that it waits, and waits at most 10 s.
 #[test]
 fn a_run_on_a_killed_server_has_no_result() {
     let installation = embedded::find().expect("PostgreSQL's programs");

@@ -21,8 +21,8 @@ impl Ring {
     /// Arms the receives again that ended for lack of a buffer. Call this once per iteration, after
     /// [`Buffers::publish`]: before that, no buffer can be free again. Do not call it while completions are
     /// processed, which might then never end: a receive that is armed when replies already wait fails at
-    /// once, and with more such connections than submission queue entries, each full queue would add as many
-    /// failures as were processed.
+    /// once, and with more such connections than submission queue entries, each full queue would add one
+    /// failure for each that was processed.
     pub(super) fn arm_starved(&mut self) -> io::Result<()> {
         let mut starved = std::mem::take(&mut self.starved);
         let armed = starved.drain(..).try_for_each(|(slot, generation)| {

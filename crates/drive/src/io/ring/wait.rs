@@ -13,12 +13,12 @@ const ENTER_GETEVENTS: u32 = 1;
 impl Ring {
     /// Submits the queue and polls for the time that the strategy allows. Returns whether there are
     /// completions. If the strategy does not poll, returns false at once, without submitting.
-    pub(super) fn poll_for_reply(&mut self, deadline_ns: u64) -> io::Result<bool> {
+    pub(super) fn poll_for_reply(&mut self, now_ns: u64, deadline_ns: u64) -> io::Result<bool> {
         let spin_ns = self.wait_strategy.spin_ns;
         if spin_ns == 0 {
             return Ok(false);
         }
-        let end_ns = (self.clock.now_ns() + spin_ns).min(deadline_ns);
+        let end_ns = (now_ns + spin_ns).min(deadline_ns);
         ignore_interruptions(self.ring.submit())?;
         loop {
             // SAFETY: the call submits nothing and has no argument.
@@ -38,9 +38,15 @@ impl Ring {
         }
     }
 
-    /// Submits the queue and sleeps until as many completions have arrived as the strategy says.
-    pub(super) fn sleep(&mut self, deadline_ns: u64) -> io::Result<()> {
-        let wait_ns = deadline_ns.saturating_sub(self.clock.now_ns());
+    /// Submits the queue and sleeps until the number of completions that the strategy requires has arrived. `now_ns` is the
+    /// time before polling.
+    pub(super) fn sleep(&mut self, now_ns: u64, deadline_ns: u64) -> io::Result<()> {
+        // Without polling, no time has passed, and the clock need not be read again.
+        let now_ns = match self.wait_strategy.spin_ns {
+            0 => now_ns,
+            _ => self.clock.now_ns(),
+        };
+        let wait_ns = deadline_ns.saturating_sub(now_ns);
         let timeout = Timespec::new()
             .sec(wait_ns / 1_000_000_000)
             .nsec((wait_ns % 1_000_000_000) as u32);

@@ -59,7 +59,7 @@ struct PreparedRun {
     ready_workload: ReadyWorkload,
     workload: &'static dyn Workload,
     plan: Plan,
-    /// The cipher of connections to MySQL and MariaDB; empty without encryption.
+    /// The cipher of connections to MySQL and MariaDB, empty without encryption; `None` on other engines.
     cipher: Option<String>,
     /// One flag per client, set when an error ends the client; `None` if errors do not end clients.
     error_flags: Option<ErrorFlags>,
@@ -91,18 +91,9 @@ pub fn run(context: &RunContext<'_>, job: &mut Job) -> Result<VuserOutcome, Stri
         return Err(reason);
     }
     let failed_vusers = sinks.failed_vusers();
-    if let Driver::Timed { vacuum, .. } = context.request.driver {
-        if vacuum {
-            context.lines.print_line(1, RunLine::CheckpointAndVacuum);
-            match checkpoint_and_vacuum(&context.request.superuser) {
-                Ok(()) => context
-                    .lines
-                    .print_line(1, RunLine::CheckpointAndVacuumComplete),
-                // The result of the run is valid without the vacuum.
-                Err(reason) => context
-                    .lines
-                    .print_line(1, format!("Checkpoint and Vacuum failed: {reason}")),
-            }
+    if let Driver::Timed { checkpoint, .. } = context.request.driver {
+        if checkpoint {
+            maintain(context);
         }
         if context.request.time_profile_path.is_some() {
             context.lines.print_line(1, RunLine::GatheringTimings);
@@ -170,12 +161,7 @@ fn prepare_run(context: &RunContext<'_>) -> Result<(PreparedRun, Control), Strin
     let prepared = PreparedRun {
         server: ConnectedServer::new(target, facts, ConnectionInfo::of(&control)),
         ready_workload,
-        cipher: match control.engine() {
-            Engine::PostgreSql => None,
-            Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
-                Some(connection::cipher(&control))
-            }
-        },
+        cipher: connection::cipher(&control),
         workload,
         plan: Plan::for_replaced_tool(plan, drive),
         error_flags,
@@ -202,7 +188,7 @@ fn is_order_number_conflict(error: &Error, control: &Control) -> bool {
 ///
 /// The server rejects a statement.
 fn repair_order_numbers(workload: &dyn Workload, control: &mut Control) -> Result<(), Error> {
-    let changed = workload.repair_sequences(control)?;
+    let changed = workload.repair_order_numbers(control)?;
     let districts = match changed {
         1 => "1 district".to_owned(),
         _ => format!("{changed} districts"),
@@ -336,10 +322,27 @@ fn print_errors(run: &Run) {
     }
 }
 
-/// Runs `checkpoint` and `vacuum` as the superuser, like HammerDB: other roles lack the privilege.
-fn checkpoint_and_vacuum(superuser: &Login) -> Result<(), String> {
-    let (_, mut control) = connection::open(superuser)?;
-    for statement in ["checkpoint", "vacuum"] {
+/// Runs `checkpoint` as the superuser, and on PostgreSQL `vacuum`, like HammerDB: other roles lack the privilege.
+/// If they fail, the result is still valid.
+fn maintain(context: &RunContext<'_>) {
+    let superuser = &context.request.superuser;
+    let (title, statements) = match superuser.engine {
+        Engine::PostgreSql => ("Checkpoint and Vacuum", &["checkpoint", "vacuum"][..]),
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => ("Checkpoint", &["checkpoint"][..]),
+    };
+    context
+        .lines
+        .print_line(1, RunLine::Maintenance { statements: title });
+    let line = match run_statements(superuser, statements) {
+        Ok(()) => RunLine::MaintenanceComplete { statements: title }.to_string(),
+        Err(reason) => format!("{title} failed: {reason}"),
+    };
+    context.lines.print_line(1, line);
+}
+
+fn run_statements(login: &Login, statements: &[&str]) -> Result<(), String> {
+    let (_, mut control) = connection::open(login)?;
+    for statement in statements {
         control
             .execute(statement)
             .map_err(|error| format!("{statement}: {error}"))?;

@@ -12,6 +12,7 @@ use prony_dialect::hammerdb::{Driver, RunLine, Timeline, TimelineEvent, Transact
 use prony_drive::clock::Clock;
 use prony_measure::RunSchedule;
 use prony_server::{Control, CounterStart, Target, control, read_counter_start};
+use prony_wire::Engine;
 use prony_workload::tpcc;
 use std::fs::File;
 use std::io::Write;
@@ -24,6 +25,10 @@ const RUN_END_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long to reconnect to a lost server when its counters are due: a restart after a crash takes seconds.
 const MAX_RECONNECT_TIME: Duration = Duration::from_secs(10);
 
+/// Printed before a result without TPM.
+const COUNT_NOT_SHOWN: &str = "The server does not show its count of batch requests to this login, so TPM is \
+     unknown: grant it VIEW SERVER STATE (as of SQL Server 2022 VIEW SERVER PERFORMANCE STATE)";
+
 /// How long the control connection waits for a reply before it probes the server, so that a lost connection
 /// is noticed before the result is due.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -33,8 +38,9 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct Figures {
     /// New orders per minute, from the districts' next order numbers.
     pub nopm: u64,
-    /// Commits and rollbacks of the whole server per minute, from its statistics.
-    pub tpm: u64,
+    /// Commits and rollbacks of the whole server per minute, from its statistics; on SQL Server batch requests.
+    /// `None` if SQL Server does not show its count to this login.
+    pub tpm: Option<u64>,
 }
 
 /// The figures and lines that the monitor produced.
@@ -52,7 +58,8 @@ pub struct MonitorResult {
 #[derive(Clone, Debug)]
 struct ServerCounts {
     orders: u64,
-    transactions: u64,
+    /// `None` if SQL Server does not show them to this login.
+    transactions: Option<u64>,
     /// When the server started to count transactions. After a crash it counts from zero, but the count may
     /// exceed the old one by the end of the run, so that the two counts alone do not reveal the crash.
     counting_since: CounterStart,
@@ -171,14 +178,16 @@ impl<'a> Monitor<'a> {
             let count = after.checked_sub(before).ok_or_else(|| lost_count(unit))?;
             Ok::<u64, String>((count as f64 / minutes) as u64)
         };
+        let transactions = start_counts.transactions.zip(end_counts.transactions);
         let figures = Figures {
             nopm: per_minute(start_counts.orders, end_counts.orders, "orders")?,
-            tpm: per_minute(
-                start_counts.transactions,
-                end_counts.transactions,
-                "transactions",
-            )?,
+            tpm: transactions
+                .map(|(before, after)| per_minute(before, after, "transactions"))
+                .transpose()?,
         };
+        if figures.tpm.is_none() {
+            self.context.lines.print_line(1, COUNT_NOT_SHOWN);
+        }
         let lines = [
             RunLine::ActiveUsers {
                 users: self.context.request.vusers,
@@ -224,7 +233,7 @@ impl<'a> Monitor<'a> {
                 self.context.lines.print_line(1, line);
             }
             std::thread::sleep(Duration::from_millis(500));
-            if let Ok(control) = connection::connect(self.target) {
+            if let Ok(control) = connection::connect(self.target, &self.context.request.login) {
                 self.control = control;
                 self.control.set_io_timeout(Some(REPLY_TIMEOUT));
             }
@@ -239,15 +248,24 @@ impl<'a> Monitor<'a> {
         })
     }
 
-    fn read_transactions(&mut self) -> Result<u64, control::Error> {
-        let readings = prony_server::read_txn_counts(&mut self.control, 1, |_| true)?;
+    /// The server's count of transactions; `None` if SQL Server does not show it to this login.
+    fn read_transactions(&mut self) -> Result<Option<u64>, control::Error> {
+        let is_right_needed = match self.control.engine() {
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => false,
+            Engine::SqlServer => true,
+        };
+        let readings = match prony_server::read_txn_counts(&mut self.control, 1, |_| true) {
+            Err(error) if is_right_needed && !error.is_lost() => return Ok(None),
+            readings => readings?,
+        };
         let reading = readings.and_then(|readings| readings.first().copied());
-        Ok(reading.map_or(0, |reading| reading.transactions))
+        let count = reading.map(|reading| reading.transactions);
+        Ok(count.or((!is_right_needed).then_some(0)))
     }
 
     /// Prints and logs the current transactions per minute; prints nothing if the server does not answer.
     fn print_tpm(&mut self, result: &mut MonitorResult) {
-        let Ok(transactions) = self.read_transactions() else {
+        let Ok(Some(transactions)) = self.read_transactions() else {
             return;
         };
         let now_ns = Clock::System.now_ns();
@@ -259,7 +277,7 @@ impl<'a> Monitor<'a> {
             (count * 60e9 / now_ns.saturating_sub(at_ns).max(1) as f64) as u64
         });
         counter.last_reading = Some((now_ns, transactions));
-        let line = text::counter_line(tpm, self.context.request.login.engine.name());
+        let line = text::counter_line(tpm, self.context.request.login.database_name());
         counter.append_to_log(&line);
         self.context.lines.print_status(line);
         result.tpm_readings.push((clock::job_timestamp(), tpm));

@@ -63,7 +63,7 @@ impl RunObserver for HammerdbObserver<'_, '_> {
     fn ended(&mut self, _: &DriveResult) -> Option<f64> {
         self.end_monitor();
         let figures = self.result.as_ref().ok()?.figures?;
-        Some(figures.tpm as f64)
+        figures.tpm.map(|tpm| tpm as f64)
     }
 
     fn draining(&mut self) {

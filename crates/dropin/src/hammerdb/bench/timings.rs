@@ -26,7 +26,7 @@ pub fn write(
     context.lines.print_line(1, RunLine::CalculatingTimings);
     let users = times.users.iter().filter_map(user_timing).collect();
     let profile = TimeProfile {
-        database: context.request.login.engine.name().to_owned(),
+        database: context.request.login.database_name().to_owned(),
         date: clock::now_as_text(),
         users,
         summary: proc_timings(&times.all_users),

@@ -82,12 +82,11 @@ fn prepare_database(
     let (_, mut control) = connection::open(&request.superuser)?;
     let owner = match request.owner.engine {
         Engine::PostgreSql => Some(request.owner.user.clone()),
-        Engine::MySql | Engine::MariaDb | Engine::SqlServer => {
-            let cipher = connection::cipher(&control);
-            lines.print_line(1, BuildLine::SslCipher { cipher });
-            None
-        }
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => None,
     };
+    if let Some(cipher) = connection::cipher(&control) {
+        lines.print_line(1, BuildLine::SslCipher { cipher });
+    }
     // Read the state before any change, because a build that is refused must not change a password.
     let state = owner::read_database_state(&mut control, request)?;
     owner::create_role(&mut control, &request.owner, &request.superuser.user)?;
@@ -165,7 +164,7 @@ fn install_routines(
             BuildLine::CreatingFunctions
         },
     );
-    let mut control = connection::connect(target)?;
+    let mut control = connection::connect(target, &request.owner)?;
     for profile in PROFILES {
         let options = [("mode", "procedures"), ("profile", profile)];
         let options = options.map(|(key, value)| (key.to_owned(), value.into()));

@@ -27,7 +27,7 @@ pub enum DatabaseState {
 pub fn create_role(control: &mut Control, owner: &Login, superuser: &str) -> Result<(), String> {
     match owner.engine {
         Engine::PostgreSql => {}
-        // On MySQL and MariaDB the connected user builds the schema.
+        // On the other engines the connected user builds the schema.
         Engine::MySql | Engine::MariaDb | Engine::SqlServer => return Ok(()),
     }
     if owner.user == superuser {
@@ -137,8 +137,11 @@ pub fn create_or_grant_database(
             database::grant_create_on_schema_public(&mut connect_to_database(request)?, &owner.user)
         }
         // The database has the character set latin1, as with HammerDB.
-        (Engine::MySql | Engine::MariaDb | Engine::SqlServer, DatabaseState::Missing) => {
+        (Engine::MySql | Engine::MariaDb, DatabaseState::Missing) => {
             database::create_latin1_database(control, &owner.database)
+        }
+        (Engine::SqlServer, DatabaseState::Missing) => {
+            database::create_database(control, &owner.database)
         }
         (Engine::MySql | Engine::MariaDb | Engine::SqlServer, DatabaseState::Empty)
         | (

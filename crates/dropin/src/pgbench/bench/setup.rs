@@ -72,7 +72,7 @@ pub fn prepare(
     })
 }
 
-/// Reads the server's facts on a connection of its own with Prony's application name, because connections
+/// Reads the server's facts on a separate connection with Prony's application name, because connections
 /// with pgbench's name execute only pgbench's statements. If this fails, the run continues without the facts.
 fn read_server_facts_separately(target: &Target) -> Option<ServerFacts> {
     let mut target = target.clone();

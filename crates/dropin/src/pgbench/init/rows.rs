@@ -24,7 +24,7 @@ pub struct TableProgress {
 }
 
 impl TableProgress {
-    /// The progress of a table of which no rows are sent; the elapsed time starts now.
+    /// The progress of a table before its first row is sent; the elapsed time starts now.
     pub fn start(level: &Level, options: &InitOptions, table: Table) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         let lines = LoadProgress::new(level, table, options.scale, options.quiet, is_terminal);

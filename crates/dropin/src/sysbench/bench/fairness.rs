@@ -40,7 +40,7 @@ impl EventCounts {
     }
 }
 
-/// The fairness of the events between two snapshots. An empty `earlier` stands for the start of the run.
+/// The fairness of the events between two snapshots. At the start of the run, `earlier` is empty.
 pub fn fairness_between(earlier: &[(u64, u64)], later: &[(u64, u64)]) -> Fairness {
     let threads: Vec<(u64, f64)> = later
         .iter()

@@ -61,8 +61,8 @@ pub fn script_settings(
         driver,
         server: server.as_ref().ok().map(|(_, target)| target.clone()),
         query_mode: parse_ps_mode(database).unwrap_or(QueryMode::Prepared),
-        no_driver_lines: failure_lines(server, NO_DRIVER),
-        no_server_lines: failure_lines(server, NOT_CONNECTED),
+        missing_driver_message: failure_lines(server, NO_DRIVER),
+        missing_server_message: failure_lines(server, NOT_CONNECTED),
         ignored_errors: database.mysql.ignored_errors.clone(),
         random: random_settings(&settings.random),
         search_path: ProcessHost::default().search_path().to_owned(),
@@ -188,7 +188,7 @@ fn script_option(option: &prony_dialect::sysbench::RawOption) -> ScriptOption {
 fn random_settings(options: &RandomOptions) -> RandomSettings {
     let iterations = u32::try_from(options.spec_iterations).unwrap_or(1).max(1);
     let pct = |pct: i32| u32::try_from(pct).unwrap_or(0).min(100);
-    let (part_pct, share_pct) = (pct(options.spec_pct), pct(options.spec_res));
+    let (spec_pct, spec_res) = (pct(options.spec_pct), pct(options.spec_res));
     // Clamp the parameters to the ranges in which the distributions are defined.
     let pareto_h = options.pareto_h.clamp(1e-6, 1.0 - 1e-6);
     let zipfian_exponent = options.zipfian_exponent.max(1e-6);
@@ -202,13 +202,13 @@ fn random_settings(options: &RandomOptions) -> RandomSettings {
             },
             _ => Distribution::Special {
                 iterations,
-                part_pct,
-                share_pct,
+                spec_pct,
+                spec_res,
             },
         },
         iterations,
-        part_pct,
-        share_pct,
+        spec_pct,
+        spec_res,
         pareto_h,
         zipfian_exponent,
     }

@@ -1,11 +1,11 @@
 //! The figures of two sides, and how far chance explains their ratio.
 //!
-//! In: Runs that compare. Out: medians, ratios and intervals, each interval with its basis. Must never: say
+//! In: comparable Runs. Out: medians, ratios and intervals, each interval with its basis. Must never: say
 //! anything about a difference if a side has a single run.
 
 use super::SideComparison;
 use super::evidence::Evidence;
-use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values};
+use crate::compare::{MEAN_FIGURE, P99_FIGURE, TPS_FIGURE, Unit, figure_values, is_compared};
 use crate::statistics::{coefficient_of_variation, holm, median, runs_needed};
 use crate::thresholds::PERCENTILE_STEP_SHARE;
 use prony_store::{MetricName, Run};
@@ -161,7 +161,11 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
     let Some(names) = sides[0].first() else {
         return Vec::new();
     };
+    let all_runs: Vec<&Run> = first.iter().chain(second).copied().collect();
     let comparisons = names.iter().filter_map(|(name, unit, _)| {
+        if !is_compared(name, &all_runs) {
+            return None;
+        }
         let a = values_of(&sides[0], name, *unit)?;
         let b = values_of(&sides[1], name, *unit)?;
         let step = match unit {
@@ -182,6 +186,12 @@ pub(super) fn figure_comparisons(first: &[&Run], second: &[&Run]) -> Vec<FigureC
 }
 
 impl FigureComparison {
+    /// Whether it is a response time of committed transactions, the population of all whose names do not say
+    /// another one.
+    pub fn is_of_committed(&self) -> bool {
+        self.unit == Unit::Nanoseconds && !self.name.contains(" of ")
+    }
+
     /// The interval at a level of `1 - alpha`, without a test.
     fn significance_at(&self, basis: Basis, alpha: f64) -> Option<Significance> {
         let evidence = self.evidence.as_ref()?;

@@ -38,6 +38,10 @@ fn control(has_permission: &'static str) -> Control {
         _ if sql.contains("sysutcdatetime") && !sql.contains("sys.dm") => {
             rows(&["s"], &[&["1.5e9"]])
         }
+        _ if sql.contains("Batch Requests/sec") => rows(
+            &["requests", "clock", "begun"],
+            &[&["7000", "1.25", "9000"]],
+        ),
         _ if sql.contains("sys.dm_os_performance_counters") => {
             rows(&["name", "value"], &[&["Log Bytes Flushed/sec", "512"]])
         }
@@ -92,6 +96,18 @@ fn a_login_without_the_permission_reads_no_counters_and_says_so() {
             .any(|value| value.reason.contains("GRANT VIEW SERVER STATE"));
         assert_eq!(says_grant, permission == "0", "{missing:?}");
     }
+}
+
+#[test]
+fn batch_requests_and_transactions_are_counted() {
+    let readings = crate::read_txn_counts(&mut control("1"), 2, |_| true);
+    let readings = readings.expect("reads").expect("both counters");
+    let expected = crate::TxnCount {
+        transactions: 7_000,
+        begun: Some(9_000),
+        at_s: 1.25,
+    };
+    assert_eq!(readings, [expected; 2]);
 }
 
 /// Whatever views a server has: observing it never fails.

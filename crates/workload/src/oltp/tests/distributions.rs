@@ -63,8 +63,8 @@ fn gaussian_is_the_mean_of_uniform_numbers() {
 
 const SPECIAL: Distribution = Distribution::Special {
     iterations: 12,
-    part_pct: 1,
-    share_pct: 75,
+    spec_pct: 1,
+    spec_res: 75,
 };
 
 #[test]
@@ -155,8 +155,8 @@ fn zipfian_weights_number_k_by_k_to_the_minus_s() {
 fn draws_stay_within_any_range() {
     let special = Distribution::Special {
         iterations: 3,
-        part_pct: 100,
-        share_pct: 50,
+        spec_pct: 100,
+        spec_res: 50,
     };
     for distribution in [
         Distribution::Uniform,

@@ -1,4 +1,4 @@
-//! Details that the recordings of a single pgbench version do not cover.
+//! Tests of details that the recorded output of a single pgbench version (`scripts.txt`) does not cover.
 
 use super::scripts::escape;
 use crate::random::Random;

@@ -15,11 +15,10 @@ begin
     if @o_id is not null
     begin
       delete from new_order where no_w_id = @p_w_id and no_d_id = @d_id and no_o_id = @o_id;
-      update orders set o_carrier_id = @p_carrier
-        where o_w_id = @p_w_id and o_d_id = @d_id and o_id = @o_id;
+      {taken}
+      update orders set o_carrier_id = @p_carrier, @c_id = o_c_id
+        where o_w_id = @p_w_id and o_d_id = @d_id and o_id = @o_id
       {missing}
-      select @c_id = o_c_id from orders
-        where o_w_id = @p_w_id and o_d_id = @d_id and o_id = @o_id;
       update order_line set ol_delivery_d = sysdatetime()
         where ol_w_id = @p_w_id and ol_d_id = @d_id and ol_o_id = @o_id;
       select @amount = coalesce(sum(ol_amount), 0) from order_line

@@ -1,9 +1,12 @@
 //! tpcc's SQL for SQL Server: the `.sql` files of this folder, and how procedures are identified.
 //!
-//! Procedures process line by line, as the statements do. Each returns one row, all NULL for an order
-//! with an unused item, and no row counts of the statements inside (`NOCOUNT`). If a required row is
-//! missing, it rolls back and fails with error 50000. After an error of the server `XACT_ABORT` rolls back,
-//! and the error reaches the client unchanged: no procedure turns an error into a row.
+//! Procedures process line by line, as the statements do. An update also reads values of its row that it does
+//! not change: those that it changes would be the old ones on SQL Server, and the new ones on Babelfish, which
+//! accepts no semicolon after such an update. Each
+//! returns one row, all NULL for an order with an unused item, and no row counts of the statements inside
+//! (`NOCOUNT`). If a required row is missing, it rolls back and fails with error 50000. After an error of the
+//! server `XACT_ABORT` rolls back, and the error reaches the client unchanged: no procedure turns an error into
+//! a row. The procedures for HammerDB's driver have the names of its parameters, by which it calls them.
 
 use super::engine::EngineSql;
 use super::routines::Routine;
@@ -22,11 +25,19 @@ pub static SQL: EngineSql = EngineSql {
         include_str!("stock_level.sql"),
     ],
     hammerdb_calls: "",
-    hammerdb_routines: &[],
-    fragments: &[("missing", MISSING)],
+    hammerdb_routines: &[
+        include_str!("hammerdb/neword.sql"),
+        include_str!("hammerdb/payment.sql"),
+        include_str!("hammerdb/ostat.sql"),
+        include_str!("hammerdb/delivery.sql"),
+        include_str!("hammerdb/slev.sql"),
+    ],
+    fragments: &[("missing", MISSING), ("taken", TAKEN)],
     installed: include_str!("installed.sql"),
     lock: [
-        "exec sp_getapplock 'prony tpcc procedures', 'Exclusive', 'Session', 60000",
+        "declare @result int; \
+         exec @result = sp_getapplock 'prony tpcc procedures', 'Exclusive', 'Session', 60000; \
+         if @result < 0 raiserror('another session is installing the procedures of tpcc', 16, 1)",
         "exec sp_releaseapplock 'prony tpcc procedures', 'Session'",
     ],
     create,
@@ -41,6 +52,10 @@ const MISSING: &str = "if @@rowcount = 0
     raiserror('a required row is missing: prony check tpcc reports what is wrong with the data', 16, 1);
     return;
   end;";
+
+/// Looks for the district's next order if a concurrent delivery has taken this one, which only happens where
+/// the server ignores UPDLOCK, as Babelfish can be told to.
+const TAKEN: &str = "if @@rowcount = 0 continue;";
 
 fn create(routine: &Routine) -> String {
     let Routine {

@@ -33,16 +33,14 @@ begin
       @since = c_since, @credit = c_credit, @limit = c_credit_lim, @discount = c_discount,
       @balance = c_balance, @data = c_data
     from customer where c_w_id = @p_c_w_id and c_d_id = @p_c_d_id and c_id = @c_id;
-  update district set d_ytd = d_ytd + @p_amount where d_w_id = @p_w_id and d_id = @p_d_id;
+  update district set d_ytd = d_ytd + @p_amount, @d_name = d_name, @d_street_1 = d_street_1,
+      @d_street_2 = d_street_2, @d_city = d_city, @d_state = d_state, @d_zip = d_zip
+    where d_w_id = @p_w_id and d_id = @p_d_id
   {missing}
-  select @d_name = d_name, @d_street_1 = d_street_1, @d_street_2 = d_street_2, @d_city = d_city,
-      @d_state = d_state, @d_zip = d_zip
-    from district where d_w_id = @p_w_id and d_id = @p_d_id;
-  update warehouse set w_ytd = w_ytd + @p_amount where w_id = @p_w_id;
+  update warehouse set w_ytd = w_ytd + @p_amount, @w_name = w_name, @w_street_1 = w_street_1,
+      @w_street_2 = w_street_2, @w_city = w_city, @w_state = w_state, @w_zip = w_zip
+    where w_id = @p_w_id
   {missing}
-  select @w_name = w_name, @w_street_1 = w_street_1, @w_street_2 = w_street_2, @w_city = w_city,
-      @w_state = w_state, @w_zip = w_zip
-    from warehouse where w_id = @p_w_id;
   insert into history (h_c_d_id, h_c_w_id, h_c_id, h_d_id, h_w_id, h_date, h_amount, h_data)
     values (@p_c_d_id, @p_c_w_id, @c_id, @p_d_id, @p_w_id, sysdatetime(), @p_amount,
       left(rtrim(@w_name) + '    ' + rtrim(@d_name), 24));

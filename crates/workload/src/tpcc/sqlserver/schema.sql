@@ -2,7 +2,7 @@
 -- `hammerdb` have its types too. Those of `standard` have the types of the other engines: texts of variable
 -- length, and amounts with two decimal places [1.3.1]. Texts have one byte per character, so that a parameter
 -- declared `varchar` finds its rows by an index. The keys are added after the rows, because a table without an
--- index is loaded with minimal logging.
+-- index is loaded with minimal logging. Before them, the padding of HammerDB's warehouses and districts is added.
 
 create table item (
   i_id int not null,

@@ -4,3 +4,4 @@ mod allocation;
 mod inputs;
 mod parameter_types;
 mod sqlserver;
+mod sqlserver_plans;

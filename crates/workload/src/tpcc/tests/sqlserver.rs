@@ -1,19 +1,22 @@
 //! Tests what tpcc sends to SQL Server.
 
 use crate::SqlDialect;
-use crate::tests::mock_sqlserver::{calls, record_requests, value_types};
+use crate::tests::mock_sqlserver::{
+    calls, execute, record_requests, record_requests_with, value_types,
+};
 use crate::tpcc::OrderEntryProgram;
 use crate::tpcc::execution::Mode;
 use crate::tpcc::options::TpccOptions;
-use crate::tpcc::profile::PROFILES;
-use prony_tds_server::{Procedure, Request, Type};
+use crate::tpcc::profile::Profile;
+use prony_tds_server::{Outcome, Parameter, Procedure, Request, Type};
 use prony_wire::QueryMode;
+use std::sync::Mutex;
 
 const TRANSACTIONS: u64 = 300;
 
 fn program(mode: Mode) -> OrderEntryProgram {
     let options = TpccOptions {
-        profile: &PROFILES[1],
+        profile: Profile::find("hammerdb").expect("a profile"),
         mode,
         ..TpccOptions::default()
     };
@@ -109,5 +112,54 @@ fn pipelined_statements_share_texts() {
         assert!(requests.len() <= 3, "{requests:?}");
         let is_text = |request: &Request| matches!(request, Request::Batch { .. });
         assert!(requests.iter().all(is_text), "{requests:?}");
+    }
+}
+
+/// Replies to each update of a warehouse or call of a payment twice with a deadlock, and then with a row.
+fn with_deadlocks() -> impl Fn(&str, &[Parameter]) -> Vec<Outcome> + Send + Sync {
+    let attempts = Mutex::new(0_u32);
+    move |text, values| {
+        if !text.trim_start().starts_with("UPDATE warehouse") && !text.ends_with("_payment") {
+            return execute(text, values);
+        }
+        let mut attempts = attempts.lock().expect("no test has panicked");
+        *attempts += 1;
+        match attempts.is_multiple_of(3) {
+            true => execute(text, values),
+            false => vec![Outcome::Error(
+                1205,
+                51,
+                13,
+                "Transaction was deadlocked on lock resources with another process and has been \
+                 chosen as the deadlock victim."
+                    .to_owned(),
+            )],
+        }
+    }
+}
+
+#[test]
+fn deadlocks_are_retried_with_the_same_input_in_every_mode() {
+    for mode in Mode::ALL {
+        let program = program(mode);
+        let (requests, retries) =
+            record_requests_with(&program, QueryMode::Prepared, 50, with_deadlocks());
+        let counts = program.counts();
+        let payments = counts.outcomes_by_kind[1];
+        assert!(payments.committed > 10 && payments.failed == 0, "{mode:?}");
+        assert_eq!(u64::from(retries), 2 * payments.committed, "{mode:?}");
+        assert_eq!(counts.retries, u64::from(retries), "{mode:?}");
+        if mode != Mode::Procedures {
+            continue;
+        }
+        let retried = requests.iter().filter(|requests| requests.len() == 3);
+        let mut count = 0;
+        for requests in retried {
+            let calls = calls(requests);
+            assert_eq!(calls[0].parameters, calls[1].parameters);
+            assert_eq!(calls[0].parameters, calls[2].parameters);
+            count += 1;
+        }
+        assert_eq!(count, payments.committed);
     }
 }

@@ -24,7 +24,7 @@ pub struct Transactions {
     dialect: SqlDialect,
     profile: &'static Profile,
     mode: Mode,
-    /// Number of warehouses, for routines that draw the supplying warehouses themselves.
+    /// Number of warehouses, for routines that choose the supplying warehouses themselves.
     warehouses: u32,
     search_names: SearchNames,
     /// By kind of transaction.
@@ -69,8 +69,8 @@ impl Transactions {
         (transactions, set.texts)
     }
 
-    /// Whether the server draws the lines of orders; then only their number is taken from the input.
-    pub fn server_draws_order_lines(&self) -> bool {
+    /// Whether the server generates the lines of orders; then only their number is taken from the input.
+    pub fn server_generates_order_lines(&self) -> bool {
         matches!(
             self.execution(TpccTransaction::NewOrder),
             Execution::HammerdbCall(_)

@@ -267,7 +267,7 @@ fn options_determine_statements_and_their_values() {
 
 #[test]
 fn operations_do_not_allocate() {
-    /// Operations before allocations are counted; as many are then measured.
+    /// Number of operations before allocations are counted, and of those during which they are counted.
     const WARMUP: u64 = 300;
     for letter in LETTERS {
         for mode in [QueryMode::Simple, QueryMode::Prepared] {

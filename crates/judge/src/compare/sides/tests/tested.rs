@@ -141,7 +141,7 @@ fn invalid_repeats_are_left_out_and_named() {
     // With two valid runs, the comparison reports that these are too few.
     let comparison = compare(&[&a, &with_restart(3)]);
     assert!(caveat_names(&comparison).contains(&"repeats"));
-    // A side of invalid runs alone does not compare.
+    // A side that has only invalid runs is not comparable.
     let comparison = compare(&[&a, &with_restart(1)]);
     assert_eq!(comparison.verdict, Verdict::NotComparable);
     assert_eq!(comparison.sides[1].left_out, []);

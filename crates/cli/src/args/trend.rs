@@ -1,0 +1,60 @@
+//! Arguments of `prony trend`.
+
+use super::stored::{Since, parse_since};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `prony trend`.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Shows the runs that are comparable with the newest usable one, or with --like RUN, by the rules of
+`prony compare`; all runs are judged by the checks of this version. Other runs are listed with the
+reason. At each change, the differences between the last run before it and the first run
+after it are listed.
+
+A change is found by ranks: runs are assumed to scatter in random order while nothing changes, in
+any distribution. A history without a change shows one in at most 5 % of cases. At least 8 runs are
+needed, and 3 after a change.
+
+Examples:
+  prony trend tpcc
+  prony trend tpcb --label nightly --since 90d --figure p99
+  prony trend tpcb --like 20261120-2333 --output trend.html
+  prony trend tpcc --json | jq '.changes[] | select(.is_better | not)'")]
+pub struct TrendArgs {
+    /// Name of the workload
+    #[arg(value_name = "WORKLOAD")]
+    pub workload: String,
+
+    /// Only runs with this label
+    #[arg(long, value_name = "LABEL")]
+    pub label: Option<String>,
+
+    /// Only runs on servers whose engine or version contains this text
+    #[arg(long, value_name = "TEXT")]
+    pub server: Option<String>,
+
+    /// Only runs started since this time: a date, a local time such as 2026-11-20T18:00, or an age such as 12h or 7d
+    #[arg(long, value_name = "WHEN", value_parser = parse_since)]
+    pub since: Option<Since>,
+
+    /// Use at most this many of the newest runs; 0 uses all
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 200)]
+    pub last: usize,
+
+    /// Show runs that are comparable with this one: a run, named as in `prony show`
+    #[arg(long, value_name = "RUN")]
+    pub like: Option<String>,
+
+    /// Show this figure instead of throughput, or of p99 at a rate: a name of the table of `prony compare`
+    #[arg(long, value_name = "FIGURE")]
+    pub figure: Option<String>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write a page to this file, replacing an older one; - for standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub output: Option<PathBuf>,
+}

@@ -1,0 +1,68 @@
+//! `prony doctor`.
+//!
+//! Examines this machine and, if a URL is given, a server, and prints the findings. Changes nothing.
+
+use super::{output, server};
+use crate::args::DoctorArgs;
+use crate::exit::{Exit, Failure};
+use prony_report::{doctor, json};
+use prony_runner::doctor::{DoctorLoad, DoctorOptions, examine};
+use prony_server::{Control, Target};
+use prony_store::{DoctorReport, DoctorState};
+use std::time::Duration;
+
+/// How long `prony run --doctor` watches the machine.
+pub const WATCH_BEFORE_RUN: Duration = Duration::from_secs(10);
+
+/// Executes the command.
+pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
+    let options = DoctorOptions {
+        load: args.load(),
+        watch: args.watch,
+    };
+    let mut connected = match args.flags.url() {
+        Some(url) => {
+            let target = server::target_with_timeout(Some(url), &args.timeout)?;
+            Some((server::connect(&target)?, target))
+        }
+        None => None,
+    };
+    if !args.watch.is_zero() {
+        let seconds = args.watch.as_secs_f64();
+        output::notice(&format!("prony: watching this machine for {seconds} s"));
+    }
+    let connection = connected
+        .as_mut()
+        .map(|(control, target)| (control, &*target));
+    let report =
+        examine(connection, options).map_err(|error| Failure::of(Exit::Connect, &error))?;
+    if args.fix_script {
+        output::show_raw(|out| doctor::write_fix_script(out, &report))?;
+        return Ok(Exit::Success);
+    }
+    output::show(|out, style| match args.json {
+        true => json::write_pretty(out, &report),
+        false => doctor::write(out, style, &report),
+    })?;
+    Ok(match report.worst() {
+        DoctorState::Bad => Exit::Invalid,
+        _ => Exit::Success,
+    })
+}
+
+/// The findings that `prony run --doctor` stores with the run.
+pub fn before_run(
+    control: &mut Control,
+    target: &Target,
+    load: DoctorLoad,
+) -> Result<DoctorReport, Failure> {
+    let seconds = WATCH_BEFORE_RUN.as_secs();
+    output::notice(&format!(
+        "prony: watching this machine for {seconds} s (--doctor)"
+    ));
+    let options = DoctorOptions {
+        load,
+        watch: WATCH_BEFORE_RUN,
+    };
+    examine(Some((control, target)), options).map_err(|error| Failure::of(Exit::Connect, &error))
+}

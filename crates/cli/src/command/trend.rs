@@ -1,0 +1,136 @@
+//! `prony trend`.
+//!
+//! Loads the stored runs of a workload one by one; `judge` decides which of them compare, and where their level
+//! changed. No stored document is changed.
+
+use super::stored::{judge_by_current_rules, listing_start};
+use super::{file, output};
+use crate::args::TrendArgs;
+use crate::exit::{Exit, Failure};
+use prony_judge::trend::{Trend, TrendBuilder, can_be_reference, differences_at_change};
+use prony_report::{html, trend};
+use prony_runner::host::this_build;
+use prony_store::{Run, RunFilter, RunState, RunStore, RunSummary, StoreError};
+
+/// Shows the history of a workload's runs.
+pub fn show(args: &TrendArgs) -> Result<Exit, Failure> {
+    let store = RunStore::open(None)?;
+    let trend = load(&store, args)?;
+    match &args.output {
+        None => output::show(|out, style| match args.json {
+            true => trend::json(out, &trend),
+            false => trend::write(out, style, &trend),
+        })?,
+        Some(path) if path.as_os_str() == "-" => {
+            output::show_raw(|out| html::write_trend(out, &trend, &this_build()))?;
+        }
+        Some(path) => {
+            file::check_replaceable(path, "a page of a trend", html::is_trend_page)?;
+            file::write_result(path, "page", |out| {
+                html::write_trend(out, &trend, &this_build())
+            })?;
+            output::notice(&format!("Written to {}", path.display()));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {
+    let listing = store.list(&filter(args))?;
+    for (path, reason) in &listing.unreadable {
+        output::notice(&format!("prony: cannot read {}: {reason}", path.display()));
+    }
+    let reference = find_reference(store, args, &listing.runs)?;
+    let figure = args.figure.as_deref();
+    let mut builder = TrendBuilder::new(&reference, figure).map_err(|names| {
+        let message = match figure {
+            Some(figure) => format!("{} has no figure {figure}", reference.id),
+            None => format!("{} has no figures", reference.id),
+        };
+        let hint = format!("name one of {}", names.join(", "));
+        Failure::new(Exit::Usage, message, hint).at("--figure")
+    })?;
+    // A document may be large: one at a time is in memory.
+    for summary in &listing.runs {
+        match load_judged(store, &summary.id) {
+            Ok(run) => builder.add(&run, summary.epoch_ns()),
+            Err(error) => builder.leave_out(&summary.id, format!("cannot be read: {error}")),
+        }
+    }
+    let mut trend = builder.finish();
+    for change in &mut trend.changes {
+        let ids = [change.index - 1, change.index].map(|index| &trend.runs[index].run);
+        let [before, after] = ids.map(|id| load_judged(store, id));
+        change.differences = differences_at_change(&before?, &after?);
+    }
+    Ok(trend)
+}
+
+fn filter(args: &TrendArgs) -> RunFilter {
+    RunFilter {
+        last: (args.last > 0).then_some(args.last),
+        workload: Some(args.workload.clone()),
+        label: args.label.clone(),
+        server: args.server.clone(),
+        since_ns: args.since.map(listing_start),
+        verdict: None,
+    }
+}
+
+/// The run with which the others compare: the requested one, otherwise the newest one that may be used.
+fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Result<Run, Failure> {
+    if let Some(name) = &args.like {
+        let mut run = store.load(name)?;
+        judge_ended(&mut run);
+        if run.workload.name != args.workload {
+            let message = format!("{} is a run of {}", run.id, run.workload.name);
+            let hint = format!("name a run of {}", args.workload);
+            return Err(Failure::new(Exit::Usage, message, hint).at("--like"));
+        }
+        return match can_be_reference(&run) {
+            true => Ok(run),
+            false => {
+                let hint = format!("prony show {} has the reason", run.id);
+                let message = "the figures of this run must not be used";
+                Err(Failure::new(Exit::Usage, message, hint).at("--like"))
+            }
+        };
+    }
+    for summary in runs {
+        if let Ok(run) = load_judged(store, &summary.id)
+            && can_be_reference(&run)
+        {
+            return Ok(run);
+        }
+    }
+    let message = match runs.len() {
+        0 => format!("no stored run of {} matches", args.workload),
+        1 => format!(
+            "the only matching run of {} must not be used",
+            args.workload
+        ),
+        count => format!(
+            "none of the {count} matching runs of {} may be used",
+            args.workload
+        ),
+    };
+    Err(Failure::new(
+        Exit::Usage,
+        message,
+        "prony runs lists the stored runs",
+    ))
+}
+
+fn load_judged(store: &RunStore, id: &str) -> Result<Run, StoreError> {
+    let mut run = store.load(id)?;
+    judge_ended(&mut run);
+    Ok(run)
+}
+
+/// Judges a run by the rules of this version, so that all runs of a history are judged alike. Imported runs have
+/// checks of their own, and a run in progress has none.
+fn judge_ended(run: &mut Run) {
+    if run.imported.is_none() && run.state != RunState::Running {
+        judge_by_current_rules(run);
+    }
+}

@@ -1,0 +1,45 @@
+//! Prepares a run: data, facts of the server, findings of the doctor.
+//!
+//! In: a request and its server. Out: what the runner needs. Must never: keep a connection.
+
+use super::{ObserveOptions, RunRequest};
+use crate::command::{doctor, server};
+use crate::exit::{Exit, Failure};
+use prony_runner::doctor::DoctorLoad;
+use prony_runner::{Error, RunPreparation, RunServer};
+use prony_store::DoctorReport;
+use prony_workload::Workload;
+
+/// Checks that the data is loaded, reads the facts of the server, and examines it if that was requested. Closes its
+/// connection again, because the server may allow only as many connections as the clients need.
+pub(super) fn prepare(
+    workload: &dyn Workload,
+    request: &RunRequest,
+    run_server: &RunServer,
+    observe: &ObserveOptions,
+) -> Result<(RunPreparation, Option<DoctorReport>), Failure> {
+    let plan = &request.plan;
+    let mut control = server::connect(&run_server.target)?;
+    let doctor_report = match request.doctor {
+        true => {
+            let load = DoctorLoad {
+                clients: plan.drive.clients,
+                threads: plan.drive.threads.min(plan.drive.clients),
+            };
+            Some(doctor::before_run(&mut control, &run_server.target, load)?)
+        }
+        false => None,
+    };
+    let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
+    let prepared = prepared.map_err(|error| preparation_failure(&error))?;
+    Ok((prepared, doctor_report))
+}
+
+/// The failure of a run that could not be prepared.
+pub(super) fn preparation_failure(error: &Error) -> Failure {
+    match error {
+        Error::Workload(error) => server::workload_failure(error, None),
+        Error::ExporterUrl { .. } => Failure::of(Exit::Usage, error),
+        other => Failure::of(Exit::Connect, other),
+    }
+}

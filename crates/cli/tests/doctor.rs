@@ -1,0 +1,175 @@
+//! `prony doctor` in a network namespace with bad settings, on real servers, and with a run.
+
+use prony_server::embedded::{shared_mariadb, shared_postgres};
+use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const PRONY: &str = env!("CARGO_BIN_EXE_prony");
+
+fn prony(arguments: &[&str]) -> Output {
+    let home = std::env::temp_dir().join(format!("prony-doctor-home-{}", std::process::id()));
+    let output = Command::new(PRONY)
+        .args(arguments)
+        .env("PRONY_HOME", &home)
+        .output();
+    let _ = std::fs::remove_dir_all(home);
+    output.expect("it starts")
+}
+
+fn parse(output: &Output) -> DoctorReport {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        panic!("{error}: {stderr}")
+    })
+}
+
+fn finding<'a>(report: &'a DoctorReport, id: &str) -> &'a DoctorFinding {
+    let finding = report.findings.iter().find(|finding| finding.id == id);
+    finding.unwrap_or_else(|| panic!("no {id} in {report:?}"))
+}
+
+/// Starts a shell command in network and mount namespaces of its own, with an interface that leads nowhere. `None` if
+/// the system does not permit it.
+fn in_namespace(script: &str) -> Option<Output> {
+    const SET_UP: &str = "set -e\n\
+        ip link add far0 type veth peer name near0\n\
+        ip address add 10.77.0.1/24 dev far0\n\
+        ip link set far0 up\n\
+        ip link set near0 up\n\
+        ip route add default via 10.77.0.2\n\
+        mount -t sysfs none /sys\n\
+        echo ready\n";
+    let shell = |script: &str| {
+        let script = format!("{SET_UP}{script}");
+        let command = ["--net", "--mount", "sh", "-c", &script];
+        Command::new("unshare").args(command).output().ok()
+    };
+    let trial = shell("")?;
+    if !trial.stdout.starts_with(b"ready") {
+        let reason = String::from_utf8_lossy(&trial.stderr);
+        eprintln!("skipped: no network namespace: {reason}");
+        return None;
+    }
+    shell(script)
+}
+
+#[test]
+fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
+    let examine = format!("{PRONY} doctor --clients 100 --watch 0s");
+    let script = format!(
+        "ip link set far0 mtu 1000\n\
+         echo 60000 60050 > /proc/sys/net/ipv4/ip_local_port_range\n\
+         echo 0 > /proc/sys/net/ipv4/tcp_window_scaling\n\
+         {examine} --json > before || true\n\
+         {examine} --fix-script > fix\n\
+         grep -E '^(sysctl|ip) .*(port_range|window_scaling|far0)' fix | sh > fixed\n\
+         {examine} --json > after || true\n"
+    );
+    let folder = std::env::temp_dir().join(format!("prony-doctor-netns-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let script = format!("cd {}\n{script}", folder.display());
+    if let Some(output) = in_namespace(&script) {
+        let report = |name: &str| -> DoctorReport {
+            let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {stderr}"))
+        };
+        let (before, after) = (report("before"), report("after"));
+        for (id, state) in [
+            ("ephemeral-ports", DoctorState::Bad),
+            ("mtu", DoctorState::Bad),
+            ("tcp", DoctorState::Caution),
+        ] {
+            assert_eq!(finding(&before, id).state, state, "{before:?}");
+            assert_eq!(finding(&after, id).state, DoctorState::Ok, "{after:?}");
+        }
+        assert_eq!(finding(&before, "mtu").value, "far0: 1000 bytes");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn more_clients_than_the_server_accepts_are_bad() {
+    let server = shared_postgres();
+    let url = server.url();
+    let examine = |clients: &str| {
+        let options = ["--clients", clients, "--url", &url, "--watch", "0s"];
+        prony(&[&["doctor"][..], &options].concat())
+    };
+    let text = examine("10000");
+    assert_eq!(text.status.code(), Some(7), "{text:?}");
+    let text = String::from_utf8(text.stdout).unwrap();
+    let line = |start: &str| text.lines().any(|line| line.starts_with(start));
+    assert!(line("  bad      max-connections: "), "{text}");
+    assert!(line("  ok       server-version: PostgreSQL "), "{text}");
+    assert!(line("  caution  server-location: this machine. "), "{text}");
+    assert!(text.contains(" statements)"), "{text}");
+    assert!(
+        text.contains("$ psql -c 'ALTER SYSTEM SET max_connections = "),
+        "{text}"
+    );
+    let few = examine("2");
+    let text = String::from_utf8(few.stdout).unwrap();
+    assert!(text.contains("  ok       max-connections: "), "{text}");
+}
+
+#[test]
+fn mariadb_is_examined() {
+    let url = shared_mariadb().url();
+    let report = parse(&prony(&[
+        "doctor", "--url", &url, "--watch", "0s", "--json",
+    ]));
+    let of_server = report
+        .findings
+        .iter()
+        .filter(|f| f.subject == DoctorSubject::Server);
+    // The size of a database without tables is not known.
+    let unknown = of_server.filter(|f| f.state == DoctorState::Unknown);
+    let unknown = unknown.filter(|f| !["data-size", "round-trip"].contains(&&*f.id));
+    assert_eq!(unknown.count(), 0, "{report:?}");
+    assert!(
+        finding(&report, "server-version")
+            .value
+            .starts_with("MariaDB ")
+    );
+    assert_eq!(finding(&report, "max-connections").state, DoctorState::Ok);
+}
+
+#[test]
+fn a_run_stores_the_findings_and_a_run_without_them_differs_in_a_note() {
+    let server = shared_postgres();
+    let url = server.url();
+    let home: PathBuf =
+        std::env::temp_dir().join(format!("prony-doctor-runs-{}", std::process::id()));
+    let prony = |arguments: &str| {
+        let mut command = Command::new(PRONY);
+        command.args(arguments.split(' ')).env("PRONY_HOME", &home);
+        command
+    };
+    let load = prony("load tpcb --scale 1 --url")
+        .arg(&url)
+        .output()
+        .unwrap();
+    assert!(load.status.success(), "{load:?}");
+    let run = |options: &str| -> Run {
+        let arguments = format!("run tpcb --clients 2 --duration 1s --json{options} --url");
+        let output = prony(&arguments).arg(&url).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    };
+    let examined = run(" --doctor");
+    let report = examined.doctor.as_ref().expect("findings");
+    assert_eq!((report.clients, report.threads), (2, 1));
+    assert_ne!(finding(report, "steal").state, DoctorState::Unknown);
+    let plain = run("");
+    assert_eq!(plain.doctor, None);
+    let ids = format!("{} {}", examined.id, plain.id);
+    let compared = prony(&format!("compare {ids}")).output().unwrap();
+    let text = String::from_utf8_lossy(&compared.stdout).into_owned();
+    assert!(text.contains("doctor"), "{compared:?}");
+    let show = format!("show {} --full", examined.id);
+    let shown = prony(&show).output().unwrap();
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(text.contains("  doctor   "), "{text}");
+    std::fs::remove_dir_all(home).unwrap();
+}

@@ -1,0 +1,145 @@
+//! `prony trend` end to end: which runs it uses, the changes that it finds, and every output format.
+
+#[path = "home/document.rs"]
+mod document;
+mod home;
+
+use document::new_run;
+use home::Home;
+use serde_json::{Value, json};
+
+/// Stores a complete run of 60 s on the `day` of a month, modified by `change`.
+fn store_run(home: &Home, day: u32, tps: f64, change: impl Fn(&mut Value)) {
+    let id = format!("202611{day:02}-1000-tpcb");
+    let committed = (tps * 60.0) as u64;
+    let latency = json!({
+        "samples": committed, "mean_ns": 8e9 / tps, "min_ns": 1000, "max_ns": 90_000_000, "p99_ns": 9_000_000,
+    });
+    let mut run = new_run();
+    let mut set = |pointer: &str, value: Value| {
+        *run.pointer_mut(pointer).expect("a member") = value;
+    };
+    set("/id", json!(id));
+    set("/state", json!("complete"));
+    set(
+        "/started_at",
+        json!(format!("2026-11-{day:02}T10:00:00+00:00")),
+    );
+    set("/server/address", json!("tcp:192.0.2.7:5432"));
+    set("/drive/io", json!("ring"));
+    set("/drive/network", json!("tcp"));
+    set(
+        "/window",
+        json!({"connect_s": 0.1, "warmup_s": 1.0, "measured_s": 60.0, "drain_s": 0.0}),
+    );
+    set("/measured/seconds", json!(60.0));
+    set(
+        "/measured/kinds",
+        json!([{
+            "kind": "all", "committed": committed, "rolled_back": 0, "failed": 0, "skipped": 0, "retries": 0,
+            "tps": tps, "response": latency, "service": latency, "busy_s": 480.0,
+        }]),
+    );
+    change(&mut run);
+    let path = home.0.join("runs").join(format!("{id}.json"));
+    std::fs::write(path, run.to_string()).expect("it is written");
+}
+
+/// Twenty days; from the 13th on, the server has another version and is slower. The run of the 5th has other
+/// clients, and that of the 16th is of another workload.
+fn home_with_history(name: &str) -> Home {
+    let home = Home::new(name);
+    for day in 1..=20 {
+        let tps = if day < 13 { 1_000.0 } else { 900.0 } + f64::from(day * 7 % 5);
+        store_run(&home, day, tps, |run| {
+            if day >= 13 {
+                run["server"]["version"] = json!("18.1\u{1b}[2J<b>");
+            }
+            match day {
+                // Eight times the clients wait eight times as long (Little's law).
+                5 => {
+                    run["drive"]["clients"] = json!(64);
+                    let all = &mut run["measured"]["kinds"][0];
+                    all["busy_s"] = json!(8.0 * 480.0);
+                    all["response"]["mean_ns"] = json!(64e9 / tps);
+                    all["service"]["mean_ns"] = json!(64e9 / tps);
+                }
+                16 => run["workload"]["name"] = json!("other"),
+                _ => {}
+            }
+        });
+    }
+    home
+}
+
+#[test]
+fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
+    let home = home_with_history("trend");
+    let text = home.run(&["trend", "tpcb"], 0);
+    assert!(
+        text.starts_with("tpcb: TPS of 18 runs, 2026-11-01 to 2026-11-20\n"),
+        "{text}"
+    );
+    assert!(text.contains("20261113-1000-tpcb"), "{text}");
+    assert!(text.contains("18.1"), "{text}");
+    assert!(text.contains("- clients 64, not 8"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+    let json = home.run(&["trend", "tpcb", "--json"], 0);
+    let trend: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(trend["changes"].as_array().map(Vec::len), Some(1), "{json}");
+    let change = &trend["changes"][0];
+    assert_eq!(
+        (&change["index"], &change["is_better"]),
+        (&json!(11), &json!(false))
+    );
+    let what: Vec<&str> = change["differences"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|found| found["what"].as_str())
+        .collect();
+    assert!(what.iter().any(|what| what.contains("version")), "{what:?}");
+    assert_eq!(trend["left_out"][0]["run"], "20261105-1000-tpcb");
+}
+
+#[test]
+fn filters_and_another_reference_select_the_runs() {
+    let home = home_with_history("trend-filters");
+    let since = home.run(&["trend", "tpcb", "--since", "2026-11-14T00:00:00Z"], 0);
+    assert!(since.contains("No change: the median is 90"), "{since}");
+    home.run(&["runs", "label", "20261102-1000", "nightly"], 0);
+    let labelled = home.run(&["trend", "tpcb", "--label", "nightly"], 0);
+    assert!(labelled.starts_with("tpcb: TPS of 1 run\n"), "{labelled}");
+    let like = home.run(&["trend", "tpcb", "--like", "20261105-1000"], 0);
+    assert!(like.starts_with("tpcb: TPS of 1 run\n"), "{like}");
+    assert!(
+        like.contains("- clients 8, not 64 (18 runs, such as"),
+        "{like}"
+    );
+    let p99 = home.run(&["trend", "tpcb", "--figure", "p99", "-n", "9"], 0);
+    assert!(
+        p99.starts_with("tpcb: p99 response time of 9 runs"),
+        "{p99}"
+    );
+    let unknown = home.prony(&["trend", "tpcb", "--figure", "p98"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("TPS, mean response"));
+    home.run(&["trend", "tpcc"], 2);
+    home.run(&["trend", "tpcb", "--like", "20261116-1000"], 2);
+}
+
+#[test]
+fn the_page_replaces_only_an_older_page() {
+    let home = home_with_history("trend-page");
+    let path = home.0.join("trend.html");
+    let file = path.to_str().expect("UTF-8");
+    for _ in 0..2 {
+        home.run(&["trend", "tpcb", "--output", file], 0);
+    }
+    let page = std::fs::read_to_string(&path).expect("a page");
+    assert_eq!(page.matches("<circle ").count(), 18);
+    assert!(page.contains("18.1") && !page.contains("<b>"), "{page}");
+    assert_eq!(home.run(&["trend", "tpcb", "--output", "-"], 0), page);
+    std::fs::write(&path, "notes").expect("it is written");
+    home.run(&["trend", "tpcb", "--output", file], 2);
+}

@@ -1,0 +1,105 @@
+//! The figures of a Run by name, for comparisons.
+//!
+//! In: Runs. Out: industry metrics, throughput, response times of committed transactions, and those of all attempts
+//! and of failed transactions, whose names say so. Must never: give one name to two populations.
+
+use super::{FigurePair, Unit};
+use crate::all_kinds;
+use crate::reproduced::counts_batch_requests;
+use prony_store::{KindFigures, MetricName, Run};
+
+/// Name of the figure of committed transactions per second.
+pub(crate) const TPS_FIGURE: &str = "TPS";
+
+/// Name of the mean response time, which is exact; percentiles are rounded to a cell of a histogram.
+pub(crate) const MEAN_FIGURE: &str = "mean response";
+
+/// Name of the 99th percentile of the response time.
+pub(crate) const P99_FIGURE: &str = "p99";
+
+/// Name of the 99th percentile of the response time of all transactions that ended, whatever their outcome.
+const ATTEMPTS_P99_FIGURE: &str = "p99 of all attempts";
+
+/// Names of the percentiles of the response time of failed transactions.
+const FAILED_P50_FIGURE: &str = "p50 of failed";
+const FAILED_P99_FIGURE: &str = "p99 of failed";
+
+/// Figures that both Runs have: industry metrics first, then TPS, then response times.
+pub(super) fn common_figures(a: &Run, b: &Run) -> Vec<FigurePair> {
+    let values_b = figure_values(b);
+    let pairs = figure_values(a)
+        .into_iter()
+        .filter(|(name, ..)| is_compared(name, &[a, b]))
+        .filter_map(|(name, unit, value)| {
+            let match_b = values_b
+                .iter()
+                .find(|value_b| (&value_b.0, value_b.1) == (&name, unit));
+            match_b.map(|value_b| FigurePair {
+                name,
+                unit,
+                a: value,
+                b: value_b.2,
+            })
+        });
+    pairs.collect()
+}
+
+/// A Run's figures, in the order in which [`common_figures`] returns them.
+pub(crate) fn figure_values(run: &Run) -> Vec<(String, Unit, f64)> {
+    let rates = run.rates.iter();
+    let mut values: Vec<_> = rates
+        .map(|rate| (rate.name.to_string(), Unit::Rate, rate.value))
+        .collect();
+    let Some(all) = all_kinds(run) else {
+        return values;
+    };
+    values.push((TPS_FIGURE.to_owned(), Unit::Rate, all.tps));
+    let (response, failed) = (&all.response, all.failed_response.as_ref());
+    let as_float = |ns: Option<u64>| ns.map(|ns| ns as f64);
+    let times = [
+        (
+            MEAN_FIGURE,
+            (response.samples > 0).then_some(response.mean_ns),
+        ),
+        ("p50", as_float(response.p50_ns)),
+        ("p95", as_float(response.p95_ns)),
+        (P99_FIGURE, as_float(response.p99_ns)),
+        ("p99.9", as_float(response.p999_ns)),
+        (ATTEMPTS_P99_FIGURE, as_float(attempts_p99(all))),
+        (
+            FAILED_P50_FIGURE,
+            as_float(failed.and_then(|times| times.p50_ns)),
+        ),
+        (
+            FAILED_P99_FIGURE,
+            as_float(failed.and_then(|times| times.p99_ns)),
+        ),
+    ];
+    values.extend(
+        times
+            .into_iter()
+            .filter_map(|(name, ns)| Some((name.to_owned(), Unit::Nanoseconds, ns?))),
+    );
+    values
+}
+
+/// The 99th percentile of all transactions that ended: that of the committed ones if all committed.
+pub(crate) fn attempts_p99(all: &KindFigures) -> Option<u64> {
+    match &all.attempts {
+        Some(attempts) => attempts.p99_ns,
+        None if all.failed + all.rolled_back == 0 => all.response.p99_ns,
+        None => None,
+    }
+}
+
+/// Whether a figure of these runs is compared. That of all attempts repeats that of the committed transactions
+/// unless a transaction failed. TPM counts batch requests on SQL Server and transactions on the other engines.
+pub(crate) fn is_compared(name: &str, runs: &[&Run]) -> bool {
+    if name == MetricName::Tpm.to_string() {
+        let mut counts_requests = runs.iter().map(|run| counts_batch_requests(run));
+        let first = counts_requests.next();
+        return counts_requests.all(|other| Some(other) == first);
+    }
+    let has_failures = |run: &&Run| all_kinds(run).is_some_and(|all| all.failed > 0);
+    name != ATTEMPTS_P99_FIGURE || runs.iter().any(has_failures)
+}

@@ -1,0 +1,173 @@
+//! What is known of a machine and a server before a load. `None` and empty lists: the system does not report it.
+
+use prony_store::{CpuFrequency, Engine};
+
+/// The load that the machine is to drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IntendedLoad {
+    /// Number of clients, each with one connection.
+    pub clients: u32,
+    /// Number of threads that drive them.
+    pub threads: u32,
+}
+
+/// The client's machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MachineFacts {
+    /// Hard limit on open files of a process, to which Prony raises its soft limit; `u64::MAX`: unlimited.
+    pub open_files: Option<u64>,
+    /// Highest value that any limit on open files may have (`fs.nr_open`).
+    pub open_files_max: Option<u64>,
+    /// First and last port of outgoing connections.
+    pub port_range: Option<(u16, u16)>,
+    /// Number of ports in that range that are reserved.
+    pub reserved_ports: u32,
+    /// Closed connections whose ports are still in use (`TIME_WAIT`).
+    pub connections_in_time_wait: Option<u32>,
+    /// Limit on locked memory of a process, bytes; `u64::MAX`: unlimited.
+    pub locked_memory_bytes: Option<u64>,
+    /// Whether this process may lock memory without limit (`CAP_IPC_LOCK`).
+    pub may_lock_memory: bool,
+    /// Kernel release, such as `6.1.0-13-amd64`.
+    pub kernel: Option<String>,
+    /// Why io_uring cannot be used; absent if it can.
+    pub io_uring_problem: Option<String>,
+    /// `kernel.io_uring_disabled`: 0 allows it to all processes.
+    pub io_uring_disabled: Option<u32>,
+    /// How the frequency of the CPUs is set.
+    pub cpu_frequency: Option<CpuFrequency>,
+    /// The CPUs that this process may use.
+    pub cpus: Vec<u32>,
+    /// The number of cores that these CPUs belong to.
+    pub cores: Option<u32>,
+    /// The CPUs of each NUMA node.
+    pub numa_nodes: Vec<Vec<u32>>,
+    /// The limits of this process's control group.
+    pub cgroup: CgroupLimits,
+    /// Memory available to programs, bytes.
+    pub memory_available_bytes: Option<u64>,
+    /// Space for swapped memory, and the part of it in use, bytes.
+    pub swap_bytes: Option<(u64, u64)>,
+    /// What the machine did while it was watched; absent if it was not.
+    pub usage: Option<IdleUsage>,
+    /// The kernel's clock source, such as `tsc`.
+    pub clock_source: Option<String>,
+    /// The clock sources that the kernel offers.
+    pub available_clock_sources: Vec<String>,
+    /// By how much the kernel may delay timers of a thread that does not ask for precise ones, nanoseconds.
+    pub timer_slack_ns: Option<u64>,
+    /// Median lateness of precise timers, nanoseconds.
+    pub timer_lateness_ns: Option<u64>,
+    /// The network interfaces without the loopback interface.
+    pub interfaces: Vec<NetworkInterface>,
+    /// The name of the interface that leads to the server, or of the default route; `lo` if the server is on this
+    /// machine.
+    pub route_interface: Option<String>,
+    /// Whether the program `irqbalance` runs.
+    pub irqbalance_runs: bool,
+    /// Settings of TCP.
+    pub tcp: TcpSettings,
+    /// Whether the system's clock is synchronised.
+    pub clock_is_synchronised: Option<bool>,
+}
+
+/// The limits of a control group and of those above it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CgroupLimits {
+    /// Whether the limits could be read.
+    pub is_known: bool,
+    /// CPU time per time, in CPUs; `None`: unlimited.
+    pub cpus: Option<f64>,
+    /// The file with that limit.
+    pub cpu_file: String,
+    /// Memory, bytes; `None`: unlimited.
+    pub memory_bytes: Option<u64>,
+    /// Memory that the group with that limit uses, bytes.
+    pub memory_used_bytes: u64,
+    /// The file with that limit.
+    pub memory_file: String,
+}
+
+/// Use of the machine over a time without load. Shares are 0 to 1, of all CPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct IdleUsage {
+    /// Length of that time, seconds.
+    pub seconds: f64,
+    /// Share of busy CPU time.
+    pub busy_share: Option<f64>,
+    /// Share of CPU time taken by the hypervisor.
+    pub steal_share: Option<f64>,
+    /// Bytes swapped in and out.
+    pub swapped_bytes: Option<u64>,
+}
+
+/// A network interface.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NetworkInterface {
+    /// Its name.
+    pub name: String,
+    /// Whether a device is behind it.
+    pub has_device: bool,
+    /// Largest packet, bytes.
+    pub mtu: Option<u32>,
+    /// Number of receive queues.
+    pub receive_queues: u32,
+    /// The CPUs to which receive packet steering (RPS) spreads the packets of the queues together.
+    pub rps_cpus: Vec<u32>,
+    /// The CPUs that handle its interrupts.
+    pub interrupt_cpus: Vec<u32>,
+    /// Its NUMA node.
+    pub numa_node: Option<u32>,
+}
+
+/// Settings of TCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpSettings {
+    /// `tcp_window_scaling`.
+    pub window_scaling: Option<bool>,
+    /// `tcp_sack`.
+    pub selective_acknowledgements: Option<bool>,
+    /// Largest receive buffer, bytes (`tcp_rmem`).
+    pub receive_buffer_max_bytes: Option<u64>,
+    /// Largest send buffer, bytes (`tcp_wmem`).
+    pub send_buffer_max_bytes: Option<u64>,
+    /// `tcp_congestion_control`.
+    pub congestion_control: Option<String>,
+}
+
+/// The server, and the way to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DatabaseFacts {
+    /// Its engine.
+    pub engine: Option<Engine>,
+    /// Version as the server reports it.
+    pub version: String,
+    /// Whether it was built with assertions or as a debug build.
+    pub is_debug_build: bool,
+    /// TLS version and cipher.
+    pub tls: Option<String>,
+    /// Whether the connection leaves this machine.
+    pub is_remote: bool,
+    /// Whether it runs on this machine, and how that is known.
+    pub same_machine: Option<bool>,
+    /// How [`same_machine`](Self::same_machine) is known, as a sentence without a full stop.
+    pub same_machine_because: String,
+    /// Round trips of an empty statement, nanoseconds, ascending.
+    pub round_trips_ns: Vec<u64>,
+    /// `max_connections`, or the equivalent.
+    pub max_connections: Option<u64>,
+    /// Those of them that this user may not use.
+    pub reserved_connections: u64,
+    /// Connections of other clients.
+    pub connections: Option<u32>,
+    /// The user as whom the clients log in.
+    pub user: String,
+    /// What this user may not observe, with the server's reason.
+    pub not_observed: Vec<(String, String)>,
+    /// Size of the database, bytes.
+    pub database_bytes: Option<u64>,
+    /// Size of the server's page cache, bytes.
+    pub cache_bytes: Option<u64>,
+    /// Memory of its machine, bytes.
+    pub memory_bytes: Option<u64>,
+}

@@ -1,0 +1,220 @@
+//! The limits of the process: open files, ports, locked memory, the control group, memory.
+//!
+//! In: the facts and the load. Out: findings. Must never: call a limit sufficient that the load exceeds.
+
+use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, ok, unknown};
+use crate::formatting::{bytes, thousands, three_digits};
+use prony_store::DoctorFinding;
+
+/// Open files besides those of connections: 3 per thread and 16 of the process, as the load loop requires.
+const FILES_PER_THREAD: u64 = 3;
+const PROCESS_FILES: u64 = 16;
+/// Ports per client below which connections that were closed a minute ago may run out of them.
+const PORTS_PER_CLIENT: u64 = 4;
+/// Locked memory of the rings per client and per thread, bytes: entries of the queues and of the registered
+/// files, rounded up.
+const RING_BYTES_PER_CLIENT: u64 = 1024;
+const RING_BYTES_PER_THREAD: u64 = 128 * 1024;
+/// Memory of a run, bytes: of the process, and per client with its buffers and histograms.
+const PROCESS_BYTES: u64 = 256 << 20;
+const CLIENT_BYTES: u64 = 64 << 10;
+
+pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<DoctorFinding> {
+    vec![
+        open_files(machine, load),
+        ephemeral_ports(machine, load),
+        locked_memory(machine, load),
+        cgroup_cpu(machine, load),
+        memory(machine, load),
+    ]
+}
+
+fn clients_text(load: IntendedLoad) -> String {
+    crate::formatting::count(u64::from(load.clients), "client")
+}
+
+fn open_files(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+    const ID: &str = "open-files";
+    let Some(limit) = machine.open_files else {
+        return unknown(ID, "The limit on open files could not be read.");
+    };
+    let needed =
+        u64::from(load.clients) + FILES_PER_THREAD * u64::from(load.threads) + PROCESS_FILES;
+    let value = match limit {
+        u64::MAX => "unlimited".to_owned(),
+        limit => format!("up to {}", thousands(limit)),
+    };
+    let clients = clients_text(load);
+    if limit >= needed {
+        let reason = format!(
+            "{clients} need {}; Prony raises the soft limit itself.",
+            thousands(needed)
+        );
+        return ok(ID, value, reason);
+    }
+    let new_limit = needed.next_power_of_two().max(65_536);
+    let lines = format!(
+        "printf '* hard nofile {new_limit}\\nroot hard nofile {new_limit}\\n' > /etc/security/limits.d/90-prony.conf"
+    );
+    let command = match machine.open_files_max {
+        Some(max) if max < new_limit => format!("sysctl -w fs.nr_open={new_limit}\n{lines}"),
+        _ => lines,
+    };
+    let reason = format!(
+        "{clients} need {}: the run would not start.",
+        thousands(needed)
+    );
+    bad(ID, value, reason).mended_by(command).advised(
+        "Log in again afterwards; for a service set LimitNOFILE, for a container --ulimit nofile.",
+    )
+}
+
+fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+    const ID: &str = "ephemeral-ports";
+    let Some((first, last)) = machine.port_range else {
+        return unknown(ID, "The range of ports could not be read.");
+    };
+    let reserved = u64::from(machine.reserved_ports);
+    let ports = (u64::from(last) + 1)
+        .saturating_sub(u64::from(first))
+        .saturating_sub(reserved);
+    let waiting = match machine.connections_in_time_wait {
+        Some(count @ 1..) => format!("; {} in TIME_WAIT", thousands(count.into())),
+        _ => String::new(),
+    };
+    let value = format!("{} ({first} to {last}){waiting}", thousands(ports));
+    let clients = clients_text(load);
+    let command = "sysctl -w net.ipv4.ip_local_port_range='10240 65535'";
+    if ports < u64::from(load.clients) {
+        let reason =
+            format!("{clients} need a port each towards one address: connections would fail.");
+        return bad(ID, value, reason)
+            .mended_by(command)
+            .advised("If there are still too few, use several addresses of the server.");
+    }
+    if ports < PORTS_PER_CLIENT * u64::from(load.clients) {
+        let reason = format!(
+            "Enough for {clients}, but not if they reconnect often: a closed connection keeps its port for a \
+             minute."
+        );
+        return caution(ID, value, reason).mended_by(command);
+    }
+    let reason = format!("Enough for {clients} with a connection each.");
+    ok(ID, value, reason)
+}
+
+fn locked_memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+    const ID: &str = "locked-memory";
+    if machine.may_lock_memory {
+        return ok(ID, "unlimited", "This user has the privilege CAP_IPC_LOCK.");
+    }
+    let needed = RING_BYTES_PER_CLIENT * u64::from(load.clients)
+        + RING_BYTES_PER_THREAD * u64::from(load.threads);
+    match machine.locked_memory_bytes {
+        None => unknown(ID, "The limit could not be read."),
+        Some(u64::MAX) => ok(
+            ID,
+            "unlimited",
+            "The rings of io_uring need some on recent kernels.",
+        ),
+        Some(limit) if limit >= needed => ok(
+            ID,
+            bytes(limit),
+            format!(
+                "The rings of io_uring need about {} at most.",
+                bytes(needed)
+            ),
+        ),
+        Some(limit) => {
+            let new_limit_kib = (needed / 1024).next_power_of_two().max(65_536);
+            caution(
+                ID,
+                bytes(limit),
+                format!(
+                    "The rings of io_uring may need {} on recent kernels; otherwise Prony uses epoll, which takes \
+                     more CPU time.",
+                    bytes(needed)
+                ),
+            )
+            .mended_by(format!(
+                "printf '* hard memlock {new_limit_kib}\\n* soft memlock {new_limit_kib}\\n' > \
+                 /etc/security/limits.d/91-prony.conf"
+            ))
+            .advised("Log in again afterwards; for a service set LimitMEMLOCK.")
+        }
+    }
+}
+
+fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+    const ID: &str = "cgroup-cpu";
+    let cgroup = &machine.cgroup;
+    if !cgroup.is_known {
+        return unknown(ID, "The limits of the control group could not be read.");
+    }
+    let Some(cpus) = cgroup.cpus else {
+        return ok(ID, "unlimited", "No control group limits the CPU time.");
+    };
+    let value = format!("{} CPUs", three_digits(cpus, false));
+    let command = match cgroup.cpu_file.ends_with("cfs_quota_us") {
+        true => format!("echo -1 > {}", cgroup.cpu_file),
+        false => format!("echo max > {}", cgroup.cpu_file),
+    };
+    let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
+    let finding = match cpus < f64::from(load.threads) {
+        true => bad(
+            ID,
+            value,
+            "The threads of the load may need more: the kernel would stop them for the rest of each period of \
+             usually 100 ms, which shows as latency.",
+        ),
+        false if cpus < machine.cpus.len() as f64 => caution(
+            ID,
+            value,
+            "If the group reaches its limit, the kernel stops it for the rest of each period of usually 100 ms, \
+             which shows as latency.",
+        ),
+        false => {
+            return ok(
+                ID,
+                value,
+                "The limit is no lower than the CPUs that it may use.",
+            );
+        }
+    };
+    finding.mended_by(command).advised(advice)
+}
+
+fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+    const ID: &str = "memory";
+    let cgroup = &machine.cgroup;
+    let in_group = cgroup
+        .memory_bytes
+        .map(|limit| limit.saturating_sub(cgroup.memory_used_bytes));
+    let available = [machine.memory_available_bytes, in_group]
+        .into_iter()
+        .flatten()
+        .min();
+    let Some(available) = available else {
+        return unknown(ID, "The available memory could not be read.");
+    };
+    let needed = PROCESS_BYTES + CLIENT_BYTES * u64::from(load.clients);
+    let is_limited = in_group == Some(available);
+    let value = match is_limited {
+        true => format!("{} available in the control group", bytes(available)),
+        false => format!("{} available", bytes(available)),
+    };
+    if available >= needed {
+        let reason = format!("{} need less than {}.", clients_text(load), bytes(needed));
+        return ok(ID, value, reason);
+    }
+    let reason = format!(
+        "{} may need {}: the client could be swapped out or killed.",
+        clients_text(load),
+        bytes(needed)
+    );
+    let finding = bad(ID, value, reason).advised("Stop other programs, or use a larger machine.");
+    match is_limited && !cgroup.memory_file.is_empty() {
+        true => finding.mended_by(format!("echo max > {}", cgroup.memory_file)),
+        false => finding,
+    }
+}

@@ -1,0 +1,120 @@
+//! Decides whether a machine and a server are fit for a load, before the load (`prony doctor`).
+//!
+//! In: [`MachineFacts`], [`DatabaseFacts`], the [`IntendedLoad`]. Out: a [`DoctorReport`]: one finding for each
+//! property, with the command that mends it. Must never: read the system, or take an unknown value for a good one.
+//!
+//! These findings change no verdict: the checks of a run judge what happened during the run. The thresholds are
+//! here and not in [`thresholds`](crate::thresholds), because no figure is judged by them.
+
+mod cpu;
+mod facts;
+mod limits;
+mod network;
+mod server;
+mod system;
+
+pub use facts::{
+    CgroupLimits, DatabaseFacts, IdleUsage, IntendedLoad, MachineFacts, NetworkInterface,
+    TcpSettings,
+};
+
+use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject};
+
+/// Ids of the findings whose value is a measurement, which differs slightly each time.
+pub(crate) const MEASURED: [&str; 9] = [
+    "data-size",
+    "ephemeral-ports",
+    "max-connections",
+    "memory",
+    "other-load",
+    "round-trip",
+    "steal",
+    "swap",
+    "timer",
+];
+
+/// Examines a machine and, if there is one, a server.
+pub fn examine(
+    machine: &MachineFacts,
+    database: Option<&DatabaseFacts>,
+    load: IntendedLoad,
+) -> DoctorReport {
+    let mut findings = limits::findings(machine, load);
+    findings.extend(cpu::findings(machine, load));
+    findings.extend(network::findings(machine));
+    findings.extend(system::findings(machine));
+    if let Some(database) = database {
+        let of_server = server::findings(database, load).into_iter();
+        findings.extend(of_server.map(|finding| DoctorFinding {
+            subject: DoctorSubject::Server,
+            ..finding
+        }));
+    }
+    DoctorReport {
+        clients: load.clients,
+        threads: load.threads,
+        findings,
+    }
+}
+
+fn finding(
+    id: &str,
+    state: DoctorState,
+    value: impl Into<String>,
+    reason: impl Into<String>,
+) -> DoctorFinding {
+    DoctorFinding {
+        id: id.to_owned(),
+        state,
+        value: value.into(),
+        reason: reason.into(),
+        ..DoctorFinding::default()
+    }
+}
+
+/// A property that is good enough.
+fn ok(id: &str, value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
+    finding(id, DoctorState::Ok, value, reason)
+}
+
+/// A property that may affect figures.
+fn caution(id: &str, value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
+    finding(id, DoctorState::Caution, value, reason)
+}
+
+/// A property that prevents the load, or makes its figures wrong.
+fn bad(id: &str, value: impl Into<String>, reason: impl Into<String>) -> DoctorFinding {
+    finding(id, DoctorState::Bad, value, reason)
+}
+
+/// A property that the system does not report.
+fn unknown(id: &str, reason: impl Into<String>) -> DoctorFinding {
+    finding(id, DoctorState::Unknown, "", reason)
+}
+
+/// Adds the remedy to a finding.
+trait Remedied {
+    /// With shell commands that mend it.
+    fn mended_by(self, command: impl Into<String>) -> Self;
+    /// With a sentence on what to do.
+    fn advised(self, advice: impl Into<String>) -> Self;
+}
+
+impl Remedied for DoctorFinding {
+    fn mended_by(self, command: impl Into<String>) -> Self {
+        DoctorFinding {
+            command: Some(command.into()),
+            ..self
+        }
+    }
+
+    fn advised(self, advice: impl Into<String>) -> Self {
+        DoctorFinding {
+            advice: Some(advice.into()),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,244 @@
+//! The network: receive queues, interrupts, packet size, TCP.
+//!
+//! In: the facts. Out: findings on the interface that leads to the server. Must never: judge an interface that
+//! the load does not use, if the route is known.
+
+use super::{MachineFacts, NetworkInterface, Remedied, bad, caution, ok, unknown};
+use crate::formatting::{bytes, count};
+use prony_store::DoctorFinding;
+
+/// Number of CPUs from which one CPU for all received packets is bad: a CPU handles some hundred thousand packets
+/// per second, which eight CPUs of clients exceed.
+const ONE_CPU_BAD_FROM: usize = 8;
+/// Packet size of Ethernet, the smallest usual one of cloud networks and tunnels (Google Cloud: 1460), and the
+/// smallest one of IPv6 (RFC 8200), bytes.
+const ETHERNET_MTU: u32 = 1500;
+const USUAL_MTU_MIN: u32 = 1400;
+const IPV6_MTU_MIN: u32 = 1280;
+/// Smallest sufficient maximum of TCP's buffers, bytes: 10 Gbit/s over a round trip of 0.8 ms.
+const TCP_BUFFER_MIN_BYTES: u64 = 1 << 20;
+/// Entries of the table of flows that receive flow steering (RFS) needs, as in Documentation/networking/scaling.rst.
+const FLOW_ENTRIES: u32 = 32_768;
+
+pub(super) fn findings(machine: &MachineFacts) -> Vec<DoctorFinding> {
+    let interfaces = judged_interfaces(machine);
+    let mut findings = Vec::new();
+    if interfaces.is_empty() {
+        for id in ["receive-queues", "irq-balance", "mtu"] {
+            findings.push(match machine.route_interface.as_deref() {
+                Some("lo") => ok(id, "not used", "The server is reached within this machine."),
+                _ => unknown(id, "No network interface leads to the server."),
+            });
+        }
+    }
+    for interface in interfaces {
+        findings.push(receive_queues(machine, interface));
+        findings.push(irq_balance(machine, interface));
+        findings.push(mtu(interface));
+    }
+    findings.push(tcp(machine));
+    findings
+}
+
+/// The interface that leads to the server; if the route is unknown, all interfaces with a device.
+pub(super) fn judged_interfaces(machine: &MachineFacts) -> Vec<&NetworkInterface> {
+    let interfaces = machine.interfaces.iter();
+    match &machine.route_interface {
+        Some(name) => interfaces
+            .filter(|interface| interface.name == *name)
+            .collect(),
+        None => interfaces
+            .filter(|interface| interface.has_device)
+            .collect(),
+    }
+}
+
+/// A bit mask of CPUs in the kernel's format: groups of 32 bits in hexadecimal, separated by commas.
+pub(super) fn cpu_mask(cpus: &[u32]) -> String {
+    let groups = cpus.iter().max().map_or(0, |cpu| cpu / 32) as usize + 1;
+    let mut words = vec![0_u32; groups];
+    for cpu in cpus {
+        words[(cpu / 32) as usize] |= 1 << (cpu % 32);
+    }
+    let texts: Vec<String> = words
+        .iter()
+        .rev()
+        .map(|word| format!("{word:08x}"))
+        .collect();
+    let mask = texts.join(",");
+    match mask.trim_start_matches(['0', ',']) {
+        "" => "0".to_owned(),
+        mask => mask.to_owned(),
+    }
+}
+
+/// Whether enough CPUs process received packets: by hardware queues, or by receive packet steering (RPS).
+fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFinding {
+    const ID: &str = "receive-queues";
+    let name = &interface.name;
+    let cpus = machine.cpus.len();
+    if interface.receive_queues == 0 || cpus == 0 {
+        return unknown(
+            ID,
+            format!("The kernel reports no receive queues of {name}."),
+        );
+    }
+    let queues = interface.receive_queues as usize;
+    let steered = interface
+        .rps_cpus
+        .iter()
+        .filter(|cpu| machine.cpus.contains(cpu))
+        .count();
+    let value = format!(
+        "{name}: {}, RPS {}",
+        count(queues as u64, "queue"),
+        match steered {
+            0 => "off".to_owned(),
+            steered => format!("to {} of {}", steered, count(cpus as u64, "CPU")),
+        }
+    );
+    // With RPS, its mask decides which CPUs process packets; otherwise each queue has one CPU.
+    let processing = if steered > 0 {
+        steered
+    } else {
+        queues.min(cpus)
+    };
+    if processing * 2 >= cpus {
+        return ok(ID, value, "Enough CPUs process the received packets.");
+    }
+    let reason = format!(
+        "{} of {} would process all received packets, and limit the throughput.",
+        processing,
+        count(cpus as u64, "CPU")
+    );
+    let mask = cpu_mask(&machine.cpus);
+    let flows = FLOW_ENTRIES / interface.receive_queues;
+    let command = format!(
+        "sysctl -w net.core.rps_sock_flow_entries={FLOW_ENTRIES}\n\
+         for q in /sys/class/net/{name}/queues/rx-*; do echo {mask} > \"$q/rps_cpus\"; echo {flows} > \
+         \"$q/rps_flow_cnt\"; done"
+    );
+    match processing == 1 && cpus >= ONE_CPU_BAD_FROM {
+        true => bad(ID, value, reason).mended_by(command),
+        false => caution(ID, value, reason).mended_by(command),
+    }
+}
+
+fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFinding {
+    const ID: &str = "irq-balance";
+    let name = &interface.name;
+    if !interface.has_device {
+        return ok(
+            ID,
+            format!("{name}: no interrupts"),
+            "A virtual interface has none.",
+        );
+    }
+    let handling = interface.interrupt_cpus.len() as u64;
+    if handling == 0 {
+        return unknown(
+            ID,
+            format!("The kernel does not report the interrupts of {name}."),
+        );
+    }
+    let daemon = match machine.irqbalance_runs {
+        true => "irqbalance runs",
+        false => "irqbalance does not run",
+    };
+    let value = format!("{name}: interrupts on {}, {daemon}", count(handling, "CPU"));
+    if interface.receive_queues < 2 || machine.cpus.len() < 2 || handling > 1 {
+        return ok(ID, value, "The queues' interrupts are where they can be.");
+    }
+    let reason = format!(
+        "All {} interrupt one CPU, which then processes all packets.",
+        count(interface.receive_queues.into(), "queue")
+    );
+    let advice =
+        "Without irqbalance, write a CPU for each queue into /proc/irq/N/smp_affinity_list.";
+    caution(ID, value, reason)
+        .mended_by("systemctl enable --now irqbalance || service irqbalance start")
+        .advised(advice)
+}
+
+fn mtu(interface: &NetworkInterface) -> DoctorFinding {
+    const ID: &str = "mtu";
+    let name = &interface.name;
+    let Some(mtu) = interface.mtu else {
+        return unknown(
+            ID,
+            format!("The kernel does not report the packet size of {name}."),
+        );
+    };
+    let value = format!("{name}: {mtu} bytes");
+    let command = format!("ip link set dev {name} mtu {ETHERNET_MTU}");
+    let advice =
+        "First make sure that the network carries packets of that size: ping -M do -s 1472 SERVER.";
+    let reason =
+        "Requests and replies take more packets than usual, which costs CPU time on both machines.";
+    match mtu {
+        USUAL_MTU_MIN.. => ok(ID, value, "The usual size or more."),
+        IPV6_MTU_MIN.. => caution(ID, value, reason)
+            .mended_by(command)
+            .advised(advice),
+        _ => bad(ID, value, reason).mended_by(command).advised(advice),
+    }
+}
+
+fn tcp(machine: &MachineFacts) -> DoctorFinding {
+    const ID: &str = "tcp";
+    let tcp = &machine.tcp;
+    if tcp.window_scaling.is_none() && tcp.receive_buffer_max_bytes.is_none() {
+        return unknown(ID, "The settings of TCP could not be read.");
+    }
+    let buffers = [
+        (
+            "receive buffer",
+            "tcp_rmem",
+            "4096 131072 6291456",
+            tcp.receive_buffer_max_bytes,
+        ),
+        (
+            "send buffer",
+            "tcp_wmem",
+            "4096 16384 4194304",
+            tcp.send_buffer_max_bytes,
+        ),
+    ];
+    let switches = [
+        ("window scaling", "tcp_window_scaling", tcp.window_scaling),
+        (
+            "selective acknowledgements",
+            "tcp_sack",
+            tcp.selective_acknowledgements,
+        ),
+    ];
+    let mut values = Vec::new();
+    let (mut problems, mut commands) = (Vec::new(), Vec::new());
+    for (name, setting, default, max) in buffers {
+        let Some(max) = max else { continue };
+        values.push(format!("{name} up to {}", bytes(max)));
+        if max < TCP_BUFFER_MIN_BYTES {
+            problems.push(format!(
+                "the {name} is too small for large replies or loads"
+            ));
+            commands.push(format!("sysctl -w net.ipv4.{setting}='{default}'"));
+        }
+    }
+    for (name, setting, is_on) in switches {
+        if is_on == Some(false) {
+            values.push(format!("{name} off"));
+            problems.push(format!(
+                "{name} is off, which slows large transfers and recovery from losses"
+            ));
+            commands.push(format!("sysctl -w net.ipv4.{setting}=1"));
+        }
+    }
+    values.extend(tcp.congestion_control.clone());
+    let value = values.join(", ");
+    if problems.is_empty() {
+        return ok(ID, value, "As the kernel sets it, or better.");
+    }
+    let mut reason = problems.join("; ") + ".";
+    reason[..1].make_ascii_uppercase();
+    caution(ID, value, reason).mended_by(commands.join("\n"))
+}

@@ -1,0 +1,290 @@
+//! The server, and the way to it.
+//!
+//! In: the facts and the load. Out: findings. Must never: put a password or a URL into a command.
+
+use super::{DatabaseFacts, IntendedLoad, Remedied, bad, caution, finding, ok, unknown};
+use crate::formatting::{bytes, percent, thousands, time};
+use crate::thresholds::{
+    ROUND_TRIP_P99_MAX_NS, ROUND_TRIP_P99_MAX_RATIO, UNTUNED_CACHE_MAX_SHARE,
+    UNTUNED_MIN_MEMORY_BYTES,
+};
+use prony_store::{DoctorFinding, DoctorState, Engine};
+
+/// Connections that a run needs besides those of its clients: control, observation, the server's own count.
+const OTHER_CONNECTIONS: u64 = 3;
+/// Shortest round trip up to which two machines are probably in one data centre, and from which they are probably
+/// in different regions, nanoseconds: light takes 0.5 ms for 50 km of fibre and back, and 5 ms for 500 km.
+const ONE_ZONE_MAX_NS: u64 = 500_000;
+const OTHER_REGION_MIN_NS: u64 = 5_000_000;
+/// Number of round trips below which the 99th percentile is not reported.
+const P99_MIN_SAMPLES: usize = 100;
+
+pub(super) fn findings(server: &DatabaseFacts, load: IntendedLoad) -> Vec<DoctorFinding> {
+    vec![
+        version(server),
+        location(server),
+        round_trip(server),
+        tls(server),
+        max_connections(server, load),
+        observation(server),
+        data_size(server),
+    ]
+}
+
+fn engine_name(server: &DatabaseFacts) -> &'static str {
+    server
+        .engine
+        .map_or("unknown engine", |engine| match engine {
+            Engine::PostgreSql => "PostgreSQL",
+            Engine::MySql => "MySQL",
+            Engine::MariaDb => "MariaDB",
+            Engine::SqlServer => "SQL Server",
+        })
+}
+
+fn version(server: &DatabaseFacts) -> DoctorFinding {
+    const ID: &str = "server-version";
+    const PRERELEASES: [&str; 4] = ["alpha", "beta", "devel", "rc"];
+    if server.version.is_empty() {
+        return unknown(ID, "The server does not report its version.");
+    }
+    let value = format!("{} {}", engine_name(server), server.version);
+    let version = server.version.split([' ', '(']).next().unwrap_or_default();
+    let version = version.to_ascii_lowercase();
+    if server.is_debug_build {
+        let reason = "It was built with assertions or for debugging, which makes it slower.";
+        return bad(ID, value, reason).advised("Install a release build of the server.");
+    }
+    if PRERELEASES.iter().any(|name| version.contains(name)) {
+        let reason = "It is not a release: its speed may differ from that of the release.";
+        return caution(ID, value, reason).advised("Measure a released version.");
+    }
+    ok(ID, value, "A release build, as far as the server reports.")
+}
+
+/// The percentile of ascending values; `None` without values.
+fn percentile(values: &[u64], percent: usize) -> Option<u64> {
+    let rank = (values.len() * percent).div_ceil(100).max(1);
+    values.get(rank - 1).copied()
+}
+
+fn location(server: &DatabaseFacts) -> DoctorFinding {
+    const ID: &str = "server-location";
+    let because = &server.same_machine_because;
+    if server.same_machine == Some(true) {
+        let reason = format!("The client takes CPU time from the server: {because}.");
+        return caution(ID, "this machine", reason).advised(
+            "To measure the server alone, drive the load from another machine of the same zone.",
+        );
+    }
+    let Some(shortest) = server.round_trips_ns.first().copied() else {
+        return unknown(ID, "The round trip could not be measured.");
+    };
+    let distance = time(shortest as f64);
+    let (value, state): (_, fn(&str, String, String) -> DoctorFinding) = match shortest {
+        ..=ONE_ZONE_MAX_NS => ("probably the same zone", ok),
+        OTHER_REGION_MIN_NS.. => ("probably another region", bad),
+        _ => ("probably another zone", caution),
+    };
+    let value = match server.same_machine {
+        Some(_) => value.to_owned(),
+        None => "unknown, perhaps this machine".to_owned(),
+    };
+    let reason = format!("The shortest round trip takes {distance}; {because}.");
+    let finding = state(ID, value, reason);
+    match shortest {
+        ..=ONE_ZONE_MAX_NS => finding,
+        _ => finding.advised(
+            "Drive the load from a machine in the server's zone, and connect without a proxy.",
+        ),
+    }
+}
+
+fn round_trip(server: &DatabaseFacts) -> DoctorFinding {
+    const ID: &str = "round-trip";
+    let times = &server.round_trips_ns;
+    let (Some(first), Some(last)) = (times.first(), times.last()) else {
+        return unknown(ID, "No statement ended within a second.");
+    };
+    let text = |ns: u64| time(ns as f64);
+    let p50 = percentile(times, 50).unwrap_or(*first);
+    let p99 = percentile(times, 99).filter(|_| times.len() >= P99_MIN_SAMPLES);
+    let mut value = format!("min {}, p50 {}", text(*first), text(p50));
+    for (name, percent) in [("p95", 95), ("p99", 99)] {
+        if let (Some(ns), true) = (percentile(times, percent), times.len() >= P99_MIN_SAMPLES) {
+            value += &format!(", {name} {}", text(ns));
+        }
+    }
+    value += &format!(", max {} ({} statements)", text(*last), times.len());
+    let is_unsteady = p99.is_some_and(|p99| {
+        p99 > ROUND_TRIP_P99_MAX_NS && p99 as f64 > ROUND_TRIP_P99_MAX_RATIO * p50 as f64
+    });
+    if p99.is_none() {
+        let reason = "Too few statements ended within a second to judge how steady they are.";
+        return finding(ID, DoctorState::Unknown, value, reason);
+    }
+    if is_unsteady {
+        let reason =
+            "Without load, some round trips take more than ten times as long as the median.";
+        return caution(ID, value, reason).advised(
+            "Look for other load on the server, the network or this machine; proxies and poolers may cause it too.",
+        );
+    }
+    ok(
+        ID,
+        value,
+        "An empty statement without load takes about as long each time.",
+    )
+}
+
+fn tls(server: &DatabaseFacts) -> DoctorFinding {
+    const ID: &str = "tls";
+    match (&server.tls, server.is_remote) {
+        (Some(tls), _) => ok(
+            ID,
+            tls,
+            "Its CPU time is part of the figures, as in production.",
+        ),
+        (None, false) => ok(ID, "none", "The connection does not leave this machine."),
+        (None, true) => {
+            let option = match server.engine {
+                Some(Engine::MySql | Engine::MariaDb) => "ssl-mode=REQUIRED",
+                Some(Engine::SqlServer) => "encrypt=true",
+                Some(Engine::PostgreSql) | None => "sslmode=require",
+            };
+            caution(
+                ID,
+                "none",
+                "Connections leave this machine unencrypted, and figures lack the cost of encryption.",
+            )
+            .advised(format!("If production uses TLS, add {option} to the URL."))
+        }
+    }
+}
+
+fn max_connections(server: &DatabaseFacts, load: IntendedLoad) -> DoctorFinding {
+    const ID: &str = "max-connections";
+    let Some(max) = server.max_connections else {
+        return unknown(ID, "The server does not report its limit.");
+    };
+    let used = u64::from(server.connections.unwrap_or(0));
+    let free = max
+        .saturating_sub(server.reserved_connections)
+        .saturating_sub(used);
+    let needed = u64::from(load.clients) + OTHER_CONNECTIONS;
+    let value = format!(
+        "{} of {} free for this user",
+        thousands(free),
+        thousands(max)
+    );
+    let clients = crate::formatting::count(u64::from(load.clients), "client");
+    if free >= needed {
+        return ok(ID, value, format!("{clients} need {}.", thousands(needed)));
+    }
+    let new_max = max + needed - free;
+    let reason = format!(
+        "{clients} need {}: some of them would be refused.",
+        thousands(needed)
+    );
+    let finding = bad(ID, value, reason);
+    match server.engine {
+        Some(Engine::PostgreSql) | None => finding
+            .mended_by(format!(
+                "psql -c 'ALTER SYSTEM SET max_connections = {new_max}'"
+            ))
+            .advised("Then restart the server. Limits of the role or the database (CONNECTION LIMIT) apply as well."),
+        Some(Engine::MySql | Engine::MariaDb) => finding
+            .mended_by(format!("mysql -e 'SET GLOBAL max_connections = {new_max}'"))
+            .advised("Write it into the server's option file as well. The limits of the account apply too."),
+        Some(Engine::SqlServer) => finding
+            .mended_by(
+                "sqlcmd -Q \"EXEC sp_configure 'show advanced options', 1; RECONFIGURE; EXEC sp_configure 'user \
+                 connections', 0; RECONFIGURE\"",
+            )
+            .advised("Then restart the server."),
+    }
+}
+
+/// The user in a statement that grants rights, quoted as the engine requires.
+fn grant_command(server: &DatabaseFacts) -> Option<String> {
+    let user = &server.user;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    // A name with other characters would have to be quoted for SQL and for the shell.
+    if user.is_empty() || !user.chars().all(is_plain) {
+        return None;
+    }
+    Some(match server.engine? {
+        Engine::PostgreSql => format!("psql -c 'GRANT pg_monitor TO \"{user}\"'"),
+        Engine::MySql | Engine::MariaDb => format!(
+            "mysql -e \"GRANT PROCESS, REPLICATION CLIENT ON *.* TO '{user}'@'%'; GRANT SELECT ON \
+             performance_schema.* TO '{user}'@'%'\""
+        ),
+        Engine::SqlServer => format!("sqlcmd -Q 'USE master; GRANT VIEW SERVER STATE TO [{user}]'"),
+    })
+}
+
+fn observation(server: &DatabaseFacts) -> DoctorFinding {
+    const ID: &str = "observation";
+    let Some((_, first_reason)) = server.not_observed.first() else {
+        return ok(
+            ID,
+            "complete",
+            "This user may read everything that Prony observes.",
+        );
+    };
+    let topics: Vec<&str> = server
+        .not_observed
+        .iter()
+        .map(|(topic, _)| &**topic)
+        .collect();
+    let finding = caution(
+        ID,
+        format!("without {}", topics.join(", ")),
+        format!("Prony cannot say what limited the run where it cannot look: {first_reason}."),
+    );
+    match grant_command(server) {
+        Some(command) => finding
+            .mended_by(command)
+            .advised("Run it as an administrator of the server; the account may be of another host than '%'."),
+        None => finding.advised("docs/using.md names the rights that Prony needs."),
+    }
+}
+
+fn data_size(server: &DatabaseFacts) -> DoctorFinding {
+    const ID: &str = "data-size";
+    let (Some(data), Some(cache)) = (server.database_bytes, server.cache_bytes.filter(|n| *n > 0))
+    else {
+        return unknown(
+            ID,
+            "The server does not report the size of the data or of its cache.",
+        );
+    };
+    let mut value = format!("{} of data, cache {}", bytes(data), bytes(cache));
+    if let Some(memory) = server.memory_bytes {
+        value += &format!(", memory {}", bytes(memory));
+    }
+    let memory = server
+        .memory_bytes
+        .filter(|bytes| *bytes >= UNTUNED_MIN_MEMORY_BYTES);
+    let cache_share = memory.map(|memory| cache as f64 / memory as f64);
+    if let Some(share) = cache_share.filter(|share| *share < UNTUNED_CACHE_MAX_SHARE)
+        && data > cache
+    {
+        let reason = format!(
+            "The cache is {} of the memory of its machine: the server looks untuned.",
+            percent(share)
+        );
+        return caution(ID, value, reason).advised(
+            "Set shared_buffers to a quarter of the memory, or innodb_buffer_pool_size to half of it or more.",
+        );
+    }
+    let reason = match (data <= cache, server.memory_bytes) {
+        (true, _) => "The data fits into the server's cache: reads do not reach the disk.",
+        (false, Some(memory)) if data <= memory => {
+            "The data fits into the machine's memory, but not into the server's cache."
+        }
+        (false, Some(_)) => "The data is larger than the machine's memory: reads reach the disk.",
+        (false, None) => "The data does not fit into the server's cache.",
+    };
+    ok(ID, value, reason)
+}

@@ -1,0 +1,23 @@
+//! A notice about licences that restrict the publication of results.
+//!
+//! Must never: say what a licence permits, because editions and versions differ.
+
+use prony_store::{Engine, Run, ServerEngine};
+
+/// The notice for pages with results of SQL Server.
+const SQL_SERVER: &str = "Licences of SQL Server, above all of older versions, may forbid publishing the results of \
+     benchmarks without Microsoft's approval. Read the licence of this server before you pass this page on.";
+
+/// The notice for these runs; `None` if no engine's licence is known to restrict publication.
+pub(crate) fn publication_notice<'a>(
+    runs: impl IntoIterator<Item = &'a Run>,
+) -> Option<&'static str> {
+    let is_restricted = |run: &Run| match run.server.engine {
+        Some(ServerEngine::Known(engine)) => match engine {
+            Engine::PostgreSql | Engine::MySql | Engine::MariaDb => false,
+            Engine::SqlServer => true,
+        },
+        Some(ServerEngine::Other(_)) | None => false,
+    };
+    runs.into_iter().any(is_restricted).then_some(SQL_SERVER)
+}

@@ -1,0 +1,282 @@
+//! The history of a workload's runs in a terminal.
+//!
+//! In: a [`Trend`]. Out: a drawing of the runs in their order with the median of each level, the changes with
+//! what differs at each, the runs left out, and the method. Must never: draw a change that the trend does not
+//! have.
+
+use crate::printer::Printer;
+use crate::style::Style;
+use crate::table::Table;
+use crate::text::{cut, plain};
+use crate::units::{self, count_with_noun};
+use prony_judge::compare::Unit;
+use prony_judge::statistics::MIN_RUNS_OF_LEVEL;
+use prony_judge::trend::{LevelChange, Trend};
+use std::io::{self, Write};
+
+/// Lines of the drawing.
+const HEIGHT: usize = 10;
+/// Maximum number of differences that are listed for a change.
+const MAX_DIFFERENCES: usize = 4;
+/// Maximum number of reasons that are listed for runs left out; JSON has all of them.
+const MAX_REASONS: usize = 8;
+/// Fewest runs of a history in which a change can be found at 5 %.
+const MIN_RUNS: usize = 8;
+
+/// Writes the history for a person.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn write(out: &mut dyn Write, style: &Style, trend: &Trend) -> io::Result<()> {
+    let out = &mut Printer::new(out, style);
+    out.wrapped(Style::bold, &title(trend))?;
+    if trend.runs.is_empty() {
+        out.line("No run is comparable.")?;
+    } else {
+        out.line("")?;
+        drawing(trend, style.width)
+            .iter()
+            .try_for_each(|line| out.line(line))?;
+        out.line("")?;
+        changes(out, trend)?;
+    }
+    left_out(out, trend)?;
+    out.line("")?;
+    out.paragraph(&method(trend))
+}
+
+/// Writes the trend as JSON.
+///
+/// # Errors
+/// If `out` cannot be written.
+pub fn json(out: &mut dyn Write, trend: &Trend) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, trend)?;
+    writeln!(out)
+}
+
+/// `tpcc: NOPM of 24 runs, 2026-09-01 to 2026-11-24`.
+pub(crate) fn title(trend: &Trend) -> String {
+    let runs = count_with_noun(trend.runs.len() as u64, "run", "runs");
+    let mut title = format!(
+        "{}: {} of {runs}",
+        plain(&trend.workload),
+        figure_name(trend)
+    );
+    if let [first, .., last] = &trend.runs[..] {
+        title += &format!(
+            ", {} to {}",
+            date(&first.started_at),
+            date(&last.started_at)
+        );
+    }
+    title
+}
+
+/// The figure, with the transactions that a response time is of.
+pub(crate) fn figure_name(trend: &Trend) -> String {
+    match trend.unit {
+        Unit::Rate => trend.figure.clone(),
+        Unit::Nanoseconds => format!("{} response time", trend.figure),
+    }
+}
+
+/// The day of a time in RFC 3339.
+fn date(started_at: &str) -> String {
+    plain(started_at.get(..10).unwrap_or(started_at))
+}
+
+/// The minute of a time in RFC 3339: `2026-11-20 23:33`.
+pub(crate) fn minute(started_at: &str) -> String {
+    plain(&started_at.get(..16).unwrap_or(started_at).replace('T', " "))
+}
+
+/// A value of the figure.
+pub(crate) fn value(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Rate => units::rate(value),
+        Unit::Nanoseconds => units::time(value),
+    }
+}
+
+/// The change of a level: `+5.1 %`.
+pub(crate) fn change_text(change: &LevelChange) -> String {
+    let sign = if change.ratio < 1.0 { '−' } else { '+' };
+    format!("{sign}{}", units::percent((change.ratio - 1.0).abs()))
+}
+
+/// How chance explains a history as clear.
+pub(crate) fn method(trend: &Trend) -> String {
+    let alarms = format!("{:.0} %", trend.false_alarm_rate * 100.0);
+    let mut text = format!(
+        "A change is where the ranks of the runs before and after differ by more than random orders of the \
+         runs explain, with at least {MIN_RUNS_OF_LEVEL} runs on each side. A history without a change \
+         shows one in at most {alarms} of cases.",
+    );
+    if trend.runs.len() < MIN_RUNS {
+        text += &format!(" It takes {MIN_RUNS} runs to find any.");
+    }
+    text
+}
+
+/// The drawing: an `o` for each run, and a line at the median of each level. The runs are in order, at equal
+/// distances; if there are more than columns, neighbours share one.
+fn drawing(trend: &Trend, width: usize) -> Vec<String> {
+    let values = || trend.runs.iter().map(|run| run.value);
+    let (low, high) = values().fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    // Runs that are all alike are drawn in the middle, on an axis of 2 % of them.
+    let margin = ((high - low) * 0.05).max(high * 0.01);
+    let (low, high) = ((low - margin).max(0.0), high + margin);
+    let row_of = |value: f64| {
+        let share = ((high - value) / (high - low)).clamp(0.0, 1.0);
+        (share * (HEIGHT - 1) as f64).round() as usize
+    };
+    let label_of = |row: usize| {
+        let share = row as f64 / (HEIGHT - 1) as f64;
+        value(trend.unit, high - share * (high - low))
+    };
+    let labels: Vec<String> = (0..HEIGHT)
+        .map(|row| match row % 3 {
+            0 => label_of(row),
+            _ => String::new(),
+        })
+        .collect();
+    let label_width = labels.iter().map(|label| label.chars().count()).max();
+    let label_width = label_width.unwrap_or(0);
+    let count = trend.runs.len();
+    let columns = width.saturating_sub(label_width + 4).max(1);
+    // Few runs are spread, so that the levels are visible.
+    let spread = (columns / count).clamp(1, 4);
+    let used = columns.min(count * spread);
+    let column_of = |index: usize| index * used / count;
+    let mut cells = vec![vec![' '; used]; HEIGHT];
+    for level in &trend.levels {
+        let end = column_of(level.first + level.runs);
+        cells[row_of(level.median)][column_of(level.first)..end].fill('─');
+    }
+    for (index, value) in values().enumerate() {
+        cells[row_of(value)][column_of(index)] = 'o';
+    }
+    let mut lines: Vec<String> = cells
+        .iter()
+        .zip(&labels)
+        .map(|(row, label)| {
+            let row: String = row.iter().collect();
+            format!("  {label:>label_width$} │{row}")
+                .trim_end()
+                .to_owned()
+        })
+        .collect();
+    let numbers = change_numbers(trend, used, column_of);
+    if !numbers.is_empty() {
+        lines.push(format!("  {:label_width$}  {numbers}", ""));
+    }
+    lines
+}
+
+/// The number of each change below its first run; a number that has no space is left out.
+fn change_numbers(trend: &Trend, used: usize, column_of: impl Fn(usize) -> usize) -> String {
+    let mut line = String::new();
+    for (number, change) in trend.changes.iter().enumerate() {
+        let (column, text) = (column_of(change.index), (number + 1).to_string());
+        if column >= line.len() && column + text.len() <= used.max(column + 1) {
+            line = format!("{line:column$}{text}");
+        }
+    }
+    line
+}
+
+/// Writes the changes, or that there are none.
+fn changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
+    if trend.changes.is_empty() {
+        let median = trend.levels.first().map_or(0.0, |level| level.median);
+        return out.line(format!(
+            "  No change: the median is {}.",
+            value(trend.unit, median)
+        ));
+    }
+    let mut table = Table::new(&["change", "from", "old", "new", "", "first run<"]);
+    for (number, change) in trend.changes.iter().enumerate() {
+        let run = &trend.runs[change.index];
+        let level_of = |index: usize| trend.levels.get(index).map_or(0.0, |level| level.median);
+        table.row([
+            (number + 1).to_string(),
+            minute(&run.started_at),
+            value(trend.unit, level_of(number)),
+            value(trend.unit, level_of(number + 1)),
+            change_text(change),
+            plain(&run.run),
+        ]);
+        for line in difference_lines(change) {
+            table.below(cut(&format!("       {line}"), out.style.width));
+        }
+    }
+    out.table(&table)
+}
+
+/// What differs at a change, the worst first.
+fn difference_lines(change: &LevelChange) -> Vec<String> {
+    let all = &change.differences;
+    let mut lines: Vec<String> = all
+        .iter()
+        .take(MAX_DIFFERENCES)
+        .map(|found| {
+            let [a, b] = [&found.a, &found.b].map(|text| cut(&plain(text), 28));
+            format!("{}: {a} → {b}", plain(&found.what))
+        })
+        .collect();
+    match all.len().saturating_sub(MAX_DIFFERENCES) {
+        0 if lines.is_empty() => lines.push("no difference is known".to_owned()),
+        0 => {}
+        more => lines.push(format!(
+            "and {more} more: prony compare of both runs lists them"
+        )),
+    }
+    lines
+}
+
+/// Runs left out with the same reason: the reason, and their ids.
+pub(crate) fn reasons(trend: &Trend) -> Vec<(&str, Vec<&str>)> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for left_out in &trend.left_out {
+        match reasons
+            .iter_mut()
+            .find(|(reason, _)| *reason == left_out.reason)
+        {
+            Some((_, runs)) => runs.push(&left_out.run),
+            None => reasons.push((&left_out.reason, vec![&left_out.run])),
+        }
+    }
+    reasons.sort_by_key(|(_, runs)| std::cmp::Reverse(runs.len()));
+    reasons
+}
+
+/// Writes how many runs are left out, and why.
+fn left_out(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
+    if trend.left_out.is_empty() {
+        return Ok(());
+    }
+    let count = count_with_noun(trend.left_out.len() as u64, "run", "runs");
+    out.heading(&format!(
+        "Left out: {count}, which are not comparable with {}",
+        plain(&trend.reference)
+    ))?;
+    let reasons = reasons(trend);
+    for (reason, runs) in reasons.iter().take(MAX_REASONS) {
+        let reason = plain(reason);
+        let text = match &runs[..] {
+            [only] => format!("{reason} ({})", plain(only)),
+            [newest, ..] => format!("{reason} ({} runs, such as {})", runs.len(), plain(newest)),
+            [] => reason,
+        };
+        out.item("- ", 2, &text)?;
+    }
+    match reasons.len().saturating_sub(MAX_REASONS) {
+        0 => Ok(()),
+        more => out.paragraph(&format!("and {more} more reasons: --json lists all.")),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,142 @@
+//! The server, and the way to it.
+//!
+//! In: a control connection. Out: facts. Must never: fail because this user may not read something.
+
+use crate::observing::missing_observations;
+use prony_judge::doctor::DatabaseFacts;
+use prony_server::control::Error;
+use prony_server::observe::machine::{find_colocation, read_this_machine};
+use prony_server::observe::{CounterReader, measure_round_trips, read_server_state};
+use prony_server::{Control, ServerFacts, Target, read_server_facts};
+use prony_store::Engine;
+
+/// Connections that SQL Server allows without a limit of its own (documentation of `user connections`).
+const SQL_SERVER_MAX_CONNECTIONS: u64 = 32_767;
+
+/// Reads the facts.
+///
+/// # Errors
+/// The connection is lost, or the server refuses an empty statement.
+pub(super) fn read(control: &mut Control, target: &Target) -> Result<DatabaseFacts, Error> {
+    let round_trips_ns = measure_round_trips(control)?;
+    let colocation = find_colocation(control);
+    let settings = read_server_facts(control)?;
+    let server_state = read_server_state(control, &settings)?;
+    let mut reader = CounterReader::new(control)?;
+    let counters = reader.read(control)?;
+    let mut missing = server_state.missing;
+    missing.extend(reader.take_missing());
+    let mut not_observed: Vec<(String, String)> = Vec::new();
+    for value in missing_observations(missing) {
+        let topic = value.what.text().to_owned();
+        if not_observed.iter().all(|(known, _)| *known != topic) {
+            let reason = value.why.trim_end_matches('.').to_owned();
+            not_observed.push((topic, reason));
+        }
+    }
+    let engine = control.engine();
+    let is_local = colocation.same_machine == Some(true);
+    Ok(DatabaseFacts {
+        engine: Some(engine),
+        is_debug_build: is_debug_build(&settings),
+        tls: control.tls().map(str::to_owned),
+        is_remote: control.endpoint().is_remote() && !is_local,
+        same_machine: colocation.same_machine,
+        same_machine_because: colocation.reason.to_owned(),
+        round_trips_ns,
+        max_connections: max_connections(engine, &settings),
+        reserved_connections: reserved_connections(engine, &settings),
+        connections: counters.connections,
+        user: target.user.clone(),
+        not_observed,
+        database_bytes: server_state.database_bytes,
+        cache_bytes: server_state.cache_bytes,
+        memory_bytes: is_local.then(|| read_this_machine().memory_bytes).flatten(),
+        version: settings.version,
+    })
+}
+
+fn setting(settings: &ServerFacts, name: &str) -> Option<u64> {
+    settings.setting(name)?.trim().parse().ok()
+}
+
+fn max_connections(engine: Engine, settings: &ServerFacts) -> Option<u64> {
+    match engine {
+        Engine::PostgreSql | Engine::MySql | Engine::MariaDb => {
+            setting(settings, "max_connections")
+        }
+        Engine::SqlServer => Some(match setting(settings, "user connections")? {
+            0 => SQL_SERVER_MAX_CONNECTIONS,
+            limit => limit,
+        }),
+    }
+}
+
+/// Connections that an ordinary user may not use.
+fn reserved_connections(engine: Engine, settings: &ServerFacts) -> u64 {
+    let names: &[&str] = match engine {
+        Engine::PostgreSql => &["superuser_reserved_connections", "reserved_connections"],
+        // MySQL and MariaDB accept one more connection than the limit, for an administrator.
+        Engine::MySql | Engine::MariaDb | Engine::SqlServer => &[],
+    };
+    names
+        .iter()
+        .filter_map(|name| setting(settings, name))
+        .sum()
+}
+
+fn is_debug_build(settings: &ServerFacts) -> bool {
+    settings.setting("debug_assertions") == Some("on")
+        || settings.version.to_ascii_lowercase().contains("-debug")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(version: &str, settings: &[(&str, &str)]) -> ServerFacts {
+        let pairs = settings.iter();
+        ServerFacts {
+            version: version.to_owned(),
+            settings: pairs
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn limits_of_connections_are_read_for_each_engine() {
+        let postgres = settings(
+            "17.2",
+            &[
+                ("max_connections", "100"),
+                ("superuser_reserved_connections", "3"),
+                ("reserved_connections", "2"),
+            ],
+        );
+        assert_eq!(max_connections(Engine::PostgreSql, &postgres), Some(100));
+        assert_eq!(reserved_connections(Engine::PostgreSql, &postgres), 5);
+        let maria = settings("11.4.2-MariaDB", &[("max_connections", "151")]);
+        assert_eq!(max_connections(Engine::MariaDb, &maria), Some(151));
+        let sql_server = |limit| settings("16.0", &[("user connections", limit)]);
+        assert_eq!(
+            max_connections(Engine::SqlServer, &sql_server("0")),
+            Some(32_767)
+        );
+        assert_eq!(
+            max_connections(Engine::SqlServer, &sql_server("50")),
+            Some(50)
+        );
+        assert_eq!(max_connections(Engine::MySql, &settings("8.4", &[])), None);
+    }
+
+    #[test]
+    fn debug_builds_are_recognized() {
+        assert!(is_debug_build(&settings(
+            "17.2",
+            &[("debug_assertions", "on")]
+        )));
+        assert!(is_debug_build(&settings("8.0.36-debug", &[])));
+        assert!(!is_debug_build(&settings("17.2 (Debian)", &[])));
+    }
+}

@@ -1,0 +1,85 @@
+//! Examines this machine and a server before a load (`prony doctor`).
+//!
+//! In: the kernel's files, a control connection. Out: a [`DoctorReport`], which `judge` decides. Must never: change
+//! a setting, or fail because the system does not report something.
+
+mod database;
+mod files;
+mod measured;
+mod network;
+mod process;
+
+use crate::error::Error;
+use files::SystemFiles;
+use prony_judge::doctor::{MachineFacts, examine as judge_facts};
+use prony_server::observe::machine::is_own_address;
+use prony_server::{Address, Control, Target};
+use prony_store::DoctorReport;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+pub use prony_judge::doctor::IntendedLoad as DoctorLoad;
+
+/// What to examine the machine for.
+#[derive(Clone, Copy, Debug)]
+pub struct DoctorOptions {
+    /// The load that it is to drive.
+    pub load: DoctorLoad,
+    /// How long to watch the machine for CPU time that others take; zero: not at all.
+    pub watch: Duration,
+}
+
+/// The way to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ServerRoute {
+    /// No server was named.
+    Unknown,
+    /// Within this machine.
+    Local,
+    /// Over a network.
+    Remote(SocketAddr),
+}
+
+impl ServerRoute {
+    fn of(control: &Control) -> ServerRoute {
+        match &control.endpoint().address {
+            Address::Unix(_) => ServerRoute::Local,
+            Address::Tcp(address) if is_own_address(*address) => ServerRoute::Local,
+            Address::Tcp(address) => ServerRoute::Remote(*address),
+        }
+    }
+}
+
+/// Examines this machine, and the server of a connection to this target.
+///
+/// # Errors
+/// The connection to the server is lost.
+pub fn examine(
+    server: Option<(&mut Control, &Target)>,
+    options: DoctorOptions,
+) -> Result<DoctorReport, Error> {
+    let route = match &server {
+        Some((control, _)) => ServerRoute::of(control),
+        None => ServerRoute::Unknown,
+    };
+    let mut machine = read_machine(Path::new("/"), route);
+    measured::measure(&mut machine, options.watch);
+    let database = server
+        .map(|(control, target)| database::read(control, target))
+        .transpose()
+        .map_err(Error::Server)?;
+    Ok(judge_facts(&machine, database.as_ref(), options.load))
+}
+
+/// What the files below `root` say of the machine.
+fn read_machine(root: &Path, route: ServerRoute) -> MachineFacts {
+    let files = SystemFiles::new(root);
+    let mut facts = MachineFacts::default();
+    process::read(&files, &mut facts);
+    network::read(&files, route, &mut facts);
+    facts
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Limits, control group, CPUs and memory.
+//!
+//! In: the kernel's files. Out: facts. Must never: take a missing limit for no limit, except in control groups
+//! that are known to have none.
+
+use super::files::{SystemFiles, parse_cpu_list};
+use prony_judge::doctor::{CgroupLimits, MachineFacts};
+use std::collections::BTreeSet;
+
+/// The bit of `CAP_IPC_LOCK` in a set of capabilities (capability.h).
+const CAP_IPC_LOCK: u32 = 14;
+/// Limits of version 1 that mean no limit: a multiple of the page near the largest number.
+const UNLIMITED_BYTES: u64 = 1 << 60;
+
+pub(super) fn read(files: &SystemFiles, facts: &mut MachineFacts) {
+    let limits = files.text("proc/self/limits").unwrap_or_default();
+    facts.open_files = limit(&limits, "Max open files", 1);
+    facts.locked_memory_bytes = limit(&limits, "Max locked memory", 0);
+    facts.open_files_max = files.number("proc/sys/fs/nr_open");
+    let status = files.text("proc/self/status").unwrap_or_default();
+    facts.may_lock_memory = field(&status, "CapEff")
+        .and_then(|set| u64::from_str_radix(set, 16).ok())
+        .is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1);
+    facts.cpus = field(&status, "Cpus_allowed_list").map_or(Vec::new(), parse_cpu_list);
+    facts.kernel = files.text("proc/sys/kernel/osrelease");
+    facts.io_uring_disabled = files.number("proc/sys/kernel/io_uring_disabled");
+    facts.timer_slack_ns = files.number("proc/self/timerslack_ns");
+    read_cpus(files, facts);
+    facts.cgroup = read_cgroup(files);
+    let memory = files.text("proc/meminfo").unwrap_or_default();
+    let kib = |name: &str| -> Option<u64> {
+        field(&memory, name)?
+            .strip_suffix(" kB")?
+            .trim()
+            .parse()
+            .ok()
+    };
+    facts.memory_available_bytes = kib("MemAvailable").map(|kib| kib * 1024);
+    facts.swap_bytes = kib("SwapTotal")
+        .zip(kib("SwapFree"))
+        .map(|(total, free)| (total * 1024, total.saturating_sub(free) * 1024));
+}
+
+/// A limit of `/proc/self/limits`: the soft one in column 0, the hard one in column 1.
+fn limit(limits: &str, name: &str, column: usize) -> Option<u64> {
+    let mut lines = limits.lines();
+    let values = lines.find_map(|line| line.strip_prefix(name))?;
+    match values.split_ascii_whitespace().nth(column)? {
+        "unlimited" => Some(u64::MAX),
+        value => value.parse().ok(),
+    }
+}
+
+/// The value of a `name: value` line.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key == name).then(|| value.trim())
+    })
+}
+
+fn read_cpus(files: &SystemFiles, facts: &mut MachineFacts) {
+    const CPUS: &str = "sys/devices/system/cpu";
+    facts.cpu_frequency = crate::cpu_frequency::read_from(&files.path(CPUS));
+    // CPUs of one core have the same list of siblings.
+    let siblings = facts
+        .cpus
+        .iter()
+        .map(|cpu| files.text(&format!("{CPUS}/cpu{cpu}/topology/thread_siblings_list")));
+    let cores: Option<BTreeSet<String>> = siblings.collect();
+    facts.cores = cores.map(|cores| cores.len() as u32);
+    const NODES: &str = "sys/devices/system/node";
+    let names = files.names(NODES).into_iter().filter(|name| {
+        let number = name.strip_prefix("node");
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    });
+    let nodes = names.filter_map(|name| files.text(&format!("{NODES}/{name}/cpulist")));
+    facts.numa_nodes = nodes.map(|list| parse_cpu_list(&list)).collect();
+    const CLOCK: &str = "sys/devices/system/clocksource/clocksource0";
+    facts.clock_source = files.text(&format!("{CLOCK}/current_clocksource"));
+    let available = files.text(&format!("{CLOCK}/available_clocksource"));
+    let available = available.unwrap_or_default();
+    facts.available_clock_sources = available.split(' ').map(str::to_owned).collect();
+}
+
+/// The strictest limits of this process's control group and of those above it.
+fn read_cgroup(files: &SystemFiles) -> CgroupLimits {
+    let groups = files.text("proc/self/cgroup").unwrap_or_default();
+    let unified = groups.lines().find_map(|line| line.strip_prefix("0::"));
+    match unified {
+        Some(path) if files.text("sys/fs/cgroup/cgroup.controllers").is_some() => {
+            read_unified_cgroup(files, path)
+        }
+        _ => read_version_1_cgroup(files, &groups),
+    }
+}
+
+/// Version 2: one hierarchy (Documentation/admin-guide/cgroup-v2.rst).
+fn read_unified_cgroup(files: &SystemFiles, path: &str) -> CgroupLimits {
+    let mut limits = CgroupLimits {
+        is_known: true,
+        ..CgroupLimits::default()
+    };
+    let mut path = path.trim_matches('/');
+    loop {
+        let folder = match path {
+            "" => "sys/fs/cgroup".to_owned(),
+            path => format!("sys/fs/cgroup/{path}"),
+        };
+        let cpu_max = files.text(&format!("{folder}/cpu.max")).unwrap_or_default();
+        if let Some((quota, period)) = cpu_max.split_once(' ')
+            && let (Ok(quota), Ok(period)) = (quota.parse::<f64>(), period.parse::<f64>())
+        {
+            limit_cpus(&mut limits, quota / period, format!("/{folder}/cpu.max"));
+        }
+        let used = files.number(&format!("{folder}/memory.current"));
+        if let Some(bytes) = files.number(&format!("{folder}/memory.max")) {
+            limit_memory(&mut limits, bytes, used, format!("/{folder}/memory.max"));
+        }
+        if path.is_empty() {
+            return limits;
+        }
+        path = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    }
+}
+
+/// Version 1: a hierarchy for each controller; in a container its root is the container's group.
+fn read_version_1_cgroup(files: &SystemFiles, groups: &str) -> CgroupLimits {
+    let mut limits = CgroupLimits::default();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        for controller in controllers.split(',') {
+            for path in [path, ""] {
+                let path = path.trim_end_matches('/');
+                let folder = format!("sys/fs/cgroup/{controller}{path}");
+                read_version_1_controller(files, controller, &folder, &mut limits);
+            }
+        }
+    }
+    limits
+}
+
+fn read_version_1_controller(
+    files: &SystemFiles,
+    controller: &str,
+    folder: &str,
+    limits: &mut CgroupLimits,
+) {
+    let number = |name: &str| files.number::<f64>(&format!("{folder}/{name}"));
+    match controller {
+        "cpu" => {
+            let times = number("cpu.cfs_quota_us").zip(number("cpu.cfs_period_us"));
+            limits.is_known |= times.is_some();
+            // A quota of -1 is no limit.
+            if let Some((quota, period)) = times.filter(|(quota, _)| *quota > 0.0) {
+                limit_cpus(
+                    limits,
+                    quota / period,
+                    format!("/{folder}/cpu.cfs_quota_us"),
+                );
+            }
+        }
+        "memory" => {
+            let bytes: Option<u64> = files.number(&format!("{folder}/memory.limit_in_bytes"));
+            let used = files.number(&format!("{folder}/memory.usage_in_bytes"));
+            if let Some(bytes) = bytes.filter(|bytes| *bytes < UNLIMITED_BYTES) {
+                limit_memory(
+                    limits,
+                    bytes,
+                    used,
+                    format!("/{folder}/memory.limit_in_bytes"),
+                );
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Notes a limit of the CPU time if it is stricter than the known one.
+fn limit_cpus(limits: &mut CgroupLimits, cpus: f64, file: String) {
+    if cpus.is_finite() && limits.cpus.is_none_or(|known| cpus < known) {
+        limits.cpus = Some(cpus);
+        limits.cpu_file = file;
+    }
+}
+
+/// Notes a limit of the memory if it leaves less than the known one.
+fn limit_memory(limits: &mut CgroupLimits, bytes: u64, used: Option<u64>, file: String) {
+    let used = used.unwrap_or(0);
+    let known_left = limits
+        .memory_bytes
+        .map(|known| known.saturating_sub(limits.memory_used_bytes));
+    if known_left.is_none_or(|left| bytes.saturating_sub(used) < left) {
+        limits.memory_bytes = Some(bytes);
+        limits.memory_used_bytes = used;
+        limits.memory_file = file;
+    }
+}

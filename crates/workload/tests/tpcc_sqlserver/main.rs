@@ -1,0 +1,208 @@
+//! The tpcc workload on the SQL Server that `PRONY_TEST_SQLSERVER` names.
+
+#[path = "../common/plans.rs"]
+mod plans;
+#[path = "../common/rare_cases.rs"]
+mod rare_cases;
+#[path = "../common/stop.rs"]
+mod stop;
+#[path = "../tpcc_maria/support.rs"]
+#[allow(dead_code, reason = "its servers are not used here")]
+mod support;
+
+use prony_plan::{QueryMode, Stop};
+use prony_server::Environment;
+use prony_workload::tpcc::counts::TpccCounts;
+use prony_workload::tpcc::profile::Profile;
+use prony_workload::{LoadPhase, SqlDialect, find};
+use rare_cases::seed_with_rare_cases;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use stop::StopAt;
+use support::{TestDatabase, drive_plan, run_workload};
+
+const MODES: [&str; 3] = ["procedures", "statements", "pipelined"];
+const TRANSACTIONS: u64 = 300;
+
+/// The tests share a database.
+static DATABASE: Mutex<()> = Mutex::new(());
+
+/// The database in the environment, which the test has for itself; `None`, with a message, without one.
+fn database() -> Option<(TestDatabase, MutexGuard<'static, ()>)> {
+    let Ok(url) = std::env::var("PRONY_TEST_SQLSERVER") else {
+        eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
+        return None;
+    };
+    let guard = DATABASE.lock().unwrap_or_else(PoisonError::into_inner);
+    let url = url.split_whitespace().next().unwrap_or_default();
+    let target = prony_server::resolve(url, &Environment::without_home("tester"));
+    let database = TestDatabase::from_target(target.expect("a good URL"));
+    let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
+    cleaned.expect("drops the tables of an earlier test");
+    Some((database, guard))
+}
+
+/// The counts that depend on the input and the loaded data only, not on earlier runs.
+fn independent(counts: TpccCounts) -> TpccCounts {
+    TpccCounts {
+        delivered: 0,
+        skipped_districts: 0,
+        shown_lines: 0,
+        low_items: 0,
+        retries: 0,
+        ..counts
+    }
+}
+
+#[test]
+fn every_mode_of_both_profiles_has_the_effect_that_it_has_on_postgresql() {
+    let Some((database, _guard)) = database() else {
+        return;
+    };
+    for profile in ["standard", "hammerdb"] {
+        let report = database.load(2, 2, &[("profile", profile)]);
+        assert!(report.method.contains("bulk streams"), "{}", report.method);
+        assert_eq!(database.problems(), [""; 0], "{profile}");
+        let seed_profile = Profile::find(profile)
+            .expect("listed")
+            .on(SqlDialect::TransactSql);
+        let seed = seed_with_rare_cases(seed_profile, 2, TRANSACTIONS);
+        let postgres = TestDatabase::postgres(&format!("tpcc_sql_server_{profile}"));
+        postgres.load(2, 1, &[("profile", profile)]);
+        let one_user = drive_plan(1, Stop::Transactions(TRANSACTIONS));
+        let options = [("profile", profile), ("home", "all")];
+        let expected = run_workload(&postgres, &options, &one_user, seed);
+        for (mode, protocol) in [
+            ("procedures", QueryMode::Prepared),
+            ("statements", QueryMode::Prepared),
+            ("pipelined", QueryMode::Prepared),
+            ("statements", QueryMode::Simple),
+            ("procedures", QueryMode::Simple),
+        ] {
+            let label = format!("{profile} {mode} {protocol:?}");
+            let options = [("profile", profile), ("home", "all"), ("mode", mode)];
+            let mut one_user = one_user.clone();
+            one_user.protocol = protocol;
+            let run = run_workload(&database, &options, &one_user, seed);
+            let failures = (run.failed, run.retries);
+            assert_eq!(failures, (0, 0), "{label}: {:?}", run.error_codes);
+            assert_eq!(
+                independent(run.counts),
+                independent(expected.counts),
+                "{label}"
+            );
+            assert_eq!(run.counts.delivered, expected.counts.delivered, "{label}");
+            let rolled_back = run.counts.outcomes_by_kind[0].rolled_back;
+            assert!(rolled_back > 0, "{label}");
+            assert_eq!(database.problems(), [""; 0], "{label}");
+        }
+    }
+    let own_procedures = "select count(*) from sys.procedures where name like 'prony%'";
+    assert_eq!(database.query_number(own_procedures), 10);
+    call_as_hammerdb_does(&database);
+    let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
+    assert_eq!(cleaned.expect("drops").len(), 9);
+    assert_eq!(database.query_number(own_procedures), 0);
+    assert_eq!(
+        database
+            .query_number("select count(*) from sys.procedures where name in ('neword', 'slev')"),
+        0
+    );
+    assert!(
+        database
+            .prepare_error(&[], Some(4))
+            .contains("prony load tpcc --scale 4")
+    );
+}
+
+/// Calls the procedures for HammerDB's driver by the names of their parameters.
+fn call_as_hammerdb_does(database: &TestDatabase) {
+    const NOW: &str = "'2026-11-22 19:30:00'";
+    let mut control = database.control();
+    let mut call = |text: String| control.query(&text).expect(&text);
+    let next =
+        database.query_number("select d_next_o_id from district where d_w_id = 1 and d_id = 3");
+    let new_order = "exec neword @no_w_id = 1, @no_max_w_id = 1, @no_d_id = 3, @no_c_id = 7, \
+                     @no_o_ol_cnt = 9, @TIMESTAMP = ";
+    let (mut inserted, mut last_name) = (0, String::new());
+    // One order in a hundred is rolled back, and returns no number.
+    for _ in 0..30 {
+        let rows = call(format!("{new_order}{NOW}"));
+        if let Some(number) = &rows[0][5] {
+            assert_eq!(number, &(next + inserted).to_string());
+            inserted += 1;
+        }
+        last_name = rows[0][1].clone().expect("a name");
+    }
+    assert!(inserted > 15, "{inserted}");
+    for (number, by_name) in [(7, 0), (0, 1)] {
+        let rows = call(format!(
+            "exec payment @p_w_id = 1, @p_d_id = 3, @p_c_w_id = 1, @p_c_d_id = 3, @p_c_id = {number}, \
+             @byname = {by_name}, @p_h_amount = 25.00, @p_c_last = '{last_name}', @TIMESTAMP = {NOW}"
+        ));
+        assert_eq!(rows[0].len(), 26);
+        assert_eq!(
+            rows[0][1].as_deref().map(str::trim_end),
+            Some(last_name.trim_end())
+        );
+    }
+    let queued = || database.query_number("select count(*) from new_order");
+    let before = queued();
+    let rows = call(format!(
+        "exec delivery @d_w_id = 1, @d_o_carrier_id = 4, @timestamp = {NOW}"
+    ));
+    assert_eq!(rows[0][2].as_deref(), Some("10"));
+    assert_eq!(before - queued(), 10);
+    let rows = call("exec slev @st_w_id = 1, @st_d_id = 3, @threshold = 20".to_owned());
+    let low: i64 = rows[0][4]
+        .as_deref()
+        .expect("a count")
+        .parse()
+        .expect("a count");
+    assert!((1..300).contains(&low), "{low}");
+    let rows = call(format!(
+        "exec ostat @os_w_id = 1, @os_d_id = 3, @os_c_id = 7, @byname = 0, @os_c_last = '{last_name}'"
+    ));
+    let header = rows.last().expect("the order");
+    assert_eq!(
+        header[7].as_deref(),
+        Some((next + inserted - 1).to_string().as_str())
+    );
+    assert_eq!(database.problems(), [""; 0]);
+}
+
+#[test]
+fn a_stopped_load_is_continued_and_users_at_once_keep_the_conditions() {
+    let Some((database, _guard)) = database() else {
+        return;
+    };
+    let stop = AtomicBool::new(false);
+    let progress = StopAt(LoadPhase::Keys, 0, &stop);
+    let result = database.load_with(1, 2, &[], &progress, &stop);
+    let message = result.expect_err("stopped").to_string();
+    assert!(
+        message.contains("with the same options continues it"),
+        "{message}"
+    );
+    let continues = "`prony load tpcc --scale 1 --seed 1` continues it";
+    assert!(database.prepare_error(&[], None).contains(continues));
+    let report = database.load(1, 2, &[]);
+    assert!(report.method.contains("continued: "), "{}", report.method);
+    assert_eq!(database.problems(), [""; 0]);
+    // Babelfish ignores UPDLOCK, with which the statements of a delivery depend on each other.
+    for mode in &MODES[..1] {
+        let options = [("mode", *mode), ("home", "all"), ("max_tries", "100")];
+        let plan = drive_plan(4, Stop::After(Duration::from_secs(3)));
+        let run = run_workload(&database, &options, &plan, 5);
+        assert_eq!(run.failed, 0, "{mode}: {:?}", run.error_codes);
+        assert!(run.counts.outcomes_by_kind[0].committed > 0);
+        assert_eq!(database.problems(), [""; 0], "{mode}");
+        println!("{mode}: {} retries", run.retries);
+    }
+    let result = database.load_with(1, 1, &[("partitions", "2")], &(), &AtomicBool::new(false));
+    let message = result.expect_err("no hash partitions").to_string();
+    assert!(message.contains("no hash partitions"), "{message}");
+    let cleaned = find("tpcc").expect("listed").clean(&mut database.control());
+    assert_eq!(cleaned.expect("drops").len(), 9);
+}
