@@ -7,6 +7,7 @@ mod consistency;
 mod doctor;
 mod histograms;
 mod measured;
+mod reduced;
 mod setup;
 mod values;
 
@@ -14,6 +15,7 @@ pub use consistency::*;
 pub use doctor::*;
 pub use histograms::*;
 pub use measured::*;
+pub use reduced::*;
 pub use setup::*;
 pub(crate) use values::query_mode;
 pub use values::{
@@ -88,6 +90,9 @@ pub struct Run {
     /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histograms: Option<HistogramSeries>,
+    /// Present if rows of the fields above and of `observed` were merged after the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduced_from: Option<ReducedFrom>,
     /// Reconnects, outages and the like, in order of time.
     pub events: Vec<Event>,
     /// Observations of the server; absent if it was not observed, and before version 1.1.

@@ -14,6 +14,7 @@ mod escape;
 mod marks;
 mod one;
 mod prices;
+mod reduced;
 mod repeat;
 mod scale;
 mod scenario;
@@ -218,6 +219,16 @@ fn write_foot(
         )?;
     }
     table::end_table(out)?;
+    for document in documents {
+        if let Some(full) = &document.run.reduced_from {
+            let (id, hash) = (Escaped(&document.run.id), Escaped(&full.sha256));
+            writeln!(
+                out,
+                "<p>The document of {id} in this page is reduced; the SHA-256 of the full document is \
+                 <code>{hash}</code>.</p>"
+            )?;
+        }
+    }
     out.push_str("</section>\n</main>\n");
     for document in documents {
         let json = escape_json(&document.json);
