@@ -13,6 +13,7 @@ mod document;
 mod escape;
 mod marks;
 mod one;
+mod parts;
 mod prices;
 mod reduced;
 mod repeat;
