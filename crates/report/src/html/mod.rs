@@ -11,6 +11,7 @@ mod chart;
 mod distribution;
 mod document;
 mod escape;
+mod heat;
 mod marks;
 mod one;
 mod parts;
