@@ -15,6 +15,7 @@ mod heat;
 mod marks;
 mod one;
 mod parts;
+mod percentiles;
 mod prices;
 mod reduced;
 mod repeat;

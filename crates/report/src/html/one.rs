@@ -6,7 +6,7 @@
 use super::escape::{Escaped, EscapedName};
 use super::table::{end_table, start_table, write_row, write_text_row};
 use super::{
-    distribution, heat, marks, parts, repeat, scenario, seconds,
+    distribution, heat, marks, parts, percentiles, repeat, scenario, seconds,
     server, start_section,
 };
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
@@ -76,6 +76,9 @@ pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::R
             }
             "latency" => {
                 distribution::write(out, run, number)?;
+                let title = "Response time by percentile";
+                let curves = percentiles::of_run(run);
+                percentiles::write(out, &format!("percentiles-{number}"), title, &curves)?;
             }
             "server" => server::write(out, run, number, &marks)?,
             "events" => write_errors_and_events(out, run)?,
