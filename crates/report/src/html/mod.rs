@@ -12,6 +12,7 @@ mod distribution;
 mod document;
 mod escape;
 mod heat;
+mod kinds;
 mod marks;
 mod one;
 mod parts;

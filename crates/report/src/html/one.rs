@@ -6,7 +6,7 @@
 use super::escape::{Escaped, EscapedName};
 use super::table::{end_table, start_table, write_row, write_text_row};
 use super::{
-    distribution, heat, marks, parts, percentiles, repeat, scenario, seconds,
+    distribution, heat, kinds, marks, parts, percentiles, repeat, scenario, seconds,
     server, start_section,
 };
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
@@ -73,6 +73,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::R
                 seconds::write(out, run, number, &marks)?;
                 heat::write(out, run, number, &marks)?;
                 parts::write(out, run, number, &marks)?;
+                kinds::write(out, run, number, &marks)?;
             }
             "latency" => {
                 distribution::write(out, run, number)?;
