@@ -8,6 +8,7 @@
 //! generates it again and compares.
 
 mod chart;
+mod client;
 mod distribution;
 mod document;
 mod escape;

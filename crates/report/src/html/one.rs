@@ -6,7 +6,7 @@
 use super::escape::{Escaped, EscapedName};
 use super::table::{end_table, start_table, write_row, write_text_row};
 use super::{
-    distribution, heat, kinds, marks, parts, percentiles, repeat, scenario, seconds,
+    client, distribution, heat, kinds, marks, parts, percentiles, repeat, scenario, seconds,
     server, start_section,
 };
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
@@ -74,6 +74,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::R
                 heat::write(out, run, number, &marks)?;
                 parts::write(out, run, number, &marks)?;
                 kinds::write(out, run, number, &marks)?;
+                client::write(out, run, number, &marks)?;
             }
             "latency" => {
                 distribution::write(out, run, number)?;
