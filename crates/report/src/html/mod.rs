@@ -9,8 +9,10 @@
 
 mod chart;
 mod client;
+mod comparisons;
 mod distribution;
 mod document;
+mod dots;
 mod escape;
 mod heat;
 mod kinds;
