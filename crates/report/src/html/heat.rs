@@ -122,7 +122,8 @@ fn draw_cells(out: &mut String, columns: &[Column], x: &Scale, y: &Scale) -> fmt
             cells[row] = cells[row].saturating_add(count);
         }
         let left = x.position(column.start_s);
-        let width = (x.position(column.start_s + column.length_s) - left).max(0.5);
+        // Columns share their rounded edges, so that no gap shows between them.
+        let right = x.position(column.start_s + column.length_s).max(left + 0.5);
         let mut row = 0;
         let shade_of = |count: u64| (count > 0).then(|| shade(count as f64 / samples));
         // Cells of equal shade on top of each other are one rectangle.
@@ -132,10 +133,7 @@ fn draw_cells(out: &mut String, columns: &[Column], x: &Scale, y: &Scale) -> fmt
             row += group.len();
             if let Some(shade) = shade_of(group[0]) {
                 let path = &mut paths[shade];
-                write!(
-                    path,
-                    "M{left:.1} {bottom}h{width:.1}v-{height}h-{width:.1}z"
-                )?;
+                write!(path, "M{left:.1} {bottom}H{right:.1}v-{height}H{left:.1}z")?;
             }
         }
     }

@@ -73,9 +73,9 @@ impl Scale {
 
     /// A time scale from zero to exactly `end_s`, with ticks at round seconds, minutes or hours.
     pub fn time(end_s: f64, start: f64, end: f64) -> Scale {
-        const STEPS_S: [f64; 14] = [
+        const STEPS_S: [f64; 18] = [
             1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0,
-            7200.0,
+            7200.0, 10_800.0, 21_600.0, 43_200.0, 86_400.0,
         ];
         let end_s = positive_or_one(end_s);
         let fits = |step: &&f64| end_s / **step <= MAX_TICKS as f64 - 1.0;
@@ -169,6 +169,7 @@ mod tests {
             [0.0, 5.0, 10.0, 15.0, 20.0, 25.0]
         );
         assert_eq!(Scale::time(3_600.0, 0.0, 1.0).ticks[1], 600.0);
+        assert_eq!(Scale::time(86_400.0, 0.0, 1.0).ticks[1], 10_800.0);
     }
 
     #[test]

@@ -137,7 +137,12 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     let tps = vec![line("committed", |merged| merged.tps)];
     let per_second = |tps| format!("{} /s", units::rate(tps));
     charts.draw(out, "tps", title, tps, per_second, Axis::Linear)?;
-    let title = "Response time of committed transactions, percentiles of each second";
+    let row_s = longest_row_s(run);
+    let period = match row_s > 1.0 {
+        true => format!("each {row_s:.0} seconds"),
+        false => "each second".to_owned(),
+    };
+    let title = format!("Response time of committed transactions, percentiles of {period}");
     let window_s = longest_window_s(groups.iter().filter_map(|merged| merged.window_s));
     let p99_name = match window_s {
         None => "99th percentile".to_owned(),
@@ -151,7 +156,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     charts.draw(
         out,
         "latency",
-        title,
+        &title,
         times,
         units::time,
         Axis::LinearOrLogarithmic,
@@ -174,18 +179,20 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     write_table(out, number, &groups, end_s(run))
 }
 
+/// The longest row of the series, in whole seconds.
+fn longest_row_s(run: &Run) -> f64 {
+    let lengths_s = run.series.iter().map(|row| row.length_s);
+    lengths_s.fold(0.0, f64::max).round()
+}
+
 /// Writes how many seconds a point covers, if it covers more than one.
 fn write_length_of_points(out: &mut String, run: &Run, group_size: usize) -> fmt::Result {
-    let row_s = run
-        .series
-        .iter()
-        .map(|row| row.length_s)
-        .fold(0.0, f64::max);
-    let point_s = row_s.round() * group_size as f64;
+    let row_s = longest_row_s(run);
+    let point_s = row_s * group_size as f64;
     if point_s < 2.0 {
         return Ok(());
     }
-    let percentiles = match (group_size, row_s.round() > 1.0) {
+    let percentiles = match (group_size, row_s > 1.0) {
         (1, _) => "its percentiles".to_owned(),
         (_, false) => "the highest percentiles of them".to_owned(),
         (_, true) => format!("the highest percentiles of each {row_s:.0} of them"),

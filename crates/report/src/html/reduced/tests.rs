@@ -37,34 +37,11 @@ fn leb128(mut value: u64, bytes: &mut Vec<u8>) {
     bytes.push(value as u8);
 }
 
-/// A run of this many seconds, the first ten of them warm-up, with five kinds of transaction and their
-/// histograms of `interval_s` seconds each.
-fn long_run(seconds: u32, interval_s: u32) -> Run {
-    let mut run = closed();
-    let sample_second = run.series[1].clone();
-    let second = |n: u32| Second {
-        at_s: f64::from(n),
-        phase: match n {
-            0..10 => SecondPhase::Warmup,
-            _ => SecondPhase::Measured,
-        },
-        mean_ns: 2_310_000.123_456_789 + f64::from(n),
-        max_ns: 40_000_000 + u64::from(n),
-        ..sample_second.clone()
-    };
-    run.series = (0..seconds).map(second).collect();
-    run.window.warmup_s = 10.0;
-    run.measured.length_s = f64::from(seconds - 10);
-    let lengths =
-        std::iter::repeat_n(interval_s.min(10), (10 / interval_s.min(10)) as usize).chain(
-            std::iter::repeat_n(interval_s, ((seconds - 10) / interval_s) as usize),
-        );
-    let mut lengths: Vec<u32> = lengths.collect();
-    let covered: u32 = lengths.iter().sum();
-    lengths.extend((covered < seconds).then_some(seconds - covered));
+/// Histograms of five kinds of transaction and of the parts of the service time.
+fn histograms(intervals: usize) -> Vec<TimeHistograms> {
     let times = |time, kind: Option<&str>, salt: u64| {
         let mut bytes = Vec::new();
-        for number in 0..lengths.len() as u64 {
+        for number in 0..intervals as u64 {
             histogram(number * 31 + salt).append_to(&mut bytes);
         }
         TimeHistograms {
@@ -87,10 +64,11 @@ fn long_run(seconds: u32, interval_s: u32) -> Run {
     series.push(times(TransactionTime::SendWait, None, 7));
     series.push(times(TransactionTime::Server, None, 8));
     series.push(times(TransactionTime::ClientWait, None, 9));
-    run.histograms = Some(HistogramSeries {
-        rows: lengths,
-        times: series,
-    });
+    series
+}
+
+/// Readings of a server, one for each second.
+fn readings(seconds: u32) -> Vec<ServerSecond> {
     let machine = MachineSecond {
         busy_share: Some(0.970_297_029_703_146_3),
         busiest_cpu_share: Some(0.970_588_235_294_301_3),
@@ -121,8 +99,41 @@ fn long_run(seconds: u32, interval_s: u32) -> Run {
         machine: Some(machine.clone()),
         ..ServerSecond::default()
     };
+    (0..seconds).map(reading).collect()
+}
+
+/// A run of this many seconds, the first ten of them warm-up, with five kinds of transaction and their
+/// histograms of `interval_s` seconds each.
+fn long_run(seconds: u32, interval_s: u32) -> Run {
+    let mut run = closed();
+    let sample_second = run.series[1].clone();
+    let second = |n: u32| Second {
+        at_s: f64::from(n),
+        phase: match n {
+            0..10 => SecondPhase::Warmup,
+            _ => SecondPhase::Measured,
+        },
+        mean_ns: 2_310_000.123_456_789 + f64::from(n),
+        max_ns: 40_000_000 + u64::from(n),
+        ..sample_second.clone()
+    };
+    run.series = (0..seconds).map(second).collect();
+    run.window.warmup_s = 10.0;
+    run.measured.length_s = f64::from(seconds - 10);
+    let lengths =
+        std::iter::repeat_n(interval_s.min(10), (10 / interval_s.min(10)) as usize).chain(
+            std::iter::repeat_n(interval_s, ((seconds - 10) / interval_s) as usize),
+        );
+    let mut lengths: Vec<u32> = lengths.collect();
+    let covered: u32 = lengths.iter().sum();
+    lengths.extend((covered < seconds).then_some(seconds - covered));
+    let series = histograms(lengths.len());
+    run.histograms = Some(HistogramSeries {
+        rows: lengths,
+        times: series,
+    });
     run.observed = Some(Observed {
-        series: (0..seconds).map(reading).collect(),
+        series: readings(seconds),
         ..Observed::default()
     });
     run
