@@ -7,12 +7,14 @@ mod consistency;
 mod doctor;
 mod measured;
 mod setup;
+mod statements;
 mod values;
 
 pub use consistency::*;
 pub use doctor::*;
 pub use measured::*;
 pub use setup::*;
+pub use statements::*;
 pub(crate) use values::query_mode;
 pub use values::{
     BuildProfile, DurabilityClass, EventKind, FindingKind, Network, PlannedEnd, Replication,
@@ -79,6 +81,10 @@ pub struct Run {
     /// Shares of the mix, over the whole run including the warm-up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ObservedShare>,
+    /// Latencies of the workload's statements in the measured window; absent unless the plan asks for them
+    /// (`run.statement_latency`), and empty for programs that execute only statements of a script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statements: Option<Vec<StatementLatency>>,
     /// One entry per second, including the warm-up.
     pub series: Vec<Second>,
     /// Reconnects, outages and the like, in order of time.

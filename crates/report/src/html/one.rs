@@ -5,7 +5,7 @@
 
 use super::escape::{Escaped, EscapedName};
 use super::table::{end_table, start_table, write_row, write_text_row};
-use super::{distribution, marks, repeat, scenario, seconds, server, start_section};
+use super::{distribution, marks, repeat, scenario, seconds, server, start_section, statements};
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::terminal::setup::{client_health_sentences, setup_lines};
 use crate::terminal::{
@@ -67,7 +67,10 @@ pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::R
         match id {
             "verdict" => write_verdict(out, run)?,
             "time" => seconds::write(out, run, number, &marks)?,
-            "latency" => distribution::write(out, run, number)?,
+            "latency" => {
+                distribution::write(out, run, number)?;
+                statements::write(out, run)?;
+            }
             "server" => server::write(out, run, number, &marks)?,
             "events" => write_errors_and_events(out, run)?,
             "checks" => write_checks(out, run)?,
