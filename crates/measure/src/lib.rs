@@ -8,6 +8,7 @@
 //! [`IntervalRow`]s during the run and [`Totals`] at its end. Cleared intervals go back to the worker.
 //! A [`SerializedInterval`] goes to a file or to another machine.
 
+pub mod coarse;
 pub mod collector;
 pub mod distribution;
 pub mod errors;
@@ -21,6 +22,7 @@ pub mod schedule;
 pub mod serialized;
 pub mod tally;
 
+pub use coarse::{CoarseHistogram, decode_series, encode_series};
 pub use collector::{CollectedFigures, Collector, IntervalRow, Totals};
 pub use distribution::Distribution;
 pub use errors::{ErrorEntry, ErrorLedger};

@@ -171,8 +171,7 @@ The server
   caution  tls: none. A reason.
              Restart rm -rf /
 
-1 bad, 1 caution, 1 unknown, 1 ok. --fix-script prints the commands as a
-script.
+1 bad, 1 caution, 1 unknown, 1 ok. --fix-script prints the commands as a script.
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

@@ -216,8 +216,8 @@ fn the_page_renders_without_console_messages() {
         &["--blink-settings=preferredColorScheme=1"],
     );
     assert_eq!(
-        light["charts"], 5,
-        "two charts of the client, three of the server: {light}"
+        light["charts"], 9,
+        "five charts of the client, four of the server: {light}"
     );
     assert_eq!(light["lines"], light["drawn"], "{light}");
     assert_eq!(

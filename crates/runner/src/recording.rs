@@ -7,7 +7,8 @@ use crate::observing::ServerObserver;
 use prony_drive::LoadStart;
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_store::{
-    Run, RunState, RunStore, RunWriter, Second, SecondSeries, ServerSecond, StoreError,
+    HistogramRecorder, Run, RunState, RunStore, RunWriter, Second, SecondSeries, ServerSecond,
+    StoreError,
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -68,7 +69,11 @@ impl Recording {
     /// Ends the recording and returns the document and its writer.
     pub(crate) fn end(self) -> (Run, Option<RunWriter>) {
         match self.state().take() {
-            Some(state) => (state.run, state.storage.map(|(_, writer)| writer)),
+            Some(mut state) => {
+                let kinds = &state.run.workload.kinds;
+                state.run.histograms = state.histograms.finish(kinds);
+                (state.run, state.storage.map(|(_, writer)| writer))
+            }
             None => (Run::default(), None),
         }
     }
@@ -102,6 +107,7 @@ pub(crate) struct RecordingState {
     storage: Option<(RunStore, RunWriter)>,
     run: Run,
     series: SecondSeries,
+    histograms: HistogramRecorder,
 }
 
 impl RecordingState {
@@ -111,6 +117,7 @@ impl RecordingState {
             storage,
             run,
             series: SecondSeries::default(),
+            histograms: HistogramRecorder::default(),
         }
     }
 
@@ -129,6 +136,7 @@ impl RecordingState {
         };
         let second = self.series.next_second(row, schedule.start_ns);
         self.run.series.push(second);
+        self.histograms.add(row);
         result
     }
 

@@ -6,9 +6,11 @@
 use crate::document::parse_value;
 use crate::error::StoreError;
 use crate::figures::{client_health_over, figures_over, timing};
+use crate::histogram_recorder::HistogramRecorder;
 use crate::line::{Diversion, JournalLine};
+use crate::observed::ServerSecond;
 use crate::rolling::SecondSeries;
-use crate::run::{Run, RunState, Second, Window};
+use crate::run::{Event, Run, RunState, Second, Window};
 use prony_measure::{IntervalRow, RecorderLayout, RunPhase, Span, Totals};
 use serde::Deserialize;
 use std::path::Path;
@@ -66,6 +68,7 @@ pub(crate) fn read_journal(
     let (mut server, mut server_events) = (Vec::new(), Vec::new());
     let (mut broken_lines, mut dropped_lines, mut diversion) = (0, 0, None);
     let mut second_series = SecondSeries::default();
+    let mut histograms = HistogramRecorder::default();
     let mut last_span: Option<Span> = None;
     for line in lines.filter(|line| !line.is_empty()) {
         match serde_json::from_slice(line) {
@@ -81,6 +84,7 @@ pub(crate) fn read_journal(
                 Ok(row) => {
                     last_span = Some(row.interval.span);
                     series.push(second_series.next_second(&row, 0));
+                    histograms.add(&row);
                     match row.interval.span.phase {
                         RunPhase::Warmup => PhaseSum::add(&mut warmup, &row),
                         _ => PhaseSum::add(&mut measured, &row),
@@ -116,12 +120,9 @@ pub(crate) fn read_journal(
     run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
     run.timing = timing(&sum.totals.timestamps, run.timing.parts_source);
     run.series = series;
+    run.histograms = histograms.finish(&run.workload.kinds);
     run.events.extend(events);
-    if !(server.is_empty() && server_events.is_empty()) {
-        let observed = run.observed.get_or_insert_default();
-        observed.series = server;
-        observed.events = server_events;
-    }
+    set_observations(&mut run, server, server_events);
     run.state = RunState::Running;
     run.ended_because = None;
     Ok(Some(JournalContent {
@@ -130,6 +131,15 @@ pub(crate) fn read_journal(
         dropped_lines,
         diversion,
     }))
+}
+
+/// Stores the observations of the server, if there are any.
+fn set_observations(run: &mut Run, series: Vec<ServerSecond>, events: Vec<Event>) {
+    if !(series.is_empty() && events.is_empty()) {
+        let observed = run.observed.get_or_insert_default();
+        observed.series = series;
+        observed.events = events;
+    }
 }
 
 fn is_within(span: Span, outer: Span) -> bool {

@@ -10,6 +10,7 @@ mod figures;
 mod files;
 mod filter;
 mod group;
+mod histogram_recorder;
 mod id;
 mod imported;
 mod index;
@@ -33,6 +34,7 @@ pub use document::{DocumentError, parse_document, read_document};
 pub use error::StoreError;
 pub use figures::{client_health, figures, latency, second, timing};
 pub use filter::{RunFilter, RunVerdict};
+pub use histogram_recorder::HistogramRecorder;
 pub use id::started_now;
 pub use imported::{ImportSource, Relation, RelationKind, ReportedKind, ReportedRun};
 pub use index::RunSummary;
@@ -42,7 +44,7 @@ pub use observed::{
     ServerMachine, ServerSecond, ServerState, TableState,
 };
 pub use observed_topic::ObservedTopic;
-pub use prony_measure::{decode_histogram, encode_histogram};
+pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram, encode_series};
 pub use prony_plan::scenario::PublishedMetric;
 pub use prony_plan::{Arrival, Choice, QueryMode, RunOrder};
 pub use prony_wire::{Engine, ErrorClass};

@@ -5,18 +5,23 @@
 
 mod consistency;
 mod doctor;
+mod histograms;
 mod measured;
+mod reduced;
 mod setup;
 mod values;
 
 pub use consistency::*;
 pub use doctor::*;
+pub use histograms::*;
 pub use measured::*;
+pub use reduced::*;
 pub use setup::*;
 pub(crate) use values::query_mode;
 pub use values::{
     BuildProfile, DurabilityClass, EventKind, FindingKind, Network, PlannedEnd, Replication,
     RunState, SecondPhase, ServerAddress, ServerEngine, ServiceTimePartsSource, Severity,
+    TransactionTime,
 };
 
 use crate::imported::ImportSource;
@@ -81,6 +86,13 @@ pub struct Run {
     pub shares: Vec<ObservedShare>,
     /// One entry per second, including the warm-up.
     pub series: Vec<Second>,
+    /// Distributions of the times over the run; absent if nothing was committed, and in documents of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histograms: Option<HistogramSeries>,
+    /// Present if rows of the fields above and of `observed` were merged after the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reduced_from: Option<ReducedFrom>,
     /// Reconnects, outages and the like, in order of time.
     pub events: Vec<Event>,
     /// Observations of the server; absent if it was not observed, and before version 1.1.

@@ -132,6 +132,8 @@ fn run_all(
         let (run, exit) = result.into_stored_run()?;
         completed.runs.push(Run {
             series: Vec::new(),
+            histograms: None,
+            reduced_from: None,
             observed: None,
             ..run
         });

@@ -3,6 +3,8 @@
 //! In: one value per second, and marks of events. Out: a figure with title, description, legend and drawing,
 //! which needs no script. Must never: distinguish lines only by colour, or draw a line through unknown values.
 
+mod areas;
+
 use super::escape::Escaped;
 use super::marks::EventMark;
 use super::scale::Scale;
@@ -15,7 +17,7 @@ const DRAWING_WIDTH: f64 = 760.0;
 pub const PLOT_LEFT: f64 = 70.0;
 pub const PLOT_RIGHT: f64 = 748.0;
 const PLOT_TOP: f64 = 10.0;
-const PLOT_BOTTOM: f64 = 206.0;
+pub const PLOT_BOTTOM: f64 = 206.0;
 const DRAWING_HEIGHT: f64 = 232.0;
 /// Width of the warm-up label.
 const WARMUP_LABEL_WIDTH: f64 = 58.0;
@@ -37,11 +39,18 @@ pub struct ChartLine {
 pub enum Axis {
     /// From zero.
     Linear,
+    /// From zero; each line is drawn on top of the previous ones, with a filled area below it.
+    Stacked,
     /// From zero to one.
     Share,
     /// From zero, or logarithmic if the values differ by more than a factor of 30.
     LinearOrLogarithmic,
+    /// Logarithmic.
+    Logarithmic,
 }
+
+/// Draws what is behind the lines of a chart, on its time axis and its value axis.
+pub type Background<'a> = &'a dyn Fn(&mut String, &Scale, &Scale) -> fmt::Result;
 
 /// A chart over time.
 pub struct Chart<'a> {
@@ -111,18 +120,27 @@ impl Charts<'_> {
 impl Chart<'_> {
     /// Draws the chart; writes a sentence instead if no value is known.
     pub fn draw(&self, out: &mut String) -> fmt::Result {
+        self.draw_over(out, &|_, _, _| Ok(()))
+    }
+
+    /// Draws the chart over a background.
+    pub fn draw_over(&self, out: &mut String, background: Background<'_>) -> fmt::Result {
         let mut values = self.lines.iter().flat_map(|line| &line.values);
         if values.all(Option::is_none) {
             let title = Escaped(self.title);
             return writeln!(out, "<p class=\"absent\">{title}: not known.</p>");
         }
-        let all_values = || self.lines.iter().flat_map(|line| &line.values).flatten();
+        let drawn = areas::drawn_values(&self.lines, self.axis);
+        let all_values = || drawn.iter().flatten().flatten();
         let known = || all_values().copied().filter(|value| value.is_finite());
         let max = known().fold(0.0, f64::max);
         let min = known()
             .filter(|value| *value > 0.0)
             .fold(f64::INFINITY, f64::min);
-        let is_logarithmic = self.axis == Axis::LinearOrLogarithmic && max > 30.0 * min;
+        let is_logarithmic = match self.axis {
+            Axis::Logarithmic => max > 0.0,
+            axis => axis == Axis::LinearOrLogarithmic && max > 30.0 * min,
+        };
         let top = PLOT_TOP + super::marks::letters_height(self.marks);
         let y = match self.axis {
             Axis::Share => Scale::from_zero(1.0, PLOT_BOTTOM, top),
@@ -154,12 +172,16 @@ impl Chart<'_> {
             Escaped(self.description()),
         )?;
         self.draw_axes(out, top, &x, &y)?;
+        background(out, &x, &y)?;
         super::marks::draw(out, self.marks, &x, top, PLOT_BOTTOM)?;
-        for (number, line) in self.lines.iter().enumerate() {
-            let d = path_data(self.times_s, &line.values, &x, &y);
+        if self.axis == Axis::Stacked {
+            areas::draw(out, self.times_s, &drawn, &x, &y)?;
+        }
+        for (number, values) in drawn.iter().enumerate() {
+            let d = path_data(self.times_s, values, &x, &y);
             writeln!(out, "<path {} d=\"{d}\"/>", stroke_attributes(number))?;
         }
-        self.draw_warmup_label(out, top, &x, &y)?;
+        self.draw_warmup_label(out, &drawn, top, &x, &y)?;
         writeln!(
             out,
             "<line class=\"cursor\" y1=\"{top}\" y2=\"{PLOT_BOTTOM}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
@@ -212,7 +234,14 @@ impl Chart<'_> {
     }
 
     /// Draws the label of the warm-up over all lines, if possible at a height where no line crosses it.
-    fn draw_warmup_label(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
+    fn draw_warmup_label(
+        &self,
+        out: &mut String,
+        drawn: &[Vec<Option<f64>>],
+        top: f64,
+        x: &Scale,
+        y: &Scale,
+    ) -> fmt::Result {
         let left = PLOT_LEFT + 5.0;
         // The label fits only if the warm-up is wide enough.
         if x.position(self.warmup_s) - left <= WARMUP_LABEL_WIDTH {
@@ -220,8 +249,8 @@ impl Chart<'_> {
         }
         let levels = y.ticks.iter().map(|tick| [y.position(*tick); 2]);
         let mut occupied: Vec<[f64; 2]> = levels.collect();
-        for line in &self.lines {
-            let points = self.times_s.iter().zip(&line.values);
+        for values in drawn {
+            let points = self.times_s.iter().zip(values);
             let points: Vec<(f64, f64)> = points
                 .filter_map(|(at_s, value)| Some((x.position(*at_s), y.position((*value)?))))
                 .collect();
@@ -269,7 +298,7 @@ const COLOR_COUNT: usize = 5;
 
 /// Returns the attributes for colour and dashes of line `number`. The dashes are unique: lines from number 5
 /// on have long and short dashes for the binary digits of the number.
-fn stroke_attributes(number: usize) -> String {
+pub fn stroke_attributes(number: usize) -> String {
     if number < COLOR_COUNT {
         return format!("class=\"line l{number}\"");
     }

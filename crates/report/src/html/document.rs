@@ -3,6 +3,7 @@
 //! In: a Run, or its JSON text. Out: both, with the hash of the text. Must never: contain a Run that differs
 //! from the text, except in checks.
 
+use super::reduced::reduce;
 use prony_store::{DocumentError, Run, parse_document};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -15,17 +16,22 @@ pub struct Document {
     pub run: Run,
     /// The JSON text, as the store writes it.
     pub json: String,
-    /// SHA-256 of the text in hexadecimal, as printed by `sha256sum` for the stored document.
+    /// SHA-256 of the text in hexadecimal, as printed by `sha256sum` for the stored document. If the document
+    /// is reduced, `reduced_from` of the Run has the hash of the stored one.
     pub sha256: String,
 }
 
 impl Document {
-    /// Creates the document of a run.
+    /// Creates the document of a run, reduced if the run is long.
     ///
     /// # Errors
     /// If a figure of the Run is not a number, which JSON cannot represent.
     pub fn from_run(run: &Run) -> io::Result<Document> {
-        Document::parse(serde_json::to_string(run)?).map_err(io::Error::other)
+        let mut json = serde_json::to_string(run)?;
+        if let Some(reduced) = reduce(run, &sha256(json.as_bytes())) {
+            json = serde_json::to_string(&reduced)?;
+        }
+        Document::parse(json).map_err(io::Error::other)
     }
 
     /// Parses a document from its JSON text.

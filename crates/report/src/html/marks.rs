@@ -10,6 +10,8 @@ use std::fmt::{self, Write};
 
 /// Minimum distance between two letters of one row, in units of the drawing.
 const MIN_LETTER_DISTANCE: f64 = 12.0;
+/// Minimum distance between two bands of one kind, in units of the drawing.
+const MIN_GAP: f64 = 0.5;
 /// Height of a row of letters, in units of the drawing.
 const ROW_HEIGHT: f64 = 11.0;
 
@@ -126,25 +128,31 @@ pub fn draw(
 ) -> fmt::Result {
     for (row, kind) in occurring_kinds(marks).enumerate() {
         let (letter_y, class) = (top - 4.0 - ROW_HEIGHT * row as f64, kind as usize);
+        let mut bands: Vec<[f64; 2]> = Vec::new();
+        let mut letters = String::new();
         let mut last_letter_x = f64::NEG_INFINITY;
         for mark in marks.iter().filter(|mark| mark.kind == kind) {
             let from = x.position(mark.start_s);
-            let width = (x.position(mark.end_s) - from).max(1.0);
-            write!(
-                out,
-                "<rect class=\"mark m{class}\" x=\"{from:.1}\" y=\"{top}\" width=\"{width:.1}\" \
-                 height=\"{:.1}\"/>",
-                bottom - top
-            )?;
+            let to = x.position(mark.end_s).max(from + 1.0);
+            match bands.last_mut() {
+                // Bands without a visible gap are one band: a long run may have thousands of marks.
+                Some(last) if from - last[1] < MIN_GAP => last[1] = last[1].max(to),
+                _ => bands.push([from, to]),
+            }
             if from - last_letter_x >= MIN_LETTER_DISTANCE {
-                let (letter, middle) = (kind.letter_and_meaning().0, from + width / 2.0);
+                let (letter, middle) = (kind.letter_and_meaning().0, (from + to) / 2.0);
                 write!(
-                    out,
+                    letters,
                     "<text class=\"letter m{class}\" x=\"{middle:.1}\" y=\"{letter_y}\">{letter}</text>"
                 )?;
                 last_letter_x = from;
             }
         }
+        write!(out, "<path class=\"mark m{class}\" d=\"")?;
+        for [from, to] in bands {
+            write!(out, "M{from:.1} {top}H{to:.1}V{bottom}H{from:.1}z")?;
+        }
+        write!(out, "\"/>{letters}")?;
     }
     out.push('\n');
     Ok(())
@@ -206,7 +214,9 @@ mod tests {
             200.0,
         )
         .unwrap();
-        assert_eq!(out.matches("<rect").count(), 1000);
+        // The marks are 0.6 units apart and 1 unit wide: together they are one band over the whole plot.
+        assert_eq!(out.matches('M').count(), 1, "{out}");
+        assert!(out.contains("M0.0 40H600.4V200H0.0z"), "{out}");
         assert!(
             out.matches("<text").count() <= 51,
             "{}",

@@ -8,12 +8,20 @@
 //! generates it again and compares.
 
 mod chart;
+mod client;
+mod comparisons;
 mod distribution;
 mod document;
+mod dots;
 mod escape;
+mod heat;
+mod kinds;
 mod marks;
 mod one;
+mod parts;
+mod percentiles;
 mod prices;
+mod reduced;
 mod repeat;
 mod scale;
 mod scenario;
@@ -218,6 +226,16 @@ fn write_foot(
         )?;
     }
     table::end_table(out)?;
+    for document in documents {
+        if let Some(full) = &document.run.reduced_from {
+            let (id, hash) = (Escaped(&document.run.id), Escaped(&full.sha256));
+            writeln!(
+                out,
+                "<p>The document of {id} in this page is reduced; the SHA-256 of the full document is \
+                 <code>{hash}</code>.</p>"
+            )?;
+        }
+    }
     out.push_str("</section>\n</main>\n");
     for document in documents {
         let json = escape_json(&document.json);

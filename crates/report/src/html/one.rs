@@ -5,7 +5,10 @@
 
 use super::escape::{Escaped, EscapedName};
 use super::table::{end_table, start_table, write_row, write_text_row};
-use super::{distribution, marks, repeat, scenario, seconds, server, start_section};
+use super::{
+    client, distribution, heat, kinds, marks, parts, percentiles, repeat, scenario, seconds,
+    server, start_section,
+};
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::terminal::setup::{client_health_sentences, setup_lines};
 use crate::terminal::{
@@ -66,8 +69,19 @@ pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::R
         start_section(out, level, &format!("{id}-{number}"), title)?;
         match id {
             "verdict" => write_verdict(out, run)?,
-            "time" => seconds::write(out, run, number, &marks)?,
-            "latency" => distribution::write(out, run, number)?,
+            "time" => {
+                seconds::write(out, run, number, &marks)?;
+                heat::write(out, run, number, &marks)?;
+                parts::write(out, run, number, &marks)?;
+                kinds::write(out, run, number, &marks)?;
+                client::write(out, run, number, &marks)?;
+            }
+            "latency" => {
+                distribution::write(out, run, number)?;
+                let title = "Response time by percentile";
+                let curves = percentiles::of_run(run);
+                percentiles::write(out, &format!("percentiles-{number}"), title, &curves)?;
+            }
             "server" => server::write(out, run, number, &marks)?,
             "events" => write_errors_and_events(out, run)?,
             "checks" => write_checks(out, run)?,

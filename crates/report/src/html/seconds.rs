@@ -4,7 +4,9 @@
 //! several seconds are merged into one point: counts by their sum, times by their maximum.
 
 use super::chart::{Axis, ChartLine, Charts, time_label};
+use super::escape::Escaped;
 use super::marks::{EventMark, write_legend};
+use super::reduced;
 use super::table::{end_table, start_table_with_id, write_row_at_time};
 use crate::units::{self, or_dash};
 use prony_store::{Run, Second};
@@ -115,13 +117,10 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     let group_size = group_size(run.series.len());
     let groups: Vec<MergedSeconds> = run.series.chunks(group_size).map(merge_seconds).collect();
     write_legend(out, marks)?;
-    if group_size > 1 {
-        writeln!(
-            out,
-            "<p>A long run: each point covers {group_size} seconds, with their mean throughput and the worst \
-             of their percentiles.</p>"
-        )?;
+    if let Some(text) = reduced::describe(run) {
+        writeln!(out, "<p>{}</p>", Escaped(text))?;
     }
+    write_length_of_points(out, run, group_size)?;
     let times_s = groups.iter().map(|merged| merged.middle_s).collect();
     let line = |name: &str, field: fn(&MergedSeconds) -> Option<f64>| ChartLine {
         name: name.to_owned(),
@@ -173,6 +172,29 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         )?;
     }
     write_table(out, number, &groups, end_s(run))
+}
+
+/// Writes how many seconds a point covers, if it covers more than one.
+fn write_length_of_points(out: &mut String, run: &Run, group_size: usize) -> fmt::Result {
+    let row_s = run
+        .series
+        .iter()
+        .map(|row| row.length_s)
+        .fold(0.0, f64::max);
+    let point_s = row_s.round() * group_size as f64;
+    if point_s < 2.0 {
+        return Ok(());
+    }
+    let percentiles = match (group_size, row_s.round() > 1.0) {
+        (1, _) => "its percentiles".to_owned(),
+        (_, false) => "the highest percentiles of them".to_owned(),
+        (_, true) => format!("the highest percentiles of each {row_s:.0} of them"),
+    };
+    writeln!(
+        out,
+        "<p>Each point of the first two charts covers {point_s:.0} seconds, with their mean throughput and \
+         {percentiles}.</p>"
+    )
 }
 
 fn write_table(
@@ -273,7 +295,7 @@ mod tests {
         let mut out = String::new();
         write(&mut out, &run, 1, &[]).unwrap();
         assert!(out.matches("<tr data-at").count() <= MAX_POINTS);
-        assert!(out.contains("each point covers 144 seconds"));
+        assert!(out.contains("Each point of the first two charts covers 144 seconds"));
         assert!(out.len() < 300_000, "{}", out.len());
     }
 }

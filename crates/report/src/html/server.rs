@@ -1,64 +1,21 @@
 //! The section with the observations of the server; its charts have the time axis of the client's charts.
 //!
-//! In: a Run. Out: charts of CPU, sessions and bytes, a table, and sentences. Must never: show an
+//! In: a Run. Out: charts of CPU, sessions, the cache, bytes and replication, a table, and sentences. Must never: show an
 //! unobserved value as zero.
+
+mod lines;
 
 use super::chart::{Axis, ChartLine, Charts, time_label};
 use super::escape::Escaped;
 use super::marks::EventMark;
 use super::seconds::{end_s, group_size};
 use super::table::{end_table, start_table_with_id, write_row_at_time};
-use crate::terminal::server::{by_wait_event, describe_server};
+use crate::terminal::server::describe_server;
 use crate::text::plain;
 use crate::units::{self, or_dash};
-use prony_store::{MachineSecond, Run, ServerSecond};
+use lines::*;
+use prony_store::Run;
 use std::fmt::{self, Write};
-
-/// Maximum number of wait events with separate lines.
-const MAX_WAIT_EVENTS: usize = 4;
-
-/// Consecutive readings that are merged into one point.
-type ReadingGroup<'a> = &'a [ServerSecond];
-
-/// The mean of a value weighted by time; `None` if no reading has the value.
-fn weighted_mean(
-    rows: ReadingGroup<'_>,
-    value_of: impl Fn(&ServerSecond) -> Option<f64>,
-) -> Option<f64> {
-    let known = rows
-        .iter()
-        .filter_map(|row| Some((value_of(row)?, row.length_s)));
-    let (sum, seconds) = known.fold((0.0, 0.0), |(sum, seconds), (value, s)| {
-        (sum + value * s, seconds + s)
-    });
-    (seconds > 0.0).then(|| sum / seconds)
-}
-
-/// A count per second; `None` if no reading has the count.
-fn per_second(
-    rows: ReadingGroup<'_>,
-    count_of: impl Fn(&ServerSecond) -> Option<u64>,
-) -> Option<f64> {
-    weighted_mean(rows, |row| {
-        (row.length_s > 0.0).then_some(count_of(row)? as f64 / row.length_s)
-    })
-}
-
-/// The mean of a value of the server's machine.
-fn machine_mean(
-    rows: ReadingGroup<'_>,
-    value_of: fn(&MachineSecond) -> Option<f64>,
-) -> Option<f64> {
-    weighted_mean(rows, |row| value_of(row.machine.as_ref()?))
-}
-
-/// The number of CPUs used by the server's processes.
-fn server_cpus(rows: ReadingGroup<'_>) -> Option<f64> {
-    weighted_mean(rows, |row| {
-        let cpu_s = row.machine.as_ref()?.server_cpu_s?;
-        (row.length_s > 0.0).then(|| cpu_s / row.length_s)
-    })
-}
 
 /// Writes the section.
 pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
@@ -91,6 +48,11 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         marks,
         table_id_prefix: "readings",
     };
+    draw_charts(out, &charts, &groups)?;
+    write_table(out, number, &groups, end_s(run))
+}
+
+fn draw_charts(out: &mut String, charts: &Charts<'_>, groups: &[ReadingGroup<'_>]) -> fmt::Result {
     let mut draw = |id, title, mut lines: Vec<ChartLine>, unit, axis| {
         lines.retain(|line| line.values.iter().any(Option::is_some));
         match lines.is_empty() {
@@ -98,78 +60,58 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
             false => charts.draw(out, id, title, lines, unit, axis),
         }
     };
+    let bytes_per_second = |bytes| format!("{}/s", units::bytes(bytes as u64));
     let title = "CPU of the server's machine, share of all its CPUs";
-    draw(
-        "cpu",
-        title,
-        cpu_lines(&groups),
-        units::percent,
-        Axis::Share,
-    )?;
-    let title = "Active sessions by wait event, at each reading";
+    draw("cpu", title, cpu_lines(groups), units::percent, Axis::Share)?;
+    let title = "Active sessions by wait event, at each reading, stacked";
     draw(
         "waits",
         title,
-        wait_lines(&groups),
+        wait_lines(groups),
+        format_sessions,
+        Axis::Stacked,
+    )?;
+    let title = "Connections at the server";
+    draw(
+        "connections",
+        title,
+        connection_lines(groups),
         format_sessions,
         Axis::Linear,
     )?;
+    let title = "Pages found in the server's cache, share of all pages";
+    draw(
+        "cache",
+        title,
+        cache_lines(groups),
+        units::percent,
+        Axis::Share,
+    )?;
     let title = "Log and disks, bytes per second";
-    let bytes_per_second = |bytes| format!("{}/s", units::bytes(bytes as u64));
     draw(
         "bytes",
         title,
-        bytes_lines(&groups),
+        bytes_lines(groups),
         bytes_per_second,
         Axis::Linear,
     )?;
-    write_table(out, number, &groups, end_s(run))
-}
-
-/// The middle of a group, in seconds since the start of the load.
-fn middle_s(rows: ReadingGroup<'_>) -> f64 {
-    let seconds: f64 = rows.iter().map(|row| row.length_s).sum();
-    rows.first().map_or(0.0, |row| row.at_s) + seconds / 2.0
-}
-
-fn chart_line(
-    name: &str,
-    groups: &[ReadingGroup<'_>],
-    value_of: impl Fn(ReadingGroup<'_>) -> Option<f64>,
-) -> ChartLine {
-    ChartLine {
-        name: name.to_owned(),
-        values: groups.iter().map(|rows| value_of(rows)).collect(),
+    let [lag_s, lag_bytes] = replication_lines(groups);
+    let is_known = |lines: &[ChartLine]| lines[0].values.iter().any(Option::is_some);
+    if is_known(&lag_s) {
+        draw(
+            "lag",
+            "Replication lag",
+            lag_s,
+            units::seconds,
+            Axis::Linear,
+        )?;
     }
-}
-
-fn cpu_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
-    vec![
-        chart_line("busy", groups, |rows| {
-            machine_mean(rows, |second| second.busy_share)
-        }),
-        chart_line("idle, waiting for I/O", groups, |rows| {
-            machine_mean(rows, |second| second.io_wait_share)
-        }),
-        chart_line("stolen by the hypervisor", groups, |rows| {
-            machine_mean(rows, |second| second.steal_share)
-        }),
-        chart_line("the client's machine, busy", groups, |rows| {
-            weighted_mean(rows, |row| row.client.as_ref()?.busy_share)
-        }),
-    ]
-}
-
-fn bytes_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
-    vec![
-        chart_line("log", groups, |rows| per_second(rows, |row| row.log_bytes)),
-        chart_line("written to disks", groups, |rows| {
-            per_second(rows, |row| row.machine.as_ref()?.disk_write_bytes)
-        }),
-        chart_line("read from disks", groups, |rows| {
-            per_second(rows, |row| row.machine.as_ref()?.disk_read_bytes)
-        }),
-    ]
+    if is_known(&lag_bytes) {
+        let format_bytes = |bytes: f64| units::bytes(bytes as u64);
+        let title = "Replication lag, bytes of log";
+        draw("lag-bytes", title, lag_bytes, format_bytes, Axis::Linear)?;
+    }
+    Ok(())
 }
 
 /// Formats a number of sessions; the mean of several readings may be fractional.
@@ -180,51 +122,19 @@ fn format_sessions(mean: f64) -> String {
     }
 }
 
-/// Whether a reading includes sessions, possibly none that is active.
-fn has_sessions(row: &ServerSecond) -> bool {
-    !row.waits.is_empty() || row.active == Some(0)
-}
-
-/// One line for each of the most frequent wait events, and a line for all others.
-fn wait_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
-    let sums = by_wait_event(groups.iter().copied().flatten());
-    let named_events: Vec<&str> = sums
-        .iter()
-        .take(MAX_WAIT_EVENTS)
-        .map(|(event, _)| *event)
-        .collect();
-    let mean_sessions = |rows: ReadingGroup<'_>, is_counted: &dyn Fn(&str) -> bool| {
-        weighted_mean(rows, |row| {
-            let sessions = row.waits.iter().filter(|(event, _)| is_counted(event));
-            has_sessions(row).then(|| sessions.map(|(_, count)| f64::from(*count)).sum())
-        })
-    };
-    let mut lines: Vec<ChartLine> = named_events
-        .iter()
-        .map(|name| {
-            chart_line(&plain(name), groups, |rows| {
-                mean_sessions(rows, &|event| event == *name)
-            })
-        })
-        .collect();
-    if sums.len() > MAX_WAIT_EVENTS {
-        let other_sessions =
-            |rows: ReadingGroup<'_>| mean_sessions(rows, &|event| !named_events.contains(&event));
-        lines.push(chart_line("all others", groups, other_sessions));
-    }
-    lines
-}
-
-const TABLE_COLUMNS: [&str; 10] = [
+const TABLE_COLUMNS: [&str; 13] = [
     "from",
     "commits /s",
     "CPU busy",
     "I/O wait",
     "server's processes, CPUs",
+    "connections",
     "active sessions",
     "waiting for a lock",
+    "pages in cache",
     "log /s",
     "disk writes /s",
+    "replication lag",
     "waits",
 ];
 
@@ -256,6 +166,10 @@ fn write_table(
             ),
             or_dash(server_cpus(rows), units::rate),
             or_dash(
+                weighted_mean(rows, |row| row.connections.map(f64::from)),
+                format_sessions,
+            ),
+            or_dash(
                 weighted_mean(rows, |row| row.active.map(f64::from)),
                 format_sessions,
             ),
@@ -263,8 +177,13 @@ fn write_table(
                 weighted_mean(rows, |row| row.lock_waits.map(f64::from)),
                 format_sessions,
             ),
+            or_dash(cache_hit_share(rows), units::percent),
             or_dash(per_second(rows, |row| row.log_bytes), format_bytes),
             or_dash(disk_writes, format_bytes),
+            match replication_lag_s(rows) {
+                Some(lag_s) => units::seconds(lag_s),
+                None => or_dash(replication_lag_bytes(rows), format_bytes),
+            },
             wait_events_cell(rows),
         ];
         let from_s = rows.first().map_or(0.0, |row| row.at_s);
@@ -290,7 +209,7 @@ fn wait_events_cell(rows: ReadingGroup<'_>) -> String {
 mod tests {
     use super::*;
     use crate::sample_run::closed;
-    use prony_store::{MissingObservation, Observed};
+    use prony_store::{MissingObservation, Observed, ServerSecond};
 
     fn reading(at_s: u32, waits: &[(&str, u32)]) -> ServerSecond {
         ServerSecond {
@@ -351,5 +270,33 @@ mod tests {
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c", "d", "all others"]);
         assert_eq!(lines[4].values, [Some(9.0), Some(0.0), None]);
+    }
+
+    #[test]
+    fn cache_connections_and_replication_are_charts_where_they_are_known() {
+        let mut rows = vec![reading(0, &[("CPU", 1)]), reading(1, &[])];
+        rows[0].cache_hits = Some(990);
+        rows[0].cache_reads = Some(10);
+        rows[1].connections = Some(7);
+        let charts = |rows: &[ServerSecond]| {
+            section_text(Some(Observed {
+                series: rows.to_vec(),
+                ..Observed::default()
+            }))
+        };
+        let text = charts(&rows);
+        assert!(text.contains("pages found: 99 % to 99 %"), "{text}");
+        assert!(text.contains("connections: 7 to 7"), "{text}");
+        assert!(!text.contains("Replication lag"), "{text}");
+        rows[1].replication_lag_s = Some(2.5);
+        let text = charts(&rows);
+        assert!(
+            text.contains("<figcaption id=\"lag-1-t\">Replication lag<"),
+            "{text}"
+        );
+        assert!(
+            text.contains("class=\"area a0\""),
+            "waits are stacked: {text}"
+        );
     }
 }

@@ -383,3 +383,16 @@ fn an_unjudged_run_is_judged_and_its_document_is_unchanged() {
     assert!(!page.contains("0</b> transactions/s"));
     verify(&page, &test_build()).unwrap();
 }
+
+#[test]
+fn many_runs_have_one_section_of_comparisons() {
+    let page = page_of(&vec![closed(); 12]);
+    assert_eq!(occurrences(&page, "<section id=\"pair-"), 0);
+    assert_eq!(occurrences(&page, "<details id=\"pair-"), 11);
+    assert_eq!(occurrences(&page, "<section id=\"comparisons\""), 1);
+    assert_eq!(occurrences(&page, "href=\"#comparisons\""), 1);
+    let plot = page.split("id=\"effects-t\"").nth(1).unwrap();
+    let plot = plot.split("</figure>").next().unwrap();
+    assert!(plot.contains(">run 12, TPS</text>"), "{plot}");
+    verify(&page, &test_build()).unwrap();
+}

@@ -3,9 +3,9 @@
 //! In: documents, and `judge`'s comparison of them. Out: a table of the variants by their medians, and the
 //! significance of their differences. Must never: take the best of several runs.
 
+use super::comparisons::{write_differences, write_verdict};
 use super::document::Document;
 use super::escape::Escaped;
-use super::several::{write_differences, write_verdict};
 use super::table::{end_table, start_table, write_row};
 use crate::compare::{change_interval_text, figure_sentence, format_figure, ratio_as_change};
 use crate::experiment::counted_runs;

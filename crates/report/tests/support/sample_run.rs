@@ -180,6 +180,8 @@ pub fn closed() -> Run {
             queries: None,
         },
         series,
+        histograms: None,
+        reduced_from: None,
         events: vec![Event {
             at_s: 2.0,
             until_s: Some(2.4),
@@ -217,6 +219,46 @@ pub fn closed() -> Run {
             },
         ],
     }
+}
+
+/// A closed-loop run with histograms over time: in every transaction the server takes 1 ms, the client wait
+/// 200 µs and the send wait 50 µs.
+pub fn with_part_histograms() -> Run {
+    let mut run = closed();
+    let times = [
+        (TransactionTime::Response, 1_250_000),
+        (TransactionTime::SendWait, 50_000),
+        (TransactionTime::Server, 1_000_000),
+        (TransactionTime::ClientWait, 200_000),
+    ];
+    let times = times.map(|(time, time_ns)| {
+        let mut bytes = Vec::new();
+        for second in &run.series {
+            let histogram =
+                hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3);
+            let mut histogram = histogram.unwrap();
+            histogram.record_n(time_ns, second.committed).unwrap();
+            let times = Latency {
+                samples: second.committed,
+                min_ns: time_ns,
+                max_ns: time_ns,
+                mean_ns: time_ns as f64,
+                histogram: encode_histogram(&histogram),
+                ..Latency::default()
+            };
+            CoarseHistogram::of(&times.distribution().unwrap()).append_to(&mut bytes);
+        }
+        TimeHistograms {
+            time,
+            kind: None,
+            counts: encode_series(&bytes),
+        }
+    });
+    run.histograms = Some(HistogramSeries {
+        rows: vec![1; run.series.len()],
+        times: times.into(),
+    });
+    run
 }
 
 /// A short open-loop run of two kinds of transaction over a unix socket, ended by a signal.

@@ -84,6 +84,20 @@ named_values! {
         Measured = "measured",
     }
 
+    /// The time of a transaction whose distribution is stored for each interval.
+    TransactionTime {
+        /// From the scheduled start to the last reply.
+        Response = "response",
+        /// From the actual start to the last reply.
+        Service = "service",
+        /// Part of the service time: until the request left the client.
+        SendWait = "send wait",
+        /// Part of the service time: until the reply arrived.
+        Server = "server",
+        /// Part of the service time: until the client noticed the reply.
+        ClientWait = "client wait",
+    }
+
     /// Which crashes a committed transaction survives.
     DurabilityClass {
         /// A crash may destroy the data.

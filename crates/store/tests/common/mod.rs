@@ -119,9 +119,19 @@ pub fn sample(number: u64) -> Sample {
 /// All rows of a load of two workers with a sample every millisecond, and its totals.
 pub fn load(schedule: RunSchedule) -> (Vec<IntervalRow>, CollectedFigures) {
     let samples = schedule.window_end_ns().saturating_sub(LOAD_START_NS) / 1_000_000;
-    let mut collector = Collector::new(schedule, layout(), 2);
+    load_of(schedule, layout(), samples, sample)
+}
+
+/// Like [`load`], with this number of samples and this function of their numbers.
+pub fn load_of(
+    schedule: RunSchedule,
+    layout: RecorderLayout,
+    samples: u64,
+    sample: impl Fn(u64) -> Sample,
+) -> (Vec<IntervalRow>, CollectedFigures) {
+    let mut collector = Collector::new(schedule, layout, 2);
     for worker in 0..2u64 {
-        let mut recorder = Recorder::new(schedule, layout());
+        let mut recorder = Recorder::new(schedule, layout);
         recorder.set_connections(2, 0);
         recorder.record_error_example(1, ErrorClass::Deadlock, *b"40P01", "deadlock detected");
         for number in (worker..samples + 5).step_by(2) {
