@@ -106,7 +106,10 @@ fn a_change_is_dated_and_explained_and_other_runs_are_left_out() {
 fn filters_and_another_reference_select_the_runs() {
     let home = home_with_history("trend-filters");
     let since = home.run(&["trend", "tpcb", "--since", "2026-11-14T00:00:00Z"], 0);
-    assert!(since.contains("No change: the median is 90"), "{since}");
+    assert!(
+        since.contains("No change found: the median is 90"),
+        "{since}"
+    );
     home.run(&["runs", "label", "20261102-1000", "nightly"], 0);
     let labelled = home.run(&["trend", "tpcb", "--label", "nightly"], 0);
     assert!(labelled.starts_with("tpcb: TPS of 1 run\n"), "{labelled}");

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::error::{ConnectError, Error};
 use crate::run::{DriveJob, DriveResult, LoadStart, Observer};
 use crate::run_event::{RunEvent, RunEventKind};
-use prony_measure::{Collector, Interval};
+use prony_measure::{Collector, Interval, RoundTripTimes};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -32,6 +32,8 @@ pub(crate) enum WorkerMessage {
     Interval(usize, Box<Interval>),
     /// An event of the run.
     Event(RunEvent),
+    /// The times of a worker's round trips by statement, at its end, if the run measures them.
+    RoundTrips(RoundTripTimes<u32>),
     /// The worker with this index has ended.
     Ended(usize, io::Result<()>),
 }
@@ -147,7 +149,7 @@ impl Coordinator<'_> {
     ) -> DriveResult {
         let mut collector = Collector::new(start.schedule, start.layout, self.threads);
         let mut events = Vec::new();
-        let mut failure = None;
+        let (mut failure, mut round_trips) = (None, None);
         let mut drain_report_ns = drain_report_ns(&start);
         loop {
             let message = self.receive_or_idle(|| {
@@ -168,6 +170,10 @@ impl Coordinator<'_> {
                         failure = Some(event.detail.clone());
                     }
                     events.push(event);
+                }
+                WorkerMessage::RoundTrips(times) => {
+                    let totals: &mut RoundTripTimes<u64> = round_trips.get_or_insert_default();
+                    totals.add(&times);
                 }
                 WorkerMessage::Ended(worker, result) => {
                     collector.end_worker(worker);
@@ -200,6 +206,7 @@ impl Coordinator<'_> {
             start,
             collected,
             events,
+            round_trips,
             interrupted: self.job.interrupt.load(Ordering::Relaxed),
             failure,
         }

@@ -11,7 +11,9 @@ use crate::link::Routes;
 use crate::ready::{ReadySlice, with_ready_slice};
 use crate::run_event::RunEvent;
 use crate::slice::RunSlice;
-use prony_measure::{CollectedFigures, IntervalRow, RecorderLayout, RunSchedule, Sample};
+use prony_measure::{
+    CollectedFigures, IntervalRow, RecorderLayout, RoundTripTimes, RunSchedule, Sample,
+};
 use prony_plan::{DrivePlan, Pace};
 use prony_server::control::ConnectFailure;
 use prony_server::{Address, Target};
@@ -103,6 +105,9 @@ pub struct DriveResult {
     pub collected: CollectedFigures,
     /// Events, in order of time.
     pub events: Vec<RunEvent>,
+    /// The times of the window's round trips, by index in the program's statement table; present if the plan
+    /// asks for the latency of each statement.
+    pub round_trips: Option<RoundTripTimes<u64>>,
     /// Whether the run was interrupted.
     pub interrupted: bool,
     /// A failure of the client side that ended the run early, as text.

@@ -124,6 +124,10 @@ pub(crate) fn run_worker<I: Io>(
             .map(|new_listener| new_listener(share.index)),
         on_connect_refused: job.on_connect_refused,
     };
+    let statement_table = job
+        .plan
+        .statement_latency
+        .then(|| job.program.statement_table());
     let context = WorkerContext::new(StartRules {
         is_paced: job.plan.pace != Pace::Closed,
         connect_per_transaction: job.plan.connect_per_transaction,
@@ -135,7 +139,8 @@ pub(crate) fn run_worker<I: Io>(
         includes_connect_time: job.plan.connect_time_counts,
         reopens_lost_connections: job.plan.reconnect,
     })
-    .with_budget(share.budget.clone());
+    .with_budget(share.budget.clone())
+    .with_statement_latency(statement_table);
     let mut worker = Worker::new(engine, assignment, context);
     if let Err(error) = worker.connect().and_then(|()| worker.run_prologue()) {
         let _ = sender.send(WorkerMessage::Refused(error));
@@ -158,6 +163,9 @@ pub(crate) fn run_worker<I: Io>(
         scheduling: BatchScheduling::new(job, share.clients.len()),
     };
     let result = worker.drive(timing, Box::new(reports));
+    if let Some(times) = worker.context.take_round_trip_times() {
+        let _ = sender.send(WorkerMessage::RoundTrips(times));
+    }
     worker.close();
     result
 }

@@ -196,6 +196,7 @@ impl Checker<'_> {
             tcp_sample: tcp_sample?,
             seed: input.seed.as_ref().map(|seed| seed.value),
             pin: value_or(&input.pin, default.pin),
+            statement_latency: value_or(&input.statement_latency, default.statement_latency),
             ..default
         })
     }

@@ -120,6 +120,7 @@ impl PlanInput {
             io: no_location(drive.io),
             wait: no_location(drive.wait),
             pin: no_location(drive.pin),
+            statement_latency: no_location(drive.statement_latency),
             seed: drive.seed.and_then(no_location),
             expect_outage: no_location(plan.expect_outage),
             observe: no_location(plan.observe.server),

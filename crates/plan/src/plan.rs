@@ -109,6 +109,8 @@ pub struct DrivePlan {
     pub seed: Option<u64>,
     /// Whether each thread is pinned to a CPU.
     pub pin: bool,
+    /// Whether the latency of each statement is measured as well.
+    pub statement_latency: bool,
 }
 
 impl Default for DrivePlan {
@@ -131,6 +133,7 @@ impl Default for DrivePlan {
             tcp_sample: 0,
             seed: None,
             pin: false,
+            statement_latency: false,
         }
     }
 }

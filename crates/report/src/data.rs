@@ -77,20 +77,35 @@ pub fn write_table_sizes(
     if tables.is_empty() {
         return Ok(());
     }
-    let mut columns = Table::new(&[
-        "table",
-        "rows",
-        "size",
-        "indexes",
-        "dead rows",
-        "all-visible",
-    ]);
+    // A table with rows has a size, so zeros mean that the server does not report it.
+    let any = |is_reported: &dyn Fn(&TableSize) -> bool| tables.iter().any(is_reported);
+    let has_sizes = any(&|table| table.table_bytes > 0 || table.index_bytes > 0);
+    let is_empty = !any(&|table| table.rows > 0);
+    // Only PostgreSQL reports dead rows and marks pages.
+    let has_dead_rows = any(&|table| table.dead_rows > 0 || table.all_visible.is_some());
+    let shown = [
+        ("table", true),
+        ("rows", true),
+        ("size", has_sizes || is_empty),
+        ("indexes", has_sizes || is_empty),
+        ("dead rows", has_dead_rows),
+        ("all-visible", has_dead_rows),
+    ];
+    let select = |cells: Vec<String>| {
+        let cells = cells.into_iter().zip(shown);
+        cells.filter_map(|(cell, (_, is_shown))| is_shown.then_some(cell))
+    };
+    let headings: Vec<&str> = shown
+        .iter()
+        .filter_map(|(heading, is_shown)| is_shown.then_some(*heading))
+        .collect();
+    let mut columns = Table::new(&headings);
     let mut total = TableSize {
         name: "all".to_owned(),
         ..TableSize::default()
     };
     let cells = |size: &TableSize| {
-        [
+        vec![
             plain(&size.name),
             count(size.rows),
             bytes(size.table_bytes),
@@ -99,15 +114,16 @@ pub fn write_table_sizes(
         ]
     };
     for table in tables {
-        let visible = or_dash(table.all_visible, units::percent);
-        columns.row(cells(table).into_iter().chain([visible]));
+        let mut row = cells(table);
+        row.push(or_dash(table.all_visible, units::percent));
+        columns.row(select(row));
         total.rows += table.rows;
         total.table_bytes += table.table_bytes;
         total.index_bytes += table.index_bytes;
         total.dead_rows += table.dead_rows;
     }
     if tables.len() > 1 {
-        columns.row(cells(&total));
+        columns.row(select(cells(&total)));
     }
     writeln!(out)?;
     columns.write(out, style, 2)
@@ -143,5 +159,32 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("1,200"), "{text}");
         assert!(text.contains("3.0 MB") && text.contains("1.0 MB"), "{text}");
+        assert!(!text.contains("dead rows"), "{text}");
+    }
+
+    #[test]
+    fn only_what_the_server_reports_is_shown() {
+        let headings = |table: TableSize| {
+            let mut out = Vec::new();
+            write_table_sizes(&mut out, &Style::plain(), &[table]).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let line = text.lines().find(|line| line.contains("table")).unwrap();
+            line.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let without_sizes = TableSize {
+            rows: 600,
+            ..TableSize::default()
+        };
+        assert_eq!(headings(without_sizes.clone()), "table rows");
+        assert_eq!(headings(TableSize::default()), "table rows size indexes");
+        let on_postgres = TableSize {
+            table_bytes: 8_192,
+            all_visible: Some(1.0),
+            ..without_sizes
+        };
+        assert_eq!(
+            headings(on_postgres),
+            "table rows size indexes dead rows all-visible"
+        );
     }
 }

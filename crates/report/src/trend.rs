@@ -109,8 +109,9 @@ pub(crate) fn method(trend: &Trend) -> String {
     let alarms = format!("{:.0} %", trend.false_alarm_rate * 100.0);
     let mut text = format!(
         "A change is where the ranks of the runs before and after differ by more than random orders of the \
-         runs explain, with at least {MIN_RUNS_OF_LEVEL} runs on each side. A history without a change \
-         shows one in at most {alarms} of cases.",
+         runs explain, with at least {MIN_RUNS_OF_LEVEL} runs on each side. If the runs of a history without a \
+         change are independent, it shows one in at most {alarms} of cases; a machine that drifts slowly shows \
+         changes more often.",
     );
     if trend.runs.len() < MIN_RUNS {
         text += &format!(" It takes {MIN_RUNS} runs to find any.");
@@ -192,7 +193,7 @@ fn changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     if trend.changes.is_empty() {
         let median = trend.levels.first().map_or(0.0, |level| level.median);
         return out.line(format!(
-            "  No change: the median is {}.",
+            "  No change found: the median is {}.",
             value(trend.unit, median)
         ));
     }
@@ -259,7 +260,7 @@ fn left_out(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     }
     let count = count_with_noun(trend.left_out.len() as u64, "run", "runs");
     out.heading(&format!(
-        "Left out: {count}, which are not comparable with {}",
+        "Not comparable with {} and left out: {count}",
         plain(&trend.reference)
     ))?;
     let reasons = reasons(trend);

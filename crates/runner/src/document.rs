@@ -6,6 +6,7 @@ use crate::description::describe;
 use crate::host;
 use crate::job::RunJob;
 use crate::server_tpm::ServerRates;
+use crate::statement_latency::statement_latencies;
 use prony_drive::{DriveResult, LoadStart, RunEvent, RunEventKind};
 use prony_plan::{DrivePlan, Pace, Plan, Stop, to_json};
 use prony_server::{Address, Control};
@@ -191,14 +192,10 @@ pub(crate) fn record_end(
         .as_ref()
         .map(|totals| prony_store::figures(totals, kinds));
     run.measured = prony_store::figures(measured, kinds);
+    let program = &job.ready_workload.program;
+    run.statements = statement_latencies(drive_result, &**program);
     run.rates = industry_metrics(job, run, server_rates);
-    run.shares = job
-        .ready_workload
-        .program
-        .action_shares()
-        .iter()
-        .map(stored_share)
-        .collect();
+    run.shares = program.action_shares().iter().map(stored_share).collect();
     run.machine_mut().health = prony_store::client_health(measured);
     run.timing = prony_store::timing(
         &measured.timestamps,

@@ -19,6 +19,7 @@ mod run;
 pub mod scenario_setup;
 mod server_tpm;
 pub mod signals;
+mod statement_latency;
 
 pub use document::ConnectionInfo;
 pub use error::Error;

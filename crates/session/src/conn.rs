@@ -70,6 +70,8 @@ pub struct Conn {
     executions: Cell<u32>,
     /// Number of executions pushed with [`Conn::push`] and not yet sent.
     pushed: Cell<u32>,
+    /// Number ([`Statement::id`]) of the first statement that was pushed.
+    first_pushed_id: Cell<u16>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
     pub(crate) transaction: Cell<CurrentTransaction>,
@@ -91,6 +93,7 @@ impl Conn {
             has_committed: Cell::new(false),
             executions: Cell::new(0),
             pushed: Cell::new(0),
+            first_pushed_id: Cell::new(0),
             failure: RefCell::new(None),
             exchange: RefCell::new(exchange),
             transaction: Cell::default(),

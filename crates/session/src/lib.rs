@@ -6,6 +6,8 @@ pub mod conn;
 pub mod db;
 pub mod error;
 pub mod program;
+pub mod statement_table;
+mod statement_timer;
 pub mod worker_context;
 
 pub use budget::StartBudget;
@@ -16,4 +18,5 @@ pub use program::{ActionShare, P90Limit, Program, User, UserExit, UserId};
 pub use prony_measure::{
     ErrorClass, Outcome, Queries, QueryKind, Sample, ServiceTimeParts, TxnKind,
 };
+pub use statement_table::{NamedStatement, StatementTable};
 pub use worker_context::{StartRules, WorkerContext};

@@ -2,6 +2,7 @@
 //! workload.
 
 use crate::Db;
+use crate::statement_table::StatementTable;
 use std::future::Future;
 use std::pin::Pin;
 
@@ -74,6 +75,12 @@ pub trait Program: Send + Sync {
     /// workload's usual ones.
     fn statements(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The statements by name, for latencies per statement; empty if the program executes only text, or
+    /// statements of a script.
+    fn statement_table(&self) -> StatementTable {
+        StatementTable::default()
     }
 
     /// The settings that determine what the program's figures mean, by name, with every default filled in;

@@ -5,7 +5,9 @@
 use crate::budget::StartBudget;
 use crate::conn::Conn;
 use crate::error::DbError;
-use prony_measure::{Queries, QueryKind, Sample, TxnKind};
+use crate::statement_table::StatementTable;
+use crate::statement_timer::StatementTimer;
+use prony_measure::{Queries, QueryKind, RoundTripTimes, Sample, TxnKind};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -60,6 +62,8 @@ pub struct WorkerContext {
     samples: RefCell<Vec<Sample>>,
     errors: RefCell<Vec<(TxnKind, DbError)>>,
     queries: Cell<Queries>,
+    /// Present if the run measures the latency of each statement.
+    statement_timer: Option<StatementTimer>,
     /// The record of an additional connection, for the user that requested it.
     added_connection: RefCell<Option<Rc<Conn>>>,
 }
@@ -76,6 +80,7 @@ impl WorkerContext {
             samples: RefCell::default(),
             errors: RefCell::default(),
             queries: Cell::default(),
+            statement_timer: None,
             added_connection: RefCell::default(),
         }
     }
@@ -83,6 +88,14 @@ impl WorkerContext {
     /// Adds a budget of starts that is shared with other workers.
     pub fn with_budget(self, budget: Option<Arc<StartBudget>>) -> Self {
         WorkerContext { budget, ..self }
+    }
+
+    /// Measures the latency of the statements in the table; of none without a table.
+    pub fn with_statement_latency(self, table: Option<StatementTable>) -> Self {
+        WorkerContext {
+            statement_timer: table.map(StatementTimer::new),
+            ..self
+        }
     }
 
     /// Takes a start from the budget. Always succeeds during the warm-up, and without a budget.
@@ -120,6 +133,11 @@ impl WorkerContext {
         at_ns >= self.count_from_ns.get()
     }
 
+    /// Whether this time is in the measured window.
+    fn is_in_window(&self, at_ns: u64) -> bool {
+        self.is_counted(at_ns) && at_ns < self.end_ns.get()
+    }
+
     /// Prevents further starts of transactions.
     pub fn stop(&self) {
         self.is_stopped.set(true);
@@ -153,6 +171,36 @@ impl WorkerContext {
             .for_each(|(kind, error)| receive(kind, error));
     }
 
+    /// Takes the times of the round trips in the window; `None` if the run does not measure statements.
+    pub fn take_round_trip_times(&self) -> Option<RoundTripTimes<u32>> {
+        self.statement_timer.as_ref().map(StatementTimer::take)
+    }
+
+    /// Whether the run measures the latency of each statement.
+    #[inline]
+    pub(crate) fn measures_statements(&self) -> bool {
+        self.statement_timer.is_some()
+    }
+
+    /// Records a round trip that succeeded, if its reply was noticed within the window.
+    pub(crate) fn record_round_trip(
+        &self,
+        first_id: u16,
+        statements: u32,
+        requested_ns: u64,
+        noticed_ns: u64,
+    ) {
+        if let Some(timer) = &self.statement_timer
+            && self.is_in_window(noticed_ns)
+        {
+            timer.record(
+                first_id,
+                statements,
+                noticed_ns.saturating_sub(requested_ns),
+            );
+        }
+    }
+
     /// The queries counted since the last call.
     pub fn take_queries(&self) -> Queries {
         self.queries.take()
@@ -178,6 +226,11 @@ impl WorkerContext {
     }
 
     pub(crate) fn record(&self, sample: Sample, error: Option<DbError>) {
+        if let Some(timer) = &self.statement_timer
+            && self.is_in_window(sample.ended_ns)
+        {
+            timer.record_transaction(sample.service_ns());
+        }
         self.samples.borrow_mut().push(sample);
         if let Some(error) = error {
             self.errors.borrow_mut().push((sample.kind, error));

@@ -9,6 +9,7 @@ mod histograms;
 mod measured;
 mod reduced;
 mod setup;
+mod statements;
 mod values;
 
 pub use consistency::*;
@@ -17,6 +18,7 @@ pub use histograms::*;
 pub use measured::*;
 pub use reduced::*;
 pub use setup::*;
+pub use statements::*;
 pub(crate) use values::query_mode;
 pub use values::{
     BuildProfile, DurabilityClass, EventKind, FindingKind, Network, PlannedEnd, Replication,
@@ -84,6 +86,10 @@ pub struct Run {
     /// Shares of the mix, over the whole run including the warm-up.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ObservedShare>,
+    /// Latencies of the workload's statements in the measured window; absent unless the plan asks for them
+    /// (`run.statement_latency`), and empty for programs that execute only statements of a script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statements: Option<Vec<StatementLatency>>,
     /// One entry per second, including the warm-up.
     pub series: Vec<Second>,
     /// Distributions of the times over the run; absent if nothing was committed, and in documents of older

@@ -6,7 +6,7 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Prony looks for PostgreSQL's programs in PATH, with pg_config, and in the distribution's usual
-folders. If there are none, --download fetches them (about 30 MB, checksum verified) into the cache
+folders. If there are none, --download fetches them (about 15 MB, checksum verified) into the cache
 folder.")]
 pub struct DemoArgs {
     /// Download PostgreSQL's programs if there are none on this machine

@@ -3,6 +3,7 @@
 //! Loads the stored runs of a workload one by one; `judge` decides which of them compare, and where their level
 //! changed. No stored document is changed.
 
+use super::server::find_workload;
 use super::stored::{judge_by_current_rules, listing_start};
 use super::{file, output};
 use crate::args::TrendArgs;
@@ -103,8 +104,16 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
             return Ok(run);
         }
     }
+    let has_filter = args.label.is_some() || args.server.is_some() || args.since.is_some();
+    if runs.is_empty() && !has_filter {
+        // Runs of other tools may have other names: a name is wrong only if no run has it.
+        find_workload(&args.workload)?;
+    }
     let message = match runs.len() {
-        0 => format!("no stored run of {} matches", args.workload),
+        0 => match &args.label {
+            Some(label) => format!("no stored run of {} has the label {label}", args.workload),
+            None => format!("no stored run of {} matches", args.workload),
+        },
         1 => format!(
             "the only matching run of {} must not be used",
             args.workload
@@ -117,7 +126,7 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
     Err(Failure::new(
         Exit::Usage,
         message,
-        "prony runs lists the stored runs",
+        "prony runs lists the stored runs with workload and label; prony runs label RUN LABEL sets one",
     ))
 }
 

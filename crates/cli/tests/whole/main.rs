@@ -30,6 +30,7 @@ mod repeats;
 mod reproduce;
 mod script;
 mod split;
+mod statements;
 mod sysbench;
 mod tpcc;
 mod tpcc_errors;

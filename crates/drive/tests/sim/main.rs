@@ -11,6 +11,7 @@ mod shared;
 mod slow_accept;
 mod split;
 mod starts;
+mod statements;
 #[allow(dead_code)]
 mod support;
 mod users;

@@ -176,7 +176,11 @@ fn mtu(interface: &NetworkInterface) -> DoctorFinding {
     let reason =
         "Requests and replies take more packets than usual, which costs CPU time on both machines.";
     match mtu {
-        USUAL_MTU_MIN.. => ok(ID, value, "As large as tunnels and clouds usually have, or larger."),
+        USUAL_MTU_MIN.. => ok(
+            ID,
+            value,
+            "As large as tunnels and clouds usually have, or larger.",
+        ),
         IPV6_MTU_MIN.. => caution(ID, value, reason)
             .mended_by(command)
             .advised(advice),

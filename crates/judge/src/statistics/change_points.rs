@@ -1,7 +1,7 @@
 //! Finds the runs at which the level of a history changed.
 //!
 //! In: one figure of each run, in the order of the runs. Out: the first run of each new level. Must never:
-//! assume a distribution of the runs, or let a few disturbed runs make a change.
+//! assume a distribution of the runs, or let one or two disturbed runs make a change.
 //!
 //! The test of a history: for each cut, the Wilcoxon rank sum of the runs before it, in standard deviations
 //! of a history without a change; the cut with the largest one is the candidate. If it is not significant,
@@ -19,7 +19,7 @@
 
 use crate::statistics::split_mix::SplitMix;
 
-/// Fewest runs of a level: with fewer, a few disturbed runs at the end would be one.
+/// Fewest runs of a level: with fewer, one or two disturbed runs at the end would be one.
 pub const MIN_RUNS_OF_LEVEL: usize = 3;
 /// Random orders per test. The p value cannot be smaller than 1 / (orders + 1).
 const ORDERS: usize = 999;

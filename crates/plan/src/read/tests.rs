@@ -198,7 +198,8 @@ proptest! {
         entries in prop::collection::btree_map(
             prop::sample::select(vec![
                 "clients", "threads", "duration", "transactions", "warmup", "grace", "rate",
-                "arrival", "protocol", "describe", "io", "tcp_sample", "seed", "pin", "expect_outage",
+                "arrival", "protocol", "describe", "io", "tcp_sample", "seed", "pin", "statement_latency",
+                "expect_outage",
                 "claints",
             ]),
             prop::sample::select(vec![

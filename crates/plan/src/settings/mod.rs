@@ -6,8 +6,11 @@
 //!
 //! Longer than 400 lines: the table is one list, with the help of each setting.
 
+mod flag;
 mod values;
 
+pub use flag::Flag;
+use flag::{off_switch, switch, value_flag, value_flag_with_short};
 pub(crate) use values::SettingValue;
 
 use crate::check::{MAX_CLIENTS, MAX_SCALE, MAX_THREADS};
@@ -83,76 +86,6 @@ pub enum SettingType {
     Duration,
     /// One of these names.
     Choice(fn() -> Vec<&'static str>),
-}
-
-/// The flag of a setting.
-#[derive(Debug)]
-pub struct Flag {
-    /// Name, without the two hyphens.
-    pub long: &'static str,
-    /// One-letter name.
-    pub short: Option<char>,
-    /// Name of the value in the help; `None` for a switch.
-    pub value_name: Option<&'static str>,
-    /// Heading under which the help lists the flag.
-    pub heading: &'static str,
-    /// The help of a switch that turns its setting off; `None` for every other flag.
-    pub help_if_it_turns_off: Option<&'static str>,
-}
-
-impl Flag {
-    /// The value, as text, to which a switch sets its setting.
-    pub fn switch_value(&self) -> &'static str {
-        match self.help_if_it_turns_off {
-            Some(_) => "false",
-            None => "true",
-        }
-    }
-}
-
-/// A switch that turns its setting on; flags of the other kinds differ from it in one or two fields.
-const fn base_flag(heading: &'static str, long: &'static str, short: Option<char>) -> Flag {
-    Flag {
-        long,
-        short,
-        value_name: None,
-        heading,
-        help_if_it_turns_off: None,
-    }
-}
-
-const fn value_flag(
-    heading: &'static str,
-    long: &'static str,
-    value_name: &'static str,
-) -> Option<Flag> {
-    Some(Flag {
-        value_name: Some(value_name),
-        ..base_flag(heading, long, None)
-    })
-}
-
-const fn value_flag_with_short(
-    heading: &'static str,
-    long: &'static str,
-    short: char,
-    value_name: &'static str,
-) -> Option<Flag> {
-    Some(Flag {
-        value_name: Some(value_name),
-        ..base_flag(heading, long, Some(short))
-    })
-}
-
-const fn switch(heading: &'static str, long: &'static str, short: Option<char>) -> Option<Flag> {
-    Some(base_flag(heading, long, short))
-}
-
-const fn off_switch(heading: &'static str, long: &'static str, help: &'static str) -> Option<Flag> {
-    Some(Flag {
-        help_if_it_turns_off: Some(help),
-        ..base_flag(heading, long, None)
-    })
 }
 
 const fn count_up_to(max: u32) -> SettingType {
@@ -300,6 +233,10 @@ settings! {
     /// Seed of all random numbers. Without it, one is chosen and named in the result
     run.seed => seed: u64, SettingType::WholeNumber { min: 0, max: u64::MAX },
         value_flag(CLIENT_HEADING, "seed", "N");
+    /// Measure the latency of each of the workload's statements as well, in the window; the full result shows
+    /// it. Statements that share a round trip are measured together, and those of scripts not at all
+    run.statement_latency => statement_latency: bool, SettingType::Bool,
+        switch(RESULT_HEADING, "statement-latency", None);
     /// Measure an outage, such as a failover: outages, stalls and restarts of the server do not make the
     /// run invalid
     run.expect_outage => expect_outage: bool, SettingType::Bool,

@@ -298,7 +298,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
         QueryMode::Prepared,
     ]);
     let io = prop::sample::select(vec![IoEngine::Auto, IoEngine::Ring, IoEngine::Epoll]);
-    let booleans = any::<[bool; 3]>();
+    let booleans = any::<[bool; 4]>();
     let counts = (1u32..=1_000_000)
         .prop_flat_map(|clients| (Just(clients), 1..=clients.min(1024), 0..=clients));
     let settings = (
@@ -330,6 +330,7 @@ fn any_drive() -> impl Strategy<Value = DrivePlan> {
                 tcp_sample,
                 seed,
                 pin: booleans[2],
+                statement_latency: booleans[3],
                 ..DrivePlan::default()
             }
         },

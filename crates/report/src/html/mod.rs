@@ -28,6 +28,7 @@ mod scenario;
 mod seconds;
 mod server;
 mod several;
+mod statements;
 mod table;
 mod trend;
 mod variants;

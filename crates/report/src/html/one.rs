@@ -7,7 +7,7 @@ use super::escape::{Escaped, EscapedName};
 use super::table::{end_table, start_table, write_row, write_text_row};
 use super::{
     client, distribution, heat, kinds, marks, parts, percentiles, repeat, scenario, seconds,
-    server, start_section,
+    server, start_section, statements,
 };
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::terminal::setup::{client_health_sentences, setup_lines};
@@ -81,6 +81,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::R
                 let title = "Response time by percentile";
                 let curves = percentiles::of_run(run);
                 percentiles::write(out, &format!("percentiles-{number}"), title, &curves)?;
+                statements::write(out, run)?;
             }
             "server" => server::write(out, run, number, &marks)?,
             "events" => write_errors_and_events(out, run)?,

@@ -30,7 +30,9 @@ pub struct VerifiedPage {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
     /// The file does not start with the first line of a page.
-    #[error("this is not a report of Prony: it does not begin like one")]
+    #[error(
+        "this is not a report of Prony with a checksum, as prony report writes (pages of prony trend have none)"
+    )]
     NotAReport,
     /// A later version of Prony generated the page.
     #[error(

@@ -11,6 +11,7 @@ pub(crate) mod latency;
 mod paragraph;
 pub(crate) mod server;
 pub(crate) mod setup;
+pub(crate) mod statements;
 mod verdict;
 
 pub use first_screen::{MAX_LINES, StoredRun};
@@ -78,6 +79,7 @@ pub fn write_full(
     write_headline(out, run)?;
     latency::write_response_times(out, run)?;
     latency::write_service_time_parts(out, run)?;
+    statements::write_statements(out, run)?;
     counts::write_kinds(out, run)?;
     counts::write_shares(out, run)?;
     findings::write_errors(out, run)?;

@@ -7,7 +7,9 @@ use crate::text::plain;
 use crate::units::{self, bytes, count, count_with_noun, or_unknown};
 use prony_judge::memory::data_fit;
 use prony_judge::observations;
-use prony_store::{EventKind, MachineSecond, Observed, ObservedTopic, Run, ServerSecond};
+use prony_store::{
+    Engine, EventKind, MachineSecond, Observed, ObservedTopic, Run, ServerEngine, ServerSecond,
+};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
@@ -169,8 +171,16 @@ fn describe_events(run: &Run, observed: &Observed) -> String {
                 .iter()
                 .any(|missing| missing.what == *topic)
         };
+        let is_vacuumed = match run.server.engine {
+            Some(ServerEngine::Known(engine)) => match engine {
+                Engine::PostgreSql => true,
+                Engine::MySql | Engine::MariaDb | Engine::SqlServer => false,
+            },
+            Some(ServerEngine::Other(_)) | None => true,
+        };
         let (unobserved, absent): (Vec<_>, Vec<_>) = REPORTED_BY
             .iter()
+            .filter(|(name, _)| is_vacuumed || *name != "vacuum")
             .partition(|(_, queries)| queries.iter().any(&is_missing));
         let names = |kinds: Vec<&(&'static str, _)>| -> Vec<&str> {
             kinds.into_iter().map(|(name, _)| *name).collect()

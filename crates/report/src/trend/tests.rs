@@ -98,7 +98,7 @@ fn more_runs_than_columns_share_columns() {
     let text = shown(&trend);
     let widest = text.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(80), "{text}");
-    assert!(text.contains("No change: the median is 1,003."));
+    assert!(text.contains("No change found: the median is 1,003."));
 }
 
 #[test]

@@ -136,6 +136,7 @@ pub fn closed() -> Run {
             statements: vec!["SELECT 1".into()],
             description: None,
         },
+        statements: None,
         rules_version: None,
         drive: Drive {
             clients: 64,

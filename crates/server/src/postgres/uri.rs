@@ -32,7 +32,7 @@ pub(crate) fn refuse_foreign_scheme(text: &str) -> Result<(), Error> {
     };
     Err(Error::conninfo(
         problem,
-        "begin the URL with postgresql:// or postgres://; with mysql:// or mariadb:// for those servers",
+        "begin the URL with postgresql:// or postgres://; with mysql://, mariadb:// or sqlserver:// for those servers",
     ))
 }
 

@@ -53,6 +53,7 @@ impl Conn {
         exchange.push(pushed == 0, statement, values);
         if pushed == 0 {
             self.effect.set(Effect::Reads);
+            self.first_pushed_id.set(statement.id());
         }
         if statement.effect() != Effect::Reads && self.effect.get() != Effect::Commits {
             self.effect.set(statement.effect());
@@ -77,6 +78,16 @@ impl Conn {
             _ => self.effect.get(),
         };
         self.set_request(effect, count);
+    }
+
+    /// Number of executions in the current request.
+    pub(crate) fn executions(&self) -> u32 {
+        self.executions.get()
+    }
+
+    /// Number ([`Statement::id`]) of the first statement of the request that [`Conn::sync`] sends.
+    pub(crate) fn first_pushed_id(&self) -> u16 {
+        self.first_pushed_id.get()
     }
 
     /// Whether the last request, which must have succeeded, committed something. `block` is the state of the

@@ -32,6 +32,13 @@ impl Db {
     ) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
         self.conn.request(batch.iter().copied());
+        if self.context.measures_statements()
+            && let Some((first, _)) = batch.first()
+        {
+            return self
+                .wait_for_timed_reply(first.id(), batch.len() as u32)
+                .await;
+        }
         self.wait_for_reply().await
     }
 
@@ -59,6 +66,10 @@ impl Db {
     pub async fn sync(&mut self) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
         self.conn.sync();
+        if self.context.measures_statements() && self.conn.executions() > 0 {
+            let (first_id, statements) = (self.conn.first_pushed_id(), self.conn.executions());
+            return self.wait_for_timed_reply(first_id, statements).await;
+        }
         self.wait_for_reply().await
     }
 
@@ -112,6 +123,31 @@ impl Db {
 
     pub(super) async fn wait_for_reply(&mut self) -> Result<DbReply<'_>, DbError> {
         Wait { conn: &self.conn }.await;
+        self.reply()
+    }
+
+    /// Waits for the reply to a request that begins with the statement `first_id`, and records the time from
+    /// the request to the moment at which the reply is noticed: of successful requests in a transaction.
+    async fn wait_for_timed_reply(
+        &mut self,
+        first_id: u16,
+        statements: u32,
+    ) -> Result<DbReply<'_>, DbError> {
+        // The user made the request when it was last resumed.
+        let requested_ns = self.conn.noticed_ns();
+        Wait { conn: &self.conn }.await;
+        let reply = self.reply()?;
+        if self.conn.is_in_transaction() {
+            let noticed_ns = self.conn.noticed_ns();
+            self.context
+                .record_round_trip(first_id, statements, requested_ns, noticed_ns);
+        }
+        Ok(reply)
+    }
+
+    /// The reply that has arrived.
+    #[inline]
+    fn reply(&self) -> Result<DbReply<'_>, DbError> {
         if !self.conn.is_up() {
             return Err(self.conn.failure());
         }

@@ -8,10 +8,10 @@ use crate::sql_dialect::COMMENT_PROPERTY;
 use crate::{Error, SqlDialect};
 use prony_server::Control;
 
-/// Whether an index is the key in whose order a table is stored: the primary key, or else a unique clustered
-/// index, which HammerDB creates instead.
-const IS_KEY: &str = "i.is_primary_key = 1 or (i.is_unique = 1 and i.type = 1 and not exists \
-     (select 1 from sys.indexes p where p.object_id = i.object_id and p.is_primary_key = 1))";
+/// Whether an index is the key of its table: the primary key; without one, the unique clustered index, which
+/// HammerDB creates instead; without that, the first unique index, because Babelfish clusters no table.
+const IS_KEY: &str = "i.index_id = (select top (1) u.index_id from sys.indexes u \
+     where u.object_id = i.object_id and u.is_unique = 1 order by u.is_primary_key desc, u.type, u.index_id)";
 
 /// The query for all indexes: table, name, and `t` for a primary key.
 pub const INDEX_QUERY: &str = "\

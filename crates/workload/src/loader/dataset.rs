@@ -96,33 +96,6 @@ impl IndexBuild {
         }
     }
 
-    /// A SQL Server primary key, followed by another index of its table. A load that continues builds only
-    /// the indexes that are missing.
-    pub fn followed_by(self, name: &str, build: &str) -> IndexBuild {
-        let IndexBuild {
-            table, name: key, ..
-        } = &self;
-        let key_build = self.build.as_deref().unwrap_or_default();
-        IndexBuild {
-            build: Some(format!(
-                "if not exists (select 1 from sys.indexes where object_id = object_id('{table}') \
-                 and name = '{key}') {key_build}; {build}"
-            )),
-            attach: None,
-            name: name.to_owned(),
-            table: self.table,
-        }
-    }
-
-    /// The same index, built after another statement.
-    pub fn preceded_by(self, statement: &str) -> IndexBuild {
-        let build = self.build.unwrap_or_default();
-        IndexBuild {
-            build: Some(format!("{statement}; {build}")),
-            ..self
-        }
-    }
-
     /// A PostgreSQL primary key: a unique index until it is attached.
     pub fn primary_key(table: &str, name: &str, columns: &str) -> IndexBuild {
         IndexBuild {

@@ -52,6 +52,24 @@ impl StatementKind {
         StatementKind::HotUpdate,
     ];
 
+    /// The name in latencies per statement.
+    pub fn name(self) -> &'static str {
+        match self {
+            StatementKind::PointSelect => "point-select",
+            StatementKind::SimpleRange => "simple-range",
+            StatementKind::SumRange => "sum-range",
+            StatementKind::OrderRange => "order-range",
+            StatementKind::DistinctRange => "distinct-range",
+            StatementKind::IndexUpdate => "index-update",
+            StatementKind::NonIndexUpdate => "non-index-update",
+            StatementKind::Delete => "delete",
+            StatementKind::Insert => "insert",
+            StatementKind::RandomPoints => "random-points",
+            StatementKind::RandomRanges => "random-ranges",
+            StatementKind::HotUpdate => "hot-update",
+        }
+    }
+
     /// Whether it returns rows, and therefore counts as a read. Any other statement counts as a write
     /// if it changed a row.
     pub fn is_read(self) -> bool {

@@ -20,7 +20,9 @@ use crate::random::Random;
 use crate::{Error, sql};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_session::{ActionShare, Db, DbError, Outcome, Program, User, UserExit, UserId};
+use prony_session::{
+    ActionShare, Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId,
+};
 use prony_wire::{Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -233,6 +235,24 @@ impl Program for OltpProgram {
             ..
         } = &*self.shared;
         statements(workload, options, *dialect)
+    }
+
+    fn statement_table(&self) -> StatementTable {
+        let run = &*self.shared;
+        let kinds = StatementKind::ALL.iter().zip(&run.statements);
+        let kinds = kinds.flat_map(|(kind, statements)| {
+            statements.iter().map(|statement| (kind.name(), statement))
+        });
+        let [begin, commit] = [("begin", 0), ("commit", 1)].map(|(name, index)| {
+            let statement = run.block.as_ref().map(|block| &block[index]);
+            statement.map(|statement| (name, statement))
+        });
+        let mut table = StatementTable::new();
+        for (name, statement) in begin.into_iter().chain(kinds).chain(commit) {
+            let text = statement.sql().to_owned();
+            table.add(name, run.dialect.with_native_placeholders(text), statement);
+        }
+        table
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {

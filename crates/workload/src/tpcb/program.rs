@@ -5,7 +5,7 @@
 
 use super::schema::{BIGINT_FROM_SCALE, Table};
 use crate::random::Random;
-use prony_session::{Db, DbError, Outcome, Program, User, UserExit, UserId};
+use prony_session::{Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId};
 use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::sync::Arc;
 
@@ -113,6 +113,23 @@ impl AccountProgram {
 impl Program for AccountProgram {
     fn kinds(&self) -> &[&'static str] {
         &self.name
+    }
+
+    fn statement_table(&self) -> StatementTable {
+        let run = &*self.shared;
+        let mut table = StatementTable::new();
+        for (name, statement) in [
+            ("begin", &run.begin),
+            ("update-account", &run.update_account),
+            ("select-account", &run.select_account),
+            ("update-teller", &run.update_teller),
+            ("update-branch", &run.update_branch),
+            ("insert-history", &run.insert_history),
+            ("end", &run.end),
+        ] {
+            table.add(name, statement.sql(), statement);
+        }
+        table
     }
 
     fn create_user(&self, id: UserId, db: Db) -> User {

@@ -1,7 +1,6 @@
 //! The existing indexes of the tables, and the statements that build missing ones. An index that is not
 //! yet valid counts as missing.
 
-use super::layout::Population;
 use super::schema::{Index, Table};
 use crate::SqlDialect;
 use crate::loader::dataset::IndexBuild;
@@ -122,32 +121,6 @@ pub fn mysql_builds() -> Vec<IndexBuild> {
         attach: None,
     });
     indexes.into()
-}
-
-/// The indexes that a load on SQL Server builds after loading the rows. If a table has two, the
-/// primary key is built first, because building a clustered index rebuilds the indexes that exist. HammerDB's
-/// padding is added before the key, so that building the key stores it.
-pub fn sql_server_builds(population: Population) -> Vec<IndexBuild> {
-    let all = Index::all();
-    let keys = all.iter().filter(|index| index.primary);
-    let build = |key: &Index| {
-        let table = key.table.name();
-        let columns = key.table.key(SqlDialect::TransactSql).join(", ");
-        let build = IndexBuild::clustered_key(table, key.name, &columns);
-        let build = match (population, key.table.padding()) {
-            (Population::HammerDb, Some((length, character))) => build.preceded_by(&format!(
-                "if col_length('{table}', 'padding') is null alter table {table} \
-                 add padding char({length}) not null default replicate('{character}', {length})"
-            )),
-            (Population::HammerDb | Population::Standard, _) => build,
-        };
-        let mut secondary = all.iter().filter(|index| !index.primary);
-        match secondary.find(|index| index.table == key.table) {
-            Some(index) => build.followed_by(index.name, &index.build()),
-            None => build,
-        }
-    };
-    keys.map(build).collect()
 }
 
 /// Returns the first column of a query on the indexes.

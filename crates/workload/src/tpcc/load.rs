@@ -9,7 +9,7 @@ use super::random::LastNames;
 use super::routines;
 use super::rows::{Content, TpccRows, order_line_count};
 use super::schema::{MAX_SCALE, Table};
-use super::{TPCC, unfinished_load};
+use super::{TPCC, sqlserver, unfinished_load};
 use crate::catalog::{self, Tables};
 use crate::copy::RowSource;
 use crate::engines::require_engine;
@@ -199,7 +199,7 @@ impl Dataset for TpccDataset {
         match self.dialect {
             SqlDialect::PostgreSql => self.layout.index_builds(),
             SqlDialect::MySql => indexes::mysql_builds(),
-            SqlDialect::TransactSql => indexes::sql_server_builds(self.layout.population),
+            SqlDialect::TransactSql => sqlserver::indexes::builds(self.layout.population),
         }
     }
 

@@ -18,6 +18,7 @@ mod mysql;
 pub mod options;
 mod pacing;
 mod parameters;
+mod population_remark;
 mod postgres;
 mod privileges;
 pub mod profile;

@@ -10,6 +10,7 @@ use super::input::{InputGenerator, TpccTransaction};
 use super::layout;
 use super::options::{self, TpccOptions};
 use super::pacing::Terminal;
+use super::population_remark::population_remark;
 use super::random::RunConstants;
 use super::readiness::scale_for_run;
 use super::routines;
@@ -18,12 +19,13 @@ use super::shares::{ORDER_LINES, shares};
 use super::texts::TextBuffers;
 use super::transactions::{OrderResult, Transactions};
 use crate::SqlDialect;
-use crate::describe::Remark;
 use crate::random::Random;
 use crate::{Error, ReadyWorkload};
 use prony_plan::WorkloadPlan;
 use prony_server::Control;
-use prony_session::{ActionShare, Db, DbError, Outcome, P90Limit, Program, User, UserExit, UserId};
+use prony_session::{
+    ActionShare, Db, DbError, Outcome, P90Limit, Program, StatementTable, User, UserExit, UserId,
+};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -54,7 +56,7 @@ pub fn statements() -> Vec<String> {
 pub fn program(control: &mut Control, plan: &WorkloadPlan) -> Result<ReadyWorkload, Error> {
     let program = OrderEntryProgram::prepare(control, plan)?;
     let scale = program.shared.warehouses;
-    let remarks = program.remarks();
+    let remarks = population_remark(program.options().profile, &program.load_settings);
     Ok(ReadyWorkload {
         program: Arc::new(program),
         scale,
@@ -111,35 +113,6 @@ impl OrderEntryProgram {
         }
     }
 
-    /// A remark if the profile is intended for a different population. Half of HammerDB's customers and a
-    /// tenth of the standard ones have bad credit, and payments of such customers write far more.
-    fn remarks(&self) -> Vec<Remark> {
-        let profile = self.options().profile;
-        let mut settings = self.load_settings.iter();
-        let Some((_, population)) = settings.find(|(name, _)| *name == "population") else {
-            return Vec::new();
-        };
-        let intended = profile.population.name();
-        if population == intended {
-            return Vec::new();
-        }
-        let share = match population.as_str() {
-            "hammerdb" => "half of all customers instead of a tenth",
-            _ => "a tenth of all customers instead of half",
-        };
-        vec![Remark {
-            id: "population",
-            finding: format!(
-                "The profile {} ran on customers of the population {population}: payments of customers with \
-                 bad credit ({share}) cost more than others.",
-                profile.name
-            ),
-            advice: format!(
-                "Compare only with runs that have the same settings, or load again with --profile {intended}."
-            ),
-        }]
-    }
-
     /// The options, defaults included.
     pub fn options(&self) -> &TpccOptions {
         &self.shared.options
@@ -187,6 +160,10 @@ impl Program for OrderEntryProgram {
 
     fn statements(&self) -> Vec<String> {
         self.statements.clone()
+    }
+
+    fn statement_table(&self) -> StatementTable {
+        self.shared.transactions.statement_table()
     }
 
     fn action_shares(&self) -> Vec<ActionShare> {

@@ -13,7 +13,9 @@ use super::requests::Requests;
 use super::rows::push_characters;
 use crate::SqlDialect;
 use crate::random::Random;
-use prony_session::{ActionShare, Db, DbError, Outcome, Program, User, UserExit, UserId};
+use prony_session::{
+    ActionShare, Db, DbError, Outcome, Program, StatementTable, User, UserExit, UserId,
+};
 use prony_wire::{ParameterType, Statement, StatementIds, Value};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -144,6 +146,30 @@ impl Program for YcsbProgram {
             ..
         } = &*self.shared;
         statements(options, layout.field_count, *dialect)
+    }
+
+    fn statement_table(&self) -> StatementTable {
+        let run = &*self.shared;
+        let (insert, exists) = (
+            std::slice::from_ref(&run.insert),
+            std::slice::from_ref(&run.exists),
+        );
+        let mut table = StatementTable::new();
+        for (name, statements) in [
+            ("read", &run.read[..]),
+            ("update", &run.update),
+            ("scan", &run.scan),
+            ("insert", insert),
+            ("exists", exists),
+        ] {
+            for statement in statements {
+                let text = run
+                    .dialect
+                    .with_native_placeholders(statement.sql().to_owned());
+                table.add(name, text, statement);
+            }
+        }
+        table
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {

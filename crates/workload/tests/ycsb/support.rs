@@ -70,9 +70,9 @@ pub fn assert_concurrent_runs_succeed(database: &TestDatabase, protocol: QueryMo
             "ycsb",
             &[("workload", letter)],
             protocol,
-            (4, 400),
+            (4, 200),
         );
-        assert_all_committed(&run, 1_600, &format!("{letter} {protocol:?}"));
+        assert_all_committed(&run, 800, &format!("{letter} {protocol:?}"));
         let (hits, mix) = run.shares.split_last().expect("shares");
         assert_eq!(hits.count, hits.total, "{letter} {protocol:?}: {hits:?}");
         let inserts = mix.iter().find(|share| share.name == "insert");

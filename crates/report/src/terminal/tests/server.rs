@@ -96,26 +96,28 @@ fn unobserved_events_are_not_reported_as_absent() {
         super::super::server::describe_server(run, run.observed.as_ref().unwrap())[1].clone()
     };
     assert_eq!(activity(&run), "no checkpoint, vacuum or backup observed");
-    let mut activity_without = |topic: ObservedTopic| {
+    let activity_without = |run: &mut Run, topic: ObservedTopic| {
         let missing = &mut run.observed.as_mut().unwrap().missing;
         missing.push(prony_store::MissingObservation {
             what: topic,
             why: "permission denied".to_owned(),
         });
-        activity(&run)
+        activity(run)
     };
     assert_eq!(
-        activity_without(ObservedTopic::Tables),
+        activity_without(&mut run, ObservedTopic::Tables),
         "no checkpoint or backup observed, vacuum not observed"
     );
     assert_eq!(
-        activity_without(ObservedTopic::Checkpoints),
+        activity_without(&mut run, ObservedTopic::Checkpoints),
         "no backup observed, checkpoint and vacuum not observed"
     );
     assert_eq!(
-        activity_without(ObservedTopic::Vacuums),
+        activity_without(&mut run, ObservedTopic::Vacuums),
         "checkpoint, vacuum and backup not observed"
     );
+    run.server.engine = Some(prony_store::Engine::SqlServer.into());
+    assert_eq!(activity(&run), "checkpoint and backup not observed");
     run.observed.as_mut().unwrap().series[2].lock_waits = Some(3);
     assert!(activity(&run).ends_with("; at most 3 sessions waiting for a lock"));
 }

@@ -8,6 +8,8 @@
 //! server `XACT_ABORT` rolls back, and the error reaches the client unchanged: no procedure turns an error into
 //! a row. The procedures for HammerDB's driver have the names of its parameters, by which it calls them.
 
+pub mod indexes;
+
 use super::engine::EngineSql;
 use super::routines::Routine;
 use std::hash::{DefaultHasher, Hash, Hasher};

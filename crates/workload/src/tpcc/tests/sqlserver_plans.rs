@@ -1,17 +1,19 @@
-//! The statements of tpcc find their rows by index on the SQL Server that `PRONY_TEST_SQLSERVER` names.
+//! Tests on the SQL Server that `PRONY_TEST_SQLSERVER` names: tpcc's statements find their rows by index, and a
+//! load builds only the indexes that are missing.
 
 use crate::loader::dataset::IndexBuild;
 use crate::tpcc::execution::{Execution, Mode};
-use crate::tpcc::indexes;
 use crate::tpcc::input::TpccTransaction;
 use crate::tpcc::layout::Population;
 use crate::tpcc::profile::PROFILES;
 use crate::tpcc::schema::Table;
+use crate::tpcc::sqlserver;
 use crate::tpcc::transactions::Transactions;
 use crate::{SqlDialect, catalog};
 use prony_server::control::BlockingConnection;
 use prony_server::{Control, Environment, Target};
 use prony_wire::{ParameterType, QueryMode, Statement, StatementIds, Value};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const DIALECT: SqlDialect = SqlDialect::TransactSql;
 
@@ -23,15 +25,19 @@ enum PlanFormat {
     Babelfish,
 }
 
-/// The server in the environment.
-fn target() -> Option<Target> {
+/// The tests share a database.
+static DATABASE: Mutex<()> = Mutex::new(());
+
+/// The server in the environment, whose database the test has for itself.
+fn target() -> Option<(Target, MutexGuard<'static, ()>)> {
     let Ok(url) = std::env::var("PRONY_TEST_SQLSERVER") else {
         eprintln!("skipped: PRONY_TEST_SQLSERVER names no SQL Server");
         return None;
     };
     let url = url.split_whitespace().next().unwrap_or_default();
     let target = prony_server::resolve(url, &Environment::without_home("tester"));
-    Some(target.expect("a good URL"))
+    let guard = DATABASE.lock().unwrap_or_else(PoisonError::into_inner);
+    Some((target.expect("a good URL"), guard))
 }
 
 /// A connection on which each statement also returns its plan.
@@ -113,12 +119,16 @@ fn steps(execution: &Execution) -> Vec<&Statement> {
     }
 }
 
-fn create_tables(control: &mut Control) {
+fn create_tables(control: &mut Control, population: Population) {
     for table in Table::ALL {
-        let create = table.create(DIALECT, Population::Standard);
+        let create = table.create(DIALECT, population);
         control.execute(&create).expect("creates");
     }
-    let builds = indexes::sql_server_builds(Population::Standard);
+    build_indexes(control, population);
+}
+
+fn build_indexes(control: &mut Control, population: Population) {
+    let builds = sqlserver::indexes::builds(population);
     let builds = builds
         .into_iter()
         .filter_map(|index: IndexBuild| index.build);
@@ -128,13 +138,38 @@ fn create_tables(control: &mut Control) {
 }
 
 #[test]
+fn a_continued_load_builds_only_missing_indexes() {
+    let Some((target, _guard)) = target() else {
+        return;
+    };
+    let mut control = Control::connect(&target).expect("connects");
+    for population in Population::ALL {
+        catalog::drop_existing::<Table>(&mut control).expect("drops the tables of an earlier test");
+        create_tables(&mut control, population);
+        let built = catalog::read_indexes(&mut control).expect("indexes");
+        let tables = catalog::find::<Table>(&mut control).expect("tables");
+        assert_eq!(tables.len(), Table::ALL.len());
+        for table in &tables {
+            assert!(table.is_own && table.has_primary_key, "{:?}", table.table);
+        }
+        build_indexes(&mut control, population);
+        assert_eq!(
+            catalog::read_indexes(&mut control).expect("indexes"),
+            built,
+            "{population:?}"
+        );
+    }
+    catalog::drop_existing::<Table>(&mut control).expect("drops");
+}
+
+#[test]
 fn statements_seek_and_other_types_would_not() {
-    let Some(target) = target() else {
+    let Some((target, _guard)) = target() else {
         return;
     };
     let mut control = Control::connect(&target).expect("connects");
     catalog::drop_existing::<Table>(&mut control).expect("drops the tables of an earlier test");
-    create_tables(&mut control);
+    create_tables(&mut control, Population::Standard);
     let mut plans = PlanConnection::new(&target);
     let format = plans.format;
     let mut checked = 0;

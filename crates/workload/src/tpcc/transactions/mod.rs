@@ -6,6 +6,7 @@ mod delivery;
 mod new_order;
 mod order_status;
 mod payment;
+mod statement_names;
 mod stock_level;
 
 use super::customers::SearchNames;

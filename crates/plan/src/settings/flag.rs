@@ -1,0 +1,79 @@
+//! The flags of settings.
+
+/// The flag of a setting.
+#[derive(Debug)]
+pub struct Flag {
+    /// Name, without the two hyphens.
+    pub long: &'static str,
+    /// One-letter name.
+    pub short: Option<char>,
+    /// Name of the value in the help; `None` for a switch.
+    pub value_name: Option<&'static str>,
+    /// Heading under which the help lists the flag.
+    pub heading: &'static str,
+    /// The help of a switch that turns its setting off; `None` for every other flag.
+    pub help_if_it_turns_off: Option<&'static str>,
+}
+
+impl Flag {
+    /// The value, as text, to which a switch sets its setting.
+    pub fn switch_value(&self) -> &'static str {
+        match self.help_if_it_turns_off {
+            Some(_) => "false",
+            None => "true",
+        }
+    }
+}
+
+/// A switch that turns its setting on; flags of the other kinds differ from it in one or two fields.
+const fn base_flag(heading: &'static str, long: &'static str, short: Option<char>) -> Flag {
+    Flag {
+        long,
+        short,
+        value_name: None,
+        heading,
+        help_if_it_turns_off: None,
+    }
+}
+
+pub(super) const fn value_flag(
+    heading: &'static str,
+    long: &'static str,
+    value_name: &'static str,
+) -> Option<Flag> {
+    Some(Flag {
+        value_name: Some(value_name),
+        ..base_flag(heading, long, None)
+    })
+}
+
+pub(super) const fn value_flag_with_short(
+    heading: &'static str,
+    long: &'static str,
+    short: char,
+    value_name: &'static str,
+) -> Option<Flag> {
+    Some(Flag {
+        value_name: Some(value_name),
+        ..base_flag(heading, long, Some(short))
+    })
+}
+
+pub(super) const fn switch(
+    heading: &'static str,
+    long: &'static str,
+    short: Option<char>,
+) -> Option<Flag> {
+    Some(base_flag(heading, long, short))
+}
+
+pub(super) const fn off_switch(
+    heading: &'static str,
+    long: &'static str,
+    help: &'static str,
+) -> Option<Flag> {
+    Some(Flag {
+        help_if_it_turns_off: Some(help),
+        ..base_flag(heading, long, None)
+    })
+}

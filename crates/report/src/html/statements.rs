@@ -1,0 +1,49 @@
+//! Latencies of the workload's statements.
+
+use super::escape::{Escaped, EscapedName};
+use super::table::{end_table, start_table, write_row};
+use crate::terminal::statements::{STATEMENT_COLUMNS, STATEMENTS, statement_rows, statements_text};
+use prony_store::Run;
+use std::fmt::{self, Write};
+
+/// Writes the latency of each statement, if the run measured them.
+pub fn write(out: &mut String, run: &Run) -> fmt::Result {
+    let Some(text) = statements_text(run) else {
+        return Ok(());
+    };
+    let rows = statement_rows(run);
+    if !rows.is_empty() {
+        start_table(out, STATEMENTS, &STATEMENT_COLUMNS)?;
+        for cells in &rows {
+            write_row(out, EscapedName(&cells[0]), &cells[1..])?;
+        }
+        end_table(out)?;
+    }
+    writeln!(out, "<p>{STATEMENTS}. {}</p>", Escaped(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_store::StatementLatency;
+
+    #[test]
+    fn a_page_has_the_statements_if_the_run_measured_them() {
+        let mut out = String::new();
+        write(&mut out, &Run::default()).unwrap();
+        assert_eq!(out, "");
+        let run = Run {
+            statements: Some(vec![StatementLatency {
+                name: "a<b".to_owned(),
+                statements: 3,
+                service_time_share: Some(0.251),
+                ..StatementLatency::default()
+            }]),
+            ..Run::default()
+        };
+        write(&mut out, &run).unwrap();
+        assert!(out.contains("a&lt;b + 2 more"), "{out}");
+        assert!(out.contains("<td>25.1 %</td>"), "{out}");
+        assert!(out.contains("The remaining 74.9 %"), "{out}");
+    }
+}
