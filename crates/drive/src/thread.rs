@@ -15,7 +15,7 @@ use crate::run_event::{Reports, RunEvent};
 use crate::slice::RunSlice;
 use crate::worker::Worker;
 use prony_measure::{Interval, Recorder, RecorderLayout, RunSchedule};
-use prony_plan::{Pace, Stop};
+use prony_plan::{DrivePlan, Pace, Stop};
 use prony_session::{Conn, StartBudget, StartRules, UserId, WorkerContext};
 use std::io;
 use std::ops::Range;
@@ -128,19 +128,9 @@ pub(crate) fn run_worker<I: Io>(
         .plan
         .statement_latency
         .then(|| job.program.statement_table());
-    let context = WorkerContext::new(StartRules {
-        is_paced: job.plan.pace != Pace::Closed,
-        connect_per_transaction: job.plan.connect_per_transaction,
-        max_transactions: match job.plan.stop {
-            Stop::Transactions(count) => count,
-            Stop::After(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => 0,
-        },
-        latency_limit_ns: latency_limit_ns(job.plan),
-        includes_connect_time: job.plan.connect_time_counts,
-        reopens_lost_connections: job.plan.reconnect,
-    })
-    .with_budget(share.budget.clone())
-    .with_statement_latency(statement_table);
+    let context = WorkerContext::new(start_rules(job.plan))
+        .with_budget(share.budget.clone())
+        .with_statement_latency(statement_table);
     let mut worker = Worker::new(engine, assignment, context);
     if let Err(error) = worker.connect().and_then(|()| worker.run_prologue()) {
         let _ = sender.send(WorkerMessage::Refused(error));
@@ -168,6 +158,21 @@ pub(crate) fn run_worker<I: Io>(
     }
     worker.close();
     result
+}
+
+/// The rules by which the users of a worker start transactions.
+fn start_rules(plan: &DrivePlan) -> StartRules {
+    StartRules {
+        is_paced: plan.pace != Pace::Closed,
+        connect_per_transaction: plan.connect_per_transaction,
+        max_transactions: match plan.stop {
+            Stop::Transactions(count) => count,
+            Stop::After(_) | Stop::NoStartsAfter(_) | Stop::SharedTransactions { .. } => 0,
+        },
+        latency_limit_ns: latency_limit_ns(plan),
+        includes_connect_time: plan.connect_time_counts,
+        reopens_lost_connections: plan.reconnect,
+    }
 }
 
 fn load_timing(signal: &StartSignal, share: &WorkerShare, job: &DriveJob) -> Timing {

@@ -138,8 +138,8 @@ mod tests {
             "begin                    1,200",
             "update-account + 5 more  1,200",
             "30.0 %",
-            "remaining 25.0 % of the service time",
-            "share a round trip",
+            "25.0 % of the service time",
+            "round trip are measured together",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }

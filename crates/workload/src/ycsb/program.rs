@@ -3,6 +3,8 @@
 //! Executes operations on the loaded records, each as a transaction. Must never allocate for an operation,
 //! or insert a record that a different client of the run inserts.
 
+mod statement_names;
+
 use super::counts::{UserCounts, YcsbCounts};
 use super::engine;
 use super::keys::{self, Key};
@@ -149,27 +151,7 @@ impl Program for YcsbProgram {
     }
 
     fn statement_table(&self) -> StatementTable {
-        let run = &*self.shared;
-        let (insert, exists) = (
-            std::slice::from_ref(&run.insert),
-            std::slice::from_ref(&run.exists),
-        );
-        let mut table = StatementTable::new();
-        for (name, statements) in [
-            ("read", &run.read[..]),
-            ("update", &run.update),
-            ("scan", &run.scan),
-            ("insert", insert),
-            ("exists", exists),
-        ] {
-            for statement in statements {
-                let text = run
-                    .dialect
-                    .with_native_placeholders(statement.sql().to_owned());
-                table.add(name, text, statement);
-            }
-        }
-        table
+        self.shared.statement_table()
     }
 
     fn settings(&self) -> Vec<(&'static str, String)> {
