@@ -6,6 +6,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::plain;
 use crate::units::count_with_noun;
+use prony_judge::doctor::is_risky;
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject};
 use std::io::{self, Write};
 
@@ -57,12 +58,13 @@ fn write_finding(out: &mut Printer<'_>, finding: &DoctorFinding) -> io::Result<(
     let text = format!("{}: {value}{}", plain(&finding.id), plain(&finding.reason));
     out.item(&label, STATE_WIDTH, &text)?;
     let indent = " ".repeat(STATE_WIDTH + 2);
-    if let Some(advice) = &finding.advice {
-        out.item(&indent, STATE_WIDTH + 2, &plain(advice))?;
-    }
     // A command is not wrapped, so that it can be copied.
     for command in finding.command.iter().flat_map(|text| text.lines()) {
         out.line(format!("  {indent}$ {}", plain(command)))?;
+    }
+    // The advice may say what to do after the command.
+    if let Some(advice) = &finding.advice {
+        out.item(&indent, STATE_WIDTH + 2, &plain(advice))?;
     }
     Ok(())
 }
@@ -109,11 +111,17 @@ pub fn write_fix_script(out: &mut dyn Write, report: &DoctorReport) -> io::Resul
             plain(&finding.id),
             plain(&finding.reason)
         )?;
+        for command in finding.command.iter().flat_map(|text| text.lines()) {
+            match is_risky(command) {
+                true => writeln!(
+                    out,
+                    "# To be decided by you: remove the next line's #.\n# {command}"
+                )?,
+                false => writeln!(out, "{command}")?,
+            }
+        }
         if let Some(advice) = &finding.advice {
             writeln!(out, "# {}", plain(advice))?;
-        }
-        if let Some(command) = &finding.command {
-            writeln!(out, "{command}")?;
         }
     }
     match written {
@@ -140,7 +148,7 @@ mod tests {
             findings: vec![
                 finding("mtu", DoctorState::Ok, "1500 bytes"),
                 DoctorFinding {
-                    command: Some("sysctl -w a=1\nsysctl -w b=2".to_owned()),
+                    command: Some("sysctl -w a=1\nswapoff -a\nsysctl -w b=2".to_owned()),
                     ..finding("tcp", DoctorState::Bad, "off")
                 },
                 finding("numa", DoctorState::Unknown, ""),
@@ -164,6 +172,7 @@ This machine
   ok       mtu: 1500 bytes. A reason.
   bad      tcp: off. A reason.
              $ sysctl -w a=1
+             $ swapoff -a
              $ sysctl -w b=2
   unknown  numa: A reason.
 
@@ -189,6 +198,7 @@ The server
         // A line break in a text does not make a command of its rest.
         assert_eq!(commands, ["sysctl -w a=1", "sysctl -w b=2"]);
         assert!(script.contains("# Restart rm -rf /\n"), "{script}");
+        assert!(script.contains("\n# swapoff -a\n"), "{script}");
         assert!(!script.contains("mtu"), "{script}");
         let mut out = Vec::new();
         write_fix_script(&mut out, &DoctorReport::default()).unwrap();

@@ -3,13 +3,14 @@
 use super::TimeoutArgs;
 use super::plan_flags::{DoctorFlags, PlanFlags};
 use clap::Args;
-use prony_plan::{DrivePlan, parse_duration};
+use prony_plan::{PlanInput, Problems, parse_duration, value_from_flag};
 use prony_runner::doctor::DoctorLoad;
 use std::time::Duration;
 
 /// Arguments of `prony doctor`.
 #[derive(Args, Debug)]
 #[command(after_help = "\
+Without --clients and --threads, the load is that of prony run: 8 clients on 1 thread.
 Each line is ok, caution, bad or unknown, with the reason and the command that mends it. The command
 changes nothing itself. Exit code 7 means that something is bad.
 
@@ -40,15 +41,22 @@ pub struct DoctorArgs {
 
 impl DoctorArgs {
     /// The load for which to examine the machine; without flags that of `prony run`.
-    pub fn load(&self) -> DoctorLoad {
-        let (input, default) = (&self.flags.input, DrivePlan::default());
-        let count = |value: Option<u64>, default: u32| {
-            value.map_or(default, |value| u32::try_from(value).unwrap_or(u32::MAX))
+    ///
+    /// # Errors
+    /// `prony run` would refuse the numbers of clients and threads.
+    pub fn load(&self) -> Result<DoctorLoad, Problems> {
+        // The limits do not depend on the workload, which a plan must have.
+        let input = PlanInput {
+            clients: self.flags.input.clients.clone(),
+            threads: self.flags.input.threads.clone(),
+            workload: value_from_flag("tpcb", Some("tpcb".to_owned())),
+            ..PlanInput::default()
         };
-        DoctorLoad {
-            clients: count(input.clients.as_ref().map(|c| c.value), default.clients),
-            threads: count(input.threads.as_ref().map(|t| t.value), default.threads),
-        }
+        let drive = input.check()?.drive;
+        Ok(DoctorLoad {
+            clients: drive.clients,
+            threads: drive.threads,
+        })
     }
 }
 
@@ -59,14 +67,31 @@ mod tests {
 
     #[test]
     fn the_load_is_that_of_the_flags_or_the_default_of_a_run() {
-        let load = |arguments: &[&str]| {
+        let load = |arguments: &[&str]| -> Result<(u32, u32), String> {
             let line = ["prony", "doctor"].iter().chain(arguments);
             match Cli::try_parse_from(line).unwrap().command {
-                Command::Doctor(args) => (args.load().clients, args.load().threads),
+                Command::Doctor(args) => {
+                    let load = args.load().map_err(|problems| problems.to_string())?;
+                    Ok((load.clients, load.threads))
+                }
                 _ => unreachable!(),
             }
         };
-        assert_eq!(load(&["--clients", "64", "--threads", "2"]), (64, 2));
-        assert_eq!(load(&[]), (8, 1));
+        assert_eq!(load(&["--clients", "64", "--threads", "2"]), Ok((64, 2)));
+        assert_eq!(load(&[]), Ok((8, 1)));
+        for (arguments, message) in [
+            (
+                ["--clients", "0"],
+                "--clients: must be from 1 to 1000000, is 0",
+            ),
+            (
+                ["--threads", "0"],
+                "--threads: must be from 1 to 1024, is 0",
+            ),
+            (["--threads", "9"], "9 threads are more than the 8 clients"),
+        ] {
+            let problems = load(&arguments).unwrap_err();
+            assert!(problems.contains(message), "{problems}");
+        }
     }
 }

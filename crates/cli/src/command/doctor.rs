@@ -2,7 +2,7 @@
 //!
 //! Examines this machine and, if a URL is given, a server, and prints the findings. Changes nothing.
 
-use super::{output, server};
+use super::{output, plan, server};
 use crate::args::DoctorArgs;
 use crate::exit::{Exit, Failure};
 use prony_report::{doctor, json};
@@ -17,7 +17,9 @@ pub const WATCH_BEFORE_RUN: Duration = Duration::from_secs(10);
 /// Executes the command.
 pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
     let options = DoctorOptions {
-        load: args.load(),
+        load: args
+            .load()
+            .map_err(|problems| plan::failure("the load", problems))?,
         watch: args.watch,
     };
     let mut connected = match args.flags.url() {

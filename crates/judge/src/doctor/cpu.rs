@@ -147,10 +147,11 @@ fn numa(machine: &MachineFacts) -> DoctorFinding {
     if machine.numa_nodes.is_empty() {
         return unknown(ID, "The kernel does not report NUMA nodes.");
     }
-    let usable = |node: &&Vec<u32>| node.iter().any(|cpu| machine.cpus.contains(cpu));
-    let used = machine.numa_nodes.iter().filter(usable).count() as u64;
-    let value = count(used.max(1), "node");
-    if used <= 1 {
+    let nodes = machine.numa_nodes.iter();
+    let usable = nodes.filter(|(_, cpus)| cpus.iter().any(|cpu| machine.cpus.contains(cpu)));
+    let usable: Vec<u32> = usable.map(|(number, _)| *number).collect();
+    let value = count(usable.len().max(1) as u64, "node");
+    if usable.len() <= 1 {
         return ok(
             ID,
             value,
@@ -158,8 +159,13 @@ fn numa(machine: &MachineFacts) -> DoctorFinding {
         );
     }
     let route = super::network::judged_interfaces(machine);
-    let node = route.iter().find_map(|interface| interface.numa_node);
-    let node = node.unwrap_or(0);
+    let devices = route
+        .into_iter()
+        .flat_map(|interface| super::network::devices(machine, interface));
+    let near_network = devices
+        .filter_map(|device| device.numa_node)
+        .find(|node| usable.contains(node));
+    let node = near_network.unwrap_or(usable[0]);
     caution(
         ID,
         value,

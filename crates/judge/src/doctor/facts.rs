@@ -40,8 +40,8 @@ pub struct MachineFacts {
     pub cpus: Vec<u32>,
     /// The number of cores that these CPUs belong to.
     pub cores: Option<u32>,
-    /// The CPUs of each NUMA node.
-    pub numa_nodes: Vec<Vec<u32>>,
+    /// The NUMA nodes in ascending order: their number and their CPUs.
+    pub numa_nodes: Vec<(u32, Vec<u32>)>,
     /// The limits of this process's control group.
     pub cgroup: CgroupLimits,
     /// Memory available to programs, bytes.
@@ -63,6 +63,9 @@ pub struct MachineFacts {
     /// The name of the interface that leads to the server, or of the default route; `lo` if the server is on this
     /// machine.
     pub route_interface: Option<String>,
+    /// Whether the server's address is one of this machine's, but its process was not found here: it may be behind
+    /// a tunnel.
+    pub may_be_tunnelled: bool,
     /// Whether the program `irqbalance` runs.
     pub irqbalance_runs: bool,
     /// Settings of TCP.
@@ -82,7 +85,8 @@ pub struct CgroupLimits {
     pub cpu_file: String,
     /// Memory, bytes; `None`: unlimited.
     pub memory_bytes: Option<u64>,
-    /// Memory that the group with that limit uses, bytes.
+    /// Memory that the group with that limit uses, without file pages that the kernel drops if it needs memory,
+    /// bytes.
     pub memory_used_bytes: u64,
     /// The file with that limit.
     pub memory_file: String,
@@ -108,6 +112,8 @@ pub struct NetworkInterface {
     pub name: String,
     /// Whether a device is behind it.
     pub has_device: bool,
+    /// Names of the interfaces below it, such as those of a bond, a bridge or a VLAN.
+    pub lower: Vec<String>,
     /// Largest packet, bytes.
     pub mtu: Option<u32>,
     /// Number of receive queues.

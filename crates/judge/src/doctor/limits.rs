@@ -2,7 +2,7 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: call a limit sufficient that the load exceeds.
 
-use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, ok, unknown};
+use super::{IntendedLoad, MachineFacts, Remedied, bad, caution, ok, shell_quoted, unknown};
 use crate::formatting::{bytes, thousands, three_digits};
 use prony_store::DoctorFinding;
 
@@ -11,6 +11,8 @@ const FILES_PER_THREAD: u64 = 3;
 const PROCESS_FILES: u64 = 16;
 /// Ports per client below which connections that were closed a minute ago may run out of them.
 const PORTS_PER_CLIENT: u64 = 4;
+/// First port of the range that is advised: servers rarely listen on higher ports.
+const WIDE_RANGE_FIRST_PORT: u16 = 10_240;
 /// Locked memory of the rings per client and per thread, bytes: entries of the queues and of the registered
 /// files, rounded up.
 const RING_BYTES_PER_CLIENT: u64 = 1024;
@@ -69,6 +71,17 @@ fn open_files(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     )
 }
 
+/// The command for a wider range of ports; `None` if it is as wide as it may be.
+fn wider_port_range(first: u16, last: u16) -> Option<String> {
+    let new_first = first.min(WIDE_RANGE_FIRST_PORT);
+    (new_first < first || last < u16::MAX).then(|| {
+        format!(
+            "sysctl -w net.ipv4.ip_local_port_range='{new_first} {}'",
+            u16::MAX
+        )
+    })
+}
+
 fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     const ID: &str = "ephemeral-ports";
     let Some((first, last)) = machine.port_range else {
@@ -84,20 +97,28 @@ fn ephemeral_ports(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding 
     };
     let value = format!("{} ({first} to {last}){waiting}", thousands(ports));
     let clients = clients_text(load);
-    let command = "sysctl -w net.ipv4.ip_local_port_range='10240 65535'";
+    let command = wider_port_range(first, last);
     if ports < u64::from(load.clients) {
         let reason =
             format!("{clients} need a port each towards one address: connections would fail.");
-        return bad(ID, value, reason)
-            .mended_by(command)
-            .advised("If there are still too few, use several addresses of the server.");
+        let finding = bad(ID, value, reason);
+        return match command {
+            Some(command) => finding
+                .mended_by(command)
+                .advised("If there are still too few, use several addresses of the server."),
+            None => finding.advised("Use several addresses of the server."),
+        };
     }
     if ports < PORTS_PER_CLIENT * u64::from(load.clients) {
         let reason = format!(
             "Enough for {clients}, but not if they reconnect often: a closed connection keeps its port for a \
              minute."
         );
-        return caution(ID, value, reason).mended_by(command);
+        let finding = caution(ID, value, reason);
+        return match command {
+            Some(command) => finding.mended_by(command),
+            None => finding.advised("Use several addresses of the server."),
+        };
     }
     let reason = format!("Enough for {clients} with a connection each.");
     ok(ID, value, reason)
@@ -156,8 +177,8 @@ fn cgroup_cpu(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     };
     let value = format!("{} CPUs", three_digits(cpus, false));
     let command = match cgroup.cpu_file.ends_with("cfs_quota_us") {
-        true => format!("echo -1 > {}", cgroup.cpu_file),
-        false => format!("echo max > {}", cgroup.cpu_file),
+        true => format!("echo -1 > {}", shell_quoted(&cgroup.cpu_file)),
+        false => format!("echo max > {}", shell_quoted(&cgroup.cpu_file)),
     };
     let advice = "In a container, start it without a CPU limit and pin it instead (--cpuset-cpus).";
     let finding = match cpus < f64::from(load.threads) {
@@ -214,7 +235,13 @@ fn memory(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
     );
     let finding = bad(ID, value, reason).advised("Stop other programs, or use a larger machine.");
     match is_limited && !cgroup.memory_file.is_empty() {
-        true => finding.mended_by(format!("echo max > {}", cgroup.memory_file)),
+        true => finding.mended_by({
+            let file = shell_quoted(&cgroup.memory_file);
+            match file.contains("limit_in_bytes") {
+                true => format!("echo -1 > {file}"),
+                false => format!("echo max > {file}"),
+            }
+        }),
         false => finding,
     }
 }

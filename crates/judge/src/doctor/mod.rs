@@ -33,6 +33,22 @@ pub(crate) const MEASURED: [&str; 9] = [
     "timer",
 ];
 
+/// Beginnings of commands that can cut a connection or need a restart of the server.
+const RISKY_COMMANDS: [&str; 4] = [
+    "ip link set",
+    "psql -c 'ALTER SYSTEM",
+    "sqlcmd -Q \"EXEC sp_configure",
+    "swapoff",
+];
+
+/// Whether a command of a finding can do harm on a machine in use, or takes effect only after a restart of the server:
+/// a script must not run it unless someone decides so.
+pub fn is_risky(command: &str) -> bool {
+    RISKY_COMMANDS
+        .iter()
+        .any(|start| command.starts_with(start))
+}
+
 /// Examines a machine and, if there is one, a server.
 pub fn examine(
     machine: &MachineFacts,
@@ -90,6 +106,15 @@ fn bad(id: &str, value: impl Into<String>, reason: impl Into<String>) -> DoctorF
 /// A property that the system does not report.
 fn unknown(id: &str, reason: impl Into<String>) -> DoctorFinding {
     finding(id, DoctorState::Unknown, "", reason)
+}
+
+/// A path or a name for a shell command: in quotes, unless it has only characters without a meaning for shells.
+fn shell_quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@+".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 /// Adds the remedy to a finding.

@@ -3,7 +3,7 @@
 //! In: the facts. Out: findings on the interface that leads to the server. Must never: judge an interface that
 //! the load does not use, if the route is known.
 
-use super::{MachineFacts, NetworkInterface, Remedied, bad, caution, ok, unknown};
+use super::{MachineFacts, NetworkInterface, Remedied, bad, caution, ok, shell_quoted, unknown};
 use crate::formatting::{bytes, count};
 use prony_store::DoctorFinding;
 
@@ -26,14 +26,26 @@ pub(super) fn findings(machine: &MachineFacts) -> Vec<DoctorFinding> {
     if interfaces.is_empty() {
         for id in ["receive-queues", "irq-balance", "mtu"] {
             findings.push(match machine.route_interface.as_deref() {
+                Some("lo") if machine.may_be_tunnelled => unknown(
+                    id,
+                    "The server's process was not found on this machine: it may be behind a tunnel.",
+                ),
                 Some("lo") => ok(id, "not used", "The server is reached within this machine."),
                 _ => unknown(id, "No network interface leads to the server."),
             });
         }
     }
     for interface in interfaces {
-        findings.push(receive_queues(machine, interface));
-        findings.push(irq_balance(machine, interface));
+        let devices = devices(machine, interface);
+        if devices.is_empty() {
+            let reason = format!("No device below {} is known.", interface.name);
+            findings.push(unknown("receive-queues", &reason));
+            findings.push(unknown("irq-balance", &reason));
+        }
+        for device in devices {
+            findings.push(receive_queues(machine, device));
+            findings.push(irq_balance(machine, device));
+        }
         findings.push(mtu(interface));
     }
     findings.push(tcp(machine));
@@ -51,6 +63,29 @@ pub(super) fn judged_interfaces(machine: &MachineFacts) -> Vec<&NetworkInterface
             .filter(|interface| interface.has_device)
             .collect(),
     }
+}
+
+/// The interfaces with a device that carry the packets of an interface: itself, or those below it.
+pub(super) fn devices<'a>(
+    machine: &'a MachineFacts,
+    interface: &'a NetworkInterface,
+) -> Vec<&'a NetworkInterface> {
+    let mut devices: Vec<&NetworkInterface> = Vec::new();
+    let (mut seen, mut pending) = (Vec::new(), vec![interface]);
+    while let Some(interface) = pending.pop() {
+        if seen.contains(&&interface.name) {
+            continue;
+        }
+        seen.push(&interface.name);
+        if interface.has_device {
+            devices.push(interface);
+            continue;
+        }
+        let lower = machine.interfaces.iter();
+        pending.extend(lower.filter(|lower| interface.lower.contains(&lower.name)));
+    }
+    devices.sort_by_key(|device| &device.name);
+    devices
 }
 
 /// A bit mask of CPUs in the kernel's format: groups of 32 bits in hexadecimal, separated by commas.
@@ -115,8 +150,9 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Docto
     let flows = FLOW_ENTRIES / interface.receive_queues;
     let command = format!(
         "sysctl -w net.core.rps_sock_flow_entries={FLOW_ENTRIES}\n\
-         for q in /sys/class/net/{name}/queues/rx-*; do echo {mask} > \"$q/rps_cpus\"; echo {flows} > \
-         \"$q/rps_flow_cnt\"; done"
+         for q in /sys/class/net/{}/queues/rx-*; do echo {mask} > \"$q/rps_cpus\"; echo {flows} > \
+         \"$q/rps_flow_cnt\"; done",
+        shell_quoted(name)
     );
     match processing == 1 && cpus >= ONE_CPU_BAD_FROM {
         true => bad(ID, value, reason).mended_by(command),
@@ -127,13 +163,6 @@ fn receive_queues(machine: &MachineFacts, interface: &NetworkInterface) -> Docto
 fn irq_balance(machine: &MachineFacts, interface: &NetworkInterface) -> DoctorFinding {
     const ID: &str = "irq-balance";
     let name = &interface.name;
-    if !interface.has_device {
-        return ok(
-            ID,
-            format!("{name}: no interrupts"),
-            "A virtual interface has none.",
-        );
-    }
     let handling = interface.interrupt_cpus.len() as u64;
     if handling == 0 {
         return unknown(
@@ -170,21 +199,28 @@ fn mtu(interface: &NetworkInterface) -> DoctorFinding {
         );
     };
     let value = format!("{name}: {mtu} bytes");
-    let command = format!("ip link set dev {name} mtu {ETHERNET_MTU}");
+    let command = format!("ip link set dev {} mtu {ETHERNET_MTU}", shell_quoted(name));
     let advice =
         "First make sure that the network carries packets of that size: ping -M do -s 1472 SERVER.";
     let reason =
         "Requests and replies take more packets than usual, which costs CPU time on both machines.";
-    match mtu {
-        USUAL_MTU_MIN.. => ok(
-            ID,
-            value,
-            "As large as tunnels and clouds usually have, or larger.",
+    let finding = match mtu {
+        USUAL_MTU_MIN.. => {
+            return ok(
+                ID,
+                value,
+                "As large as tunnels and clouds usually have, or larger.",
+            );
+        }
+        IPV6_MTU_MIN.. => caution(ID, value, reason),
+        _ => bad(ID, value, reason),
+    };
+    match interface.has_device {
+        true => finding.mended_by(command).advised(advice),
+        // The packets of a tunnel or a bridge are limited by what is below or behind it.
+        false => finding.advised(
+            "The interface has no device: change the packet size where the tunnel, bridge or bond is set up.",
         ),
-        IPV6_MTU_MIN.. => caution(ID, value, reason)
-            .mended_by(command)
-            .advised(advice),
-        _ => bad(ID, value, reason).mended_by(command).advised(advice),
     }
 }
 

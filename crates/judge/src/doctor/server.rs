@@ -42,9 +42,21 @@ fn engine_name(server: &DatabaseFacts) -> &'static str {
         })
 }
 
+/// Whether a version in lower case has a part such as `rc1` in `17rc1` or `-rc` in `9.0.0-rc`. Letters before or
+/// behind the name belong to another word, such as `commercial`.
+fn is_prerelease(version: &str) -> bool {
+    const NAMES: [&str; 6] = ["alpha", "beta", "devel", "dmr", "preview", "rc"];
+    let is_letter = |c: char| c.is_ascii_alphabetic();
+    NAMES.iter().any(|name| {
+        version.match_indices(name).any(|(start, _)| {
+            let (before, behind) = (&version[..start], &version[start + name.len()..]);
+            !before.is_empty() && !before.ends_with(is_letter) && !behind.starts_with(is_letter)
+        })
+    })
+}
+
 fn version(server: &DatabaseFacts) -> DoctorFinding {
     const ID: &str = "server-version";
-    const PRERELEASES: [&str; 4] = ["alpha", "beta", "devel", "rc"];
     if server.version.is_empty() {
         return unknown(ID, "The server does not report its version.");
     }
@@ -55,7 +67,7 @@ fn version(server: &DatabaseFacts) -> DoctorFinding {
         let reason = "It was built with assertions or for debugging, which makes it slower.";
         return bad(ID, value, reason).advised("Install a release build of the server.");
     }
-    if PRERELEASES.iter().any(|name| version.contains(name)) {
+    if is_prerelease(&version) {
         let reason = "It is not a release: its speed may differ from that of the release.";
         return caution(ID, value, reason).advised("Measure a released version.");
     }
@@ -145,6 +157,10 @@ fn tls(server: &DatabaseFacts) -> DoctorFinding {
             tls,
             "Its CPU time is part of the figures, as in production.",
         ),
+        (None, _) if server.same_machine.is_none() => unknown(
+            ID,
+            "There is none, and connections may leave this machine, for example through a tunnel.",
+        ),
         (None, false) => ok(ID, "none", "The connection does not leave this machine."),
         (None, true) => {
             let option = match server.engine {
@@ -167,11 +183,16 @@ fn max_connections(server: &DatabaseFacts, load: IntendedLoad) -> DoctorFinding 
     let Some(max) = server.max_connections else {
         return unknown(ID, "The server does not report its limit.");
     };
-    let used = u64::from(server.connections.unwrap_or(0));
-    let free = max
-        .saturating_sub(server.reserved_connections)
-        .saturating_sub(used);
     let needed = u64::from(load.clients) + OTHER_CONNECTIONS;
+    let usable = max.saturating_sub(server.reserved_connections);
+    if server.connections.is_none() && usable >= needed {
+        let reason = format!(
+            "The limit is {}, but this user may not read how many connections are in use.",
+            thousands(max)
+        );
+        return unknown(ID, reason);
+    }
+    let free = usable.saturating_sub(u64::from(server.connections.unwrap_or(0)));
     let value = format!(
         "{} of {} free for this user",
         thousands(free),

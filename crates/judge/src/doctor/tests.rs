@@ -3,6 +3,8 @@
 use super::*;
 use prony_store::{CpuFrequency, Engine};
 
+mod remedies;
+
 const LOAD: IntendedLoad = IntendedLoad {
     clients: 64,
     threads: 2,
@@ -23,7 +25,7 @@ fn fit_machine() -> MachineFacts {
         }),
         cpus: (0..8).collect(),
         cores: Some(8),
-        numa_nodes: vec![(0..8).collect()],
+        numa_nodes: vec![(0, (0..8).collect())],
         cgroup: CgroupLimits {
             is_known: true,
             ..CgroupLimits::default()
@@ -136,8 +138,8 @@ fn unknown_values_are_not_ok() {
         .iter()
         .filter(|finding| finding.state == DoctorState::Ok);
     let good: Vec<&str> = good.map(|finding| finding.id.as_str()).collect();
-    // Without TLS, a connection within the machine; an empty list of what may not be observed.
-    assert_eq!(good, ["tls", "observation"]);
+    // An empty list of what may not be observed.
+    assert_eq!(good, ["observation"]);
 }
 
 #[test]
@@ -200,9 +202,26 @@ fn slow_and_shared_cpus_are_found() {
     );
     assert_one(&changed(|machine| machine.cores = Some(1)), "smt", Caution);
     assert_eq!(states(&changed(|machine| machine.cores = Some(4))), []);
-    let report = changed(|machine| machine.numa_nodes = vec![vec![0, 1, 2, 3], vec![4, 5, 6, 7]]);
+    let report = changed(|machine| {
+        machine.numa_nodes = vec![
+            (0, vec![8, 9]),
+            (2, vec![0, 1, 2, 3]),
+            (10, vec![4, 5, 6, 7]),
+        ];
+        machine.interfaces[0].numa_node = Some(0);
+    });
     assert_one(&report, "numa", Caution);
-    let report = changed(|machine| machine.numa_nodes = vec![(0..8).collect(), vec![8, 9]]);
+    let advice = report
+        .findings
+        .iter()
+        .find_map(|found| found.advice.clone());
+    let advice = advice.unwrap();
+    assert!(
+        advice.contains("--cpunodebind=2 "),
+        "node 0 has no allowed CPU: {advice}"
+    );
+    let report =
+        changed(|machine| machine.numa_nodes = vec![(0, (0..8).collect()), (1, vec![8, 9])]);
     assert_eq!(
         states(&report),
         [],
@@ -358,31 +377,4 @@ fn a_server_that_is_not_fit_is_found() {
         server.database_bytes = Some(10 << 30);
     });
     assert_one(&report, "data-size", Caution);
-}
-
-#[test]
-fn rights_are_granted_in_the_language_of_the_engine() {
-    let grant = |engine, user: &str| {
-        let report = changed_server(|server| {
-            server.engine = Some(engine);
-            user.clone_into(&mut server.user);
-            server.not_observed = vec![("replicas".to_owned(), "permission denied".to_owned())];
-        });
-        assert_one(&report, "observation", DoctorState::Caution);
-        report.findings.into_iter().find_map(|found| found.command)
-    };
-    let command = grant(Engine::PostgreSql, "bench");
-    assert_eq!(
-        command.as_deref(),
-        Some("psql -c 'GRANT pg_monitor TO \"bench\"'")
-    );
-    let command = grant(Engine::MySql, "bench").unwrap();
-    assert!(command.contains("GRANT PROCESS") && command.contains("'bench'@'%'"));
-    let command = grant(Engine::SqlServer, "bench").unwrap();
-    assert!(command.contains("VIEW SERVER STATE TO [bench]"));
-    assert_eq!(
-        grant(Engine::PostgreSql, "a';rm -rf /"),
-        None,
-        "not quoted for a shell"
-    );
 }

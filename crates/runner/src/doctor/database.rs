@@ -5,7 +5,7 @@
 use crate::observing::missing_observations;
 use prony_judge::doctor::DatabaseFacts;
 use prony_server::control::Error;
-use prony_server::observe::machine::{find_colocation, read_this_machine};
+use prony_server::observe::machine::{Colocation, read_this_machine};
 use prony_server::observe::{CounterReader, measure_round_trips, read_server_state};
 use prony_server::{Control, ServerFacts, Target, read_server_facts};
 use prony_store::Engine;
@@ -17,9 +17,12 @@ const SQL_SERVER_MAX_CONNECTIONS: u64 = 32_767;
 ///
 /// # Errors
 /// The connection is lost, or the server refuses an empty statement.
-pub(super) fn read(control: &mut Control, target: &Target) -> Result<DatabaseFacts, Error> {
+pub(super) fn read(
+    control: &mut Control,
+    target: &Target,
+    colocation: &Colocation,
+) -> Result<DatabaseFacts, Error> {
     let round_trips_ns = measure_round_trips(control)?;
-    let colocation = find_colocation(control);
     let settings = read_server_facts(control)?;
     let server_state = read_server_state(control, &settings)?;
     let mut reader = CounterReader::new(control)?;

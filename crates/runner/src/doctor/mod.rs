@@ -12,7 +12,7 @@ mod process;
 use crate::error::Error;
 use files::SystemFiles;
 use prony_judge::doctor::{MachineFacts, examine as judge_facts};
-use prony_server::observe::machine::is_own_address;
+use prony_server::observe::machine::{Colocation, find_colocation};
 use prony_server::{Address, Control, Target};
 use prony_store::DoctorReport;
 use std::net::SocketAddr;
@@ -37,16 +37,18 @@ enum ServerRoute {
     Unknown,
     /// Within this machine.
     Local,
+    /// To an address of this machine on which the server's process was not found: perhaps through a tunnel.
+    OwnAddress,
     /// Over a network.
     Remote(SocketAddr),
 }
 
 impl ServerRoute {
-    fn of(control: &Control) -> ServerRoute {
-        match &control.endpoint().address {
-            Address::Unix(_) => ServerRoute::Local,
-            Address::Tcp(address) if is_own_address(*address) => ServerRoute::Local,
-            Address::Tcp(address) => ServerRoute::Remote(*address),
+    fn new(control: &Control, colocation: &Colocation) -> ServerRoute {
+        match (&control.endpoint().address, colocation.same_machine) {
+            (Address::Unix(_), _) | (_, Some(true)) => ServerRoute::Local,
+            (Address::Tcp(_), None) => ServerRoute::OwnAddress,
+            (Address::Tcp(address), Some(false)) => ServerRoute::Remote(*address),
         }
     }
 }
@@ -56,17 +58,19 @@ impl ServerRoute {
 /// # Errors
 /// The connection to the server is lost.
 pub fn examine(
-    server: Option<(&mut Control, &Target)>,
+    mut server: Option<(&mut Control, &Target)>,
     options: DoctorOptions,
 ) -> Result<DoctorReport, Error> {
-    let route = match &server {
-        Some((control, _)) => ServerRoute::of(control),
-        None => ServerRoute::Unknown,
+    let colocation = server.as_mut().map(|(control, _)| find_colocation(control));
+    let route = match (&server, &colocation) {
+        (Some((control, _)), Some(colocation)) => ServerRoute::new(control, colocation),
+        _ => ServerRoute::Unknown,
     };
     let mut machine = read_machine(Path::new("/"), route);
     measured::measure(&mut machine, options.watch);
     let database = server
-        .map(|(control, target)| database::read(control, target))
+        .zip(colocation)
+        .map(|((control, target), colocation)| database::read(control, target, &colocation))
         .transpose()
         .map_err(Error::Server)?;
     Ok(judge_facts(&machine, database.as_ref(), options.load))

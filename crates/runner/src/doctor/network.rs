@@ -43,10 +43,11 @@ pub(super) fn read(files: &SystemFiles, route: ServerRoute, facts: &mut MachineF
     let names = names.filter(|name| name != "lo" && files.path(INTERFACES).join(name).is_dir());
     facts.interfaces = names.map(|name| read_interface(files, name)).collect();
     facts.route_interface = match route {
-        ServerRoute::Local => Some("lo".to_owned()),
+        ServerRoute::Local | ServerRoute::OwnAddress => Some("lo".to_owned()),
         ServerRoute::Remote(address) => route_interface(files, Some(address.ip().to_canonical())),
         ServerRoute::Unknown => route_interface(files, None),
     };
+    facts.may_be_tunnelled = route == ServerRoute::OwnAddress;
     facts.irqbalance_runs = files.names("proc").iter().any(|name| {
         name.bytes().all(|byte| byte.is_ascii_digit())
             && files.text(&format!("proc/{name}/comm")).as_deref() == Some("irqbalance")
@@ -85,6 +86,11 @@ fn read_interface(files: &SystemFiles, name: String) -> NetworkInterface {
         .collect();
     NetworkInterface {
         has_device: files.path(&folder).join("device").exists(),
+        lower: files
+            .names(&folder)
+            .iter()
+            .filter_map(|entry| entry.strip_prefix("lower_").map(str::to_owned))
+            .collect(),
         mtu: files.number(&format!("{folder}/mtu")),
         receive_queues: receive_queues().count() as u32,
         rps_cpus: rps_cpus.into_iter().collect(),

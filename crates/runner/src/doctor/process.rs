@@ -20,7 +20,8 @@ pub(super) fn read(files: &SystemFiles, facts: &mut MachineFacts) {
     let status = files.text("proc/self/status").unwrap_or_default();
     facts.may_lock_memory = field(&status, "CapEff")
         .and_then(|set| u64::from_str_radix(set, 16).ok())
-        .is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1);
+        .is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1)
+        && !is_in_user_namespace(files);
     facts.cpus = field(&status, "Cpus_allowed_list").map_or(Vec::new(), parse_cpu_list);
     facts.kernel = files.text("proc/sys/kernel/osrelease");
     facts.io_uring_disabled = files.number("proc/sys/kernel/io_uring_disabled");
@@ -39,6 +40,13 @@ pub(super) fn read(files: &SystemFiles, facts: &mut MachineFacts) {
     facts.swap_bytes = kib("SwapTotal")
         .zip(kib("SwapFree"))
         .map(|(total, free)| (total * 1024, total.saturating_sub(free) * 1024));
+}
+
+/// Whether this process is in a user namespace of its own, where its capabilities do not lift limits of the machine:
+/// its users are not those of the machine (user_namespaces(7)).
+fn is_in_user_namespace(files: &SystemFiles) -> bool {
+    let map = files.text("proc/self/uid_map");
+    map.is_some_and(|map| !map.split_ascii_whitespace().eq(["0", "0", "4294967295"]))
 }
 
 /// A limit of `/proc/self/limits`: the soft one in column 0, the hard one in column 1.
@@ -70,12 +78,14 @@ fn read_cpus(files: &SystemFiles, facts: &mut MachineFacts) {
     let cores: Option<BTreeSet<String>> = siblings.collect();
     facts.cores = cores.map(|cores| cores.len() as u32);
     const NODES: &str = "sys/devices/system/node";
-    let names = files.names(NODES).into_iter().filter(|name| {
-        let number = name.strip_prefix("node");
-        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    let names = files.names(NODES).into_iter();
+    let numbers = names.filter_map(|name| name.strip_prefix("node")?.parse::<u32>().ok());
+    let nodes = numbers.filter_map(|number| {
+        let cpus = files.text(&format!("{NODES}/node{number}/cpulist"))?;
+        Some((number, parse_cpu_list(&cpus)))
     });
-    let nodes = names.filter_map(|name| files.text(&format!("{NODES}/{name}/cpulist")));
-    facts.numa_nodes = nodes.map(|list| parse_cpu_list(&list)).collect();
+    facts.numa_nodes = nodes.collect();
+    facts.numa_nodes.sort_unstable();
     const CLOCK: &str = "sys/devices/system/clocksource/clocksource0";
     facts.clock_source = files.text(&format!("{CLOCK}/current_clocksource"));
     let available = files.text(&format!("{CLOCK}/available_clocksource"));
@@ -97,11 +107,13 @@ fn read_cgroup(files: &SystemFiles) -> CgroupLimits {
 
 /// Version 2: one hierarchy (Documentation/admin-guide/cgroup-v2.rst).
 fn read_unified_cgroup(files: &SystemFiles, path: &str) -> CgroupLimits {
+    let mut path = path.trim_matches('/');
+    // The path of a group outside a container's namespace does not exist, or starts with `..`.
+    let is_visible = path.split('/').all(|name| name != "..");
     let mut limits = CgroupLimits {
-        is_known: true,
+        is_known: is_visible && files.path("sys/fs/cgroup").join(path).is_dir(),
         ..CgroupLimits::default()
     };
-    let mut path = path.trim_matches('/');
     loop {
         let folder = match path {
             "" => "sys/fs/cgroup".to_owned(),
@@ -113,7 +125,7 @@ fn read_unified_cgroup(files: &SystemFiles, path: &str) -> CgroupLimits {
         {
             limit_cpus(&mut limits, quota / period, format!("/{folder}/cpu.max"));
         }
-        let used = files.number(&format!("{folder}/memory.current"));
+        let used = memory_used(files, &folder, "memory.current", "inactive_file");
         if let Some(bytes) = files.number(&format!("{folder}/memory.max")) {
             limit_memory(&mut limits, bytes, used, format!("/{folder}/memory.max"));
         }
@@ -133,10 +145,14 @@ fn read_version_1_cgroup(files: &SystemFiles, groups: &str) -> CgroupLimits {
             continue;
         };
         for controller in controllers.split(',') {
-            for path in [path, ""] {
-                let path = path.trim_end_matches('/');
+            let mut path = path.trim_end_matches('/');
+            loop {
                 let folder = format!("sys/fs/cgroup/{controller}{path}");
                 read_version_1_controller(files, controller, &folder, &mut limits);
+                let Some((parent, _)) = path.rsplit_once('/') else {
+                    break;
+                };
+                path = parent;
             }
         }
     }
@@ -165,7 +181,12 @@ fn read_version_1_controller(
         }
         "memory" => {
             let bytes: Option<u64> = files.number(&format!("{folder}/memory.limit_in_bytes"));
-            let used = files.number(&format!("{folder}/memory.usage_in_bytes"));
+            let used = memory_used(
+                files,
+                folder,
+                "memory.usage_in_bytes",
+                "total_inactive_file",
+            );
             if let Some(bytes) = bytes.filter(|bytes| *bytes < UNLIMITED_BYTES) {
                 limit_memory(
                     limits,
@@ -177,6 +198,25 @@ fn read_version_1_controller(
         }
         _ => {}
     }
+}
+
+/// Memory that a group uses without inactive pages of files, which the kernel drops if the group needs memory.
+fn memory_used(
+    files: &SystemFiles,
+    folder: &str,
+    usage_file: &str,
+    inactive_field: &str,
+) -> Option<u64> {
+    let used: u64 = files.number(&format!("{folder}/{usage_file}"))?;
+    let statistics = files.text(&format!("{folder}/memory.stat"));
+    let inactive = statistics.and_then(|text| {
+        let mut lines = text.lines();
+        lines.find_map(|line| {
+            let (name, value) = line.split_once(' ')?;
+            (name == inactive_field).then(|| value.trim().parse::<u64>().ok())?
+        })
+    });
+    Some(used.saturating_sub(inactive.unwrap_or(0)))
 }
 
 /// Notes a limit of the CPU time if it is stricter than the known one.

@@ -260,6 +260,84 @@ fn limits_of_control_groups_of_version_1_are_read() {
     assert!(cgroup.is_known);
     assert_eq!((cgroup.cpus, cgroup.memory_bytes), (Some(2.0), None));
     assert_eq!(cgroup.cpu_file, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+    root.add(&[
+        ("sys/fs/cgroup/cpu/docker/cpu.cfs_quota_us", "50000"),
+        ("sys/fs/cgroup/cpu/docker/cpu.cfs_period_us", "100000"),
+        (
+            "sys/fs/cgroup/memory/docker/memory.limit_in_bytes",
+            "1000000",
+        ),
+        (
+            "sys/fs/cgroup/memory/docker/memory.usage_in_bytes",
+            "900000",
+        ),
+        (
+            "sys/fs/cgroup/memory/docker/memory.stat",
+            "inactive_file 7\ntotal_inactive_file 600000",
+        ),
+    ]);
+    let cgroup = root.facts(ServerRoute::Unknown).cgroup;
+    assert_eq!(cgroup.cpus, Some(0.5), "of the group between");
+    let memory = (cgroup.memory_bytes, cgroup.memory_used_bytes);
+    assert_eq!(memory, (Some(1_000_000), 300_000));
+}
+
+#[test]
+fn file_pages_that_can_be_dropped_are_not_used_memory() {
+    let root = bad_machine("page-cache");
+    let file = "sys/fs/cgroup/bench/client/memory.stat";
+    root.add(&[(file, "anon 1000\nactive_file 5\ninactive_file 80000000")]);
+    let cgroup = root.facts(ServerRoute::Unknown).cgroup;
+    assert_eq!(cgroup.memory_used_bytes, 10_000_000);
+}
+
+#[test]
+fn limits_of_a_control_group_outside_the_namespace_are_not_known() {
+    let is_known = |name: &str, path: &str| {
+        let root = bad_machine(name);
+        root.add(&[("proc/self/cgroup", path)]);
+        root.facts(ServerRoute::Unknown).cgroup.is_known
+    };
+    assert!(is_known("seen-group", "0::/bench"));
+    assert!(!is_known("unseen-group", "0::/elsewhere"));
+    assert!(!is_known("outer-group", "0::/../bench"));
+}
+
+#[test]
+fn capabilities_in_a_user_namespace_do_not_lift_limits() {
+    let may_lock = |name: &str, map: &str| {
+        let root = bad_machine(name);
+        root.add(&[
+            ("proc/self/status", "CapEff:\t000001ffffffffff"),
+            ("proc/self/uid_map", map),
+        ]);
+        root.facts(ServerRoute::Unknown).may_lock_memory
+    };
+    assert!(may_lock("root-ns", "         0          0 4294967295"));
+    assert!(!may_lock("user-ns", "         0       1000          1"));
+}
+
+#[test]
+fn numa_nodes_keep_their_numbers() {
+    let root = bad_machine("nodes");
+    root.add(&[("sys/devices/system/node/node10/cpulist", "4-5")]);
+    let nodes = root.facts(ServerRoute::Unknown).numa_nodes;
+    let numbers: Vec<u32> = nodes.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [0, 1, 10]);
+    assert_eq!(nodes[2].1, [4, 5]);
+}
+
+#[test]
+fn interfaces_below_an_interface_are_read() {
+    let root = bad_machine("bond");
+    root.add(&[
+        ("sys/class/net/bond0/mtu", "1500"),
+        ("sys/class/net/bond0/lower_eth0/mtu", "1500"),
+    ]);
+    let facts = root.facts(ServerRoute::OwnAddress);
+    let bond = facts.interfaces.iter().find(|found| found.name == "bond0");
+    assert_eq!(bond.unwrap().lower, ["eth0"]);
+    assert!(!bond.unwrap().has_device && facts.may_be_tunnelled);
 }
 
 #[test]

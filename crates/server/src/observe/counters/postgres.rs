@@ -17,9 +17,13 @@ const LOG_QUERY: &str = "select pg_wal_lsn_diff(case when pg_is_in_recovery() \
 /// because the server writes it at the end of a checkpoint.
 const CHECKPOINT_QUERY: &str = "select pg_wal_lsn_diff(redo_lsn, '0/0'), \
      extract(epoch from checkpoint_time) from pg_control_checkpoint()";
+/// A role that is not a member of `pg_read_all_stats` sees no `backend_type` of other roles' sessions, only that they
+/// exist; processes of the server itself have no user or no database.
 const SESSIONS_QUERY: &str = "select state, wait_event_type, wait_event, count(*), \
      count(*) filter (where application_name = 'pg_dump') from pg_stat_activity \
-     where backend_type = 'client backend' and pid <> pg_backend_pid() group by 1, 2, 3";
+     where (backend_type = 'client backend' \
+     or backend_type is null and usesysid is not null and datid is not null) \
+     and pid <> pg_backend_pid() group by 1, 2, 3";
 /// A client that only receives the log, such as pg_receivewal, has no `replay_lsn`; its `flush_lsn` counts.
 const REPLICAS_QUERY: &str = "select max(pg_wal_lsn_diff(case when pg_is_in_recovery() \
      then pg_last_wal_receive_lsn() else pg_current_wal_lsn() end, \

@@ -74,7 +74,7 @@ pub fn find_colocation(control: &mut Control) -> Colocation {
 
 /// Whether an address is one of this machine's. If so, the kernel also uses it as the source address of
 /// packets to it.
-pub fn is_own_address(address: SocketAddr) -> bool {
+fn is_own_address(address: SocketAddr) -> bool {
     let ip = address.ip().to_canonical();
     if ip.is_loopback() {
         return true;

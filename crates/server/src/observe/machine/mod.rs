@@ -10,7 +10,7 @@ mod exporter;
 mod links;
 mod proc;
 
-pub use colocation::{Colocation, find_colocation, is_own_address};
+pub use colocation::{Colocation, find_colocation};
 pub use cpu_time::{ServerProcesses, task_cpu_s, thread_cpu_s};
 pub use exporter::Exporter;
 pub use links::Link;

@@ -1,0 +1,201 @@
+//! Commands that are safe to run, and values that are not known.
+
+use super::*;
+
+fn command(report: &DoctorReport, id: &str) -> Option<String> {
+    let mut findings = report.findings.iter();
+    findings.find(|found| found.id == id)?.command.clone()
+}
+
+fn state(report: &DoctorReport, id: &str) -> DoctorState {
+    let mut findings = report.findings.iter();
+    findings.find(|found| found.id == id).unwrap().state
+}
+
+#[test]
+fn paths_and_names_are_quoted_for_the_shell() {
+    assert_eq!(
+        shell_quoted("/sys/fs/cgroup/a-b.slice"),
+        "/sys/fs/cgroup/a-b.slice"
+    );
+    assert_eq!(shell_quoted(""), "''");
+    let name = "x$(id) \\x2d'";
+    let quoted = "'x$(id) \\x2d'\\'''";
+    assert_eq!(shell_quoted(name), quoted);
+    let output = std::process::Command::new("sh")
+        .args(["-c", &format!("printf %s {quoted}")])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), name);
+    let report = changed(|machine| {
+        machine.cgroup.cpus = Some(0.5);
+        machine.cgroup.cpu_file = name.to_owned();
+        machine.cgroup.memory_bytes = Some(1 << 20);
+        machine.cgroup.memory_file = name.to_owned();
+        machine.interfaces[0].name = name.to_owned();
+        machine.interfaces[0].mtu = Some(600);
+        machine.interfaces[0].receive_queues = 1;
+        machine.route_interface = Some(name.to_owned());
+    });
+    for id in ["cgroup-cpu", "memory", "receive-queues", "mtu"] {
+        let command = command(&report, id).unwrap();
+        assert!(command.contains(quoted), "{id}: {command}");
+    }
+}
+
+#[test]
+fn the_range_of_ports_never_shrinks() {
+    let ports = |range| {
+        let load = IntendedLoad {
+            clients: 100_000,
+            threads: 2,
+        };
+        let machine = MachineFacts {
+            port_range: Some(range),
+            ..fit_machine()
+        };
+        let report = examine(&machine, None, load);
+        assert_eq!(state(&report, "ephemeral-ports"), DoctorState::Bad);
+        command(&report, "ephemeral-ports")
+    };
+    let wide = |range: &str| Some(format!("sysctl -w net.ipv4.ip_local_port_range='{range}'"));
+    assert_eq!(ports((32_768, 60_999)), wide("10240 65535"));
+    assert_eq!(ports((1024, 60_999)), wide("1024 65535"));
+    assert_eq!(ports((1024, 65_535)), None);
+}
+
+#[test]
+fn prereleases_are_told_from_other_words() {
+    let state = |version: &str| {
+        let report = changed_server(|server| version.clone_into(&mut server.version));
+        state(&report, "server-version")
+    };
+    for version in [
+        "17rc1",
+        "18beta2",
+        "19devel",
+        "9.0.0-rc",
+        "8.0.3-rc-log",
+        "11.0.0-preview",
+    ] {
+        assert_eq!(state(version), DoctorState::Caution, "{version}");
+    }
+    for version in [
+        "8.0.36-commercial",
+        "17.2",
+        "11.4.2-MariaDB-archive",
+        "16.4 (rc1)",
+    ] {
+        assert_eq!(state(version), DoctorState::Ok, "{version}");
+    }
+}
+
+#[test]
+fn connections_that_may_not_be_counted_are_unknown() {
+    let unread = |max| {
+        let report = changed_server(|server| {
+            server.connections = None;
+            server.max_connections = Some(max);
+        });
+        state(&report, "max-connections")
+    };
+    assert_eq!(unread(1000), DoctorState::Unknown);
+    assert_eq!(unread(60), DoctorState::Bad, "too few even if all are free");
+}
+
+#[test]
+fn an_interface_without_a_device_is_judged_by_those_below_it() {
+    let bond = |change: fn(&mut MachineFacts)| {
+        changed(|machine| {
+            machine.interfaces[0].receive_queues = 1;
+            for (name, lower) in [("bond0", "eth0"), ("bond0.7", "bond0")] {
+                machine.interfaces.push(NetworkInterface {
+                    name: name.to_owned(),
+                    lower: vec![lower.to_owned()],
+                    mtu: Some(600),
+                    receive_queues: 16,
+                    ..NetworkInterface::default()
+                });
+            }
+            machine.route_interface = Some("bond0.7".to_owned());
+            change(machine);
+        })
+    };
+    let report = bond(|_| {});
+    let expected = [
+        ("receive-queues", DoctorState::Bad),
+        ("mtu", DoctorState::Bad),
+    ];
+    assert_eq!(states(&report), expected);
+    assert!(
+        command(&report, "receive-queues")
+            .unwrap()
+            .contains("/net/eth0/")
+    );
+    assert_eq!(command(&report, "mtu"), None, "there is no device to set");
+    let report = bond(|machine| machine.interfaces[1].lower.clear());
+    for id in ["receive-queues", "irq-balance"] {
+        assert_eq!(state(&report, id), DoctorState::Unknown, "{id}");
+    }
+}
+
+#[test]
+fn a_server_behind_an_address_of_this_machine_is_not_assumed_to_be_here() {
+    let machine = MachineFacts {
+        route_interface: Some("lo".to_owned()),
+        may_be_tunnelled: true,
+        ..fit_machine()
+    };
+    let server = DatabaseFacts {
+        is_remote: false,
+        same_machine: None,
+        tls: None,
+        ..fit_server()
+    };
+    let report = examine(&machine, Some(&server), LOAD);
+    let unknown = ["receive-queues", "irq-balance", "mtu", "tls"];
+    assert_eq!(
+        states(&report),
+        unknown.map(|id| (id, DoctorState::Unknown))
+    );
+}
+
+#[test]
+fn only_commands_that_can_do_harm_are_risky() {
+    let report = changed_server(|server| server.connections = Some(90));
+    assert!(is_risky(&command(&report, "max-connections").unwrap()));
+    let report = changed(|machine| {
+        machine.interfaces[0].mtu = Some(600);
+        machine.open_files = Some(1);
+    });
+    assert!(is_risky(&command(&report, "mtu").unwrap()));
+    assert!(is_risky("swapoff -a"));
+    assert!(!is_risky(&command(&report, "open-files").unwrap()));
+}
+
+#[test]
+fn rights_are_granted_in_the_language_of_the_engine() {
+    let grant = |engine, user: &str| {
+        let report = changed_server(|server| {
+            server.engine = Some(engine);
+            user.clone_into(&mut server.user);
+            server.not_observed = vec![("replicas".to_owned(), "permission denied".to_owned())];
+        });
+        assert_one(&report, "observation", DoctorState::Caution);
+        report.findings.into_iter().find_map(|found| found.command)
+    };
+    let command = grant(Engine::PostgreSql, "bench");
+    assert_eq!(
+        command.as_deref(),
+        Some("psql -c 'GRANT pg_monitor TO \"bench\"'")
+    );
+    let command = grant(Engine::MySql, "bench").unwrap();
+    assert!(command.contains("GRANT PROCESS") && command.contains("'bench'@'%'"));
+    let command = grant(Engine::SqlServer, "bench").unwrap();
+    assert!(command.contains("VIEW SERVER STATE TO [bench]"));
+    assert_eq!(
+        grant(Engine::PostgreSql, "a';rm -rf /"),
+        None,
+        "not quoted for a shell"
+    );
+}
