@@ -60,13 +60,18 @@ pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Erro
             Ok(secondary.map(with_existence).collect())
         }
         SqlDialect::TransactSql => {
-            let existing = indexed_columns(control)?;
+            let existing = existing_indexes(control)?;
             let secondary = Index::all().into_iter().filter(|index| !index.primary);
-            let with_existence = |index: Index| SecondaryIndex {
-                name: index.name,
-                columns: index.columns.join(", "),
-                build: index.build(),
-                exists: existing.iter().any(|columns| columns == index.columns),
+            let with_existence = |index: Index| {
+                let found = existing
+                    .iter()
+                    .find(|(_, columns)| columns == index.columns);
+                SecondaryIndex {
+                    name: found.map_or(index.name, |(name, _)| sql_server_name(&index, name)),
+                    columns: index.columns.join(", "),
+                    build: index.build(),
+                    exists: found.is_some(),
+                }
             };
             Ok(secondary.map(with_existence).collect())
         }
@@ -86,9 +91,20 @@ pub fn find_secondary(control: &mut Control) -> Result<Vec<SecondaryIndex>, Erro
     }
 }
 
-/// The columns of each index on SQL Server. HammerDB's indexes have other names, and Babelfish changes names.
-fn indexed_columns(control: &mut Control) -> Result<Vec<Vec<String>>, Error> {
-    let sql = "select cast(i.object_id as varchar(20)) + '.' + cast(i.index_id as varchar(20)), c.name \
+/// HammerDB's name of the index on customers' last names on SQL Server.
+const HAMMERDB_LAST_NAMES: &str = "customer_c_last";
+
+/// The name of an existing index: HammerDB's or Prony's. Babelfish appends a hash to it.
+fn sql_server_name(index: &Index, existing: &str) -> &'static str {
+    match existing.starts_with(HAMMERDB_LAST_NAMES) {
+        true => HAMMERDB_LAST_NAMES,
+        false => index.name,
+    }
+}
+
+/// The name and the columns of each index of customer and orders on SQL Server.
+fn existing_indexes(control: &mut Control) -> Result<Vec<(String, Vec<String>)>, Error> {
+    let sql = "select cast(i.object_id as varchar(20)) + '.' + cast(i.index_id as varchar(20)), c.name, i.name \
          from sys.objects o join sys.indexes i on i.object_id = o.object_id \
          join sys.index_columns k on k.object_id = i.object_id and k.index_id = i.index_id \
          join sys.columns c on c.object_id = k.object_id and c.column_id = k.column_id \
@@ -98,12 +114,12 @@ fn indexed_columns(control: &mut Control) -> Result<Vec<Vec<String>>, Error> {
     let mut rows = rows.iter().peekable();
     let mut indexes = Vec::new();
     while let Some(first) = rows.next() {
-        let name = |row: &sql::ResultRow| row.text(1).unwrap_or_default().to_owned();
-        let mut columns = vec![name(first)];
+        let text = |row: &sql::ResultRow, column| row.text(column).unwrap_or_default().to_owned();
+        let mut columns = vec![text(first, 1)];
         while let Some(row) = rows.next_if(|row| row.text(0) == first.text(0)) {
-            columns.push(name(row));
+            columns.push(text(row, 1));
         }
-        indexes.push(columns);
+        indexes.push((text(first, 2), columns));
     }
     Ok(indexes)
 }

@@ -3,6 +3,7 @@
 
 use crate::loader::dataset::IndexBuild;
 use crate::tpcc::execution::{Execution, Mode};
+use crate::tpcc::indexes;
 use crate::tpcc::input::TpccTransaction;
 use crate::tpcc::layout::Population;
 use crate::tpcc::profile::PROFILES;
@@ -152,6 +153,16 @@ fn a_continued_load_builds_only_missing_indexes() {
         for table in &tables {
             assert!(table.is_own && table.has_primary_key, "{:?}", table.table);
         }
+        let secondary = indexes::find_secondary(&mut control).expect("indexes");
+        let secondary = secondary.iter().map(|index| (index.name, index.exists));
+        let on_last_names = match population {
+            Population::Standard => "customer_i2",
+            Population::HammerDb => "customer_c_last",
+        };
+        assert_eq!(
+            secondary.collect::<Vec<_>>(),
+            [(on_last_names, true), ("orders_i2", true)]
+        );
         build_indexes(&mut control, population);
         assert_eq!(
             catalog::read_indexes(&mut control).expect("indexes"),
