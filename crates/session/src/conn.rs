@@ -72,6 +72,9 @@ pub struct Conn {
     pushed: Cell<u32>,
     /// Number ([`Statement::id`]) of the first statement that was pushed.
     first_pushed_id: Cell<u16>,
+    /// The number of the first statement of the request in flight, and the time at which the user made it; set
+    /// only if the run measures statements.
+    timed_request: Cell<Option<(u16, u64)>>,
     failure: RefCell<Option<DbError>>,
     exchange: RefCell<Exchange>,
     pub(crate) transaction: Cell<CurrentTransaction>,
@@ -94,6 +97,7 @@ impl Conn {
             executions: Cell::new(0),
             pushed: Cell::new(0),
             first_pushed_id: Cell::new(0),
+            timed_request: Cell::new(None),
             failure: RefCell::new(None),
             exchange: RefCell::new(exchange),
             transaction: Cell::default(),
@@ -219,6 +223,8 @@ impl Conn {
     pub fn mark_opened(&self) {
         self.exchange.borrow_mut().reset();
         self.pushed.set(0);
+        // An abandoned request may have left its time.
+        self.timed_request.set(None);
         self.failure.replace(None);
         self.is_up.set(true);
     }

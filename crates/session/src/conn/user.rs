@@ -80,6 +80,14 @@ impl Conn {
         self.set_request(effect, count);
     }
 
+    pub(crate) fn set_timed_request(&self, request: Option<(u16, u64)>) {
+        self.timed_request.set(request);
+    }
+
+    pub(crate) fn take_timed_request(&self) -> Option<(u16, u64)> {
+        self.timed_request.take()
+    }
+
     /// Number of executions in the current request.
     pub(crate) fn executions(&self) -> u32 {
         self.executions.get()

@@ -32,12 +32,8 @@ impl Db {
     ) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
         self.conn.request(batch.iter().copied());
-        if self.context.measures_statements()
-            && let Some((first, _)) = batch.first()
-        {
-            return self
-                .wait_for_timed_reply(first.id(), batch.len() as u32)
-                .await;
+        if self.context.measures_statements() {
+            self.begin_timing(batch.first().map(|(statement, _)| statement.id()));
         }
         self.wait_for_reply().await
     }
@@ -66,9 +62,9 @@ impl Db {
     pub async fn sync(&mut self) -> Result<DbReply<'_>, DbError> {
         self.check_usable()?;
         self.conn.sync();
-        if self.context.measures_statements() && self.conn.executions() > 0 {
-            let (first_id, statements) = (self.conn.first_pushed_id(), self.conn.executions());
-            return self.wait_for_timed_reply(first_id, statements).await;
+        if self.context.measures_statements() {
+            let first_id = self.conn.first_pushed_id();
+            self.begin_timing((self.conn.executions() > 0).then_some(first_id));
         }
         self.wait_for_reply().await
     }
@@ -123,33 +119,12 @@ impl Db {
 
     pub(super) async fn wait_for_reply(&mut self) -> Result<DbReply<'_>, DbError> {
         Wait { conn: &self.conn }.await;
-        self.reply()
-    }
-
-    /// Waits for the reply to a request that begins with the statement `first_id`, and records the time from
-    /// the request to the moment at which the reply is noticed: of successful requests in a transaction.
-    async fn wait_for_timed_reply(
-        &mut self,
-        first_id: u16,
-        statements: u32,
-    ) -> Result<DbReply<'_>, DbError> {
-        // The user made the request when it was last resumed.
-        let requested_ns = self.conn.noticed_ns();
-        Wait { conn: &self.conn }.await;
-        let reply = self.reply()?;
-        if self.conn.is_in_transaction() {
-            let noticed_ns = self.conn.noticed_ns();
-            self.context
-                .record_round_trip(first_id, statements, requested_ns, noticed_ns);
-        }
-        Ok(reply)
-    }
-
-    /// The reply that has arrived.
-    #[inline]
-    fn reply(&self) -> Result<DbReply<'_>, DbError> {
         if !self.conn.is_up() {
+            self.conn.set_timed_request(None);
             return Err(self.conn.failure());
+        }
+        if self.context.measures_statements() {
+            self.end_timing();
         }
         let exchange = self.conn.exchange();
         match exchange.error_summary().map(DbError::from) {
@@ -158,6 +133,30 @@ impl Db {
                 self.conn.record_success(exchange.block_state());
                 Ok(DbReply { exchange })
             }
+        }
+    }
+
+    /// Begins to time the request that has just been made, whose first statement has this number. The user made
+    /// it when it was last resumed.
+    #[cold]
+    fn begin_timing(&self, first_id: Option<u16>) {
+        let requested_ns = self.conn.noticed_ns();
+        self.conn
+            .set_timed_request(first_id.map(|first_id| (first_id, requested_ns)));
+    }
+
+    /// Records the time of the request whose reply has arrived, if it is timed: of successful requests in a
+    /// transaction.
+    #[cold]
+    fn end_timing(&self) {
+        let Some((first_id, requested_ns)) = self.conn.take_timed_request() else {
+            return;
+        };
+        let has_failed = self.conn.exchange().error_summary().is_some();
+        if self.conn.is_in_transaction() && !has_failed {
+            let (statements, noticed_ns) = (self.conn.executions(), self.conn.noticed_ns());
+            self.context
+                .record_round_trip(first_id, statements, requested_ns, noticed_ns);
         }
     }
 
