@@ -13,7 +13,7 @@ use crate::link::Routes;
 use crate::run::{DriveJob, DriveResult, LoadStart, Network, Observer, network, recorder_layout};
 use crate::run_event::panic_text;
 use crate::slice::RunSlice;
-use crate::thread::{StartSignal, WorkerShare, run_worker};
+use crate::thread::{StartSignal, WorkerShare, WorkerThread, run_worker};
 use prony_measure::{RecorderLayout, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
 use std::io;
@@ -161,15 +161,6 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     })
 }
 
-/// What a worker's thread needs besides its share of the clients.
-struct WorkerThread<'a> {
-    job: &'a DriveJob<'a>,
-    routes: &'a [Routes],
-    worker_interrupt: &'a AtomicBool,
-    sender: &'a Sender<WorkerMessage>,
-    start_receiver: &'a Receiver<StartSignal>,
-}
-
 impl WorkerThread<'_> {
     fn run<S: sim::SimServer>(
         &self,
@@ -178,44 +169,14 @@ impl WorkerThread<'_> {
         create: &(impl Fn(&str, usize) -> io::Result<AnyIo<S>> + Sync),
         engine_receiver: &Receiver<&'static str>,
     ) -> io::Result<()> {
-        let WorkerThread {
-            job,
-            routes,
-            worker_interrupt,
-            sender,
-            start_receiver,
-        } = *self;
         let body = || {
             let create = |name: &str| create(name, share.clients.len());
-            let report_created = |created| drop(sender.send(WorkerMessage::EngineCreated(created)));
+            let report_created =
+                |created| drop(self.sender.send(WorkerMessage::EngineCreated(created)));
             match choice.create_engine(create, report_created, engine_receiver)? {
-                Some(AnyIo::Ring(io)) => run_worker(
-                    *io,
-                    share,
-                    job,
-                    routes,
-                    worker_interrupt,
-                    sender,
-                    start_receiver,
-                ),
-                Some(AnyIo::Epoll(io)) => run_worker(
-                    *io,
-                    share,
-                    job,
-                    routes,
-                    worker_interrupt,
-                    sender,
-                    start_receiver,
-                ),
-                Some(AnyIo::Sim(io)) => run_worker(
-                    *io,
-                    share,
-                    job,
-                    routes,
-                    worker_interrupt,
-                    sender,
-                    start_receiver,
-                ),
+                Some(AnyIo::Ring(io)) => run_worker(*io, share, self),
+                Some(AnyIo::Epoll(io)) => run_worker(*io, share, self),
+                Some(AnyIo::Sim(io)) => run_worker(*io, share, self),
                 None => Ok(()),
             }
         };

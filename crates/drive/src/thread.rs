@@ -86,16 +86,28 @@ impl Reports for CollectorReports<'_> {
     }
 }
 
+/// What a worker's thread needs besides its share of the clients.
+pub(crate) struct WorkerThread<'a> {
+    pub job: &'a DriveJob<'a>,
+    pub routes: &'a [Routes],
+    pub worker_interrupt: &'a AtomicBool,
+    pub sender: &'a Sender<WorkerMessage>,
+    pub start_receiver: &'a Receiver<StartSignal>,
+}
+
 /// The body of a worker thread.
 pub(crate) fn run_worker<I: Io>(
     engine: I,
     share: WorkerShare,
-    job: &DriveJob,
-    routes: &[Routes],
-    worker_interrupt: &AtomicBool,
-    sender: &Sender<WorkerMessage>,
-    start_receiver: &Receiver<StartSignal>,
+    thread: &WorkerThread<'_>,
 ) -> io::Result<()> {
+    let WorkerThread {
+        job,
+        routes,
+        worker_interrupt,
+        sender,
+        start_receiver,
+    } = *thread;
     affinity::use_precise_timers();
     if job.plan.pin {
         affinity::pin_thread(share.index);

@@ -3,30 +3,17 @@
 //! Each test draws from a generator with a fixed seed and is therefore deterministic. Bounds are three
 //! standard deviations of the drawn count: they follow from the promise and not from the observed result.
 
+mod random;
+
 use prony_judge::statistics::{ALPHA, change_points};
+use random::Random;
 
 /// Histories in a test of false alarms.
 const QUIET_HISTORIES: u32 = 400;
 /// Histories in a test of changes, which take longer: all random orders are drawn.
 const CHANGED_HISTORIES: u32 = 120;
 
-/// SplitMix64 (Steele, Lea and Flood 2014), and normally distributed numbers from it (Box and Muller 1958).
-struct Random(u64);
-
 impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let (radius, angle) = (1.0 - self.uniform(), self.uniform());
-        (-2.0 * radius.ln()).sqrt() * (2.0 * std::f64::consts::PI * angle).cos()
-    }
-
     /// A run that scatters by 2 %; a share of the runs is disturbed and up to 40 % lower.
     fn run(&mut self, disturbed_share: f64) -> f64 {
         let value = 16_000.0 * (1.0 + 0.02 * self.normal());

@@ -3,31 +3,18 @@
 //! Each test draws from a generator with a fixed seed and is therefore deterministic. Bounds are three
 //! standard deviations of the drawn count: they follow from the promise and not from the observed result.
 
+mod random;
+
 use prony_judge::statistics::{
     ALPHA, Estimate, POWER, RankComparison, SeriesMean, holm, ranks_suffice, runs_needed,
     series_mean, welch,
 };
+use random::Random;
 
 /// Pairs of systems in a test.
 const PAIRS: u32 = 1_000;
 
-/// SplitMix64 (Steele, Lea and Flood 2014), and normally distributed numbers from it (Box and Muller 1958).
-struct Random(u64);
-
 impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        let (radius, angle) = (1.0 - self.uniform(), self.uniform());
-        (-2.0 * radius.ln()).sqrt() * (2.0 * std::f64::consts::PI * angle).cos()
-    }
-
     /// Figures of repeated runs, from a level and their scatter as a share of it.
     fn runs(&mut self, count: usize, level: f64, scatter: f64) -> Vec<f64> {
         let mut run = || level * (1.0 + scatter * self.normal());
