@@ -58,9 +58,9 @@ impl<I: Io> Worker<'_, I> {
             let assignment = &mut self.assignment;
             let client = assignment.users[slot as usize].client;
             self.context.drain_samples(|sample| {
-                self.timing.recorder.record(&sample);
+                self.timing.recorder.record(sample);
                 if let Some(listener) = &mut assignment.sample_listener {
-                    listener.sample(client, &sample);
+                    listener.sample(client, sample);
                 }
             });
             self.context.drain_errors(|kind, error| {

@@ -1,7 +1,7 @@
 //! The event loop of a worker: one thread, its connections and its users.
 //!
 //! In: events of the sockets, the schedule, the end of the run. Out: recorded samples. Must never: take a
-//! lock, log, use memory of other threads or allocate for a transaction, except for the message of a failed
+//! lock, log, use memory of other threads or allocate for a transaction, except for the error of a failed
 //! one; depend on a workload; or skip a scheduled start.
 //!
 //! An iteration sends the requests that users made in the previous one, waits for events, and resumes each
@@ -299,7 +299,7 @@ impl<'a, I: Io> Worker<'a, I> {
             self.scratch.from_socket = bytes;
             result.unwrap_or_else(|reason| Err(DbError::protocol(reason)))
         };
-        let status = status.map_err(|error| error.message)?;
+        let status = status.map_err(DbError::into_message)?;
         Ok((status, timestamp_ns))
     }
 

@@ -277,7 +277,7 @@ impl Conn {
 
     /// Why the connection is not up, as a message.
     pub fn failure_message(&self) -> String {
-        self.failure().message
+        self.failure().into_message()
     }
 
     /// Whether the connection is up.

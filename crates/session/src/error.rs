@@ -4,10 +4,16 @@
 use prony_measure::ErrorCode;
 use prony_wire::{Classification, ErrorClass, ErrorSummary, Protocol, ServerError};
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
-/// The error of a failed statement.
+/// The error of a failed statement. Its details are boxed, because the results of successful statements, which
+/// have room for an error, are copied several times per transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DbError {
+pub struct DbError(Box<DbErrorDetails>);
+
+/// What a [`DbError`] contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DbErrorDetails {
     /// The class under which it is counted.
     pub class: ErrorClass,
     /// Whether another attempt at the whole transaction may succeed.
@@ -51,14 +57,19 @@ impl DbError {
     /// An error that no server reported.
     fn without_server(class: ErrorClass, code: ErrorCode, message: String) -> Self {
         let Classification { class, retryable } = class.into();
-        DbError {
+        DbError(Box::new(DbErrorDetails {
             class,
             retryable,
             code,
             counted_as: code,
             number: 0,
             message,
-        }
+        }))
+    }
+
+    /// The message of the server or the operating system.
+    pub fn into_message(self) -> String {
+        self.0.message
     }
 
     /// Replaces the code and number of a lost connection's error by those that the server reported.
@@ -71,17 +82,31 @@ impl DbError {
 }
 
 impl From<ErrorSummary<'_>> for DbError {
-    /// Allocates once, for the message.
+    /// Allocates twice: the details and the message.
     fn from(error: ErrorSummary<'_>) -> Self {
         let Classification { class, retryable } = error.classification;
-        DbError {
+        DbError(Box::new(DbErrorDetails {
             class,
             retryable,
             code: error.code,
             counted_as: error.counted_as(),
             number: error.number,
             message: error.message.into_owned(),
-        }
+        }))
+    }
+}
+
+impl Deref for DbError {
+    type Target = DbErrorDetails;
+
+    fn deref(&self) -> &DbErrorDetails {
+        &self.0
+    }
+}
+
+impl DerefMut for DbError {
+    fn deref_mut(&mut self) -> &mut DbErrorDetails {
+        &mut self.0
     }
 }
 

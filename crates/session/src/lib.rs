@@ -13,7 +13,7 @@ pub mod worker_context;
 pub use budget::StartBudget;
 pub use conn::{Conn, UserPhase};
 pub use db::{Db, DbReply};
-pub use error::DbError;
+pub use error::{DbError, DbErrorDetails};
 pub use program::{ActionShare, P90Limit, Program, User, UserExit, UserId};
 pub use prony_measure::{
     ErrorClass, Outcome, Queries, QueryKind, Sample, ServiceTimeParts, TxnKind,

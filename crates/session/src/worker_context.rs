@@ -112,8 +112,9 @@ impl WorkerContext {
     }
 
     /// The rules by which users start.
-    pub fn rules(&self) -> StartRules {
-        self.rules
+    #[inline]
+    pub fn rules(&self) -> &StartRules {
+        &self.rules
     }
 
     /// Sets the times of the load, in nanoseconds of the run's clock: transactions that end from
@@ -159,13 +160,20 @@ impl WorkerContext {
     }
 
     /// Passes the samples recorded since the last call to `receive`, oldest first.
-    pub fn drain_samples(&self, receive: impl FnMut(Sample)) {
-        self.samples.borrow_mut().drain(..).for_each(receive);
+    #[inline]
+    pub fn drain_samples(&self, receive: impl FnMut(&Sample)) {
+        let mut samples = self.samples.borrow_mut();
+        samples.iter().for_each(receive);
+        samples.clear();
     }
 
     /// Passes the errors recorded since the last call to `receive`, oldest first.
+    #[inline]
     pub fn drain_errors(&self, mut receive: impl FnMut(TxnKind, DbError)) {
         let mut errors = self.errors.borrow_mut();
+        if errors.is_empty() {
+            return;
+        }
         errors
             .drain(..)
             .for_each(|(kind, error)| receive(kind, error));

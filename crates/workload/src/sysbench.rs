@@ -115,8 +115,9 @@ mod tests {
     use super::*;
     use prony_wire::Protocol;
 
-    fn with_number(number: u32, error: DbError) -> DbError {
-        DbError { number, ..error }
+    fn with_number(number: u32, mut error: DbError) -> DbError {
+        error.number = number;
+        error
     }
 
     #[test]

@@ -391,10 +391,6 @@ impl Io for Epoll {
                 closed: Some(error.raw_os_error().unwrap_or(libc::EIO)),
             });
         };
-        Some(Received {
-            bytes: &self.scratch[..length],
-            timestamp_ns,
-            closed: (length == 0).then_some(0),
-        })
+        Some(Received::new(&self.scratch[..length], timestamp_ns))
     }
 }

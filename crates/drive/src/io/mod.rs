@@ -55,6 +55,17 @@ pub struct Received<'a> {
     pub closed: Option<i32>,
 }
 
+impl<'a> Received<'a> {
+    /// The result of a receive that succeeded. Without bytes, the server has closed the connection.
+    pub fn new(bytes: &'a [u8], timestamp_ns: Option<u64>) -> Self {
+        Received {
+            bytes,
+            timestamp_ns,
+            closed: bytes.is_empty().then_some(0),
+        }
+    }
+}
+
 /// When a request was sent, as far as the engine knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {

@@ -30,8 +30,6 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 /// Maximum size of the submission queue; further entries are submitted with the next call.
 const SUBMISSIONS: u32 = 1024;
 const BUFFER_GROUP: u16 = 0;
-/// Size of the header that a multishot recvmsg puts before the data: four 32-bit numbers.
-const HEADER_BYTES: usize = 16;
 /// The bits of a generation that fit into user data.
 const GENERATION_MASK: u32 = 0xff_ffff;
 
@@ -337,18 +335,9 @@ impl Io for Ring {
             return None;
         }
         let bytes = self.buffers.bytes(buffer, length as usize);
-        let header = bytes.first_chunk::<HEADER_BYTES>()?;
-        let number = |at: usize| {
-            u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-        };
-        let control = (number(4) as usize).min(CONTROL_BYTES);
-        let payload = bytes.get(HEADER_BYTES + CONTROL_BYTES..)?;
-        let payload = payload.get(..number(8) as usize).unwrap_or(payload);
-        let control = bytes.get(HEADER_BYTES..HEADER_BYTES + control)?;
-        Some(Received {
-            bytes: payload,
-            timestamp_ns: socket::timestamp_ns(control),
-            closed: payload.is_empty().then_some(0),
-        })
+        if !self.slots[event.slot as usize].is_tcp {
+            return Some(Received::new(bytes, None));
+        }
+        receive::split_header(bytes)
     }
 }

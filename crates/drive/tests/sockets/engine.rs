@@ -98,6 +98,8 @@ fn send_to_slow_reader<P: Read + Send + 'static>(pair: Pair<P>, bytes: usize, to
             let mismatch = request.iter().position(|byte| *byte != number as u8);
             assert_eq!(mismatch, None, "request {number} of {name}");
         }
+        // Keep the socket open until the thread is joined: its end would be an event.
+        peer
     });
     while !reader.is_finished() {
         pair.poll();

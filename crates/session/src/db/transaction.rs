@@ -89,7 +89,7 @@ impl Db {
             }
             let failure = self.conn.failure();
             if !self.context.rules().reopens_lost_connections {
-                return Err(UserExit::Failed(failure.message));
+                return Err(UserExit::Failed(failure.into_message()));
             }
             self.end(Err(failure)).await?;
         }

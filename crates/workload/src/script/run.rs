@@ -301,8 +301,9 @@ impl ScriptClient {
             Err(error) if !db.is_up() => Err(Halt::Failed(error)),
             Err(error) => {
                 let server_error = db.server_error();
-                let message =
-                    server_error.map_or(error.message, |error| error.in_statement(statement.sql()));
+                let message = server_error.map_or(error.into_message(), |error| {
+                    error.in_statement(statement.sql())
+                });
                 context.policy.error(&message);
                 Ok(())
             }

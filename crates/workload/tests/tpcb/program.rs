@@ -65,7 +65,7 @@ fn run_user(database: &TestDatabase, name: &str, seed: u64, transactions: u64) -
         conn.mark_ready(clock_ns);
     };
     let mut samples = Vec::new();
-    worker.drain_samples(|sample| samples.push(sample));
+    worker.drain_samples(|sample| samples.push(*sample));
     UserOutcome {
         statements,
         samples,

@@ -1,20 +1,42 @@
-//! Arms the multishot receives of the ring, and translates completions into events. A receive that ended for
-//! lack of a buffer is armed again.
+//! Arms the multishot receives of the ring, translates completions into events, and finds the payload in a
+//! buffer. A receive that ended for lack of a buffer is armed again.
 
 use super::*;
 
+/// Size of the header that a multishot recvmsg puts before the data: four 32-bit numbers.
+const HEADER_BYTES: usize = 16;
+
+/// The payload and the timestamp in the buffer of a multishot recvmsg: a header, the space for control
+/// messages, the payload. `None` if the kernel wrote less than that.
+#[inline]
+pub(super) fn split_header(buffer: &[u8]) -> Option<Received<'_>> {
+    let header = buffer.first_chunk::<HEADER_BYTES>()?;
+    let number = |at: usize| {
+        u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
+    let control_length = (number(4) as usize).min(CONTROL_BYTES);
+    let payload = buffer.get(HEADER_BYTES + CONTROL_BYTES..)?;
+    let payload = payload.get(..number(8) as usize).unwrap_or(payload);
+    let control = buffer.get(HEADER_BYTES..HEADER_BYTES + control_length)?;
+    Some(Received::new(payload, socket::timestamp_ns(control)))
+}
+
 impl Ring {
-    /// Starts a multishot receive on a connection.
+    /// Starts a multishot receive on a connection: a recvmsg over TCP, for the timestamps, and otherwise a
+    /// plain receive, which takes the kernel less work for each reply.
     pub(super) fn arm_receive(&mut self, slot: Slot) -> io::Result<()> {
         let Some(fd) = self.fd(slot) else {
             return Ok(());
         };
+        let is_registered = slot < self.registered_slots;
         let header = &raw const **self.receive_header;
-        let receive = match slot < self.registered_slots {
-            true => opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP),
-            false => opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP),
+        let receive = match (self.slots[slot as usize].is_tcp, is_registered) {
+            (true, true) => opcode::RecvMsgMulti::new(Fixed(slot), header, BUFFER_GROUP).build(),
+            (true, false) => opcode::RecvMsgMulti::new(Fd(fd), header, BUFFER_GROUP).build(),
+            (false, true) => opcode::RecvMulti::new(Fixed(slot), BUFFER_GROUP).build(),
+            (false, false) => opcode::RecvMulti::new(Fd(fd), BUFFER_GROUP).build(),
         };
-        let entry = receive.build().user_data(self.tag(Op::Receive, slot));
+        let entry = receive.user_data(self.tag(Op::Receive, slot));
         self.push(&entry)
     }
 

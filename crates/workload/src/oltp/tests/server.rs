@@ -108,7 +108,7 @@ pub fn samples(
     let mut samples: Vec<Sample> = Vec::new();
     run_user(program, server, mode, transactions, |poll, context| {
         let has_ended = poll();
-        context.drain_samples(|sample| samples.push(sample));
+        context.drain_samples(|sample| samples.push(*sample));
         has_ended
     });
     samples
