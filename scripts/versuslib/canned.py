@@ -70,9 +70,3 @@ class CannedServer(Throwaway):
     def environment(self):
         """The environment of clients: this process's without PG*."""
         return {key: value for key, value in os.environ.items() if not key.startswith("PG")}
-
-    def cpu_s(self):
-        """User and system time so far, seconds; the kernel counts it in steps of 10 ms."""
-        with open(f"/proc/{self.process.pid}/stat") as file:
-            fields = file.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -17,8 +17,6 @@ BUSY_SHARE = 0.9
 class CapacityRun(tools.Measurement):
     """One run against the canned server. Of sysbench, `transactions` are queries and `tps` is QPS."""
 
-    server_cpu_s: float = 0.0
-
     @property
     def client_share(self):
         """The client's CPU time by the run's time; starting and ending are included in both."""
@@ -32,15 +30,17 @@ class CapacityRun(tools.Measurement):
 
 def drive(program, case, server, seconds):
     """One run."""
-    before_s = server.cpu_s()
     command = program.command(case, server, seconds=seconds)
-    result, output = tools.execute(command, program.environment(server), case.cpus, folder=program.home)
-    server_cpu_s = server.cpu_s() - before_s
-    if case.dialect == "pgbench":
-        transactions, tps = tools.read_pgbench(output)
-    else:
-        transactions, tps = sysbench.read_report(output)[:2]
-    return CapacityRun(result.wall_s, result.cpu_s, transactions, tps, 0, server_cpu_s)
+
+    def run():
+        result, output = tools.execute(command, program.environment(server), case.cpus, folder=program.home)
+        if case.dialect == "pgbench":
+            transactions, tps = tools.read_pgbench(output)
+        else:
+            transactions, tps = sysbench.read_report(output)[:2]
+        return CapacityRun(result.wall_s, result.cpu_s, transactions, tps)
+
+    return server.with_cpu(run)
 
 
 def head(other):

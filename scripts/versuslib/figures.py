@@ -74,7 +74,29 @@ def run_row(case, prony, pgbench):
         verdict(tps, case.min_tps, True),
         f"{statistics.median(cpu_prony):.2f} / {statistics.median(cpu_pgbench):.2f}",
         f"{statistics.median(m.tps for m in prony):,.0f} / {statistics.median(m.tps for m in pgbench):,.0f}",
+        " / ".join(f"{statistics.median(m.server_cpu_us_per_transaction for m in runs):.1f}" for runs in (prony, pgbench)),
+        free_client_text(case, pgbench),
     ]
+
+
+# What the last column of the table of runs means.
+BOUND_EXPLANATION = (
+    "most: the ratio of TPS that a client without any cost would have. On CPUs that client and server share it is (S + C) / S, with the "
+    "CPU per transaction of the server, S, and of the other tool, C; where the server has CPUs of its own, their time by that which "
+    "the other tool's runs used"
+)
+
+
+def free_client_ratio(case, other):
+    """The ratio of TPS that a client without any cost would have; see BOUND_EXPLANATION. `other`: runs of the other tool."""
+    if getattr(case, "server_cpus", None):
+        return statistics.median(len(case.server_cpus) * run.wall_s / run.server_cpu_s for run in other)
+    return statistics.median((run.server_cpu_s + run.cpu_s) / run.server_cpu_s for run in other)
+
+
+def free_client_text(case, other):
+    """That ratio as printed in the table."""
+    return f"{free_client_ratio(case, other):.2f}" if all(run.server_cpu_s > 0 for run in other) else "–"
 
 
 def run_head(other):
@@ -89,6 +111,8 @@ def run_head(other):
         "",
         "CPU, µs per transaction (medians)",
         "TPS (medians)",
+        "server CPU, µs per transaction (medians)",
+        "most",
     ]
 
 
@@ -103,6 +127,8 @@ FILE_HEAD = [
     "",
     "CPU, µs per transaction (medians)",
     "TPS (medians)",
+    "server CPU, µs per transaction (medians)",
+    "most",
 ]
 
 

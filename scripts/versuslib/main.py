@@ -82,7 +82,7 @@ def measure_row(case, make_row, tools, args, measure, raw):
     except ScriptError as error:
         print_progress(f"{case.id}: {error}")
         raw[case.id] = {"failed": str(error)}
-        return [case.title, "could not be measured"] + [""] * 7
+        return [case.title, "could not be measured"] + [""] * 9
     raw[case.id] = results
     if args.against:
         case = cases.without_bounds(case)
@@ -118,7 +118,7 @@ def compare_runs(chosen, tools, server, args, raw):
         def measure(tool):
             reset_state(case, server)
             with placed(case, server):
-                result = tool.run(case, args.seconds, DATABASE)
+                result = server.with_cpu(lambda: tool.run(case, args.seconds, DATABASE))
             print_progress(f"  {tool.name:8} {result.tps:9,.0f} TPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
             return result
 
@@ -166,7 +166,7 @@ def compare_dialect(chosen, tools, server, namespace, args, raw):
             if reason:
                 print_progress(f"{case.id}: skipped: {reason}")
                 raw[case.id] = {"skipped": reason}
-                rows.append([case.title, f"skipped: {reason}"] + [""] * 7)
+                rows.append([case.title, f"skipped: {reason}"] + [""] * 9)
                 continue
             if case.network == "namespace":
                 case = dataclasses.replace(case, title=f"{case.title}, {namespace.link}")
@@ -176,7 +176,7 @@ def compare_dialect(chosen, tools, server, namespace, args, raw):
                 reset_state(case, server)
                 options = [word.format(scale=args.scale) for word in invocation.options]
                 with placed(case, server):
-                    result = invocation.tool.dialect(case, options, args.seconds, DATABASE)
+                    result = server.with_cpu(lambda: invocation.tool.dialect(case, options, args.seconds, DATABASE))
                 print_progress(f"  {invocation.name:8} {result.tps:9,.0f} TPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
                 return result
 
@@ -239,6 +239,7 @@ def environment(server, args):
         f"- {setting_texts}",
         f"- scale {args.scale}; {args.pairs} interleaved pairs a case, the order changing from pair to pair; runs of {args.seconds} s; one client thread and prepared statements unless the case says otherwise",
         "- ratios: median of the pairs (smallest–largest); CPU: user and system time of the whole client process, start and connecting included, for both tools",
+        f"- {figures.BOUND_EXPLANATION}",
     ]
 
 

@@ -27,7 +27,6 @@ TABLES = 10
 PROFILE = "hammerdb-4.6"
 # Accounts of a branch, and branches of a transaction of `prony load tpcb` with several jobs.
 ACCOUNTS, PART_BRANCHES = 100_000, 8
-CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,29 +54,6 @@ METHODS = {
     "maria": "MariaDB: LOAD DATA LOCAL by mariadb into tables with their primary keys, a statement per part and table; "
     "then the secondary indexes and ANALYZE TABLE, in as many sessions as jobs",
 }
-
-
-@dataclasses.dataclass
-class LoadRun(Measurement):
-    """Cost of one load, with the CPU time of the server's processes."""
-
-    server_cpu_s: float = 0.0
-
-
-def cpu_of_server(pid):
-    """CPU time of a server's process, of its live children and of those that have ended, s."""
-    def fields(number):
-        # The second field, the name, may contain spaces.
-        text = pathlib.Path(f"/proc/{number}/stat").read_text()
-        return [int(word) for word in text.rsplit(")", 1)[1].split()[11:15]]
-
-    ticks = sum(fields(pid))
-    for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-        try:
-            ticks += sum(fields(child))
-        except OSError:
-            continue  # It has ended since, and is counted at the next reading.
-    return ticks / CLOCK_TICKS
 
 
 def parts_of(case, args):
@@ -313,7 +289,7 @@ def rows(title, results):
 
 
 def compare(case, server, args, home, print_progress, interleave):
-    """Measures a case with each number of jobs; returns lists of LoadRuns of Prony and of the other, by jobs."""
+    """Measures a case with each number of jobs; returns lists of Measurements of Prony and of the other, by jobs."""
     prony = Prony("prony", args.prony, server, case, args, home)
     if args.against:
         other = Prony("other", args.against, server, case, args, home)
@@ -330,11 +306,9 @@ def compare(case, server, args, home, print_progress, interleave):
 
         def measure(tool, jobs=jobs):
             reset(case, server)
-            before_s = cpu_of_server(server.process.pid)
-            result = tool.load(jobs)
-            server_cpu_s = cpu_of_server(server.process.pid) - before_s
-            print_progress(f"  {tool.name:6} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s, server CPU {server_cpu_s:5.2f} s")
-            return LoadRun(result.wall_s, result.cpu_s, server_cpu_s=server_cpu_s)
+            result = server.with_cpu(lambda: tool.load(jobs))
+            print_progress(f"  {tool.name:6} {result.wall_s:6.2f} s, client CPU {result.cpu_s:5.2f} s, server CPU {result.server_cpu_s:5.2f} s")
+            return result
 
         results[jobs] = tuple(interleave([prony, other], args.pairs, measure).values())
     reset(case, server)

@@ -18,7 +18,7 @@ import time
 
 from . import capacity, cases, counts, figures, maria, scaling, tpcc, sysbench, tools
 from .namespace import Namespace
-from .server import ScriptError
+from .server import ScriptError, cpu_of_process
 
 # A fake prony that calls pgbench, so that a complete pass runs before prony is built.
 FAKE_PRONY = """\
@@ -169,7 +169,13 @@ def arithmetic():
     row = figures.run_row(case, prony, pgbench)
     assert row[1] == "0.40 (0.40–0.40)" and row[3] == "met", row
     assert row[4] == "1.25 (1.25–1.25)" and row[6] == "met", row
-    assert row[7] == "2.00 / 5.00", row
+    assert row[7] == "2.00 / 5.00" and row[9:] == ["0.0 / 0.0", "–"], row
+    # S = 4 s and C = 2 s of 6 s on shared CPUs: without C, the rate is 1.5 times as high. On a CPU of its own the server
+    # was busy for 4 s of 5 s.
+    pgbench = [tools.Measurement(5, 2.0, 400_000, 80_000.0, server_cpu_s=4.0)] * 3
+    assert figures.run_row(case, pgbench, pgbench)[9:] == ["10.0 / 10.0", "1.50"]
+    apart = next(case for case in cases.LAYOUTS if "apart" in case.id)
+    assert figures.free_client_text(dataclasses.replace(apart, server_cpus=frozenset({1})), pgbench) == "1.25"
     row = figures.load_row(cases.LOADS[0], [tools.Measurement(2.0, 0.3)], [tools.Measurement(3.0, 1.0)])
     assert row[1] == "1.50 (1.50–1.50)" and row[4] == "0.30 (0.30–0.30)", row
 
@@ -205,7 +211,7 @@ def tpcc_figures():
     assert rows[0][1:] == ["2.00 (2.00–2.00)", "0.40 (0.40–0.40)", "≤ 0.5", "met", "2.00 (2.00–2.00)"], rows
     rows = tpcc.load_rows(1, prony, bound)
     assert rows[0][4] == "missed", rows
-    rows = tpcc.run_rows([tpcc.TpccRun(5, 0.1, 1000, 200.0, 0, 6000.0, 13000.0)], [tpcc.TpccRun(5, 0.2, 1000, 200.0, 0, 8000.0)])
+    rows = tpcc.run_rows([tpcc.TpccRun(5, 0.1, 1000, 200.0, nopm=6000.0, tpm=13000.0)], [tpcc.TpccRun(5, 0.2, 1000, 200.0, nopm=8000.0)])
     assert rows[0][1:] == ["6,000 (6,000–6,000)", "13,000 (13,000–13,000)", "100.0 (100.0–100.0)", "0.75 (0.75–0.75)"], rows
     # 10 MB at 5, 13 MB at 20: 0.2 MB each, so 13 + 980 × 0.2 = 209 MB.
     def loads(*peaks):
@@ -485,7 +491,7 @@ def scaling_figures():
     assert scaling.distribute([(1, "a")], 4) == [["a"]]
 
     def runs(wall_s, server_cpu_s):
-        return [scaling.LoadRun(wall_s, 0.5, server_cpu_s=server_cpu_s)] * 3
+        return [tools.Measurement(wall_s, 0.5, server_cpu_s=server_cpu_s)] * 3
 
     one, two = scaling.rows("x", {1: (runs(4.0, 3.0), runs(2.0, 1.9)), 2: (runs(2.0, 3.5), runs(1.6, 2.0))})
     assert one == ["x", "1", "4.00", "0.50", "3.00", "2.00", "0.50", "1.90", "2.00 (2.00–2.00)", "1.00", "1.00"], one
@@ -494,13 +500,13 @@ def scaling_figures():
     accounts = scaling.parts_of(scaling.CASES[0], argparse.Namespace(scale=9))
     assert [condition for ((_, condition),) in accounts[1:]] == ["aid > 0 and aid <= 800000", "aid > 800000 and aid <= 900000"]
     # A child's time is counted while it lives and after it has ended.
-    before_s = scaling.cpu_of_server(os.getpid())
+    before_s = cpu_of_process(os.getpid())
     burn = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", burn], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         child.stdout.readline()
-        assert scaling.cpu_of_server(os.getpid()) - before_s >= 0.27
+        assert cpu_of_process(os.getpid()) - before_s >= 0.27
         child.communicate(b"\n")
-    assert scaling.cpu_of_server(os.getpid()) - before_s >= 0.27
+    assert cpu_of_process(os.getpid()) - before_s >= 0.27
 
 
 def scaling_pass(bin_dir, measure_scaling, arguments):

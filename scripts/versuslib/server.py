@@ -90,6 +90,23 @@ def end_with_parent(number):
     return in_child
 
 
+def cpu_of_process(pid):
+    """CPU time of a process, of its live children and of those that have ended, seconds; the kernel counts it in steps
+    of 10 ms."""
+    def fields(number):
+        # The second field, the name, may contain spaces.
+        text = pathlib.Path(f"/proc/{number}/stat").read_text()
+        return [int(word) for word in text.rsplit(")", 1)[1].split()[11:15]]
+
+    ticks = sum(fields(pid))
+    for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        try:
+            ticks += sum(fields(child))
+        except OSError:
+            continue  # It has ended since, and is counted at the next reading.
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class Throwaway:
     """A server for one `with` block, in a private directory. Subclasses start it in `_start`, which sets `process`."""
 
@@ -122,6 +139,17 @@ class Throwaway:
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         self.process.wait(seconds)
         shutil.rmtree(self.directory, ignore_errors=True)
+
+    def cpu_s(self):
+        """CPU time of the server's processes so far, seconds."""
+        return cpu_of_process(self.process.pid)
+
+    def with_cpu(self, run):
+        """The Measurement that `run` returns, with the server's CPU time meanwhile."""
+        before_s = self.cpu_s()
+        measurement = run()
+        measurement.server_cpu_s = self.cpu_s() - before_s
+        return measurement
 
 
 def free_port():

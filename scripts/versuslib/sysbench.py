@@ -91,7 +91,7 @@ class Tool:
         words = [f"--threads={case.threads}", f"--time={seconds}", "--events=0", f"--tables={TABLES}", f"--table-size={ROWS}"]
         words += ["--rand-type=uniform", *case.options, case.test, "run"]
         result, output = self.call(case.network, words, watch_memory)
-        return Queries(result.wall_s, result.cpu_s, *read_report(output)[:2], result.peak_bytes, read_report(output)[2])
+        return Queries(result.wall_s, result.cpu_s, *read_report(output)[:2], result.peak_bytes, events=read_report(output)[2])
 
 
 def run_head(other):
@@ -162,6 +162,7 @@ def measure(args, home, print_progress, interleave, intro):
             *intro(),
             f"- {variables}",
             f"- {TABLES} tables of {ROWS:,} rows, uniform distribution; medians of {args.pairs} interleaved pairs (smallest–largest); runs of {args.seconds} s; client CPU per query of the whole process",
+            f"- {figures.BOUND_EXPLANATION}",
         ]))
         print_progress(parts[-1])
         rows = []
@@ -186,7 +187,7 @@ def measure(args, home, print_progress, interleave, intro):
             print_progress(f"{case.id}: {args.pairs} pairs of {args.seconds} s")
 
             def drive(tool, case=case):
-                result = tool.run(case, args.seconds)
+                result = server.with_cpu(lambda: tool.run(case, args.seconds))
                 print_progress(f"  {tool.name:8} {result.tps:9,.0f} QPS, {result.cpu_us_per_transaction:6.2f} µs CPU")
                 return result
 
@@ -195,7 +196,7 @@ def measure(args, home, print_progress, interleave, intro):
             except ScriptError as error:
                 print_progress(f"{case.id}: {error}")
                 raw[case.id] = {"failed": str(error)}
-                rows.append([case.title, "could not be measured"] + [""] * 7)
+                rows.append([case.title, "could not be measured"] + [""] * 9)
                 continue
             rows.append(figures.run_row(bounds(case), result["prony"], result["sysbench"]))
         if rows:

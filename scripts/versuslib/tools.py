@@ -27,11 +27,17 @@ class Measurement:
     transactions: int = 0
     tps: float = 0.0
     peak_bytes: int = 0
+    server_cpu_s: float = 0.0
 
     @property
     def cpu_us_per_transaction(self):
         """Client CPU per transaction, microseconds."""
         return 1e6 * self.cpu_s / self.transactions
+
+    @property
+    def server_cpu_us_per_transaction(self):
+        """CPU of the server's processes per transaction, microseconds."""
+        return 1e6 * self.server_cpu_s / self.transactions
 
 
 def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_pid=None):

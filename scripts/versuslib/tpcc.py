@@ -131,7 +131,8 @@ class Prony(Tool):
         command = [self.program, "run", "tpcc", "--url", self.server.url("unix", DATABASE), "--clients", 1]
         command += ["--threads", 1, "--duration", f"{seconds}s", "--profile", PROFILE, "--json"]
         result, output = execute(command, self._env())
-        return TpccRun(result.wall_s, result.cpu_s, *read_document(output)[:2], 0, *read_document(output)[2:])
+        transactions, tps, nopm, tpm = read_document(output)
+        return TpccRun(result.wall_s, result.cpu_s, transactions, tps, nopm=nopm, tpm=tpm)
 
 
 class ServerBound(Tool):
@@ -177,7 +178,8 @@ class ServerBound(Tool):
         for name, (weight, _) in SCRIPTS.items():
             command += ["-f", os.path.join(self.home, f"{name}.sql@{weight}")]
         result, output = execute([*command, DATABASE], self.server.environment())
-        return TpccRun(result.wall_s, result.cpu_s, *read_scripts(output)[:2], 0, read_scripts(output)[2])
+        transactions, tps, nopm = read_scripts(output)
+        return TpccRun(result.wall_s, result.cpu_s, transactions, tps, nopm=nopm)
 
 
 def spread(values, form="{:.2f}"):
