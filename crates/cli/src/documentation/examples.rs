@@ -1,24 +1,14 @@
 //! Every command and every plan of the documentation is one that Prony accepts.
 
 use super::blocks::{CodeBlock, RUN_MARK, code_blocks};
-use super::{Page, assert_empty, pages, repository_root};
+use super::{Page, assert_empty, pages, replaced_tools, repository_root};
 use crate::args::{self, Cli};
 use clap::{Command, CommandFactory};
 use prony_plan::{PlanInput, PriceSheet};
 use std::ffi::OsString;
 
 /// Other programs that documented commands start, whose arguments are not checked.
-const OTHER_PROGRAMS: &[&str] = &[
-    "./hammerdbcli",
-    "cp",
-    "createdb",
-    "grep",
-    "jq",
-    "ln",
-    "pgbench",
-    "sysbench",
-    "tee",
-];
+const OTHER_PROGRAMS: &[&str] = &["./hammerdbcli", "cp", "createdb", "grep", "jq", "ln", "tee"];
 
 /// Splits a command into words as a shell does, up to a comment. Pipes and redirections are words of their own.
 fn shell_words(command: &str) -> Result<Vec<String>, String> {
@@ -103,11 +93,15 @@ fn simple_command_problem(words: &[String]) -> Option<String> {
     match program.as_str() {
         "prony" => {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
-            let failure = args::parse(&words).err()?;
-            // Help and version are no problem.
-            let problem = failure.problems.first()?;
-            Some(problem.message.clone())
+            match args::parse(&words) {
+                Ok(_) => arguments
+                    .split_first()
+                    .and_then(|(tool, arguments)| replaced_tools::problem(tool, arguments)),
+                // Help and version are no problem.
+                Err(failure) => Some(failure.problems.first()?.message.clone()),
+            }
         }
+        "pgbench" | "sysbench" => replaced_tools::problem(program, arguments),
         "make" => make_problem(arguments),
         "cargo" => cargo_problem(arguments),
         "nohup" => simple_command_problem(arguments),
@@ -261,6 +255,8 @@ fn wrong_commands_are_found() {
         "PGPASSWORD=x prony runs --label \"before vacuum\" && prony show last 2>&1",
         "make demo",
         "cargo install --path crates/cli",
+        "pgbench -c 64 -f mine.sql@3 bench | tee out",
+        "prony sysbench ./my.lua --threads=16 run",
     ] {
         assert_eq!(command_problem(line), None, "{line}");
     }
@@ -271,6 +267,10 @@ fn wrong_commands_are_found() {
         "prony runs --label \"before vacuum",
         "prony runs && prony show",
         "make nothing",
+        "pgbench --cleints 64",
+        "prony pgbench -c none",
+        "sysbench oltp_read_wride run",
+        "prony sysbench oltp_read_write ruin",
         "cargo install --path crates/nothing",
     ] {
         assert!(command_problem(line).is_some(), "{line}");

@@ -133,6 +133,13 @@ fn the_table_of_contents_lists_every_page_once() {
     assert_eq!(listed, book.collect());
 }
 
+/// The README is for a first look; everything else is in the book.
+#[test]
+fn the_readme_is_short() {
+    let readme = Page::read(Path::new("README.md"));
+    assert!(readme.text.len() < 6000, "{} bytes", readme.text.len());
+}
+
 #[test]
 fn a_dead_link_is_found() {
     let page = |path: &str, text: &str| Page {

@@ -7,6 +7,7 @@ mod blocks;
 mod examples;
 mod links;
 mod reference;
+mod replaced_tools;
 
 use std::path::{Path, PathBuf};
 

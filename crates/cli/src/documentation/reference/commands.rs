@@ -1,6 +1,6 @@
 //! The page of all commands with their flags, from the definition of the command line.
 
-use super::{code, page_head, table};
+use super::{code, page_head, table, without_brackets};
 use crate::args::Cli;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use std::fmt::Write;
@@ -60,7 +60,9 @@ fn about(command: &Command) -> String {
 fn write_command(text: &mut String, command: &Command, level: usize) {
     let name = command_name(command);
     let long_about = command.get_long_about().map(ToString::to_string);
-    let about = long_about.unwrap_or_else(|| about(command));
+    let about = long_about
+        .unwrap_or_else(|| about(command))
+        .replacen("\n\n", ".\n\n", 1);
     let usage = command.clone().render_usage().to_string();
     let usage = usage.trim_start_matches("Usage: ").to_owned();
     let usage = usage.lines().map(str::trim).collect::<Vec<_>>().join("\n");
@@ -203,7 +205,7 @@ fn meaning(argument: &Arg) -> String {
     } else {
         &help
     };
-    let mut meaning = text.trim_end_matches('.').to_owned();
+    let mut meaning = without_brackets(text.trim_end_matches('.'));
     let values = argument.get_possible_values();
     let takes_value = matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
     let values: Vec<String> = values
@@ -216,9 +218,6 @@ fn meaning(argument: &Arg) -> String {
         .collect();
     if !values.is_empty() {
         meaning += &format!(". One of {}", values.join(", "));
-    }
-    if let Some(rest) = meaning.strip_suffix(" [repeatable]") {
-        meaning = format!("{rest}; repeatable");
     }
     meaning + "."
 }

@@ -72,6 +72,14 @@ fn code(text: &str) -> String {
     }
 }
 
+/// A text of the help, in which defaults in words and such remarks stand between brackets.
+fn without_brackets(help: &str) -> String {
+    match help.split_once(" [") {
+        Some((text, remark)) => format!("{text}; {}", remark.trim_end_matches(']')),
+        None => help.to_owned(),
+    }
+}
+
 #[test]
 fn the_reference_pages_are_current() {
     let folder = repository_root().join("docs/src/reference");

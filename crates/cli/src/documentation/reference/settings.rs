@@ -1,6 +1,6 @@
 //! The page of plan files, from the table of settings.
 
-use super::{code, page_head, table};
+use super::{code, page_head, table, without_brackets};
 use prony_plan::settings::{TABLES, settings_of_table};
 
 const INTRODUCTION: &str = "\
@@ -44,7 +44,7 @@ pub fn page() -> String {
                 code(setting.key()),
                 code(&setting.flag_name()),
                 code(&default.unwrap_or_default()),
-                format!("{}.", setting.help()),
+                without_brackets(setting.help()) + ".",
             ]
         });
         let rows = table(["key", "flag", "default", "meaning"], rows);
