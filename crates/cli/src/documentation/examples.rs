@@ -8,7 +8,22 @@ use prony_plan::{PlanInput, PriceSheet};
 use std::ffi::OsString;
 
 /// Other programs that documented commands start, whose arguments are not checked.
-const OTHER_PROGRAMS: &[&str] = &["./hammerdbcli", "cp", "createdb", "grep", "jq", "ln", "tee"];
+const OTHER_PROGRAMS: &[&str] = &[
+    "./hammerdbcli",
+    "apt",
+    "cp",
+    "createdb",
+    "dnf",
+    "docker",
+    "grep",
+    "install",
+    "jq",
+    "ln",
+    "podman",
+    "sha256sum",
+    "tar",
+    "tee",
+];
 
 /// Splits a command into words as a shell does, up to a comment. Pipes and redirections are words of their own.
 fn shell_words(command: &str) -> Result<Vec<String>, String> {
@@ -104,7 +119,7 @@ fn simple_command_problem(words: &[String]) -> Option<String> {
         "pgbench" | "sysbench" => replaced_tools::problem(program, arguments),
         "make" => make_problem(arguments),
         "cargo" => cargo_problem(arguments),
-        "nohup" => simple_command_problem(arguments),
+        "nohup" | "sudo" => simple_command_problem(arguments),
         other if OTHER_PROGRAMS.contains(&other) => None,
         other => Some(format!("unknown program {other}")),
     }
@@ -131,20 +146,21 @@ fn cargo_problem(arguments: &[String]) -> Option<String> {
     (!manifest.exists()).then(|| format!("there is no package in {path}"))
 }
 
-/// The commands of a block: after a prompt, or in the steps of a CI server's file.
+/// The languages of blocks with commands.
+const COMMAND_LANGUAGES: [&str; 3] = ["console", "sh", "yaml"];
+
+/// The commands of a block: after a prompt, all lines of a script, or the steps of a CI server's file.
 fn block_commands(block: &CodeBlock) -> Vec<String> {
-    if block.language != "yaml" {
-        return block.commands();
+    let lines = block.lines.iter().map(|line| line.trim());
+    match block.language.as_str() {
+        "sh" => lines.map(str::to_owned).collect(),
+        "yaml" => lines
+            .map(|line| line.trim_start_matches("- ").trim_start_matches("run: "))
+            .filter(|line| line.starts_with("prony "))
+            .map(str::to_owned)
+            .collect(),
+        _ => block.commands(),
     }
-    let lines = block.lines.iter();
-    let commands = lines.filter_map(|line| {
-        let line = line
-            .trim()
-            .trim_start_matches("- ")
-            .trim_start_matches("run: ");
-        line.starts_with("prony ").then(|| line.to_owned())
-    });
-    commands.collect()
 }
 
 fn page_problems(page: &Page, check: impl Fn(&CodeBlock) -> Vec<String>) -> Vec<String> {
@@ -162,7 +178,7 @@ fn page_problems(page: &Page, check: impl Fn(&CodeBlock) -> Vec<String>) -> Vec<
 #[test]
 fn every_documented_command_is_valid() {
     let pages = pages();
-    let is_checked = |block: &CodeBlock| ["console", "yaml"].contains(&block.language.as_str());
+    let is_checked = |block: &CodeBlock| COMMAND_LANGUAGES.contains(&block.language.as_str());
     let blocks = pages.iter().flat_map(|page| code_blocks(&page.text));
     let commands: usize = blocks
         .filter(is_checked)
@@ -254,6 +270,7 @@ fn wrong_commands_are_found() {
         "prony doctor --fix-script > fix.sh",
         "PGPASSWORD=x prony runs --label \"before vacuum\" && prony show last 2>&1",
         "make demo",
+        "sudo apt install ./prony.deb && prony runs >~/runs.txt",
         "cargo install --path crates/cli",
         "pgbench -c 64 -f mine.sql@3 bench | tee out",
         "prony sysbench ./my.lua --threads=16 run",
