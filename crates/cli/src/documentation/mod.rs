@@ -7,6 +7,7 @@ mod blocks;
 mod environment;
 mod examples;
 mod links;
+mod mentions;
 mod reference;
 mod replaced_tools;
 
