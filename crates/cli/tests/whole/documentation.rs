@@ -66,8 +66,14 @@ fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
     if arguments[0] == "run" {
         set_option(&mut arguments, "--duration", "1s");
         set_option(&mut arguments, "--warmup", "200ms");
-        // The full rate may be too high for the test, and the port may be in use.
-        for (option, value) in [("--rate", "200"), ("--metrics-listen", "127.0.0.1:0")] {
+        // The full rate may be too high for the test, the port may be in use, and the server has connections for few
+        // clients of each of the pages that are run side by side.
+        let options = [
+            ("--rate", "200"),
+            ("--metrics-listen", "127.0.0.1:0"),
+            ("--clients", "8"),
+        ];
+        for (option, value) in options {
             if arguments.iter().any(|argument| argument == option) {
                 set_option(&mut arguments, option, value);
             }
