@@ -21,7 +21,7 @@ CANNED := $(TARGET)/release/examples/canned_server
 VERSUS = --prony $(PRONY) --canned $(CANNED) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW)) $(if $(AGAINST),--against $(AGAINST))
 
-.PHONY: help build canned demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench
+.PHONY: help build canned demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench docs docs-reference
 
 help: ## Prints this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -59,6 +59,16 @@ lint: ## Checks formatting, clippy (warnings are errors) and the syntax of scrip
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@for script in scripts/setup scripts/test scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
+
+docs: ## Builds the documentation, target/book/index.html
+	@scripts/setup build
+	@scripts/setup docs
+	mdbook build docs
+
+docs-reference: ## Writes the reference pages of the documentation from the code
+	@scripts/setup build
+	PRONY_WRITE_DOCS=1 cargo test -q -p prony-store --test schema
+	PRONY_WRITE_DOCS=1 cargo test -q -p prony-cli --bin prony documentation::reference
 
 versus: build canned ## Runs Prony and pgbench alternately; prints tables of the ratios of CPU and TPS (about 40 minutes; COUNT=1 counts instructions, 5 minutes)
 	@scripts/setup $(if $(COUNT),versus-count,versus)

@@ -5,6 +5,8 @@
 
 mod args;
 mod command;
+#[cfg(test)]
+mod documentation;
 mod exit;
 mod experiment;
 mod run;

@@ -12,6 +12,7 @@ mod engines;
 mod imported;
 mod intended;
 mod older;
+pub mod rule_table;
 mod rules;
 mod run_figures;
 mod server;

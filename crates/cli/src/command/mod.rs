@@ -22,7 +22,7 @@ mod sizing;
 mod stored;
 mod tables;
 mod trend;
-mod workloads;
+pub mod workloads;
 
 use crate::args::Command;
 use crate::exit::{Exit, Failure};

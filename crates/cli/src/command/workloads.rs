@@ -118,12 +118,14 @@ fn write_section(
     Ok(())
 }
 
-fn engine_names(workload: &dyn Workload) -> String {
+/// The engines on which a workload runs.
+pub fn engine_names(workload: &dyn Workload) -> String {
     let names = workload.engines().iter().map(|engine| engine.name());
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn rows_text(table: &TableSpec) -> String {
+/// The number of a table's rows after a load, and how transactions change it.
+pub fn rows_text(table: &TableSpec) -> String {
     let rows = match table.rows {
         TableRows::PerScale(0) | TableRows::Fixed(0) => "empty after a load".to_owned(),
         TableRows::PerScale(1) => "1 row for each unit of scale".to_owned(),

@@ -3,7 +3,7 @@
 //! Calls the runner and prints its result; never changes figures.
 
 mod live_observer;
-mod metrics;
+pub mod metrics;
 mod preparation;
 pub mod run_server;
 mod warnings;

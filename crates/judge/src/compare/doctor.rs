@@ -6,10 +6,11 @@ use super::{Difference, difference};
 use crate::doctor::MEASURED;
 use prony_store::{DoctorFinding, DoctorState, Run, Severity};
 
-const OTHER_STATE: &str =
+pub(super) const OTHER_STATE: &str =
     "a machine or server that was less fit for the load delivers other figures";
-const OTHER_VALUE: &str = "it may explain a difference";
-const ONE_EXAMINED: &str = "the other machine was not examined before its run (--doctor)";
+pub(super) const OTHER_VALUE: &str = "it may explain a difference";
+pub(super) const ONE_EXAMINED: &str =
+    "the other machine was not examined before its run (--doctor)";
 
 /// Compares the findings, if any of the runs has them.
 pub(super) fn doctor_differences(a: &Run, b: &Run) -> Vec<Difference> {

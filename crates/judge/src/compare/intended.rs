@@ -16,7 +16,7 @@ pub(super) const VARIED_ON_PURPOSE: &str =
     "this is what the experiment varied on purpose; the figures show its effect";
 
 /// Keys of a plan, with the differences that each explains.
-const EXPLAINED_BY_KEY: [(&str, &[&str]); 14] = [
+pub(super) const EXPLAINED_BY_KEY: [(&str, &[&str]); 14] = [
     ("server", &["engine", "network", "TLS"]),
     ("workload.scale", &["scale"]),
     ("run.clients", &["clients"]),

@@ -11,7 +11,7 @@ use prony_store::{Durability, Run, ServerState, Severity};
 
 /// Settings of memory, parallelism, the log and maintenance, whose differences are caveats. Settings of
 /// durability are compared in `compare`; differences of other settings are notes.
-const RELEVANT_SETTINGS: [&str; 49] = [
+pub(super) const RELEVANT_SETTINGS: [&str; 49] = [
     "autovacuum",
     "autovacuum_naptime",
     "bgwriter_delay",
@@ -77,7 +77,7 @@ const READS_ROW_VERSIONS: &str = "database.is_read_committed_snapshot_on";
 /// Name of the difference between isolation levels.
 pub(super) const ISOLATION_PROPERTY: &str = "isolation level";
 
-const WHY_OTHER_ISOLATION: &str =
+pub(super) const WHY_OTHER_ISOLATION: &str =
     "transactions of another isolation level see and lock other rows, which costs more or less";
 
 /// Name of the difference between data that fit into the cache and data that do not.
@@ -211,14 +211,14 @@ pub(super) fn setting_differences(a: &Run, b: &Run) -> Vec<Difference> {
 }
 
 /// Why it matters that the tables of one Run were not observed.
-const WHY_TABLES_UNKNOWN: &str =
+pub(super) const WHY_TABLES_UNKNOWN: &str =
     "unlogged tables are faster, and one of the servers may have some that were not observed";
 
-type ReadObservation = fn(&Run) -> Option<String>;
+pub(super) type ReadObservation = fn(&Run) -> Option<String>;
 
 /// Observations of a server: name, severity of a difference, how the value is read, and why a difference
 /// matters.
-const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
+pub(super) const OBSERVATIONS: [(&str, Severity, ReadObservation, &str); 7] = [
     (
         "replication",
         Severity::Invalid,
@@ -297,6 +297,10 @@ fn is_observed(run: &Run) -> bool {
     state_before(run).is_some()
 }
 
+/// Why it matters that only one of two servers was observed.
+pub(super) const WHY_ONE_OBSERVED: &str =
+    "durability, replication, machine and size of the data are known of one server only";
+
 /// The caveat that only one of two servers was observed.
 fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
     if a.imported.is_some() || b.imported.is_some() {
@@ -311,7 +315,7 @@ fn observation_difference(a: &Run, b: &Run) -> Option<Difference> {
         "observation",
         text(a).to_owned(),
         text(b).to_owned(),
-        "durability, replication, machine and size of the data are known of one server only",
+        WHY_ONE_OBSERVED,
     )
 }
 

@@ -11,20 +11,20 @@ use prony_store::{Run, Severity};
 pub(super) const CLIENTS_PROPERTY: &str = "clients";
 
 /// Largest difference between two rates that is only a caveat, a share.
-const RATE_TOLERANCE_SHARE: f64 = 0.01;
+pub(super) const RATE_TOLERANCE_SHARE: f64 = 0.01;
 const WHY_SIMILAR_RATE: &str =
     "the loads differ by no more than 1 %; beyond that they are not comparable";
 /// Largest difference between numbers of clients that is only a caveat, a share.
-const CLIENTS_TOLERANCE_SHARE: f64 = 0.05;
+pub(super) const CLIENTS_TOLERANCE_SHARE: f64 = 0.05;
 const WHY_SIMILAR_CLIENTS: &str =
     "the numbers of clients differ by no more than 5 %; beyond that they are not comparable";
 /// Differences of the measured time and the warm-up that do not matter: the larger of a share and of seconds.
-const TIME_TOLERANCE_SHARE: f64 = 0.02;
-const TIME_TOLERANCE_S: f64 = 1.0;
+pub(super) const TIME_TOLERANCE_SHARE: f64 = 0.02;
+pub(super) const TIME_TOLERANCE_S: f64 = 1.0;
 /// Difference of a machine's memory that does not matter, a share: kernels reserve different amounts.
-const MEMORY_TOLERANCE_SHARE: f64 = 0.05;
+pub(super) const MEMORY_TOLERANCE_SHARE: f64 = 0.05;
 /// Difference between the sizes of data in units of the cache that does not matter, a share.
-const CACHE_TOLERANCE_SHARE: f64 = 0.10;
+pub(super) const CACHE_TOLERANCE_SHARE: f64 = 0.10;
 
 /// Applies the tolerances.
 pub(super) fn apply_tolerances(a: &Run, b: &Run, differences: &mut Vec<Difference>) {

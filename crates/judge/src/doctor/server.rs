@@ -267,7 +267,7 @@ fn observation(server: &DatabaseFacts) -> DoctorFinding {
         Some(command) => finding
             .mended_by(command)
             .advised("Run it as an administrator of the server; the account may be of another host than '%'."),
-        None => finding.advised("docs/using.md names the rights that Prony needs."),
+        None => finding.advised("docs/src/how-to/connect.md names the rights that Prony needs."),
     }
 }
 

@@ -330,7 +330,7 @@ fn defaults() -> PlanInput {
 }
 
 /// The settings of one table.
-pub(crate) fn settings_of_table(table: &str) -> impl Iterator<Item = &'static Setting> {
+pub fn settings_of_table(table: &str) -> impl Iterator<Item = &'static Setting> {
     SETTINGS
         .iter()
         .filter(move |setting| setting.table() == table)

@@ -44,6 +44,15 @@ prony_server_vacuums gauge Vacuums in progress.
 prony_server_session_states gauge Active connections by wait event; CPU is the number of those that do not wait.
 ";
 
+/// Name, type and help of each family, in the order in which they are written.
+pub(super) fn list() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    FAMILIES.lines().filter_map(|line| {
+        let (name, description) = line.split_once(' ')?;
+        let (metric_type, help) = description.split_once(' ')?;
+        Some((name, metric_type, help))
+    })
+}
+
 pub(super) fn write(out: &mut dyn Write, all: &Exposition) -> io::Result<()> {
     let text = &mut MetricsText { out };
     run(text, all)?;
@@ -69,10 +78,8 @@ struct MetricsText<'a> {
 impl MetricsText<'_> {
     /// Writes the HELP and TYPE lines of a family.
     fn family(&mut self, name: &str) -> io::Result<()> {
-        let mut families = FAMILIES.lines().filter_map(|line| line.split_once(' '));
-        let family = families.find(|(family, _)| *family == name);
-        let family = family.and_then(|(_, description)| description.split_once(' '));
-        let (metric_type, help) = family.ok_or_else(|| io::Error::other(name.to_owned()))?;
+        let family = list().find(|(family, ..)| *family == name);
+        let (_, metric_type, help) = family.ok_or_else(|| io::Error::other(name.to_owned()))?;
         writeln!(
             self.out,
             "# HELP {name} {help}\n# TYPE {name} {metric_type}"
