@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn every_run_has_a_row() {
-        let document = Document::from_run(&closed()).unwrap();
+        let document = Document::from_run(&closed(), 1).unwrap();
         let names = ["run 1".to_owned(), "run 2".to_owned()];
         let mut out = Html::default();
         write_runs(&mut out, &[document.clone(), document], &names).unwrap();

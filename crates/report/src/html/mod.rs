@@ -93,7 +93,8 @@ pub fn write(
     inputs: Option<&PriceInputs>,
     build: &Build,
 ) -> io::Result<()> {
-    let documents = runs.iter().map(Document::from_run);
+    let documents = runs.iter();
+    let documents = documents.map(|run| Document::from_run(run, runs.len()));
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
     let page_prices = inputs.map(|inputs| PagePrices::from_inputs(inputs, &documents));
     let page_prices = page_prices.transpose().map_err(io::Error::other)?;

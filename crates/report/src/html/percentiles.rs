@@ -57,11 +57,11 @@ fn curve(named: &NamedLatency<'_>) -> Option<Curve> {
         points.push((end.min(last_decade), time_ns));
     }
     let end = points.last().copied();
-    // A drawing needs no more than a point for each unit of its width.
+    // A line shows no more than a point for every two units of its width.
     let mut drawn: Vec<(f64, f64)> = Vec::new();
     for point in points {
         match drawn.last() {
-            Some(last) if point.0 - last.0 < LAST_DECADE / 680.0 && point.1 < last.1 * 1.01 => {}
+            Some(last) if point.0 - last.0 < LAST_DECADE / 340.0 && point.1 < last.1 * 1.02 => {}
             _ => drawn.push(point),
         }
     }
