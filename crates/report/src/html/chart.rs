@@ -19,6 +19,8 @@ pub const PLOT_RIGHT: f64 = 748.0;
 const PLOT_TOP: f64 = 10.0;
 pub const PLOT_BOTTOM: f64 = 206.0;
 const DRAWING_HEIGHT: f64 = 232.0;
+/// Width of a letter of a tick's label, at most.
+const TICK_LETTER_WIDTH: f64 = 7.0;
 /// Width of the warm-up label.
 const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
@@ -362,15 +364,17 @@ pub fn draw_grid(out: &mut Html, y: &Scale, format_value: fn(f64) -> String) -> 
     Ok(())
 }
 
-/// Draws a tick below a plot, with its label.
+/// Draws a tick below a plot, with its label; the label of a tick at the right edge stays inside the drawing.
 pub fn draw_tick(out: &mut Html, position: f64, bottom: f64, label: &str) -> fmt::Result {
+    let width = label.chars().count() as f64 * TICK_LETTER_WIDTH;
     write_markup!(
         out,
         "<line class=\"tick\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{1}\" y2=\"{2}\"/>\
-         <text class=\"x\" x=\"{0:.1}\" y=\"{3}\">{4}</text>",
+         <text class=\"x\" x=\"{3:.1}\" y=\"{4}\">{5}</text>",
         position,
         bottom,
         bottom + 4.0,
+        position.min(DRAWING_WIDTH - width / 2.0),
         bottom + 18.0,
         label
     )

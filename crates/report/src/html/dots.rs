@@ -112,7 +112,7 @@ fn draw(
             top = TOP,
             bottom = bottom
         )?;
-        draw_tick(out, x, bottom, &format_value(*tick).to_string())?;
+        draw_tick(out, x, bottom, &format_value(*tick))?;
     }
     if let Some(reference) = reference {
         let x = axis.position(reference);

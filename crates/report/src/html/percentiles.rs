@@ -143,9 +143,7 @@ pub fn write(out: &mut Html, id: &str, title: &str, named: &[NamedLatency<'_>]) 
         (4.0, "p99.99"),
     ];
     for (decade, label) in ticks {
-        // The last label must stay inside the drawing.
-        let x = position(decade).min(PLOT_RIGHT - if decade == LAST_DECADE { 10.0 } else { 0.0 });
-        draw_tick(out, x, PLOT_BOTTOM, label)?;
+        draw_tick(out, position(decade), PLOT_BOTTOM, label)?;
     }
     for (number, curve) in drawn.iter().enumerate() {
         let mut d = String::new();

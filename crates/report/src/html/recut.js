@@ -48,8 +48,8 @@ for (const box of document.querySelectorAll(".recut")) {
     }
     return intervals;
   };
-  const number = (value) =>
-    value < 99.95 ? value.toFixed(value < 9.995 ? 2 : 1) : Math.round(value).toLocaleString("en-US");
+  const whole = (value) => Math.round(value).toLocaleString("en-US");
+  const number = (value) => (value < 99.95 ? value.toFixed(value < 9.995 ? 2 : 1) : whole(value));
   const time = (ns) => {
     const [unit, size] = ns < 999.5 ? ["ns", 1] : ns < 999500 ? ["µs", 1e3] : ns < 999500000 ? ["ms", 1e6] : ["s", 1e9];
     return number(ns / size) + " " + unit;
@@ -65,7 +65,7 @@ for (const box of document.querySelectorAll(".recut")) {
   const show = (intervals) => {
     const warmup = Number(input.value);
     const kept = intervals.filter((interval) => interval.at >= warmup - 1e-6);
-    chosen.textContent = warmup + " s";
+    chosen.textContent = whole(warmup) + " s";
     const sum = (name) => kept.reduce((total, one) => total + one[name], 0);
     const counts = new Array(5000).fill(0);
     for (const one of kept)
@@ -75,7 +75,7 @@ for (const box of document.querySelectorAll(".recut")) {
     const percentiles = shares.map(([name, share]) => name + " " + percentile(counts, samples, share));
     const max = time(kept.reduce((longest, one) => Math.max(longest, one.max), 0));
     output.textContent = `Re-cut, not judged: ${number(sum("committed") / sum("length"))} transactions/s committed in the ` +
-      `${Math.round(sum("length"))} s from ${Math.round(kept[0].at)} s, ${sum("failed").toLocaleString("en-US")} failed; ` +
+      `${whole(sum("length"))} s from ${whole(kept[0].at)} s, ${whole(sum("failed"))} failed; ` +
       `response ${percentiles.join(", ")}, max ${max}`;
   };
   let intervals;

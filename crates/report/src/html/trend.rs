@@ -105,7 +105,7 @@ fn draw(out: &mut Html, trend: &Trend) -> fmt::Result {
     let every = count.div_ceil(MAX_DATES);
     for (index, run) in trend.runs.iter().enumerate().step_by(every) {
         let date = plain(run.started_at.get(..10).unwrap_or_default());
-        draw_tick(out, x(index), BOTTOM, &date.to_string())?;
+        draw_tick(out, x(index), BOTTOM, &date)?;
     }
     // Many runs have smaller dots.
     let radius = (step * 0.4).clamp(1.5, 4.0);
