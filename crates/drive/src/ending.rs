@@ -100,7 +100,10 @@ impl<I: Io> Worker<'_, I> {
             let mut extra_clients = client.extra_slots.iter().map(|slot| &self.clients[*slot]);
             let may_have_committed = client.conn.may_have_committed()
                 || extra_clients.any(|extra| extra.conn.may_commit());
-            excluded.count_cut_off(may_have_committed);
+            let schedule = self.timing.recorder.schedule();
+            let started_ns = client.conn.transaction_started_ns();
+            let in_window_ns = schedule.time_in_window_ns(started_ns, end_ns);
+            excluded.count_cut_off(may_have_committed, in_window_ns);
         }
         // Once every user has completed its number of transactions, no further start is due.
         let ends_by_count = self.timing.end_ns.is_none() || self.context.is_budget_spent();

@@ -13,7 +13,7 @@
 //! | --- | --- | --- |
 //! | `nothing-committed` | invalid | no committed transaction, or nothing measured |
 //! | `littles-law` | invalid | clients and busy time differ by more than 2 % |
-//! | | caveat | they do, but by no more than 10 %, and one stall at an edge of the window explains it; or by no more than 3 %, and threads waited for a CPU for that share of the time or more |
+//! | | caveat | they do, but by no more than 10 %, and transactions across an edge of the window explain it: those in flight at its end, or the longest ones, one for each client; or by no more than 3 %, and threads waited for a CPU for that share of the time or more |
 //! | | note | not checked: connections lost, or transactions longer than 1 % of the window |
 //! | `errors` | invalid | more than 1 % of the transactions failed |
 //! | | caveat | any failed; with an expected outage, also more if they failed by lost connections |

@@ -113,6 +113,39 @@ fn a_change_adds_no_false_ones() {
     );
 }
 
+/// Each level is lower than the one before: the search splits its parts again and again, each at a smaller level.
+#[test]
+fn many_nested_changes_are_found() {
+    let mut random = Random(5);
+    let mut found = 0;
+    for _ in 0..5 {
+        let level = |at: i32| 0.9_f64.powi(at / 12);
+        let history = (0..144).map(|at| level(at) * random.run(0.0));
+        let changes = change_points(&history.collect::<Vec<_>>(), ALPHA);
+        found += changes.len();
+    }
+    println!("{found} of 55");
+    assert!((50..=58).contains(&found), "{found}");
+}
+
+/// No cut and no period of alternating levels shows against all others.
+#[test]
+fn levels_that_alternate_are_found() {
+    let mut random = Random(6);
+    for (levels, runs) in [(4, 8), (6, 12), (10, 8)] {
+        let mut found = 0;
+        for _ in 0..20 {
+            let level = |at: i32| if at / runs % 2 == 0 { 1.0 } else { 0.9 };
+            let history = (0..levels * runs).map(|at| level(at) * random.run(0.0));
+            found += change_points(&history.collect::<Vec<_>>(), ALPHA).len();
+        }
+        let changes = 20 * (levels as usize - 1);
+        println!("{levels} levels of {runs}: {found} of {changes}");
+        let share = found as f64 / changes as f64;
+        assert!((0.95..1.05).contains(&share), "{levels}, {runs}: {share}");
+    }
+}
+
 /// Two changes, the second one back to the first level.
 #[test]
 fn a_period_of_slow_runs_has_two_changes() {

@@ -105,6 +105,9 @@ pub struct ExcludedTransactions {
     pub unfinished: u64,
     /// Outcomes of the unfinished transactions.
     pub in_flight: InFlight,
+    /// How long the unfinished transactions had been in progress within the window when it ended, summed,
+    /// nanoseconds.
+    pub in_flight_ns: u64,
     /// Scheduled starts that were due in the window and never began.
     pub never_started: u64,
     /// Samples that ended in an interval that was already delivered. They are counted in the next interval,
@@ -113,18 +116,24 @@ pub struct ExcludedTransactions {
 }
 
 impl ExcludedTransactions {
-    /// Counts a transaction that no figure includes.
-    pub(crate) fn count(&mut self, outcome: Outcome) {
+    /// Counts a transaction that no figure includes. `in_window_ns` is how long it had been in progress within
+    /// the window when that ended.
+    pub(crate) fn count(&mut self, outcome: Outcome, in_window_ns: u64) {
         match outcome {
             Outcome::Skipped => self.never_started += 1,
-            _ => self.unfinished += 1,
+            _ => {
+                self.unfinished += 1;
+                self.in_flight_ns = self.in_flight_ns.saturating_add(in_window_ns);
+            }
         }
         self.in_flight.count(outcome);
     }
 
-    /// Counts a transaction that the end of the run cut off.
-    pub fn count_cut_off(&mut self, may_have_committed: bool) {
+    /// Counts a transaction that the end of the run cut off. `in_window_ns` is how long it had been in progress
+    /// within the window when that ended.
+    pub fn count_cut_off(&mut self, may_have_committed: bool, in_window_ns: u64) {
         self.unfinished += 1;
+        self.in_flight_ns = self.in_flight_ns.saturating_add(in_window_ns);
         match may_have_committed {
             true => self.in_flight.ambiguous += 1,
             false => self.in_flight.cut_off += 1,
@@ -135,6 +144,7 @@ impl ExcludedTransactions {
     pub fn add(&mut self, other: &ExcludedTransactions) {
         self.unfinished = self.unfinished.saturating_add(other.unfinished);
         self.in_flight.add(&other.in_flight);
+        self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
         self.never_started = self.never_started.saturating_add(other.never_started);
         self.counted_in_later_interval = self
             .counted_in_later_interval

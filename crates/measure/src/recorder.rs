@@ -63,6 +63,11 @@ impl Recorder {
         recorder
     }
 
+    /// The times of the run.
+    pub fn schedule(&self) -> &RunSchedule {
+        &self.schedule
+    }
+
     /// Counts one sample in the interval in which it ended, or as unfinished if it ended after the window.
     /// Does not allocate.
     ///
@@ -219,7 +224,8 @@ impl Recorder {
         };
         last_interval.excluded.counted_in_later_interval +=
             u64::from(ended_ns < self.schedule.window_end_ns());
-        last_interval.excluded.count(sample.outcome);
+        let in_window_ns = self.schedule.time_in_window_ns(sample.started_ns, ended_ns);
+        last_interval.excluded.count(sample.outcome, in_window_ns);
     }
 
     /// Finishes the current interval and opens the one that contains `now_ns`.

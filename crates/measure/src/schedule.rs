@@ -92,6 +92,12 @@ impl RunSchedule {
         }
     }
 
+    /// How much of the time from `start_ns` to `end_ns` is in the measured window, nanoseconds.
+    pub fn time_in_window_ns(&self, start_ns: u64, end_ns: u64) -> u64 {
+        let start_ns = start_ns.max(self.window_start_ns());
+        end_ns.min(self.window_end_ns()).saturating_sub(start_ns)
+    }
+
     /// The interval that contains a time. A time before the start belongs to the first.
     pub fn span_at(&self, at_ns: u64) -> Span {
         let step_ns = self.interval_ns.max(1);

@@ -85,6 +85,9 @@ pub struct SerializedInterval {
     /// Outcomes of the unfinished: committed, rolled back, failed, ambiguous, cut off.
     #[serde(default)]
     in_flight: [u64; 5],
+    /// How long they had been in progress within the window.
+    #[serde(default)]
+    in_flight_ns: u64,
     /// Reads, writes, others, ignored errors, reconnects.
     #[serde(default)]
     queries: [u64; 5],
@@ -145,6 +148,7 @@ impl SerializedInterval {
                 excluded.counted_in_later_interval,
             ],
             in_flight: excluded.in_flight.to_counts(),
+            in_flight_ns: excluded.in_flight_ns,
             queries: interval.queries.to_counts(),
         }
     }
@@ -184,6 +188,7 @@ impl SerializedInterval {
         interval.excluded = ExcludedTransactions {
             unfinished,
             in_flight: InFlight::from_counts(self.in_flight),
+            in_flight_ns: self.in_flight_ns,
             never_started,
             counted_in_later_interval,
         };
@@ -276,8 +281,8 @@ impl SerializedInterval {
     }
 
     fn check_counts(&self) -> Result<(), InvalidInterval> {
-        // `send_cost_sum_ns` (`_`) is not checked, because it is added with saturation; the other counts are
-        // added without overflow checks.
+        // `send_cost_sum_ns` (`_`) and `in_flight_ns` are not checked, because they are added with saturation;
+        // the other counts are added without overflow checks.
         let [
             usable,
             missing,

@@ -65,6 +65,10 @@ fn a_sample_on_a_boundary_belongs_to_the_later_interval() {
     assert_eq!(collected.measured.all_kinds().committed, 4);
     assert_eq!(collected.measured.excluded.unfinished, 1);
     assert_eq!(collected.measured.excluded.counted_in_later_interval, 0);
+    let started_ns = sample_ending_at(3 * S).started_ns;
+    let in_window_ns = 3 * S - started_ns;
+    assert_eq!(collected.measured.excluded.in_flight_ns, in_window_ns);
+    assert!(in_window_ns > 0);
     assert_eq!(collected.measured.seconds(), 3.0);
     assert!((collected.drain_s - 5e-9).abs() < 1e-15);
 }

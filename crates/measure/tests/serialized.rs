@@ -102,6 +102,7 @@ fn interval(layout: RecorderLayout) -> impl Strategy<Value = Interval> {
                     ambiguous: excluded[4],
                     cut_off: excluded[5],
                 },
+                in_flight_ns: large,
                 never_started: excluded[6],
                 counted_in_later_interval: others[1],
             };

@@ -134,6 +134,11 @@ impl Conn {
         self.in_transaction.get()
     }
 
+    /// When the current transaction actually started, nanoseconds of the run's clock.
+    pub fn transaction_started_ns(&self) -> u64 {
+        self.transaction.get().started_ns
+    }
+
     /// Sets the earliest time of a request, in nanoseconds of the run's clock: when the user first runs, or
     /// when the next round trip of its request begins.
     pub fn set_noticed_ns(&self, noticed_ns: u64) {

@@ -31,6 +31,7 @@ pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> F
         errors: errors(totals, name),
         unfinished: totals.excluded.unfinished,
         in_flight: in_flight(totals),
+        in_flight_s: in_flight_s(totals),
         never_started: totals.excluded.never_started,
         queries: queries(&totals.queries),
     }
@@ -46,6 +47,14 @@ fn in_flight(totals: &Totals) -> Option<InFlight> {
         ambiguous: in_flight.ambiguous,
         cut_off: in_flight.cut_off,
     })
+}
+
+/// How long the unfinished transactions had been in progress within the window; absent unless it is known, as in
+/// older journals.
+fn in_flight_s(totals: &Totals) -> Option<f64> {
+    let excluded = totals.excluded;
+    let is_known = excluded.unfinished == 0 || excluded.in_flight_ns > 0;
+    is_known.then_some(excluded.in_flight_ns as f64 / 1e9)
 }
 
 fn errors(totals: &Totals, name: impl Fn(usize) -> String) -> Vec<ErrorCount> {

@@ -114,8 +114,9 @@ pub(crate) fn read_journal(
     run.measured = figures_over(&sum.totals, kinds, sum.length_s());
     // The outcomes of transactions in flight are written with a row after the last one, so they are unknown.
     run.measured.in_flight = None;
+    run.measured.in_flight_s = None;
     if let Some(warmup) = run.warmup.as_mut().filter(|_| run.measured.length_s <= 0.0) {
-        warmup.in_flight = None;
+        (warmup.in_flight, warmup.in_flight_s) = (None, None);
     }
     run.machine_mut().health = client_health_over(&sum.totals, sum.length_s());
     run.timing = timing(&sum.totals.timestamps, run.timing.parts_source);

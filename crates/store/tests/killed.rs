@@ -114,6 +114,7 @@ fn a_kill_loses_at_most_the_last_second() {
         // The transactions in flight at the end of a killed run are unknown.
         unfinished: 0,
         in_flight: None,
+        in_flight_s: None,
         ..figures(&expected.measured, &kinds)
     };
     for listing in [

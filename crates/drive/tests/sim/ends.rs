@@ -81,6 +81,9 @@ fn a_transaction_cut_off_after_its_commit_was_sent_may_have_committed() {
         ..InFlight::default()
     };
     assert_eq!((excluded.unfinished, excluded.in_flight), (4, expected));
+    // All four started with the load and were in progress for nearly the whole window of 0.1 s.
+    let in_window_ms = excluded.in_flight_ns / MS;
+    assert!((380..=400).contains(&in_window_ms), "{in_window_ms}");
 }
 
 /// Each client is in a transaction when the run is cut off: client 0 waits for a `SELECT`, the others sleep.

@@ -16,7 +16,7 @@ pub(super) const VARIED_ON_PURPOSE: &str =
     "this is what the experiment varied on purpose; the figures show its effect";
 
 /// Keys of a plan, with the differences that each explains.
-pub(super) const EXPLAINED_BY_KEY: [(&str, &[&str]); 14] = [
+pub(super) const EXPLAINED_BY_KEY: [(&str, &[&str]); 15] = [
     ("server", &["engine", "network", "TLS"]),
     ("workload.scale", &["scale"]),
     ("run.clients", &["clients"]),
@@ -31,6 +31,7 @@ pub(super) const EXPLAINED_BY_KEY: [(&str, &[&str]); 14] = [
     ("run.wait", &["wait for replies"]),
     ("run.connect_per_transaction", &["connections"]),
     ("run.tcp_sample", &["network"]),
+    ("run.statement_latency", &["latency of statements"]),
 ];
 
 /// Settings of a workload that are read from the loaded data unless a plan names them.

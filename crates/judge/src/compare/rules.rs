@@ -42,6 +42,8 @@ pub(super) const WHY_OTHER_DURABILITY: &str =
 const WHY_OTHER_NETWORK: &str = "the network is part of every response time";
 const WHY_OTHER_TLS: &str = "encryption costs CPU time at both ends";
 const WHY_OTHER_CLIENT: &str = "the client's own cost is part of every figure";
+const WHY_STATEMENT_LATENCY: &str =
+    "measuring each statement costs the client CPU time in every round trip";
 const WHY_OTHER_WINDOW: &str =
     "a longer window is more likely to include rare events (a checkpoint, a vacuum)";
 const WHY_OTHER_WARMUP: &str = "caches fill and statements are planned at the start of a run";
@@ -51,7 +53,7 @@ use Severity::{Caveat, Invalid, Note};
 
 /// All properties except settings. Each workload declares its own settings; those of the server are compared
 /// separately.
-pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 21] {
+pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 22] {
     let (workload, drive, server) = (&run.workload, &run.drive, &run.server);
     let host = &run.machine().host;
     let connections = match drive.connect_per_transaction {
@@ -63,6 +65,10 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 21] {
     let (tls, address) = (&server.tls, text_or_empty(server.address.as_ref()));
     // Older versions slept, as auto does where coalescing does not pay.
     let wait = drive.wait.unwrap_or_default().name();
+    let statement_latency = match run.statements {
+        Some(_) => "measured",
+        None => "not measured",
+    };
     let measured = format!("{:.0} s", run.window.measured_s);
     let warmup = format!("{:.0} s", run.window.warmup_s);
     [
@@ -91,6 +97,12 @@ pub(super) fn compared_properties(run: &Run) -> [ComparedProperty; 21] {
         property("I/O engine", Caveat, &drive.io, WHY_OTHER_CLIENT),
         property("wait for replies", Caveat, wait, WHY_OTHER_CLIENT),
         property("threads", Caveat, drive.threads, WHY_OTHER_CLIENT),
+        property(
+            "latency of statements",
+            Caveat,
+            statement_latency,
+            WHY_STATEMENT_LATENCY,
+        ),
         property("measured", Caveat, measured, WHY_OTHER_WINDOW),
         property("warm-up", Caveat, warmup, WHY_OTHER_WARMUP),
         property("client host", Note, &host.name, WHY_IT_MAY_EXPLAIN),

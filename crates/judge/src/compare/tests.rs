@@ -105,6 +105,7 @@ fn differences_of_the_circumstances_are_caveats_and_listed_before_notes() {
     a.build.version = "0.2.1".to_owned();
     b.build.version = "0.2.0".to_owned();
     b.drive.clients = 65;
+    b.statements = Some(Vec::new());
     b.server
         .settings
         .insert("shared_buffers".to_owned(), "1GB".into());
@@ -113,7 +114,12 @@ fn differences_of_the_circumstances_are_caveats_and_listed_before_notes() {
     assert_eq!(comparison.verdict, Verdict::WithCaveats);
     assert_eq!(
         names(&comparison, Severity::Caveat),
-        ["clients", "shared_buffers", "state"]
+        [
+            "clients",
+            "latency of statements",
+            "shared_buffers",
+            "state"
+        ]
     );
     assert_eq!(
         comparison
@@ -123,7 +129,7 @@ fn differences_of_the_circumstances_are_caveats_and_listed_before_notes() {
         Some("Prony")
     );
     assert!(!comparison.figures.is_empty());
-    let missing = &comparison.differences[1];
+    let missing = &comparison.differences[2];
     assert_eq!((missing.a.as_str(), missing.b.as_str()), ("not set", "1GB"));
 }
 

@@ -16,11 +16,29 @@ use prony_judge::compare::{Unit, Verdict};
 /// A change above this limit, in percent, is printed as `over 1,000 %`.
 const MAX_PERCENT: f64 = 1_000.0;
 
-/// The caution for sides with a single run.
+/// The caution if each side has a single run.
 pub(crate) fn single_runs_caution() -> String {
+    single_runs_caution_for("One run per side")
+}
+
+/// The caution for sides with a single run; `None` if all have several.
+fn caution_for_single_runs(sides: &[SideSummary]) -> Option<String> {
+    let single = sides.iter().filter(|side| side.runs.len() == 1);
+    let letters: Vec<String> = single.map(|side| side.letter.to_string()).collect();
+    match letters.len() {
+        0 => None,
+        count if count == sides.len() => Some(single_runs_caution()),
+        _ => Some(single_runs_caution_for(&format!(
+            "One run of {}",
+            letters.join(", ")
+        ))),
+    }
+}
+
+fn single_runs_caution_for(subject: &str) -> String {
     format!(
-        "One run per side: repeated runs of the same system differ as well, and a single run cannot show by \
-         how much. {} Run both several times, alternately.",
+        "{subject}: repeated runs of the same system differ as well, and a single run cannot show by how much. {} \
+         Run each side several times, alternately.",
         runs_needed_sentence()
     )
 }
@@ -101,10 +119,7 @@ pub(super) fn cautions(comparison: &SidesComparison) -> Vec<String> {
     if figures().next().is_none() {
         return notes;
     }
-    let has_single_run = |side: &&SideSummary| side.runs.len() == 1;
-    if comparison.sides.iter().any(|side| has_single_run(&side)) {
-        notes.push(single_runs_caution());
-    }
+    notes.extend(caution_for_single_runs(&comparison.sides));
     let intervals = || figures().filter_map(|figure| figure.significance);
     if let Some(primary) = comparison
         .primary

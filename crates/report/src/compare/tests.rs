@@ -155,7 +155,12 @@ fn repeats_are_reported_with_their_interval() {
         "{}",
         views.text
     );
-    assert!(!views.text.contains("One run per side"));
+    assert!(!views.text.contains("One run"));
+    let one_against_three = compare_runs(&[runs("a", &STEADY), runs("b", &[9_950.0])]).text;
+    assert!(
+        one_against_three.contains("One run of B: ") && !one_against_three.contains("per side:"),
+        "{one_against_three}"
+    );
     let views = compare_runs(&[runs("a", &FASTER), runs("b", &STEADY)]);
     assert!(
         views.text.contains("TPS: B is slower by 9.1 %"),

@@ -5,12 +5,12 @@
 
 mod areas;
 
-use super::escape::Escaped;
 use super::marks::EventMark;
 use super::scale::Scale;
 use super::seconds::end_s;
+use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
 use prony_store::Run;
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Size of a drawing, and the positions of its plot's edges, in units of the drawing.
 const DRAWING_WIDTH: f64 = 760.0;
@@ -19,11 +19,13 @@ pub const PLOT_RIGHT: f64 = 748.0;
 const PLOT_TOP: f64 = 10.0;
 pub const PLOT_BOTTOM: f64 = 206.0;
 const DRAWING_HEIGHT: f64 = 232.0;
+/// Width of a letter of a tick's label, at most.
+const TICK_LETTER_WIDTH: f64 = 7.0;
 /// Width of the warm-up label.
 const WARMUP_LABEL_WIDTH: f64 = 58.0;
 
 /// A note above a drawing; shown if the drawing is wider than the window.
-pub const SCROLL_HINT: &str = "<p class=\"more\">Wider than the window: scroll sideways.</p>";
+pub const SCROLL_HINT: Raw = Raw("<p class=\"more\">Wider than the window: scroll sideways.</p>");
 
 /// One line of a chart.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +52,7 @@ pub enum Axis {
 }
 
 /// Draws what is behind the lines of a chart, on its time axis and its value axis.
-pub type Background<'a> = &'a dyn Fn(&mut String, &Scale, &Scale) -> fmt::Result;
+pub type Background<'a> = &'a dyn Fn(&mut Html, &Scale, &Scale) -> fmt::Result;
 
 /// A chart over time.
 pub struct Chart<'a> {
@@ -94,7 +96,7 @@ impl Charts<'_> {
     /// Draws one chart.
     pub fn draw(
         &self,
-        out: &mut String,
+        out: &mut Html,
         id: &str,
         title: &str,
         lines: Vec<ChartLine>,
@@ -119,16 +121,16 @@ impl Charts<'_> {
 
 impl Chart<'_> {
     /// Draws the chart; writes a sentence instead if no value is known.
-    pub fn draw(&self, out: &mut String) -> fmt::Result {
+    pub fn draw(&self, out: &mut Html) -> fmt::Result {
         self.draw_over(out, &|_, _, _| Ok(()))
     }
 
     /// Draws the chart over a background.
-    pub fn draw_over(&self, out: &mut String, background: Background<'_>) -> fmt::Result {
+    pub fn draw_over(&self, out: &mut Html, background: Background<'_>) -> fmt::Result {
         let mut values = self.lines.iter().flat_map(|line| &line.values);
         if values.all(Option::is_none) {
-            let title = Escaped(self.title);
-            return writeln!(out, "<p class=\"absent\">{title}: not known.</p>");
+            let title = self.title;
+            return writeln_markup!(out, "<p class=\"absent\">{}: not known.</p>", title);
         }
         let drawn = areas::drawn_values(&self.lines, self.axis);
         let all_values = || drawn.iter().flatten().flatten();
@@ -154,22 +156,30 @@ impl Chart<'_> {
         } else {
             ""
         };
-        writeln!(
+        writeln_markup!(
             out,
-            "<figure><figcaption id=\"{id}-t\">{}{axis_note}</figcaption>",
-            Escaped(self.title)
+            "<figure><figcaption id=\"{}-t\">{}{}</figcaption>",
+            id,
+            self.title,
+            axis_note
         )?;
         self.write_legend(out)?;
-        writeln!(
+        writeln_markup!(
             out,
-            "{SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{id}-t\">\
-             <svg viewBox=\"0 0 {DRAWING_WIDTH} {DRAWING_HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" \
-             data-table=\"{}\" data-left=\"{PLOT_LEFT}\" data-right=\"{PLOT_RIGHT}\" data-end=\"{}\">\
-             <title>{}</title><desc id=\"{id}-d\">{}</desc>",
+            "{0}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{1}-t\">\
+             <svg viewBox=\"0 0 {2} {3}\" role=\"img\" aria-labelledby=\"{1}-t {1}-d\" \
+             data-table=\"{4}\" data-left=\"{5}\" data-right=\"{6}\" data-end=\"{7}\">\
+             <title>{8}</title><desc id=\"{1}-d\">{9}</desc>",
+            SCROLL_HINT,
+            id,
+            DRAWING_WIDTH,
+            DRAWING_HEIGHT,
             self.table_id,
+            PLOT_LEFT,
+            PLOT_RIGHT,
             self.end_s,
-            Escaped(self.title),
-            Escaped(self.description()),
+            self.title,
+            self.description()
         )?;
         self.draw_axes(out, top, &x, &y)?;
         background(out, &x, &y)?;
@@ -179,30 +189,32 @@ impl Chart<'_> {
         }
         for (number, values) in drawn.iter().enumerate() {
             let d = path_data(self.times_s, values, &x, &y);
-            writeln!(out, "<path {} d=\"{d}\"/>", stroke_attributes(number))?;
+            writeln_markup!(out, "<path {} d=\"{}\"/>", stroke_attributes(number), d)?;
         }
         self.draw_warmup_label(out, &drawn, top, &x, &y)?;
-        writeln!(
+        writeln_markup!(
             out,
-            "<line class=\"cursor\" y1=\"{top}\" y2=\"{PLOT_BOTTOM}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
-             <p class=\"readout\" aria-live=\"polite\"></p></figure>"
+            "<line class=\"cursor\" y1=\"{}\" y2=\"{}\" x1=\"-9\" x2=\"-9\"/></svg></div>\
+             <p class=\"readout\" aria-live=\"polite\"></p></figure>",
+            top,
+            PLOT_BOTTOM
         )
     }
 
     /// Writes the legend: a sample and the name of each line.
-    fn write_legend(&self, out: &mut String) -> fmt::Result {
+    fn write_legend(&self, out: &mut Html) -> fmt::Result {
         out.push_str("<ul class=\"legend\">");
         for (number, line) in self.lines.iter().enumerate() {
-            write!(
+            write_markup!(
                 out,
                 "<li><svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><path \
                  {} d=\"M1 5H35\"/></svg>{}{}</li>",
                 stroke_attributes(number),
-                Escaped(&line.name),
+                &line.name,
                 match line.values.iter().any(Option::is_some) {
                     true => "",
                     false => " (not known)",
-                },
+                }
             )?;
         }
         out.push_str("</ul>\n");
@@ -210,14 +222,16 @@ impl Chart<'_> {
     }
 
     /// Draws the shaded warm-up, the grid and the time axis.
-    fn draw_axes(&self, out: &mut String, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
+    fn draw_axes(&self, out: &mut Html, top: f64, x: &Scale, y: &Scale) -> fmt::Result {
         if self.warmup_s > 0.0 {
             let warmup_end = x.position(self.warmup_s);
-            write!(
+            write_markup!(
                 out,
-                "<rect class=\"warmup\" x=\"{PLOT_LEFT}\" y=\"{top}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+                "<rect class=\"warmup\" x=\"{}\" y=\"{}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+                PLOT_LEFT,
+                top,
                 warmup_end - PLOT_LEFT,
-                PLOT_BOTTOM - top,
+                PLOT_BOTTOM - top
             )?;
         }
         draw_grid(out, y, self.format_value)?;
@@ -229,14 +243,14 @@ impl Chart<'_> {
                 &time_label(*tick_s, self.end_s),
             )?;
         }
-        out.push('\n');
+        out.push_str("\n");
         Ok(())
     }
 
     /// Draws the label of the warm-up over all lines, if possible at a height where no line crosses it.
     fn draw_warmup_label(
         &self,
-        out: &mut String,
+        out: &mut Html,
         drawn: &[Vec<Option<f64>>],
         top: f64,
         x: &Scale,
@@ -260,9 +274,11 @@ impl Chart<'_> {
             occupied.extend(near_segments.map(|segment| [segment[0].1, segment[1].1]));
         }
         let baseline = free_baseline(&occupied, top);
-        write!(
+        write_markup!(
             out,
-            "<text class=\"word-over\" x=\"{left}\" y=\"{baseline}\">warm-up</text>"
+            "<text class=\"word-over\" x=\"{}\" y=\"{}\">warm-up</text>",
+            left,
+            baseline
         )
     }
 
@@ -298,16 +314,16 @@ const COLOR_COUNT: usize = 5;
 
 /// Returns the attributes for colour and dashes of line `number`. The dashes are unique: lines from number 5
 /// on have long and short dashes for the binary digits of the number.
-pub fn stroke_attributes(number: usize) -> String {
+pub fn stroke_attributes(number: usize) -> Html {
     if number < COLOR_COUNT {
-        return format!("class=\"line l{number}\"");
+        return markup!("class=\"line l{}\"", number);
     }
     let digits = format!("{number:b}");
     let dashes = digits
         .chars()
         .map(|digit| if digit == '1' { "9 3" } else { "2 3" });
     let dashes: Vec<&str> = dashes.collect();
-    format!(
+    markup!(
         "class=\"line c{}\" stroke-dasharray=\"{} 0 5\"",
         number % COLOR_COUNT,
         dashes.join(" ")
@@ -330,28 +346,37 @@ fn free_baseline(occupied: &[[f64; 2]], top: f64) -> f64 {
 }
 
 /// Draws the horizontal grid lines of a plot, labelled with their values.
-pub fn draw_grid(out: &mut String, y: &Scale, format_value: fn(f64) -> String) -> fmt::Result {
+pub fn draw_grid(out: &mut Html, y: &Scale, format_value: fn(f64) -> String) -> fmt::Result {
     for tick in &y.ticks {
-        let (position, label) = (y.position(*tick), Escaped(format_value(*tick)));
-        write!(
+        let (position, label) = (y.position(*tick), format_value(*tick));
+        write_markup!(
             out,
-            "<line class=\"grid\" x1=\"{PLOT_LEFT}\" x2=\"{PLOT_RIGHT}\" y1=\"{position:.1}\" y2=\"{position:.1}\"/>\
-             <text class=\"y\" x=\"{}\" y=\"{:.1}\">{label}</text>",
+            "<line class=\"grid\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1}\" y2=\"{2:.1}\"/>\
+             <text class=\"y\" x=\"{3}\" y=\"{4:.1}\">{5}</text>",
+            PLOT_LEFT,
+            PLOT_RIGHT,
+            position,
             PLOT_LEFT - 6.0,
             position + 4.0,
+            label
         )?;
     }
     Ok(())
 }
 
-/// Draws a tick below a plot, with its label.
-pub fn draw_tick(out: &mut String, position: f64, bottom: f64, label: &str) -> fmt::Result {
-    write!(
+/// Draws a tick below a plot, with its label; the label of a tick at the right edge stays inside the drawing.
+pub fn draw_tick(out: &mut Html, position: f64, bottom: f64, label: &str) -> fmt::Result {
+    let width = label.chars().count() as f64 * TICK_LETTER_WIDTH;
+    write_markup!(
         out,
-        "<line class=\"tick\" x1=\"{position:.1}\" x2=\"{position:.1}\" y1=\"{bottom}\" y2=\"{}\"/>\
-         <text class=\"x\" x=\"{position:.1}\" y=\"{}\">{label}</text>",
+        "<line class=\"tick\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{1}\" y2=\"{2}\"/>\
+         <text class=\"x\" x=\"{3:.1}\" y=\"{4}\">{5}</text>",
+        position,
+        bottom,
         bottom + 4.0,
+        position.min(DRAWING_WIDTH - width / 2.0),
         bottom + 18.0,
+        label
     )
 }
 

@@ -7,9 +7,10 @@ use super::chart::{Axis, ChartLine, Charts, time_label};
 use super::marks::EventMark;
 use super::seconds::{end_s, group_size};
 use super::table::{end_table, start_table_with_id, write_row_at_time};
+use crate::html::markup::Html;
 use crate::units::{self, or_dash};
 use prony_store::{Run, Second};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Consecutive seconds that are merged into one point.
 struct ClientPoint {
@@ -43,7 +44,7 @@ impl ClientPoint {
 }
 
 /// Writes the charts and their table; nothing if the document has no seconds, or was imported.
-pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     if run.series.is_empty() || run.imported.is_some() {
         return Ok(());
     }
@@ -83,7 +84,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     write_table(out, number, &points, end_s(run))
 }
 
-fn write_table(out: &mut String, number: usize, points: &[ClientPoint], end_s: f64) -> fmt::Result {
+fn write_table(out: &mut Html, number: usize, points: &[ClientPoint], end_s: f64) -> fmt::Result {
     out.push_str("<details><summary>The client's health as a table</summary>");
     let columns = [
         "from",
@@ -107,7 +108,8 @@ fn write_table(out: &mut String, number: usize, points: &[ClientPoint], end_s: f
         write_row_at_time(out, point.middle_s, &from, &cells)?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_charts_share_a_table() {
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &closed(), 1, &[]).unwrap();
         assert_eq!(out.matches("data-table=\"client-1\"").count(), 3);
         assert!(out.contains("<td>900 µs</td>"), "{out}");
@@ -142,7 +144,7 @@ mod tests {
             imported: Some(prony_store::ImportSource::default()),
             ..closed()
         };
-        out.clear();
+        let mut out = Html::default();
         write(&mut out, &imported, 1, &[]).unwrap();
         assert_eq!(out, "");
     }

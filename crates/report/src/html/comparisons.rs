@@ -4,17 +4,17 @@
 //! differences and figures of each pair. Must never: show a ratio that the verdict forbids.
 
 use super::document::Document;
-use super::escape::Escaped;
 use super::one::severity_class;
 use super::table::{end_table, start_table, write_row, write_text_row};
 use super::{dots, start_section, variants};
 use crate::compare::{
     change_text, figure_sentence, format_figure, group_by_severity, single_runs_caution,
 };
+use crate::html::markup::{Html, write_markup, writeln_markup};
 use prony_judge::compare::sides::{CompareOptions, Side, compare_sides};
 use prony_judge::compare::{Comparison, Difference, Verdict, compare};
 use prony_store::{Run, Severity};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Maximum number of comparisons with sections of their own.
 const MAX_SECTIONS: usize = 3;
@@ -49,7 +49,7 @@ impl ComparisonSections {
             ComparisonSections::Variants(names) => {
                 let others = names.iter().enumerate().skip(1);
                 let section = |(index, name)| {
-                    let heading = format!("{} against {}", Escaped(name), Escaped(&names[0]));
+                    let heading = format!("{} against {}", name, &names[0]);
                     (format!("variant-{}", index + 1), heading)
                 };
                 others.map(section).collect()
@@ -67,20 +67,20 @@ fn are_repeats(a: &Run, b: &Run) -> bool {
 }
 
 /// Writes the entries of the comparisons in the table of contents.
-pub fn write_nav_entries(out: &mut String, documents: &[Document]) -> fmt::Result {
+pub fn write_nav_entries(out: &mut Html, documents: &[Document]) -> fmt::Result {
     let sections = ComparisonSections::for_documents(documents).ids_and_headings();
     if sections.len() > MAX_SECTIONS {
         out.push_str("<li><a href=\"#comparisons\">Comparisons</a></li>");
     } else {
         for (id, heading) in sections {
-            write!(out, "<li><a href=\"#{id}\">{heading}</a></li>")?;
+            write_markup!(out, "<li><a href=\"#{}\">{}</a></li>", id, heading)?;
         }
     }
     Ok(())
 }
 
 /// Draws the changes of all comparisons in one plot; nothing if there is no comparison.
-pub fn write_effects(out: &mut String, documents: &[Document]) -> fmt::Result {
+pub fn write_effects(out: &mut Html, documents: &[Document]) -> fmt::Result {
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
     let (names, comparison) = match ComparisonSections::for_documents(documents) {
         ComparisonSections::Runs(indexes) => {
@@ -100,7 +100,7 @@ pub fn write_effects(out: &mut String, documents: &[Document]) -> fmt::Result {
 }
 
 /// Writes a section for each comparison; if there are many, one section in which each can be opened.
-pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
+pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     let comparisons = ComparisonSections::for_documents(documents);
     let sections = comparisons.ids_and_headings();
     let is_folded = sections.len() > MAX_SECTIONS;
@@ -116,7 +116,7 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
     };
     for (number, (id, heading)) in sections.iter().enumerate() {
         match is_folded {
-            true => writeln!(out, "<details id=\"{id}\"><summary>{heading}</summary>")?,
+            true => writeln_markup!(out, "<details id=\"{}\"><summary>{}</summary>", id, heading)?,
             false => start_section(out, 2, id, heading)?,
         }
         match &comparisons {
@@ -151,26 +151,26 @@ fn single_run(run: &Run) -> Side<'_> {
 }
 
 /// Writes a sentence on each main figure; nothing if the two runs are not comparable.
-fn write_significance(out: &mut String, number: usize, first: &Run, other: &Run) -> fmt::Result {
+fn write_significance(out: &mut Html, number: usize, first: &Run, other: &Run) -> fmt::Result {
     let sides = [single_run(first), single_run(other)];
     let comparison = compare_sides(&sides, &CompareOptions::default());
     let second = format!("run {number}");
     let sides = comparison.side_comparisons.iter();
     for figure in sides.flat_map(|side| comparison.headline_figures(side)) {
         let text = figure_sentence(["run 1", &second], figure);
-        writeln!(out, "<p>{}</p>", Escaped(text))?;
+        writeln_markup!(out, "<p>{}</p>", text)?;
     }
     Ok(())
 }
 
 /// Writes the verdict of a comparison.
-pub fn write_verdict(out: &mut String, verdict: Verdict) -> fmt::Result {
+pub fn write_verdict(out: &mut Html, verdict: Verdict) -> fmt::Result {
     let worst = match verdict {
         Verdict::Comparable => Severity::Note,
         Verdict::WithCaveats => Severity::Caveat,
         Verdict::NotComparable => Severity::Invalid,
     };
-    writeln!(
+    writeln_markup!(
         out,
         "<p class=\"verdict {}\"><strong>{}</strong></p>",
         severity_class(worst),
@@ -179,7 +179,7 @@ pub fn write_verdict(out: &mut String, verdict: Verdict) -> fmt::Result {
 }
 
 /// Writes the comparison of run `number` with the first run.
-fn write_comparison(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result {
+fn write_comparison(out: &mut Html, number: usize, comparison: &Comparison) -> fmt::Result {
     write_verdict(out, comparison.verdict)?;
     if comparison.figures.is_empty() {
         out.push_str("<p>No ratio is given, because it would mislead.</p>\n");
@@ -192,7 +192,7 @@ fn write_comparison(out: &mut String, number: usize, comparison: &Comparison) ->
 
 /// Writes the differences between two sides, the worst first.
 pub fn write_differences(
-    out: &mut String,
+    out: &mut Html,
     sides: [&str; 2],
     differences: &[Difference],
 ) -> fmt::Result {
@@ -213,17 +213,13 @@ pub fn write_differences(
     Ok(())
 }
 
-fn write_figures(out: &mut String, number: usize, comparison: &Comparison) -> fmt::Result {
+fn write_figures(out: &mut Html, number: usize, comparison: &Comparison) -> fmt::Result {
     let second = format!("run {number}");
     start_table(out, "Figures", &["figure", "run 1", &second, "change"])?;
     for pair in &comparison.figures {
         let [first, second] = [pair.a, pair.b].map(|value| format_figure(pair.unit, value));
-        write_row(
-            out,
-            Escaped(&pair.name),
-            &[first, second, change_text(pair)],
-        )?;
+        write_row(out, &pair.name, &[first, second, change_text(pair)])?;
     }
     end_table(out)?;
-    writeln!(out, "<p>{}</p>", single_runs_caution())
+    writeln_markup!(out, "<p>{}</p>", single_runs_caution())
 }

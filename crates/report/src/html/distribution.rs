@@ -4,16 +4,17 @@
 //! in the chart and in a table. Must never: recompute a percentile.
 
 use super::chart::{PLOT_LEFT, PLOT_RIGHT, SCROLL_HINT, draw_grid, draw_tick};
-use super::escape::{Escaped, EscapedName};
+use super::escape::EscapedName;
 use super::scale::Scale;
 use super::table::{end_table, start_table, write_row};
+use crate::html::markup::{Html, write_markup, writeln_markup};
 use crate::terminal::latency::{
     FROM_SCHEDULE, FROM_START, RESPONSE, SPLIT, cells, intervals_text, names_and_latencies,
     title_row,
 };
 use crate::units;
 use prony_store::{KindFigures, Latency, Run, decode_histogram};
-use std::fmt::{self, Write};
+use std::fmt;
 
 const PLOT_TOP: f64 = 40.0;
 const PLOT_BOTTOM: f64 = 196.0;
@@ -21,7 +22,7 @@ const PLOT_BOTTOM: f64 = 196.0;
 const BAR_COUNT: usize = 56;
 
 /// Writes the table of percentiles, and a bar chart of the response times of all kinds.
-pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run, number: usize) -> fmt::Result {
     let kinds = &run.measured.kinds;
     // With a single kind, its figures equal the total.
     let kinds = match kinds.len() {
@@ -36,7 +37,7 @@ pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
     };
     write_percentiles(out, caption, kinds, |kind| &kind.response)?;
     if let Some(text) = intervals_text(run) {
-        writeln!(out, "<p class=\"small\">{}</p>", Escaped(text))?;
+        writeln_markup!(out, "<p class=\"small\">{}</p>", text)?;
     }
     if is_open_loop {
         write_percentiles(out, FROM_START, kinds, |kind| &kind.service)?;
@@ -53,17 +54,13 @@ pub fn write(out: &mut String, run: &Run, number: usize) -> fmt::Result {
     }
     match histogram_bars(&all_kinds.response) {
         Ok(bars) => draw_histogram(out, number, &bars, &all_kinds.response),
-        Err(error) => writeln!(
-            out,
-            "<p class=\"absent\">No distribution: {}.</p>",
-            Escaped(error)
-        ),
+        Err(error) => writeln_markup!(out, "<p class=\"absent\">No distribution: {}.</p>", error),
     }
 }
 
 /// Writes the table of percentiles of one type of time.
 fn write_percentiles(
-    out: &mut String,
+    out: &mut Html,
     caption: &str,
     kinds: &[KindFigures],
     latency: fn(&KindFigures) -> &Latency,
@@ -75,7 +72,7 @@ fn write_percentiles(
     end_table(out)?;
     if kinds.iter().any(|kind| latency(kind).p999_ns.is_none()) {
         let reason = "too few transactions for this percentile, or not reported";
-        writeln!(out, "<p class=\"small\">– {reason}.</p>")?;
+        writeln_markup!(out, "<p class=\"small\">– {}.</p>", reason)?;
     }
     Ok(())
 }
@@ -133,7 +130,7 @@ fn histogram_bars(latency: &Latency) -> Result<HistogramBars, String> {
 }
 
 fn draw_histogram(
-    out: &mut String,
+    out: &mut Html,
     number: usize,
     bars: &HistogramBars,
     latency: &Latency,
@@ -143,15 +140,19 @@ fn draw_histogram(
     let total = total.max(1.0);
     let y = Scale::from_zero(max / total, PLOT_BOTTOM, PLOT_TOP);
     let title = "Distribution of the response time, all kinds";
-    writeln!(
+    writeln_markup!(
         out,
-        "<figure><figcaption id=\"bars-{number}-t\">{title}, logarithmic axis</figcaption>\
-         {SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"bars-{number}-t\">\
-         <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"bars-{number}-t bars-{number}-d\">\
-         <title>{title}</title><desc id=\"bars-{number}-d\">From {} to {}, in {BAR_COUNT} bars; the \
+        "<figure><figcaption id=\"bars-{0}-t\">{1}, logarithmic axis</figcaption>\
+         {2}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"bars-{0}-t\">\
+         <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"bars-{0}-t bars-{0}-d\">\
+         <title>{1}</title><desc id=\"bars-{0}-d\">From {3} to {4}, in {5} bars; the \
          percentiles are in the table.</desc>",
+        number,
+        title,
+        SCROLL_HINT,
         units::time(latency.min_ns as f64),
         units::time(latency.max_ns as f64),
+        BAR_COUNT
     )?;
     draw_grid(out, &y, units::percent)?;
     let width = (PLOT_RIGHT - PLOT_LEFT) / BAR_COUNT as f64;
@@ -160,9 +161,11 @@ fn draw_histogram(
         // Keep a bar of few transactions visible.
         let top = y.position(*count as f64 / total).min(PLOT_BOTTOM - 1.0);
         let left = PLOT_LEFT + number as f64 * width;
-        write!(
+        write_markup!(
             out,
-            "<rect class=\"bar\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+            "<rect class=\"bar\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>",
+            left,
+            top,
             width - 1.0,
             PLOT_BOTTOM - top
         )?;
@@ -182,10 +185,15 @@ fn draw_histogram(
             bars.position(ns as f64),
             PLOT_TOP - 4.0 - 11.0 * (2 - row) as f64,
         );
-        write!(
+        write_markup!(
             out,
-            "<line class=\"percentile\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{PLOT_TOP}\" y2=\"{PLOT_BOTTOM}\"/>\
-             <text class=\"x\" x=\"{x:.1}\" y=\"{label_y:.1}\">{name}</text>"
+            "<line class=\"percentile\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{plot_top}\" y2=\"{plot_bottom}\"/>\
+             <text class=\"x\" x=\"{x:.1}\" y=\"{label_y:.1}\">{name}</text>",
+            x = x,
+            plot_top = PLOT_TOP,
+            plot_bottom = PLOT_BOTTOM,
+            label_y = label_y,
+            name = name
         )?;
     }
     out.push_str("</svg></div></figure>\n");
@@ -246,7 +254,7 @@ mod tests {
     fn an_invalid_histogram_is_reported_and_the_table_is_written() {
         let mut run = closed();
         run.measured.kinds[0].response.histogram = "<script>".into();
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &run, 1).unwrap();
         assert!(
             out.contains("No distribution: a histogram is not base64"),

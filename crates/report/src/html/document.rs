@@ -3,7 +3,7 @@
 //! In: a Run, or its JSON text. Out: both, with the hash of the text. Must never: contain a Run that differs
 //! from the text, except in checks.
 
-use super::reduced::reduce;
+use super::reduced::{Limits, reduce};
 use prony_store::{DocumentError, Run, parse_document};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -22,13 +22,14 @@ pub struct Document {
 }
 
 impl Document {
-    /// Creates the document of a run, reduced if the run is long.
+    /// Creates the document of a run, reduced if the run is long for a page with `documents`.
     ///
     /// # Errors
     /// If a figure of the Run is not a number, which JSON cannot represent.
-    pub fn from_run(run: &Run) -> io::Result<Document> {
+    pub fn from_run(run: &Run, documents: usize) -> io::Result<Document> {
         let mut json = serde_json::to_string(run)?;
-        if let Some(reduced) = reduce(run, &sha256(json.as_bytes())) {
+        let limits = Limits::of_page_with(documents);
+        if let Some(reduced) = reduce(run, &sha256(json.as_bytes()), limits) {
             json = serde_json::to_string(&reduced)?;
         }
         Document::parse(json).map_err(io::Error::other)
@@ -68,11 +69,11 @@ mod tests {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sha256(b"abc"), abc);
         let run = closed();
-        let document = Document::from_run(&run).unwrap();
+        let document = Document::from_run(&run, 1).unwrap();
         assert_eq!(document.run, run);
         assert_eq!(document.sha256, sha256(document.json.as_bytes()));
         let mut broken = run;
         broken.measured.length_s = f64::NAN;
-        assert!(Document::from_run(&broken).is_err());
+        assert!(Document::from_run(&broken, 1).is_err());
     }
 }

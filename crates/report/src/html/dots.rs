@@ -5,14 +5,14 @@
 
 use super::chart::{SCROLL_HINT, draw_tick};
 use super::document::Document;
-use super::escape::Escaped;
 use crate::compare::{change_interval_text, ratio_as_change};
+use crate::html::markup::{Html, write_markup, writeln_markup};
 use crate::text::{cut, plain};
 use crate::units;
 use prony_judge::compare::sides::SidesComparison;
 use prony_judge::percentile_intervals::percentile_intervals;
 use prony_store::Run;
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Left edge of the plot; the names are before it.
 const LEFT: f64 = 200.0;
@@ -80,7 +80,7 @@ impl Axis {
 
 /// Draws a plot; nothing if no row has a figure.
 fn draw(
-    out: &mut String,
+    out: &mut Html,
     id: &str,
     title: &str,
     rows: &[DotRow],
@@ -93,60 +93,72 @@ fn draw(
         return Ok(());
     };
     let bottom = TOP + ROW_HEIGHT * rows.len() as f64;
-    let title = Escaped(title);
-    write!(
+    write_markup!(
         out,
-        "<figure><figcaption id=\"{id}-t\">{title}</figcaption>{SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" \
-         role=\"group\" aria-labelledby=\"{id}-t\"><svg viewBox=\"0 0 760 {}\" role=\"img\" \
-         aria-labelledby=\"{id}-t\"><title>{title}</title>",
+        "<figure><figcaption id=\"{0}-t\">{1}</figcaption>{2}<div class=\"plot\" tabindex=\"0\" \
+         role=\"group\" aria-labelledby=\"{0}-t\"><svg viewBox=\"0 0 760 {3}\" role=\"img\" \
+         aria-labelledby=\"{0}-t\"><title>{1}</title>",
+        id,
+        title,
+        SCROLL_HINT,
         bottom + 26.0
     )?;
     for tick in &axis.ticks {
         let x = axis.position(*tick);
-        write!(
+        write_markup!(
             out,
-            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>"
+            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>",
+            x = x,
+            top = TOP,
+            bottom = bottom
         )?;
-        draw_tick(out, x, bottom, &Escaped(format_value(*tick)).to_string())?;
+        draw_tick(out, x, bottom, &format_value(*tick))?;
     }
     if let Some(reference) = reference {
         let x = axis.position(reference);
-        write!(
+        write_markup!(
             out,
-            "<line class=\"percentile\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>"
+            "<line class=\"percentile\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top}\" y2=\"{bottom}\"/>",
+            x = x,
+            top = TOP,
+            bottom = bottom
         )?;
     }
     for (index, row) in rows.iter().enumerate() {
         let y = TOP + ROW_HEIGHT * (index as f64 + 0.5);
-        write!(
+        write_markup!(
             out,
             "<text class=\"y name\" x=\"{}\" y=\"{}\">{}</text>",
             LEFT - 10.0,
             y + 4.0,
-            Escaped(cut(&row.name, MAX_NAME_CHARS))
+            cut(&row.name, MAX_NAME_CHARS)
         )?;
         if let Some([low, high]) = row.interval {
-            write!(
+            write_markup!(
                 out,
-                "<path class=\"spread\" d=\"M{0:.1} {y}H{1:.1}M{0:.1} {2}v8M{1:.1} {2}v8\"/>",
+                "<path class=\"spread\" d=\"M{0:.1} {1}H{2:.1}M{0:.1} {3}v8M{2:.1} {3}v8\"/>",
                 axis.position(low),
+                y,
                 axis.position(high),
                 y - 4.0
             )?;
         }
         if let Some(value) = row.value {
             let x = axis.position(value);
-            write!(
+            write_markup!(
                 out,
-                "<circle class=\"point on\" cx=\"{x:.1}\" cy=\"{y}\" r=\"5\"/>"
+                "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{}\" r=\"5\"/>",
+                x,
+                y
             )?;
         }
-        let text = Escaped(&row.text);
-        writeln!(
+        let text = &row.text;
+        writeln_markup!(
             out,
-            "<text x=\"{}\" y=\"{}\">{text}</text>",
+            "<text x=\"{}\" y=\"{}\">{}</text>",
             RIGHT + 12.0,
-            y + 4.0
+            y + 4.0,
+            text
         )?;
     }
     out.push_str("</svg></div></figure>\n");
@@ -154,7 +166,7 @@ fn draw(
 }
 
 /// Draws the throughput of all runs, and their 99th percentiles with their intervals within each run.
-pub fn write_runs(out: &mut String, documents: &[Document], names: &[String]) -> fmt::Result {
+pub fn write_runs(out: &mut Html, documents: &[Document], names: &[String]) -> fmt::Result {
     let runs = || documents.iter().map(|document| &document.run).zip(names);
     let throughput = runs().map(|(run, name)| {
         let tps = measured_tps(run);
@@ -200,7 +212,7 @@ fn percentile_row(run: &Run, name: &str) -> DotRow {
 
 /// Draws the headline changes of each side against the first; `names` are those of the sides.
 pub fn write_effects(
-    out: &mut String,
+    out: &mut Html,
     comparison: &SidesComparison,
     names: &[String],
 ) -> fmt::Result {
@@ -258,12 +270,12 @@ mod tests {
             row(Some(f64::MAX), None),
             row(None, None),
         ];
-        let mut out = String::new();
+        let mut out = Html::default();
         draw(&mut out, "d", "Dots", &rows, Some(0.0), units::rate).unwrap();
         assert_eq!(out.matches("<circle").count(), 2);
         assert_eq!(out.matches("class=\"spread\"").count(), 1);
         assert!(!out.contains("<b>") && !out.contains("NaN"), "{out}");
-        out.clear();
+        let mut out = Html::default();
         draw(
             &mut out,
             "d",
@@ -289,9 +301,9 @@ mod tests {
 
     #[test]
     fn every_run_has_a_row() {
-        let document = Document::from_run(&closed()).unwrap();
+        let document = Document::from_run(&closed(), 1).unwrap();
         let names = ["run 1".to_owned(), "run 2".to_owned()];
-        let mut out = String::new();
+        let mut out = Html::default();
         write_runs(&mut out, &[document.clone(), document], &names).unwrap();
         assert_eq!(out.matches(">run 2</text>").count(), 2, "{out}");
         assert!(out.contains(">27,700 /s</text>"), "{out}");

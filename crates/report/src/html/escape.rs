@@ -3,6 +3,7 @@
 //! In: text and JSON from a document. Out: escaped text and JSON. Must never: produce text that ends its
 //! element or attribute, or JSON that ends its script element.
 
+use super::markup::Markup;
 use std::fmt::{self, Display, Write};
 
 /// Text escaped for use between tags and in quoted attributes. Control characters become spaces, and
@@ -15,7 +16,8 @@ impl<T: Display> Display for Escaped<T> {
     }
 }
 
-struct EscapingWriter<'a, 'b>(&'a mut fmt::Formatter<'b>);
+/// Escapes what it writes.
+pub(super) struct EscapingWriter<'a, 'b>(pub &'a mut fmt::Formatter<'b>);
 
 impl Write for EscapingWriter<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -50,6 +52,21 @@ impl<T: Display> Display for EscapedName<T> {
             }
         }
         Ok(())
+    }
+}
+
+impl<T: Display> Markup for EscapedName<T> {
+    fn write_to(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, out)
+    }
+}
+
+/// The text of an embedded document, escaped for a script element by [`escape_json`].
+pub struct EmbeddedJson<'a>(pub &'a str);
+
+impl Markup for EmbeddedJson<'_> {
+    fn write_to(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&escape_json(self.0))
     }
 }
 

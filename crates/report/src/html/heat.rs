@@ -5,12 +5,12 @@
 //! show a percentile with too few transactions.
 
 use super::chart::{Axis, Chart, ChartLine, PLOT_BOTTOM, time_label};
-use super::escape::Escaped;
 use super::marks::EventMark;
 use super::reduced::sum;
 use super::scale::Scale;
 use super::seconds::{end_s, group_size};
 use super::table::{end_table, start_table_with_id, write_row_at_time};
+use crate::html::markup::{Html, write_markup, writeln_markup};
 use crate::units::{self, or_dash};
 use prony_store::{CoarseHistogram, Run, TransactionTime};
 use std::fmt::{self, Write};
@@ -64,12 +64,11 @@ fn columns(run: &Run) -> Result<Vec<Column>, String> {
 }
 
 /// Writes the map and its table; nothing if the document has no histograms over time.
-pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     let columns = match columns(run) {
         Ok(columns) => columns,
         Err(reason) => {
-            let reason = Escaped(reason);
-            return writeln!(out, "<p class=\"absent\">No heat map: {reason}.</p>");
+            return writeln_markup!(out, "<p class=\"absent\">No heat map: {}.</p>", reason);
         }
     };
     if columns.is_empty() {
@@ -108,7 +107,7 @@ fn shade(share: f64) -> usize {
 }
 
 /// Draws the cells, one path for each shade.
-fn draw_cells(out: &mut String, columns: &[Column], x: &Scale, y: &Scale) -> fmt::Result {
+fn draw_cells(out: &mut Html, columns: &[Column], x: &Scale, y: &Scale) -> fmt::Result {
     let mut paths = vec![String::new(); SHADES.len() + 1];
     for column in columns {
         let samples = column.histogram.samples() as f64;
@@ -138,29 +137,32 @@ fn draw_cells(out: &mut String, columns: &[Column], x: &Scale, y: &Scale) -> fmt
         }
     }
     for (shade, d) in paths.iter().enumerate().filter(|(_, d)| !d.is_empty()) {
-        writeln!(out, "<path class=\"heat h{shade}\" d=\"{d}\"/>")?;
+        writeln_markup!(out, "<path class=\"heat h{}\" d=\"{}\"/>", shade, d)?;
     }
     Ok(())
 }
 
 /// Writes the legend of the shades.
-fn write_legend(out: &mut String) -> fmt::Result {
+fn write_legend(out: &mut Html) -> fmt::Result {
     out.push_str("<ul class=\"legend\">");
     for shade in 0..=SHADES.len() {
         let name = match shade.checked_sub(1) {
             None => format!("less than {} %", SHADES[0] * 100.0),
             Some(below) => format!("from {} %", SHADES[below] * 100.0),
         };
-        write!(
+        write_markup!(
             out,
-            "<li><svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><path class=\"heat h{shade}\" \
-             d=\"M0 0h36v10h-36z\"/></svg>{name}</li>"
+            "<li><svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><path class=\"heat h{}\" \
+             d=\"M0 0h36v10h-36z\"/></svg>{}</li>",
+            shade,
+            name
         )?;
     }
-    out.write_str("</ul>\n")
+    out.push_str("</ul>\n");
+    Ok(())
 }
 
-fn write_table(out: &mut String, number: usize, columns: &[Column], end_s: f64) -> fmt::Result {
+fn write_table(out: &mut Html, number: usize, columns: &[Column], end_s: f64) -> fmt::Result {
     out.push_str("<details><summary>The response times of the intervals as a table</summary>");
     let titles = [
         "from",
@@ -187,7 +189,8 @@ fn write_table(out: &mut String, number: usize, columns: &[Column], end_s: f64) 
         write_row_at_time(out, column.middle_s(), &from, &cells)?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn every_interval_is_a_column_of_its_transactions() {
         let run = with_part_histograms();
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &run, 1, &[]).unwrap();
         // In the fixture, every transaction of a second takes 1.25 ms.
         let path = out.split("<path class=\"heat h5\" d=\"M").nth(1).unwrap();
@@ -219,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_run_without_histograms_has_no_map_and_broken_ones_are_reported() {
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &closed(), 1, &[]).unwrap();
         assert_eq!(out, "");
         let mut run = with_part_histograms();

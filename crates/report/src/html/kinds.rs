@@ -4,15 +4,15 @@
 //! lines, and a table. Must never: show a percentile with too few transactions.
 
 use super::chart::{Axis, ChartLine, Charts, time_label};
-use super::escape::Escaped;
 use super::marks::EventMark;
 use super::reduced::sum;
 use super::seconds::{end_s, group_size};
 use super::table::{end_table, start_table_with_id, write_row_at_time};
+use crate::html::markup::{Html, writeln_markup};
 use crate::text::plain;
 use crate::units::{self, or_dash};
 use prony_store::{Run, TransactionTime};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// One kind over time.
 struct KindOverTime {
@@ -59,12 +59,15 @@ fn kinds(run: &Run) -> Result<Vec<KindOverTime>, String> {
 }
 
 /// Writes the charts and their table; nothing if the run has only one kind, or no histograms over time.
-pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     let kinds = match kinds(run) {
         Ok(kinds) => kinds,
         Err(reason) => {
-            let reason = Escaped(reason);
-            return writeln!(out, "<p class=\"absent\">No kinds over time: {reason}.</p>");
+            return writeln_markup!(
+                out,
+                "<p class=\"absent\">No kinds over time: {}.</p>",
+                reason
+            );
         }
     };
     let Some(first) = kinds.first() else {
@@ -95,7 +98,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     write_table(out, number, &kinds, end_s(run))
 }
 
-fn write_table(out: &mut String, number: usize, kinds: &[KindOverTime], end_s: f64) -> fmt::Result {
+fn write_table(out: &mut Html, number: usize, kinds: &[KindOverTime], end_s: f64) -> fmt::Result {
     out.push_str("<details><summary>The kinds over time as a table</summary>");
     let titles = kinds.iter().flat_map(|kind| {
         let name = &kind.name;
@@ -119,7 +122,8 @@ fn write_table(out: &mut String, number: usize, kinds: &[KindOverTime], end_s: f
         write_row_at_time(out, point.middle_s, &from, &cells.collect::<Vec<_>>())?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -131,7 +135,7 @@ mod tests {
     #[test]
     fn each_kind_has_its_throughput_and_percentile() {
         let mut run = with_part_histograms();
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &run, 1, &[]).unwrap();
         assert_eq!(out, "", "a single kind is in the charts of all kinds");
         // The response times of the fixture become those of one kind, its server times those of another.

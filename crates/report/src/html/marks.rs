@@ -4,9 +4,10 @@
 //! colour alone.
 
 use super::scale::Scale;
+use crate::html::markup::{Html, Raw, write_markup};
 use prony_judge::observations;
 use prony_store::{Event, EventKind, Run};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Minimum distance between two letters of one row, in units of the drawing.
 const MIN_LETTER_DISTANCE: f64 = 12.0;
@@ -119,17 +120,11 @@ pub fn letters_height(marks: &[EventMark]) -> f64 {
 }
 
 /// Draws a band from `top` to `bottom` for each mark, with its letter above.
-pub fn draw(
-    out: &mut String,
-    marks: &[EventMark],
-    x: &Scale,
-    top: f64,
-    bottom: f64,
-) -> fmt::Result {
+pub fn draw(out: &mut Html, marks: &[EventMark], x: &Scale, top: f64, bottom: f64) -> fmt::Result {
     for (row, kind) in occurring_kinds(marks).enumerate() {
         let (letter_y, class) = (top - 4.0 - ROW_HEIGHT * row as f64, kind as usize);
         let mut bands: Vec<[f64; 2]> = Vec::new();
-        let mut letters = String::new();
+        let mut letters = Html::default();
         let mut last_letter_x = f64::NEG_INFINITY;
         for mark in marks.iter().filter(|mark| mark.kind == kind) {
             let from = x.position(mark.start_s);
@@ -141,36 +136,48 @@ pub fn draw(
             }
             if from - last_letter_x >= MIN_LETTER_DISTANCE {
                 let (letter, middle) = (kind.letter_and_meaning().0, (from + to) / 2.0);
-                write!(
+                write_markup!(
                     letters,
-                    "<text class=\"letter m{class}\" x=\"{middle:.1}\" y=\"{letter_y}\">{letter}</text>"
+                    "<text class=\"letter m{}\" x=\"{:.1}\" y=\"{}\">{}</text>",
+                    class,
+                    middle,
+                    letter_y,
+                    letter
                 )?;
                 last_letter_x = from;
             }
         }
-        write!(out, "<path class=\"mark m{class}\" d=\"")?;
+        write_markup!(out, "<path class=\"mark m{}\" d=\"", class)?;
         for [from, to] in bands {
-            write!(out, "M{from:.1} {top}H{to:.1}V{bottom}H{from:.1}z")?;
+            write_markup!(
+                out,
+                "M{from:.1} {top}H{to:.1}V{bottom}H{from:.1}z",
+                from = from,
+                top = top,
+                to = to,
+                bottom = bottom
+            )?;
         }
-        write!(out, "\"/>{letters}")?;
+        write_markup!(out, "\"/>{}", letters)?;
     }
-    out.push('\n');
+    out.push_str("\n");
     Ok(())
 }
 
 /// Writes the legend of the letters on the charts.
-pub fn write_legend(out: &mut String, marks: &[EventMark]) -> fmt::Result {
-    let entries: Vec<String> = occurring_kinds(marks)
-        .map(|kind| {
-            let (letter, meaning) = kind.letter_and_meaning();
-            format!("<b>{letter}</b> {meaning}")
-        })
-        .collect();
-    if entries.is_empty() {
-        return Ok(());
+pub fn write_legend(out: &mut Html, marks: &[EventMark]) -> fmt::Result {
+    let entries = occurring_kinds(marks).map(MarkKind::letter_and_meaning);
+    for (index, (letter, meaning)) in entries.enumerate() {
+        let separator = match index {
+            0 => "<p class=\"key\">Marks on the charts: ",
+            _ => ", ",
+        };
+        write_markup!(out, "{}<b>{}</b> {}", Raw(separator), letter, meaning)?;
     }
-    let entries = entries.join(", ");
-    writeln!(out, "<p class=\"key\">Marks on the charts: {entries}.</p>")
+    if !marks.is_empty() {
+        out.push_str(".</p>\n");
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -192,7 +199,7 @@ mod tests {
             .collect();
         assert_eq!(failed, [(1.0, 3.0), (4.0, 5.0)]);
         assert_eq!((marks[0].kind, marks[0].end_s), (MarkKind::OtherEvent, 2.4));
-        let mut text = String::new();
+        let mut text = Html::default();
         write_legend(&mut text, &marks).unwrap();
         assert!(text.contains("×") && !text.contains("checkpoint"), "{text}");
     }
@@ -205,7 +212,7 @@ mod tests {
             end_s: at_s,
         };
         let marks: Vec<EventMark> = (0..1000).map(|n| mark(f64::from(n) * 0.1)).collect();
-        let mut out = String::new();
+        let mut out = Html::default();
         draw(
             &mut out,
             &marks,

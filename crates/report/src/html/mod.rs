@@ -1,8 +1,9 @@
 //! An HTML page of one or more runs.
 //!
 //! In: documents. Out: a page in one file that needs no network, and a script only for the cursor on its
-//! charts; it embeds the documents, each with its SHA-256. Must never: let a text of a document
-//! become markup, or show a figure that is not in the documents.
+//! charts and for another warm-up (`recut`); all else is there without it. The page embeds the documents, each
+//! with its SHA-256. Must never: let a text of a document become markup (`markup` prevents it), or show a figure
+//! that is not in the documents.
 //!
 //! A page is a pure function of its documents, of its price sheets if it has prices, and of the build: [`verify`]
 //! generates it again and compares.
@@ -17,10 +18,12 @@ mod escape;
 mod heat;
 mod kinds;
 mod marks;
+mod markup;
 mod one;
 mod parts;
 mod percentiles;
 mod prices;
+mod recut;
 mod reduced;
 mod repeat;
 mod scale;
@@ -34,22 +37,23 @@ mod trend;
 mod variants;
 mod verify;
 
-pub use document::Document;
+use crate::html::markup::{Html, Raw, write_markup, writeln_markup};
+use document::Document;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
 pub use trend::{is_trend_page, write_trend};
 pub use verify::{VerifiedPage, VerifyError, verify};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use escape::{Escaped, escape_json};
+use escape::EmbeddedJson;
 use prices::PagePrices;
 use prony_store::{Build, Run};
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, Write};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(include_str!("page.js"), include_str!("recut.js"));
 
 /// Start of every page. The version of the page format follows; [`verify`] rejects a version newer than
 /// [`NEWEST_FORMAT`].
@@ -89,7 +93,8 @@ pub fn write(
     inputs: Option<&PriceInputs>,
     build: &Build,
 ) -> io::Result<()> {
-    let documents = runs.iter().map(Document::from_run);
+    let documents = runs.iter();
+    let documents = documents.map(|run| Document::from_run(run, runs.len()));
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
     let page_prices = inputs.map(|inputs| PagePrices::from_inputs(inputs, &documents));
     let page_prices = page_prices.transpose().map_err(io::Error::other)?;
@@ -113,10 +118,10 @@ fn generate_page(
     page_prices: Option<&PagePrices>,
     build: &Build,
 ) -> Result<String, fmt::Error> {
-    let mut out = String::new();
+    let mut out = Html::default();
     write_head(&mut out, documents, page_prices.is_some(), build)?;
     let prices_entry = page_prices.map_or("", |_| PRICES_ENTRY);
-    let write_prices = |out: &mut String| match page_prices {
+    let write_prices = |out: &mut Html| match page_prices {
         Some(page_prices) => prices::write(out, &page_prices.prices),
         None => Ok(()),
     };
@@ -133,11 +138,13 @@ fn generate_page(
             several::write(&mut out, documents)?;
             write_prices(&mut out)?;
             for (index, document) in documents.iter().enumerate() {
-                let (number, id) = (index + 1, Escaped(&document.run.id));
-                writeln!(
+                let (number, id) = (index + 1, &document.run.id);
+                writeln_markup!(
                     out,
                     "<article id=\"run-{number}\" aria-labelledby=\"run-{number}-h\">\
-                     <h2 id=\"run-{number}-h\">Run {number}: {id}</h2>"
+                     <h2 id=\"run-{number}-h\">Run {number}: {id}</h2>",
+                    number = number,
+                    id = id
                 )?;
                 one::write(&mut out, &document.run, number, 3)?;
                 out.push_str("</article>\n");
@@ -145,7 +152,7 @@ fn generate_page(
         }
     }
     write_foot(&mut out, documents, page_prices)?;
-    Ok(out)
+    Ok(out.into_string())
 }
 
 /// The text by which a page names the build that wrote it. The commit distinguishes builds of one version.
@@ -158,7 +165,7 @@ fn generator_text(build: &Build) -> String {
 }
 
 fn write_head(
-    out: &mut String,
+    out: &mut Html,
     documents: &[Document],
     has_prices: bool,
     build: &Build,
@@ -173,28 +180,32 @@ fn write_head(
         documents => format!("{} runs side by side", documents.len()),
     };
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
-    write!(
+    write_markup!(
         out,
-        "{PAGE_START}{format}\">\n<head>\n<meta charset=\"utf-8\">\n\
+        "{0}{1}\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src \
-         'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n\
-         {GENERATOR_START}{}\">\n\
+         'sha256-{2}'; script-src 'sha256-{3}'; base-uri 'none'; form-action 'none'\">\n\
+         {4}{5}\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title} – Prony</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
-         <a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n<h1>{title}</h1>\n",
+         <title>{6} – Prony</title>\n<style>{7}</style>\n</head>\n<body>\n\
+         <a class=\"skip\" href=\"#main\">Skip to the verdict</a>\n<header>\n<h1>{6}</h1>\n",
+        Raw(PAGE_START),
+        format,
         hash(STYLE),
         hash(SCRIPT),
-        Escaped(&generator_text(build)),
-        title = Escaped(title),
+        Raw(GENERATOR_START),
+        &generator_text(build),
+        title,
+        Raw(STYLE)
     )?;
     if let [document] = documents {
         let workload = crate::text::plain(&document.run.workload.title);
-        writeln!(out, "<p>{}</p>", Escaped(workload))?;
+        writeln_markup!(out, "<p>{}</p>", workload)?;
     }
     let runs = documents.iter().map(|document| &document.run);
     if let Some(notice) = crate::licence::publication_notice(runs) {
-        writeln!(out, "<p>{}</p>", Escaped(notice))?;
+        writeln_markup!(out, "<p>{}</p>", notice)?;
     }
     out.push_str("</header>\n");
     Ok(())
@@ -202,7 +213,7 @@ fn write_head(
 
 /// Writes the embedded documents, and an instruction to verify them.
 fn write_foot(
-    out: &mut String,
+    out: &mut Html,
     documents: &[Document],
     page_prices: Option<&PagePrices>,
 ) -> fmt::Result {
@@ -220,52 +231,67 @@ fn write_foot(
     });
     let prices = page_prices.map(|page_prices| ("price sheets", "–", &*page_prices.sha256));
     for (name, format, hash) in rows.chain(prices) {
-        let (name, format) = (Escaped(name), Escaped(format));
-        writeln!(
+        writeln_markup!(
             out,
-            "<tr><th scope=\"row\">{name}</th><td>{format}</td><td><code>{hash}</code></td></tr>"
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td><code>{}</code></td></tr>",
+            name,
+            format,
+            hash
         )?;
     }
     table::end_table(out)?;
     for document in documents {
         if let Some(full) = &document.run.reduced_from {
-            let (id, hash) = (Escaped(&document.run.id), Escaped(&full.sha256));
-            writeln!(
+            let (id, hash) = (&document.run.id, &full.sha256);
+            writeln_markup!(
                 out,
-                "<p>The document of {id} in this page is reduced; the SHA-256 of the full document is \
-                 <code>{hash}</code>.</p>"
+                "<p>The document of {} in this page is reduced; the SHA-256 of the full document is \
+                 <code>{}</code>.</p>",
+                id,
+                hash
             )?;
         }
     }
     out.push_str("</section>\n</main>\n");
     for document in documents {
-        let json = escape_json(&document.json);
-        writeln!(
+        let json = EmbeddedJson(&document.json);
+        writeln_markup!(
             out,
-            "{DOCUMENT_START}{}\">{json}{DOCUMENT_END}",
-            document.sha256
+            "{}{}\">{}{}",
+            Raw(DOCUMENT_START),
+            document.sha256,
+            json,
+            Raw(DOCUMENT_END)
         )?;
     }
     if let Some(page_prices) = page_prices {
-        let json = escape_json(&page_prices.json);
-        writeln!(
+        let json = EmbeddedJson(&page_prices.json);
+        writeln_markup!(
             out,
-            "{PRICES_START}{}\">{json}{DOCUMENT_END}",
-            page_prices.sha256
+            "{}{}\">{}{}",
+            Raw(PRICES_START),
+            page_prices.sha256,
+            json,
+            Raw(DOCUMENT_END)
         )?;
     }
-    write!(
+    write_markup!(
         out,
-        "<footer><p>Generated by Prony {}.</p></footer>\n<script>{SCRIPT}</script>\n</body>\n{PAGE_END}",
-        env!("CARGO_PKG_VERSION")
+        "<footer><p>Generated by Prony {}.</p></footer>\n<script>{}</script>\n</body>\n{}",
+        env!("CARGO_PKG_VERSION"),
+        Raw(SCRIPT),
+        Raw(PAGE_END)
     )
 }
 
 /// Opens a section with its heading.
-fn start_section(out: &mut String, level: usize, id: &str, title: &str) -> fmt::Result {
-    writeln!(
+fn start_section(out: &mut Html, level: usize, id: &str, title: &str) -> fmt::Result {
+    writeln_markup!(
         out,
-        "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h{level} id=\"{id}-h\">{title}</h{level}>"
+        "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h{level} id=\"{id}-h\">{title}</h{level}>",
+        id = id,
+        level = level,
+        title = title
     )
 }
 

@@ -3,12 +3,13 @@
 //! In: a Run. Out: its part of the page: the verdict, the figures, then the set-up. Must never: hide a
 //! finding.
 
-use super::escape::{Escaped, EscapedName};
+use super::escape::EscapedName;
 use super::table::{end_table, start_table, write_row, write_text_row};
 use super::{
-    client, distribution, heat, kinds, marks, parts, percentiles, repeat, scenario, seconds,
+    client, distribution, heat, kinds, marks, parts, percentiles, recut, repeat, scenario, seconds,
     server, start_section, statements,
 };
+use crate::html::markup::{Html, write_markup, writeln_markup};
 use crate::terminal::findings::{describe_event, failed_in_warmup, worst_first};
 use crate::terminal::setup::{client_health_sentences, setup_lines};
 use crate::terminal::{
@@ -18,7 +19,7 @@ use crate::terminal::{
 use crate::text::plain;
 use crate::units::{self, count};
 use prony_store::{Check, Run, Severity};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Maximum number of events in the table; the document has all of them.
 const MAX_EVENTS: usize = 200;
@@ -51,25 +52,27 @@ pub fn title(run: &Run) -> String {
 }
 
 /// Writes the table of contents of a page with one run; `entries` are inserted after those of the run.
-pub fn write_nav(out: &mut String, entries: &str) -> fmt::Result {
+pub fn write_nav(out: &mut Html, entries: &str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul>");
     for (id, title) in SECTIONS {
-        write!(out, "<li><a href=\"#{id}-1\">{title}</a></li>")?;
+        write_markup!(out, "<li><a href=\"#{}-1\">{}</a></li>", id, title)?;
     }
-    writeln!(
+    writeln_markup!(
         out,
-        "{entries}<li><a href=\"#documents-h\">Documents</a></li></ul></nav>"
+        "{}<li><a href=\"#documents-h\">Documents</a></li></ul></nav>",
+        entries
     )
 }
 
 /// Writes all sections; `level` is the level of their headings.
-pub fn write(out: &mut String, run: &Run, number: usize, level: usize) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run, number: usize, level: usize) -> fmt::Result {
     let marks = marks::marks(run, seconds::end_s(run));
     for (id, title) in SECTIONS {
         start_section(out, level, &format!("{id}-{number}"), title)?;
         match id {
             "verdict" => write_verdict(out, run)?,
             "time" => {
+                recut::write(out, run, number)?;
                 seconds::write(out, run, number, &marks)?;
                 heat::write(out, run, number, &marks)?;
                 parts::write(out, run, number, &marks)?;
@@ -103,19 +106,21 @@ pub fn severity_class(severity: Severity) -> &'static str {
     }
 }
 
-fn write_verdict(out: &mut String, run: &Run) -> fmt::Result {
+fn write_verdict(out: &mut Html, run: &Run) -> fmt::Result {
     let notices = [
         run.imported.as_ref().map(imported::import_notice),
         incomplete_notice(run),
     ];
     for text in notices.into_iter().flatten() {
-        writeln!(out, "<p class=\"verdict caveat\">{}</p>", Escaped(text))?;
+        writeln_markup!(out, "<p class=\"verdict caveat\">{}</p>", text)?;
     }
     if let Some((worst, text)) = verdict_text(run) {
-        let (class, text) = (severity_class(worst), Escaped(text));
-        writeln!(
+        let class = severity_class(worst);
+        writeln_markup!(
             out,
-            "<p class=\"verdict {class}\"><strong>{text}</strong></p>"
+            "<p class=\"verdict {}\"><strong>{}</strong></p>",
+            class,
+            text
         )?;
     }
     out.push_str("<ul class=\"figures\">");
@@ -148,7 +153,7 @@ fn write_verdict(out: &mut String, run: &Run) -> fmt::Result {
     if unmeasured {
         out.push_str("<p><strong>Nothing was measured.</strong></p>\n");
     }
-    writeln!(out, "<p>{}</p>", Escaped(describe_counts(run)))?;
+    writeln_markup!(out, "<p>{}</p>", describe_counts(run))?;
     scenario::write(out, run)?;
     let kinds = kind_rows(run);
     if kinds.is_empty() {
@@ -162,15 +167,17 @@ fn write_verdict(out: &mut String, run: &Run) -> fmt::Result {
 }
 
 /// Writes a main figure with its unit or name and a description.
-fn write_figure(out: &mut String, value: &str, name: &str, description: &str) -> fmt::Result {
-    let (value, name, description) = (Escaped(value), Escaped(name), Escaped(description));
-    write!(
+fn write_figure(out: &mut Html, value: &str, name: &str, description: &str) -> fmt::Result {
+    write_markup!(
         out,
-        "<li><b>{value}</b> {name} <span>{description}</span></li>"
+        "<li><b>{}</b> {} <span>{}</span></li>",
+        value,
+        name,
+        description
     )
 }
 
-fn write_errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
+fn write_errors_and_events(out: &mut Html, run: &Run) -> fmt::Result {
     let errors = &run.measured.errors;
     let failed = run.measured.all_kinds().map_or(0, |all| all.failed);
     if errors.is_empty() {
@@ -199,9 +206,10 @@ fn write_errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     let warmup_failures = failed_in_warmup(run);
     if warmup_failures > 0 {
         let warmup_failures = count(warmup_failures);
-        writeln!(
+        writeln_markup!(
             out,
-            "<p>{warmup_failures} failed in the warm-up, not counted above.</p>"
+            "<p>{} failed in the warm-up, not counted above.</p>",
+            warmup_failures
         )?;
     }
     let events = marks::events_by_time(run);
@@ -217,12 +225,12 @@ fn write_errors_and_events(out: &mut String, run: &Run) -> fmt::Result {
     end_table(out)?;
     if events.len() > MAX_EVENTS {
         let omitted = count((events.len() - MAX_EVENTS) as u64);
-        writeln!(out, "<p>And {omitted} more in the document.</p>")?;
+        writeln_markup!(out, "<p>And {} more in the document.</p>", omitted)?;
     }
     Ok(())
 }
 
-fn write_checks(out: &mut String, run: &Run) -> fmt::Result {
+fn write_checks(out: &mut Html, run: &Run) -> fmt::Result {
     if run.checks.is_empty() {
         out.push_str("<p>The checks found no problems.</p>\n");
         return Ok(());
@@ -231,18 +239,19 @@ fn write_checks(out: &mut String, run: &Run) -> fmt::Result {
 }
 
 /// Writes a list of checks, the worst first.
-pub fn write_check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
+pub fn write_check_list(out: &mut Html, checks: &[Check]) -> fmt::Result {
     out.push_str("<ul class=\"checks\">\n");
     for check in worst_first(checks) {
         let class = severity_class(check.severity);
-        write!(
+        write_markup!(
             out,
-            "<li class=\"{class}\"><b>{class}</b> <code>{}</code> {}",
-            Escaped(plain(&check.id)),
-            Escaped(plain(&check.finding)),
+            "<li class=\"{0}\"><b>{0}</b> <code>{1}</code> {2}",
+            class,
+            plain(&check.id),
+            plain(&check.finding)
         )?;
         if !check.advice.is_empty() {
-            write!(out, "<br><span>{}</span>", Escaped(plain(&check.advice)))?;
+            write_markup!(out, "<br><span>{}</span>", plain(&check.advice))?;
         }
         out.push_str("</li>\n");
     }
@@ -250,18 +259,18 @@ pub fn write_check_list(out: &mut String, checks: &[Check]) -> fmt::Result {
     Ok(())
 }
 
-fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
+fn write_setup(out: &mut Html, run: &Run) -> fmt::Result {
     let lines = match &run.imported {
         Some(source) => imported::setup_lines(run, source),
         None => setup_lines(run),
     };
     out.push_str("<dl>\n");
     for (label, text) in lines {
-        writeln!(out, "<dt>{}</dt><dd>{}</dd>", Escaped(label), Escaped(text))?;
+        writeln_markup!(out, "<dt>{}</dt><dd>{}</dd>", label, text)?;
     }
     if run.imported.is_none() {
         let health = client_health_sentences(run).join("; ");
-        writeln!(out, "<dt>its health</dt><dd>{}</dd>", Escaped(health))?;
+        writeln_markup!(out, "<dt>its health</dt><dd>{}</dd>", health)?;
     }
     out.push_str("</dl>\n");
     if !run.workload.statements.is_empty() {
@@ -270,7 +279,7 @@ fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
             // Preserve the line breaks of a statement; `Escaped` removes other control characters.
             for line in statement.split_inclusive('\n') {
                 let line = line.strip_suffix('\n').unwrap_or(line);
-                writeln!(out, "{}", Escaped(line.strip_suffix('\r').unwrap_or(line)))?;
+                writeln_markup!(out, "{}", line.strip_suffix('\r').unwrap_or(line))?;
             }
         }
         out.push_str("</pre></details>\n");
@@ -281,26 +290,26 @@ fn write_setup(out: &mut String, run: &Run) -> fmt::Result {
         return Ok(());
     }
     let summary = format!("All settings of the server ({})", settings.len());
-    writeln!(out, "<details><summary>{summary}</summary>")?;
+    writeln_markup!(out, "<details><summary>{}</summary>", summary)?;
     start_table(out, "Settings of the server", &["name", "value"])?;
     for (name, value) in settings {
         let text = value.as_str().map(str::to_owned);
         write_text_row(out, &[name, &text.unwrap_or_else(|| value.to_string())])?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }
 
-fn write_repeat_command(out: &mut String, run: &Run) -> fmt::Result {
+fn write_repeat_command(out: &mut Html, run: &Run) -> fmt::Result {
     let Some((command, notes)) = repeat::repeat_command(run) else {
         let reason = match run.imported {
             Some(_) => "another tool made this run",
             None => "the document does not contain the command",
         };
-        return writeln!(out, "<p class=\"absent\">No command: {reason}.</p>");
+        return writeln_markup!(out, "<p class=\"absent\">No command: {}.</p>", reason);
     };
-    let command = Escaped(command);
-    writeln!(out, "<pre tabindex=\"0\"><code>{command}</code></pre>")?;
+    writeln_markup!(out, "<pre tabindex=\"0\"><code>{}</code></pre>", command)?;
     let mut notes = notes.into_iter();
-    notes.try_for_each(|note| writeln!(out, "<p>{}</p>", Escaped(note)))
+    notes.try_for_each(|note| writeln_markup!(out, "<p>{}</p>", note))
 }

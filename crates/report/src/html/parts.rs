@@ -4,14 +4,14 @@
 //! Must never: stack percentiles, which do not add up.
 
 use super::chart::{Axis, ChartLine, Charts, time_label};
-use super::escape::Escaped;
 use super::marks::EventMark;
 use super::reduced::sum;
 use super::seconds::{end_s, group_size};
 use super::table::{end_table, start_table_with_id, write_row_at_time};
+use crate::html::markup::{Html, writeln_markup};
 use crate::units::{self, or_dash};
 use prony_store::{Run, TransactionTime};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// The parts from the bottom of the stack to its top.
 const PARTS: [TransactionTime; 3] = [
@@ -57,14 +57,14 @@ fn points(run: &Run) -> Result<Vec<PartsPoint>, String> {
 }
 
 /// Writes the charts and their table; nothing if the document has no parts over time.
-pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     let points = match points(run) {
         Ok(points) => points,
         Err(reason) => {
-            let reason = Escaped(reason);
-            return writeln!(
+            return writeln_markup!(
                 out,
-                "<p class=\"absent\">No parts of the service time over time: {reason}.</p>"
+                "<p class=\"absent\">No parts of the service time over time: {}.</p>",
+                reason
             );
         }
     };
@@ -95,7 +95,7 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     write_table(out, number, &points, end_s(run))
 }
 
-fn write_table(out: &mut String, number: usize, points: &[PartsPoint], end_s: f64) -> fmt::Result {
+fn write_table(out: &mut Html, number: usize, points: &[PartsPoint], end_s: f64) -> fmt::Result {
     out.push_str("<details><summary>The parts of the service time as a table</summary>");
     let columns = [
         "from",
@@ -123,7 +123,8 @@ fn write_table(out: &mut String, number: usize, points: &[PartsPoint], end_s: f6
         )?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -149,7 +150,7 @@ mod tests {
             (medians_ns[1] / 200_000.0 - 1.0).abs() < 0.01,
             "{medians_ns:?}"
         );
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &run, 1, &[]).unwrap();
         assert_eq!(out.matches("class=\"area ").count(), 3, "{out}");
         assert_eq!(out.matches("<tr data-at").count(), run.series.len());
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_run_without_parts_has_no_charts_and_broken_histograms_are_reported() {
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &closed(), 1, &[]).unwrap();
         assert_eq!(out, "");
         let mut run = with_part_histograms();

@@ -6,9 +6,10 @@
 use super::chart::{
     PLOT_BOTTOM, PLOT_LEFT, PLOT_RIGHT, SCROLL_HINT, draw_grid, draw_tick, stroke_attributes,
 };
-use super::escape::{Escaped, EscapedName};
+use super::escape::EscapedName;
 use super::scale::Scale;
 use super::table::{end_table, start_table, write_row};
+use crate::html::markup::{Html, write_markup, writeln_markup};
 use crate::units::{self, time_or_dash};
 use prony_store::{Latency, Run, decode_histogram};
 use std::fmt::{self, Write};
@@ -56,11 +57,11 @@ fn curve(named: &NamedLatency<'_>) -> Option<Curve> {
         points.push((end.min(last_decade), time_ns));
     }
     let end = points.last().copied();
-    // A drawing needs no more than a point for each unit of its width.
+    // A line shows no more than a point for every two units of its width.
     let mut drawn: Vec<(f64, f64)> = Vec::new();
     for point in points {
         match drawn.last() {
-            Some(last) if point.0 - last.0 < LAST_DECADE / 680.0 && point.1 < last.1 * 1.01 => {}
+            Some(last) if point.0 - last.0 < LAST_DECADE / 340.0 && point.1 < last.1 * 1.02 => {}
             _ => drawn.push(point),
         }
     }
@@ -90,7 +91,7 @@ pub fn of_run(run: &Run) -> Vec<NamedLatency<'_>> {
 }
 
 /// Writes the curves and their table; nothing if no latency has enough samples.
-pub fn write(out: &mut String, id: &str, title: &str, named: &[NamedLatency<'_>]) -> fmt::Result {
+pub fn write(out: &mut Html, id: &str, title: &str, named: &[NamedLatency<'_>]) -> fmt::Result {
     let curves: Vec<Option<Curve>> = named.iter().map(curve).collect();
     let drawn: Vec<&Curve> = curves.iter().flatten().collect();
     let times_ns = || {
@@ -106,28 +107,31 @@ pub fn write(out: &mut String, id: &str, title: &str, named: &[NamedLatency<'_>]
     }
     let y = Scale::logarithmic(min_ns, max_ns, PLOT_BOTTOM, PLOT_TOP);
     let position = |decade: f64| PLOT_LEFT + decade / LAST_DECADE * (PLOT_RIGHT - PLOT_LEFT);
-    writeln!(
+    writeln_markup!(
         out,
-        "<figure><figcaption id=\"{id}-t\">{}, logarithmic axes</figcaption>",
-        Escaped(title)
+        "<figure><figcaption id=\"{}-t\">{}, logarithmic axes</figcaption>",
+        id,
+        title
     )?;
     out.push_str("<ul class=\"legend\">");
     for (number, curve) in drawn.iter().enumerate() {
-        write!(
+        write_markup!(
             out,
             "<li><svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\"><path {} d=\"M1 5H35\"/></svg>{}</li>",
             stroke_attributes(number),
-            Escaped(&curve.name)
+            &curve.name
         )?;
     }
-    writeln!(
+    writeln_markup!(
         out,
-        "</ul>\n{SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{id}-t\">\
-         <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\"><title>{}</title>\
-         <desc id=\"{id}-d\">From {} to {}; the percentiles are in the table.</desc>",
-        Escaped(title),
+        "</ul>\n{0}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"{1}-t\">\
+         <svg viewBox=\"0 0 760 232\" role=\"img\" aria-labelledby=\"{1}-t {1}-d\"><title>{2}</title>\
+         <desc id=\"{1}-d\">From {3} to {4}; the percentiles are in the table.</desc>",
+        SCROLL_HINT,
+        id,
+        title,
         units::time(min_ns),
-        units::time(max_ns),
+        units::time(max_ns)
     )?;
     draw_grid(out, &y, units::time)?;
     let ticks = [
@@ -139,9 +143,7 @@ pub fn write(out: &mut String, id: &str, title: &str, named: &[NamedLatency<'_>]
         (4.0, "p99.99"),
     ];
     for (decade, label) in ticks {
-        // The last label must stay inside the drawing.
-        let x = position(decade).min(PLOT_RIGHT - if decade == LAST_DECADE { 10.0 } else { 0.0 });
-        draw_tick(out, x, PLOT_BOTTOM, label)?;
+        draw_tick(out, position(decade), PLOT_BOTTOM, label)?;
     }
     for (number, curve) in drawn.iter().enumerate() {
         let mut d = String::new();
@@ -154,14 +156,14 @@ pub fn write(out: &mut String, id: &str, title: &str, named: &[NamedLatency<'_>]
                 y.position(*time_ns)
             )?;
         }
-        writeln!(out, "<path {} d=\"{d}\"/>", stroke_attributes(number))?;
+        writeln_markup!(out, "<path {} d=\"{}\"/>", stroke_attributes(number), d)?;
     }
     out.push_str("</svg></div></figure>\n");
     write_table(out, named, &curves)
 }
 
 fn write_table(
-    out: &mut String,
+    out: &mut Html,
     named: &[NamedLatency<'_>],
     curves: &[Option<Curve>],
 ) -> fmt::Result {
@@ -192,7 +194,8 @@ fn write_table(
         write_row(out, EscapedName(name), &cells)?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -252,7 +255,7 @@ mod tests {
         );
         assert!(curve_of(&uniform(15)).is_none());
         assert!(curve_of(&Latency::default()).is_none());
-        let mut out = String::new();
+        let mut out = Html::default();
         let latency = uniform(5);
         let name = "<b>".to_owned();
         let named = NamedLatency {

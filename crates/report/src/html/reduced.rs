@@ -3,31 +3,67 @@
 //! In: a Run. Out: the same Run with fewer rows over time, each covering several seconds, and the hash of the
 //! full document. Must never: change a figure of the whole run, or average a percentile.
 //!
-//! The percentiles of merged rows are computed from the histograms of the seconds. A document without
+//! Histograms of the whole run are left out if they are of the warm-up or repeat another, because the page
+//! does not use them. The percentiles of merged rows are computed from the histograms of the seconds. A document without
 //! histograms, of an older version, keeps its rows.
 
 use prony_store::{
-    CoarseHistogram, HistogramSeries, IntervalHistograms, MachineSecond, QueryCounts, ReducedFrom,
-    Run, Second, SecondPhase, ServerSecond, TimeHistograms, TransactionTime, encode_series,
+    CoarseHistogram, Figures, HistogramSeries, IntervalHistograms, KindFigures, Latency,
+    MachineSecond, QueryCounts, ReducedFrom, Run, Second, SecondPhase, ServerSecond,
+    TimeHistograms, TransactionTime, encode_series,
 };
 
-/// Maximum number of rows of the client's series; a row takes about 300 bytes.
-const MAX_ROWS: usize = 2_000;
-/// Maximum number of readings of the server; a reading takes about 600 bytes.
-const MAX_READINGS: usize = 600;
-/// Maximum number of intervals with histograms.
-const MAX_INTERVALS: usize = 300;
+/// How much a document of a page may contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Maximum number of rows of the client's series; a row takes about 300 bytes.
+    rows: usize,
+    /// Maximum number of readings of the server; a reading takes about 600 bytes.
+    readings: usize,
+    /// Maximum number of intervals with histograms.
+    intervals: usize,
+}
+
+impl Limits {
+    /// The limits of each document if the page has one.
+    const OF_ONE_RUN: Limits = Limits {
+        rows: 2_000,
+        readings: 600,
+        intervals: 300,
+    };
+    /// The limits below which no document is reduced, however many the page has: fewer rows show no course.
+    const LEAST: Limits = Limits {
+        rows: 100,
+        readings: 40,
+        intervals: 20,
+    };
+
+    /// The limits of each document of a page with this many: they share two fifths of the space of one. The
+    /// rest is for what does not depend on the length of a run, such as settings and whole histograms.
+    pub fn of_page_with(documents: usize) -> Limits {
+        let share = |one: usize, least: usize| match documents {
+            0 | 1 => one,
+            _ => (2 * one / 5 / documents).max(least),
+        };
+        let (one, least) = (Limits::OF_ONE_RUN, Limits::LEAST);
+        Limits {
+            rows: share(one.rows, least.rows),
+            readings: share(one.readings, least.readings),
+            intervals: share(one.intervals, least.intervals),
+        }
+    }
+}
 
 /// The reduced document of a run; `None` if the run is short enough, or its histograms cannot be read. `sha256`
 /// is the hash of the full document.
-pub fn reduce(run: &Run, sha256: &str) -> Option<Run> {
+pub fn reduce(run: &Run, sha256: &str, limits: Limits) -> Option<Run> {
     let intervals = run
         .histograms
         .as_ref()
         .map_or(0, |series| series.rows.len());
     let readings = run.observed.as_ref().map_or(0, |seen| seen.series.len());
-    let has_long_series = run.series.len() > MAX_ROWS && intervals > 0;
-    if !has_long_series && readings <= MAX_READINGS && intervals <= MAX_INTERVALS {
+    let has_long_series = run.series.len() > limits.rows && intervals > 0;
+    if !has_long_series && readings <= limits.readings && intervals <= limits.intervals {
         return None;
     }
     let mut reduced = run.clone();
@@ -42,22 +78,68 @@ pub fn reduce(run: &Run, sha256: &str) -> Option<Run> {
     if let Some(histograms) = &run.histograms {
         let mut merged = histograms.clone();
         if has_long_series {
-            merged = merge_histograms(histograms, &run.series, MAX_ROWS)?;
+            merged = merge_histograms(histograms, &run.series, limits.rows)?;
             let response = histograms.intervals(TransactionTime::Response, None, &run.series);
             let response = response.ok()?;
-            let groups = group(&response, MAX_ROWS, phase);
+            let groups = group(&response, limits.rows, phase);
             reduced.series = groups.into_iter().map(merge_seconds).collect();
             merged.rows = vec![1; reduced.series.len()];
         }
-        reduced.histograms = Some(merge_histograms(&merged, &reduced.series, MAX_INTERVALS)?);
+        reduced.histograms = Some(merge_histograms(
+            &merged,
+            &reduced.series,
+            limits.intervals,
+        )?);
+    }
+    drop_repeated_histograms(&mut reduced.measured);
+    if let Some(warmup) = &mut reduced.warmup {
+        warmup.kinds.iter_mut().for_each(drop_histograms);
     }
     if let Some(observed) = &mut reduced.observed {
         let warmup_s = run.window.warmup_s;
         let in_window = |row: &ServerSecond| row.at_s + row.length_s / 2.0 >= warmup_s;
-        let groups = group(&observed.series, MAX_READINGS, in_window);
+        let groups = group(&observed.series, limits.readings, in_window);
         observed.series = groups.into_iter().filter_map(merge_readings).collect();
     }
     Some(reduced)
+}
+
+/// Removes the histograms of the whole run that are equal to another: the service time of a closed loop is its
+/// response time, and a single kind is all kinds.
+fn drop_repeated_histograms(figures: &mut Figures) {
+    if let [all, only] = figures.kinds.as_mut_slice()
+        && only.response.histogram == all.response.histogram
+    {
+        drop_histograms(only);
+    }
+    for kind in &mut figures.kinds {
+        if kind.service.histogram == kind.response.histogram {
+            kind.service.histogram.clear();
+        }
+    }
+}
+
+/// Removes the histograms of a kind, not its figures.
+fn drop_histograms(kind: &mut KindFigures) {
+    let latencies = [&mut kind.response, &mut kind.service];
+    let mut latencies: Vec<&mut Latency> = latencies.into();
+    let optional = [
+        &mut kind.attempts,
+        &mut kind.failed_response,
+        &mut kind.lag,
+        &mut kind.connect,
+    ];
+    latencies.extend(optional.into_iter().flatten());
+    if let Some(parts) = &mut kind.parts {
+        latencies.extend([
+            &mut parts.send_wait,
+            &mut parts.server,
+            &mut parts.client_wait,
+        ]);
+    }
+    latencies
+        .into_iter()
+        .for_each(|latency| latency.histogram.clear());
 }
 
 fn phase(interval: &IntervalHistograms<'_>) -> Option<SecondPhase> {
@@ -284,8 +366,8 @@ pub fn describe(run: &Run) -> Option<String> {
         })
         .collect();
     Some(format!(
-        "A long run: the page contains a reduced document, with rows merged: {}. The figures of the whole run are \
-         those of the full document.",
+        "The page contains a reduced document, with rows merged: {}. The figures of the whole run are those of the \
+         full document.",
         merged.join(", ")
     ))
 }

@@ -3,8 +3,8 @@
 //! In: a Run with its scenario. Out: published and measured figures, and the differences in set-up, below
 //! the verdict. Must never: show a deviation without these differences.
 
-use super::escape::Escaped;
 use super::table::{end_table, start_table, write_row, write_text_row};
+use crate::html::markup::{Html, writeln_markup};
 use crate::reproduced::{
     DIFFERENCES_HEADING, NO_DIFFERENCE_NOTE, NO_FIGURE_NOTE, cache_sentence, deviation_cells,
     source_line,
@@ -13,49 +13,52 @@ use crate::text::plain;
 use prony_judge::reproduced::{cache_observation, deviations, differences};
 use prony_store::Run;
 use prony_store::scenario::Scenario;
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Writes the comparison with the scenario, and whether the requested share of the data fits into memory;
 /// nothing if the run has neither.
-pub fn write(out: &mut String, run: &Run) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run) -> fmt::Result {
     if let Some(scenario) = &run.scenario {
         write_scenario(out, run, scenario)?;
     }
     if let (Some(requested), Some(observed)) = (&run.cached, cache_observation(run)) {
-        let text = Escaped(cache_sentence(requested, &observed));
-        writeln!(
+        let text = cache_sentence(requested, &observed);
+        writeln_markup!(
             out,
-            "<p><strong>Requested cached share.</strong> {text}</p>"
+            "<p><strong>Requested cached share.</strong> {}</p>",
+            text
         )?;
     }
     Ok(())
 }
 
-fn write_scenario(out: &mut String, run: &Run, scenario: &Scenario) -> fmt::Result {
-    let id = Escaped(plain(&scenario.id));
-    let source = Escaped(source_line(scenario));
-    writeln!(
+fn write_scenario(out: &mut Html, run: &Run, scenario: &Scenario) -> fmt::Result {
+    let id = plain(&scenario.id);
+    let source = source_line(scenario);
+    writeln_markup!(
         out,
-        "<p><strong>Compared with the scenario {id}.</strong> {source}</p>"
+        "<p><strong>Compared with the scenario {}.</strong> {}</p>",
+        id,
+        source
     )?;
     let deviations = deviations(run);
     if deviations.is_empty() {
-        writeln!(out, "<p>{NO_FIGURE_NOTE}</p>")?;
+        writeln_markup!(out, "<p>{}</p>", NO_FIGURE_NOTE)?;
     } else {
         let columns = ["figure", "published", "measured", "deviation", "unit"];
         start_table(out, "Published and measured", &columns)?;
         for deviation in &deviations {
             let cells = deviation_cells(deviation);
-            write_row(out, Escaped(&cells[0]), &cells[1..])?;
+            write_row(out, &cells[0], &cells[1..])?;
         }
         end_table(out)?;
     }
     for note in &scenario.notes {
-        writeln!(out, "<p>{}</p>", Escaped(plain(note)))?;
+        writeln_markup!(out, "<p>{}</p>", plain(note))?;
     }
     let differences = differences(run);
     if differences.is_empty() {
-        return writeln!(out, "<p>{NO_DIFFERENCE_NOTE}</p>");
+        return writeln_markup!(out, "<p>{}</p>", NO_DIFFERENCE_NOTE);
     }
     start_table(
         out,

@@ -4,13 +4,13 @@
 //! several seconds are merged into one point: counts by their sum, times by their maximum.
 
 use super::chart::{Axis, ChartLine, Charts, time_label};
-use super::escape::Escaped;
 use super::marks::{EventMark, write_legend};
 use super::reduced;
 use super::table::{end_table, start_table_with_id, write_row_at_time};
+use crate::html::markup::{Html, writeln_markup};
 use crate::units::{self, or_dash};
 use prony_store::{Run, Second};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Maximum number of points in a line; a screen shows fewer.
 pub const MAX_POINTS: usize = 600;
@@ -103,22 +103,23 @@ pub fn end_s(run: &Run) -> f64 {
 }
 
 /// Writes the charts and the table. `number` makes their ids unique.
-pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     if run.series.is_empty() {
         let reason = match run.imported {
             Some(_) => "the imported output has no figures per second",
             None => "the document contains no seconds",
         };
-        return writeln!(
+        return writeln_markup!(
             out,
-            "<p class=\"absent\">No figures over time: {reason}.</p>"
+            "<p class=\"absent\">No figures over time: {}.</p>",
+            reason
         );
     }
     let group_size = group_size(run.series.len());
     let groups: Vec<MergedSeconds> = run.series.chunks(group_size).map(merge_seconds).collect();
     write_legend(out, marks)?;
     if let Some(text) = reduced::describe(run) {
-        writeln!(out, "<p>{}</p>", Escaped(text))?;
+        writeln_markup!(out, "<p>{}</p>", text)?;
     }
     write_length_of_points(out, run, group_size)?;
     let times_s = groups.iter().map(|merged| merged.middle_s).collect();
@@ -162,15 +163,16 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
         Axis::LinearOrLogarithmic,
     )?;
     if let Some(window_s) = window_s {
-        writeln!(
+        writeln_markup!(
             out,
             "<p class=\"small\">If a second has fewer than 1,000 transactions (fewer than 200 for the 95th percentile), \
              its percentile covers as many of the preceding seconds as have 1,000 transactions, here up to \
-             {window_s:.0} s.</p>"
+             {:.0} s.</p>",
+            window_s
         )?;
     }
     if groups.iter().any(|merged| merged.p99_ns.is_none()) {
-        writeln!(
+        writeln_markup!(
             out,
             "<p class=\"small\">A gap in a line is a second with too few transactions for that \
              percentile.</p>"
@@ -186,7 +188,7 @@ fn longest_row_s(run: &Run) -> f64 {
 }
 
 /// Writes how many seconds a point covers, if it covers more than one.
-fn write_length_of_points(out: &mut String, run: &Run, group_size: usize) -> fmt::Result {
+fn write_length_of_points(out: &mut Html, run: &Run, group_size: usize) -> fmt::Result {
     let row_s = longest_row_s(run);
     let point_s = row_s * group_size as f64;
     if point_s < 2.0 {
@@ -197,19 +199,16 @@ fn write_length_of_points(out: &mut String, run: &Run, group_size: usize) -> fmt
         (_, false) => "the highest percentiles of them".to_owned(),
         (_, true) => format!("the highest percentiles of each {row_s:.0} of them"),
     };
-    writeln!(
+    writeln_markup!(
         out,
-        "<p>Each point of the first two charts covers {point_s:.0} seconds, with their mean throughput and \
-         {percentiles}.</p>"
+        "<p>Each point of the first two charts covers {:.0} seconds, with their mean throughput and \
+         {}.</p>",
+        point_s,
+        percentiles
     )
 }
 
-fn write_table(
-    out: &mut String,
-    number: usize,
-    groups: &[MergedSeconds],
-    end_s: f64,
-) -> fmt::Result {
+fn write_table(out: &mut Html, number: usize, groups: &[MergedSeconds], end_s: f64) -> fmt::Result {
     out.push_str("<details><summary>The seconds as a table</summary>");
     let columns = [
         "from",
@@ -247,7 +246,8 @@ fn write_table(
         )?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }
 
 #[cfg(test)]
@@ -278,7 +278,7 @@ mod tests {
                 p99_ns: 70_000_000,
             });
         }
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &run, 1, &[]).unwrap();
         assert!(out.contains("99th percentile, of up to 14 s"), "{out}");
         assert!(out.contains("<td>70.0 ms of 12 s</td>"), "{out}");
@@ -299,7 +299,7 @@ mod tests {
                 ..row.clone()
             })
             .collect();
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &run, 1, &[]).unwrap();
         assert!(out.matches("<tr data-at").count() <= MAX_POINTS);
         assert!(out.contains("Each point of the first two charts covers 144 seconds"));

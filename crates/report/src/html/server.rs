@@ -6,36 +6,36 @@
 mod lines;
 
 use super::chart::{Axis, ChartLine, Charts, time_label};
-use super::escape::Escaped;
 use super::marks::EventMark;
 use super::seconds::{end_s, group_size};
 use super::table::{end_table, start_table_with_id, write_row_at_time};
+use crate::html::markup::{Html, writeln_markup};
 use crate::terminal::server::describe_server;
 use crate::text::plain;
 use crate::units::{self, or_dash};
 use lines::*;
 use prony_store::Run;
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Writes the section.
-pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
     let Some(observed) = &run.observed else {
         let reason = match run.imported {
             Some(_) => "the imported output has no observations of the server",
             None => "the server was not observed in this run",
         };
-        return writeln!(out, "<p class=\"absent\">Not observed: {reason}.</p>");
+        return writeln_markup!(out, "<p class=\"absent\">Not observed: {}.</p>", reason);
     };
     if let Some(reason) = &observed.off {
-        let reason = Escaped(plain(reason));
-        return writeln!(out, "<p class=\"absent\">Not observed: {reason}</p>");
+        let reason = plain(reason);
+        return writeln_markup!(out, "<p class=\"absent\">Not observed: {}</p>", reason);
     }
     for line in describe_server(run, observed) {
-        writeln!(out, "<p>{}</p>", Escaped(line))?;
+        writeln_markup!(out, "<p>{}</p>", line)?;
     }
     if observed.series.is_empty() {
         let notice = "No readings of the server during the load.";
-        return writeln!(out, "<p class=\"absent\">{notice}</p>");
+        return writeln_markup!(out, "<p class=\"absent\">{}</p>", notice);
     }
     let groups: Vec<ReadingGroup<'_>> = observed
         .series
@@ -52,11 +52,11 @@ pub fn write(out: &mut String, run: &Run, number: usize, marks: &[EventMark]) ->
     write_table(out, number, &groups, end_s(run))
 }
 
-fn draw_charts(out: &mut String, charts: &Charts<'_>, groups: &[ReadingGroup<'_>]) -> fmt::Result {
+fn draw_charts(out: &mut Html, charts: &Charts<'_>, groups: &[ReadingGroup<'_>]) -> fmt::Result {
     let mut draw = |id, title, mut lines: Vec<ChartLine>, unit, axis| {
         lines.retain(|line| line.values.iter().any(Option::is_some));
         match lines.is_empty() {
-            true => writeln!(out, "<p class=\"absent\">{title}: not observed.</p>"),
+            true => writeln_markup!(out, "<p class=\"absent\">{}: not observed.</p>", title),
             false => charts.draw(out, id, title, lines, unit, axis),
         }
     };
@@ -139,7 +139,7 @@ const TABLE_COLUMNS: [&str; 13] = [
 ];
 
 fn write_table(
-    out: &mut String,
+    out: &mut Html,
     number: usize,
     groups: &[ReadingGroup<'_>],
     end_s: f64,
@@ -190,7 +190,8 @@ fn write_table(
         write_row_at_time(out, middle_s(rows), &time_label(from_s, end_s), &cells)?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }
 
 /// The wait events of the sessions in the first of the merged readings.
@@ -227,9 +228,9 @@ mod tests {
     fn section_text(observed: Option<Observed>) -> String {
         let mut run = closed();
         run.observed = observed;
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &run, 1, &[]).unwrap();
-        out
+        out.into_string()
     }
 
     #[test]
@@ -249,7 +250,7 @@ mod tests {
             ..Observed::default()
         }));
         assert!(
-            text.contains("CPU of the server's machine, share of all its CPUs: not observed"),
+            text.contains("CPU of the server&#39;s machine, share of all its CPUs: not observed"),
             "{text}"
         );
         assert!(text.contains("machine (another host)"), "{text}");

@@ -5,27 +5,29 @@
 
 use super::chart::{Axis, Chart, ChartLine, time_label};
 use super::document::Document;
-use super::escape::Escaped;
 use super::one::title;
 use super::percentiles::{self, NamedLatency};
 use super::seconds::{ThroughputPoint, end_s, group_size, throughput_points};
 use super::table::{end_table, start_table, start_table_with_id, write_row_at_time};
 use super::{comparisons, dots, start_section, variants};
+use crate::html::markup::{Html, markup, write_markup, writeln_markup};
 use crate::terminal::{is_unmeasured, verdict_text};
 use crate::text::plain;
 use crate::units::{self, or_dash, time_or_dash};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Writes the table of contents; `entries` are inserted after the entry of the overview.
-pub fn write_nav(out: &mut String, documents: &[Document], entries: &str) -> fmt::Result {
+pub fn write_nav(out: &mut Html, documents: &[Document], entries: &'static str) -> fmt::Result {
     out.push_str("<nav aria-label=\"Sections\"><ul><li><a href=\"#overview\">Overview</a></li>");
     out.push_str(entries);
     comparisons::write_nav_entries(out, documents)?;
     for (index, document) in documents.iter().enumerate() {
-        let (number, id) = (index + 1, Escaped(&document.run.id));
-        write!(
+        let (number, id) = (index + 1, &document.run.id);
+        write_markup!(
             out,
-            "<li><a href=\"#run-{number}\">Run {number}: {id}</a></li>"
+            "<li><a href=\"#run-{number}\">Run {number}: {id}</a></li>",
+            number = number,
+            id = id
         )?;
     }
     out.push_str("<li><a href=\"#documents-h\">Documents</a></li></ul></nav>\n");
@@ -33,7 +35,7 @@ pub fn write_nav(out: &mut String, documents: &[Document], entries: &str) -> fmt
 }
 
 /// Writes the table of all runs, and the comparison of each with the first.
-pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
+pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     start_section(out, 2, "overview", "Overview")?;
     variants::write(out, documents)?;
     write_overview(out, documents)?;
@@ -62,7 +64,7 @@ fn run_name((index, document): (usize, &Document)) -> String {
     }
 }
 
-fn write_overview(out: &mut String, documents: &[Document]) -> fmt::Result {
+fn write_overview(out: &mut Html, documents: &[Document]) -> fmt::Result {
     let has_variants = documents
         .iter()
         .any(|document| document.run.experiment.is_some());
@@ -91,26 +93,24 @@ fn write_overview(out: &mut String, documents: &[Document]) -> fmt::Result {
         };
         let verdict = verdict_text(run).map_or("not judged yet".into(), |(_, text)| text);
         let variant = match has_variants {
-            true => format!(
-                "<td class=\"short\">{}</td>",
-                Escaped(variant_and_repeat(run))
-            ),
-            false => String::new(),
+            true => markup!("<td class=\"short\">{}</td>", variant_and_repeat(run)),
+            false => Html::default(),
         };
-        writeln!(
+        writeln_markup!(
             out,
-            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}: {1}</a></th>{variant}<td>{2}</td><td>{3}</td>\
-             <td>{4}</td><td>{5}</td><td class=\"word\">{6}</td><td class=\"word\">{7}</td></tr>",
+            "<tr><th scope=\"row\"><a href=\"#run-{0}\">{0}: {1}</a></th>{2}<td>{3}</td><td>{4}</td>\
+             <td>{5}</td><td>{6}</td><td class=\"word\">{7}</td><td class=\"word\">{8}</td></tr>",
             index + 1,
-            Escaped(&run.id),
+            &run.id,
+            variant,
             or_dash(all.filter(|_| !is_unmeasured(run)), |all| units::rate(
                 all.tps
             )),
             percentile(|latency| latency.p50_ns),
             percentile(|latency| latency.p95_ns),
             percentile(|latency| latency.p99_ns),
-            Escaped(verdict.replace(", see the checks below", "")),
-            Escaped(title(run)),
+            verdict.replace(", see the checks below", ""),
+            title(run)
         )?;
     }
     end_table(out)
@@ -132,7 +132,7 @@ fn variant_and_repeat(run: &prony_store::Run) -> String {
 }
 
 /// Writes the throughput of all runs over time, in one chart with its table.
-fn write_throughput_chart(out: &mut String, documents: &[Document]) -> fmt::Result {
+fn write_throughput_chart(out: &mut Html, documents: &[Document]) -> fmt::Result {
     let max_length = documents
         .iter()
         .map(|document| document.run.series.len())
@@ -194,5 +194,6 @@ fn write_throughput_chart(out: &mut String, documents: &[Document]) -> fmt::Resu
         )?;
     }
     end_table(out)?;
-    out.write_str("</details>\n")
+    out.push_str("</details>\n");
+    Ok(())
 }

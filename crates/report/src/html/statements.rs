@@ -1,13 +1,14 @@
 //! Latencies of the workload's statements.
 
-use super::escape::{Escaped, EscapedName};
+use super::escape::EscapedName;
 use super::table::{end_table, start_table, write_row};
+use crate::html::markup::{Html, writeln_markup};
 use crate::terminal::statements::{STATEMENT_COLUMNS, STATEMENTS, statement_rows, statements_text};
 use prony_store::Run;
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Writes the latency of each statement, if the run measured them.
-pub fn write(out: &mut String, run: &Run) -> fmt::Result {
+pub fn write(out: &mut Html, run: &Run) -> fmt::Result {
     let Some(text) = statements_text(run) else {
         return Ok(());
     };
@@ -19,7 +20,7 @@ pub fn write(out: &mut String, run: &Run) -> fmt::Result {
         }
         end_table(out)?;
     }
-    writeln!(out, "<p>{STATEMENTS}. {}</p>", Escaped(text))
+    writeln_markup!(out, "<p>{}. {}</p>", STATEMENTS, text)
 }
 
 #[cfg(test)]
@@ -29,7 +30,7 @@ mod tests {
 
     #[test]
     fn a_page_has_the_statements_if_the_run_measured_them() {
-        let mut out = String::new();
+        let mut out = Html::default();
         write(&mut out, &Run::default()).unwrap();
         assert_eq!(out, "");
         let run = Run {

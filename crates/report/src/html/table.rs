@@ -3,66 +3,73 @@
 //! In: titles and cells. Out: a table that may be wider than the page. Must never: let a cell become
 //! markup.
 
-use super::escape::{Escaped, EscapedName};
+use super::escape::EscapedName;
+use crate::html::markup::{Html, Markup, markup, write_markup};
 use crate::text::plain;
-use std::fmt::{self, Display, Write};
+use std::fmt;
 
 /// Begins a table.
-pub fn start_table(out: &mut String, caption: &str, columns: &[&str]) -> fmt::Result {
+pub fn start_table(out: &mut Html, caption: &str, columns: &[&str]) -> fmt::Result {
     start_table_with_id(out, "", caption, columns)
 }
 
 /// Begins a table with an id that charts refer to.
 pub fn start_table_with_id(
-    out: &mut String,
+    out: &mut Html,
     id: &str,
     caption: &str,
     columns: &[&str],
 ) -> fmt::Result {
     let id = match id {
-        "" => String::new(),
-        id => format!(" id=\"{id}\""),
+        "" => Html::default(),
+        id => markup!(" id=\"{}\"", id),
     };
-    write!(
+    write_markup!(
         out,
-        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{0}\"><table{id}>\
-         <caption>{0}</caption><thead><tr>",
-        Escaped(caption)
+        "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-label=\"{caption}\"><table{id}>\
+         <caption>{caption}</caption><thead><tr>",
+        caption = caption,
+        id = id
     )?;
     for column in columns {
-        write!(out, "<th scope=\"col\">{}</th>", Escaped(column))?;
+        write_markup!(out, "<th scope=\"col\">{}</th>", column)?;
     }
     out.push_str("</tr></thead><tbody>\n");
     Ok(())
 }
 
-/// Writes a row of figures; `name` is written without escaping.
-pub fn write_row(out: &mut String, name: impl Display, cells: &[String]) -> fmt::Result {
-    write!(out, "<tr><th scope=\"row\">{name}</th>")?;
+/// Writes a row of figures.
+pub fn write_row(out: &mut Html, name: impl Markup, cells: &[String]) -> fmt::Result {
+    write_markup!(out, "<tr><th scope=\"row\">{}</th>", name)?;
     finish_row(out, cells)
 }
 
-/// Writes a row of figures with its time, which the script reads; `name` is written without escaping.
-pub fn write_row_at_time(out: &mut String, at_s: f64, name: &str, cells: &[String]) -> fmt::Result {
-    write!(out, "<tr data-at=\"{at_s}\"><th scope=\"row\">{name}</th>")?;
+/// Writes a row of figures with its time, which the script reads.
+pub fn write_row_at_time(out: &mut Html, at_s: f64, name: &str, cells: &[String]) -> fmt::Result {
+    write_markup!(
+        out,
+        "<tr data-at=\"{}\"><th scope=\"row\">{}</th>",
+        at_s,
+        name
+    )?;
     finish_row(out, cells)
 }
 
-fn finish_row(out: &mut String, cells: &[String]) -> fmt::Result {
+fn finish_row(out: &mut Html, cells: &[String]) -> fmt::Result {
     for cell in cells {
-        write!(out, "<td>{}</td>", Escaped(cell))?;
+        write_markup!(out, "<td>{}</td>", cell)?;
     }
     out.push_str("</tr>\n");
     Ok(())
 }
 
 /// Writes a row of texts; the first is its header.
-pub fn write_text_row(out: &mut String, cells: &[&str]) -> fmt::Result {
+pub fn write_text_row(out: &mut Html, cells: &[&str]) -> fmt::Result {
     out.push_str("<tr class=\"words\">");
     for (index, cell) in cells.iter().enumerate() {
         match index {
-            0 => write!(out, "<th scope=\"row\">{}</th>", EscapedName(plain(cell)))?,
-            _ => write!(out, "<td>{}</td>", Escaped(plain(cell)))?,
+            0 => write_markup!(out, "<th scope=\"row\">{}</th>", EscapedName(plain(cell)))?,
+            _ => write_markup!(out, "<td>{}</td>", plain(cell))?,
         }
     }
     out.push_str("</tr>\n");
@@ -70,6 +77,7 @@ pub fn write_text_row(out: &mut String, cells: &[&str]) -> fmt::Result {
 }
 
 /// Ends a table.
-pub fn end_table(out: &mut String) -> fmt::Result {
-    out.write_str("</tbody></table></div>\n")
+pub fn end_table(out: &mut Html) -> fmt::Result {
+    out.push_str("</tbody></table></div>\n");
+    Ok(())
 }

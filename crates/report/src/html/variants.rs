@@ -5,20 +5,20 @@
 
 use super::comparisons::{write_differences, write_verdict};
 use super::document::Document;
-use super::escape::Escaped;
 use super::table::{end_table, start_table, write_row};
 use crate::compare::{change_interval_text, figure_sentence, format_figure, ratio_as_change};
 use crate::experiment::counted_runs;
+use crate::html::markup::{Html, writeln_markup};
 use crate::units::{self, or_dash};
 use prony_judge::compare::sides::{
     CompareOptions, Side, SideComparison, SidesComparison, compare_sides,
 };
 use prony_judge::experiment::{Spread, all_have_nopm, variant_names, variants};
 use prony_store::Run;
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// Writes the variants, if all runs belong to one experiment.
-pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
+pub fn write(out: &mut Html, documents: &[Document]) -> fmt::Result {
     let runs: Vec<&Run> = documents.iter().map(|document| &document.run).collect();
     let Some(names) = names_if_one_experiment(&runs) else {
         return Ok(());
@@ -43,7 +43,7 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
             or_dash(variant.rate.and_then(|rate| rate.share()), units::percent),
             median(variant.p99_ns, units::time),
         ];
-        write_row(out, Escaped(&variant.name), &cells)?;
+        write_row(out, &variant.name, &cells)?;
     }
     end_table(out)?;
     match names.len() {
@@ -53,13 +53,13 @@ pub fn write(out: &mut String, documents: &[Document]) -> fmt::Result {
 }
 
 /// Writes the verdict, and the significance of the differences from the first variant.
-fn write_significance(out: &mut String, names: &[String], runs: &[&Run]) -> fmt::Result {
+fn write_significance(out: &mut Html, names: &[String], runs: &[&Run]) -> fmt::Result {
     let comparison = compare_variants(names, runs);
-    writeln!(out, "<p>{}</p>", Escaped(comparison.label()))?;
+    writeln_markup!(out, "<p>{}</p>", comparison.label())?;
     for (side, name) in comparison.side_comparisons.iter().zip(&names[1..]) {
         for figure in comparison.headline_figures(side) {
             let text = figure_sentence([&names[0], name], figure);
-            writeln!(out, "<p>{}</p>", Escaped(text))?;
+            writeln_markup!(out, "<p>{}</p>", text)?;
         }
     }
     Ok(())
@@ -83,7 +83,7 @@ pub fn compare_variants(names: &[String], runs: &[&Run]) -> SidesComparison {
 
 /// Writes the comparison of a variant with the first, by the medians of their repeats.
 pub fn write_comparison(
-    out: &mut String,
+    out: &mut Html,
     names: [&str; 2],
     comparison: &SideComparison,
 ) -> fmt::Result {
@@ -103,7 +103,7 @@ pub fn write_comparison(
                 ratio_as_change(pair.ratio),
                 change_interval_text(pair),
             ];
-            write_row(out, Escaped(&pair.name), &cells)?;
+            write_row(out, &pair.name, &cells)?;
         }
         end_table(out)?;
     }

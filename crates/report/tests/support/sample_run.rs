@@ -177,6 +177,7 @@ pub fn closed() -> Run {
                 cut_off: 1,
                 ..InFlight::default()
             }),
+            in_flight_s: Some(0.01),
             never_started: 0,
             queries: None,
         },

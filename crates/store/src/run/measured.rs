@@ -33,6 +33,10 @@ pub struct Figures {
     pub unfinished: u64,
     /// Their outcomes; absent if unknown.
     pub in_flight: Option<InFlight>,
+    /// How long they had been in progress within the part when it ended, summed, seconds; absent if unknown, as
+    /// in documents of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight_s: Option<f64>,
     /// Scheduled starts that were due but had not begun at the end of the part (rate only).
     pub never_started: u64,
     /// Queries, if the workload counts them.

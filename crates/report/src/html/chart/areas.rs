@@ -4,6 +4,7 @@
 
 use super::super::scale::Scale;
 use super::{Axis, COLOR_COUNT, ChartLine};
+use crate::html::markup::{Html, writeln_markup};
 use std::fmt::{self, Write};
 
 /// The values to draw, one list for each line. In a stacked chart each is the sum of the line and the previous
@@ -27,7 +28,7 @@ pub(super) fn drawn_values(lines: &[ChartLine], axis: Axis) -> Vec<Vec<Option<f6
 
 /// Fills the area of each line down to the previous one, or to zero.
 pub(super) fn draw(
-    out: &mut String,
+    out: &mut Html,
     times_s: &[f64],
     drawn: &[Vec<Option<f64>>],
     x: &Scale,
@@ -55,7 +56,7 @@ pub(super) fn draw(
             d.push('Z');
         }
         let color = number % COLOR_COUNT;
-        writeln!(out, "<path class=\"area a{color}\" d=\"{d}\"/>")?;
+        writeln_markup!(out, "<path class=\"area a{}\" d=\"{}\"/>", color, d)?;
     }
     Ok(())
 }

@@ -17,9 +17,9 @@ fn chart(values: Vec<Option<f64>>, axis: Axis) -> String {
         end_s: 4.0,
         table_id: "t1".into(),
     };
-    let mut out = String::new();
+    let mut out = Html::default();
     chart.draw(&mut out).unwrap();
-    out
+    out.into_string()
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! the frontier only by colour, or draw it without a ranking.
 
 use crate::html::chart::{PLOT_LEFT, SCROLL_HINT, draw_grid, draw_tick};
-use crate::html::escape::Escaped;
+use crate::html::markup::{Html, Raw, markup, write_markup, writeln_markup};
 use crate::html::scale::Scale;
 use crate::price::{basis_phrase, format_money, short_name};
 use crate::text::plain;
@@ -34,16 +34,16 @@ struct Label {
 }
 
 /// Draws the chart of these prices. There must be at least one point.
-pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
+pub fn draw(out: &mut Html, prices: &Prices) -> fmt::Result {
     let points = &prices.points;
     let currency = plain(&prices.currency);
     let title = format!(
         "Throughput against cost: transactions committed per second, by {currency} per month"
     );
-    writeln!(
+    writeln_markup!(
         out,
         "<figure><figcaption id=\"prices-t\">{}</figcaption>",
-        Escaped(&title)
+        &title
     )?;
     write_legend(out, prices)?;
     let max_of = |value: fn(&PricePoint) -> f64| points.iter().map(value).fold(0.0, f64::max);
@@ -55,25 +55,29 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
         PLOT_RIGHT,
     );
     let y = Scale::from_zero(max_tps, PLOT_BOTTOM, PLOT_TOP);
-    writeln!(
+    writeln_markup!(
         out,
-        "{SCROLL_HINT}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"prices-t\"><svg \
-         viewBox=\"0 0 {DRAWING_WIDTH} {DRAWING_HEIGHT}\" role=\"img\" aria-labelledby=\"prices-t prices-d\">\
+        "{}<div class=\"plot\" tabindex=\"0\" role=\"group\" aria-labelledby=\"prices-t\"><svg \
+         viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"prices-t prices-d\">\
          <title>{}</title><desc id=\"prices-d\">{}</desc>",
-        Escaped(&title),
-        Escaped(description(prices)),
+        SCROLL_HINT,
+        DRAWING_WIDTH,
+        DRAWING_HEIGHT,
+        &title,
+        description(prices)
     )?;
     draw_grid(out, &y, units::rate)?;
     for cost in &x.ticks {
         draw_tick(out, x.position(*cost), PLOT_BOTTOM, &units::rate(*cost))?;
     }
-    write!(
+    write_markup!(
         out,
         "<text class=\"small\" x=\"{}\" y=\"12\">transactions/s</text>\
-         <text class=\"small y\" x=\"{PLOT_RIGHT}\" y=\"{}\">{} per month</text>",
+         <text class=\"small y\" x=\"{}\" y=\"{}\">{} per month</text>",
         PLOT_LEFT - 56.0,
+        PLOT_RIGHT,
         PLOT_BOTTOM + 38.0,
-        Escaped(&currency),
+        &currency
     )?;
     if let Some(ranking) = &prices.ranking {
         let frontier = ranking
@@ -92,19 +96,26 @@ pub fn draw(out: &mut String, prices: &Prices) -> fmt::Result {
             y,
             ends_at_x,
         } = label;
-        let (text, class) = (Escaped(text), if ends_at_x { "name y" } else { "name" });
-        write!(
+        let class = if ends_at_x { "name y" } else { "name" };
+        write_markup!(
             out,
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
+            "<text class=\"{}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            class,
+            x,
+            y,
+            text
         )?;
     }
     out.push_str("</svg></div></figure>\n");
     Ok(())
 }
 
-fn write_legend(out: &mut String, prices: &Prices) -> fmt::Result {
-    let legend_sample = |drawing: &str| {
-        format!("<svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\">{drawing}</svg>")
+fn write_legend(out: &mut Html, prices: &Prices) -> fmt::Result {
+    let legend_sample = |drawing: &'static str| {
+        markup!(
+            "<svg class=\"sample\" viewBox=\"0 0 36 10\" aria-hidden=\"true\">{}</svg>",
+            Raw(drawing)
+        )
     };
     out.push_str("<ul class=\"legend\">");
     if prices.ranking.is_some() {
@@ -113,18 +124,21 @@ fn write_legend(out: &mut String, prices: &Prices) -> fmt::Result {
         );
         let off_frontier_sample =
             legend_sample("<path class=\"point\" d=\"M18 .5L22.5 5L18 9.5L13.5 5Z\"/>");
-        write!(
+        write_markup!(
             out,
-            "<li>{frontier_sample}on the frontier: no other is faster at this price or less</li>\
-             <li>{off_frontier_sample}not on it</li>"
+            "<li>{}on the frontier: no other is faster at this price or less</li>\
+             <li>{}not on it</li>",
+            frontier_sample,
+            off_frontier_sample
         )?;
     }
     let mut intervals = prices.points.iter().map(|point| point.tps_interval);
     if intervals.any(|interval| interval.is_some()) {
         let interval_sample = legend_sample("<path class=\"spread\" d=\"M4 5H32M4 2V8M32 2V8\"/>");
-        write!(
+        write_markup!(
             out,
-            "<li>{interval_sample}lowest to highest of several runs</li>"
+            "<li>{}lowest to highest of several runs</li>",
+            interval_sample
         )?;
     }
     out.push_str("</ul>\n");
@@ -132,7 +146,7 @@ fn write_legend(out: &mut String, prices: &Prices) -> fmt::Result {
 }
 
 /// Draws the highest throughput available at each cost: horizontal from one point to the next, then up.
-fn draw_frontier(out: &mut String, frontier: &[&PricePoint], x: &Scale, y: &Scale) -> fmt::Result {
+fn draw_frontier(out: &mut Html, frontier: &[&PricePoint], x: &Scale, y: &Scale) -> fmt::Result {
     let Some(first) = frontier.first() else {
         return Ok(());
     };
@@ -149,33 +163,46 @@ fn draw_frontier(out: &mut String, frontier: &[&PricePoint], x: &Scale, y: &Scal
             y.position(next.tps)
         )?;
     }
-    writeln!(out, "<path class=\"line l1\" d=\"{d}H{PLOT_RIGHT}\"/>")
+    writeln_markup!(out, "<path class=\"line l1\" d=\"{}H{}\"/>", d, PLOT_RIGHT)
 }
 
 /// Draws a point with its range of throughput.
-fn draw_point(out: &mut String, point: &PricePoint, x: f64, y: &Scale) -> fmt::Result {
+fn draw_point(out: &mut Html, point: &PricePoint, x: f64, y: &Scale) -> fmt::Result {
     if let Some(interval) = point.tps_interval {
         let (low, high) = (y.position(interval.low), y.position(interval.high));
         let (left, right) = (x - 5.0, x + 5.0);
-        write!(
+        write_markup!(
             out,
             "<path class=\"spread\" d=\"M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}H{right:.1}\
-             M{left:.1} {high:.1}H{right:.1}\"/>"
+             M{left:.1} {high:.1}H{right:.1}\"/>",
+            x = x,
+            low = low,
+            high = high,
+            left = left,
+            right = right
         )?;
     }
     let center = y.position(point.tps);
     match point.on_frontier {
         Some(false) => {
             let (left, right, up, down) = (x - 7.0, x + 7.0, center - 7.0, center + 7.0);
-            writeln!(
+            writeln_markup!(
                 out,
                 "<path class=\"point\" d=\"M{x:.1} {up:.1}L{right:.1} {center:.1}L{x:.1} {down:.1}L{left:.1} \
-                 {center:.1}Z\"/>"
+                 {center:.1}Z\"/>",
+                x = x,
+                up = up,
+                right = right,
+                center = center,
+                down = down,
+                left = left
             )
         }
-        _ => writeln!(
+        _ => writeln_markup!(
             out,
-            "<circle class=\"point on\" cx=\"{x:.1}\" cy=\"{center:.1}\" r=\"6\"/>"
+            "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"6\"/>",
+            x,
+            center
         ),
     }
 }

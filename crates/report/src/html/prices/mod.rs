@@ -8,10 +8,10 @@
 mod chart;
 
 use super::document::{Document, sha256};
-use super::escape::Escaped;
 use super::one::write_check_list;
 use super::start_section;
 use super::table::{end_table, start_table, write_row, write_text_row};
+use crate::html::markup::{Html, writeln_markup};
 use crate::price::{self as price_view, NO_TPMC, format_money};
 use crate::text::plain;
 use crate::units::{self, or_dash};
@@ -22,7 +22,7 @@ use prony_judge::price::{
 use prony_judge::thresholds::PRICE_MAX_AGE_DAYS;
 use prony_store::Run;
 use serde::{Deserialize, Serialize};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// The inputs of a page's prices, except the runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,17 +171,16 @@ impl PriceInputs {
 }
 
 /// Writes the section of a page with its prices.
-pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
+pub fn write(out: &mut Html, prices: &Prices) -> fmt::Result {
     start_section(out, 2, "prices", "What throughput costs")?;
-    let (currency, today) = (
-        Escaped(plain(&prices.currency)),
-        Escaped(plain(&prices.today)),
-    );
-    writeln!(
+    let (currency, today) = (plain(&prices.currency), plain(&prices.today));
+    writeln_markup!(
         out,
-        "<p>In {currency}, by the price sheets below; their age is as of {today}. A month has 730 \
+        "<p>In {}, by the price sheets below; their age is as of {}. A month has 730 \
          hours, and one-time costs are spread over 36 months. Repeated runs are priced by their \
-         median.</p>"
+         median.</p>",
+        currency,
+        today
     )?;
     if prices.points.is_empty() {
         out.push_str("<p class=\"verdict invalid\"><strong>No price can be given.</strong></p>\n");
@@ -228,11 +227,12 @@ pub fn write(out: &mut String, prices: &Prices) -> fmt::Result {
         out.push_str("<h3>Notes</h3>\n");
         write_check_list(out, &prices.remarks)?;
     }
-    out.write_str("</section>\n")
+    out.push_str("</section>\n");
+    Ok(())
 }
 
 /// Writes the figures of the chart and the ratios derived from them.
-fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
+fn write_ratios(out: &mut Html, prices: &Prices) -> fmt::Result {
     let currency = plain(&prices.currency);
     let at_utilisation = format!("per million at {}", units::percent(prices.utilisation));
     let tps_per_money = format!("TPS for 1 {currency}");
@@ -253,7 +253,7 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
     let caption = format!("Committed transactions per second and their cost in {currency}");
     start_table(out, &caption, &columns)?;
     for (index, point) in prices.points.iter().enumerate() {
-        let name = format!("{}: {}", index + 1, Escaped(plain(&point.name())));
+        let name = format!("{}: {}", index + 1, plain(&point.name()));
         let mut cells = vec![price_view::run_count_cell(point)];
         cells.extend(price_view::ratio_cells(point, has_nopm));
         cells.push(or_dash(point.rank, |rank| rank.to_string()));
@@ -268,12 +268,13 @@ fn write_ratios(out: &mut String, prices: &Prices) -> fmt::Result {
         true => format!(" {NO_TPMC}"),
         false => String::new(),
     };
-    writeln!(
+    writeln_markup!(
         out,
         "<p>Per million: the cost of a million committed transactions, with the server at its measured \
          throughput all the time, and with {} of it used. Break-even: the price per month at which it \
-         would give as much throughput for the money as the best.{no_tpmc}</p>",
+         would give as much throughput for the money as the best.{}</p>",
         units::percent(prices.utilisation),
+        no_tpmc
     )
 }
 
@@ -290,7 +291,7 @@ fn price_date(point: &PricePoint) -> String {
 }
 
 /// Writes the source and the runs of each price.
-fn write_sources(out: &mut String, points: &[PricePoint]) -> fmt::Result {
+fn write_sources(out: &mut Html, points: &[PricePoint]) -> fmt::Result {
     let columns = [
         "configuration",
         "prices as of",
@@ -339,7 +340,7 @@ fn write_sources(out: &mut String, points: &[PricePoint]) -> fmt::Result {
 }
 
 /// Writes the table of runs without a price.
-fn write_unpriced_runs(out: &mut String, prices: &Prices) -> fmt::Result {
+fn write_unpriced_runs(out: &mut Html, prices: &Prices) -> fmt::Result {
     if prices.unpriced_runs.is_empty() {
         return Ok(());
     }

@@ -1,9 +1,9 @@
 //! Pages with prices.
 
 use super::*;
+use crate::html::escape::escape_json;
 use crate::html::{
-    FORMAT_WITH_PRICES, FORMAT_WITHOUT_PRICES, PRICES_START, VerifyError, escape_json, verify,
-    write,
+    FORMAT_WITH_PRICES, FORMAT_WITHOUT_PRICES, PRICES_START, VerifyError, verify, write,
 };
 use crate::sample_run::{closed, test_build};
 

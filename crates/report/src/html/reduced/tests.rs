@@ -37,6 +37,22 @@ fn leb128(mut value: u64, bytes: &mut Vec<u8>) {
     bytes.push(value as u8);
 }
 
+const KINDS: [&str; 5] = [
+    "new_order",
+    "payment",
+    "order_status",
+    "delivery",
+    "stock_level",
+];
+
+/// The histogram of a whole run, with several thousand buckets.
+fn whole_run_histogram() -> String {
+    let histogram = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3);
+    let mut histogram = histogram.unwrap();
+    (1..30_000_u64).for_each(|number| histogram.record(number * 1_000).unwrap());
+    prony_store::encode_histogram(&histogram)
+}
+
 /// Histograms of five kinds of transaction and of the parts of the service time.
 fn histograms(intervals: usize) -> Vec<TimeHistograms> {
     let times = |time, kind: Option<&str>, salt: u64| {
@@ -50,15 +66,8 @@ fn histograms(intervals: usize) -> Vec<TimeHistograms> {
             counts: encode_series(&bytes),
         }
     };
-    let kinds = [
-        "new_order",
-        "payment",
-        "order_status",
-        "delivery",
-        "stock_level",
-    ];
     let mut series: Vec<TimeHistograms> = (1..)
-        .zip(kinds)
+        .zip(KINDS)
         .map(|(salt, kind)| times(TransactionTime::Response, Some(kind), salt))
         .collect();
     series.push(times(TransactionTime::SendWait, None, 7));
@@ -132,11 +141,36 @@ fn long_run(seconds: u32, interval_s: u32) -> Run {
         rows: lengths,
         times: series,
     });
+    // What a page has for a run of any length: settings, and histograms of the whole run.
+    for number in 0..350 {
+        let name = format!("setting_with_a_name_{number}");
+        run.server.settings.insert(name, "a value".into());
+    }
+    let all = run.measured.kinds[0].clone();
+    for kind in KINDS {
+        let kind = Some(kind.to_owned());
+        run.measured.kinds.push(KindFigures {
+            kind,
+            ..all.clone()
+        });
+    }
+    for kind in &mut run.measured.kinds {
+        kind.response.histogram = whole_run_histogram();
+        kind.service.histogram = kind.response.histogram.clone();
+    }
+    run.warmup = Some(run.measured.clone());
     run.observed = Some(Observed {
         series: readings(seconds),
         ..Observed::default()
     });
     run
+}
+
+/// The figures of the window, without their histograms.
+fn without_histograms(run: &Run) -> Figures {
+    let mut figures = run.measured.clone();
+    figures.kinds.iter_mut().for_each(drop_histograms);
+    figures
 }
 
 fn page_of(run: &Run) -> String {
@@ -155,7 +189,7 @@ fn assert_small_and_verified(run: &Run) -> Run {
     let stored = serde_json::to_string(run).unwrap();
     assert_eq!(full.sha256, html::document::sha256(stored.as_bytes()));
     assert!(page.contains(&format!("full document is <code>{}</code>", full.sha256)));
-    assert!(page.contains("A long run: the page contains a reduced document"));
+    assert!(page.contains("The page contains a reduced document"));
     document.run
 }
 
@@ -164,10 +198,12 @@ fn the_page_of_two_thousand_seconds_is_small_and_verifies() {
     let run = long_run(2_000, 1);
     let reduced = assert_small_and_verified(&run);
     assert_eq!(reduced.series, run.series, "the seconds are few enough");
-    assert_eq!(reduced.measured, run.measured);
+    assert_eq!(without_histograms(&reduced), without_histograms(&run));
+    let response = |run: &Run| run.measured.all_kinds().unwrap().response.clone();
+    assert_eq!(response(&reduced), response(&run));
     let histograms = reduced.histograms.unwrap();
     assert!(
-        histograms.rows.len() <= MAX_INTERVALS,
+        histograms.rows.len() <= Limits::OF_ONE_RUN.intervals,
         "{}",
         histograms.rows.len()
     );
@@ -187,7 +223,11 @@ fn the_page_of_two_thousand_seconds_is_small_and_verifies() {
 fn the_page_of_a_day_is_small_and_verifies() {
     let run = long_run(86_400, 32);
     let reduced = assert_small_and_verified(&run);
-    assert!(reduced.series.len() <= MAX_ROWS, "{}", reduced.series.len());
+    assert!(
+        reduced.series.len() <= Limits::OF_ONE_RUN.rows,
+        "{}",
+        reduced.series.len()
+    );
     let committed = |run: &Run| run.series.iter().map(|row| row.committed).sum::<u64>();
     assert_eq!(committed(&reduced), committed(&run));
     let warmup = reduced
@@ -223,11 +263,43 @@ fn the_page_of_a_day_is_small_and_verifies() {
 
 #[test]
 fn a_short_run_and_one_with_broken_histograms_are_not_reduced() {
-    assert_eq!(reduce(&closed(), ""), None);
+    let limits = Limits::OF_ONE_RUN;
+    assert_eq!(reduce(&closed(), "", limits), None);
     let mut broken = long_run(700, 1);
-    assert!(reduce(&broken, "").is_some());
+    assert!(reduce(&broken, "", limits).is_some());
     broken.series.pop();
-    assert_eq!(reduce(&broken, ""), None);
+    assert_eq!(reduce(&broken, "", limits), None);
+}
+
+#[test]
+fn the_page_of_six_runs_is_small_and_verifies() {
+    for (seconds, interval_s) in [(300, 1), (2_000, 1)] {
+        let run = long_run(seconds, interval_s);
+        let runs: Vec<Run> = (0..6)
+            .map(|number| Run {
+                id: format!("run-{number}"),
+                ..run.clone()
+            })
+            .collect();
+        let mut page = Vec::new();
+        html::write(&mut page, &runs, None, &test_build()).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        println!("six runs of {seconds} s: {} bytes", page.len());
+        assert!(page.len() < MAX_PAGE_BYTES, "{} bytes", page.len());
+        let verified = html::verify(&page, &test_build()).unwrap();
+        for document in &verified.documents {
+            assert_eq!(without_histograms(&document.run), without_histograms(&run));
+            let rows = document.run.series.len();
+            assert!((100..=133).contains(&rows), "{rows}");
+        }
+    }
+}
+
+#[test]
+fn many_runs_keep_enough_rows_to_show_a_course() {
+    assert_eq!(Limits::of_page_with(0), Limits::OF_ONE_RUN);
+    assert_eq!(Limits::of_page_with(2).rows, 400);
+    assert_eq!(Limits::of_page_with(1_000), Limits::LEAST);
 }
 
 #[test]
