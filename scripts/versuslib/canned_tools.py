@@ -6,7 +6,7 @@ an option.
 import os
 import shutil
 
-from . import sysbench, tools
+from . import lua_scripts, sysbench, tools
 from .server import ScriptError
 
 
@@ -44,6 +44,7 @@ def programs(dialect, args, bin_dir, home):
     for name, build in (("prony", args.prony), ("other", args.against)):
         folder = os.path.join(home, name)
         os.makedirs(folder, exist_ok=True)
+        lua_scripts.write(folder)
         if build:
             program = os.path.join(folder, dialect)
             os.symlink(build, program)

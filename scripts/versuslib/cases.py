@@ -212,8 +212,29 @@ COUNTS = list(canned_cases("count", 1, ("unix",), ONE_CPU))
 
 # Tables of the sysbench cases, and the rows of each.
 TABLES, ROWS = 10, 25_000
-# A script; each tool has it in a separate folder.
-LUA = "point.lua"
+# Scripts of lua_scripts.py: the file, the case's name, the title, and the wanted ratios of the CPU with 1, 16 and 64 threads.
+LUA = (
+    ("point.lua", "lua", "prepared point selects by a Lua script", (0.85, 0.55, 0.45)),
+    ("query.lua", "lua-query", "point selects as text by a Lua script", (0.85, 0.55, 0.45)),
+    ("query-row.lua", "lua-row", "point selects as text by a Lua script that reads the row", (0.85, 0.55, 0.45)),
+    ("orders.lua", "lua-orders", "transactions of 44 statements as text by a Lua script that reads their rows", (0.8, 0.7, 0.6)),
+)
+
+
+def lua_runs():
+    """Scripts of users with 1, 16 and 64 threads."""
+    for file, name, text, max_cpus in LUA:
+        for threads, max_cpu, min_qps in zip((1, 16, 64), max_cpus, (1.0, 1.05, 1.2)):
+            count = f"{threads} thread{'s' * (threads > 1)}"
+            yield SysbenchRun(f"sb-{name}{threads}", f"{text}, unix socket, {count}", file, threads, "unix", max_cpu, min_qps)
+
+
+def lua_counts():
+    """The same scripts, for the counts."""
+    for file, name, text, _ in LUA:
+        yield CannedCase(f"count-{name}", f"sysbench: {text}, 1 client", "sysbench", (file,), 1, "unix", 1, ONE_CPU)
+
+
 SYSBENCH_RUNS = [
     SysbenchRun("sb-point16", "oltp_point_select, prepared, unix socket, 16 threads", "oltp_point_select", 16, "unix", 0.45, 1.15),
     SysbenchRun("sb-point64", "oltp_point_select, prepared, unix socket, 64 threads", "oltp_point_select", 64, "unix", 0.35, 1.10),
@@ -223,8 +244,9 @@ SYSBENCH_RUNS = [
     SysbenchRun("sb-ro64", "oltp_read_only, unix socket, 64 threads", "oltp_read_only", 64, "unix", 0.50, 1.05),
     SysbenchRun("sb-rw16", "oltp_read_write, unix socket, 16 threads", "oltp_read_write", 16, "unix", 0.50, 1.05),
     SysbenchRun("sb-rw64", "oltp_read_write, unix socket, 64 threads", "oltp_read_write", 64, "unix", 0.50, 1.05),
-    SysbenchRun("sb-lua16", "point selects by a Lua script, unix socket, 16 threads", LUA, 16, "unix", 1.0, None),
+    *lua_runs(),
 ]
+COUNTS += lua_counts()
 # Includes one large table, because sysbench loads each table with one thread.
 SYSBENCH_LOADS = [
     SysbenchLoad("sb-prepare", f"prepare, {TABLES} tables of {ROWS:,} rows, --threads=2", TABLES, ROWS, 1.5),

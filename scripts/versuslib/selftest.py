@@ -227,7 +227,7 @@ def sysbench_report():
     """Checks that reports of sysbench are parsed."""
     assert sysbench.read_report(SYSBENCH_REPORT) == (10000, 41531.54, 500)
     assert raises(ScriptError, lambda: sysbench.read_report("FATAL: broken"))
-    assert len(cases.choose("sysbench")) == 12 and not set(cases.choose("all")) & set(cases.SYSBENCH)
+    assert len(cases.choose("sysbench")) == 23 and not set(cases.choose("all")) & set(cases.SYSBENCH)
 
 
 STRACE_TABLE = """\

@@ -8,40 +8,14 @@ that the tool's own report counts; QPS is the figure in that report.
 """
 import dataclasses
 import os
-import pathlib
 import re
 import shutil
 
-from . import cases, figures
-from .cases import CONNECTED, CONNECTIONS, LUA, ROWS, SYSBENCH_LOADS, SYSBENCH_RUNS, TABLES, SysbenchRun
+from . import cases, figures, lua_scripts
+from .cases import CONNECTED, CONNECTIONS, ROWS, SYSBENCH_LOADS, SYSBENCH_RUNS, TABLES, SysbenchRun
 from .maria import Maria
 from .server import ScriptError
 from .tools import Measurement, execute
-
-# A point select by a script that prepares its statements once, as typical sysbench scripts do.
-LUA_TEXT = """\
-function thread_init()
-  drv = sysbench.sql.driver()
-  con = drv:connect()
-  statements, keys = {}, {}
-  for i = 1, sysbench.opt.tables do
-    statements[i] = con:prepare("SELECT c FROM sbtest" .. i .. " WHERE id=?")
-    keys[i] = statements[i]:bind_create(sysbench.sql.type.INT)
-    statements[i]:bind_param(keys[i])
-  end
-end
-function thread_done()
-  for i = 1, sysbench.opt.tables do statements[i]:close() end
-  con:disconnect()
-end
-function event()
-  local i = sysbench.rand.uniform(1, sysbench.opt.tables)
-  keys[i]:set(sysbench.rand.default(1, sysbench.opt.table_size))
-  statements[i]:execute()
-end
-sysbench.cmdline.options = { tables = {"tables", 1}, table_size = {"rows", 10000} }
-"""
-
 
 @dataclasses.dataclass
 class Queries(Measurement):
@@ -71,7 +45,7 @@ class Tool:
         self.config = os.path.join(home, "config")
         with open(os.open(self.config, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
             file.write(f"mysql-user={server.user}\nmysql-password={server.password}\nmysql-db={server.database}\n")
-        pathlib.Path(home, LUA).write_text(LUA_TEXT)
+        lua_scripts.write(home)
 
     def call(self, network, words, watch_memory=False):
         """The Measurement so far, and the output."""

@@ -1,95 +1,119 @@
-//! The coroutine in which a script runs, through Lua's C API. Takes an answer; provides the values of the script's next
-//! request, which stay on the coroutine's stack until the next resume. Outside of protected code, this module must never
-//! call a function of the API that can raise an error.
+//! The coroutine in which a script runs. It has a stack of its own, so that a C function of the script can wait for an
+//! answer wherever the script calls it: from compiled code, inside of the script's own coroutines, and in functions that
+//! `table.sort`, `string.gsub` or `require` call. While it is suspended, nothing may call a function of Lua's API on its
+//! state that runs Lua code, allocates or raises an error.
 //!
-//! `mlua::Thread::resume` is not used, because it creates a handle for each value and checks the stack at each step: a
-//! request took about 1,000 instructions more with it (`examples/lua_cost.rs`).
+//! With a coroutine of Lua, LuaJIT interpreted the code that follows each request, because its compiler cannot leave
+//! the protected call of an event in a trace that begins there.
 
-use super::answer::Answer;
-use mlua::ffi::{self, lua_State};
-use mlua::{Error, Function, IntoLuaMulti, Lua, Result, Thread, Value as LuaValue};
+use super::thread_context::ThreadContext;
+use corosensei::stack::DefaultStack;
+use corosensei::{CoroutineResult, Yielder};
+use mlua::ffi;
+use mlua::{Error, Function, Lua, Result, Value as LuaValue};
 use prony_wire::Value;
 use std::ffi::c_int;
-use std::ptr;
+use std::rc::Rc;
+
+/// Suspends the running coroutine.
+pub type Suspender = Yielder<(), ()>;
+
+/// Size of a coroutine's stack. Only the pages that are used take memory. Below 2 MiB, so that the kernel does not back
+/// it with a huge page.
+const STACK_BYTES: usize = 1 << 20;
 
 /// 2^63, the smallest positive double that does not fit into a 64-bit integer.
 const TWO_POW_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// The coroutine of one thread.
 pub struct Coroutine {
-    /// Keeps the coroutine alive.
-    thread: Thread,
-    has_started: bool,
+    inner: corosensei::Coroutine<(), (), c_int>,
+    context: Rc<ThreadContext>,
+    /// The slot of the state's registry with the function; later with the error that the function raised.
+    slot: c_int,
 }
 
 impl Coroutine {
-    /// Creates a coroutine that will call `body` without arguments.
+    /// Creates a coroutine that will call `body` without arguments. Its C functions use `context`.
     ///
     /// # Errors
     /// Not enough memory.
-    pub fn new(lua: &Lua, body: Function) -> Result<Coroutine> {
+    pub fn new(lua: &Lua, context: &Rc<ThreadContext>, body: Function) -> Result<Coroutine> {
+        // SAFETY: the function is the only value on the stack, and is replaced with its slot; `exec_raw` catches errors.
+        let slot: c_int = unsafe {
+            lua.exec_raw(body, |state| {
+                let slot = ffi::luaL_ref(state, ffi::LUA_REGISTRYINDEX);
+                ffi::lua_pushinteger(state, slot.into());
+            })?
+        };
+        let stack = DefaultStack::new(STACK_BYTES).map_err(|error| {
+            Error::RuntimeError(format!("no memory for the stack of a thread: {error}"))
+        })?;
+        let (state, own_context) = (lua.state(), Rc::as_ptr(context));
+        let run_body = move |suspender: &Suspender, ()| {
+            // SAFETY: `Coroutine` keeps the context alive. While this coroutine runs, nothing else uses the state, whose
+            // stack has space for 20 values. The slot exists, so that setting it needs no memory.
+            unsafe {
+                (*own_context).set_suspender(Some(suspender));
+                ffi::lua_rawgeti_(state, ffi::LUA_REGISTRYINDEX, slot);
+                let status = ffi::lua_pcall(state, 0, 0, 0);
+                if status != ffi::LUA_OK {
+                    ffi::lua_rawseti_(state, ffi::LUA_REGISTRYINDEX, slot);
+                }
+                (*own_context).set_suspender(None);
+                status
+            }
+        };
         Ok(Coroutine {
-            thread: lua.create_thread(body)?,
-            has_started: false,
+            inner: corosensei::Coroutine::with_stack(stack, run_body),
+            context: Rc::clone(context),
+            slot,
         })
     }
 
-    /// Resumes the coroutine, which belongs to `lua`, until it makes its next request or ends. Drops the values of the
-    /// last request.
+    /// Resumes the coroutine, which belongs to `lua`, until it makes its next request or ends.
     ///
     /// # Errors
     /// The error that the coroutine raised; it cannot be resumed again.
     #[inline]
-    pub fn resume(&mut self, lua: &Lua, answer: Answer) -> Result<()> {
-        let state = self.thread.state();
-        // SAFETY: the coroutine is alive and does not run: it has not started, or has yielded. A request has
-        // no fewer values than the answer that replaces it, so the stack need not grow, and numbers and
-        // booleans need no memory. `lua_resume` catches errors.
-        let status = unsafe {
-            if self.has_started {
-                ffi::lua_settop(state, 0);
-            }
-            self.has_started = true;
-            let count = match answer {
-                Answer::Done => 0,
-                Answer::Flag(flag) => {
-                    ffi::lua_pushboolean(state, c_int::from(flag));
-                    1
-                }
-                Answer::Reply(rows, columns) => {
-                    ffi::lua_pushnumber(state, rows as f64);
-                    ffi::lua_pushnumber(state, columns as f64);
-                    2
-                }
-                other => push_in_protected_code(lua, state, other)?,
-            };
-            ffi::lua_resume(state, ptr::null_mut(), count, ptr::null_mut())
-        };
-        match status {
-            ffi::LUA_OK | ffi::LUA_YIELD => Ok(()),
-            _ => Err(take_error(lua, state)),
+    pub fn resume(&mut self, lua: &Lua) -> Result<()> {
+        match self.inner.resume(()) {
+            CoroutineResult::Yield(()) | CoroutineResult::Return(ffi::LUA_OK) => Ok(()),
+            CoroutineResult::Return(_) => Err(self.take_error(lua)),
         }
     }
 
-    /// A value of the request, by its index; `Null` if there is none.
-    #[inline]
-    pub fn value(&self, index: usize) -> Value<'_> {
-        let state = self.thread.state();
-        let index = index as c_int + 1;
-        // SAFETY: the coroutine is alive and does not run, so its stack does not change while `self` is borrowed.
-        // Reading a string as such neither converts nor allocates.
-        unsafe {
-            match ffi::lua_type(state, index) {
-                ffi::LUA_TNUMBER => number_value(ffi::lua_tonumber(state, index)),
-                ffi::LUA_TSTRING => {
-                    let mut length = 0;
-                    let text = ffi::lua_tolstring(state, index, &mut length);
-                    Value::Bytes(std::slice::from_raw_parts(text.cast::<u8>(), length))
-                }
-                ffi::LUA_TBOOLEAN => Value::Int(i64::from(ffi::lua_toboolean(state, index) != 0)),
-                _ => Value::Null,
-            }
+    /// Converts the error that ended the coroutine.
+    #[cold]
+    fn take_error(&self, lua: &Lua) -> Error {
+        // SAFETY: the coroutine has ended and has put its error into the slot.
+        let value = unsafe {
+            lua.exec_raw::<LuaValue>((), |state| {
+                ffi::lua_rawgeti_(state, ffi::LUA_REGISTRYINDEX, self.slot);
+            })
+        };
+        match value {
+            Ok(LuaValue::Error(error)) => *error,
+            Ok(LuaValue::String(text)) => Error::RuntimeError(text.to_string_lossy()),
+            Ok(other) => Error::RuntimeError(format!("a {} as an error", other.type_name())),
+            Err(error) => error,
         }
+    }
+}
+
+impl Drop for Coroutine {
+    /// Abandons a suspended coroutine: its script does not run on.
+    fn drop(&mut self) {
+        if self.inner.done() || !self.inner.started() {
+            return;
+        }
+        if self.context.abandon() {
+            let _ = self.inner.resume(());
+        }
+        self.context.set_suspender(None);
+        // SAFETY: the frames of a suspended coroutine hold no values that need to be dropped, as `thread_context`
+        // requires. Lua's stack is freed when the state is closed.
+        unsafe { self.inner.force_reset() };
     }
 }
 
@@ -104,84 +128,107 @@ pub fn number_value(number: f64) -> Value<'static> {
     }
 }
 
-/// Pushes the values of an answer that may need memory, and returns their number.
-#[cold]
-fn push_in_protected_code(lua: &Lua, state: *mut lua_State, answer: Answer) -> Result<c_int> {
-    let values = answer.into_lua_multi(lua)?;
-    let count = values.len() as c_int;
-    // SAFETY: `exec_raw` catches errors, and passes a state with only these values on its stack. The coroutine
-    // belongs to the same state.
-    unsafe {
-        if ffi::lua_checkstack(state, count) == 0 {
-            return Err(Error::StackError);
-        }
-        lua.exec_raw::<()>(values, |source| ffi::lua_xmove(source, state, count))?;
-    }
-    Ok(count)
-}
-
-/// Removes the error that ended the coroutine from its stack, and converts it.
-#[cold]
-fn take_error(lua: &Lua, state: *mut lua_State) -> Error {
-    // SAFETY: the coroutine has ended with its error on top of its stack, and belongs to the same state.
-    let value = unsafe { lua.exec_raw::<LuaValue>((), |target| ffi::lua_xmove(state, target, 1)) };
-    match value {
-        Ok(LuaValue::Error(error)) => *error,
-        Ok(LuaValue::String(text)) => Error::RuntimeError(text.to_string_lossy()),
-        Ok(other) => Error::RuntimeError(format!("a {} as an error", other.type_name())),
-        Err(error) => error,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::answer::{Answer, FailedAnswer};
+    use super::super::request::Request;
+    use super::super::{compiled_functions, thread_functions};
     use super::*;
+    use mlua::LightUserData;
+    use std::ffi::c_void;
 
-    fn coroutine(lua: &Lua, text: &str) -> Coroutine {
-        let body = lua.load(text).into_function().expect("valid Lua");
-        Coroutine::new(lua, body).expect("enough memory")
+    /// Declares the C functions that compiled code calls.
+    const DECLARATIONS: &str = "
+        local ffi = require('ffi')
+        local context = ffi.cast('void *', thread_context)
+        local call = ffi.cast('double (*)(void *, const char *, size_t)', compiled.query)
+        local function query(text) return call(context, text, #text) end\n";
+
+    fn state() -> Lua {
+        // SAFETY: the tests' own code uses `ffi`.
+        unsafe { Lua::unsafe_new() }
+    }
+
+    fn start(lua: &Lua, text: &str) -> (Coroutine, Rc<ThreadContext>) {
+        let context = Rc::new(ThreadContext::default());
+        let address = Rc::as_ptr(&context);
+        let globals = lua.globals();
+        // SAFETY: each test drops the state before the context, or never runs it again.
+        let functions = unsafe { thread_functions::create_functions(lua, address) };
+        for (name, function) in functions.expect("enough memory") {
+            globals.set(name, function).expect("a global");
+        }
+        let compiled = lua.create_table().expect("enough memory");
+        for (name, address) in compiled_functions::addresses() {
+            let address = LightUserData(address);
+            compiled.set(name, address).expect("a field");
+        }
+        globals.set("compiled", compiled).expect("a global");
+        let address = LightUserData(address.cast_mut().cast::<c_void>());
+        globals.set("thread_context", address).expect("a global");
+        let body = lua.load(format!("{DECLARATIONS}{text}")).into_function();
+        let coroutine = Coroutine::new(lua, &context, body.expect("valid Lua"));
+        (coroutine.expect("enough memory"), context)
     }
 
     #[test]
-    fn request_values_and_answers_pass_unchanged() {
-        let lua = Lua::new();
-        let mut coroutine = coroutine(
+    fn requests_and_answers_pass_from_every_place_in_a_script() {
+        let lua = state();
+        let (mut coroutine, context) = start(
             &lua,
-            "local yield = coroutine.yield
-             local rows, columns = yield('text', 1, 2.5, true, nil, -0.0)
-             local flag = yield(rows + columns, 'more')
-             yield(select('#', yield(flag)))
-             local missing, number, state = yield()
-             yield(missing == nil and number .. state)",
+            "local code = 9007199254740000
+             assert(query('first') == 3 + 4 * 2 ^ 40)
+             assert(query('second') == -1)
+             local number, state, message, is_ignored = failure()
+             assert(number == 0 and state == '00000' and message == 'm' and is_ignored == false)
+             local inner = coroutine.wrap(function() coroutine.yield(ask(code + 5)) end)
+             assert(inner() == true);
+             ('x'):gsub('.', function(text)
+                local nothing, number, state = ask(code + 3, text)
+                assert(nothing == nil and number == 0 and state == '00000')
+             end)
+             assert(select('#', ask(code + 13)) == 0)
+             assert(not pcall(ask, 1) and not pcall(ask, {}))",
         );
-        coroutine.resume(&lua, Answer::Done).expect("a request");
-        assert_eq!(
-            [0, 1, 2, 3, 4, 5, 6].map(|index| coroutine.value(index)),
-            [
-                Value::Bytes(b"text"),
-                Value::Int(1),
-                Value::Float(2.5),
-                Value::Int(1),
-                Value::Null,
-                Value::Int(0),
-                Value::Null,
-            ]
-        );
-        let failure = super::super::answer::FailedAnswer::internal("m");
-        for (answer, first_value) in [
-            (Answer::Reply(3, 4), Value::Int(7)),
-            (Answer::Flag(false), Value::Int(0)),
-            (Answer::Done, Value::Int(0)),
-            (Answer::Done, Value::Null),
-            (Answer::Failed(failure), Value::Bytes(b"000000")),
+        let failure = FailedAnswer::internal("m");
+        for (answer, request, sql) in [
+            (Answer::Done, Request::Query, "first"),
+            (Answer::Reply(3, 4), Request::Query, "second"),
+            (Answer::Failed(failure.clone()), Request::WaitForEvent, ""),
+            (Answer::Flag(true), Request::Prepare, "x"),
+            (Answer::Failed(failure), Request::KeepRunning, ""),
+            (Answer::Done, Request::Finished, ""),
         ] {
-            coroutine.resume(&lua, answer).expect("a request");
-            assert_eq!(coroutine.value(0), first_value);
-            // Except for the first, these requests have one value: none of the previous request is left.
-            assert!(first_value == Value::Int(7) || coroutine.value(1) == Value::Null);
+            let resumed = context.run(None, answer, || coroutine.resume(&lua));
+            resumed.expect("no error");
+            assert_eq!(context.take_request(), request);
+            // SAFETY: the coroutine is suspended.
+            let current_sql = unsafe { context.sql() };
+            assert!(sql.is_empty() || current_sql == sql.as_bytes());
         }
-        coroutine.resume(&lua, Answer::Done).expect("the end");
-        assert_eq!(coroutine.value(0), Value::Null);
+    }
+
+    #[test]
+    fn a_coroutine_is_abandoned_outside_of_compiled_code() {
+        let lua = state();
+        let text = "done = 0
+             while true do
+                if query('x') < 0 then failed = true failure() resumed = true end
+                done = done + 1
+             end";
+        let (mut coroutine, context) = start(&lua, text);
+        for _ in 0..1000 {
+            let answer = Answer::Reply(1, 1);
+            let resumed = context.run(None, answer, || coroutine.resume(&lua));
+            resumed.expect("no error");
+        }
+        drop(coroutine);
+        let global = |name: &str| lua.globals().get::<mlua::Value>(name).expect("a global");
+        assert_eq!(global("done"), mlua::Value::Integer(999));
+        assert_eq!(global("failed"), mlua::Value::Boolean(true));
+        assert_eq!(global("resumed"), mlua::Value::Nil);
+        // The state can be used and closed.
+        assert_eq!(lua.load("return 1 + 1").eval::<i32>().expect("a number"), 2);
     }
 
     #[test]
@@ -189,6 +236,7 @@ mod tests {
         for (number, value) in [
             (1.0, Value::Int(1)),
             (-7.0, Value::Int(-7)),
+            (-0.0, Value::Int(0)),
             (0.5, Value::Float(0.5)),
             (2f64.powi(60), Value::Int(1 << 60)),
             (2f64.powi(63), Value::Float(2f64.powi(63))),
@@ -202,21 +250,20 @@ mod tests {
 
     #[test]
     fn script_errors_and_out_of_memory_errors_are_returned() {
-        let lua = Lua::new();
-        let mut failing = coroutine(&lua, "error('a problem', 0)");
-        let error = failing.resume(&lua, Answer::Done).expect_err("an error");
-        assert_eq!(error.to_string(), "runtime error: a problem");
-        let mut raising_a_table = coroutine(&lua, "error({})");
-        let error = raising_a_table
-            .resume(&lua, Answer::Done)
-            .expect_err("an error");
-        assert_eq!(error.to_string(), "runtime error: a table as an error");
-        let mut growing = coroutine(
-            &lua,
-            "local text = 'x' while true do text = text .. text end",
-        );
-        lua.set_memory_limit(1 << 20).expect("its own allocator");
-        let error = growing.resume(&lua, Answer::Done).expect_err("an error");
-        assert!(error.to_string().contains("not enough memory"), "{error}");
+        for (text, message) in [
+            ("error('a problem', 0)", "runtime error: a problem"),
+            ("error({})", "runtime error: a table as an error"),
+            (
+                "local text = 'x' while true do text = text .. text end",
+                "not enough memory",
+            ),
+        ] {
+            let lua = state();
+            let (mut coroutine, context) = start(&lua, text);
+            lua.set_memory_limit(1 << 20).expect("its own allocator");
+            let resumed = context.run(None, Answer::Done, || coroutine.resume(&lua));
+            let error = resumed.expect_err("an error").to_string();
+            assert!(error.ends_with(message), "{error}");
+        }
     }
 }

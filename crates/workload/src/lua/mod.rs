@@ -5,15 +5,16 @@
 //! A mistake in a script can only make that script fail, not Prony.
 //!
 //! A sysbench thread is a virtual user with a separate Lua state, in which the script is read again, and one
-//! coroutine. The script makes blocking calls (`con:query()`); the coroutine yields a request, and [`user`]
-//! resumes it with the answer of the event loop. C functions serve requests that need no waiting, without a yield
-//! ([`thread_functions`]). The API for scripts is written in Lua (`prelude/`), so that LuaJIT can compile across its
-//! calls.
+//! coroutine, which has a stack of its own. The script makes blocking calls (`con:query()`): a C function suspends the
+//! coroutine with a request, and [`user`] resumes it with the answer of the event loop. The API for scripts is written in
+//! Lua (`prelude/`) and makes the frequent requests through `ffi` ([`compiled_functions`]), so that LuaJIT can compile
+//! a loop of events as one piece of code.
 
 mod answer;
 mod bundled;
 mod command;
 mod compiled;
+mod compiled_functions;
 mod connections;
 mod coroutine;
 mod listener;
@@ -28,6 +29,7 @@ mod settings;
 mod sql_errors;
 mod state;
 mod statements;
+mod thread_context;
 mod thread_functions;
 mod user;
 mod user_random;

@@ -1,5 +1,5 @@
-//! The requests that a script's coroutine yields. Their values are checked, because a script can yield any values by
-//! calling `coroutine.yield` directly.
+//! The requests that a script's coroutine makes. Their values are checked, because a script can reach the function that
+//! makes them by `debug`.
 
 use mlua::Error;
 use prony_wire::Value;
@@ -61,7 +61,7 @@ pub enum Request {
 pub const FIRST_PARAMETER: usize = 2;
 
 fn unknown_request_error() -> Error {
-    Error::RuntimeError("coroutine.yield() was called outside of a coroutine".to_owned())
+    Error::RuntimeError("an unknown request".to_owned())
 }
 
 fn as_number(value: Value<'_>) -> Option<f64> {

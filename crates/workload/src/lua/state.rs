@@ -5,22 +5,26 @@ use super::command::LuaScriptError;
 use super::compiled::ChunkCache;
 use super::query_counts::OutsideCounters;
 use super::settings::{ScriptOptionValue, ScriptSettings};
-use super::thread_functions::{self, LentConnections};
+use super::thread_context::ThreadContext;
 use super::user_random::{UserRandom, function_addresses};
+use super::{compiled_functions, thread_functions};
 use mlua::{Function, LightUserData, Lua, LuaString, Result, Table};
 use prony_session::UserId;
 use std::ffi::c_void;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The parts of the API that are written in Lua; each uses the previous ones.
-const PRELUDE: [(&str, &str); 9] = [
+const PRELUDE: [(&str, &str); 11] = [
     ("core", include_str!("prelude/core.lua")),
     ("blocking", include_str!("prelude/blocking.lua")),
     ("ffi", include_str!("prelude/ffi.lua")),
+    ("calls", include_str!("prelude/calls.lua")),
     ("api", include_str!("prelude/api.lua")),
     ("sql", include_str!("prelude/sql.lua")),
     ("cmdline", include_str!("prelude/cmdline.lua")),
+    ("events", include_str!("prelude/events.lua")),
     ("run", include_str!("prelude/run.lua")),
     ("legacy", include_str!("prelude/legacy.lua")),
     ("files", include_str!("prelude/files.lua")),
@@ -50,8 +54,8 @@ pub struct ScriptState {
     pub lua: Lua,
     /// The Lua table of Prony's functions.
     pub core: Table,
-    /// The connections that the state's C functions use. Declared after `lua`, so that it is dropped after the state.
-    lent: Pinned<LentConnections>,
+    /// The context of the state's C functions. Declared after `lua`, so that it is dropped after the state.
+    thread_context: Rc<ThreadContext>,
     /// The generator of the state's random functions. Declared after `lua` for the same reason.
     _random: Pinned<UserRandom>,
 }
@@ -82,7 +86,7 @@ impl ScriptState {
     pub fn new(context: &Arc<ScriptContext>, owner: &StateOwner) -> Result<ScriptState> {
         // Both are declared before the state, so that they outlive it if a later step fails.
         let random = Pinned::new(UserRandom::new(owner.id, context.settings.random));
-        let lent = Pinned::new(LentConnections::default());
+        let thread_context = Rc::new(ThreadContext::default());
         // SAFETY: sysbench's scripts may use `ffi` and `debug`, with which a script can break memory safety; a user who
         // runs a script trusts it like any other program. Prony's own Lua code does not break memory safety.
         let lua = unsafe { Lua::unsafe_new() };
@@ -93,8 +97,17 @@ impl ScriptState {
         let host = create_host_table(&lua, context, owner)?;
         host.set("random_context", LightUserData(random.0.cast::<c_void>()))?;
         if !owner.is_outside_load {
-            // SAFETY: `lent` is dropped after the state.
-            for (name, function) in unsafe { thread_functions::create_functions(&lua, lent.0)? } {
+            let address = Rc::as_ptr(&thread_context);
+            host.set(
+                "thread_context",
+                LightUserData(address.cast_mut().cast::<c_void>()),
+            )?;
+            host.set(
+                "compiled_functions",
+                address_table(&lua, &compiled_functions::addresses())?,
+            )?;
+            // SAFETY: the context is dropped after the state.
+            for (name, function) in unsafe { thread_functions::create_functions(&lua, address)? } {
                 host.set(name, function)?;
             }
         }
@@ -109,15 +122,14 @@ impl ScriptState {
         Ok(ScriptState {
             lua,
             core,
-            lent,
+            thread_context,
             _random: random,
         })
     }
 
-    /// The connections that the state's C functions use.
-    pub fn lent_connections(&self) -> &LentConnections {
-        // SAFETY: the value lives as long as `self`, and is only ever used by shared references.
-        unsafe { &*self.lent.0 }
+    /// The context of the state's C functions.
+    pub fn thread_context(&self) -> &Rc<ThreadContext> {
+        &self.thread_context
     }
 
     /// Compiles the script; calling the returned function reads it.
@@ -209,13 +221,19 @@ fn create_host_table(lua: &Lua, context: &Arc<ScriptContext>, owner: &StateOwner
     host.set("argv", argv)?;
     host.set("general_options", general_options(lua, settings)?)?;
     host.set("script_options", script_options(lua, settings)?)?;
-    let addresses = lua.create_table()?;
-    for (name, address) in function_addresses() {
-        addresses.set(name, LightUserData(address))?;
-    }
+    let addresses = address_table(lua, &function_addresses())?;
     host.set("random_functions", addresses)?;
     add_callbacks(lua, context, &host)?;
     Ok(host)
+}
+
+/// A table of the addresses of C functions, by name.
+fn address_table(lua: &Lua, addresses: &[(&'static str, *mut c_void)]) -> Result<Table> {
+    let table = lua.create_table()?;
+    for (name, address) in addresses {
+        table.raw_set(*name, LightUserData(*address))?;
+    }
+    Ok(table)
 }
 
 fn general_options(lua: &Lua, settings: &ScriptSettings) -> Result<Table> {

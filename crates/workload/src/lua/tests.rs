@@ -219,7 +219,7 @@ fn coroutines_of_scripts_behave_as_in_lua() {
     assert_eq!(
         output,
         "true\t3\nsuspended\ttrue\t20\ntrue\tx\tnil\ndead\tfalse\tcannot resume dead coroutine\n\
-         false\tinside\nnil\tfalse\tfalse\tbad argument #1 to 'resume' (coroutine expected)\n"
+         false\tinside\nnil\tfalse\tfalse\tbad argument #1 to '?' (coroutine expected)\n"
     );
 }
 

@@ -1,66 +1,41 @@
-//! C functions for the threads of a load, for requests that need no waiting: they read the rows of the connection's last
-//! reply, and begin the next event. As requests to the event loop, reading a row of three columns took about 19,000
-//! instructions more, most of them in mlua's conversions, and beginning the next event up to 500 more
-//! (`examples/lua_cost.rs`). These functions must not panic, and must not keep a reference to a reply after they return.
+//! C functions of Lua for the threads of a load: they make requests with any values, and read the rows of the connection's
+//! last reply. LuaJIT does not compile calls of them, unlike those of [`compiled_functions`](super::compiled_functions).
+//! These functions must not panic, and must not keep a reference to a reply after they return.
 
-use super::connections::{Connections, returned_result_index};
+use super::answer::{Answer, FailedAnswer};
+use super::connections::returned_result_index;
+use super::coroutine::number_value;
+use super::request::{Request, sql_text};
+use super::thread_context::{LuaText, ThreadContext};
 use mlua::ffi::{self, lua_CFunction, lua_State};
 use mlua::{Function, LightUserData, Lua, Result};
-use prony_session::Outcome;
-use prony_wire::WireRow;
-use std::cell::Cell;
+use prony_wire::{Value, WireRow};
 use std::ffi::{c_int, c_void};
-use std::ptr;
 
 /// Maximum number of elements for which a table reserves memory when it is created; a larger table grows.
 const TABLE_SIZE_HINT_MAX: c_int = 1 << 16;
 
-/// The connections that the C functions of one Lua state use: those of the thread that runs the state, while it runs.
-pub struct LentConnections {
-    /// Null while the state does not run.
-    connections: Cell<*mut Connections>,
-}
-
-impl Default for LentConnections {
-    fn default() -> Self {
-        LentConnections {
-            connections: Cell::new(ptr::null_mut()),
-        }
-    }
-}
-
-impl LentConnections {
-    /// Calls `run`, which runs the state. Until `run` returns, the state's C functions use these connections.
-    #[inline]
-    pub fn lend<R>(&self, connections: Option<&mut Connections>, run: impl FnOnce() -> R) -> R {
-        self.connections
-            .set(connections.map_or(ptr::null_mut(), ptr::from_mut));
-        let result = run();
-        self.connections.set(ptr::null_mut());
-        result
-    }
-}
-
 /// Creates the C functions of a state, with the names under which the prelude finds them.
 ///
 /// # Safety
-/// `lent` outlives the Lua state.
+/// `context` outlives the Lua state.
 pub unsafe fn create_functions(
     lua: &Lua,
-    lent: *const LentConnections,
-) -> Result<[(&'static str, Function); 3]> {
+    context: *const ThreadContext,
+) -> Result<[(&'static str, Function); 4]> {
     let function = |name, c_function: lua_CFunction| -> Result<(&'static str, Function)> {
-        let lent = LightUserData(lent.cast_mut().cast::<c_void>());
+        let context = LightUserData(context.cast_mut().cast::<c_void>());
         // SAFETY: the pushed value becomes the function's only upvalue; `exec_raw` catches errors.
         let closure = unsafe {
-            lua.exec_raw::<Function>(lent, |state| ffi::lua_pushcclosure(state, c_function, 1))
+            lua.exec_raw::<Function>(context, |state| ffi::lua_pushcclosure(state, c_function, 1))
         };
         Ok((name, closure?))
     };
     Ok([
+        function("ask", ask)?,
+        function("failure", failure)?,
         function("all_rows", all_rows)?,
         function("first_row", first_row)?,
-        function("next_event", next_event)?,
     ])
 }
 
@@ -91,16 +66,102 @@ pub unsafe fn push_rows<'a>(
     }
 }
 
-/// The connections of the state that called a C function; `None` after the end of its thread.
+/// The context of the state that called a C function.
 ///
 /// # Safety
-/// `state` has called one of the functions of [`create_functions`], and the result is dropped before the function returns.
-unsafe fn lent_connections<'a>(state: *mut lua_State) -> Option<&'a mut Connections> {
-    // SAFETY: the upvalue is a `LentConnections` that outlives the state. Until the state stops running, nothing else
-    // uses the connections.
+/// `state` has called one of the functions of [`create_functions`].
+unsafe fn thread_context<'a>(state: *mut lua_State) -> &'a ThreadContext {
+    // SAFETY: the upvalue is a context that outlives the state.
     unsafe {
-        let lent = ffi::lua_touserdata(state, ffi::lua_upvalueindex(1)).cast::<LentConnections>();
-        (*lent).connections.get().as_mut()
+        let context = ffi::lua_touserdata(state, ffi::lua_upvalueindex(1));
+        &*context.cast::<ThreadContext>()
+    }
+}
+
+/// An argument of a C function as a value; `Null` if there is none.
+///
+/// # Safety
+/// `state` has called a C function. The result is not used after the function has returned or removed the argument.
+unsafe fn argument<'a>(state: *mut lua_State, index: usize) -> Value<'a> {
+    let index = index as c_int + 1;
+    // SAFETY: as the caller promises. Reading a string as such neither converts nor allocates.
+    unsafe {
+        match ffi::lua_type(state, index) {
+            ffi::LUA_TNUMBER => number_value(ffi::lua_tonumber(state, index)),
+            ffi::LUA_TSTRING => {
+                let mut length = 0;
+                let text = ffi::lua_tolstring(state, index, &mut length);
+                Value::Bytes(std::slice::from_raw_parts(text.cast::<u8>(), length))
+            }
+            ffi::LUA_TBOOLEAN => Value::Int(i64::from(ffi::lua_toboolean(state, index) != 0)),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// Lua: `ask(code, ...)`. Makes a request and returns the answer.
+unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a running state, in protected code. The arguments remain on its stack while the
+    // coroutine is suspended, and no local value needs to be dropped then.
+    unsafe {
+        let context = thread_context(state);
+        let Ok(request) = Request::decode(|index| argument(state, index)) else {
+            return ffi::luaL_error(state, c"an unknown request".as_ptr());
+        };
+        if let Ok(text) = sql_text(|index| argument(state, index)) {
+            context.set_sql(LuaText::new(text.as_ptr(), text.len()));
+        }
+        match context.request(request) {
+            Answer::Flag(flag) => {
+                ffi::lua_pushboolean(state, c_int::from(flag));
+                1
+            }
+            Answer::Reply(rows, columns) => {
+                ffi::lua_pushnumber(state, rows as f64);
+                ffi::lua_pushnumber(state, columns as f64);
+                2
+            }
+            Answer::Number(number) => {
+                ffi::lua_pushnumber(state, number as f64);
+                1
+            }
+            Answer::Prepared(id, count) => {
+                ffi::lua_pushnumber(state, id as f64);
+                ffi::lua_pushnumber(state, count as f64);
+                2
+            }
+            Answer::Failed(failure) => {
+                ffi::lua_pushnil(state);
+                1 + push_failure(state, &failure)
+            }
+            Answer::Done | Answer::Rows(_) => 0,
+        }
+    }
+}
+
+/// Pushes the values of an error, and returns their number.
+///
+/// # Safety
+/// Call it in a C function of Lua. An out-of-memory error unwinds, which drops the error.
+unsafe fn push_failure(state: *mut lua_State, failure: &FailedAnswer) -> c_int {
+    // SAFETY: as the caller promises; a C function has space for 20 values on its stack.
+    unsafe {
+        ffi::lua_pushnumber(state, failure.error_number.into());
+        for text in [&failure.sqlstate, &failure.message] {
+            ffi::lua_pushlstring_(state, text.as_ptr().cast(), text.len());
+        }
+        ffi::lua_pushboolean(state, c_int::from(failure.is_ignored));
+    }
+    4
+}
+
+/// Lua: `failure()`. Returns the error of the last request of a compiled function: its number, SQLSTATE and message,
+/// and whether it is ignored. Does not return if the thread has been abandoned.
+unsafe extern "C-unwind" fn failure(state: *mut lua_State) -> c_int {
+    // SAFETY: as in `ask`.
+    unsafe {
+        let failure = thread_context(state).take_failure();
+        push_failure(state, &failure)
     }
 }
 
@@ -110,7 +171,7 @@ unsafe extern "C-unwind" fn all_rows(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a running state, in protected code. An out-of-memory error unwinds, which releases the
     // reply.
     unsafe {
-        let Some(connections) = lent_connections(state) else {
+        let Some(connections) = thread_context(state).connections() else {
             ffi::lua_createtable(state, 0, 0);
             return 1;
         };
@@ -126,30 +187,12 @@ unsafe extern "C-unwind" fn all_rows(state: *mut lua_State) -> c_int {
     1
 }
 
-/// Lua: `next_event()`. Ends the current event and begins the next one, if that is possible without waiting. Returns
-/// whether the next one has begun; the current event may have ended without it.
-unsafe extern "C-unwind" fn next_event(state: *mut lua_State) -> c_int {
-    // SAFETY: as in `all_rows`.
-    unsafe {
-        let has_begun = lent_connections(state).is_some_and(|connections| {
-            let db = connections.user_db();
-            if !db.is_in_transaction() || !db.has_waited_since_start() {
-                return false;
-            }
-            db.end_with_open_block(Outcome::Committed);
-            db.try_start(0)
-        });
-        ffi::lua_pushboolean(state, c_int::from(has_begun));
-    }
-    1
-}
-
 /// Lua: `first_row(columns)`. Returns the values of the first row of the result that the query returned.
 unsafe extern "C-unwind" fn first_row(state: *mut lua_State) -> c_int {
     // SAFETY: as in `all_rows`.
     unsafe {
         let columns = ffi::lua_tonumber(state, 1) as c_int;
-        let Some(connections) = lent_connections(state) else {
+        let Some(connections) = thread_context(state).connections() else {
             return 0;
         };
         if ffi::lua_checkstack(state, columns) == 0 {

@@ -13,7 +13,7 @@ use super::coroutine::Coroutine;
 use super::listener::SqlOperation;
 use super::program::ThreadTask;
 use super::query_counts::{count_reply, increment_counter};
-use super::request::{FIRST_PARAMETER, Request, sql_text};
+use super::request::Request;
 use super::settings::ScriptSettings;
 use super::sql_errors::{
     DeferredError, describe_execution, error_answer, lossy_text, report_failure, statement_text,
@@ -82,7 +82,7 @@ impl ScriptUser {
             };
             let body = state.core_function("bind")?;
             let body = body.call((state.core_function(main_function)?, chunk, command))?;
-            Coroutine::new(&state.lua, body)
+            Coroutine::new(&state.lua, state.thread_context(), body)
         };
         let coroutine = create_coroutine().map_err(to_script_error)?;
         let state = Rc::new(state);
@@ -101,16 +101,18 @@ impl ScriptUser {
         &self.context.settings
     }
 
-    /// Runs the script until its next request; meanwhile its C functions can read the replies of `connections`.
+    /// Answers the script's last request, and runs the script until its next one. Meanwhile its C functions use
+    /// `connections`.
     fn resume(&mut self, answer: Answer, connections: Option<&mut Connections>) -> ResumeResult {
         let (state, coroutine) = (&self.state, &mut self.coroutine);
+        let context = state.thread_context();
         self.heartbeat.mark_running(state.lua.state());
-        let run = || coroutine.resume(&state.lua, answer);
-        let result = state.lent_connections().lend(connections, run);
+        let result = context.run(connections, answer, || coroutine.resume(&state.lua));
         self.heartbeat.mark_stopped();
-        result
-            .and_then(|()| Request::decode(|index| self.coroutine.value(index)))
-            .map_err(|error| self.report_function_failure("thread_run", &error_message(&error)))
+        match result {
+            Ok(()) => Ok(context.take_request()),
+            Err(error) => Err(self.report_function_failure("thread_run", &error_message(&error))),
+        }
     }
 
     /// Reports that a function of the script failed; returns the reason why the user ends.
@@ -309,13 +311,13 @@ impl ScriptUser {
     }
 
     /// The SQL text of the current request.
-    fn request_sql(&self) -> Result<&[u8], UserExit> {
-        sql_text(|index| self.coroutine.value(index))
-            .map_err(|error| self.report_function_failure("thread_run", &error_message(&error)))
+    fn request_sql(&self) -> &[u8] {
+        // SAFETY: the coroutine is suspended, and cannot be resumed while `self` is borrowed.
+        unsafe { self.state.thread_context().sql() }
     }
 
     async fn prepare(&self, connections: &mut Connections) -> AnswerResult {
-        let sql = self.request_sql()?;
+        let sql = self.request_sql();
         let connection = connections.current();
         let Some((id, statement)) = connection.prepared.open(sql) else {
             let message = "a connection has at most 65,535 prepared statements open: close some";
@@ -349,7 +351,7 @@ impl ScriptUser {
         }
         let db = &mut connection.db;
         let encoded = match id {
-            None => db.begin_query(self.request_sql()?),
+            None => db.begin_query(self.request_sql()),
             Some(id) => match connection.prepared.get(id) {
                 Some(statement) => self.begin_execution(&statement, db),
                 None => {
@@ -364,7 +366,7 @@ impl ScriptUser {
         match result.map(|reply| returned_rows_and_columns(returns_first_result, &reply)) {
             Ok(reply) => Ok(count_reply(db, reply)),
             Err(error) => {
-                let (operation, sql) = self.statement_for_message(id, connection)?;
+                let (operation, sql) = self.statement_for_message(id, connection);
                 self.handle_statement_error(operation, &sql, error, connections)
                     .await
             }
@@ -377,25 +379,22 @@ impl ScriptUser {
         &self,
         id: Option<usize>,
         connection: &Connection,
-    ) -> Result<(SqlOperation, String), UserExit> {
+    ) -> (SqlOperation, String) {
         let prepared = &connection.prepared;
         let Some((id, statement)) = id.and_then(|id| Some((id, prepared.get(id)?))) else {
-            let sql = lossy_text(self.request_sql()?);
-            return Ok((SqlOperation::Query, sql.into_owned()));
+            let sql = lossy_text(self.request_sql());
+            return (SqlOperation::Query, sql.into_owned());
         };
         let values: Vec<Value<'_>> = self.parameter_values(statement.parameter_count()).collect();
         let text = prepared.text(id).unwrap_or_default();
-        Ok(describe_execution(
-            self.settings(),
-            text,
-            &statement,
-            &values,
-        ))
+        describe_execution(self.settings(), text, &statement, &values)
     }
 
     /// The parameter values of the current request, which executes a prepared statement.
     fn parameter_values(&self, count: usize) -> impl Iterator<Item = Value<'_>> {
-        (0..count).map(|index| self.coroutine.value(FIRST_PARAMETER + index))
+        let context = self.state.thread_context();
+        // SAFETY: as in `request_sql`.
+        (0..count).map(|index| unsafe { context.parameter(index) })
     }
 
     /// Encodes the current request, which executes this statement.

@@ -285,6 +285,29 @@ fn numbers_histograms_ffi_and_coroutines_work() {
 }
 
 #[test]
+fn queries_work_wherever_a_script_makes_them() {
+    let script = r#"
+        function thread_init() con = sysbench.sql.driver():connect() end
+        function event()
+            local sum = 0
+            local function value(number) return tonumber(con:query_row("select " .. number)) end;
+            ("12"):gsub(".", function(digit) sum = sum + value(digit) end)
+            local list = { 3, 1, 2 }
+            table.sort(list, function(a, b) return value(a) < value(b) end)
+            local each = coroutine.wrap(function() for i = 7, 8 do coroutine.yield(value(i)) end end)
+            local class = setmetatable({}, { __index = function(_, key) return value(#key) end })
+            local rs = con:query("select 'kept'")
+            print(sum, table.concat(list), each(), each(), class.four, pcall(value, 5), rs:fetch_row()[1])
+        end"#;
+    for database in TestDatabase::for_both_drivers() {
+        let result = run_default(&database, script);
+        assert!(result.failures.is_empty(), "{result:?}");
+        // As in sysbench, a result has the rows of the connection's last query.
+        assert_eq!(result.text, "3\t123\t7\t8\t4\ttrue\t5\n".repeat(3));
+    }
+}
+
+#[test]
 fn options_commands_and_help_work() {
     let database = TestDatabase::postgres();
     let script = include_str!("scripts/options.lua");

@@ -26,10 +26,14 @@ fn script_errors_are_reported_with_file_and_line() {
             "function event() sysbench.sql.nosuch() end",
             "FATAL: `thread_run' function failed: ./t.lua:1: attempt to call field 'nosuch' (a nil value)\n",
         ),
+        // The caller of `event` has no line.
         (
-            "local con\nfunction thread_init() con = sysbench.sql.driver():connect() end\nfunction event()\n\
-             ('a'):gsub('a', function() con:query('select 1') end)\nend",
-            "FATAL: `thread_run' function failed: ./t.lua:4: attempt to yield across C-call boundary\n",
+            "function event() error('two', 2) return end",
+            "FATAL: `thread_run' function failed: two\n",
+        ),
+        (
+            "n = 0 function event() n = n + 1 if n == 2 then event = nil end end",
+            "FATAL: `thread_run' function failed: attempt to call a nil value\n",
         ),
         (
             "function event() error({ 1 }) end",

@@ -4,14 +4,10 @@
 
 local host, core = ...
 
-local yield, resume, create = coroutine.yield, coroutine.resume, coroutine.create
-local running, type = coroutine.running, type
--- Number of the script's coroutines in which the running code is nested.
-local depth = 0
+local type = type
 
--- The codes of requests to the event loop, as in request.rs. They are far from any value that scripts yield
--- in their own coroutines, so that one comparison distinguishes requests from such values.
-local FIRST_CODE, LAST_CODE = 9007199254740001, 9007199254740031
+-- The codes of requests to the event loop, as in request.rs.
+local FIRST_CODE = 9007199254740001
 
 for index, name in ipairs({
    "QUERY", "EXECUTE", "PREPARE", "ROWS", "WAIT_FOR_EVENT", "BEGIN_EVENT", "END_EVENT", "DISCARD_EVENT", "SLEEP",
@@ -21,65 +17,9 @@ for index, name in ipairs({
    core[name] = FIRST_CODE - 1 + index
 end
 
--- Makes a request and returns the answer. A user runs in a coroutine and is resumed with the answer; states outside
--- of the load have no coroutine and are answered at once.
-local ask = yield
-if host.is_outside_load then
-   ask = function(...)
-      return core.answer(...)
-   end
-end
-core.ask = ask
-
--- A request made in a script's own coroutine is passed on to the outer coroutine.
-local resume_inner
-
-local function pass_on(co, ok, code, ...)
-   depth = depth - 1
-   if ok and type(code) == "number" and code >= FIRST_CODE and code <= LAST_CODE then
-      return resume_inner(co, ask(code, ...))
-   end
-   return ok, code, ...
-end
-
-resume_inner = function(co, ...)
-   depth = depth + 1
-   return pass_on(co, resume(co, ...))
-end
-
-function coroutine.resume(co, ...)
-   if type(co) ~= "thread" then
-      error("bad argument #1 to 'resume' (coroutine expected)", 2)
-   end
-   return resume_inner(co, ...)
-end
-
-local function unwrap_result(ok, first, ...)
-   if not ok then
-      error(first, 0)
-   end
-   return first, ...
-end
-
-function coroutine.wrap(f)
-   local co = create(f)
-   return function(...)
-      return unwrap_result(resume_inner(co, ...))
-   end
-end
-
-function coroutine.yield(...)
-   if depth == 0 then
-      error("attempt to yield across C-call boundary", 2)
-   end
-   return yield(...)
-end
-
-function coroutine.running()
-   if depth == 0 then
-      return nil
-   end
-   return running()
+-- Makes a request and returns the answer. States outside of the load have no event loop; `core.answer` is set later.
+core.ask = host.ask or function(...)
+   return core.answer(...)
 end
 
 -- A script's output goes where the program's own output goes, in the same order.
@@ -115,6 +55,9 @@ function core.located(problem)
    local inside = type(problem) == "string" and problem:match("^prony/[%w_]+%.lua:%d+: (.*)")
    if not inside then
       return problem
+   end
+   if problem:sub(1, 17) == "prony/events.lua:" then
+      return inside
    end
    for level = 2, 60 do
       local at = getinfo(level, "Sl")

@@ -16,28 +16,23 @@ end
 
 -- The default main loop, which a script may redefine.
 function thread_run(id)
-   local next_event, NEXT_EVENT, DISCARD_EVENT = host.next_event, core.NEXT_EVENT, core.DISCARD_EVENT
-   local more = ask(core.WAIT_FOR_EVENT)
-   while more do
-      local event, ok, result = _G.event
-      repeat
-         ok, result = xpcall(event, located, id)
-         if not ok then
-            if type(result) ~= "table" or result.errcode ~= RESTART then
-               error(result, 0)
-            end
-            local hook = sysbench.hooks.before_restart_event
-            if hook then
-               hook(result)
-            end
-         end
-      until ok
-      if result then
-         ask(DISCARD_EVENT)
-         break
+   local run_events = core.run_events
+   if not ask(core.WAIT_FOR_EVENT) then
+      return
+   end
+   while true do
+      local ok, problem = xpcall(run_events, located, id)
+      if ok then
+         return
       end
-      -- Ends the event, and waits until the next one is due.
-      more = next_event() or ask(NEXT_EVENT)
+      -- An ignored error restarts the event.
+      if type(problem) ~= "table" or problem.errcode ~= RESTART then
+         error(problem, 0)
+      end
+      local hook = sysbench.hooks.before_restart_event
+      if hook then
+         hook(problem)
+      end
    end
 end
 core.thread_run = thread_run

@@ -4,7 +4,10 @@
 
 local host, core = ...
 
-local ask, QUERY, EXECUTE = core.ask, core.QUERY, core.EXECUTE
+local ask = core.ask
+local calls, COLUMN_FACTOR = core.calls, core.COLUMN_FACTOR
+local send_query, execute, execute_with_number = calls.query, calls.execute, calls.execute_with_number
+local push_number, push_text, push_null = calls.push_number, calls.push_text, calls.push_null
 local type, tonumber, tostring, setmetatable, error = type, tonumber, tostring, setmetatable, error
 local floor, ceil, concat, unpack, select = math.floor, math.ceil, table.concat, unpack, select
 
@@ -142,6 +145,24 @@ local function raise_error(con, query, number, state, message, ignorable, level)
    error(("SQL error, errno = %d, state = '%s': %s"):format(number, state, message), level + 1)
 end
 
+-- As raise_error, for the last statement.
+local function raise_failure(con, query, level)
+   local number, state, message, ignorable = calls.failure()
+   raise_error(con, query, number, state, message, ignorable, level + 1)
+end
+
+-- Sets the result from the number of a reply.
+local function set_result(rs, reply)
+   if reply < COLUMN_FACTOR then
+      rs.nrows, rs.nfields = reply, 0
+   else
+      local fields = floor(reply / COLUMN_FACTOR)
+      rs.nrows, rs.nfields = reply - fields * COLUMN_FACTOR, fields
+   end
+   rs.rows, rs.index = nil, false
+   return rs
+end
+
 local function handle_reply(con, query, level, rows, fields, state, message, ignorable)
    if rows == nil then
       raise_error(con, query, fields, state, message, ignorable, level + 1)
@@ -167,14 +188,11 @@ function connection:query(text)
       -- sysbench names the caller of the function that used the closed connection.
       switch_to(self, 3)
    end
-   -- As in handle_reply, whose call with a variable number of arguments takes as long as the rest of this function.
-   local rows, fields, state, message, ignorable = ask(QUERY, text)
-   if rows == nil then
-      raise_error(self, text, fields, state, message, ignorable, 2)
+   local reply = send_query(text)
+   if reply < 0 then
+      raise_failure(self, text, 2)
    end
-   local rs = self.result
-   rs.nrows, rs.nfields, rs.rows, rs.index = rows, fields, nil, false
-   return rs
+   return set_result(self.result, reply)
 end
 
 function connection:query_row(text)
@@ -184,16 +202,15 @@ function connection:query_row(text)
    if self ~= current then
       switch_to(self, 2)
    end
-   local rows, fields, state, message, ignorable = ask(QUERY, text)
-   if rows == nil then
-      raise_error(self, text, fields, state, message, ignorable, 2)
+   local reply = send_query(text)
+   if reply < 0 then
+      raise_failure(self, text, 2)
    end
-   local rs = self.result
-   rs.nrows, rs.nfields, rs.rows, rs.index = rows, fields, nil, false
-   if rows == 0 or fields == 0 then
+   local rs = set_result(self.result, reply)
+   if rs.nrows == 0 or rs.nfields == 0 then
       return nil
    end
-   return first_row(fields)
+   return first_row(rs.nfields)
 end
 
 function connection:prepare(text)
@@ -279,12 +296,16 @@ local function flush(con, problem)
    if con ~= current then
       switch_to(con, 3)
    end
-   local rows, number, state, message, ignorable = ask(QUERY, text)
-   if rows == nil and not ignorable then
-      con.sql_errno, con.sql_state, con.sql_errmsg, con.error = number, state, message, sql.error.FATAL
-      error(problem, 3)
+   local reply = send_query(text)
+   if reply < 0 then
+      local number, state, message, ignorable = calls.failure()
+      if not ignorable then
+         con.sql_errno, con.sql_state, con.sql_errmsg, con.error = number, state, message, sql.error.FATAL
+         error(problem, 3)
+      end
+      raise_error(con, "INSERT", number, state, message, ignorable, 3)
    end
-   handle_reply(con, "INSERT", 3, rows, number, state, message, ignorable)
+   set_result(con.result, reply)
 end
 
 function connection:bulk_insert_init(text)
@@ -385,6 +406,17 @@ function statement:bind_param(...)
    return 0
 end
 
+-- Adds a parameter of the statement that is executed next.
+local function push(value)
+   if type(value) == "number" then
+      push_number(value)
+   elseif type(value) == "string" then
+      push_text(value)
+   else
+      push_null()
+   end
+end
+
 function statement:execute()
    local con, id, p, n = self.connection, self.id, self.params, self.bound
    if con ~= current then
@@ -396,30 +428,40 @@ function statement:execute()
    if n ~= self.expected then
       error("SQL API error: the statement has " .. self.expected .. " parameters, and " .. n .. " are bound", 2)
    end
-   local rows, fields, state, message, ignorable
+   local reply
+   -- The cases are written out, because LuaJIT compiles no loop inside of another one.
    if n == 1 then
-      rows, fields, state, message, ignorable = ask(EXECUTE, id, p[1].value)
-   elseif n == 2 then
-      rows, fields, state, message, ignorable = ask(EXECUTE, id, p[1].value, p[2].value)
-   elseif n == 0 then
-      rows, fields, state, message, ignorable = ask(EXECUTE, id)
+      local value = p[1].value
+      if type(value) == "number" then
+         reply = execute_with_number(id, value)
+      else
+         push(value)
+         reply = execute(id)
+      end
    else
-      local values = self.values
-      if not values then
-         values = {}
-         self.values = values
+      if n == 2 then
+         push(p[1].value)
+         push(p[2].value)
+      elseif n == 3 then
+         push(p[1].value)
+         push(p[2].value)
+         push(p[3].value)
+      elseif n == 4 then
+         push(p[1].value)
+         push(p[2].value)
+         push(p[3].value)
+         push(p[4].value)
+      elseif n > 0 then
+         for i = 1, n do
+            push(p[i].value)
+         end
       end
-      for i = 1, n do
-         values[i] = p[i].value
-      end
-      rows, fields, state, message, ignorable = ask(EXECUTE, id, unpack(values, 1, n))
+      reply = execute(id)
    end
-   if rows == nil then
-      raise_error(con, self.text, fields, state, message, ignorable, 2)
+   if reply < 0 then
+      raise_failure(con, self.text, 2)
    end
-   local rs = con.result
-   rs.nrows, rs.nfields, rs.rows, rs.index = rows, fields, nil, false
-   return rs
+   return set_result(con.result, reply)
 end
 
 function statement:next_result()

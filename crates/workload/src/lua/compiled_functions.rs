@@ -1,0 +1,89 @@
+//! C functions that LuaJIT calls from compiled code, with the address of the thread's context: they execute statements and
+//! begin the next event. They return numbers, because a C function of `ffi` can neither push values nor raise errors.
+//! They must not panic. Where LuaJIT interprets the call, it takes about 500 instructions more.
+
+use super::request::Request;
+use super::thread_context::{LuaText, ParameterValue, ThreadContext};
+use prony_session::Outcome;
+use std::ffi::{c_char, c_void};
+
+/// The addresses of the C functions, by the names that the prelude uses.
+pub fn addresses() -> [(&'static str, *mut c_void); 7] {
+    [
+        ("query", query as *mut c_void),
+        ("execute", execute as *mut c_void),
+        ("execute_with_number", execute_with_number as *mut c_void),
+        ("push_number", push_number as *mut c_void),
+        ("push_text", push_text as *mut c_void),
+        ("push_null", push_null as *mut c_void),
+        ("next_event", next_event as *mut c_void),
+    ]
+}
+
+/// Executes a text. Returns the numbers of rows and columns of the reply as one number, or -1.
+unsafe extern "C" fn query(
+    context: *const ThreadContext,
+    text: *const c_char,
+    length: usize,
+) -> f64 {
+    // SAFETY: the prelude passes on the context that it received, and a string of this length.
+    let context = unsafe { &*context };
+    context.set_sql(LuaText::new(text.cast::<u8>(), length));
+    context.request_number(Request::Query)
+}
+
+/// Executes the prepared statement with this number, with the pushed parameters. Returns the same as `query`.
+unsafe extern "C" fn execute(context: *const ThreadContext, id: f64) -> f64 {
+    // SAFETY: the prelude passes on the context that it received.
+    let context = unsafe { &*context };
+    let reply = context.request_number(Request::Execute(id as usize));
+    context.clear_parameters();
+    reply
+}
+
+/// As `execute`, with one parameter.
+unsafe extern "C" fn execute_with_number(
+    context: *const ThreadContext,
+    id: f64,
+    value: f64,
+) -> f64 {
+    // SAFETY: as in `execute`.
+    unsafe {
+        (*context).push_parameter(ParameterValue::Number(value));
+        execute(context, id)
+    }
+}
+
+unsafe extern "C" fn push_number(context: *const ThreadContext, value: f64) {
+    // SAFETY: the prelude passes on the context that it received.
+    unsafe { &*context }.push_parameter(ParameterValue::Number(value));
+}
+
+unsafe extern "C" fn push_text(context: *const ThreadContext, text: *const c_char, length: usize) {
+    let text = LuaText::new(text.cast::<u8>(), length);
+    // SAFETY: the prelude passes on the context that it received.
+    unsafe { &*context }.push_parameter(ParameterValue::Text(text));
+}
+
+unsafe extern "C" fn push_null(context: *const ThreadContext) {
+    // SAFETY: the prelude passes on the context that it received.
+    unsafe { &*context }.push_parameter(ParameterValue::Null);
+}
+
+/// Ends the current event, and waits until the next one is due. Returns 1 if it has begun, 0 if there is none, or -1.
+unsafe extern "C" fn next_event(context: *const ThreadContext) -> f64 {
+    // SAFETY: the prelude passes on the context that it received. The connections are not used after the request.
+    let (context, connections) = unsafe { (&*context, (*context).connections()) };
+    let has_begun = connections.is_some_and(|connections| {
+        let db = connections.user_db();
+        if !db.is_in_transaction() || !db.has_waited_since_start() {
+            return false;
+        }
+        db.end_with_open_block(Outcome::Committed);
+        db.try_start(0)
+    });
+    match has_begun {
+        true => 1.0,
+        false => context.request_number(Request::NextEvent),
+    }
+}
