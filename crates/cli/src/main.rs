@@ -9,6 +9,7 @@ mod exit;
 mod experiment;
 mod run;
 mod shell;
+mod static_binary;
 mod title;
 
 use args::Command;
@@ -19,6 +20,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    static_binary::use_builtin_name_services();
     // Hide passwords first, so that other users do not see them in the process list.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     title::hide_passwords(&arguments);
