@@ -21,7 +21,7 @@ CANNED := $(TARGET)/release/examples/canned_server
 VERSUS = --prony $(PRONY) --canned $(CANNED) $(if $(PAIRS),--pairs $(PAIRS)) $(if $(RUN_SECONDS),--seconds $(RUN_SECONDS)) \
 	$(if $(SCALE),--scale $(SCALE)) $(if $(RAW),--raw $(RAW)) $(if $(AGAINST),--against $(AGAINST))
 
-.PHONY: help build canned demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench docs docs-reference
+.PHONY: help build canned dist demo test lint versus versus-load versus-pgbench versus-tpcc versus-sysbench test-pgbench test-sysbench docs docs-reference
 
 help: ## Prints this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s@ 2>/dev/null \
@@ -34,6 +34,11 @@ build: ## Builds the release binary, target/release/prony
 canned: ## Builds the server that answers from memory, for the capacity and the counts of versus
 	@scripts/setup build
 	cargo build --release -p prony-drive --example canned_server
+
+dist: ## Builds the files of a release into target/dist: a static program in an archive, .deb, .rpm, checksums
+	@scripts/setup build
+	@scripts/setup dist
+	@scripts/dist
 
 demo: build ## Starts a temporary PostgreSQL, loads it, drives it for 15 s, reports, stops it
 	@scripts/setup demo $(PRONY)
@@ -58,7 +63,7 @@ lint: ## Checks formatting, clippy (warnings are errors) and the syntax of scrip
 	@scripts/setup lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	@for script in scripts/setup scripts/test scripts/tap-pgbench .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
+	@for script in scripts/setup scripts/test scripts/tap-pgbench scripts/dist scripts/check-dist .ci/run scripts/tests/*.sh; do bash -n "$$script"; done
 
 docs: ## Builds the documentation, target/book/index.html
 	@scripts/setup build

@@ -11,6 +11,7 @@ mod exit;
 mod experiment;
 mod run;
 mod shell;
+mod static_binary;
 mod title;
 
 use args::Command;
@@ -21,6 +22,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    static_binary::use_builtin_name_services();
     // Hide passwords first, so that other users do not see them in the process list.
     let arguments: Vec<OsString> = std::env::args_os().collect();
     title::hide_passwords(&arguments);

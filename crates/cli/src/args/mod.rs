@@ -5,6 +5,7 @@
 
 mod demo;
 mod doctor;
+mod generate;
 mod load;
 mod plan_flags;
 mod results;
@@ -15,6 +16,7 @@ mod trend;
 
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
+pub use generate::{CompletionsArgs, ManPagesArgs};
 pub use load::{CheckArgs, LoadArgs, TablesArgs};
 pub use results::{AuditArgs, CompareArgs, OnUnsure, PriceArgs, ReportArgs, VerifyArgs};
 pub use run::{RunArgs, RunOutputArgs};
@@ -141,6 +143,11 @@ pub enum Command {
         #[command(subcommand)]
         command: PlanCommand,
     },
+    /// Print the completions for a shell: bash, zsh, fish and others
+    Completions(CompletionsArgs),
+    /// Write the man pages to a folder
+    #[command(hide = true)]
+    ManPages(ManPagesArgs),
 }
 
 /// Commands of `prony plan`.

@@ -8,6 +8,7 @@ mod demo;
 pub mod doctor;
 pub mod embedded;
 mod file;
+mod generate;
 mod judge;
 pub mod load;
 pub mod output;
@@ -51,6 +52,8 @@ pub fn execute(command: Command, arguments: &[OsString]) -> Result<Exit, Failure
         Command::Audit(args) => audit::audit(&args),
         Command::Price(args) => price::price(&args),
         Command::Plan { command } => plan::execute(command),
+        Command::Completions(args) => generate::completions(&args),
+        Command::ManPages(args) => generate::man_pages(&args),
         // `main` handles these, because their exit status is that of the other tool.
         Command::Pgbench { .. } | Command::Hammerdbcli { .. } | Command::Sysbench { .. } => {
             Ok(Exit::Unexpected)

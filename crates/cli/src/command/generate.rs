@@ -1,0 +1,45 @@
+//! `prony completions` and `prony man-pages`: files for shells and `man`, generated from the definition of the
+//! command line.
+
+use super::{file, output};
+use crate::args::{Cli, CompletionsArgs, ManPagesArgs};
+use crate::exit::{Exit, Failure};
+use clap::CommandFactory;
+use clap_mangen::Man;
+use prony_report::text::system_error;
+
+/// Prints the completions for a shell.
+pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
+    // `generate` panics if it cannot write, so it writes to memory.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "prony", &mut script);
+    output::show_raw(|out| out.write_all(&script))?;
+    Ok(Exit::Success)
+}
+
+/// Writes the man pages: `prony.1`, and a page for each command, such as `prony-run.1`.
+pub fn man_pages(args: &ManPagesArgs) -> Result<Exit, Failure> {
+    std::fs::create_dir_all(&args.folder).map_err(|error| {
+        let message = format!("cannot create the folder: {}", system_error(&error));
+        let hint = "use a folder that you may write to";
+        Failure::new(Exit::Unexpected, message, hint).at(args.folder.display().to_string())
+    })?;
+    // `help` repeats each command.
+    let mut command = Cli::command().disable_help_subcommand(true);
+    command.build();
+    write_pages(&command, args)?;
+    Ok(Exit::Success)
+}
+
+/// Writes the pages of a command and of its subcommands.
+fn write_pages(command: &clap::Command, args: &ManPagesArgs) -> Result<(), Failure> {
+    let subcommands = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+    for subcommand in subcommands {
+        write_pages(subcommand, args)?;
+    }
+    // Pages with a date would differ from day to day.
+    let version = concat!("Prony ", env!("CARGO_PKG_VERSION"));
+    let page = Man::new(command.clone()).manual("Prony").source(version);
+    let path = args.folder.join(page.get_filename());
+    file::write_result(&path, "man page", |out| page.render(out))
+}

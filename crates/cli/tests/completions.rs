@@ -1,0 +1,231 @@
+//! Completions and man pages cover the command line, and the programs that read them accept them.
+//!
+//! bash is required. zsh, fish and mandoc are used if they are installed; a test without its program says so.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const PRONY: &str = env!("CARGO_BIN_EXE_prony");
+
+/// A folder that is removed with its content.
+struct TempFolder(PathBuf);
+
+impl TempFolder {
+    fn new(name: &str) -> TempFolder {
+        let path = std::env::temp_dir().join(format!("prony-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder");
+        TempFolder(path)
+    }
+}
+
+impl Drop for TempFolder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn run(program: &str, arguments: &[&str]) -> Output {
+    let output = Command::new(program).args(arguments).output();
+    output.unwrap_or_else(|error| panic!("{program}: {error}"))
+}
+
+/// The standard output of a program that succeeds and reports nothing.
+fn stdout_of(program: &str, arguments: &[&str]) -> String {
+    let output = run(program, arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && stderr.is_empty(),
+        "{program} {arguments:?}: {}: {stderr}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+    );
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn is_installed(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: {program} is not installed");
+    }
+    found
+}
+
+/// Writes the completions for a shell to a file in the folder.
+fn write_completions(folder: &TempFolder, shell: &str) -> String {
+    let path = folder.0.join(shell);
+    std::fs::write(&path, stdout_of(PRONY, &["completions", shell])).expect("written");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+/// The commands that `prony --help` lists.
+fn listed_commands() -> BTreeSet<String> {
+    let help = stdout_of(PRONY, &["--help"]);
+    let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
+    let (commands, _) = commands.split_once("\n\n").expect("its end");
+    let names = commands.lines().filter_map(|line| {
+        let line = line.strip_prefix("  ")?;
+        let is_command = line.starts_with(|first: char| first.is_ascii_lowercase());
+        is_command.then(|| line.split(' ').next().unwrap_or_default().to_owned())
+    });
+    names.filter(|name| name != "help").collect()
+}
+
+/// What bash completes after `words`, of which the last is incomplete.
+fn bash_completions(script: &str, words: &[&str]) -> Vec<String> {
+    let program = r#"
+        source "$1"
+        shift
+        COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+        previous=$((COMP_CWORD - 1))
+        "$(complete -p prony | sed 's/.*-F \([^ ]*\).*/\1/')" prony "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[previous]}"
+        printf '%s\n' "${COMPREPLY[@]}"
+    "#;
+    let arguments = [&["-c", program, "bash", script], words].concat();
+    let output = stdout_of("bash", &arguments);
+    output.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_commands_flags_and_values() {
+    let folder = TempFolder::new("bash-completions");
+    let script = write_completions(&folder, "bash");
+    let commands = listed_commands();
+    assert!(
+        commands.contains("run") && commands.contains("completions"),
+        "{commands:?}"
+    );
+    let completed: BTreeSet<String> = bash_completions(&script, &["prony", ""])
+        .into_iter()
+        .collect();
+    for name in &commands {
+        assert!(
+            completed.contains(name),
+            "{name} is not among {completed:?}"
+        );
+    }
+    let flags = bash_completions(&script, &["prony", "run", "--clie"]);
+    assert_eq!(flags, ["--clients"]);
+    let shells = bash_completions(&script, &["prony", "completions", "z"]);
+    assert_eq!(shells, ["zsh"]);
+}
+
+#[test]
+fn zsh_accepts_its_completions() {
+    if is_installed("zsh") {
+        let folder = TempFolder::new("zsh-completions");
+        let script = write_completions(&folder, "zsh");
+        // `compdef` is a function of the completion system, and `-u` does not ask about the folders' owners.
+        let program =
+            "autoload -Uz compinit && compinit -u -D && source $1 && print -r -- $_comps[prony]";
+        let function = stdout_of("zsh", &["-f", "-c", program, "zsh", &script]);
+        assert_eq!(function.trim(), "_prony");
+    }
+}
+
+#[test]
+fn fish_completes_commands_and_flags() {
+    if is_installed("fish") {
+        let folder = TempFolder::new("fish-completions");
+        let script = write_completions(&folder, "fish");
+        let program =
+            format!("source {script}; complete -C 'prony dem'; complete -C 'prony run --clie'");
+        let completed = stdout_of("fish", &["--no-config", "-c", &program]);
+        let words: Vec<&str> = completed
+            .lines()
+            .filter_map(|line| line.split('\t').next())
+            .collect();
+        assert_eq!(words, ["demo", "--clients"]);
+    }
+}
+
+/// The long flags that a help text defines.
+fn flags_in_help(help: &str) -> BTreeSet<&str> {
+    let definitions = help
+        .lines()
+        .map(str::trim_start)
+        .filter(|line| line.starts_with('-'));
+    let flags = definitions.filter_map(|line| {
+        line.split([' ', ',', '=', '['])
+            .find(|word| word.starts_with("--"))
+    });
+    flags.collect()
+}
+
+fn read_page(folder: &Path, name: &str) -> String {
+    let path = folder.join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn each_command_has_a_man_page_with_its_flags() {
+    let folder = TempFolder::new("man-pages");
+    let pages = folder.0.join("man1");
+    stdout_of(PRONY, &["man-pages", pages.to_str().expect("UTF-8")]);
+    let overview = read_page(&pages, "prony.1");
+    for name in listed_commands() {
+        let reference = format!("prony\\-{}(1)", name.replace('-', "\\-"));
+        assert!(
+            overview.contains(&reference),
+            "prony.1 does not mention {reference}"
+        );
+        let page = read_page(&pages, &format!("prony-{name}.1"));
+        if ["pgbench", "sysbench", "hammerdbcli", "plan"].contains(&name.as_str()) {
+            // The help of these is that of another tool, or lists commands instead of flags.
+            continue;
+        }
+        let help = stdout_of(PRONY, &[&name, "--help"]);
+        for flag in flags_in_help(&help) {
+            let escaped = flag.replace('-', "\\-");
+            assert!(
+                page.contains(&escaped),
+                "prony-{name}.1 does not mention {flag}"
+            );
+        }
+    }
+    assert!(
+        pages.join("prony-plan-check.1").exists(),
+        "a page for a nested command"
+    );
+    assert!(
+        !pages.join("prony-man-pages.1").exists(),
+        "a hidden command has a page"
+    );
+}
+
+#[test]
+fn man_pages_are_the_same_each_time_and_well_formed() {
+    let folder = TempFolder::new("man-pages-twice");
+    let [first, second] = ["first", "second"].map(|name| {
+        let pages = folder.0.join(name);
+        stdout_of(PRONY, &["man-pages", pages.to_str().expect("UTF-8")]);
+        pages
+    });
+    let names: Vec<_> = std::fs::read_dir(&first)
+        .expect("pages")
+        .map(|entry| entry.expect("a page").file_name())
+        .collect();
+    assert!(names.len() > 20, "{names:?}");
+    for name in &names {
+        let name = name.to_str().expect("UTF-8");
+        assert_eq!(read_page(&first, name), read_page(&second, name), "{name}");
+    }
+    // mandoc has no --version.
+    if Command::new("mandoc")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .is_err()
+    {
+        eprintln!("skipped: mandoc is not installed");
+        return;
+    }
+    for name in &names {
+        let path = first.join(name);
+        let output = run(
+            "mandoc",
+            &["-T", "lint", "-W", "error", path.to_str().expect("UTF-8")],
+        );
+        let findings = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{}: {findings}", path.display());
+    }
+}
