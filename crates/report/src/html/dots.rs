@@ -125,43 +125,48 @@ fn draw(
         )?;
     }
     for (index, row) in rows.iter().enumerate() {
-        let y = TOP + ROW_HEIGHT * (index as f64 + 0.5);
-        write_markup!(
-            out,
-            "<text class=\"y name\" x=\"{}\" y=\"{}\">{}</text>",
-            LEFT - 10.0,
-            y + 4.0,
-            cut(&row.name, MAX_NAME_CHARS)
-        )?;
-        if let Some([low, high]) = row.interval {
-            write_markup!(
-                out,
-                "<path class=\"spread\" d=\"M{0:.1} {1}H{2:.1}M{0:.1} {3}v8M{2:.1} {3}v8\"/>",
-                axis.position(low),
-                y,
-                axis.position(high),
-                y - 4.0
-            )?;
-        }
-        if let Some(value) = row.value {
-            let x = axis.position(value);
-            write_markup!(
-                out,
-                "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{}\" r=\"5\"/>",
-                x,
-                y
-            )?;
-        }
-        let text = &row.text;
-        writeln_markup!(
-            out,
-            "<text x=\"{}\" y=\"{}\">{}</text>",
-            RIGHT + 12.0,
-            y + 4.0,
-            text
-        )?;
+        draw_row(out, row, TOP + ROW_HEIGHT * (index as f64 + 0.5), &axis)?;
     }
     out.push_str("</svg></div></figure>\n");
+    Ok(())
+}
+
+/// Draws the name, the dot, the interval and the text of a row at height `y`.
+fn draw_row(out: &mut Html, row: &DotRow, y: f64, axis: &Axis) -> fmt::Result {
+    write_markup!(
+        out,
+        "<text class=\"y name\" x=\"{}\" y=\"{}\">{}</text>",
+        LEFT - 10.0,
+        y + 4.0,
+        cut(&row.name, MAX_NAME_CHARS)
+    )?;
+    if let Some([low, high]) = row.interval {
+        write_markup!(
+            out,
+            "<path class=\"spread\" d=\"M{0:.1} {1}H{2:.1}M{0:.1} {3}v8M{2:.1} {3}v8\"/>",
+            axis.position(low),
+            y,
+            axis.position(high),
+            y - 4.0
+        )?;
+    }
+    if let Some(value) = row.value {
+        let x = axis.position(value);
+        write_markup!(
+            out,
+            "<circle class=\"point on\" cx=\"{:.1}\" cy=\"{}\" r=\"5\"/>",
+            x,
+            y
+        )?;
+    }
+    let text = &row.text;
+    writeln_markup!(
+        out,
+        "<text x=\"{}\" y=\"{}\">{}</text>",
+        RIGHT + 12.0,
+        y + 4.0,
+        text
+    )?;
     Ok(())
 }
 
