@@ -30,6 +30,7 @@ mod waiting;
 
 pub use cancel::Canceller;
 pub use connection::BlockingConnection;
+pub use bulk::BulkIn;
 pub use copy::CopyIn;
 pub use error::{ConnectFailure, Error, FailureCause};
 pub use probe::LossReason;
