@@ -28,9 +28,9 @@ mod session_attrs;
 mod socket;
 mod waiting;
 
+pub use bulk::BulkIn;
 pub use cancel::Canceller;
 pub use connection::BlockingConnection;
-pub use bulk::BulkIn;
 pub use copy::CopyIn;
 pub use error::{ConnectFailure, Error, FailureCause};
 pub use probe::LossReason;
