@@ -2,6 +2,7 @@
 //! listed in `PRONY_TEST_SQLSERVER`.
 
 mod addresses;
+mod certificates;
 mod strict;
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]
