@@ -11,7 +11,7 @@ import subprocess
 
 from .server import Throwaway, ScriptError, end_with_parent, free_port
 
-PROTOCOLS = ("postgres", "mysql")
+PROTOCOLS = ("postgres", "mysql", "sqlserver")
 START_SECONDS = 60
 
 

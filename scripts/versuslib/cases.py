@@ -210,6 +210,40 @@ CAPACITY = list(canned_cases("capacity", 64, ("unix", "tcp"), ONE_CPU))
 # how many replies a wait returns and how many reads fail because the reply is not there yet.
 COUNTS = list(canned_cases("count", 1, ("unix",), ONE_CPU))
 
+
+@dataclasses.dataclass(frozen=True)
+class SqlServerCase:
+    """One comparison of Prony on SQL Server's protocol, against the canned server over TCP."""
+
+    id: str
+    title: str
+    workload: str
+    clients: int
+    # `postgres` (Prony on that protocol), or a client of FreeTDS: `bsqldb` or `pymssql`.
+    other: str
+    # Whether instructions and system calls are counted instead of CPU time.
+    is_count: bool
+    max_cpu: Optional[float]
+    cpus: frozenset = ONE_CPU
+
+
+def sqlserver_cases():
+    """Prony on SQL Server beside Prony on PostgreSQL, and beside FreeTDS with one connection."""
+    for is_count in (False, True):
+        name = "sqlserver-count" if is_count else "sqlserver"
+        clients = 1 if is_count else 64
+        for workload, short in (("oltp_point_select", "select"), ("oltp_read_write", "read-write")):
+            title = f"{workload}, prepared, TCP, {clients} client{'s' * (clients > 1)}: SQL Server / PostgreSQL"
+            yield SqlServerCase(f"{name}-{short}", title, workload, clients, "postgres", is_count, 1.3)
+        for other, what in (("bsqldb", "FreeTDS's bsqldb, one batch for each"), ("pymssql", "a loop of pymssql")):
+            title = f"point selects, TCP, 1 client: Prony, prepared / {what}"
+            yield SqlServerCase(f"{name}-{other}", title, "oltp_point_select", 1, other, is_count, None)
+
+
+SQLSERVER = list(sqlserver_cases())
+# The case that measures a load's memory.
+SQLSERVER_LOAD = "sqlserver-load"
+
 # Tables of the sysbench cases, and the rows of each.
 TABLES, ROWS = 10, 25_000
 # Scripts of lua_scripts.py: the file, the case's name, the title, and the wanted ratios of the CPU with 1, 16 and 64 threads.
@@ -280,11 +314,14 @@ GROUPS = {
     "layouts": [case.id for case in LAYOUTS],
     "capacity": [case.id for case in CAPACITY],
     "counts": [case.id for case in COUNTS],
+    "sqlserver": [*(case.id for case in SQLSERVER if not case.is_count), SQLSERVER_LOAD],
+    "sqlserver-counts": [case.id for case in SQLSERVER if case.is_count],
 }
 
 # Cases that need no database, and all cases that are not measured on the server of pgbench's tables.
 CANNED = {*GROUPS["capacity"], *GROUPS["counts"]}
-ELSEWHERE = {*TPCC, *SYSBENCH, *CANNED, *GROUPS["jobs"]}
+SQLSERVER_IDS = {*GROUPS["sqlserver"], *GROUPS["sqlserver-counts"]}
+ELSEWHERE = {*TPCC, *SYSBENCH, *CANNED, *SQLSERVER_IDS, *GROUPS["jobs"]}
 
 ALL = [*(case.id for case in LOADS), *GROUPS["runs"], *GROUPS["layouts"], *GROUPS["capacity"], MEMORY]
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import canned_tools, capacity, cases, counts, figures, scaling, tpcc, selftest, sysbench
+from . import canned_tools, capacity, cases, counts, figures, scaling, sqlserver, tpcc, selftest, sysbench
 from .namespace import Namespace
 from .server import Server, ScriptError, find_bin_dir
 from .tools import Pgbench, Prony
@@ -330,6 +330,18 @@ def measure_canned(args, bin_dir):
     raise_failures(raw)
 
 
+def measure_sqlserver(args):
+    """Measures SQL Server's protocol with canned servers; prints."""
+    raw = {}
+    parts = ["## Prony on SQL Server's protocol, with servers that answer from memory", machine()]
+    parts[-1] += f"\n- {version_line([args.prony, '--version'])}; median of {args.pairs} interleaved pairs (smallest–largest)"
+    with tempfile.TemporaryDirectory(prefix="prony-versus-home-", dir="/var/tmp") as home:
+        parts += sqlserver.measure(args, home, print_progress, measure_row, raw)
+    print("\n\n".join(parts))
+    write_raw(args, raw)
+    raise_failures(raw)
+
+
 def write_raw(args, raw):
     """Writes all measurements so far to the file of --raw."""
     args.measured = {**getattr(args, "measured", {}), **raw}
@@ -393,6 +405,7 @@ def measure_parts(args, bin_dir):
         (cases.SYSBENCH, lambda: measure_sysbench(args)),
         (set(args.cases) - cases.ELSEWHERE, lambda: measure_all(args, bin_dir)),
         (cases.CANNED, lambda: measure_canned(args, bin_dir)),
+        (cases.SQLSERVER_IDS, lambda: measure_sqlserver(args)),
     )
     status = 0
     for names, measure in parts:
@@ -413,17 +426,19 @@ def main(argv):
     try:
         bin_dir = find_bin_dir()
         if args.self_test:
-            return selftest.run(bin_dir, measure_all, measure_tpcc, measure_scaling, measure_sysbench, measure_canned, args, arguments)
+            return selftest.run(bin_dir, measure_all, measure_tpcc, measure_scaling, measure_sysbench, measure_canned, measure_sqlserver, args, arguments)
         if not os.access(args.prony, os.X_OK):
             raise ScriptError(f"there is no {args.prony}: build it by `make build`, or name one by --prony")
         args.prony = str(pathlib.Path(args.prony).resolve())
         if args.against:
             if not os.access(args.against, os.X_OK):
                 raise ScriptError(f"there is no {args.against}: --against names a build of prony")
+            if set(args.cases) & cases.SQLSERVER_IDS:
+                raise ScriptError("--against does not go with the cases of sqlserver: they compare with other programs")
             if set(args.cases) & set(cases.TPCC):
                 raise ScriptError("--against does not go with the cases of tpcc: they compare with bounds of the server")
             args.against = str(pathlib.Path(args.against).resolve())
-        if set(args.cases) & cases.CANNED:
+        if set(args.cases) & (cases.CANNED | cases.SQLSERVER_IDS):
             canned_tools.need_server(args)
         return measure_parts(args, bin_dir)
     except ScriptError as error:

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -346,6 +347,57 @@ def canned_pass(bin_dir, measure_canned, arguments, canned):
                     assert result["instructions"] > 100 and result["calls"] > 1.5, result
 
 
+# A fake prony for the cases of SQL Server: other clients send its queries.
+FAKE_SQLSERVER_PRONY = """\
+#!{python}
+import os, re, sys
+words = sys.argv[1:]
+if words == ["--version"]:
+    print("prony 0.0.0 (made up)"); sys.exit()
+given = dict(zip(words[2::2], words[3::2]))
+engine, port, database = re.fullmatch("([a-z]+)://[^@]*@127.0.0.1:([0-9]+)[/?](?:database=)?([a-z]+).*", given["--url"]).groups()
+if words[0] == "load":
+    assert engine == "sqlserver" and database == "empty"
+    # Not this Python, whose memory is not distinguished from that of the script.
+    os.execvp("dd", ["dd", "if=/dev/zero", "of=/dev/null", f"bs={{given['--jobs']}}M", f"count={{8000 // int(given['--jobs'])}}", "status=none"])
+assert words[0] == "run" and "--no-observe" in words
+clients, transactions = given["--clients"], int(given["--transactions"])
+if engine == "postgres":
+    os.execv("{pgbench}", ["pgbench", "-n", "-S", "-Mprepared", "-h127.0.0.1", "-p" + port, "-Uversus", "-c" + clients, f"-t{{transactions}}", database])
+with open(f"{{port}}.sql", "w") as file:
+    file.write("SELECT 1\\ngo\\n" * (transactions * int(clients)))
+os.execv("{bsqldb}", ["bsqldb", "-q", "-S127.0.0.1:" + port, "-Uversus", "-Px", "-D" + database, "-i" + file.name])
+"""
+
+
+def sqlserver_pass(bin_dir, measure_sqlserver, arguments, canned):
+    """The cases of SQL Server once, with other clients on both sides, against the canned servers."""
+    bsqldb = shutil.which("bsqldb")
+    if not bsqldb:
+        print("versus self-test: sqlserver_pass skipped: bsqldb is not installed")
+        return
+    chosen = ["sqlserver-select", "sqlserver-bsqldb", "sqlserver-load"]
+    with tempfile.TemporaryDirectory() as folder:
+        program, raw = pathlib.Path(folder, "prony"), pathlib.Path(folder, "raw.json")
+        program.write_text(FAKE_SQLSERVER_PRONY.format(python=sys.executable, pgbench=bin_dir / "pgbench", bsqldb=bsqldb))
+        program.chmod(0o755)
+        args = arguments(["--pairs", "1", "--cases", ",".join(chosen), "--raw", str(raw), "--prony", str(program), "--canned", canned])
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            measure_sqlserver(args)
+        text, results = out.getvalue(), json.loads(raw.read_text())
+    for case in (case for case in cases.SQLSERVER if case.id in chosen):
+        assert f"| {case.title} |" in text, text
+        if "skipped" in results[case.id]:
+            print(f"versus self-test: {case.id} skipped: {results[case.id]['skipped']}")
+            continue
+        for name in ("prony", "other"):
+            (result,) = results[case.id][name]
+            assert result["cpu_us_per_transaction"] > 0, result
+    peaks = results["sqlserver-load"]
+    assert peaks["64"] - peaks["1"] > 40_000_000 and "| missed |" in text, (peaks, text)
+
+
 def child_cpu_time():
     """Checks that a child's CPU time and memory are measured completely, and without this script's."""
     burn = textwrap.dedent(
@@ -598,7 +650,7 @@ def a_failure_is_reported(bin_dir, measure_all, arguments):
     assert "| prony | could not be measured |" in out.getvalue(), out.getvalue()
 
 
-def run(bin_dir, measure_all, measure_tpcc, measure_scaling, measure_sysbench, measure_canned, args, arguments):
+def run(bin_dir, measure_all, measure_tpcc, measure_scaling, measure_sysbench, measure_canned, measure_sqlserver, args, arguments):
     """Returns the exit status."""
     for test in (
         arithmetic,
@@ -620,6 +672,9 @@ def run(bin_dir, measure_all, measure_tpcc, measure_scaling, measure_sysbench, m
         print("versus self-test: canned_pass ok")
     else:
         print(f"versus self-test: canned_pass skipped: there is no {args.canned}")
+    if os.access(args.canned, os.X_OK):
+        sqlserver_pass(bin_dir, measure_sqlserver, arguments, args.canned)
+        print("versus self-test: sqlserver_pass ok")
     tpcc_pass(bin_dir, measure_tpcc, arguments)
     print("versus self-test: tpcc_pass ok")
     scaling_pass(bin_dir, measure_scaling, arguments)

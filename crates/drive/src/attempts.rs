@@ -160,7 +160,13 @@ impl Default for SlotAttempts {
 impl<I: Io> Worker<'_, I> {
     /// Sets the deadline of an attempt to connect that begins now.
     pub(crate) fn set_attempt_deadline(&mut self, slot: Slot) {
-        let deadline_ns = self.assignment.routes_of(slot).deadline_ns(&self.clock);
+        self.set_deadline_of_step(slot, true);
+    }
+
+    /// Sets the deadline of an attempt: for connecting the socket (`is_opening`), or for the login.
+    pub(crate) fn set_deadline_of_step(&mut self, slot: Slot, is_opening: bool) {
+        let routes = self.assignment.routes_of(slot);
+        let deadline_ns = routes.deadline_ns(&self.clock, is_opening);
         self.attempts.set_deadline(slot, deadline_ns);
     }
 

@@ -157,7 +157,11 @@ impl<I: Io> Worker<'_, I> {
         let link = &mut self.clients[slot].link;
         match event.kind {
             IoEventKind::Opened => {
-                link.on_socket_connected(&mut self.io, slot, routes, &mut self.scratch)
+                let step = link.on_socket_connected(&mut self.io, slot, routes, &mut self.scratch);
+                if routes.has_race() {
+                    self.set_deadline_of_step(slot, false);
+                }
+                step
             }
             IoEventKind::Closed(errno) => link.on_socket_closed(&mut self.io, slot, routes, errno),
             IoEventKind::Readable { .. } => {

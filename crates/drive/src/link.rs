@@ -8,11 +8,12 @@ use crate::io::{Io, Slot};
 use prony_server::control::{
     AfterFailure, ConnectFailure, FailureCause, Route, mismatch, routes_to_endpoint,
 };
-use prony_server::{SessionAttrs, Target};
+use prony_server::{AddressRace, SessionAttrs, Target};
 use prony_wire::login::LoginProgress;
 use prony_wire::{Channel, PendingLogin, Session, SessionFlags, describe_tls_error};
 use std::convert::Infallible;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The routes to a server, shared by all links to it.
@@ -23,6 +24,8 @@ pub struct Routes {
     session: SessionAttrs,
     /// Time limit of one attempt.
     timeout: Duration,
+    /// Which endpoint answers, if all are tried at once.
+    race: Option<Arc<AddressRace>>,
 }
 
 impl Routes {
@@ -35,12 +38,23 @@ impl Routes {
                 .collect(),
             session: target.session_attrs(),
             timeout: target.connect_limit(),
+            race: target.address_race().cloned(),
         }
     }
 
-    /// Deadline of an attempt that begins now.
-    pub fn deadline_ns(&self, clock: &Clock) -> u64 {
-        let timeout_ns = u64::try_from(self.timeout.as_nanos()).unwrap_or(u64::MAX);
+    /// Whether all endpoints are tried at once.
+    pub fn has_race(&self) -> bool {
+        self.race.is_some()
+    }
+
+    /// Deadline of an attempt that begins now: `is_opening` if the socket is not connected yet, else for the
+    /// login. Without a race of addresses, the first deadline includes the login.
+    pub fn deadline_ns(&self, clock: &Clock, is_opening: bool) -> u64 {
+        let timeout = match &self.race {
+            Some(_) if is_opening => self.timeout.min(AddressRace::OPENING_LIMIT),
+            _ => self.timeout,
+        };
+        let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         clock.now_ns().saturating_add(timeout_ns)
     }
 }
@@ -72,6 +86,8 @@ pub struct Link {
     channel: Channel,
     /// The index of the endpoint that is being tried.
     endpoint_index: u16,
+    /// How many further endpoints may be tried.
+    endpoints_left: u16,
     /// The index of the route to that endpoint.
     route_index: u16,
     failures: Vec<ConnectFailure>,
@@ -97,6 +113,7 @@ impl Link {
             phase: Phase::Down,
             channel: Channel::Plain,
             endpoint_index: 0,
+            endpoints_left: 0,
             route_index: 0,
             failures: Vec::new(),
             redirected: None,
@@ -123,9 +140,13 @@ impl Link {
         self.channel.description()
     }
 
-    /// Starts connecting, with the first route to the first endpoint.
+    /// Starts connecting, with the first route to the first endpoint, or to the one that won the race of
+    /// addresses.
     pub fn begin(&mut self, io: &mut impl Io, slot: Slot, routes: &Routes) -> LinkStep {
-        self.endpoint_index = 0;
+        let count = routes.by_endpoint.len();
+        let first = routes.race.as_ref().map(|race| race.first_index(count));
+        self.endpoint_index = first.unwrap_or(0) as u16;
+        self.endpoints_left = count.saturating_sub(1) as u16;
         self.route_index = 0;
         self.failures.clear();
         self.redirected = None;
@@ -151,6 +172,9 @@ impl Link {
         routes: &Routes,
         scratch: &mut ScratchBuffers,
     ) -> LinkStep {
+        if let (Some(race), None) = (&routes.race, &self.redirected) {
+            race.record_answer(self.endpoint_index.into());
+        }
         let mut log_in = self.route(routes).new_login();
         scratch.to_socket.clear();
         let progress = log_in.start(&mut scratch.to_socket);
@@ -307,6 +331,9 @@ impl Link {
             self.redirected = Some(Box::new(redirected));
             return self.open(io, slot, routes);
         }
+        if let (Some(race), Phase::Opening, None) = (&routes.race, &self.phase, &self.redirected) {
+            race.record_failure(self.endpoint_index.into());
+        }
         let over_tls = match &self.phase {
             Phase::LoggingIn(log_in) => log_in.uses_tls(),
             _ => false,
@@ -318,11 +345,12 @@ impl Link {
         self.redirected = None;
         let more_routes = usize::from(self.route_index) + 1
             < routes.by_endpoint[usize::from(self.endpoint_index)].len();
-        let more_endpoints = usize::from(self.endpoint_index) + 1 < routes.by_endpoint.len();
         match next_attempt {
             AfterFailure::NextRoute if more_routes => self.route_index += 1,
-            AfterFailure::NextEndpoint if more_endpoints => {
-                self.endpoint_index += 1;
+            AfterFailure::NextEndpoint if self.endpoints_left > 0 => {
+                self.endpoints_left -= 1;
+                let next = usize::from(self.endpoint_index) + 1;
+                self.endpoint_index = (next % routes.by_endpoint.len()) as u16;
                 self.route_index = 0;
             }
             _ => return LinkStep::Failed(std::mem::take(&mut self.failures)),

@@ -48,13 +48,13 @@ pub fn write_series(out: &mut dyn Write, run: &Run) -> io::Result<()> {
 }
 
 /// Writes the observations of the server, one line per reading. All waits are in one cell:
-/// `IO/WalSync 3; Lock/tuple 1`.
+/// `IO/WalSync 3; Lock/tuple 1`. So are the times of waits, in seconds: `LCK_M 0.5; WRITELOG 1.25`.
 pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
     writeln!(
         out,
         "at_s,seconds,commits,rollbacks,cache_hits,cache_reads,log_bytes,temp_bytes,deadlocks,\
          connections,active,lock_waits,vacuums,checkpoint_age_bytes,history_length,\
-         replication_lag_bytes,replication_lag_s,{},{},waits",
+         replication_lag_bytes,replication_lag_s,{},{},waits,wait_s",
         machine_column_names("machine"),
         machine_column_names("client"),
     )?;
@@ -78,7 +78,7 @@ pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
         ];
         writeln!(
             out,
-            "{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{}",
             second.at_s,
             second.length_s,
             counts.map(cell).join(","),
@@ -86,6 +86,7 @@ pub fn write_server(out: &mut dyn Write, run: &Run) -> io::Result<()> {
             machine_cells(second.machine.as_ref()),
             machine_cells(second.client.as_ref()),
             quoted(&waits_text(second)),
+            quoted(&wait_times_text(second)),
         )?;
     }
     Ok(())
@@ -127,6 +128,13 @@ fn machine_cells(machine: Option<&MachineSecond>) -> String {
 fn waits_text(second: &ServerSecond) -> String {
     let waits = second.waits.iter();
     let waits = waits.map(|(name, count)| format!("{name} {count}"));
+    waits.collect::<Vec<_>>().join("; ")
+}
+
+/// The time that sessions waited, by wait type; empty if it is unknown.
+fn wait_times_text(second: &ServerSecond) -> String {
+    let waits = second.wait_s.iter().flatten();
+    let waits = waits.map(|(name, time_s)| format!("{name} {time_s}"));
     waits.collect::<Vec<_>>().join("; ")
 }
 
@@ -240,6 +248,7 @@ mod tests {
             commits: Some(900),
             connections: Some(8),
             waits: [("Lock/a, b".to_owned(), 2), ("IO/WalSync".to_owned(), 3)].into(),
+            wait_s: Some([("WRITELOG".to_owned(), 1.25), ("LCK_M".to_owned(), 0.5)].into()),
             machine: Some(MachineSecond {
                 busy_share: Some(0.5),
                 disk_busy_share: Some(0.25),
@@ -255,7 +264,7 @@ mod tests {
         assert_eq!(empty.len(), titles.len());
         assert!(empty[2..].iter().all(|cell| cell.is_empty()), "{empty:?}");
         assert!(
-            lines[1].ends_with(",\"IO/WalSync 3; Lock/a, b 2\""),
+            lines[1].ends_with(",\"IO/WalSync 3; Lock/a, b 2\",LCK_M 0.5; WRITELOG 1.25"),
             "{}",
             lines[1]
         );

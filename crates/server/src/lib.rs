@@ -26,8 +26,8 @@ pub use postgres::{
 };
 pub use sqlserver::resolve_sql_server;
 pub use target::{
-    Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,
-    RequireAuth, SessionAttrs, SqlServerOptions, SslMode, Target, TcpOptions, Tls,
+    Address, AddressRace, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions,
+    ProtocolOptions, RequireAuth, SessionAttrs, SqlServerOptions, SslMode, Target, TcpOptions, Tls,
 };
 pub use txn_counts::{
     CounterStart, TxnCount, begun_per_minute, read_counter_start, read_txn_counts, txns_per_minute,

@@ -3,8 +3,10 @@
 //! Plain data, used by `control` (blocking) and `drive` (the loop). Must never: show a password; every
 //! field that holds one is a [`Secret`].
 
+mod address_race;
 mod protocol;
 
+pub use address_race::AddressRace;
 pub use protocol::{
     AuthMethod, ChannelBinding, MysqlOptions, PostgresOptions, ProtocolOptions, RequireAuth,
     SessionAttrs, SqlServerOptions,
@@ -72,6 +74,16 @@ impl Target {
             ProtocolOptions::MySql(_) => SessionAttrs::Any,
             // ApplicationIntent requests a kind of server, and the server answers by routing.
             ProtocolOptions::SqlServer(_) => SessionAttrs::Any,
+        }
+    }
+
+    /// Which of the addresses answers, if all are to be tried at once (`MultiSubnetFailover` of SQL Server).
+    pub fn address_race(&self) -> Option<&Arc<AddressRace>> {
+        match &self.protocol {
+            ProtocolOptions::SqlServer(options) if self.endpoints.len() > 1 => {
+                options.address_race.as_ref()
+            }
+            _ => None,
         }
     }
 

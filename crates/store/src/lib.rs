@@ -40,8 +40,8 @@ pub use imported::{ImportSource, Relation, RelationKind, ReportedKind, ReportedR
 pub use index::RunSummary;
 pub use named::{IndustryMetric, MetricName, ObservedShare, QueryCounts, ResponseTimeLimit};
 pub use observed::{
-    Durability, MachineSecond, MissingObservation, Observed, ObserverCost, Replica, RoundTrip,
-    ServerMachine, ServerSecond, ServerState, TableState,
+    Durability, LimitUse, MachineSecond, MissingObservation, Observed, ObserverCost, Replica,
+    RoundTrip, ServerMachine, ServerSecond, ServerState, TableState,
 };
 pub use observed_topic::ObservedTopic;
 pub use prony_measure::{CoarseHistogram, decode_histogram, encode_histogram, encode_series};

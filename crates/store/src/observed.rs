@@ -231,6 +231,13 @@ pub struct ServerSecond {
     /// [`ServerSecond::ON_CPU`] means no wait.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub waits: BTreeMap<String, u32>,
+    /// Time that all sessions waited between the readings, by wait type, seconds; types without any are absent
+    /// (SQL Server). Absent if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_s: Option<BTreeMap<String, f64>>,
+    /// How much of its service's limits the database used in the last 15 s (Azure SQL Database).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit_use: Option<LimitUse>,
     /// Vacuums in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vacuums: Option<u32>,
@@ -257,6 +264,21 @@ pub struct ServerSecond {
 impl ServerSecond {
     /// The wait event of sessions that do not wait.
     pub const ON_CPU: &str = "CPU";
+}
+
+/// How much of the limits of its service a database uses, as shares of these limits, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct LimitUse {
+    /// CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_share: Option<f64>,
+    /// I/O on the files of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_io_share: Option<f64>,
+    /// Writes to the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_write_share: Option<f64>,
 }
 
 /// The use of a machine between two readings.

@@ -83,6 +83,12 @@ topics! {
     Status = "status",
     /// InnoDB's purge and deadlocks.
     PurgeAndDeadlocks = "purge and deadlocks",
+    /// Time that sessions waited, by wait type (SQL Server).
+    WaitTimes = "time of waits",
+    /// CPU time of the server's processes, by its own count (SQL Server).
+    ServerCpu = "CPU time of the server's processes",
+    /// How much of its service's limits a database uses (Azure SQL Database).
+    ServiceLimits = "use of the service's limits",
     /// CPU, memory and disks of the server's machine.
     ServerMachine = "the server's machine",
     /// CPU, memory and disks of the server's machine, for a part of the run.

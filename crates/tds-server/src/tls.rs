@@ -10,6 +10,7 @@ use std::sync::Arc;
 /// A self-signed certificate and its key.
 pub struct TestCertificate {
     certificate: CertificateDer<'static>,
+    pem: String,
     key: Vec<u8>,
 }
 
@@ -20,8 +21,14 @@ impl TestCertificate {
             rcgen::generate_simple_self_signed([host.to_owned()]).expect("a certificate");
         TestCertificate {
             certificate: generated.cert.der().clone(),
+            pem: generated.cert.pem(),
             key: generated.signing_key.serialize_der(),
         }
+    }
+
+    /// The certificate in PEM format.
+    pub fn pem(&self) -> &str {
+        &self.pem
     }
 
     /// The configuration of a server with this certificate. `strict`: offer the ALPN protocol `tds/8.0`.

@@ -5,6 +5,7 @@
 //! the SQL beyond its first word.
 
 use crate::parameter_type::ParameterType;
+use crate::tds::StatementForm;
 use crate::value::Value;
 use std::borrow::Cow;
 
@@ -44,6 +45,9 @@ pub struct Statement {
     parameter_count: u16,
     /// The declared types of the parameters; empty if none is declared.
     types: Box<[Option<ParameterType>]>,
+    /// How SQL Server's protocol sends the statement. It depends only on text and types, so executions need not
+    /// determine it again.
+    tds_form: StatementForm,
     effect: Effect,
     wants_columns: bool,
     is_joined: bool,
@@ -89,7 +93,21 @@ impl Statement {
             true => types,
             false => Box::default(),
         };
+        let mut form = std::mem::take(&mut self.tds_form);
+        form.set_types(&self);
+        self.tds_form = form;
         self
+    }
+
+    /// Determines `tds_form`, once all fields on which it depends are set.
+    fn with_tds_form(mut self) -> Statement {
+        self.tds_form = StatementForm::of(&self);
+        self
+    }
+
+    /// How SQL Server's protocol sends the statement.
+    pub(crate) fn tds_form(&self) -> &StatementForm {
+        &self.tds_form
     }
 
     /// The declared types of the parameters; empty if none is declared.
@@ -200,7 +218,7 @@ impl StatementIds {
             Cow::Borrowed(_) => None,
             Cow::Owned(_) => Some(sql.into()),
         };
-        Statement {
+        let statement = Statement {
             id: self.next_free_id(),
             effect: effect(sql),
             sql: display_text.into(),
@@ -213,9 +231,11 @@ impl StatementIds {
                 .unwrap_or(0),
             value_indexes,
             types: Box::default(),
+            tds_form: StatementForm::default(),
             wants_columns: false,
             is_joined: false,
-        }
+        };
+        statement.with_tds_form()
     }
 
     /// Creates a statement with `?` as placeholders, one for each value, in order. They are converted to
@@ -235,7 +255,7 @@ impl StatementIds {
     /// # Panics
     /// With more than 65,535 statements in one program at a time.
     pub fn add_unparsed(&mut self, sql: &str, parameter_count: u16) -> Statement {
-        Statement {
+        let statement = Statement {
             id: self.next_free_id(),
             sql: sql.into(),
             non_utf8_bytes: None,
@@ -244,9 +264,11 @@ impl StatementIds {
             parameter_count,
             effect: effect(sql.as_bytes()),
             types: Box::default(),
+            tds_form: StatementForm::default(),
             wants_columns: false,
             is_joined: false,
-        }
+        };
+        statement.with_tds_form()
     }
 
     /// Removes a statement: another may reuse its number. Every connection that may have prepared it

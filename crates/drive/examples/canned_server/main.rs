@@ -1,5 +1,5 @@
 //! A server that answers from memory, to find out how much load a client can drive:
-//! `canned_server postgres|mysql ADDRESS...`; an address is the path of a unix socket or `IP:PORT`.
+//! `canned_server postgres|mysql|sqlserver ADDRESS...`; an address is the path of a unix socket or `IP:PORT`.
 //!
 //! Prints `listening` when clients can connect, and runs until it is killed. It accepts every login without a
 //! password. A query returns one row that is always the same, and a change affects one row; there is no data. One
@@ -10,15 +10,18 @@ mod event_loop;
 mod mysql;
 mod postgres;
 mod statement;
+mod tds;
+mod tds_reader;
 
 use event_loop::{EventLoop, Session};
 
 fn main() {
-    let usage = "usage: canned_server postgres|mysql PATH|IP:PORT ...";
+    let usage = "usage: canned_server postgres|mysql|sqlserver PATH|IP:PORT ...";
     let mut arguments = std::env::args().skip(1);
     let new_session: fn() -> Box<dyn Session> = match arguments.next().as_deref() {
         Some("postgres") => || Box::new(postgres::PgSession::new()),
         Some("mysql") => || Box::new(mysql::MySqlSession::new()),
+        Some("sqlserver") => || Box::new(tds::TdsSession::new()),
         _ => exit(usage),
     };
     let addresses: Vec<String> = arguments.collect();

@@ -13,6 +13,28 @@ const VALUE: &[u8] = b"1000";
 /// The first words of pgbench's query for the partitions of its table, whose result has three columns.
 const PARTITIONS_QUERY: &[u8] = b"select o.n, p.partstrat";
 
+/// The first words of Prony's query for the tables of a workload.
+const TABLES_QUERY: &[u8] = b"select t.name, c.relkind in";
+/// Its row for `sbtest1`, the table of the `oltp` workloads: name, whether it is a table, columns, key, whether it
+/// was rewritten, rows, bytes, bytes of indexes, dead rows, age of the statistics, visible pages, pages, comment,
+/// indexed columns.
+const TABLES_ROW: [Option<&[u8]>; 14] = [
+    Some(b"sbtest1"),
+    Some(b"t"),
+    Some(b"id,k,c,pad"),
+    Some(b"id"),
+    Some(b"f"),
+    Some(b"1000"),
+    Some(b"8192"),
+    Some(b"8192"),
+    Some(b"0"),
+    None,
+    Some(b"1"),
+    Some(b"1"),
+    None,
+    Some(b"id,k"),
+];
+
 /// The codes of requests that come before the first message.
 const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
@@ -90,8 +112,12 @@ impl Reply {
     fn to(sql: &[u8], kind: StatementKind) -> &'static Self {
         static BY_KIND: OnceLock<[Reply; 8]> = OnceLock::new();
         static PARTITIONS: OnceLock<Reply> = OnceLock::new();
+        static TABLES: OnceLock<Reply> = OnceLock::new();
         if kind == StatementKind::Select && sql.starts_with(PARTITIONS_QUERY) {
             return PARTITIONS.get_or_init(|| Reply::of_row(&[Some(b"1"), None, Some(b"0")]));
+        }
+        if kind == StatementKind::Select && sql.starts_with(TABLES_QUERY) {
+            return TABLES.get_or_init(|| Reply::of_row(&TABLES_ROW));
         }
         &BY_KIND.get_or_init(|| StatementKind::ALL.map(Reply::of))[kind as usize]
     }

@@ -1,6 +1,9 @@
 //! Users on the real loop against SQL Server's protocol: a server for tests in this process, and the servers
 //! listed in `PRONY_TEST_SQLSERVER`.
 
+mod addresses;
+mod certificates;
+mod strict;
 #[path = "../sim/support.rs"]
 #[allow(dead_code)]
 mod support;

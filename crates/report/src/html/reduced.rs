@@ -12,6 +12,7 @@ use prony_store::{
     MachineSecond, QueryCounts, ReducedFrom, Run, Second, SecondPhase, ServerSecond,
     TimeHistograms, TransactionTime, encode_series,
 };
+use std::collections::BTreeMap;
 
 /// How much a document of a page may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,12 +285,23 @@ fn merge_readings(rows: &[ServerSecond]) -> Option<ServerSecond> {
         log_bytes: sum(|row| row.log_bytes),
         temp_bytes: sum(|row| row.temp_bytes),
         deadlocks: sum(|row| row.deadlocks),
+        wait_s: merge_wait_times(rows),
         replication_lag_bytes: lag_bytes.max(),
         replication_lag_s: lag_s.reduce(f64::max),
         machine: merge_machine(rows, |row| row.machine.as_ref()),
         client: merge_machine(rows, |row| row.client.as_ref()),
         ..rows.last()?.clone()
     })
+}
+
+/// The sum of the times of waits; `None` if it is known in no reading.
+fn merge_wait_times(rows: &[ServerSecond]) -> Option<BTreeMap<String, f64>> {
+    let known: Vec<_> = rows.iter().filter_map(|row| row.wait_s.as_ref()).collect();
+    let mut sums = BTreeMap::new();
+    for (name, time_s) in known.iter().copied().flatten() {
+        *sums.entry(name.clone()).or_default() += time_s;
+    }
+    (!known.is_empty()).then_some(sums)
 }
 
 fn merge_machine(

@@ -8,7 +8,8 @@ use crate::units::{self, bytes, count, count_with_noun, or_unknown};
 use prony_judge::memory::data_fit;
 use prony_judge::observations;
 use prony_store::{
-    Engine, EventKind, MachineSecond, Observed, ObservedTopic, Run, ServerEngine, ServerSecond,
+    Engine, EventKind, LimitUse, MachineSecond, Observed, ObservedTopic, Run, ServerEngine,
+    ServerSecond,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ pub fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
         Some(describe_machine(run, observed)),
         Some(describe_activity(run, observed)),
         describe_waits(run),
+        describe_wait_times(run),
+        describe_limit_use(run),
         Some(durability_and_cost(observed)),
         describe_missing(observed),
     ];
@@ -44,8 +47,15 @@ pub fn describe_server(run: &Run, observed: &Observed) -> Vec<String> {
 
 /// The load of the server's machine.
 fn describe_machine(run: &Run, observed: &Observed) -> String {
+    let server_cpus = observations::mean(run, |row| {
+        let cpu_s = row.machine.as_ref()?.server_cpu_s?;
+        (row.length_s > 0.0).then(|| cpu_s / row.length_s)
+    });
+    let server_cpus = server_cpus.map_or(String::new(), |cpus| {
+        format!(", its processes {} CPUs", units::rate(cpus))
+    });
     if observed.machine.source.is_none() {
-        return "CPU, memory and disks of its machine: unknown".to_owned();
+        return format!("CPU, memory and disks of its machine: unknown{server_cpus}");
     }
     let share = |field: fn(&MachineSecond) -> Option<f64>| {
         or_unknown(
@@ -61,13 +71,6 @@ fn describe_machine(run: &Run, observed: &Observed) -> String {
             format!("{}/s", bytes((sum as f64 / seconds) as u64))
         })
     };
-    let server_cpus = observations::mean(run, |row| {
-        let cpu_s = row.machine.as_ref()?.server_cpu_s?;
-        (row.length_s > 0.0).then(|| cpu_s / row.length_s)
-    });
-    let server_cpus = server_cpus.map_or(String::new(), |cpus| {
-        format!(", its processes {} CPUs", units::rate(cpus))
-    });
     let cpus = observed.machine.cpus.map_or(String::new(), |cpus| {
         format!(" of {}", count_with_noun(cpus.into(), "CPU", "CPUs"))
     });
@@ -230,6 +233,47 @@ fn describe_waits(run: &Run) -> Option<String> {
     });
     let shares: Vec<String> = shares.collect();
     (total > 0).then(|| format!("active sessions: {}", shares.join(", ")))
+}
+
+/// How many sessions waited on average, by wait type, as the server counts their time; `None` if it is unknown.
+fn describe_wait_times(run: &Run) -> Option<String> {
+    let rows = || observations::rows(run).filter_map(|row| Some((row, row.wait_s.as_ref()?)));
+    let length_s: f64 = rows().map(|(row, _)| row.length_s).sum();
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, time_s) in rows().flat_map(|(_, waits)| waits) {
+        *sums.entry(name).or_default() += time_s;
+    }
+    if length_s <= 0.0 {
+        return None;
+    }
+    let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
+    sums.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let waits = sums.iter().map(|(name, sum_s)| {
+        let sessions = units::rate(sum_s / length_s);
+        format!("{} {sessions}", plain(name))
+    });
+    let waits = waits.collect::<Vec<_>>().join(", ");
+    Some(match waits.is_empty() {
+        true => "no session waited, by the server's wait statistics".to_owned(),
+        false => format!("sessions waiting on average, by the server's wait statistics: {waits}"),
+    })
+}
+
+/// The largest use of the service's limits; `None` if it is unknown.
+fn describe_limit_use(run: &Run) -> Option<String> {
+    let largest = |share: fn(&LimitUse) -> Option<f64>| {
+        let shares = observations::rows(run).filter_map(|row| share(row.limit_use.as_ref()?));
+        or_unknown(shares.reduce(f64::max), units::percent)
+    };
+    let mut rows = observations::rows(run);
+    rows.any(|row| row.limit_use.is_some()).then(|| {
+        format!(
+            "of the limits of its service, in any 15 s at most: CPU {}, data I/O {}, log writes {}",
+            largest(|limit_use| limit_use.cpu_share),
+            largest(|limit_use| limit_use.data_io_share),
+            largest(|limit_use| limit_use.log_write_share),
+        )
+    })
 }
 
 /// The durability class of the server, and the cost of observing it.

@@ -5,9 +5,10 @@
 use super::sample::ServerSample;
 use prony_server::observe::{self, ActivityKind, Counters, StateSnapshot, Topic};
 use prony_store::{
-    Durability, DurabilityClass, MachineSecond, MissingObservation, ObservedTopic, Replica,
-    Replication, ServerSecond, ServerState, TableState,
+    Durability, DurabilityClass, LimitUse, MachineSecond, MissingObservation, ObservedTopic,
+    Replica, Replication, ServerSecond, ServerState, TableState,
 };
+use std::collections::BTreeMap;
 
 pub(crate) fn missing_observations(missing: Vec<observe::MissingValue>) -> Vec<MissingObservation> {
     let observations = missing.into_iter().map(|value| MissingObservation {
@@ -43,6 +44,9 @@ fn topic(topic: Topic) -> ObservedTopic {
         Topic::ServerClock => ObservedTopic::ServerClock,
         Topic::Status => ObservedTopic::Status,
         Topic::PurgeAndDeadlocks => ObservedTopic::PurgeAndDeadlocks,
+        Topic::WaitTimes => ObservedTopic::WaitTimes,
+        Topic::ServerCpu => ObservedTopic::ServerCpu,
+        Topic::ServiceLimits => ObservedTopic::ServiceLimits,
     }
 }
 
@@ -129,6 +133,7 @@ pub(super) fn server_second(
         log_bytes: growth_of(|counter| counter.log_bytes),
         temp_bytes: growth_of(|counter| counter.temp_bytes),
         deadlocks: growth_of(|counter| counter.deadlocks),
+        wait_s: waits_between(before, after),
         machine: server_machine(before, after, length_s),
         client: client_machine(before, after, length_s),
         ..ServerSecond::default()
@@ -152,6 +157,11 @@ pub(super) fn server_second(
             _ => None,
         };
         second.history_length = later.history_length;
+        second.limit_use = later.limit_use.map(|limit_use| LimitUse {
+            cpu_share: limit_use.cpu_share,
+            data_io_share: limit_use.data_io_share,
+            log_write_share: limit_use.log_write_share,
+        });
         second.replication_lag_bytes = later.replication_lag_bytes;
         second.replication_lag_s = later.replication_lag_s;
     }
@@ -162,6 +172,28 @@ pub(super) fn server_second(
 /// them.
 fn growth(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     after?.checked_sub(before?)
+}
+
+/// The time that sessions waited between two samples, by wait type; without the types for which none waited.
+/// `None` if a counter was reset between them, or they are unknown in one of them.
+fn waits_between(before: &ServerSample, after: &ServerSample) -> Option<BTreeMap<String, f64>> {
+    let earlier = before.counters.as_ref()?.wait_ms.as_ref()?;
+    let later = after.counters.as_ref()?.wait_ms.as_ref()?;
+    let mut waits = BTreeMap::new();
+    for (name, later_ms) in later {
+        let grown_ms = growth(earlier.get(name).copied(), Some(*later_ms))?;
+        if grown_ms > 0 {
+            waits.insert((*name).to_owned(), grown_ms as f64 / 1e3);
+        }
+    }
+    Some(waits)
+}
+
+/// The CPU time of the server's processes so far: as this machine counts it, if they are on this machine, else as
+/// the server does.
+fn server_cpu_s(sample: &ServerSample) -> Option<f64> {
+    let counted_by_server = || sample.counters.as_ref()?.server_cpu_s;
+    sample.server_cpu_s.or_else(counted_by_server)
 }
 
 /// The server's machine, and CPU time of its processes.
@@ -176,7 +208,7 @@ fn server_machine(
         .zip(after.server_machine.as_ref());
     let mut machine_second =
         readings.map(|(earlier, later)| machine_second(earlier, later, length_s));
-    let cpu_s = before.server_cpu_s.zip(after.server_cpu_s);
+    let cpu_s = server_cpu_s(before).zip(server_cpu_s(after));
     if let Some(cpu_s) =
         cpu_s.and_then(|(earlier, later)| (later >= earlier).then_some(later - earlier))
     {
@@ -253,6 +285,41 @@ mod tests {
         assert_eq!((row.at_s, row.length_s), (1.0, 1.0));
         assert_eq!((row.commits, row.connections), (Some(900), Some(8)));
         assert_eq!((row.rollbacks, row.machine, row.client), (None, None, None));
+    }
+
+    #[test]
+    fn waits_and_cpu_time_of_sql_server_are_differences() {
+        let counted = |at_ns, wait_ms: Option<[u64; 2]>, server_cpu_s| {
+            let mut sample = sample(at_ns, None);
+            sample.counters = Some(Counters {
+                wait_ms: wait_ms.map(|[log, lock]| [("WRITELOG", log), ("LCK_M", lock)].into()),
+                server_cpu_s,
+                ..Counters::default()
+            });
+            sample
+        };
+        let first = counted(0, Some([1_000, 70]), Some(5.0));
+        let row = server_second(&first, &counted(1, Some([3_500, 70]), Some(6.5)), 0);
+        assert_eq!(row.wait_s, Some([("WRITELOG".to_owned(), 2.5)].into()));
+        assert_eq!(
+            row.machine.and_then(|machine| machine.server_cpu_s),
+            Some(1.5)
+        );
+        // Nothing is zero that was not read, or was reset (DBCC SQLPERF).
+        for later in [None, Some([0, 70])] {
+            let row = server_second(&first, &counted(1, later, None), 0);
+            assert_eq!((row.wait_s, row.machine), (None, None), "{later:?}");
+        }
+        // This machine's count of the processes comes first.
+        let mut local = counted(1, None, Some(9.0));
+        local.server_cpu_s = Some(2.0);
+        let mut local_before = counted(0, None, Some(5.0));
+        local_before.server_cpu_s = Some(1.75);
+        let row = server_second(&local_before, &local, 0);
+        assert_eq!(
+            row.machine.and_then(|machine| machine.server_cpu_s),
+            Some(0.25)
+        );
     }
 
     #[test]

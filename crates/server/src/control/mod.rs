@@ -28,6 +28,7 @@ mod session_attrs;
 mod socket;
 mod waiting;
 
+pub use bulk::BulkIn;
 pub use cancel::Canceller;
 pub use connection::BlockingConnection;
 pub use copy::CopyIn;

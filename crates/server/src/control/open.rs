@@ -8,7 +8,7 @@ use super::error::{ConnectFailure, Error, FailureCause};
 use super::route::{Account, AfterFailure, Route, routes_to_endpoint};
 use super::socket::{Deadline, Socket};
 use super::waiting::WaitError;
-use crate::target::{Endpoint, SessionAttrs, Target};
+use crate::target::{AddressRace, Endpoint, SessionAttrs, Target};
 use prony_wire::login::LoginProgress;
 use prony_wire::{Channel, Exchange, PendingLogin, QueryMode, Session};
 use std::io;
@@ -22,6 +22,9 @@ pub(super) struct NewConnection {
 
 /// Tries endpoints and routes until a session matches. `mode`: how statements are sent.
 pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection, Error> {
+    if let Some(race) = target.address_race() {
+        return connect_to_first_answer(target, race, mode);
+    }
     let mut failures = Vec::new();
     // `prefer-standby` is two searches: the second accepts any server.
     let attrs = target.session_attrs();
@@ -47,6 +50,36 @@ pub(super) fn connect(target: &Target, mode: QueryMode) -> Result<NewConnection,
         }
     }
     Err(Error::Connect(failures))
+}
+
+/// Connects to all endpoints at once, and logs in at the first that answers.
+fn connect_to_first_answer(
+    target: &Target,
+    race: &AddressRace,
+    mode: QueryMode,
+) -> Result<NewConnection, Error> {
+    let endpoints = target.endpoints.iter();
+    // Each endpoint has one route in the protocols that race.
+    let routes: Vec<Route> = endpoints
+        .flat_map(|endpoint| routes_to_endpoint(target, endpoint).into_iter().take(1))
+        .collect();
+    let deadline = Deadline::after(Some(target.connect_limit()));
+    let failure = |(route, cause): (&Route, FailureCause)| ConnectFailure {
+        endpoint: Box::new(route.endpoint.clone()),
+        cause,
+    };
+    let (index, socket) = Socket::connect_first(&routes, deadline).map_err(|errors| {
+        let causes = errors.into_iter().map(cause_of_io_error);
+        Error::Connect(routes.iter().zip(causes).map(failure).collect())
+    })?;
+    race.record_answer(index);
+    let route = &routes[index];
+    let opened = log_in_over(socket, route.clone(), deadline, mode);
+    let opened = opened.or_else(|(cause, over_tls)| match route.redirected(&cause) {
+        Some(redirected) => log_in(redirected, deadline, mode),
+        None => Err((cause, over_tls)),
+    });
+    opened.map_err(|(cause, _)| Error::Connect(vec![failure((route, cause))]))
 }
 
 /// Tries the routes to one endpoint; an error says whether to try the next endpoint.
@@ -100,8 +133,18 @@ fn log_in_once(
     deadline: Deadline,
     mode: QueryMode,
 ) -> Result<NewConnection, (FailureCause, bool)> {
-    let mut socket =
+    let socket =
         Socket::connect(&route, deadline).map_err(|error| (cause_of_io_error(error), false))?;
+    log_in_over(socket, route, deadline, mode)
+}
+
+/// Logs in over a connected socket.
+fn log_in_over(
+    mut socket: Socket,
+    route: Route,
+    deadline: Deadline,
+    mode: QueryMode,
+) -> Result<NewConnection, (FailureCause, bool)> {
     let mut login = route.new_login();
     let (session, channel) =
         run_login(&socket, deadline, &mut login).map_err(|cause| (cause, login.uses_tls()))?;

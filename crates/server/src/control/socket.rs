@@ -72,6 +72,69 @@ pub(super) struct Socket {
 
 impl Socket {
     pub(super) fn connect(route: &Route, deadline: Deadline) -> io::Result<Socket> {
+        let (socket, is_connected) = Socket::start_connecting(route, deadline)?;
+        if !is_connected {
+            socket.wait(PollFlags::OUT, deadline)?;
+            sockopt::socket_error(&socket.fd)??;
+        }
+        Ok(socket)
+    }
+
+    /// Connects to all these routes at once. Returns the first socket that is connected, with the index of its
+    /// route; or, if none is, the error of each route.
+    pub(super) fn connect_first(
+        routes: &[Route],
+        deadline: Deadline,
+    ) -> Result<(usize, Socket), Vec<io::Error>> {
+        let mut errors: Vec<Option<io::Error>> = routes.iter().map(|_| None).collect();
+        let mut connecting = Vec::new();
+        for (index, route) in routes.iter().enumerate() {
+            match Socket::start_connecting(route, deadline) {
+                Ok((socket, true)) => return Ok((index, socket)),
+                Ok((socket, false)) => connecting.push((index, socket)),
+                Err(error) => errors[index] = Some(error),
+            }
+        }
+        let mut end = io::ErrorKind::TimedOut.into();
+        while let Some((_, first)) = connecting.first() {
+            let timeout = match first.time_left(deadline) {
+                Ok(remaining) => remaining.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL),
+                Err(error) => {
+                    end = error;
+                    break;
+                }
+            };
+            let mut polled: Vec<PollFd<'_>> = (connecting.iter())
+                .map(|(_, socket)| PollFd::new(&socket.fd, PollFlags::OUT))
+                .collect();
+            let timeout = Timespec::try_from(timeout).ok();
+            if let Err(error) = poll(&mut polled, timeout.as_ref())
+                && error != Errno::INTR
+            {
+                end = error.into();
+                break;
+            }
+            let ready = polled.iter().position(|fd| !fd.revents().is_empty());
+            let Some(ready) = ready else { continue };
+            let (index, socket) = connecting.swap_remove(ready);
+            match sockopt::socket_error(&socket.fd) {
+                Ok(Ok(())) => return Ok((index, socket)),
+                Ok(Err(error)) | Err(error) => errors[index] = Some(error.into()),
+            }
+        }
+        // The sockets that are still connecting all end for the same reason.
+        let kind = end.kind();
+        let mut end = Some(end);
+        let error = |error: Option<io::Error>| error.or_else(|| end.take());
+        Err(errors
+            .into_iter()
+            .map(error)
+            .map(|error| error.unwrap_or_else(|| kind.into()))
+            .collect())
+    }
+
+    /// Starts to connect; returns whether the socket is already connected.
+    fn start_connecting(route: &Route, deadline: Deadline) -> io::Result<(Socket, bool)> {
         let (family, address): (_, SocketAddrAny) = match &route.endpoint.address {
             Address::Unix(path) => (
                 AddressFamily::UNIX,
@@ -94,8 +157,8 @@ impl Socket {
         };
         loop {
             match connect(&socket.fd, &address) {
-                Ok(()) => return Ok(socket),
-                Err(Errno::INPROGRESS | Errno::INTR) => break,
+                Ok(()) => return Ok((socket, true)),
+                Err(Errno::INPROGRESS | Errno::INTR) => return Ok((socket, false)),
                 Err(Errno::AGAIN) => {
                     socket.time_left(deadline)?;
                     std::thread::sleep(QUEUE_FULL_PAUSE);
@@ -103,9 +166,6 @@ impl Socket {
                 Err(error) => return Err(error.into()),
             }
         }
-        socket.wait(PollFlags::OUT, deadline)?;
-        sockopt::socket_error(&socket.fd)??;
-        Ok(socket)
     }
 
     /// Enables probes after a long silence, if the route has an `io_timeout`. `session_id`:

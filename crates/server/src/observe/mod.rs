@@ -74,6 +74,12 @@ pub enum Topic {
     Status,
     /// InnoDB's purge and deadlocks.
     PurgeAndDeadlocks,
+    /// Time that sessions waited, by wait type (SQL Server).
+    WaitTimes,
+    /// CPU time of the server's processes, by its own count (SQL Server).
+    ServerCpu,
+    /// How much of its service's limits a database uses (Azure SQL Database).
+    ServiceLimits,
 }
 
 /// A value that could not be observed.

@@ -25,6 +25,7 @@ use crate::target::{ProtocolOptions, SqlServerOptions, Target, TcpOptions};
 use options::Options;
 use prony_wire::Secret;
 use rustls::pki_types::ServerName;
+use std::sync::Arc;
 use std::time::Duration;
 use tls::Encrypt;
 
@@ -95,13 +96,9 @@ fn build_target(
         read_only: read_application_intent(&options)?,
         strict: encrypt == Encrypt::Strict,
         certificate_name: read_certificate_name(&options)?,
+        address_race: options.is_on("MultiSubnetFailover")?.then(Arc::default),
     };
     let endpoints = hosts::resolve(&server, password.as_ref())?;
-    if options.is_on("MultiSubnetFailover")? && endpoints.len() > 1 {
-        warnings.push(
-            "MultiSubnetFailover: the addresses of the server are tried one after another, not all at once".to_owned(),
-        );
-    }
     Ok(Target {
         endpoints,
         user: user.to_owned(),

@@ -1,6 +1,7 @@
 //! Tests of resolving connection strings and environment to a target.
 
 mod databases;
+mod instances;
 mod observing;
 
 use super::*;

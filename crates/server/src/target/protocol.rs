@@ -2,8 +2,10 @@
 //!
 //! Must never: show a password.
 
+use super::AddressRace;
 use rustls::pki_types::ServerName;
 use std::fmt;
+use std::sync::Arc;
 
 /// The protocol that a server speaks, with the options that only it has.
 #[derive(Clone, Debug)]
@@ -48,6 +50,8 @@ pub struct SqlServerOptions {
     pub strict: bool,
     /// The name that the certificate must have instead of the host's (`HostNameInCertificate`).
     pub certificate_name: Option<ServerName<'static>>,
+    /// With `MultiSubnetFailover`: which of the server's addresses answers.
+    pub address_race: Option<Arc<AddressRace>>,
 }
 
 /// Options that only MySQL and MariaDB have.

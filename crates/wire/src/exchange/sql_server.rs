@@ -16,10 +16,20 @@ impl Exchange {
         self.with_tds(|tds| tds.call(procedure, parameters))
     }
 
-    /// Builds a request from a finished bulk load ([`BulkLoad::finish`]). The rows are sent after the server
-    /// has accepted the statement. Returns false if the protocol has no bulk load.
-    pub fn bulk_load(&mut self, load: &BulkLoad) -> bool {
-        self.with_tds(|tds| tds.bulk_load(load))
+    /// Begins the message with the rows of a bulk load, after the server has accepted its statement
+    /// ([`BulkLoad::statement`]). The message is sent in parts, which [`Exchange::bulk_packets`] makes; the reply
+    /// follows the last. Returns false if the protocol has no bulk load.
+    pub fn begin_bulk_rows(&mut self) -> bool {
+        self.with_tds(|tds| tds.begin_bulk_rows())
+    }
+
+    /// Moves rows of a bulk load into `out`, as full packets; with `is_finished`, after [`BulkLoad::finish`], all
+    /// that remain, with the end of the message. Does nothing on another protocol.
+    pub fn bulk_packets(&self, load: &mut BulkLoad, is_finished: bool, out: &mut Vec<u8>) {
+        match &self.state {
+            ProtocolState::Tds(tds) => tds.bulk_packets(load, is_finished, out),
+            ProtocolState::Postgres { .. } | ProtocolState::Mysql(_) => {}
+        }
     }
 
     /// The message that cancels the request in flight; send it on the same connection, after the whole

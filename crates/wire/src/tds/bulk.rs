@@ -5,6 +5,7 @@
 //! Source: MS-TDS 2.2.6.1 (BulkLoadBCP); the statement is what Microsoft's clients send.
 
 use super::encode::{fits, put_value, text_bytes};
+use super::packet::{END_OF_MESSAGE, HEADER_BYTES, header, packet_type};
 use super::sql_type::SqlType;
 use super::token::{done_status, token_type};
 use super::utf16::put_utf16;
@@ -73,10 +74,13 @@ pub struct BulkLoad {
     statement: String,
     columns: Vec<BulkColumn>,
     collation: [u8; 5],
-    /// COLMETADATA, a ROW for each row and, after [`BulkLoad::finish`], DONE.
+    /// COLMETADATA, with which each message begins.
+    column_tokens: Vec<u8>,
+    /// The part of the message that is not yet in packets: COLMETADATA, a ROW for each row and, after
+    /// [`BulkLoad::finish`], DONE.
     payload: Vec<u8>,
-    /// Length of COLMETADATA in the payload, in bytes.
-    columns_length: usize,
+    /// Number of the message's last packet, which wraps.
+    packet_number: u8,
     rows: u64,
 }
 
@@ -107,8 +111,9 @@ impl BulkLoad {
             statement,
             columns,
             collation,
-            columns_length: payload.len(),
+            column_tokens: payload.clone(),
             payload,
+            packet_number: 0,
             rows: 0,
         }
     }
@@ -160,7 +165,7 @@ impl BulkLoad {
         fits(sql_type, value) && text_bytes(sql_type, value, self.collation) <= max_bytes
     }
 
-    /// Completes the message; call this before sending the load.
+    /// Completes the message.
     pub fn finish(&mut self) {
         self.payload.push(token_type::DONE);
         self.payload
@@ -171,7 +176,8 @@ impl BulkLoad {
 
     /// Drops the rows, so that the next message can be built in the same memory.
     pub fn clear(&mut self) {
-        self.payload.truncate(self.columns_length);
+        self.payload.clone_from(&self.column_tokens);
+        self.packet_number = 0;
         self.rows = 0;
     }
 
@@ -180,8 +186,8 @@ impl BulkLoad {
         self.rows
     }
 
-    /// Length of the message so far, in bytes.
-    pub fn message_bytes(&self) -> usize {
+    /// Length of the part of the message that is not yet in packets, in bytes.
+    pub fn pending_bytes(&self) -> usize {
         self.payload.len()
     }
 
@@ -190,8 +196,35 @@ impl BulkLoad {
         &self.statement
     }
 
-    pub(super) fn payload(&self) -> &[u8] {
-        &self.payload
+    /// Moves the start of the message into `out`, as full packets of `packet_size` bytes; with `is_finished`,
+    /// which requires [`BulkLoad::finish`], the whole rest, and the last packet ends the message.
+    pub(super) fn take_packets(
+        &mut self,
+        packet_size: usize,
+        is_finished: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let payload_max = packet_size - HEADER_BYTES;
+        let mut taken = 0;
+        loop {
+            let rest = &self.payload[taken..];
+            // The last packet must not be empty, so a full one stays until more follows.
+            let status = match rest.len() <= payload_max {
+                false => 0,
+                true if is_finished => END_OF_MESSAGE,
+                true => break,
+            };
+            let payload = &rest[..payload_max.min(rest.len())];
+            self.packet_number = self.packet_number.wrapping_add(1);
+            let number = self.packet_number;
+            out.extend_from_slice(&header(packet_type::BULK, status, payload.len(), number));
+            out.extend_from_slice(payload);
+            taken += payload.len();
+            if status == END_OF_MESSAGE {
+                break;
+            }
+        }
+        self.payload.drain(..taken);
     }
 }
 

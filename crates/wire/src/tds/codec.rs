@@ -11,8 +11,9 @@ use super::error::UNKNOWN_HANDLE_ERROR;
 use super::packet::{HEADER_BYTES, PACKET_SIZE_INITIAL, frame, packet_type};
 use super::reply::Reply;
 use super::rpc::{
-    DESCRIPTOR_OFFSET, Procedure, TransactionRequest, is_commit, put_call, put_headers,
-    put_int_parameter, put_nvarchar_parameter, put_positional_parameter, put_transaction,
+    DESCRIPTOR_OFFSET, Procedure, TransactionRequest, is_commit, put_call, put_execute,
+    put_headers, put_int_parameter, put_nvarchar_parameter, put_positional_parameter,
+    put_transaction,
 };
 use super::sql_type::SqlType;
 use super::utf16::{put_utf16, put_utf16_lossy};
@@ -23,9 +24,8 @@ use std::ops::Range;
 mod queue;
 mod text;
 
-use text::{
-    called_procedure, must_be_sent_as_text, put_declarations, put_numbered_text, put_statement_text,
-};
+pub(crate) use text::StatementForm;
+use text::{put_declarations, put_numbered_text, put_statement_text};
 
 /// The state of one statement on a connection.
 #[derive(Clone, Debug, Default)]
@@ -67,8 +67,8 @@ enum Call {
     Unprepare,
     /// Prepares a statement, or prepares and executes it.
     Prepare(u16),
-    /// Executes a prepared statement.
-    Execute(u16),
+    /// Executes a prepared statement by its handle.
+    Execute(u16, i32),
     /// Executes the text of a statement, or calls another procedure.
     Other,
 }
@@ -121,6 +121,10 @@ impl Codec {
         self.collation = collation;
     }
 
+    pub(crate) fn packet_size(&self) -> usize {
+        self.packet_size
+    }
+
     /// The session's collation, which determines the encoding of `varchar`.
     pub(crate) fn collation(&self) -> [u8; 5] {
         self.collation
@@ -149,39 +153,42 @@ impl Codec {
     /// Queues one execution.
     pub(crate) fn execute(&mut self, statement: &Statement, values: &[Value<'_>]) {
         debug_assert!(statement.accepts(values), "{statement:?} {values:?}");
-        if self.mode == QueryMode::Simple
-            || statement.is_joined()
-            || must_be_sent_as_text(statement)
-        {
+        let form = statement.tds_form();
+        if self.mode == QueryMode::Simple || statement.is_joined() || form.is_text_only {
             let may_join = self.mode == QueryMode::Simple || statement.is_joined();
             return self.queue_text(statement, values, may_join);
         }
-        let mut types = std::mem::take(&mut self.type_buffer);
-        self.set_types(statement, values, &mut types);
-        if let Some(name) = called_procedure(statement) {
-            let parameters = types.iter().copied().zip(values.iter().copied());
-            self.call(Procedure::Name(name), parameters);
-            self.type_buffer = types;
-            return;
+        match &form.types {
+            Some(types) => self.queue_call(statement, types, values),
+            None => {
+                let mut types = std::mem::take(&mut self.type_buffer);
+                self.set_types(statement, values, &mut types);
+                self.queue_call(statement, &types, values);
+                self.type_buffer = types;
+            }
         }
-        let (is_first, call) = self.begin_call(statement, &types);
-        let (procedure, handle) = match call {
-            Call::Execute(_) => (Procedure::Execute, self.prepared_handle(statement)),
-            Call::Prepare(..) => (Procedure::PrepareAndExecute, None),
-            Call::Other | Call::Unprepare => (Procedure::ExecuteSql, None),
-        };
-        put_call(procedure, is_first, &mut self.bytes);
+    }
+
+    /// Queues one execution as a procedure call, with parameters of these types.
+    fn queue_call(&mut self, statement: &Statement, types: &[SqlType], values: &[Value<'_>]) {
+        if let Some(name) = &statement.tds_form().procedure {
+            let parameters = types.iter().copied().zip(values.iter().copied());
+            return self.call(Procedure::Name(name), parameters);
+        }
+        let (is_first, call) = self.begin_call(statement, types);
         match call {
-            Call::Execute(_) => put_int_parameter(handle, &mut self.bytes),
+            Call::Execute(_, handle) => put_execute(handle, is_first, &mut self.bytes),
             Call::Prepare(..) => {
+                put_call(Procedure::PrepareAndExecute, is_first, &mut self.bytes);
                 put_int_parameter(None, &mut self.bytes);
-                self.put_declarations(&types);
+                self.put_declarations(types);
                 self.put_sql(statement);
             }
             Call::Other | Call::Unprepare => {
+                put_call(Procedure::ExecuteSql, is_first, &mut self.bytes);
                 self.put_sql(statement);
                 if !types.is_empty() {
-                    self.put_declarations(&types);
+                    self.put_declarations(types);
                 }
             }
         }
@@ -189,7 +196,6 @@ impl Codec {
             put_positional_parameter(*sql_type, *value, self.collation, &mut self.bytes);
         }
         self.calls.push(call);
-        self.type_buffer = types;
     }
 
     /// Decides how a statement is executed, and opens a message if necessary. Returns the call, and before it
@@ -210,7 +216,7 @@ impl Codec {
                 slot.types.extend_from_slice(types);
             }
             call = match (slot.state, types_changed) {
-                (PrepareState::Prepared(_), false) => Call::Execute(id),
+                (PrepareState::Prepared(handle), false) => Call::Execute(id, handle),
                 // The reply with the handle has not arrived yet, so send the text.
                 (PrepareState::Queued, _) => Call::Other,
                 (state, _) => {
@@ -346,13 +352,6 @@ impl Codec {
         self.close_message();
     }
 
-    /// Queues the message with the rows of a bulk load.
-    pub(crate) fn bulk_rows(&mut self, payload: &[u8]) {
-        self.open_message(packet_type::BULK);
-        self.bytes.extend_from_slice(payload);
-        self.close_message();
-    }
-
     /// Marks a statement as no longer used: the next message with calls drops its handle, and another
     /// statement may reuse its number.
     pub(crate) fn close(&mut self, statement: &Statement) {
@@ -366,11 +365,11 @@ impl Codec {
     pub(crate) fn is_prepared(&self, statement: &Statement) -> bool {
         let slot = self.slots.get(usize::from(statement.id()));
         let state = slot.map_or(PrepareState::Unprepared, |slot| slot.state);
-        let is_text = self.mode != QueryMode::Prepared
-            || statement.is_joined()
-            || must_be_sent_as_text(statement);
+        let form = statement.tds_form();
+        let is_text =
+            self.mode != QueryMode::Prepared || statement.is_joined() || form.is_text_only;
         is_text
-            || called_procedure(statement).is_some()
+            || form.procedure.is_some()
             || matches!(state, PrepareState::Prepared(_) | PrepareState::Refused)
     }
 }

@@ -105,13 +105,15 @@ impl Exchange {
         self.send();
     }
 
-    /// Builds a request from the statement and the rows of a bulk load. The rows are sent after the server
-    /// has accepted the statement.
-    pub(crate) fn bulk_load(&mut self, load: &BulkLoad) {
+    /// Begins the message with the rows of a bulk load, whose packets [`Exchange::bulk_packets`] makes.
+    pub(crate) fn begin_bulk_rows(&mut self) {
         self.begin();
-        self.codec.query(load.statement().as_bytes());
-        self.codec.bulk_rows(load.payload());
-        self.send();
+        self.reply.expect(0);
+    }
+
+    /// Appends packets of the rows; see [`BulkLoad::take_packets`].
+    pub(crate) fn bulk_packets(&self, load: &mut BulkLoad, is_finished: bool, out: &mut Vec<u8>) {
+        load.take_packets(self.codec.packet_size(), is_finished, out);
     }
 
     /// The message that cancels the request in flight; `None` if no request is in flight, or the request is

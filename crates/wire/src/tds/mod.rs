@@ -22,6 +22,8 @@ mod type_info;
 mod utf16;
 mod value;
 
+pub(crate) use codec::StatementForm;
+
 pub use bulk::{BulkColumn, BulkError, BulkLoad, BulkOptions};
 pub use connector::Connector;
 pub use rpc::{Isolation, Procedure, TransactionRequest};

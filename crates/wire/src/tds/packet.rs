@@ -28,7 +28,7 @@ pub(crate) mod packet_type {
 }
 
 /// Flag of a packet: it is the last one of its message.
-const END_OF_MESSAGE: u8 = 1;
+pub(super) const END_OF_MESSAGE: u8 = 1;
 
 /// A complete attention message, which asks the server to cancel the current request.
 pub(crate) const ATTENTION: &[u8] = &[0x06, END_OF_MESSAGE, 0, 8, 0, 0, 1, 0];
@@ -38,6 +38,11 @@ pub(crate) const ATTENTION: &[u8] = &[0x06, END_OF_MESSAGE, 0, 8, 0, 0, 1, 0];
 pub(crate) fn frame(out: &mut Vec<u8>, start: usize, packet_type: u8, packet_size: usize) {
     let payload_max = packet_size - HEADER_BYTES;
     let payload = out.len() - start - HEADER_BYTES;
+    // Almost every request is a single packet.
+    if payload <= payload_max {
+        let header = header(packet_type, END_OF_MESSAGE, payload, 1);
+        return out[start..start + HEADER_BYTES].copy_from_slice(&header);
+    }
     let packet_count = payload.div_ceil(payload_max).max(1);
     out.resize(out.len() + (packet_count - 1) * HEADER_BYTES, 0);
     // Move the last payload first: each moves back, into the space of its successor.
@@ -52,20 +57,22 @@ pub(crate) fn frame(out: &mut Vec<u8>, start: usize, packet_type: u8, packet_siz
             true => END_OF_MESSAGE,
             false => 0,
         };
-        let [high, low] = ((length + HEADER_BYTES) as u16).to_be_bytes();
         // The number of a packet wraps; servers ignore it.
         let number = (index as u8).wrapping_add(1);
-        out[at..at + HEADER_BYTES].copy_from_slice(&[
-            packet_type,
-            status,
-            high,
-            low,
-            0,
-            0,
-            number,
-            0,
-        ]);
+        let header = header(packet_type, status, length, number);
+        out[at..at + HEADER_BYTES].copy_from_slice(&header);
     }
+}
+
+/// The header of a packet with `payload` bytes of payload.
+pub(super) fn header(
+    packet_type: u8,
+    status: u8,
+    payload: usize,
+    number: u8,
+) -> [u8; HEADER_BYTES] {
+    let [high, low] = ((payload + HEADER_BYTES) as u16).to_be_bytes();
+    [packet_type, status, high, low, 0, 0, number, 0]
 }
 
 /// Appends one message with the payload that `body` appends.
@@ -111,11 +118,21 @@ impl Unframer {
         packet_types: &[u8],
     ) -> Result<Option<Piece<'a>>, Violation> {
         if self.payload_missing == 0 {
-            let taken = (HEADER_BYTES - self.header_bytes).min(input.len());
-            let (head, rest) = input.split_at(taken);
-            self.header[self.header_bytes..][..taken].copy_from_slice(head);
-            self.header_bytes += taken;
-            *input = rest;
+            match input.split_first_chunk::<HEADER_BYTES>() {
+                // The usual case: the whole header has arrived at once.
+                Some((head, rest)) if self.header_bytes == 0 => {
+                    self.header = *head;
+                    self.header_bytes = HEADER_BYTES;
+                    *input = rest;
+                }
+                _ => {
+                    let taken = (HEADER_BYTES - self.header_bytes).min(input.len());
+                    let (head, rest) = input.split_at(taken);
+                    self.header[self.header_bytes..][..taken].copy_from_slice(head);
+                    self.header_bytes += taken;
+                    *input = rest;
+                }
+            }
             // Check the first byte at once: a peer with another protocol may never send a whole header.
             if self.header_bytes > 0 && !packet_types.contains(&self.header[0]) {
                 return Err(Violation::Unexpected(self.header[0]));

@@ -68,17 +68,28 @@ fn every_loaded_row_arrives() {
     let mut plain = columns();
     plain[1].name = "ab".to_owned();
     load = BulkLoad::new("t", plain, &options, collation);
-    for message in 0..3_i64 {
+    // Parts of one row, of several, and of all rows.
+    for (message, rows_per_part) in [(0, 1), (1, 300), (2, 1_000)] {
         load.clear();
+        talk.query(load.statement());
+        assert!(talk.exchange.begin_bulk_rows());
         for number in 0..1_000 {
             let number = message * 1_000 + number;
             load.push(&row(number, &format!("text {number}"))).unwrap();
+            if load.rows() % rows_per_part == 0 {
+                let packets = take_packets(&talk, &mut load, false);
+                assert!(
+                    load.pending_bytes() <= 512 - 8,
+                    "only part of a packet remains"
+                );
+                assert_eq!(
+                    talk.server.receive(&packets),
+                    b"",
+                    "the message has not ended"
+                );
+            }
         }
-        load.finish();
-        assert_eq!(load.rows(), 1_000);
-        assert!(talk.exchange.bulk_load(&load));
-        talk.run().unwrap();
-        assert_eq!((talk.error(), talk.round_trips), (None, 2));
+        finish(&mut talk, &mut load);
         assert_eq!(talk.exchange.affected_rows(), 1_000);
     }
     let received = talk.received.lock().unwrap();
@@ -133,9 +144,9 @@ fn values_of_fixed_length_are_padded() {
         load.push(&[Value::Text(text); 3]).unwrap();
     }
     load.push(&[Value::Null; 3]).unwrap();
-    load.finish();
-    assert!(talk.exchange.bulk_load(&load));
-    talk.run().unwrap();
+    talk.query(load.statement());
+    assert!(talk.exchange.begin_bulk_rows());
+    finish(&mut talk, &mut load);
     let received = talk.received.lock().unwrap();
     let row = |c: &str, n: &str, v: &str| {
         vec![
@@ -163,12 +174,12 @@ fn rows_that_do_not_fit_are_refused_and_leave_the_load_unchanged() {
         talk.exchange.collation(),
     );
     load.push(&row(1, "fits")).unwrap();
-    let before = load.message_bytes();
+    let before = load.pending_bytes();
     let refused = |load: &mut BulkLoad, index: usize, value| {
         let mut values = row(1, "fits");
         values[index] = value;
         let error = load.push(&values).unwrap_err();
-        assert_eq!((load.message_bytes(), load.rows()), (before, 1));
+        assert_eq!((load.pending_bytes(), load.rows()), (before, 1));
         error
     };
     assert_eq!(
@@ -200,15 +211,33 @@ fn rows_that_do_not_fit_are_refused_and_leave_the_load_unchanged() {
 }
 
 #[test]
-fn rows_are_not_sent_after_a_statement_that_failed() {
+fn an_error_in_the_middle_of_the_rows_is_the_reply() {
     let mut talk = Talk::with(QueryMode::Simple, |_, _| vec![Outcome::Done]);
     let mut load = BulkLoad::new("t", columns(), &BulkOptions::default(), [0; 5]);
-    load.finish();
-    talk.exchange.bulk_load(&load);
+    talk.query(load.statement());
+    assert!(talk.exchange.begin_bulk_rows());
+    load.push(&row(1, "a text")).unwrap();
+    take_packets(&talk, &mut load, false);
     let mut tokens = prony_tds_server::ReplyWriter::new([0; 5]);
-    tokens.error((208, 1, 16), "Invalid object name 't'.");
+    tokens.error((1105, 2, 17), "Could not allocate space for object 't'.");
     tokens.done(0xfd, 2, 0, 0);
     let answer = prony_tds_server::encode_message(4, &tokens.finish(), 512);
     assert_eq!(talk.take(&answer), Ok(prony_wire::FeedStatus::Complete));
-    assert_eq!(talk.error(), Some(208));
+    assert_eq!(talk.error(), Some(1105));
+}
+
+fn take_packets(talk: &Talk, load: &mut BulkLoad, is_finished: bool) -> Vec<u8> {
+    let mut packets = Vec::new();
+    talk.exchange.bulk_packets(load, is_finished, &mut packets);
+    packets
+}
+
+/// Sends the rest of the rows, and takes the reply.
+fn finish(talk: &mut Talk, load: &mut BulkLoad) {
+    load.finish();
+    let packets = take_packets(talk, load, true);
+    assert_eq!(load.pending_bytes(), 0);
+    let answer = talk.server.receive(&packets);
+    assert_eq!(talk.take(&answer), Ok(prony_wire::FeedStatus::Complete));
+    assert_eq!(talk.error(), None);
 }

@@ -11,8 +11,10 @@ use prony_wire::Value;
 use prony_wire::tds::{BulkColumn, BulkLoad, BulkOptions, SqlType};
 
 /// Maximum bytes of rows in a stream, as text; a stop has to wait for one stream.
-const STREAM_BYTES_MAX: usize = 4 << 20;
-/// Space for the row that fills a stream.
+const STREAM_BYTES_MAX: u64 = 4 << 20;
+/// Bytes of rows in a part of a stream, as text. A loader needs a few times this memory.
+const PART_BYTES: usize = 16 << 10;
+/// Space for the row that fills a part.
 const LAST_ROW_BYTES: usize = 4096;
 /// NULL in the text format of rows.
 const NULL: &[u8] = b"\\N";
@@ -76,22 +78,27 @@ impl BulkStream {
             ..BulkOptions::default()
         };
         let mut load = BulkLoad::new(table, columns, &options, control.collation());
-        let mut bytes = Vec::with_capacity(STREAM_BYTES_MAX + LAST_ROW_BYTES);
+        let mut bytes = Vec::with_capacity(PART_BYTES + LAST_ROW_BYTES);
+        let server_error = |source| sql::server_error(&activity, source);
         while !rows.is_done() {
             loader.check_stop()?;
-            bytes.clear();
             load.clear();
-            let count = rows.append_rows(&mut bytes, STREAM_BYTES_MAX);
-            push_rows(&mut load, &fields, &bytes).map_err(|problem| Error::Data {
-                problem: format!("{activity}: {problem}"),
-                remedy: "drop the table, and load again".into(),
-            })?;
+            let mut stream = control.start_bulk_load(&load).map_err(server_error)?;
+            let (mut sent_rows, mut sent_bytes) = (0, 0);
+            while !rows.is_done() && sent_bytes < STREAM_BYTES_MAX {
+                bytes.clear();
+                let count = rows.append_rows(&mut bytes, PART_BYTES);
+                push_rows(&mut load, &fields, &bytes).map_err(|problem| Error::Data {
+                    problem: format!("{activity}: {problem}"),
+                    remedy: "drop the table, and load again".into(),
+                })?;
+                stream.send(&mut load).map_err(server_error)?;
+                (sent_rows, sent_bytes) = (sent_rows + count, sent_bytes + bytes.len() as u64);
+                loader.meter.add_sent(count, bytes.len() as u64);
+            }
             load.finish();
-            let stored = control
-                .bulk_load(&load)
-                .map_err(|source| sql::server_error(&activity, source))?;
-            check_all_stored(table, count, stored)?;
-            loader.meter.add_sent(count, bytes.len() as u64);
+            let stored = stream.finish(&mut load).map_err(server_error)?;
+            check_all_stored(table, sent_rows, stored)?;
         }
         Ok(())
     }

@@ -85,6 +85,36 @@ fn observations_of_the_server_are_summarised() {
 }
 
 #[test]
+fn what_sql_server_counts_itself_is_summarised_and_never_zero_if_unknown() {
+    let mut run = observed_run();
+    let text = flat_text(&run);
+    for absent in ["wait statistics", "limits of its service"] {
+        assert!(!text.contains(absent), "{text}");
+    }
+    let observed = run.observed.as_mut().unwrap();
+    observed.machine.source = None;
+    for row in &mut observed.series {
+        row.wait_s = Some([("LCK_M".to_owned(), 0.5), ("WRITELOG".to_owned(), 2.0)].into());
+        row.limit_use = Some(prony_store::LimitUse {
+            cpu_share: Some(0.75),
+            ..prony_store::LimitUse::default()
+        });
+    }
+    let text = flat_text(&run);
+    for expected in [
+        "its machine: unknown, its processes 1.50 CPUs",
+        "waiting on average, by the server's wait statistics: WRITELOG 2.00, LCK_M 0.50",
+        "in any 15 s at most: CPU 75 %, data I/O unknown, log writes unknown",
+    ] {
+        assert!(text.contains(expected), "no `{expected}` in {text}");
+    }
+    for row in &mut run.observed.as_mut().unwrap().series {
+        row.wait_s = Some(std::collections::BTreeMap::new());
+    }
+    assert!(flat_text(&run).contains("no session waited, by the server's wait statistics"));
+}
+
+#[test]
 fn unobserved_events_are_not_reported_as_absent() {
     let mut run = observed_run();
     let observed = run.observed.as_mut().unwrap();

@@ -44,6 +44,12 @@ pub struct Counters {
     pub lock_waits: Option<u32>,
     /// Number of active connections by wait event, as `class/event`; `CPU` means not waiting.
     pub waits: BTreeMap<String, u32>,
+    /// Time that all sessions have waited since the server's start, by wait type, in milliseconds (SQL Server).
+    pub wait_ms: Option<BTreeMap<&'static str, u64>>,
+    /// CPU time of the server's processes since its start, by its own count, in seconds (SQL Server).
+    pub server_cpu_s: Option<f64>,
+    /// How much of its service's limits the database uses (Azure SQL Database).
+    pub limit_use: Option<LimitUse>,
     /// The last complete checkpoint.
     pub checkpoint: Option<Checkpoint>,
     /// Vacuums, backups and similar work in progress; `None`: not known.
@@ -54,6 +60,17 @@ pub struct Counters {
     pub replication_lag_bytes: Option<u64>,
     /// Lag of the slowest replica, seconds.
     pub replication_lag_s: Option<f64>,
+}
+
+/// How much of the limits of its service a database has used in the last 15 s, as shares of these limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LimitUse {
+    /// CPU.
+    pub cpu_share: Option<f64>,
+    /// I/O on the files of the data.
+    pub data_io_share: Option<f64>,
+    /// Writes to the log.
+    pub log_write_share: Option<f64>,
 }
 
 /// The last complete checkpoint.

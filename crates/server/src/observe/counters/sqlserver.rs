@@ -5,9 +5,9 @@
 //! their names are cumulative.
 
 use super::super::{MissingValue, Topic, cell, number, query_or_missing, tally};
-use super::{Activity, ActivityKind, CounterQuery, Counters};
+use super::{Activity, ActivityKind, CounterQuery, Counters, LimitUse};
 use crate::control::{Control, Error, TextRow};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Whether the login may read the server's state. The permission for that is VIEW SERVER STATE; since SQL
 /// Server 2022 a part of it suffices, and in Azure SQL Database (edition 5) that of the database.
@@ -31,6 +31,37 @@ const SESSIONS_QUERY: &str = "select case when r.session_id is null then 'idle' 
      left join sys.dm_exec_requests r on r.session_id = s.session_id \
      where s.is_user_process = 1 and s.session_id <> @@spid \
      group by case when r.session_id is null then 'idle' else 'active' end, r.wait_type, r.command";
+
+/// The waits whose times are summed: a name, and the condition for their wait types.
+const WAIT_TIMES: [(&str, &str); 8] = [
+    // Writing the log of a commit to disk.
+    ("WRITELOG", "wait_type = 'WRITELOG'"),
+    // A synchronous replica.
+    ("HADR_SYNC_COMMIT", "wait_type = 'HADR_SYNC_COMMIT'"),
+    // Other sessions that use a page in memory, or read it from disk.
+    ("PAGELATCH", "wait_type like 'PAGELATCH[_]%'"),
+    ("PAGEIOLATCH", "wait_type like 'PAGEIOLATCH[_]%'"),
+    ("LCK_M", "wait_type like 'LCK[_]M[_]%'"),
+    // A CPU.
+    ("SOS_SCHEDULER_YIELD", "wait_type = 'SOS_SCHEDULER_YIELD'"),
+    // The limit of the log's rate in Azure.
+    (
+        "LOG_RATE_GOVERNOR",
+        "wait_type like '%LOG[_]RATE[_]GOVERNOR'",
+    ),
+    // This client, which reads too slowly.
+    ("ASYNC_NETWORK_IO", "wait_type = 'ASYNC_NETWORK_IO'"),
+];
+/// SQL Server 2008 does not have these columns.
+const CPU_QUERY: &str =
+    "select (process_user_time_ms + process_kernel_time_ms) / 1000.0 from sys.dm_os_sys_info";
+/// Azure SQL Database adds a row every 15 s.
+const LIMITS_QUERY: &str = "select top (1) avg_cpu_percent, avg_data_io_percent, avg_log_write_percent \
+     from sys.dm_db_resource_stats order by end_time desc";
+const EDITION_QUERY: &str = "select cast(serverproperty('EngineEdition') as int)";
+/// The edition Azure SQL Database, which shows a database what concerns it, and not the machine, because that has
+/// other databases too.
+const AZURE_SQL_DATABASE: &str = "5";
 
 /// Beginnings of wait types, and the classes under which they are listed.
 const WAIT_CLASSES: [(&str, &str); 8] = [
@@ -89,7 +120,58 @@ pub(super) fn counter_queries(
         CounterQuery::new(Topic::Status, STATUS_QUERY, read_status),
         CounterQuery::new(Topic::SessionsAndWaits, SESSIONS_QUERY, read_sessions),
     ]);
+    let edition = query_or_missing(control, Topic::ServiceLimits, EDITION_QUERY, missing)?;
+    let edition = edition.as_deref().and_then(|rows| cell(rows.first()?, 0));
+    let view = match edition == Some(AZURE_SQL_DATABASE) {
+        true => {
+            queries.push(CounterQuery::new(
+                Topic::ServiceLimits,
+                LIMITS_QUERY,
+                |rows, counters| counters.limit_use = rows.first().map(read_limit_use),
+            ));
+            "sys.dm_db_wait_stats"
+        }
+        false => {
+            queries.push(CounterQuery::new(
+                Topic::ServerCpu,
+                CPU_QUERY,
+                |rows, counters| {
+                    counters.server_cpu_s = rows.first().and_then(|row| number(row, 0));
+                },
+            ));
+            "sys.dm_os_wait_stats"
+        }
+    };
+    queries.push(CounterQuery::new(
+        Topic::WaitTimes,
+        wait_times_query(view),
+        |rows, counters| counters.wait_ms = rows.first().and_then(read_wait_times),
+    ));
     Ok(queries)
+}
+
+/// One row, with a sum for each of [`WAIT_TIMES`].
+fn wait_times_query(view: &str) -> String {
+    let sums = WAIT_TIMES
+        .map(|(_, condition)| format!("sum(case when {condition} then wait_time_ms else 0 end)"));
+    format!("select {} from {view}", sums.join(", "))
+}
+
+/// `None` if one of the sums is unknown: the view is then empty.
+fn read_wait_times(row: &TextRow) -> Option<BTreeMap<&'static str, u64>> {
+    let times = WAIT_TIMES.iter().enumerate();
+    times
+        .map(|(column, (name, _))| Some((*name, tally(row, column)?)))
+        .collect()
+}
+
+fn read_limit_use(row: &TextRow) -> LimitUse {
+    let share = |column| number::<f64>(row, column).map(|percent| percent / 100.0);
+    LimitUse {
+        cpu_share: share(0),
+        data_io_share: share(1),
+        log_write_share: share(2),
+    }
 }
 
 fn read_status(rows: &[TextRow], counters: &mut Counters) {
@@ -166,6 +248,29 @@ mod tests {
             (counters.cache_hits, counters.cache_reads),
             (Some(90), Some(10))
         );
+    }
+
+    #[test]
+    fn times_of_waits_are_known_together_or_not_at_all() {
+        let query = wait_times_query("sys.dm_db_wait_stats");
+        assert!(query.ends_with("from sys.dm_db_wait_stats"), "{query}");
+        assert_eq!(query.matches("sum(").count(), WAIT_TIMES.len());
+        let times = read_wait_times(&row(&["7", "0", "1", "2", "3", "4", "5", "6"])).unwrap();
+        assert_eq!((times["WRITELOG"], times["HADR_SYNC_COMMIT"]), (7, 0));
+        assert_eq!(times["ASYNC_NETWORK_IO"], 6);
+        // The sums of a view without rows are NULL.
+        assert_eq!(read_wait_times(&row(&[""; 8])), None);
+    }
+
+    #[test]
+    fn use_of_limits_is_a_share() {
+        let limit_use = read_limit_use(&row(&["12.50", "", "100.00"]));
+        let shares = (
+            limit_use.cpu_share,
+            limit_use.data_io_share,
+            limit_use.log_write_share,
+        );
+        assert_eq!(shares, (Some(0.125), None, Some(1.0)));
     }
 
     #[test]

@@ -17,6 +17,11 @@ fn rows(names: &[&str], rows: &[&[&str]]) -> Vec<Outcome> {
 
 /// A server that answers some views, and refuses all others for a missing permission.
 fn control(has_permission: &'static str) -> Control {
+    control_of_edition(has_permission, "3")
+}
+
+/// `edition`: 5 is Azure SQL Database, which has no waits of the server and refuses the view.
+fn control_of_edition(has_permission: &'static str, edition: &'static str) -> Control {
     let config = Config::new(move |sql, _| match sql {
         "SET XACT_ABORT ON" => vec![Outcome::Done],
         _ if sql.contains("serverproperty('ProductVersion')") => rows(
@@ -34,6 +39,21 @@ fn control(has_permission: &'static str) -> Control {
                 &["database.delayed_durability_desc", "FORCED"],
             ],
         ),
+        _ if sql.contains("as int") && sql.contains("EngineEdition") => {
+            rows(&["edition"], &[&[edition]])
+        }
+        _ if edition == "5" && sql.contains("from sys.dm_db_resource_stats") => {
+            rows(&["cpu", "io", "log"], &[&["50.0", "7.5", "100.0"]])
+        }
+        _ if edition == "5" && sql.contains("from sys.dm_db_wait_stats") => {
+            rows(&["w"; 8], &[&["80", "0", "0", "0", "0", "0", "900", "0"]])
+        }
+        _ if edition == "3" && sql.contains("from sys.dm_os_wait_stats") => {
+            rows(&["w"; 8], &[&["70", "0", "0", "0", "5", "0", "0", "0"]])
+        }
+        _ if edition == "3" && sql.contains("process_kernel_time_ms") => {
+            rows(&["s"], &[&["12.345"]])
+        }
         _ if sql.contains("has_perms_by_name") => rows(&["right"], &[&[has_permission]]),
         _ if sql.contains("sysutcdatetime") && !sql.contains("sys.dm") => {
             rows(&["s"], &[&["1.5e9"]])
@@ -95,6 +115,51 @@ fn a_login_without_the_permission_reads_no_counters_and_says_so() {
             .iter()
             .any(|value| value.reason.contains("GRANT VIEW SERVER STATE"));
         assert_eq!(says_grant, permission == "0", "{missing:?}");
+    }
+}
+
+#[test]
+fn times_of_waits_and_cpu_are_read_and_azures_views_in_their_place() {
+    let read = |edition| {
+        let mut control = control_of_edition("1", edition);
+        let mut reader = CounterReader::new(&mut control).unwrap();
+        let counters = reader.read(&mut control).unwrap();
+        (counters, reader.take_missing())
+    };
+    let is_missing =
+        |missing: &[observe::MissingValue], topic| missing.iter().any(|value| value.topic == topic);
+    let (counters, missing) = read("3");
+    let waits = counters.wait_ms.expect("waits");
+    assert_eq!((waits["WRITELOG"], waits["LCK_M"]), (70, 5));
+    assert_eq!(
+        (counters.server_cpu_s, counters.limit_use),
+        (Some(12.345), None)
+    );
+    assert!(
+        !is_missing(&missing, observe::Topic::WaitTimes),
+        "{missing:?}"
+    );
+    let (counters, missing) = read("5");
+    let waits = counters.wait_ms.expect("waits");
+    assert_eq!((waits["WRITELOG"], waits["LOG_RATE_GOVERNOR"]), (80, 900));
+    let limit_use = counters.limit_use.expect("limits");
+    assert_eq!(
+        (limit_use.cpu_share, limit_use.log_write_share),
+        (Some(0.5), Some(1.0))
+    );
+    // The CPU time of the server is that of other databases too.
+    assert_eq!(counters.server_cpu_s, None);
+    assert!(
+        !is_missing(&missing, observe::Topic::ServiceLimits),
+        "{missing:?}"
+    );
+    // A server that refuses the views is listed with its reason, and nothing is zero.
+    let (counters, missing) = read("2");
+    assert_eq!((counters.wait_ms, counters.server_cpu_s), (None, None));
+    for topic in [observe::Topic::WaitTimes, observe::Topic::ServerCpu] {
+        let value = missing.iter().find(|value| value.topic == topic);
+        let reason = &value.expect("listed").reason;
+        assert!(reason.contains("permission was denied"), "{reason}");
     }
 }
 

@@ -37,14 +37,6 @@ impl Codec {
         last.is_some_and(|last| last.is_open && last.packet_type == packet_type)
     }
 
-    /// The server's handle of a statement, if it is prepared.
-    pub(super) fn prepared_handle(&self, statement: &Statement) -> Option<i32> {
-        match self.slots.get(usize::from(statement.id()))?.state {
-            PrepareState::Prepared(handle) => Some(handle),
-            _ => None,
-        }
-    }
-
     pub(super) fn slot_mut(&mut self, statement: &Statement) -> &mut StatementSlot {
         let id = usize::from(statement.id());
         if self.slots.len() <= id {
@@ -84,7 +76,7 @@ impl Codec {
                         None => PrepareState::Refused,
                     };
                 }
-                Call::Execute(id) if reply.error_number() == UNKNOWN_HANDLE_ERROR => {
+                Call::Execute(id, _) if reply.error_number() == UNKNOWN_HANDLE_ERROR => {
                     self.slots[usize::from(id)] = StatementSlot::default();
                 }
                 _ => {}

@@ -15,8 +15,40 @@ use crate::statement::{Effect, effect, skip_blanks_and_comments};
 /// transaction (error 266), and those whose effect would end with the call (SET and USE).
 const TEXT_ONLY_WORDS: [&[u8]; 6] = [b"begin", b"commit", b"rollback", b"save", b"set", b"use"];
 
+/// How a statement is sent.
+#[derive(Debug, Default)]
+pub(crate) struct StatementForm {
+    /// Whether the statement is sent as text in every mode.
+    pub is_text_only: bool,
+    /// The procedure that the statement calls, if it only calls one with its parameters.
+    pub procedure: Option<Box<str>>,
+    /// The types of the parameters; `None` if one of them is not declared.
+    pub types: Option<Box<[SqlType]>>,
+}
+
+impl StatementForm {
+    /// The form of a statement without declared types.
+    pub(crate) fn of(statement: &Statement) -> StatementForm {
+        let mut form = StatementForm {
+            is_text_only: must_be_sent_as_text(statement),
+            procedure: called_procedure(statement).map(Into::into),
+            types: None,
+        };
+        form.set_types(statement);
+        form
+    }
+
+    /// Sets the types of the parameters to those that the statement declares.
+    pub(crate) fn set_types(&mut self, statement: &Statement) {
+        let declared = statement.types().iter().copied();
+        let types: Option<Box<[SqlType]>> = declared.map(|kind| kind.map(SqlType::from)).collect();
+        // A statement that declares none has an empty list.
+        self.types = types.filter(|types| types.len() == statement.parameter_count());
+    }
+}
+
 /// Whether a statement is sent as text in every mode.
-pub(super) fn must_be_sent_as_text(statement: &Statement) -> bool {
+fn must_be_sent_as_text(statement: &Statement) -> bool {
     let sql = &statement.bytes()[skip_blanks_and_comments(statement.bytes(), 0)..];
     let letters = sql.iter().take_while(|byte| byte.is_ascii_alphabetic());
     let first_word = &sql[..letters.count()];
@@ -27,7 +59,7 @@ pub(super) fn must_be_sent_as_text(statement: &Statement) -> bool {
 
 /// The procedure that a statement calls, if its text is `EXEC name $1, $2, …` with each parameter once and in
 /// order: the call can then be sent without a text that the server would have to parse.
-pub(super) fn called_procedure(statement: &Statement) -> Option<&str> {
+fn called_procedure(statement: &Statement) -> Option<&str> {
     let mut parts = statement.parts();
     let (first, mut placeholder) = parts.next()?;
     let first = std::str::from_utf8(first).ok()?.trim();
