@@ -2,13 +2,14 @@
 //! begin the next event. They return numbers, because a C function of `ffi` can neither push values nor raise errors.
 //! They must not panic. Where LuaJIT interprets the call, it takes about 500 instructions more.
 
+use super::connections::returned_result_index;
 use super::request::Request;
 use super::thread_context::{LuaText, ParameterValue, ThreadContext};
 use prony_session::Outcome;
 use std::ffi::{c_char, c_void};
 
 /// The addresses of the C functions, by the names that the prelude uses.
-pub fn addresses() -> [(&'static str, *mut c_void); 7] {
+pub fn addresses() -> [(&'static str, *mut c_void); 8] {
     [
         ("query", query as *mut c_void),
         ("execute", execute as *mut c_void),
@@ -17,6 +18,7 @@ pub fn addresses() -> [(&'static str, *mut c_void); 7] {
         ("push_text", push_text as *mut c_void),
         ("push_null", push_null as *mut c_void),
         ("next_event", next_event as *mut c_void),
+        ("read_first_row", read_first_row as *mut c_void),
     ]
 }
 
@@ -85,5 +87,21 @@ unsafe extern "C" fn next_event(context: *const ThreadContext) -> f64 {
     match has_begun {
         true => 1.0,
         false => context.request_number(Request::NextEvent),
+    }
+}
+
+/// Reads the values of the first row of the result that the query returned, for the cells of the context.
+unsafe extern "C" fn read_first_row(context: *const ThreadContext) {
+    // SAFETY: the prelude passes on the context that it received. The connections are not used after the call.
+    let (context, connections) = unsafe { (&*context, (*context).connections()) };
+    let Some(connections) = connections else {
+        return context.set_row(std::iter::empty());
+    };
+    let returns_first_result = connections.returns_first_result();
+    let reply = connections.current().db.last_reply();
+    let result = returned_result_index(returns_first_result, reply.result_count());
+    match reply.iter().find(|(index, _)| *index == result) {
+        Some((_, row)) => context.set_row(row.values()),
+        None => context.set_row(std::iter::empty()),
     }
 }

@@ -103,6 +103,10 @@ impl ScriptState {
                 LightUserData(address.cast_mut().cast::<c_void>()),
             )?;
             host.set(
+                "row_cells",
+                LightUserData(thread_context.cells().cast_mut().cast::<c_void>()),
+            )?;
+            host.set(
                 "compiled_functions",
                 address_table(&lua, &compiled_functions::addresses())?,
             )?;

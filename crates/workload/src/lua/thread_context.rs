@@ -48,6 +48,25 @@ pub enum ParameterValue {
     Text(LuaText),
 }
 
+/// The maximum number of columns of a row that compiled code reads; `prelude/calls.lua` has the same.
+pub const CELLS_MAX: usize = 6;
+
+/// A value of a row, as compiled code reads it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RowCell {
+    /// Null for a value that is null.
+    text: *const u8,
+    length: f64,
+}
+
+impl RowCell {
+    const NULL: RowCell = RowCell {
+        text: ptr::null(),
+        length: 0.0,
+    };
+}
+
 /// The context of one thread.
 pub struct ThreadContext {
     /// The connections that C functions use: those of the thread that runs the state, while it runs; otherwise null.
@@ -59,6 +78,8 @@ pub struct ThreadContext {
     sql: Cell<LuaText>,
     /// The parameters of the next execution of a prepared statement.
     parameters: RefCell<Vec<ParameterValue>>,
+    /// The values of the row that compiled code reads. Null after the next request, which changes their memory.
+    cells: Cell<[RowCell; CELLS_MAX]>,
     /// Whether compiled code may have made the pending request.
     is_request_of_compiled_code: Cell<bool>,
     /// Whether the coroutine is to make no further request: its user has ended.
@@ -76,6 +97,7 @@ impl Default for ThreadContext {
             answer: Cell::new(None),
             sql: Cell::new(LuaText::EMPTY),
             parameters: RefCell::default(),
+            cells: Cell::new([RowCell::NULL; CELLS_MAX]),
             is_request_of_compiled_code: Cell::new(false),
             is_abandoned: Cell::new(false),
             failure: Cell::new(None),
@@ -164,6 +186,7 @@ impl ThreadContext {
         if suspender.is_null() || self.is_abandoned.get() {
             return Answer::Failed(FailedAnswer::internal("the run is over"));
         }
+        self.cells.set([RowCell::NULL; CELLS_MAX]);
         self.request.set(Some(request));
         // SAFETY: the suspender belongs to the coroutine, which runs this code.
         unsafe { (*suspender).suspend(()) };
@@ -206,6 +229,26 @@ impl ThreadContext {
         self.failure
             .take()
             .unwrap_or_else(|| FailedAnswer::internal("the run is over"))
+    }
+
+    /// The address of the values of the row that compiled code reads.
+    pub fn cells(&self) -> *const RowCell {
+        self.cells.as_ptr().cast()
+    }
+
+    /// Sets the values of a row for compiled code, up to [`CELLS_MAX`].
+    #[inline]
+    pub fn set_row<'a>(&self, values: impl Iterator<Item = Option<&'a [u8]>>) {
+        let mut cells = [RowCell::NULL; CELLS_MAX];
+        for (cell, value) in cells.iter_mut().zip(values) {
+            if let Some(bytes) = value {
+                *cell = RowCell {
+                    text: bytes.as_ptr(),
+                    length: bytes.len() as f64,
+                };
+            }
+        }
+        self.cells.set(cells);
     }
 
     /// Sets the text of the next request.

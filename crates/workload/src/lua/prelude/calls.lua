@@ -8,6 +8,9 @@ local host, core = ...
 local calls = {}
 core.calls = calls
 core.COLUMN_FACTOR = 2 ^ 40
+-- The number of columns of a row that compiled code can read; thread_context.rs has the same.
+local ROW_CELLS = 6
+core.ROW_CELLS = ROW_CELLS
 
 if host.is_outside_load then
    local ask, QUERY, EXECUTE, COLUMN_FACTOR = core.ask, core.QUERY, core.EXECUTE, core.COLUMN_FACTOR
@@ -44,6 +47,14 @@ if host.is_outside_load then
 
    function calls.failure()
       return unpack(failed, 1, 4)
+   end
+
+   function calls.first_row(columns)
+      return unpack(ask(core.ROWS)[1], 1, columns)
+   end
+
+   function calls.single_row()
+      return ask(core.ROWS)[1]
    end
    return
 end
@@ -98,4 +109,54 @@ function calls.next_event()
       failure()
    end
    return begun > 0
+end
+
+-- Rows. Their values are read one by one, because LuaJIT compiles neither `unpack` nor a C function that pushes values.
+local read_first_row = declared("read_first_row", "void (*)(void *)")
+local cells = ffi.cast("struct { const char *text; double length; } *", host.row_cells)
+local string, first_row = ffi.string, host.first_row
+
+local function cell(index)
+   local text = cells[index].text
+   if text == nil then
+      return nil
+   end
+   return string(text, cells[index].length)
+end
+
+-- Returns the values of the first row of the result that the query returned.
+function calls.first_row(columns)
+   if columns > ROW_CELLS then
+      return first_row(columns)
+   end
+   read_first_row(context)
+   if columns == 1 then
+      return cell(0)
+   end
+   local a, b, c = cell(0), cell(1), cell(2)
+   if columns == 2 then
+      return a, b
+   elseif columns == 3 then
+      return a, b, c
+   end
+   local d, e, f = cell(3), cell(4), cell(5)
+   if columns == 4 then
+      return a, b, c, d
+   elseif columns == 5 then
+      return a, b, c, d, e
+   end
+   return a, b, c, d, e, f
+end
+
+-- Returns the first row of the result that the query returned as a table; it has up to ROW_CELLS columns.
+function calls.single_row(columns)
+   read_first_row(context)
+   if columns == 1 then
+      return { cell(0) }
+   elseif columns == 2 then
+      return { cell(0), (cell(1)) }
+   elseif columns == 3 then
+      return { cell(0), cell(1), (cell(2)) }
+   end
+   return { cell(0), cell(1), cell(2), cell(3), cell(4), (cell(5)) }
 end

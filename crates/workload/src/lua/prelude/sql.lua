@@ -9,7 +9,7 @@ local calls, COLUMN_FACTOR = core.calls, core.COLUMN_FACTOR
 local send_query, execute, execute_with_number = calls.query, calls.execute, calls.execute_with_number
 local push_number, push_text, push_null = calls.push_number, calls.push_text, calls.push_null
 local type, tonumber, tostring, setmetatable, error = type, tonumber, tostring, setmetatable, error
-local floor, ceil, concat, unpack, select = math.floor, math.ceil, table.concat, unpack, select
+local floor, ceil, concat, select = math.floor, math.ceil, table.concat, select
 
 local sysbench = core.sysbench
 local sql = {}
@@ -176,9 +176,7 @@ end
 local all_rows = host.all_rows or function(result)
    return ask(core.ROWS, result or nil)
 end
-local first_row = host.first_row or function(nfields)
-   return unpack(ask(core.ROWS)[1], 1, nfields)
-end
+local first_row, single_row, ROW_CELLS = calls.first_row, calls.single_row, core.ROW_CELLS
 
 function connection:query(text)
    if type(text) ~= "string" then
@@ -539,6 +537,8 @@ end
 
 -- Replaces the rows of a freed result.
 local FREED = {}
+-- Replaces the rows of a result with one row, when the script has it.
+local NO_MORE_ROWS = {}
 
 function result:fetch_row()
    local rows = self.rows
@@ -554,6 +554,11 @@ function result:fetch_row()
       local con = self.connection
       if con ~= current then
          switch_to(con, 2)
+      end
+      if self.nrows == 1 and self.nfields <= ROW_CELLS and not self.index then
+         local row = single_row(self.nfields)
+         self.rows, self.at = NO_MORE_ROWS, 0
+         return row
       end
       rows = all_rows(self.index, self.nrows, self.nfields)
       self.rows, self.at = rows, 0
