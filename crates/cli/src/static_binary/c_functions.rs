@@ -36,7 +36,7 @@ c_functions! {
     sched_getcpu sched_setaffinity sched_yield setpriority syscall sysconf uname
     // Memory and the environment.
     calloc free malloc posix_memalign realloc
-    abort atexit exit getenv setenv system unsetenv
+    abort exit getenv setenv system unsetenv
     // Strings and characters.
     memchr memcmp memcpy memmove memset strcasecmp strcat strchr strcmp strcpy strcspn strdup strerror strlen
     strncasecmp strncat strncmp strncpy strpbrk strrchr strspn strstr strtok_r
