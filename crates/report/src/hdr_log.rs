@@ -39,10 +39,15 @@ impl<'a> HdrLog<'a> {
                 Some(tag) => format!("{tag}:service"),
                 None => "service".to_owned(),
             };
-            add_interval(&mut intervals, tag, &kind.response)?;
+            // A single kind is all kinds, whose histograms are not repeated.
+            let times = match run.measured.kinds.as_slice() {
+                [all, only] if only.response.histogram.is_empty() => all,
+                _ => kind,
+            };
+            add_interval(&mut intervals, tag, &times.response)?;
             // In a closed loop, response time and service time are the same.
             if kind.lag.is_some() {
-                add_interval(&mut intervals, Some(service), &kind.service)?;
+                add_interval(&mut intervals, Some(service), &times.service)?;
             }
         }
         if intervals.is_empty() {

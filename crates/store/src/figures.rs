@@ -25,6 +25,10 @@ pub(crate) fn figures_over(totals: &Totals, kinds: &[String], seconds: f64) -> F
     for (index, tally) in totals.kinds.iter().enumerate() {
         figures.push(kind_figures(Some(name(index)), tally, seconds));
     }
+    // A single kind is all kinds.
+    if let [_, only] = figures.as_mut_slice() {
+        only.clear_histograms();
+    }
     Figures {
         length_s: seconds,
         kinds: figures,
@@ -95,7 +99,7 @@ fn kind_figures(kind: Option<String>, tally: &Tally<u64>, seconds: f64) -> KindF
         over_latency_limit: tally.over_latency_limit,
         tps: ratio(tally.committed as f64, seconds),
         response: latency(&tally.response),
-        service: latency(tally.service()),
+        service: service_latency(tally),
         attempts: tally.attempt_responses().as_ref().map(latency),
         failed_response: (tally.failed_response.samples > 0)
             .then(|| latency(&tally.failed_response)),
@@ -103,6 +107,18 @@ fn kind_figures(kind: Option<String>, tally: &Tally<u64>, seconds: f64) -> KindF
         parts: tally.parts.as_ref().and_then(service_time_parts),
         connect: tally.connect.as_ref().map(latency),
         busy_s: tally.busy_ns as f64 / 1e9,
+    }
+}
+
+/// The service time; in a closed loop it is the response time, whose histogram is not repeated.
+fn service_latency(tally: &Tally<u64>) -> Latency {
+    let times = latency(tally.service());
+    match tally.service {
+        Some(_) => times,
+        None => Latency {
+            histogram: String::new(),
+            ..times
+        },
     }
 }
 

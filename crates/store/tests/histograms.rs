@@ -81,6 +81,28 @@ fn the_histograms_of_the_seconds_add_up_to_those_of_the_window() {
 }
 
 #[test]
+fn histograms_of_the_whole_run_are_not_repeated() {
+    let (_, collected) = load_of(
+        schedule(0, 2 * S),
+        RecorderLayout::closed_loop(1),
+        2_000,
+        |number| Sample {
+            kind: 0,
+            ..sample(number)
+        },
+    );
+    let run = prony_store::figures(&collected.measured, &names(&["transfer"]));
+    let [all, only] = run.kinds.as_slice() else {
+        panic!("{run:?}");
+    };
+    assert!(!all.response.histogram.is_empty());
+    for repeated in [&all.service, &only.response, &only.service] {
+        assert_eq!(repeated.histogram, "");
+        assert_eq!(repeated.p50_ns, all.response.p50_ns, "figures stay");
+    }
+}
+
+#[test]
 fn duplicates_are_not_stored() {
     let (rows, _) = load_of(
         schedule(0, 2 * S),

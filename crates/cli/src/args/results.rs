@@ -35,7 +35,13 @@ Examples:
   prony compare 20261120-2333,20261120-2339,20261120-2345 20261120-2336,20261120-2342,20261120-2348
   prony compare last --fail-if-slower 3% --markdown
   prony compare last --fail-if-p99-above 20ms --fail-if-p99-slower 10% --junit prony.xml
-  prony compare before.json after.json --json | jq -r .verdict")]
+  prony compare before.json after.json --json | jq -r .verdict
+
+In CI, after `prony run bench.toml --repeats 5 --order interleaved`:
+  GitHub Actions  - run: prony compare last --fail-if-slower 3% --markdown >> \"$GITHUB_STEP_SUMMARY\"
+  GitLab          script: prony compare last --fail-if-slower 3% --junit prony.xml
+                  artifacts: {when: always, reports: {junit: prony.xml}}
+                  allow_failure: {exit_codes: 9}   # undecided is a warning")]
 pub struct CompareArgs {
     /// Runs, named as in `prony show`, or an experiment
     #[arg(value_name = "SIDE", required = true)]

@@ -8,9 +8,9 @@
 //! histograms, of an older version, keeps its rows.
 
 use prony_store::{
-    CoarseHistogram, Figures, HistogramSeries, IntervalHistograms, KindFigures, Latency,
-    MachineSecond, QueryCounts, ReducedFrom, Run, Second, SecondPhase, ServerSecond,
-    TimeHistograms, TransactionTime, encode_series,
+    CoarseHistogram, Figures, HistogramSeries, IntervalHistograms, MachineSecond, QueryCounts,
+    ReducedFrom, Run, Second, SecondPhase, ServerSecond, TimeHistograms, TransactionTime,
+    encode_series,
 };
 use std::collections::BTreeMap;
 
@@ -94,7 +94,9 @@ pub fn reduce(run: &Run, sha256: &str, limits: Limits) -> Option<Run> {
     }
     drop_repeated_histograms(&mut reduced.measured);
     if let Some(warmup) = &mut reduced.warmup {
-        warmup.kinds.iter_mut().for_each(drop_histograms);
+        for kind in &mut warmup.kinds {
+            kind.clear_histograms();
+        }
     }
     if let Some(observed) = &mut reduced.observed {
         let warmup_s = run.window.warmup_s;
@@ -111,36 +113,13 @@ fn drop_repeated_histograms(figures: &mut Figures) {
     if let [all, only] = figures.kinds.as_mut_slice()
         && only.response.histogram == all.response.histogram
     {
-        drop_histograms(only);
+        only.clear_histograms();
     }
     for kind in &mut figures.kinds {
         if kind.service.histogram == kind.response.histogram {
             kind.service.histogram.clear();
         }
     }
-}
-
-/// Removes the histograms of a kind, not its figures.
-fn drop_histograms(kind: &mut KindFigures) {
-    let latencies = [&mut kind.response, &mut kind.service];
-    let mut latencies: Vec<&mut Latency> = latencies.into();
-    let optional = [
-        &mut kind.attempts,
-        &mut kind.failed_response,
-        &mut kind.lag,
-        &mut kind.connect,
-    ];
-    latencies.extend(optional.into_iter().flatten());
-    if let Some(parts) = &mut kind.parts {
-        latencies.extend([
-            &mut parts.send_wait,
-            &mut parts.server,
-            &mut parts.client_wait,
-        ]);
-    }
-    latencies
-        .into_iter()
-        .for_each(|latency| latency.histogram.clear());
 }
 
 fn phase(interval: &IntervalHistograms<'_>) -> Option<SecondPhase> {

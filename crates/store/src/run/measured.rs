@@ -170,9 +170,35 @@ pub struct Latency {
     /// 99.9th percentile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<u64>,
-    /// The whole distribution: HdrHistogram V2, uncompressed, base64; empty without samples.
+    /// The whole distribution: HdrHistogram V2, uncompressed, base64. Empty without samples, and where it would
+    /// repeat another: the service time of a closed loop is its response time, and a single kind is all kinds.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub histogram: String,
+}
+
+impl KindFigures {
+    /// Removes the histograms, not the figures.
+    pub fn clear_histograms(&mut self) {
+        let mut latencies = vec![&mut self.response, &mut self.service];
+        let optional = [
+            &mut self.attempts,
+            &mut self.failed_response,
+            &mut self.lag,
+            &mut self.connect,
+        ];
+        latencies.extend(optional.into_iter().flatten());
+        if let Some(parts) = &mut self.parts {
+            let parts = [
+                &mut parts.send_wait,
+                &mut parts.server,
+                &mut parts.client_wait,
+            ];
+            latencies.extend(parts);
+        }
+        for latency in latencies {
+            latency.histogram.clear();
+        }
+    }
 }
 
 /// One second of the run.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::html;
 use crate::sample_run::{closed, test_build};
-use prony_store::Observed;
+use prony_store::{KindFigures, Observed};
 
 /// Largest page of a run, bytes.
 const MAX_PAGE_BYTES: usize = 3_000_000;
@@ -169,7 +169,9 @@ fn long_run(seconds: u32, interval_s: u32) -> Run {
 /// The figures of the window, without their histograms.
 fn without_histograms(run: &Run) -> Figures {
     let mut figures = run.measured.clone();
-    figures.kinds.iter_mut().for_each(drop_histograms);
+    for kind in &mut figures.kinds {
+        kind.clear_histograms();
+    }
     figures
 }
 
