@@ -76,6 +76,16 @@ impl Style {
         }
     }
 
+    /// The style for error messages, which have lines of 100 characters in a file: three of them suffice for the
+    /// problem, the place and the hint.
+    #[must_use]
+    pub fn for_messages(self) -> Style {
+        match self.terminal {
+            true => self,
+            false => Style { width: 100, ..self },
+        }
+    }
+
     /// The style for files, pipes and tests: no escape codes, 80 characters.
     pub fn plain() -> Style {
         Style {

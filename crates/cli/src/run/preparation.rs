@@ -20,6 +20,9 @@ pub(super) fn prepare(
 ) -> Result<(RunPreparation, Option<DoctorReport>), Failure> {
     let plan = &request.plan;
     let mut control = server::connect(&run_server.target)?;
+    let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
+    let prepared = prepared.map_err(|error| preparation_failure(&error, server::url_of(plan)))?;
+    // It takes ten seconds, so the data is checked first.
     let doctor_report = match request.doctor {
         true => {
             let load = DoctorLoad {
@@ -30,15 +33,13 @@ pub(super) fn prepare(
         }
         false => None,
     };
-    let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
-    let prepared = prepared.map_err(|error| preparation_failure(&error))?;
     Ok((prepared, doctor_report))
 }
 
-/// The failure of a run that could not be prepared.
-pub(super) fn preparation_failure(error: &Error) -> Failure {
+/// The failure of a run that could not be prepared on the server of this URL, if any.
+pub(super) fn preparation_failure(error: &Error, url: Option<&str>) -> Failure {
     match error {
-        Error::Workload(error) => server::workload_failure(error, None),
+        Error::Workload(error) => server::workload_failure(error, url, None),
         Error::ExporterUrl { .. } => Failure::of(Exit::Usage, error),
         other => Failure::of(Exit::Connect, other),
     }

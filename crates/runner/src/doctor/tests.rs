@@ -66,6 +66,7 @@ const BAD_MACHINE: [(&str, &str); 38] = [
     ("proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t4194304"),
     ("proc/sys/net/ipv4/tcp_window_scaling", "0"),
     ("proc/sys/net/ipv4/tcp_sack", "1"),
+    ("proc/sys/net/core/somaxconn", "128"),
     ("proc/sys/net/ipv4/tcp_congestion_control", "reno"),
     (
         "proc/net/sockstat",

@@ -16,6 +16,7 @@
 
 mod bulk;
 mod cancel;
+mod connect_failure;
 mod connection;
 mod copy;
 mod error;
@@ -29,9 +30,10 @@ mod socket;
 mod waiting;
 
 pub use cancel::Canceller;
+pub use connect_failure::{ConnectFailure, FailureCause, connect_parts};
 pub use connection::BlockingConnection;
 pub use copy::CopyIn;
-pub use error::{ConnectFailure, Error, FailureCause};
+pub use error::Error;
 pub use probe::LossReason;
 pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};
