@@ -3,7 +3,7 @@
 //! Maps the result of a command to its exit code, and prints its problems to stderr. Never ends the process.
 
 use prony_plan::{ErrorParts, UserError};
-use prony_report::{Problem, Style, problems};
+use prony_report::{Problem, Size, Style, problems};
 use prony_runner::TerminationSignal;
 use prony_server::secrets;
 use std::ffi::OsString;
@@ -165,7 +165,7 @@ pub fn report(result: Result<Exit, Failure>) -> ExitCode {
     let exit = match result {
         Ok(exit) => exit,
         Err(failure) => {
-            let style = Style::of(&std::io::stderr()).for_messages();
+            let style = Style::of(&std::io::stderr()).for_messages(Size::of(&std::io::stderr()));
             let mut stderr = std::io::stderr().lock();
             if !failure.problems.is_empty() {
                 // If stderr is closed, nobody can read the problems.

@@ -76,14 +76,12 @@ impl Style {
         }
     }
 
-    /// The style for error messages, which have lines of 100 characters in a file: three of them suffice for the
-    /// problem, the place and the hint.
+    /// The style for error messages on a terminal of this size, if it is one. Elsewhere they have lines of 100
+    /// characters: three of them suffice for the problem, the place and the hint.
     #[must_use]
-    pub fn for_messages(self) -> Style {
-        match self.terminal {
-            true => self,
-            false => Style { width: 100, ..self },
-        }
+    pub fn for_messages(self, size: Option<Size>) -> Style {
+        let width = size.map_or(100, |size| size.columns.clamp(20, 100));
+        Style { width, ..self }
     }
 
     /// The style for files, pipes and tests: no escape codes, 80 characters.

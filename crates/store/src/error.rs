@@ -126,7 +126,11 @@ impl UserError for StoreError {
                 path,
                 source,
             } => (
-                format!("cannot {operation} {}: {}", path.display(), system_message(source)),
+                format!(
+                    "cannot {operation} {}: {}",
+                    path.display(),
+                    system_message(source)
+                ),
                 hint(source),
             ),
             StoreError::Diverted { source, .. }
@@ -167,7 +171,7 @@ impl UserError for StoreError {
             ),
             StoreError::Newer { path, version } => (
                 format!(
-                    "{} was written by a newer Prony (document {version}; this one reads {})",
+                    "{} was written by a newer Prony (document {version}, this one reads {})",
                     path.display(),
                     crate::SCHEMA_VERSION
                 ),

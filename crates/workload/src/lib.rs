@@ -27,6 +27,7 @@ pub mod ycsb;
 
 mod engines;
 mod findings;
+mod foreign_table;
 mod loader;
 mod number_format;
 mod row_format;

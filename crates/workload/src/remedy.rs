@@ -183,7 +183,7 @@ impl Remedy {
                 None => self.render(commands),
             },
             Remedy::AdviceThen(advice, next) => match next.continued_load(commands) {
-                Some(_) => advice_then(advice, "load again"),
+                Some(_) => advice_then(advice, "the same load continues"),
                 None => self.render(commands),
             },
             other => other.render(commands),

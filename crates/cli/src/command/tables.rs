@@ -8,7 +8,7 @@ use crate::args::{CheckArgs, TablesArgs};
 use crate::exit::{Exit, Failure};
 use prony_report::data::{self, DataFinding, TableSize};
 use prony_report::units;
-use prony_runner::Signals;
+use prony_runner::{Signals, signals};
 use prony_workload::remedy::{Commands, LoadSpec, Remedy};
 use prony_workload::{Error, FindingState, LOAD_UNFINISHED, TableFacts};
 
@@ -117,13 +117,16 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
 
 /// Converts an error. If a signal interrupted the command, the hint says what was left behind.
 fn failure_with_interrupt_hint(error: &Error, url: Option<&str>, interrupt_hint: &str) -> Failure {
-    let mut failure = server::workload_failure(error, url, None);
-    let is_interrupted =
-        |error: &Error| matches!(error, Error::Server { source, .. } if source.is_interrupted());
-    if is_interrupted(error) {
-        interrupt_hint.clone_into(&mut failure.problems[0].hint);
+    let failure = server::workload_failure(error, url, None);
+    // Whatever the error is, such as a connection that is closed now, the signal caused it.
+    if signals::received().is_none() {
+        return failure;
     }
-    failure
+    Failure::new(
+        failure.exit,
+        "interrupted while waiting for the server",
+        interrupt_hint,
+    )
 }
 
 /// Converts the facts about tables for the report.

@@ -6,7 +6,7 @@ use super::{ObserveOptions, RunRequest};
 use crate::command::{doctor, server};
 use crate::exit::{Exit, Failure};
 use prony_runner::doctor::DoctorLoad;
-use prony_runner::{Error, RunPreparation, RunServer};
+use prony_runner::{Error, RunPreparation, RunServer, signals};
 use prony_store::DoctorReport;
 use prony_workload::Workload;
 
@@ -38,9 +38,15 @@ pub(super) fn prepare(
 
 /// The failure of a run that could not be prepared on the server of this URL, if any.
 pub(super) fn preparation_failure(error: &Error, url: Option<&str>) -> Failure {
-    match error {
+    let mut failure = match error {
         Error::Workload(error) => server::workload_failure(error, url, None),
         Error::ExporterUrl { .. } => Failure::of(Exit::Usage, error),
         other => Failure::of(Exit::Connect, other),
+    };
+    if signals::received().is_some() {
+        for problem in &mut failure.problems {
+            "nothing was measured or stored".clone_into(&mut problem.hint);
+        }
     }
+    failure
 }

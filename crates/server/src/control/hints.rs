@@ -74,7 +74,9 @@ fn for_sql_server(number: u32) -> Option<&'static str> {
 /// The hint for an error number of MySQL or MariaDB, in a login or from a statement.
 pub(super) fn for_number(number: u32) -> Option<&'static str> {
     Some(match number {
-        1045 => "Check user, password and host (SHOW GRANTS); REQUIRE SSL needs ssl-mode=REQUIRED.",
+        1045 => {
+            "Check user, host and password (URL, MYSQL_PWD, ~/.my.cnf); REQUIRE SSL: ssl-mode=REQUIRED."
+        }
         1698 => {
             "The account authenticates by the operating-system user (unix_socket): run as that user."
         }

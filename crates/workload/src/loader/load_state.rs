@@ -98,7 +98,7 @@ fn first_step_after(code: Option<&str>, subject: &LoadSubject) -> Option<String>
         Some("2BP01") => "drop what depends on the old tables",
         Some("53300") => "use fewer --jobs, or raise max_connections",
         None | Some("57P01" | "57P02" | "57P03") => {
-            "see the server's log for the reason, and wait until the server is back"
+            "see the server's log for the reason, and wait until it is back"
         }
         Some(_) => return None,
     };
