@@ -42,7 +42,7 @@ Max open files            64                   80                   files
 Max locked memory         65536                unlimited            bytes";
 
 /// A machine with two cores of two CPUs each, whose settings are bad.
-const BAD_MACHINE: [(&str, &str); 38] = [
+const BAD_MACHINE: [(&str, &str); 39] = [
     ("proc/self/limits", LIMITS),
     (
         "proc/self/status",
