@@ -216,6 +216,7 @@ fn every_bad_setting_is_found_with_a_remedy() {
         ("irq-balance", "caution"),
         ("mtu", "bad"),
         ("tcp", "caution"),
+        ("accept-queue", "ok"),
         ("swap", "caution"),
         ("time-sync", "unknown"),
     ];
