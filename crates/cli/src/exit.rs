@@ -3,7 +3,7 @@
 //! Maps the result of a command to its exit code, and prints its problems to stderr. Never ends the process.
 
 use prony_plan::{ErrorParts, UserError};
-use prony_report::{Problem, Style, problems};
+use prony_report::{Problem, Size, Style, problems};
 use prony_runner::TerminationSignal;
 use prony_server::secrets;
 use std::ffi::OsString;
@@ -95,11 +95,16 @@ impl Failure {
 
     /// One problem: an error with its details and hint.
     pub fn of(exit: Exit, error: &dyn UserError) -> Failure {
+        Failure::of_parts(exit, error.parts())
+    }
+
+    /// One problem, from its parts.
+    pub fn of_parts(exit: Exit, parts: ErrorParts) -> Failure {
         let ErrorParts {
             problem,
             details,
             hint,
-        } = error.parts();
+        } = parts;
         Failure {
             exit,
             subject: String::new(),
@@ -160,7 +165,7 @@ pub fn report(result: Result<Exit, Failure>) -> ExitCode {
     let exit = match result {
         Ok(exit) => exit,
         Err(failure) => {
-            let style = Style::of(&std::io::stderr());
+            let style = Style::of(&std::io::stderr()).for_messages(Size::of(&std::io::stderr()));
             let mut stderr = std::io::stderr().lock();
             if !failure.problems.is_empty() {
                 // If stderr is closed, nobody can read the problems.

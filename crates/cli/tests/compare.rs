@@ -300,8 +300,8 @@ fn the_primary_figure_can_be_chosen() {
             .collect::<Vec<_>>()
     };
     assert_eq!(tested_figures(&[]), ["TPS"]);
-    assert_eq!(tested_figures(&["--primary", "p99"]), ["p99"]);
-    let unknown_figure = home.prony(&["compare", "20261121-1001", "--primary", "NOPM"]);
+    assert_eq!(tested_figures(&["--figure", "p99"]), ["p99"]);
+    let unknown_figure = home.prony(&["compare", "20261121-1001", "--figure", "NOPM"]);
     assert_eq!(unknown_figure.status.code(), Some(2));
     let stderr = String::from_utf8_lossy(&unknown_figure.stderr).into_owned();
     assert!(

@@ -1,6 +1,7 @@
 //! `prony doctor` in a network namespace with bad settings, on real servers, and with a run.
 
 use prony_server::embedded::{shared_mariadb, shared_postgres};
+use prony_server::{Control, Environment, resolve};
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject, Run};
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -61,9 +62,11 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
         "ip link set far0 mtu 1000\n\
          echo 60000 60050 > /proc/sys/net/ipv4/ip_local_port_range\n\
          echo 0 > /proc/sys/net/ipv4/tcp_window_scaling\n\
+         echo 4096 8192 16384 > /proc/sys/net/ipv4/tcp_rmem\n\
+         echo 16 > /proc/sys/net/core/somaxconn\n\
          {examine} --json > before || true\n\
          {examine} --fix-script > fix\n\
-         grep -E '^sysctl .*(port_range|window_scaling)' fix | sh > fixed\n\
+         grep -E '^sysctl .*(port_range|window_scaling|tcp_rmem|somaxconn)' fix | sh > fixed\n\
          {examine} --json > after || true\n"
     );
     let folder = std::env::temp_dir().join(format!("prony-doctor-netns-{}", std::process::id()));
@@ -82,6 +85,11 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
         ] {
             assert_eq!(finding(&before, id).state, state, "{before:?}");
             assert_eq!(finding(&after, id).state, DoctorState::Ok, "{after:?}");
+        }
+        let tcp = finding(&before, "tcp");
+        for expected in ["Window scaling is off", "receive buffer is too small"] {
+            let text = tcp.reason.to_lowercase();
+            assert!(text.contains(&expected.to_lowercase()), "{tcp:?}");
         }
         assert_eq!(finding(&before, "mtu").value, "far0: 1000 bytes");
         assert_eq!(finding(&before, "mtu").command, None, "it has no device");
@@ -124,7 +132,7 @@ fn mariadb_is_examined() {
         .findings
         .iter()
         .filter(|f| f.subject == DoctorSubject::Server);
-    // The size of a database without tables is not known.
+    // Without tables, the data has no size.
     let unknown = of_server.filter(|f| f.state == DoctorState::Unknown);
     let unknown = unknown.filter(|f| !["data-size", "round-trip"].contains(&&*f.id));
     assert_eq!(unknown.count(), 0, "{report:?}");
@@ -134,6 +142,118 @@ fn mariadb_is_examined() {
             .starts_with("MariaDB ")
     );
     assert_eq!(finding(&report, "max-connections").state, DoctorState::Ok);
+}
+
+/// Executes statements that are separated by semicolons.
+fn execute(url: &str, sql: &str) {
+    let target = resolve(url, &Environment::without_home("nobody")).unwrap();
+    let mut control = Control::connect(&target).unwrap();
+    for statement in sql.split(';').filter(|sql| !sql.trim().is_empty()) {
+        control.execute(statement).unwrap();
+    }
+}
+
+/// The statements in the command that mends a finding, if the client of the engine executes it.
+fn statements<'a>(finding: &'a DoctorFinding, client: &str) -> &'a str {
+    let command = finding.command.as_deref().unwrap_or_default();
+    let quoted = command
+        .strip_prefix(client)
+        .unwrap_or_else(|| panic!("{finding:?}"));
+    let quoted = quoted.trim();
+    &quoted[1..quoted.len() - 1]
+}
+
+#[test]
+fn the_printed_statements_mend_rights_and_limits_of_a_mariadb_account() {
+    let server = shared_mariadb();
+    let root = server.url();
+    execute(
+        &root,
+        "CREATE DATABASE doctored; CREATE TABLE doctored.t(n INT PRIMARY KEY); \
+         CREATE USER doctored@localhost WITH MAX_USER_CONNECTIONS 4; \
+         GRANT SELECT ON doctored.* TO doctored@localhost",
+    );
+    let url = server.url_for("doctored", "doctored");
+    let examine = || {
+        let options = ["--clients", "8", "--url", &url, "--watch", "0s", "--json"];
+        parse(&prony(&[&["doctor"][..], &options].concat()))
+    };
+    let before = examine();
+    for (id, state) in [
+        ("observation", DoctorState::Caution),
+        ("max-connections", DoctorState::Bad),
+    ] {
+        let found = finding(&before, id);
+        assert_eq!(found.state, state, "{before:?}");
+        execute(&root, statements(found, "mysql -e"));
+    }
+    assert_eq!(finding(&before, "data-size").state, DoctorState::Ok);
+    let after = examine();
+    for id in ["observation", "max-connections"] {
+        let found = finding(&after, id);
+        assert_eq!(found.state, DoctorState::Ok, "{found:?}");
+    }
+}
+
+#[test]
+fn limits_of_a_role_and_a_database_are_found_and_the_statements_mend_them() {
+    let server = shared_postgres();
+    let root = server.url();
+    execute(
+        &root,
+        "CREATE ROLE doctored LOGIN CONNECTION LIMIT 4; CREATE DATABASE doctored CONNECTION LIMIT 6",
+    );
+    let url = server.url_for("doctored").replace("postgres@", "doctored@");
+    let examine = || {
+        let options = ["--clients", "8", "--url", &url, "--watch", "0s", "--json"];
+        parse(&prony(&[&["doctor"][..], &options].concat()))
+    };
+    // The narrowest limit first; none of them applies to a superuser.
+    for (value, next) in [
+        ("4 of 4 free for the role doctored", DoctorState::Bad),
+        ("6 of 6 free for the database doctored", DoctorState::Bad),
+    ] {
+        let report = examine();
+        let found = finding(&report, "max-connections");
+        assert_eq!((&*found.value, found.state), (value, next));
+        execute(&root, statements(found, "psql -c"));
+    }
+    let report = examine();
+    let found = finding(&report, "max-connections");
+    assert_eq!(found.state, DoctorState::Ok, "{found:?}");
+}
+
+/// Without pg_monitor, a role sees neither state nor kind of other sessions, but may count them.
+#[test]
+fn sessions_of_other_roles_are_counted_without_pg_monitor() {
+    let server = shared_postgres();
+    let root = server.url();
+    execute(
+        &root,
+        "CREATE ROLE counting LOGIN; CREATE DATABASE counting OWNER counting",
+    );
+    let url = server.url_for("counting").replace("postgres@", "counting@");
+    let free = || -> u64 {
+        let report = parse(&prony(&[
+            "doctor", "--url", &url, "--watch", "0s", "--json",
+        ]));
+        let found = finding(&report, "max-connections");
+        let number = found.value.split(' ').next().unwrap_or_default();
+        number.parse().unwrap_or_else(|_| panic!("{found:?}"))
+    };
+    // Other tests connect at the same time: more sessions than they have make the difference.
+    const SESSIONS: u64 = 20;
+    let before = free();
+    let target = resolve(&root, &Environment::without_home("nobody")).unwrap();
+    let sessions: Vec<Control> = (0..SESSIONS)
+        .map(|_| Control::connect(&target).unwrap())
+        .collect();
+    let during = free();
+    drop(sessions);
+    assert!(
+        during + SESSIONS / 2 < before,
+        "{before} free before, {during} during"
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `prony audit --keep` and `prony price` end to end: outputs of other tools become runs, which are
+//! `prony audit --store` and `prony price` end to end: outputs of other tools become runs, which are
 //! listed, shown, compared and priced.
 //!
 //! Longer than 400 lines: the cases share the outputs and sheets that they vary.
@@ -18,7 +18,7 @@ impl Home {
     fn import(&self, tps: f64, p99_ms: f64) -> String {
         let report = report(tps, p99_ms);
         let file = self.write_file("pgbench.out", &report);
-        let text = self.run(&["audit", &file, "--keep"], 0);
+        let text = self.run(&["audit", &file, "--store"], 0);
         let (_, id) = text.rsplit_once("prony show ").expect("the stored run");
         id.trim().to_owned()
     }
@@ -81,7 +81,7 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
     assert_eq!(json["points"][1]["break_even"], 250.0);
 
     let load = [
-        "price", "--load", "20000tps", "--p99", "20ms", "--sheet", &prices,
+        "price", "--rate", "20000tps", "--p99", "20ms", "--sheet", &prices,
     ];
     assert!(
         home.run(&load, 0)
@@ -95,7 +95,7 @@ fn imported_runs_are_listed_shown_compared_and_priced() {
             .contains("  small: 100.00 EUR per month, by one run.")
     );
     let load = [
-        "price", "--load", "20000tps", "--p99", "5ms", "--sheet", &prices,
+        "price", "--rate", "20000tps", "--p99", "5ms", "--sheet", &prices,
     ];
     assert!(home.run(&load, 7).contains("None, according to these runs"));
 }
@@ -210,7 +210,7 @@ fn an_implausible_output_has_exit_code_7_and_no_price() {
     let home = Home::new("wrong");
     let corrupted = report(10_000.0, 15.0).replace("clients: 64", "clients: 32");
     let file = home.write_file("wrong.out", &corrupted);
-    let text = home.run(&["audit", &file, "--keep"], 7);
+    let text = home.run(&["audit", &file, "--store"], 7);
     assert!(text.contains("littles-law"), "{text}");
     let prices = home.write_file("sheet.toml", &sheet(["last", "last"], "2026-11"));
     let text = home.run(&["price", "small=last", "--sheet", &prices], 7);
@@ -223,7 +223,7 @@ fn an_implausible_output_has_exit_code_7_and_no_price() {
         "cut.out",
         "transaction type: <builtin: TPC-B (sort of)>\nscaling",
     );
-    let text = home.run(&["audit", &cut, "--keep"], 7);
+    let text = home.run(&["audit", &cut, "--store"], 7);
     assert!(
         text.contains("truncated") && text.contains("not stored"),
         "{text}"

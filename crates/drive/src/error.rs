@@ -2,7 +2,7 @@
 
 use crate::io::ring::{self, RingUnavailable};
 use prony_plan::{ErrorParts, UserError};
-use prony_server::control::ConnectFailure;
+use prony_server::control::{ConnectFailure, connect_parts};
 use std::fmt;
 use std::io;
 
@@ -119,24 +119,29 @@ impl UserError for Error {
             Error::UserNotReady(reason) => {
                 ErrorParts::new(format!("a user could not get ready: {reason}"))
             }
-            Error::Interrupted => ErrorParts::new("interrupted before the load started"),
+            Error::Interrupted => ErrorParts::new("interrupted before the load started")
+                .with_hint("nothing was measured or stored"),
         }
     }
 }
 
 impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.parts().paragraph())
+        match self {
+            // In libpq's wording, without hints.
+            ConnectError::Refused { failures, .. } => {
+                let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
+                f.write_str(&lines.join("\n"))
+            }
+            other => f.write_str(&other.parts().paragraph()),
+        }
     }
 }
 
 impl UserError for ConnectError {
     fn parts(&self) -> ErrorParts {
         match self {
-            ConnectError::Refused { failures, .. } => {
-                let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
-                ErrorParts::new(lines.join("\n"))
-            }
+            ConnectError::Refused { failures, .. } => connect_parts(failures),
             ConnectError::Engine(error) => {
                 let parts = ErrorParts::new(format!("the I/O engine failed: {error}"));
                 match ring::is_out_of_locked_memory(error) {

@@ -23,7 +23,7 @@ pub mod scenario;
 mod section;
 pub mod settings;
 pub mod sheet;
-mod suggest;
+pub mod suggest;
 mod user_error;
 mod write;
 

@@ -1,32 +1,45 @@
-//! Suggestions for misspelt words.
+//! Suggestions for misspelt words: the one guess that every message about an unknown name makes.
 //!
 //! Returns the known word that is nearest to a given one, if the two are similar enough.
 
 use strsim::osa_distance;
 
-/// Terms of other tools, each with Prony's name.
-const TERMS_OF_OTHER_TOOLS: [(&str, &str); 17] = [
+/// Terms of other tools (pgbench, sysbench, HammerDB, k6, hyperfine), each with Prony's name.
+const TERMS_OF_OTHER_TOOLS: [(&str, &str); 30] = [
     ("jobs", "threads"),
     ("workers", "threads"),
     ("connections", "clients"),
     ("users", "clients"),
+    ("vus", "clients"),
     ("terminals", "clients"),
     ("concurrency", "clients"),
     ("time", "duration"),
+    ("minutes", "duration"),
+    ("progress_interval", "progress"),
+    ("report_interval", "progress"),
+    ("runs", "repeats"),
+    ("out", "output"),
+    ("export_json", "json"),
     ("ramp", "warmup"),
+    ("warmup_time", "warmup"),
     ("rampup", "warmup"),
     ("tps", "rate"),
     ("mode", "protocol"),
     ("random_seed", "seed"),
     ("engine", "io"),
+    ("cached", "expect_cached"),
     ("host", "url"),
     ("port", "url"),
+    ("user", "url"),
+    ("username", "url"),
     ("password", "url"),
+    ("database", "url"),
+    ("db", "url"),
     ("dbname", "url"),
 ];
 
-/// The known word nearest to `word`, if it is within a third of its length (at least one edit).
-pub(crate) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+/// The known word nearest to `word`, ignoring case and hyphens, if it is within a third of its length (at least one edit).
+pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = normalize(word);
     let max_edits = (word.chars().count() / 3).max(1);
     known
@@ -46,12 +59,15 @@ fn sorted_letters(word: &str) -> Vec<char> {
 }
 
 /// Prony's name for another tool's term, if it is among the known words.
-pub(crate) fn name_for_term<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+pub fn name_for_term<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = normalize(word);
     let (_, prony_name) = TERMS_OF_OTHER_TOOLS
         .iter()
         .find(|(term, _)| *term == word)?;
-    known.iter().copied().find(|name| name == prony_name)
+    known
+        .iter()
+        .copied()
+        .find(|name| normalize(name) == *prony_name)
 }
 
 /// Normalizes case and hyphens for the comparison.

@@ -1,13 +1,13 @@
 //! Progress of a load, for stderr.
 //!
 //! In: the amount done, the total and the caller's time; only the time while there is no progress. Out: on a
-//! terminal, one redrawn line with rate and remaining time; elsewhere, a plain line for each step after 1, 2,
-//! 5 and 10 seconds, then every ten seconds. Must never: read a clock.
+//! terminal, one redrawn line with rate and remaining time, as much of it as fits; elsewhere, a plain line for each
+//! step after 1, 2, 5 and 10 seconds, then every ten seconds. Must never: read a clock.
 
 use crate::live::bar;
 use crate::redraw::Redraw;
-use crate::style::Style;
-use crate::text::{cut, plain};
+use crate::style::{Size, Style};
+use crate::text::{cut, plain, visible_width};
 use crate::units;
 use crate::visible::visible;
 use std::io::{self, Write};
@@ -29,6 +29,11 @@ pub struct LoadStepProgress {
 const PLAIN_AT_S: [f64; 4] = [1.0, 2.0, 5.0, 10.0];
 /// Seconds between later plain lines.
 const PLAIN_EVERY_S: f64 = 10.0;
+/// Seconds of a step before which a rate is noise, and a remaining time would be a guess.
+const RATE_FROM_S: f64 = 1.0;
+/// Characters of the bar, and in terminals that are too narrow for all values.
+const BAR_CHARS: usize = 12;
+const NARROW_BAR_CHARS: usize = 6;
 /// Seconds without progress after which the line says that the load waits for the server.
 const STALLED_S: f64 = 2.0;
 
@@ -37,6 +42,7 @@ pub struct LoadProgressView<W> {
     out: W,
     style: Style,
     redraw: Redraw,
+    size: Box<dyn Fn() -> Option<Size> + Send>,
     last: LoadStepProgress,
     step_began_s: f64,
     /// Time of the last progress, in seconds.
@@ -54,12 +60,24 @@ impl<W: Write> LoadProgressView<W> {
             out,
             style,
             redraw: Redraw::default(),
+            size: Box::new(|| None),
             last: LoadStepProgress::default(),
             step_began_s: 0.0,
             progressed_at_s: 0.0,
             plain_due_s: 0.0,
             plain_done: 0,
         }
+    }
+
+    /// Asks this function for the size of the terminal before each drawing, because it may change.
+    #[must_use]
+    pub fn with_size_from(mut self, size: impl Fn() -> Option<Size> + Send + 'static) -> Self {
+        self.size = Box::new(size);
+        self
+    }
+
+    fn columns(&self) -> usize {
+        (self.size)().map_or(self.style.width, |size| size.columns)
     }
 
     /// Shows the progress.
@@ -86,13 +104,14 @@ impl<W: Write> LoadProgressView<W> {
 
     fn draw(&mut self, new_step: bool) -> io::Result<()> {
         let at_s = self.last.at_s;
-        let line = self.line(&self.last);
         if self.style.terminal {
-            let line = cut(&line, self.style.width - 1);
+            let columns = self.columns();
+            let line = self.terminal_line(columns.saturating_sub(1));
             return self
                 .redraw
-                .draw(&mut self.out, &[line], self.style.width, &self.style);
+                .draw(&mut self.out, &[line], columns, &self.style);
         }
+        let line = self.plain_line();
         // Skip a line that equals the last one.
         let changed = self.last.total == 0
             || self.last.done != self.plain_done
@@ -113,44 +132,106 @@ impl<W: Write> LoadProgressView<W> {
 
     /// Removes the view and prints one line in its place.
     pub fn finish(&mut self, line: &str) -> io::Result<()> {
-        self.redraw.clear(&mut self.out, self.style.width)?;
+        let columns = self.columns();
+        self.redraw.clear(&mut self.out, columns)?;
         if !line.is_empty() {
             writeln!(self.out, "{}", visible(line))?;
         }
         self.out.flush()
     }
 
-    fn line(&self, progress: &LoadStepProgress) -> String {
-        let step = plain(&progress.step);
-        if progress.total == 0 {
-            return format!("{step}, {} so far", units::span(progress.at_s.round()));
-        }
-        let share = progress.done as f64 / progress.total as f64;
-        let step_s = progress.at_s - self.step_began_s;
-        let mut line = match self.style.terminal {
-            true => format!("{} ", bar(share, 12)),
-            false => String::new(),
+    /// The share that is done; `None` for a step that is not counted.
+    fn share(&self) -> Option<f64> {
+        let LoadStepProgress { done, total, .. } = self.last;
+        (total > 0).then(|| done as f64 / total as f64)
+    }
+
+    fn plain_line(&self) -> String {
+        self.line_with_amounts(" left in this step")
+    }
+
+    /// The step with its amounts, the rate, and the remaining time before this text.
+    fn line_with_amounts(&self, left_text: &str) -> String {
+        let step = plain(&self.last.step);
+        let Some(share) = self.share() else {
+            let step_s = (self.last.at_s - self.step_began_s).round();
+            return match step_s >= 1.0 {
+                true => format!("{step}, {} so far", units::span(step_s)),
+                false => step,
+            };
         };
-        line += &format!(
-            "{step}: {} of {} ({})",
-            units::count(progress.done),
-            units::count(progress.total),
-            units::percent(share),
-        );
-        let stalled_s = progress.at_s - self.progressed_at_s;
+        let (done, total) = (units::count(self.last.done), units::count(self.last.total));
+        let speed = match self.speed() {
+            Speed::Unknown => String::new(),
+            Speed::Waiting(time) => format!(", waiting for the server for {time}"),
+            Speed::Known { rate, left } => format!(", {rate} /s, {left}{left_text}"),
+        };
+        format!(
+            "{step}: {done} of {total} ({}){speed}",
+            units::percent(share)
+        )
+    }
+
+    /// The same with a bar; without the amounts, then without the rate, if the terminal is narrow.
+    fn terminal_line(&self, width: usize) -> String {
+        let Some(share) = self.share() else {
+            return cut(&self.plain_line(), width);
+        };
+        let step = format!("{} {}", plain(&self.last.step), units::percent(share));
+        let short_bar = bar(share, NARROW_BAR_CHARS);
+        let (shorter, shortest) = match self.speed() {
+            Speed::Unknown => (step.clone(), step),
+            Speed::Waiting(time) => (format!("{step}, waiting for {time}"), step),
+            Speed::Known { rate, left } => (
+                format!("{step}, {rate} /s, {left} left"),
+                format!("{step}, {left} left"),
+            ),
+        };
+        let lines = [
+            format!("{} {}", bar(share, BAR_CHARS), self.plain_line()),
+            format!(
+                "{} {}",
+                bar(share, BAR_CHARS),
+                self.line_with_amounts(" left")
+            ),
+            format!("{short_bar} {shorter}"),
+            format!("{short_bar} {shortest}"),
+        ];
+        let fits = |line: &&String| visible_width(line) <= width;
+        let line = lines.iter().find(fits).unwrap_or(&lines[3]);
+        cut(line, width)
+    }
+
+    fn speed(&self) -> Speed {
+        let LoadStepProgress {
+            done, total, at_s, ..
+        } = self.last;
+        let stalled_s = at_s - self.progressed_at_s;
         if stalled_s >= STALLED_S {
             // The remaining time is unknown.
-            let stalled = units::span(stalled_s.round());
-            line += &format!(", waiting for the server for {stalled}");
-        } else if step_s > 0.5 && progress.done > 0 {
-            // A rate over less than half a second is noise.
-            let per_s = progress.done as f64 / step_s;
-            let remaining_s = (progress.total.saturating_sub(progress.done)) as f64 / per_s;
-            let remaining = units::span(remaining_s.round());
-            line += &format!(", {} /s, {remaining} left", units::rate(per_s));
+            return Speed::Waiting(units::span(stalled_s.round()));
         }
-        line
+        let step_s = at_s - self.step_began_s;
+        if step_s < RATE_FROM_S || done == 0 {
+            return Speed::Unknown;
+        }
+        let per_s = done as f64 / step_s;
+        let remaining_s = total.saturating_sub(done) as f64 / per_s;
+        Speed::Known {
+            rate: units::rate(per_s),
+            left: units::span(remaining_s.round()),
+        }
     }
+}
+
+/// What is known of a step's speed.
+enum Speed {
+    /// It just began.
+    Unknown,
+    /// There was no progress for this time.
+    Waiting(String),
+    /// Rate, and the time until the step ends at that rate.
+    Known { rate: String, left: String },
 }
 
 #[cfg(test)]
@@ -182,8 +263,8 @@ mod tests {
         assert_eq!(
             output(Style::plain()),
             "accounts: 0 of 1,000,000 (0 %)\n\
-             accounts: 250,000 of 1,000,000 (25 %), 50,000 /s, 15 s left\n\
-             accounts: 500,000 of 1,000,000 (50 %), 50,000 /s, 10 s left\n\
+             accounts: 250,000 of 1,000,000 (25 %), 50,000 /s, 15 s left in this step\n\
+             accounts: 500,000 of 1,000,000 (50 %), 50,000 /s, 10 s left in this step\n\
              keys: 0 of 1,000,000 (0 %)\n\
              loaded\n"
         );
@@ -208,7 +289,7 @@ mod tests {
             "rows: 0 of 1,000,000 (0 %)\n\
              rows: 0 of 1,000,000 (0 %), waiting for the server for 2 s\n\
              rows: 0 of 1,000,000 (0 %), waiting for the server for 5 s\n\
-             rows: 100,000 of 1,000,000 (10 %), 9,091 /s, 99 s left\n\
+             rows: 100,000 of 1,000,000 (10 %), 9,091 /s, 99 s left in this step\n\
              rows: 100,000 of 1,000,000 (10 %), waiting for the server for 10 s\n"
         );
     }
@@ -223,5 +304,73 @@ mod tests {
         assert!(text.contains("━━━─────────"));
         assert!(text.contains("50,000 /s, 15 s left"));
         assert!(text.ends_with("loaded\n"));
+    }
+
+    /// The lines that a terminal of this width shows of a step.
+    fn terminal_lines(columns: usize) -> Vec<String> {
+        let style = Style {
+            terminal: true,
+            ..Style::plain()
+        };
+        let mut out = Vec::new();
+        let mut view = LoadProgressView::new(&mut out, style)
+            .with_size_from(move || Some(Size { columns, rows: 12 }));
+        for (done, at_s) in [(0, 0.0), (200_000, 0.9), (250_000, 5.0), (250_000, 9.0)] {
+            view.show(&progress("rows", done, at_s)).unwrap();
+        }
+        drop(view);
+        let text = String::from_utf8(out).unwrap();
+        let lines = text
+            .lines()
+            .map(|line| line.rsplit("\x1b[2K").next().unwrap_or_default());
+        lines.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_what_fits_into_one_line() {
+        assert_eq!(
+            terminal_lines(40),
+            [
+                "────── rows 0 %",
+                "━───── rows 20 %",
+                "━━──── rows 25 %, 50,000 /s, 15 s left",
+                "━━──── rows 25 %, waiting for 4 s",
+            ]
+        );
+        assert_eq!(
+            terminal_lines(100)[2],
+            "━━━───────── rows: 250,000 of 1,000,000 (25 %), 50,000 /s, 15 s left in this step"
+        );
+        assert_eq!(
+            terminal_lines(72)[2],
+            "━━━───────── rows: 250,000 of 1,000,000 (25 %), 50,000 /s, 15 s left"
+        );
+        for line in terminal_lines(24) {
+            assert!(visible_width(&line) < 24, "{line}");
+        }
+    }
+
+    #[test]
+    fn there_is_no_remaining_time_in_the_first_second() {
+        assert!(!terminal_lines(100)[1].contains("left"));
+        assert!(terminal_lines(100)[2].contains("left"));
+    }
+
+    #[test]
+    fn a_step_without_amounts_shows_its_own_time() {
+        let mut out = Vec::new();
+        let mut view = LoadProgressView::new(&mut out, Style::plain());
+        let step = |step: &str, at_s| LoadStepProgress {
+            step: step.to_owned(),
+            at_s,
+            ..LoadStepProgress::default()
+        };
+        view.show(&step("creating tables", 0.0)).unwrap();
+        view.show(&step("building primary keys", 9.0)).unwrap();
+        view.tick(11.0).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "creating tables\nbuilding primary keys\nbuilding primary keys, 2 s so far\n"
+        );
     }
 }

@@ -76,6 +76,14 @@ impl Style {
         }
     }
 
+    /// The style for error messages on a terminal of this size, if it is one. Elsewhere they have lines of 100
+    /// characters: three of them suffice for the problem, the place and the hint.
+    #[must_use]
+    pub fn for_messages(self, size: Option<Size>) -> Style {
+        let width = size.map_or(100, |size| size.columns.clamp(20, 100));
+        Style { width, ..self }
+    }
+
     /// The style for files, pipes and tests: no escape codes, 80 characters.
     pub fn plain() -> Style {
         Style {

@@ -44,7 +44,7 @@ fn check_data(job: &RunJob<'_>) -> Result<Vec<ConsistencyFinding>, String> {
             FindingState::Note => ConsistencyState::Note,
             FindingState::Wrong => ConsistencyState::Wrong,
         },
-        text: finding.render(&PronyCommands),
+        text: finding.render(&PronyCommands::default()),
     });
     Ok(findings.collect())
 }

@@ -103,6 +103,13 @@ pub enum Error {
     Control(crate::control::Error),
 }
 
+/// The resolver's reason why a name has no address, without what the standard library puts before it.
+pub(crate) fn resolver_reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let reason = text.strip_prefix("failed to lookup address information: ");
+    reason.unwrap_or(&text).to_owned()
+}
+
 impl From<crate::control::Error> for Error {
     fn from(error: crate::control::Error) -> Self {
         Error::Control(error)

@@ -3,7 +3,7 @@
 //! It is stored in a small file next to the document, `<id>.about`. The document itself never changes,
 //! because HTML reports contain its hash.
 
-use crate::error::{StoreError, io_error, printable};
+use crate::error::{StoreError, io_error};
 use crate::files;
 use crate::id::is_id;
 use crate::store::RunStore;
@@ -50,9 +50,7 @@ impl RunStore {
     /// If there is no such run, or the file cannot be written.
     pub fn annotate(&self, id: &str, annotation: &Annotation) -> Result<(), StoreError> {
         if !self.ids()?.contains(id) {
-            return Err(StoreError::NotFound {
-                name: printable(id),
-            });
+            return Err(self.not_found(id));
         }
         let path = self.annotation_path(id);
         if annotation.is_empty() {

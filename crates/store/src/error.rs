@@ -54,6 +54,8 @@ pub enum StoreError {
     NotFound {
         /// The requested id, label or path.
         name: String,
+        /// The most similar id or label, if there is one.
+        similar: Option<String>,
     },
     /// Nothing is stored.
     Empty {
@@ -124,7 +126,11 @@ impl UserError for StoreError {
                 path,
                 source,
             } => (
-                format!("cannot {operation} {}: {source}", path.display()),
+                format!(
+                    "cannot {operation} {}: {}",
+                    path.display(),
+                    system_message(source)
+                ),
                 hint(source),
             ),
             StoreError::Diverted { source, .. }
@@ -135,13 +141,18 @@ impl UserError for StoreError {
                 parts.problem += &format!("; {consequence}");
                 return hint.into_iter().fold(parts, ErrorParts::with_hint);
             }
-            StoreError::NotFound { name } => (
-                format!("no stored run has the id, id prefix or label `{name}`"),
-                Some("`prony runs` lists them"),
-            ),
+            StoreError::NotFound { name, similar } => {
+                let parts = ErrorParts::new(format!(
+                    "no stored run has the id, id prefix or label `{name}`"
+                ));
+                return parts.with_hint(match similar {
+                    Some(similar) => format!("did you mean {similar}? `prony runs` lists all"),
+                    None => "`prony runs` lists them".to_owned(),
+                });
+            }
             StoreError::Empty { path } => (
                 format!("no runs are stored in {} yet", path.display()),
-                None,
+                Some("`prony run` stores one; PRONY_HOME names another folder"),
             ),
             StoreError::Ambiguous {
                 name,
@@ -154,11 +165,13 @@ impl UserError for StoreError {
             ),
             StoreError::NotARun { path, reason } => (
                 format!("{} is not a run of Prony: {reason}", path.display()),
-                None,
+                Some(
+                    "name a stored run (`prony runs`), or a document that `prony show --json` printed",
+                ),
             ),
             StoreError::Newer { path, version } => (
                 format!(
-                    "{} was written by a newer Prony (document version {version}, and this one reads {})",
+                    "{} was written by a newer Prony (document {version}, this one reads {})",
                     path.display(),
                     crate::SCHEMA_VERSION
                 ),

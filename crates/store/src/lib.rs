@@ -25,6 +25,7 @@ mod rolling;
 pub mod run;
 mod scan;
 pub mod scenario;
+mod similar;
 mod store;
 mod version_1;
 mod writer;

@@ -128,23 +128,23 @@ impl RunStore {
         match self.find(name) {
             Ok(id) => self.load_id(&id),
             Err(StoreError::NotFound { .. }) if Path::new(name).is_file() => file(),
-            Err(StoreError::NotFound { name: printable }) => self.load_labelled(name, printable),
+            Err(StoreError::NotFound { .. }) => self.load_labelled(name),
             Err(error) => Err(error),
         }
     }
 
     /// Loads the run with this label.
-    fn load_labelled(&self, label: &str, printable: String) -> Result<(Run, PathBuf), StoreError> {
+    fn load_labelled(&self, label: &str) -> Result<(Run, PathBuf), StoreError> {
         let filter = RunFilter {
             label: Some(label.to_owned()),
             ..RunFilter::default()
         };
         let runs = self.list(&filter)?.runs;
         match &runs[..] {
-            [] => Err(StoreError::NotFound { name: printable }),
+            [] => Err(self.not_found(label)),
             [run] => self.load_id(&run.id),
             [first, second, ..] => Err(StoreError::Ambiguous {
-                name: printable,
+                name: crate::error::printable(label),
                 count: runs.len(),
                 first: first.id.clone(),
                 second: second.id.clone(),
@@ -170,9 +170,7 @@ impl RunStore {
                 first: first.clone(),
                 second: second.clone(),
             }),
-            _ => Err(StoreError::NotFound {
-                name: crate::error::printable(name),
-            }),
+            _ => Err(self.not_found(name)),
         }
     }
 
@@ -182,9 +180,7 @@ impl RunStore {
     /// If there is no such run, if it is still in progress, or if it cannot be removed.
     pub fn delete(&self, id: &str) -> Result<(), StoreError> {
         if !self.ids()?.contains(id) {
-            return Err(StoreError::NotFound {
-                name: crate::error::printable(id),
-            });
+            return Err(self.not_found(id));
         }
         let journal = self.journal_path(id);
         if let Some(file) = open_journal(&journal)? {
@@ -342,6 +338,7 @@ impl RunStore {
         }
         Err(StoreError::NotFound {
             name: id.to_owned(),
+            similar: None,
         })
     }
 }

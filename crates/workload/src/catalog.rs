@@ -7,6 +7,7 @@
 //! Longer than 400 lines: the catalogs of PostgreSQL and MySQL fill the same entries.
 
 use crate::SqlDialect;
+use crate::foreign_table::foreign_table_error;
 use crate::note::LoadNote;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::sql::{self, ResultRow};
@@ -363,17 +364,12 @@ pub fn reject_foreign_tables<T: Tables>(tables: &[CatalogTable<T>]) -> Result<()
     let Some(other_table) = tables.iter().find(|table| !table.is_own) else {
         return Ok(());
     };
-    Err(Error::Data {
-        problem: format!(
-            "{} exists and is not a table of this workload: it has the columns ({}) instead of ({})",
-            other_table.table.name(),
-            other_table.columns,
-            other_table.expected_columns
-        ),
-        remedy:
-            "rename it, or use another database or search_path: Prony drops only its own tables"
-                .into(),
-    })
+    Err(foreign_table_error(
+        other_table.table.name(),
+        &other_table.columns,
+        &other_table.expected_columns,
+        None,
+    ))
 }
 
 /// Returns the tables of a workload, if all exist and their load has finished. For the remedy, `load` is the

@@ -52,9 +52,15 @@ fn version(control: &Control) -> &str {
 
 /// A hint that lists the workloads that run on an engine.
 fn workloads_hint(engine: Engine) -> String {
-    match workloads_on(engine).join(", ") {
-        names if names.is_empty() => "use PostgreSQL, MySQL or MariaDB".to_owned(),
-        names => format!("workloads that run there: {names}"),
+    // The first few: `prony workloads` has all of them with their engines.
+    const MAX_NAMES: usize = 4;
+    let names = workloads_on(engine);
+    match &names[..names.len().min(MAX_NAMES)] {
+        [] => "use PostgreSQL, MySQL or MariaDB".to_owned(),
+        first => format!(
+            "{} run there; `prony workloads NAME` names the engines of a workload",
+            first.join(", ")
+        ),
     }
 }
 

@@ -78,13 +78,20 @@ impl std::error::Error for Error {
 /// Names Prony's own commands in the remedy.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.render(&PronyCommands))
+        f.write_str(&self.render(&PronyCommands::default()))
     }
 }
 
 /// Names Prony's own commands in the hint.
 impl UserError for Error {
     fn parts(&self) -> ErrorParts {
+        self.parts_with(&PronyCommands::default())
+    }
+}
+
+impl Error {
+    /// The parts of the error, with the commands of a tool in the hint.
+    pub fn parts_with(&self, commands: &dyn Commands) -> ErrorParts {
         let parts = match self {
             Error::Server { activity, source } => {
                 // The parts include the hint of the source.
@@ -102,14 +109,12 @@ impl UserError for Error {
             }
             other => ErrorParts::new(other.problem()),
         };
-        let left_behind = self.left_behind().into_iter();
+        let left_behind = self.left_behind(commands).into_iter();
         let parts = left_behind.fold(parts, ErrorParts::with_details);
-        let hint = self.hint(&PronyCommands).into_iter();
+        let hint = self.hint(commands).into_iter();
         hint.fold(parts, ErrorParts::with_hint)
     }
-}
 
-impl Error {
     /// The problem, without the state of the database and the remedy.
     pub fn problem(&self) -> String {
         match self {
@@ -131,14 +136,27 @@ impl Error {
         }
     }
 
-    /// The state in which a load left the database.
-    fn left_behind(&self) -> Option<String> {
-        match self {
-            Error::LoadFailed { left_behind, .. } | Error::Stopped { left_behind, .. } => {
-                Some(format!("left behind: {left_behind}"))
-            }
-            _ => None,
-        }
+    /// The state in which a load left the database, and how to drop it.
+    fn left_behind(&self, commands: &dyn Commands) -> Option<String> {
+        let (left_behind, remedy) = match self {
+            Error::LoadFailed {
+                left_behind,
+                remedy,
+                ..
+            } => (left_behind, Some(&**remedy)),
+            Error::Stopped {
+                left_behind,
+                remedy,
+            } => (left_behind, remedy.as_ref()),
+            _ => return None,
+        };
+        let text = format!("left behind: {left_behind}");
+        Some(
+            match remedy.and_then(|remedy| remedy.continued_load(commands)) {
+                Some(load) => format!("{text}; `{}` drops them", commands.clean_command(load)),
+                None => text,
+            },
+        )
     }
 
     /// The remedy as text, with the commands of a tool.
@@ -148,10 +166,13 @@ impl Error {
             | Error::InvalidRequest { hint, .. }
             | Error::Value { hint, .. } => Some(hint.into()),
             Error::Data { remedy, .. } => Some(remedy.render(commands).into()),
-            Error::LoadFailed { remedy, .. } => Some(remedy.render(commands).into()),
+            Error::LoadFailed { remedy, .. } => Some(remedy.render_after_failure(commands).into()),
             Error::Server { source, .. } => source.hint(),
             Error::Stopped { remedy, .. } => {
-                remedy.as_ref().map(|remedy| remedy.render(commands).into())
+                let text = remedy
+                    .as_ref()
+                    .map(|remedy| remedy.render_after_failure(commands));
+                text.map(Cow::Owned)
             }
         }
     }
@@ -159,7 +180,7 @@ impl Error {
     /// The state of the database and the remedy, each with its label, with the commands of a tool.
     pub fn advice(&self, commands: &dyn Commands) -> Vec<String> {
         let hint = self.hint(commands).map(|hint| format!("hint: {hint}"));
-        self.left_behind().into_iter().chain(hint).collect()
+        self.left_behind(commands).into_iter().chain(hint).collect()
     }
 
     /// The full text, with the commands of a tool.
@@ -198,7 +219,10 @@ mod tests {
             remedy: None,
         };
         assert_eq!(stopped.problem(), "the load was stopped");
-        assert_eq!(stopped.advice(&PronyCommands), ["left behind: nothing"]);
+        assert_eq!(
+            stopped.advice(&PronyCommands::default()),
+            ["left behind: nothing"]
+        );
         let failed = Error::LoadFailed {
             cause: Box::new(Error::Server {
                 activity: "a".to_owned(),
@@ -208,13 +232,16 @@ mod tests {
             remedy: Box::new("d".into()),
         };
         assert_eq!(failed.problem(), "a: b");
-        assert_eq!(failed.advice(&PronyCommands), ["left behind: c", "hint: d"]);
+        assert_eq!(
+            failed.advice(&PronyCommands::default()),
+            ["left behind: c", "hint: d"]
+        );
         assert_eq!(failed.to_string(), "a: b\n  left behind: c\n  hint: d");
         let unknown = Error::UnknownWorkload {
             name: "x".to_owned(),
             hint: "y".to_owned(),
         };
-        assert_eq!(unknown.advice(&PronyCommands), ["hint: y"]);
+        assert_eq!(unknown.advice(&PronyCommands::default()), ["hint: y"]);
     }
 
     #[test]
@@ -230,11 +257,7 @@ mod tests {
         let expected = ErrorParts {
             problem: "loading t: server closed the connection unexpectedly".to_owned(),
             details: Some("left behind: half".to_owned()),
-            hint: Some(
-                "This probably means the server terminated abnormally\nbefore or while processing the \
-                 request.\nagain"
-                    .to_owned(),
-            ),
+            hint: Some("It probably terminated abnormally: its log says why.\nagain".to_owned()),
         };
         assert_eq!(failed.parts(), expected);
         let text = failed.to_string();

@@ -27,6 +27,7 @@ pub mod ycsb;
 
 mod engines;
 mod findings;
+mod foreign_table;
 mod loader;
 mod number_format;
 mod row_format;
@@ -38,6 +39,7 @@ mod zipf;
 #[cfg(test)]
 mod tests;
 
+pub use engines::require_engine;
 pub use error::Error;
 pub use findings::LOAD_UNFINISHED;
 pub use progress::{LoadPhase, Progress, ProgressUpdate};

@@ -2,8 +2,11 @@
 
 use crate::Error;
 use crate::describe::{OptionKind, OptionSpec};
-use prony_plan::WorkloadPlan;
+use prony_plan::{WorkloadPlan, suggest};
 use std::str::FromStr;
+
+/// Longest hint that fits into a line of 100 characters.
+const MAX_HINT_CHARS: usize = 92;
 
 /// Reads the option values of one plan.
 pub struct OptionReader<'a> {
@@ -78,13 +81,13 @@ impl<'a> OptionReader<'a> {
             }
             self.problems.push(Error::Value {
                 key: name.to_owned(),
-                value: text,
+                value: text.clone(),
                 expected: match spec.kind {
                     OptionKind::Integer(..) | OptionKind::Float(..) => "a valid number",
                     OptionKind::Switch => "on or off",
                     _ => "known",
                 },
-                hint: format!("{}: {}", spec.kind.values(), spec.help),
+                hint: value_hint(spec, &text),
             });
         }
         spec.default.and_then(|default| parse(default, spec.kind))
@@ -208,6 +211,25 @@ macro_rules! options {
     };
 }
 pub(crate) use options;
+
+/// What an option accepts, and what was probably meant.
+fn value_hint(spec: &OptionSpec, text: &str) -> String {
+    let guess = match spec.kind {
+        OptionKind::Choice(choices) => suggest::nearest(text, choices),
+        _ => None,
+    };
+    match guess {
+        Some(name) => format!("did you mean {name}? It is {}", spec.kind.values()),
+        None => {
+            let values = spec.kind.values();
+            let with_help = format!("{values}: {}", spec.help);
+            match with_help.chars().count() <= MAX_HINT_CHARS {
+                true => with_help,
+                false => values,
+            }
+        }
+    }
+}
 
 fn parse_number<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()

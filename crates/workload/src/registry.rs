@@ -1,7 +1,7 @@
 //! The list of workloads. Add a line here for a new workload.
 
 use crate::{Error, Workload, oltp, script, tpcb, tpcc, ycsb};
-use prony_plan::WorkloadPlan;
+use prony_plan::{WorkloadPlan, suggest};
 
 /// All workloads, in the order in which they are listed to users.
 pub fn list() -> &'static [&'static dyn Workload] {
@@ -38,10 +38,9 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
         return Ok(*workload);
     }
     let names: Vec<&str> = list().iter().map(|workload| workload.name()).collect();
-    let all_names = names.join(", ");
     let hint = match nearest_name(name, &names) {
-        Some(suggestion) => format!("did you mean \"{suggestion}\"? There are: {all_names}"),
-        None => format!("there are: {all_names}"),
+        Some(suggestion) => format!("did you mean \"{suggestion}\"? `prony workloads` lists all"),
+        None => "`prony workloads` lists them".to_owned(),
     };
     Err(Error::UnknownWorkload {
         name: name.to_owned(),
@@ -49,8 +48,8 @@ pub fn find(name: &str) -> Result<&'static dyn Workload, Error> {
     })
 }
 
-/// Returns a message for each option of a plan that this workload does not have.
-pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<String> {
+/// Returns an error for each option of a plan that this workload does not have.
+pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> Vec<Error> {
     let known: Vec<&str> = workload
         .options()
         .iter()
@@ -61,23 +60,21 @@ pub fn unknown_option_problems(workload: &dyn Workload, plan: &WorkloadPlan) -> 
         .filter(|key| !known.contains(&key.as_str()))
         .map(|key| {
             let name = workload.name();
-            match (&known[..], nearest_name(key, &known)) {
-                ([], _) => format!("workload {name} has no option \"{key}\": it has no options"),
-                (_, Some(suggestion)) => {
-                    format!(
-                        "workload {name} has no option \"{key}\": did you mean \"{suggestion}\"?"
-                    )
-                }
-                _ => format!(
-                    "workload {name} has no option \"{key}\": it has {}",
-                    known.join(", ")
-                ),
+            let all = format!("`prony workloads {name}` lists its options");
+            Error::InvalidRequest {
+                problem: format!("workload {name} has no option \"{key}\""),
+                hint: match (&known[..], suggest::nearest(key, &known)) {
+                    ([], _) => "it has no options".to_owned(),
+                    (_, Some(suggestion)) => format!("did you mean \"{suggestion}\"? {all}"),
+                    _ => all,
+                },
             }
         })
         .collect()
 }
 
-/// Returns the known name with the smallest edit distance, if that is small compared to its length.
+/// The name of the workload that was probably meant: one that other tools or the specification call so, or the most
+/// similar name.
 fn nearest_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_lowercase().replace('_', "-");
     // pgbench's name of the workload, and the specification's.
@@ -85,24 +82,14 @@ fn nearest_name<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
         "tpcb-like" | "tpc-b" => "tpcb".to_owned(),
         _ => word,
     };
-    let distance = |name: &str| {
+    let is_same = |name: &str| {
         let name = name.replace('_', "-");
-        // The name with a suffix, such as tpcc-standard, is as good as the name itself.
-        if word.starts_with(&format!("{name}-")) {
-            return 0;
-        }
-        // So is the short name of a workload of sysbench, such as insert.
-        match name.strip_prefix("oltp-") {
-            Some(short) if short == word => 0,
-            _ => strsim::osa_distance(&word, &name),
-        }
+        // The name with a suffix, such as tpcc-standard, is as good as the name itself, and so is the short name of
+        // a workload of sysbench, such as insert.
+        word.starts_with(&format!("{name}-")) || name.strip_prefix("oltp-") == Some(&word)
     };
-    known
-        .iter()
-        .map(|name| (distance(name), *name))
-        .filter(|(edits, name)| *edits <= (name.len() / 3).max(1))
-        .min_by_key(|(edits, _)| *edits)
-        .map(|(_, name)| name)
+    let same = known.iter().copied().find(|name| is_same(name));
+    same.or_else(|| suggest::nearest(&word, known))
 }
 
 #[cfg(test)]
@@ -148,7 +135,7 @@ mod tests {
         let message = find("banana").err().expect("unknown").to_string();
         assert!(!message.contains("did you mean"), "{message}");
         assert!(
-            message.contains("tpcb, simple-update, select-only"),
+            message.contains("`prony workloads` lists them"),
             "{message}"
         );
     }
@@ -166,6 +153,7 @@ mod tests {
         plan.options.insert("filler".into(), "x".into());
         let problems = unknown_option_problems(workload, &plan);
         assert_eq!(problems.len(), 2);
-        assert!(problems[0].contains("\"filler\"") && problems[1].contains("\"warehouses\""));
+        let problem = |index: usize| problems[index].problem();
+        assert!(problem(0).contains("\"filler\"") && problem(1).contains("\"warehouses\""));
     }
 }

@@ -67,7 +67,21 @@ pub trait Commands {
 }
 
 /// Prony's own command line.
-pub struct PronyCommands;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PronyCommands {
+    /// Whether the server is named by `--url`, which the commands then need as well. They have `URL` in its place,
+    /// because the URL may be long and contain a password.
+    pub needs_url: bool,
+}
+
+impl PronyCommands {
+    fn with_server(self, mut command: String) -> String {
+        if self.needs_url {
+            command += " --url URL";
+        }
+        command
+    }
+}
 
 impl Commands for PronyCommands {
     fn load_command(&self, load: &LoadSpec) -> String {
@@ -78,15 +92,15 @@ impl Commands for PronyCommands {
                 name => format!(" --{name} {value}"),
             };
         }
-        command
+        self.with_server(command)
     }
 
     fn clean_command(&self, load: &LoadSpec) -> String {
-        format!("prony clean {}", load.dataset)
+        self.with_server(format!("prony clean {}", load.dataset))
     }
 
     fn check_command(&self, load: &LoadSpec) -> Option<String> {
-        Some(format!("prony check {}", load.workload))
+        Some(self.with_server(format!("prony check {}", load.workload)))
     }
 }
 
@@ -139,9 +153,7 @@ impl Remedy {
                             "" => String::new(),
                             condition => format!(" {condition}"),
                         };
-                        format!(
-                            "`{load}`{condition} continues it; `{clean}` drops the existing tables"
-                        )
+                        format!("`{load}`{condition} continues it; `{clean}` drops the tables")
                     }
                     None => {
                         format!("`{clean}` drops the existing tables, then `{load}` starts over")
@@ -156,15 +168,47 @@ impl Remedy {
             Remedy::RepairSequences => {
                 "`prony check tpcc --repair-sequences` sets them to the next free number".to_owned()
             }
-            Remedy::AdviceThen(advice, next) => {
-                let separator = match advice.ends_with(['.', ';']) {
-                    true => " Then ",
-                    false => "; then ",
-                };
-                format!("{advice}{separator}{}", next.render(commands))
-            }
+            Remedy::AdviceThen(advice, next) => advice_then(advice, &next.render(commands)),
         }
     }
+
+    /// The remedy after a load that failed, whose message says separately how to drop what it left behind.
+    pub fn render_after_failure(&self, commands: &dyn Commands) -> String {
+        match self {
+            Remedy::Continue(load, condition) => match commands.continue_condition(condition) {
+                Some("") => format!("`{}` continues it", commands.load_command(load)),
+                Some(condition) => {
+                    format!("`{}` {condition} continues it", commands.load_command(load))
+                }
+                None => self.render(commands),
+            },
+            Remedy::AdviceThen(advice, next) => match next.continued_load(commands) {
+                Some(_) => advice_then(advice, "the same load continues"),
+                None => self.render(commands),
+            },
+            other => other.render(commands),
+        }
+    }
+
+    /// The load that this remedy continues, if the tool can do that.
+    pub fn continued_load(&self, commands: &dyn Commands) -> Option<&LoadSpec> {
+        match self {
+            Remedy::Continue(load, condition) => {
+                commands.continue_condition(condition).map(|_| load)
+            }
+            Remedy::AdviceThen(_, next) => next.continued_load(commands),
+            _ => None,
+        }
+    }
+}
+
+fn advice_then(advice: &str, next: &str) -> String {
+    let separator = match advice.chars().last() {
+        Some('.') => " Then ",
+        Some(';') => " then ",
+        _ => "; then ",
+    };
+    format!("{advice}{separator}{next}")
 }
 
 fn reload_text(commands: &dyn Commands, load: &LoadSpec) -> String {
@@ -181,7 +225,7 @@ fn reload_text(commands: &dyn Commands, load: &LoadSpec) -> String {
 /// Renders the remedy with Prony's own commands.
 impl fmt::Display for Remedy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.render(&PronyCommands))
+        f.write_str(&self.render(&PronyCommands::default()))
     }
 }
 
@@ -216,13 +260,21 @@ mod tests {
         assert_eq!(
             text(Remedy::Continue(load.clone(), "with the same options")),
             format!(
-                "`{command}` with the same options continues it; `prony clean oltp_read_write` drops \
-                 the existing tables"
+                "`{command}` with the same options continues it; `prony clean oltp_read_write` drops the tables"
             )
         );
         assert_eq!(
             text(Remedy::Check(load.clone())),
             "`prony check oltp_read_only` shows which"
+        );
+        let remote = PronyCommands { needs_url: true };
+        assert_eq!(
+            Remedy::Load(load.clone()).render(&remote),
+            format!("{command} --url URL")
+        );
+        assert_eq!(
+            Remedy::Check(load.clone()).render(&remote),
+            "`prony check oltp_read_only --url URL` shows which"
         );
         let advice_then_clean = |advice: &str| {
             text(Remedy::AdviceThen(

@@ -296,6 +296,12 @@ impl CheckReport {
         findings.any(|finding| finding.id == LOAD_UNFINISHED)
     }
 
+    /// The first wrong finding that says what to do.
+    pub fn first_remedied(&self) -> Option<&Finding> {
+        let mut findings = self.findings.iter();
+        findings.find(|finding| finding.state == FindingState::Wrong && finding.remedy.is_some())
+    }
+
     /// Whether no finding is wrong; notes are allowed.
     pub fn is_ok(&self) -> bool {
         self.findings

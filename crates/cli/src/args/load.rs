@@ -42,12 +42,22 @@ pub struct LoadArgs {
 
     /// Connections that load at the same time
     #[arg(long, value_name = "N", default_value_t = LoadRequest::DEFAULT_JOBS, help_heading = "Data",
-          value_parser = clap::value_parser!(u32).range(1..=256))]
+          value_parser = parse_jobs)]
     pub jobs: u32,
 
     /// Seed of random values in the data
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Data")]
     pub seed: u64,
+}
+
+/// Most connections that load at the same time.
+const MAX_JOBS: u32 = 256;
+
+/// Parses a number of connections that load at the same time.
+pub(super) fn parse_jobs(text: &str) -> Result<u32, String> {
+    let jobs = text.parse().ok();
+    jobs.filter(|jobs| (1..=MAX_JOBS).contains(jobs))
+        .ok_or_else(|| format!("give a number of connections from 1 to {MAX_JOBS}"))
 }
 
 impl LoadArgs {

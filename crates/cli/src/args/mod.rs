@@ -13,6 +13,7 @@ mod run;
 mod scenarios;
 mod stored;
 mod trend;
+mod usage;
 
 pub use demo::DemoArgs;
 pub use doctor::DoctorArgs;
@@ -25,9 +26,8 @@ pub use stored::{DiffSettingsArgs, JudgeArgs, RunsArgs, RunsCommand, ShowArgs, S
 pub use trend::TrendArgs;
 
 use crate::exit::{self, Exit, Failure};
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, Parser, Subcommand};
-use prony_report::Problem;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -197,7 +197,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Command, Failure> {
             Some(joined) => Cli::try_parse_from(joined),
             None => Err(error),
         })
-        .map_err(|error| convert_clap_error(&error))
+        .map_err(|error| usage::failure(&error, arguments))
         .and_then(|cli| match find_url_as_workload(&cli.command) {
             Some((url, hint)) => Err(misplaced_url_failure(url, hint)),
             None => Ok(cli.command),
@@ -252,71 +252,13 @@ fn misplaced_url_failure(url: &str, hint: &str) -> Failure {
     Failure::new(Exit::Usage, message, hint)
 }
 
-/// Prints help, or converts an error to a failure.
-fn convert_clap_error(error: &clap::Error) -> Failure {
-    if !error.use_stderr() {
-        // If the pipe is closed, nobody reads the help.
-        let _ = error.print();
-        return Failure {
-            exit: Exit::Success,
-            subject: String::new(),
-            problems: Vec::new(),
-        };
-    }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        let _ = error.print();
-        return Failure {
-            exit: Exit::Usage,
-            subject: String::new(),
-            problems: Vec::new(),
-        };
-    }
-    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
-        && error.kind() == ErrorKind::UnknownArgument
-        && is_url(word)
-        && !word.starts_with('-')
-    {
-        return misplaced_url_failure(word, "see --help");
-    }
-    Failure {
-        exit: Exit::Usage,
-        subject: String::new(),
-        problems: vec![parse_clap_message(&error.to_string())],
-    }
-}
-
-/// Converts clap's text to a problem: message, usage as the details, and tips as the hint.
-fn parse_clap_message(text: &str) -> Problem {
-    let text = text.strip_prefix("error: ").unwrap_or(text).trim_end();
-    let (message, details) = text.split_once("\n\n").unwrap_or((text, ""));
-    let mut usage_lines = Vec::new();
-    let mut hints = Vec::new();
-    for line in details
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
-        if let Some(tip) = line.strip_prefix("tip: ") {
-            hints.push(tip.to_owned());
-        } else if line.starts_with("For more information") {
-            hints.push("see --help".to_owned());
-        } else {
-            usage_lines.push(line.to_owned());
-        }
-    }
-    Problem {
-        message: message.to_owned(),
-        details: usage_lines.join("\n"),
-        hint: hints.join("; "),
-    }
-}
-
-/// The message for an invalid command line.
+/// The message for an invalid command line, with its hint on a second line.
 #[cfg(test)]
 pub(crate) fn usage_error(arguments: &[&str]) -> String {
     let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
     let failure = parse(&arguments).expect_err("it is invalid");
-    failure.problems[0].message.clone()
+    let problem = &failure.problems[0];
+    format!("{}\n{}", problem.message, problem.hint)
 }
 
 #[cfg(test)]
@@ -371,18 +313,6 @@ mod tests {
         }
         let failure = parse_line("prony runs -1").unwrap_err();
         let message = &failure.problems[0].message;
-        assert!(message.contains("unexpected"), "{message}");
-    }
-
-    #[test]
-    fn errors_of_clap_have_a_message_details_and_a_hint() {
-        let failure = parse_line("prony run tpcb --cleints 3").unwrap_err();
-        let problem = &failure.problems[0];
-        assert_eq!(problem.message, "unexpected argument '--cleints' found");
-        assert!(problem.hint.contains("--clients"), "{problem:?}");
-        assert!(
-            problem.details.starts_with("Usage: prony run"),
-            "{problem:?}"
-        );
+        assert_eq!(message, "unknown option -1");
     }
 }

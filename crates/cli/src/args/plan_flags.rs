@@ -6,8 +6,8 @@
 use clap::builder::{PossibleValuesParser, ValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use prony_plan::PlanInput;
 use prony_plan::settings::{Flag, SETTINGS, Setting, SettingType};
+use prony_plan::{PlanInput, parse_duration};
 use std::marker::PhantomData;
 
 /// The flags that a command accepts.
@@ -164,12 +164,21 @@ fn flag_argument(setting: &'static Setting, flag: &'static Flag, shows_default: 
     };
     let parser: ValueParser = match &setting.value_type {
         SettingType::Choice(names) => PossibleValuesParser::new(names()).into(),
-        _ => ValueParser::new(move |text: &str| {
-            let result = PlanInput::default().set_flag(setting, text);
-            result.map(|()| text.to_owned())
-        }),
+        _ => ValueParser::new(move |text: &str| check_value(setting, text)),
     };
     argument.value_name(value_name).value_parser(parser)
+}
+
+/// The text, if it is a valid value of a setting. The error for a duration keeps its parts.
+fn check_value(
+    setting: &Setting,
+    text: &str,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    if matches!(setting.value_type, SettingType::Duration) {
+        parse_duration(text)?;
+    }
+    PlanInput::default().set_flag(setting, text)?;
+    Ok(text.to_owned())
 }
 
 /// A flag that sets an option of one workload, as `--option` does.

@@ -52,8 +52,8 @@ pub struct CompareArgs {
     pub across_engines: bool,
 
     /// Test this figure instead of throughput, or of p99 at a rate: a name of the table of figures
-    #[arg(long, value_name = "FIGURE")]
-    pub primary: Option<String>,
+    #[arg(long, alias = "primary", value_name = "FIGURE")]
+    pub figure: Option<String>,
 
     /// Fail if a side is slower than the first one by more than this share
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
@@ -154,24 +154,24 @@ pub struct VerifyArgs {
 The tool is recognised by its output. A stored run is marked as imported, and lists the values that
 the output does not contain.
 
-Exit code 7: figures are implausible and must not be used. With --keep, such a run is stored as
+Exit code 7: figures are implausible and must not be used. With --store, such a run is stored as
 invalid.
 
 Examples:
   prony audit pgbench.log
   pgbench -T 60 -P 1 bench 2>&1 | prony audit -
-  prony audit results.out --keep && prony show last")]
+  prony audit results.out --store && prony show last")]
 pub struct AuditArgs {
     /// The tool's output; - for standard input
     #[arg(value_name = "FILE")]
     pub file: String,
 
     /// Store the runs, for `prony show`, `prony compare` and `prony price`
-    #[arg(long)]
-    pub keep: bool,
+    #[arg(long, alias = "keep")]
+    pub store: bool,
 
     /// The scale, or number of warehouses, if the output does not contain it
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, short, value_name = "N", value_parser = parse_scale)]
     pub scale: Option<u32>,
 
     /// Print JSON
@@ -197,7 +197,7 @@ Examples:
   prony price last --sheet prices.toml
   prony price small=20261120-2333 big=last --sheet prices.toml
   prony price small=20261120-2333,20261120-2339 --sheet prices.toml
-  prony price --load 20000tps --p99 20ms --sheet prices.toml
+  prony price --rate 20000tps --p99 20ms --sheet prices.toml
   prony price last --sheet prices.toml --json | jq .points[0].tps_per_money")]
 pub struct PriceArgs {
     /// A run, named as in `prony show`; CONFIGURATION= assigns it to a configuration if the sheet does not name
@@ -210,15 +210,15 @@ pub struct PriceArgs {
     pub sheet: Vec<PathBuf>,
 
     /// Find the cheapest configuration that delivers this many transactions per second
-    #[arg(long, value_name = "TPS", value_parser = parse_tps)]
-    pub load: Option<f64>,
+    #[arg(long, short = 'R', alias = "load", value_name = "TPS", value_parser = parse_tps)]
+    pub rate: Option<f64>,
 
-    /// With --load: upper limit of the 99th percentile of the response time
-    #[arg(long, value_name = "TIME", requires = "load", value_parser = prony_plan::parse_duration)]
+    /// With --rate: upper limit of the 99th percentile of the response time
+    #[arg(long, value_name = "TIME", requires = "rate", value_parser = prony_plan::parse_duration)]
     pub p99: Option<Duration>,
 
-    /// With --load: upper limit of the 95th percentile of the response time
-    #[arg(long, value_name = "TIME", requires = "load", value_parser = prony_plan::parse_duration)]
+    /// With --rate: upper limit of the 95th percentile of the response time
+    #[arg(long, value_name = "TIME", requires = "rate", value_parser = prony_plan::parse_duration)]
     pub p95: Option<Duration>,
 
     /// Share of the measured throughput that is used over a month; the cost per million transactions is also
@@ -233,6 +233,12 @@ pub struct PriceArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Parses a scale.
+fn parse_scale(text: &str) -> Result<u32, String> {
+    let scale = text.parse().ok().filter(|scale| *scale >= 1);
+    scale.ok_or_else(|| "give a whole number from 1".to_owned())
 }
 
 /// Parses transactions per second: `20000`, `20000tps` or `20000/s`.

@@ -45,12 +45,13 @@ pub struct RunArgs {
     /// shared_buffers or innodb_buffer_pool_size [default: memory if its size is known, else cache]
     #[arg(
         long,
+        alias = "cached-of",
         value_name = "WHAT",
         help_heading = "Server",
         requires = "expect_cached",
         hide_possible_values = true
     )]
-    pub cached_of: Option<super::ReferenceMemory>,
+    pub expect_cached_of: Option<super::ReferenceMemory>,
 
     /// Check the consistency of the data after the run, as `prony check` does; a failure makes the run invalid
     #[arg(long, help_heading = "Result")]

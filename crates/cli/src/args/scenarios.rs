@@ -39,12 +39,12 @@ Replaces existing tables of the scenario's workload, as `prony load` does; other
 touched. The published guides require a new load before each run; --cleanup drops the tables at the
 end.
 
-Without --shrink, --minutes, --warmup and --clients a scenario is run as published, on one thread
+Without --shrink, --duration, --warmup and --clients a scenario is run as published, on one thread
 per CPU of this machine. If the server has too few connections for the published clients, fewer are
 used; with --clients, that is an error.
 
 Examples:
-  prony reproduce tpcb-cached --url postgres://bench@db1/bench --shrink 1/1000 --minutes 1
+  prony reproduce tpcb-cached --url postgres://bench@db1/bench --shrink 1/1000 --duration 1m
   prony reproduce tpcc-16vcpu-30pct --url postgres://bench@db1/bench --cached 30% --jobs 8
   prony reproduce mysql80-rw-4c16g-cached --url mysql://bench@db2/bench
   prony reproduce tpcb-partly-cached --restart-command 'ssh db1 systemctl restart postgresql'")]
@@ -63,7 +63,7 @@ pub struct ReproduceArgs {
     pub shrink: Option<f64>,
 
     /// Warehouses, if the document does not state their number
-    #[arg(long, value_name = "N", help_heading = "Data", conflicts_with_all = ["cached", "shrink"],
+    #[arg(long, short, value_name = "N", help_heading = "Data", conflicts_with_all = ["cached", "shrink"],
           value_parser = clap::value_parser!(u64).range(1..=u64::from(u32::MAX)))]
     pub scale: Option<u64>,
 
@@ -72,7 +72,7 @@ pub struct ReproduceArgs {
 
     /// Connections that load at the same time
     #[arg(long, value_name = "N", default_value_t = LoadRequest::DEFAULT_JOBS, help_heading = "Data",
-          value_parser = clap::value_parser!(u32).range(1..=256))]
+          value_parser = super::load::parse_jobs)]
     pub jobs: u32,
 
     /// Use the existing data, which must have the requested size
@@ -88,8 +88,13 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "CMD", help_heading = "Server")]
     pub restart_command: Option<String>,
 
-    /// Measure for this many minutes; the warm-up is shortened in proportion [default: as published]
-    #[arg(long, value_name = "N", help_heading = "Time",
+    /// Length of the measured window; the warm-up is shortened in proportion [default: as published]
+    #[arg(long, short = 'T', value_name = "TIME", help_heading = "Time",
+          value_parser = parse_window_length)]
+    pub duration: Option<Duration>,
+
+    /// The same in minutes, as earlier versions had it.
+    #[arg(long, value_name = "N", hide = true, conflicts_with = "duration",
           value_parser = parse_minutes)]
     pub minutes: Option<Duration>,
 
@@ -129,6 +134,15 @@ pub enum ReferenceMemory {
     Cache,
 }
 
+/// Parses the length of the measured window, at least one second.
+fn parse_window_length(text: &str) -> Result<Duration, Box<dyn std::error::Error + Send + Sync>> {
+    let length = prony_plan::parse_duration(text)?;
+    match (Duration::from_secs(1)..=prony_plan::MAX_DURATION).contains(&length) {
+        true => Ok(length),
+        false => Err("give at least 1s, and at most 100 days".into()),
+    }
+}
+
 /// Parses minutes, such as `1` or `0.5`.
 fn parse_minutes(text: &str) -> Result<Duration, String> {
     let max_s = prony_plan::MAX_DURATION.as_secs_f64();
@@ -159,5 +173,14 @@ mod tests {
             message.contains("give minutes, such as 1") && !message.contains("-- -1"),
             "{message}"
         );
+    }
+
+    #[test]
+    fn the_window_has_at_least_a_second() {
+        assert_eq!(parse_window_length("1m").unwrap(), Duration::from_secs(60));
+        assert_eq!(parse_window_length("1").unwrap(), Duration::from_secs(1));
+        for text in ["0s", "999ms", "-1s", "1000d", "x"] {
+            assert!(parse_window_length(text).is_err(), "{text}");
+        }
     }
 }

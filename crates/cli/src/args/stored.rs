@@ -117,9 +117,8 @@ pub enum Since {
 /// Parses a date, a local time or an age.
 pub(super) fn parse_since(text: &str) -> Result<Since, String> {
     let text = text.trim();
-    let invalid = || {
-        "give a date such as 2026-11-20, a time such as 2026-11-20T18:00, or an age such as 12h or 7d".to_owned()
-    };
+    let invalid =
+        || "give a date (2026-11-20), a time (2026-11-20T18:00) or an age (12h, 7d)".to_owned();
     if let Ok(moment) = text.parse::<jiff::Timestamp>() {
         return Ok(Since::Moment(moment));
     }

@@ -21,7 +21,7 @@ pub fn audit(args: &AuditArgs) -> Result<Exit, Failure> {
     let hint = "give what the tool printed at the end of its run, or its log";
     let mut runs = audited_runs(&text, &args.file, args.scale)
         .map_err(|error| Failure::new(Exit::Unexpected, error.to_string(), hint).at(&args.file))?;
-    if args.keep {
+    if args.store {
         runs.iter_mut().try_for_each(store_if_measured)?;
     }
     output::show(|out, style| match args.json {

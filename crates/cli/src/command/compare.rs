@@ -12,6 +12,7 @@ use prony_judge::compare::sides::{
     CompareOptions, Gate, GateResult, Side, SidesComparison, compare_sides,
 };
 use prony_judge::experiment::variant_names;
+use prony_plan::suggest::nearest;
 use prony_report::compare::{self, Limits};
 use prony_store::{Experiment, Run, RunFilter, RunState, RunStore, RunSummary};
 use std::path::Path;
@@ -67,7 +68,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         })
         .collect();
     let options = CompareOptions {
-        primary: args.primary.clone(),
+        primary: args.figure.clone(),
         across_engines: args.across_engines,
     };
     let comparison = compare_sides(&sides, &options);
@@ -90,7 +91,7 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
 
 /// Refuses a primary figure that a side does not have.
 fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Result<(), Failure> {
-    let Some(name) = &args.primary else {
+    let Some(name) = &args.figure else {
         return Ok(());
     };
     match &comparison.primary {
@@ -103,10 +104,18 @@ fn check_primary_figure(comparison: &SidesComparison, args: &CompareArgs) -> Res
             names.sort_unstable();
             names.dedup();
             let message = format!("not all sides have the figure {name}");
-            let hint = format!("name one of {}", names.join(", "));
-            Err(usage_failure(message, hint).at("--primary"))
+            Err(usage_failure(message, figure_hint(name, &names)).at("--figure"))
         }
         _ => Ok(()),
+    }
+}
+
+/// Which figures there are, and which was probably meant.
+pub(super) fn figure_hint(name: &str, names: &[&str]) -> String {
+    let all = names.join(", ");
+    match nearest(name, names) {
+        Some(similar) => format!("did you mean {similar}? It is one of {all}"),
+        None => format!("name one of {all}"),
     }
 }
 

@@ -6,6 +6,7 @@ use super::{output, plan, server};
 use crate::args::DoctorArgs;
 use crate::exit::{Exit, Failure};
 use prony_report::{doctor, json};
+use prony_runner::Signals;
 use prony_runner::doctor::{DoctorLoad, DoctorOptions, examine};
 use prony_server::{Control, Target};
 use prony_store::{DoctorReport, DoctorState};
@@ -22,6 +23,7 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
             .map_err(|problems| plan::failure("the load", problems))?,
         watch: args.watch,
     };
+    let signals = Signals::listen()?;
     let mut connected = match args.flags.url() {
         Some(url) => {
             let target = server::target_with_timeout(Some(url), &args.timeout)?;
@@ -38,6 +40,11 @@ pub fn doctor(args: &DoctorArgs) -> Result<Exit, Failure> {
         .map(|(control, target)| (control, &*target));
     let report =
         examine(connection, options).map_err(|error| Failure::of(Exit::Connect, &error))?;
+    if let Some(signal) = signals.received() {
+        // What was watched for a shorter time than requested is not reported.
+        let message = "interrupted while examining the machine";
+        return Err(Failure::new(signal.into(), message, "nothing was changed"));
+    }
     if args.fix_script {
         output::show_raw(|out| doctor::write_fix_script(out, &report))?;
         return Ok(Exit::Success);

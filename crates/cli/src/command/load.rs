@@ -8,7 +8,7 @@ use super::{output, server, sizing};
 use crate::args::{CachedArgs, LoadArgs, TimeoutArgs};
 use crate::exit::{Exit, Failure};
 use prony_plan::{PlanInput, value_from_flag};
-use prony_report::{LoadProgressView, LoadStepProgress, Style, data, units};
+use prony_report::{LoadProgressView, LoadStepProgress, Size, Style, data, units};
 use prony_runner::Signals;
 use prony_runner::host::processor_count;
 use prony_server::Target;
@@ -74,11 +74,13 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
     if workload.workload_to_load(&plan.workload).is_some() {
         plan = super::plan::check_runnable(plan_input.clone(), "the command line")?;
     }
-    let url = plan_input.url.as_ref().map(|url| url.value.as_str());
+    let url = plan_input.url.as_ref().map(|url| url.value.clone());
+    let url = url.as_deref();
     let target = server::target_with_timeout(url, &input.timeout)?;
     let signals = Signals::listen()?;
     // A server that cannot be reached is not a failed load, because nothing was started.
     let mut control = server::connect(&target)?;
+    server::require_engine(&control, workload)?;
     if let Some(sizing) = sizing::choose_scale(&mut control, &input.cached, &plan.workload, None)? {
         output::notice(&sizing.description());
         plan_input.scale = value_from_flag("--cached", Some(sizing.scale));
@@ -92,7 +94,7 @@ pub fn run_load(input: LoadInput) -> Result<FinishedLoad, Failure> {
         seed: input.seed,
     };
     let report = load_with_progress(workload, &request, &signals)
-        .map_err(|error| server::workload_failure(&error, Some(&signals)))?;
+        .map_err(|error| server::workload_failure(&error, url, Some(&signals)))?;
     Ok(FinishedLoad {
         workload,
         report,
@@ -106,10 +108,8 @@ fn load_with_progress(
     request: &LoadRequest<'_>,
     signals: &Signals,
 ) -> Result<LoadReport, Error> {
-    let view = ProgressView(Mutex::new(LoadProgressView::new(
-        stderr(),
-        Style::of(&stderr()),
-    )));
+    let view = LoadProgressView::new(stderr(), Style::of(&stderr()));
+    let view = ProgressView(Mutex::new(view.with_size_from(|| Size::of(&stderr()))));
     let stop = signals.flag();
     let result = refresh_during(&view, || workload.load(request, &view, &stop));
     if let Ok(mut view) = view.0.lock() {
@@ -152,7 +152,7 @@ pub fn load_embedded(
         seed: 0,
     };
     let report = load_with_progress(workload, &request, signals).map_err(|error| {
-        server::workload_failure(&with_nothing_left_behind(error), Some(signals))
+        server::workload_failure(&with_nothing_left_behind(error), None, Some(signals))
     })?;
     output::notice(&load_summary(workload, &report));
     Ok(())

@@ -105,11 +105,26 @@ fn checked_or_all_problems<T>(
             .splice(0..0, plan_problems.0.into_iter().map(convert_problem))
             .for_each(drop),
     }
-    Err(Failure {
+    Err(failure_of(subject, problems))
+}
+
+/// The failure for these problems. The hint of a single problem without one is where valid values are described; a list
+/// of problems stays short.
+fn failure_of(subject: &str, mut problems: Vec<Problem>) -> Failure {
+    if let [problem] = &mut problems[..]
+        && problem.hint.is_empty()
+    {
+        let is_flag = problem.message.starts_with("--");
+        problem.hint = match is_flag {
+            true => "--help describes the option".to_owned(),
+            false => "`prony plan schema` describes each key".to_owned(),
+        };
+    }
+    Failure {
         exit: Exit::Usage,
         subject: subject.to_owned(),
         problems,
-    })
+    }
 }
 
 /// Problems that only the workload can detect.
@@ -130,11 +145,14 @@ fn workload_problems(input: &PlanInput) -> Vec<Problem> {
         }
         Ok(workload) => {
             let plan = workload_plan(input, &name.value);
-            prony_workload::unknown_option_problems(workload, &plan)
-                .into_iter()
-                .map(|message| Problem {
-                    message: format!("{prefix}{message}"),
-                    ..Problem::default()
+            let errors = prony_workload::unknown_option_problems(workload, &plan);
+            let problems = errors
+                .iter()
+                .flat_map(|error| server::workload_failure(error, None, None).problems);
+            problems
+                .map(|problem| Problem {
+                    message: format!("{prefix}{}", problem.message),
+                    ..problem
                 })
                 .collect()
         }
@@ -153,7 +171,7 @@ fn value_problems(input: &PlanInput) -> Vec<Problem> {
         .check_options(&workload_plan(input, workload.name()), protocol)
         .iter()
         .flat_map(|error| {
-            let mut failure = server::workload_failure(error, None);
+            let mut failure = server::workload_failure(error, None, None);
             if let Some(location) = option_location(input, error) {
                 for problem in &mut failure.problems {
                     problem.message.insert_str(0, &format!("{location}: "));
@@ -190,11 +208,10 @@ fn workload_plan(input: &PlanInput, name: &str) -> WorkloadPlan {
 }
 
 pub(super) fn failure(subject: &str, problems: Problems) -> Failure {
-    Failure {
-        exit: Exit::Usage,
-        subject: subject.to_owned(),
-        problems: problems.0.into_iter().map(convert_problem).collect(),
-    }
+    failure_of(
+        subject,
+        problems.0.into_iter().map(convert_problem).collect(),
+    )
 }
 
 fn convert_problem(problem: prony_plan::Problem) -> Problem {

@@ -14,6 +14,7 @@ use assignments::{RunAssignment, resolve_assignments};
 use prony_judge::price::{
     Configuration, MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, TargetLoad,
 };
+use prony_plan::suggest::nearest;
 use prony_report::html::SheetText;
 use prony_report::price;
 use prony_report::text::{plain, system_error};
@@ -88,7 +89,7 @@ fn price_options(args: &PriceArgs) -> Result<PriceOptions, Failure> {
         today: today()?,
         utilisation: args.utilisation,
         across_regions: args.across_regions,
-        demand: args.load.map(|tps| TargetLoad {
+        demand: args.rate.map(|tps| TargetLoad {
             tps,
             p95_ns: args.p95.map(ns),
             p99_ns: args.p99.map(ns),
@@ -343,9 +344,13 @@ fn configuration_names(sheets: &[PriceSheet]) -> String {
 
 fn unknown_configuration_failure(name: &str, sheets: &[PriceSheet]) -> Failure {
     let message = format!("no configuration of the sheet is named {name}");
-    Failure::new(
-        Exit::Usage,
-        message,
-        format!("there are: {}", configuration_names(sheets)),
-    )
+    let names: Vec<&str> = configurations(sheets)
+        .map(|(_, configuration)| configuration.name.as_str())
+        .collect();
+    let all = format!("there are: {}", names.join(", "));
+    let hint = match nearest(name, &names) {
+        Some(similar) => format!("did you mean {similar}? In all, {all}"),
+        None => all,
+    };
+    Failure::new(Exit::Usage, message, hint)
 }

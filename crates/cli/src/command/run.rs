@@ -110,7 +110,7 @@ fn expected_cached(args: &RunArgs, plan: &Plan) -> Result<Option<CachedShare>, F
     };
     let mut control = server::connect(&server::resolve_target(Some(url))?)?;
     let exporter_url = plan.observe.server_metrics.as_deref();
-    sizing::cached_share(&mut control, share, args.cached_of, exporter_url).map(Some)
+    sizing::cached_share(&mut control, share, args.expect_cached_of, exporter_url).map(Some)
 }
 
 /// How to observe the server, and where to publish the figures.

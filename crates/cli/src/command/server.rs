@@ -6,8 +6,10 @@
 use crate::args::TimeoutArgs;
 use crate::exit::{Exit, Failure};
 use prony_dropin::cleartext;
+use prony_plan::{Plan, ServerPlan};
 use prony_runner::signals::{self, Signals};
 use prony_server::{Control, Environment, Target};
+use prony_workload::remedy::PronyCommands;
 use prony_workload::{Error, Workload};
 
 /// Finds a workload by its name.
@@ -46,9 +48,30 @@ pub fn connect(target: &Target) -> Result<Control, Failure> {
     Ok(control)
 }
 
-/// Converts the error of a workload's load, check, clean or program. If a signal stopped a load, `signals`
-/// gives the exit code.
-pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
+/// Checks that a workload runs on the engine of the server, before anything is said to begin.
+pub fn require_engine(control: &Control, workload: &dyn Workload) -> Result<(), Failure> {
+    prony_workload::require_engine(control, workload.engines())
+        .map_err(|error| workload_failure(&error, None, None))
+}
+
+/// The URL of the plan's server; `None` if the environment names the server, or Prony starts it.
+pub fn url_of(plan: &Plan) -> Option<&str> {
+    match &plan.server {
+        ServerPlan::Url(url) => Some(url.as_str()).filter(|url| !url.is_empty()),
+        ServerPlan::Embedded => None,
+    }
+}
+
+/// Prony's commands for the server of a URL, if any.
+pub fn commands(url: Option<&str>) -> PronyCommands {
+    PronyCommands {
+        needs_url: url.is_some(),
+    }
+}
+
+/// Converts the error of a workload's load, check, clean or program on the server of this URL, if any. If a signal
+/// stopped a load, `signals` gives the exit code.
+pub fn workload_failure(error: &Error, url: Option<&str>, signals: Option<&Signals>) -> Failure {
     let signal_exit = || {
         signals
             .and_then(Signals::received)
@@ -63,7 +86,7 @@ pub fn workload_failure(error: &Error, signals: Option<&Signals>) -> Failure {
         Error::LoadFailed { .. } => Exit::LoadOrClean,
         Error::Stopped { .. } => signal_exit(),
     };
-    Failure::of(exit, error)
+    Failure::of_parts(exit, error.parts_with(&commands(url)))
 }
 
 #[cfg(test)]

@@ -108,9 +108,8 @@ fn reference_memory(
         return Ok(("the memory of the server's machine".to_owned(), bytes));
     }
     if memory == Some(ReferenceMemory::Memory) {
-        let message = "--cached-of memory: the memory of the server's machine is unknown";
-        let hint = "name its node_exporter with --server-metrics if the command has that option, or use \
-                    --cached-of cache";
+        let message = "the memory of the server's machine is unknown";
+        let hint = "name its node_exporter (--server-metrics), or compare with its cache (--cached-of cache)";
         return Err(Failure::new(Exit::Usage, message, hint));
     }
     let connection_failure =

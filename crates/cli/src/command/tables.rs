@@ -8,8 +8,8 @@ use crate::args::{CheckArgs, TablesArgs};
 use crate::exit::{Exit, Failure};
 use prony_report::data::{self, DataFinding, TableSize};
 use prony_report::units;
-use prony_runner::Signals;
-use prony_workload::remedy::{Commands, LoadSpec, PronyCommands, Remedy};
+use prony_runner::{Signals, signals};
+use prony_workload::remedy::{Commands, LoadSpec, Remedy};
 use prony_workload::{Error, FindingState, LOAD_UNFINISHED, TableFacts};
 
 /// Checks the data, and prints the findings and the sizes of the tables.
@@ -19,13 +19,14 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
         repair_sequences,
     } = args;
     let workload = server::find_workload(&args.workload)?;
-    let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
+    let url = args.flags.url();
+    let target = server::target_with_timeout(url, &args.timeout)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
     if *repair_sequences {
         let repaired = workload
             .repair_order_numbers(&mut control)
-            .map_err(|error| server::workload_failure(&error, None))?;
+            .map_err(|error| server::workload_failure(&error, url, None))?;
         output::show(|out, _| match repaired {
             0 => writeln!(out, "The next order number of every district is free."),
             count => {
@@ -39,7 +40,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     }
     let report = workload
         .check(&mut control)
-        .map_err(|error| failure_with_interrupt_hint(&error, "a check changes nothing"))?;
+        .map_err(|error| failure_with_interrupt_hint(&error, url, "a check changes nothing"))?;
     let findings: Vec<DataFinding> = report
         .findings
         .iter()
@@ -50,7 +51,7 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
                 FindingState::Wrong => data::DataFindingState::Wrong,
             },
             id: finding.id.to_owned(),
-            text: finding.render(&PronyCommands),
+            text: finding.render(&server::commands(url)),
         })
         .collect();
     let tables = table_sizes(&report.tables);
@@ -68,12 +69,15 @@ pub fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     if report.is_ok() {
         return Ok(Exit::Success);
     }
-    // If the load is unfinished, the finding says what to do, so the error only refers to it.
     if report.is_unfinished() {
         let hint = format!("see {LOAD_UNFINISHED} above");
         return Err(Failure::new(Exit::Data, "the load is unfinished", hint));
     }
-    let hint = reload_remedy(workload.dataset()).to_string();
+    // A finding that says what to do is the only instruction: a second one could contradict it.
+    let hint = match report.first_remedied() {
+        Some(finding) => format!("see {} above", finding.id),
+        None => reload_remedy(workload.dataset()).render(&server::commands(url)),
+    };
     let message = "the data failed the check";
     Err(Failure::new(Exit::Data, message, hint))
 }
@@ -87,13 +91,14 @@ pub fn reload_remedy(workload: &'static str) -> Remedy {
 /// Drops the tables and names them.
 pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
     let workload = server::find_workload(&args.workload)?;
-    let target = server::target_with_timeout(args.flags.url(), &args.timeout)?;
+    let url = args.flags.url();
+    let target = server::target_with_timeout(url, &args.timeout)?;
     Signals::listen()?;
     let mut control = server::connect(&target)?;
     let dropped_tables = workload.clean(&mut control).map_err(|error| {
-        let clean = PronyCommands.clean_command(&LoadSpec::of(workload.name(), Vec::new()));
+        let clean = server::commands(url).clean_command(&LoadSpec::of(workload.name(), Vec::new()));
         let hint = format!("some tables may be dropped and others not: start `{clean}` again");
-        let mut failure = failure_with_interrupt_hint(&error, &hint);
+        let mut failure = failure_with_interrupt_hint(&error, url, &hint);
         if failure.exit == Exit::Unexpected {
             failure.exit = Exit::LoadOrClean;
         }
@@ -111,14 +116,17 @@ pub fn clean(args: &TablesArgs) -> Result<Exit, Failure> {
 }
 
 /// Converts an error. If a signal interrupted the command, the hint says what was left behind.
-fn failure_with_interrupt_hint(error: &Error, interrupt_hint: &str) -> Failure {
-    let mut failure = server::workload_failure(error, None);
-    let is_interrupted =
-        |error: &Error| matches!(error, Error::Server { source, .. } if source.is_interrupted());
-    if is_interrupted(error) {
-        interrupt_hint.clone_into(&mut failure.problems[0].hint);
+fn failure_with_interrupt_hint(error: &Error, url: Option<&str>, interrupt_hint: &str) -> Failure {
+    let failure = server::workload_failure(error, url, None);
+    // Whatever the error is, such as a connection that is closed now, the signal caused it.
+    if signals::received().is_none() {
+        return failure;
     }
-    failure
+    Failure::new(
+        failure.exit,
+        "interrupted while waiting for the server",
+        interrupt_hint,
+    )
 }
 
 /// Converts the facts about tables for the report.

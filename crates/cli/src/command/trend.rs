@@ -5,7 +5,7 @@
 
 use super::server::find_workload;
 use super::stored::{judge_by_current_rules, listing_start};
-use super::{file, output};
+use super::{compare, file, output};
 use crate::args::TrendArgs;
 use crate::exit::{Exit, Failure};
 use prony_judge::trend::{Trend, TrendBuilder, can_be_reference, differences_at_change};
@@ -48,7 +48,8 @@ fn load(store: &RunStore, args: &TrendArgs) -> Result<Trend, Failure> {
             Some(figure) => format!("{} has no figure {figure}", reference.id),
             None => format!("{} has no figures", reference.id),
         };
-        let hint = format!("name one of {}", names.join(", "));
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        let hint = compare::figure_hint(figure.unwrap_or_default(), &names);
         Failure::new(Exit::Usage, message, hint).at("--figure")
     })?;
     // A document may be large: one at a time is in memory.

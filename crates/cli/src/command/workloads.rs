@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use prony_report::Style;
 use prony_report::text::wrap;
 use prony_workload::Workload;
-use prony_workload::describe::{OptionSpec, TableGrowth, TableRows, TableSpec};
+use prony_workload::describe::{OptionKind, OptionSpec, TableGrowth, TableRows, TableSpec};
 use prony_workload::remedy::{Commands, LoadSpec, PronyCommands};
 use std::io::{self, Write};
 
@@ -77,7 +77,7 @@ fn write_description(
     let mut facts = vec![("engines", engine_names(workload))];
     if workload.dataset() != workload.name() {
         let load = LoadSpec::of(workload.dataset(), Vec::new());
-        facts.push(("loaded by", PronyCommands.load_command(&load)));
+        facts.push(("loaded by", PronyCommands::default().load_command(&load)));
     }
     if let Some(unit) = workload.scale_unit() {
         facts.push(("scale", format!("the number of {}", unit.plural)));
@@ -143,7 +143,12 @@ pub fn rows_text(table: &TableSpec) -> String {
 }
 
 fn option_text(spec: &OptionSpec) -> String {
-    let values = spec.kind.values();
+    let range = spec.kind.values();
+    let values = match spec.kind {
+        OptionKind::Integer(..) => format!("integer, {range}"),
+        OptionKind::Float(..) => format!("number, {range}"),
+        OptionKind::Switch | OptionKind::Choice(_) | OptionKind::Text | OptionKind::Texts => range,
+    };
     let default = match spec.default {
         None => String::new(),
         Some("") => "; default: none".to_owned(),

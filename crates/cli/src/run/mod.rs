@@ -247,7 +247,7 @@ pub fn execute(
     observer.remove_view();
     match finished {
         Ok(finished) => Ok(run_result(&signals, finished)),
-        Err(error) => Err(run_failure(&error, &signals)),
+        Err(error) => Err(run_failure(&error, plan, &signals)),
     }
 }
 
@@ -302,14 +302,20 @@ fn run_result(signals: &Signals, finished: FinishedRun) -> RunResult {
 }
 
 /// The failure of a run that could not be prepared, started or stored.
-fn run_failure(error: &Error, signals: &Signals) -> Failure {
+fn run_failure(error: &Error, plan: &Plan, signals: &Signals) -> Failure {
     match error {
         Error::NotStarted(error) => start_failure(error, signals),
         Error::NotStored(error) => {
-            let hint = "--no-store runs without storing the result";
-            Failure::new(Exit::Unexpected, error.to_string(), hint)
+            let mut failure = Failure::of(Exit::Unexpected, error);
+            for problem in &mut failure.problems {
+                if !problem.hint.is_empty() {
+                    problem.hint += "; ";
+                }
+                problem.hint += "--no-store runs without storing";
+            }
+            failure
         }
-        other => preparation_failure(other),
+        other => preparation_failure(other, server::url_of(plan)),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{ObserveOptions, RunRequest};
 use crate::command::{doctor, server};
 use crate::exit::{Exit, Failure};
 use prony_runner::doctor::DoctorLoad;
-use prony_runner::{Error, RunPreparation, RunServer};
+use prony_runner::{Error, RunPreparation, RunServer, signals};
 use prony_store::DoctorReport;
 use prony_workload::Workload;
 
@@ -20,6 +20,9 @@ pub(super) fn prepare(
 ) -> Result<(RunPreparation, Option<DoctorReport>), Failure> {
     let plan = &request.plan;
     let mut control = server::connect(&run_server.target)?;
+    let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
+    let prepared = prepared.map_err(|error| preparation_failure(&error, server::url_of(plan)))?;
+    // It takes ten seconds, so the data is checked first.
     let doctor_report = match request.doctor {
         true => {
             let load = DoctorLoad {
@@ -30,16 +33,20 @@ pub(super) fn prepare(
         }
         false => None,
     };
-    let prepared = prony_runner::prepare(&mut control, workload, &plan.workload, &observe.server);
-    let prepared = prepared.map_err(|error| preparation_failure(&error))?;
     Ok((prepared, doctor_report))
 }
 
-/// The failure of a run that could not be prepared.
-pub(super) fn preparation_failure(error: &Error) -> Failure {
-    match error {
-        Error::Workload(error) => server::workload_failure(error, None),
+/// The failure of a run that could not be prepared on the server of this URL, if any.
+pub(super) fn preparation_failure(error: &Error, url: Option<&str>) -> Failure {
+    let mut failure = match error {
+        Error::Workload(error) => server::workload_failure(error, url, None),
         Error::ExporterUrl { .. } => Failure::of(Exit::Usage, error),
         other => Failure::of(Exit::Connect, other),
+    };
+    if signals::received().is_some() {
+        for problem in &mut failure.problems {
+            "nothing was measured or stored".clone_into(&mut problem.hint);
+        }
     }
+    failure
 }

@@ -60,7 +60,7 @@ fn shorten_command(mut arguments: Vec<String>, url: &str) -> Vec<String> {
     }
     if arguments[0] == "reproduce" {
         set_option(&mut arguments, "--shrink", "1/4000");
-        set_option(&mut arguments, "--minutes", "0.02");
+        set_option(&mut arguments, "--duration", "1s");
         set_option(&mut arguments, "--clients", "2");
     }
     if arguments[0] == "run" {

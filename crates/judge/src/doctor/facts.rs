@@ -137,8 +137,34 @@ pub struct TcpSettings {
     pub receive_buffer_max_bytes: Option<u64>,
     /// Largest send buffer, bytes (`tcp_wmem`).
     pub send_buffer_max_bytes: Option<u64>,
+    /// Most connections that a server here has not accepted yet (`net.core.somaxconn`).
+    pub accept_queue_max: Option<u32>,
     /// `tcp_congestion_control`.
     pub congestion_control: Option<String>,
+}
+
+/// What a limit on connections belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LimitOwner {
+    /// The role that the clients log in as.
+    Role,
+    /// The database of this name.
+    Database(String),
+    /// The account that the clients log in as (MySQL, MariaDB).
+    Account,
+    /// Each account (`max_user_connections` of MySQL and MariaDB).
+    EachAccount,
+}
+
+/// A limit on connections that is narrower than that of the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NarrowerLimit {
+    /// What it belongs to.
+    pub owner: LimitOwner,
+    /// The most connections.
+    pub limit: u64,
+    /// Those of other clients that count towards it.
+    pub in_use: u64,
 }
 
 /// The server, and the way to it.
@@ -166,8 +192,12 @@ pub struct DatabaseFacts {
     pub reserved_connections: u64,
     /// Connections of other clients.
     pub connections: Option<u32>,
+    /// Limits on connections of the role, the database or the account, which are narrower than that of the server.
+    pub narrower_limits: Vec<NarrowerLimit>,
     /// The user as whom the clients log in.
     pub user: String,
+    /// The host in the name of the account (MySQL, MariaDB); `None` if it is not known.
+    pub account_host: Option<String>,
     /// What this user may not observe, with the server's reason.
     pub not_observed: Vec<(String, String)>,
     /// Size of the database, bytes.

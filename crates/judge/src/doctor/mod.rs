@@ -6,6 +6,7 @@
 //! These findings change no verdict: the checks of a run judge what happened during the run. The thresholds are
 //! here and not in [`thresholds`](crate::thresholds), because no figure is judged by them.
 
+mod connections;
 mod cpu;
 mod facts;
 mod limits;
@@ -14,8 +15,8 @@ mod server;
 mod system;
 
 pub use facts::{
-    CgroupLimits, DatabaseFacts, IdleUsage, IntendedLoad, MachineFacts, NetworkInterface,
-    TcpSettings,
+    CgroupLimits, DatabaseFacts, IdleUsage, IntendedLoad, LimitOwner, MachineFacts, NarrowerLimit,
+    NetworkInterface, TcpSettings,
 };
 
 use prony_store::{DoctorFinding, DoctorReport, DoctorState, DoctorSubject};
@@ -57,7 +58,7 @@ pub fn examine(
 ) -> DoctorReport {
     let mut findings = limits::findings(machine, load);
     findings.extend(cpu::findings(machine, load));
-    findings.extend(network::findings(machine));
+    findings.extend(network::findings(machine, load));
     findings.extend(system::findings(machine));
     if let Some(database) = database {
         let of_server = server::findings(database, load).into_iter();

@@ -3,7 +3,9 @@
 //! In: the facts. Out: findings on the interface that leads to the server. Must never: judge an interface that
 //! the load does not use, if the route is known.
 
-use super::{MachineFacts, NetworkInterface, Remedied, bad, caution, ok, shell_quoted, unknown};
+use super::{
+    IntendedLoad, MachineFacts, NetworkInterface, Remedied, bad, caution, ok, shell_quoted, unknown,
+};
 use crate::formatting::{bytes, count};
 use prony_store::DoctorFinding;
 
@@ -17,10 +19,12 @@ const USUAL_MTU_MIN: u32 = 1400;
 const IPV6_MTU_MIN: u32 = 1280;
 /// Smallest sufficient maximum of TCP's buffers, bytes: 10 Gbit/s over a round trip of 0.8 ms.
 const TCP_BUFFER_MIN_BYTES: u64 = 1 << 20;
+/// The kernel's default of `somaxconn` since Linux 5.4.
+const DEFAULT_ACCEPT_QUEUE: u32 = 4096;
 /// Entries of the table of flows that receive flow steering (RFS) needs, as in Documentation/networking/scaling.rst.
 const FLOW_ENTRIES: u32 = 32_768;
 
-pub(super) fn findings(machine: &MachineFacts) -> Vec<DoctorFinding> {
+pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<DoctorFinding> {
     let interfaces = judged_interfaces(machine);
     let mut findings = Vec::new();
     if interfaces.is_empty() {
@@ -49,7 +53,46 @@ pub(super) fn findings(machine: &MachineFacts) -> Vec<DoctorFinding> {
         findings.push(mtu(interface));
     }
     findings.push(tcp(machine));
+    findings.push(accept_queue(machine, load));
     findings
+}
+
+/// The queue of connections that a server on this machine has not accepted yet. If it is full, further connections
+/// are refused (unix sockets) or delayed by a second (TCP).
+fn accept_queue(machine: &MachineFacts, load: IntendedLoad) -> DoctorFinding {
+    const ID: &str = "accept-queue";
+    match (
+        machine.route_interface.as_deref(),
+        machine.tcp.accept_queue_max,
+    ) {
+        (Some("lo"), Some(max)) => {
+            let value = format!("up to {}", count(u64::from(max), "connection"));
+            if max >= load.clients {
+                return ok(
+                    ID,
+                    value,
+                    "All clients may connect to a server on this machine at once.",
+                );
+            }
+            let reason = format!(
+                "{} connect at once: a server on this machine may refuse some of them.",
+                count(u64::from(load.clients), "client")
+            );
+            let new_max = load.clients.next_power_of_two().max(DEFAULT_ACCEPT_QUEUE);
+            caution(ID, value, reason)
+                .mended_by(format!("sysctl -w net.core.somaxconn={new_max}"))
+                .advised("Then restart the server.")
+        }
+        (Some(interface), _) if interface != "lo" => ok(
+            ID,
+            "not used",
+            "The server accepts connections on its own machine.",
+        ),
+        _ => unknown(
+            ID,
+            "The limit could not be read, or the way to the server is unknown.",
+        ),
+    }
 }
 
 /// The interface that leads to the server; if the route is unknown, all interfaces with a device.

@@ -2,16 +2,16 @@
 //!
 //! In: the facts and the load. Out: findings. Must never: put a password or a URL into a command.
 
-use super::{DatabaseFacts, IntendedLoad, Remedied, bad, caution, finding, ok, unknown};
-use crate::formatting::{bytes, percent, thousands, time};
+use super::{
+    DatabaseFacts, IntendedLoad, Remedied, bad, caution, connections, finding, ok, unknown,
+};
+use crate::formatting::{bytes, percent, time};
 use crate::thresholds::{
     ROUND_TRIP_P99_MAX_NS, ROUND_TRIP_P99_MAX_RATIO, UNTUNED_CACHE_MAX_SHARE,
     UNTUNED_MIN_MEMORY_BYTES,
 };
 use prony_store::{DoctorFinding, DoctorState, Engine};
 
-/// Connections that a run needs besides those of its clients: control, observation, the server's own count.
-const OTHER_CONNECTIONS: u64 = 3;
 /// Shortest round trip up to which two machines are probably in one data centre, and from which they are probably
 /// in different regions, nanoseconds: light takes 0.5 ms for 50 km of fibre and back, and 5 ms for 500 km.
 const ONE_ZONE_MAX_NS: u64 = 500_000;
@@ -25,7 +25,7 @@ pub(super) fn findings(server: &DatabaseFacts, load: IntendedLoad) -> Vec<Doctor
         location(server),
         round_trip(server),
         tls(server),
-        max_connections(server, load),
+        connections::finding(server, load),
         observation(server),
         data_size(server),
     ]
@@ -178,70 +178,49 @@ fn tls(server: &DatabaseFacts) -> DoctorFinding {
     }
 }
 
-fn max_connections(server: &DatabaseFacts, load: IntendedLoad) -> DoctorFinding {
-    const ID: &str = "max-connections";
-    let Some(max) = server.max_connections else {
-        return unknown(ID, "The server does not report its limit.");
-    };
-    let needed = u64::from(load.clients) + OTHER_CONNECTIONS;
-    let usable = max.saturating_sub(server.reserved_connections);
-    if server.connections.is_none() && usable >= needed {
-        let reason = format!(
-            "The limit is {}, but this user may not read how many connections are in use.",
-            thousands(max)
-        );
-        return unknown(ID, reason);
-    }
-    let free = usable.saturating_sub(u64::from(server.connections.unwrap_or(0)));
-    let value = format!(
-        "{} of {} free for this user",
-        thousands(free),
-        thousands(max)
-    );
-    let clients = crate::formatting::count(u64::from(load.clients), "client");
-    if free >= needed {
-        return ok(ID, value, format!("{clients} need {}.", thousands(needed)));
-    }
-    let new_max = max + needed - free;
-    let reason = format!(
-        "{clients} need {}: some of them would be refused.",
-        thousands(needed)
-    );
-    let finding = bad(ID, value, reason);
-    match server.engine {
-        Some(Engine::PostgreSql) | None => finding
-            .mended_by(format!(
-                "psql -c 'ALTER SYSTEM SET max_connections = {new_max}'"
-            ))
-            .advised("Then restart the server. Limits of the role or the database (CONNECTION LIMIT) apply as well."),
-        Some(Engine::MySql | Engine::MariaDb) => finding
-            .mended_by(format!("mysql -e 'SET GLOBAL max_connections = {new_max}'"))
-            .advised("Write it into the server's option file as well. The limits of the account apply too."),
-        Some(Engine::SqlServer) => finding
-            .mended_by(
-                "sqlcmd -Q \"EXEC sp_configure 'show advanced options', 1; RECONFIGURE; EXEC sp_configure 'user \
-                 connections', 0; RECONFIGURE\"",
-            )
-            .advised("Then restart the server."),
-    }
+/// Whether a name needs no quotes beyond those of its statement, for SQL and for the shell.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '%' | ':');
+    !name.is_empty() && name.chars().all(is_plain)
 }
 
-/// The user in a statement that grants rights, quoted as the engine requires.
+/// The account of MySQL or MariaDB in a statement; `None` if its name would have to be quoted.
+pub(super) fn mysql_account(server: &DatabaseFacts) -> Option<String> {
+    let host = server.account_host.as_deref().unwrap_or("%");
+    (is_plain_name(&server.user) && is_plain_name(host))
+        .then(|| format!("'{}'@'{host}'", server.user))
+}
+
+/// The statement that grants what Prony observes.
 fn grant_command(server: &DatabaseFacts) -> Option<String> {
     let user = &server.user;
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    // A name with other characters would have to be quoted for SQL and for the shell.
-    if user.is_empty() || !user.chars().all(is_plain) {
+    if !is_plain_name(user) {
         return None;
     }
     Some(match server.engine? {
         Engine::PostgreSql => format!("psql -c 'GRANT pg_monitor TO \"{user}\"'"),
-        Engine::MySql | Engine::MariaDb => format!(
-            "mysql -e \"GRANT PROCESS, REPLICATION CLIENT ON *.* TO '{user}'@'%'; GRANT SELECT ON \
-             performance_schema.* TO '{user}'@'%'\""
-        ),
+        engine @ (Engine::MySql | Engine::MariaDb) => {
+            // MariaDB 10.5 split REPLICATION CLIENT: the state of a replica needs a privilege of its own.
+            let of_replicas = match engine == Engine::MariaDb && has_slave_monitor(&server.version)
+            {
+                true => "REPLICATION CLIENT, SLAVE MONITOR",
+                false => "REPLICATION CLIENT",
+            };
+            let account = mysql_account(server)?;
+            format!(
+                "mysql -e \"GRANT PROCESS, {of_replicas} ON *.* TO {account}; GRANT SELECT ON performance_schema.* \
+                 TO {account}; GRANT SELECT ON mysql.innodb_table_stats TO {account}\""
+            )
+        }
         Engine::SqlServer => format!("sqlcmd -Q 'USE master; GRANT VIEW SERVER STATE TO [{user}]'"),
     })
+}
+
+/// Whether this version of MariaDB has the privilege `SLAVE MONITOR`.
+fn has_slave_monitor(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
+    let release = numbers.next().flatten().zip(numbers.next().flatten());
+    release.is_none_or(|release| release >= (10, 5))
 }
 
 fn observation(server: &DatabaseFacts) -> DoctorFinding {
@@ -266,7 +245,7 @@ fn observation(server: &DatabaseFacts) -> DoctorFinding {
     match grant_command(server) {
         Some(command) => finding
             .mended_by(command)
-            .advised("Run it as an administrator of the server; the account may be of another host than '%'."),
+            .advised("Run it as an administrator of the server."),
         None => finding.advised("docs/src/how-to/connect.md names the rights that Prony needs."),
     }
 }
@@ -280,6 +259,10 @@ fn data_size(server: &DatabaseFacts) -> DoctorFinding {
             "The server does not report the size of the data or of its cache.",
         );
     };
+    if data == 0 {
+        let reason = "There are no tables in the database, or this user may not see them.";
+        return unknown(ID, reason);
+    }
     let mut value = format!("{} of data, cache {}", bytes(data), bytes(cache));
     if let Some(memory) = server.memory_bytes {
         value += &format!(", memory {}", bytes(memory));

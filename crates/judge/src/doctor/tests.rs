@@ -55,6 +55,7 @@ fn fit_machine() -> MachineFacts {
             selective_acknowledgements: Some(true),
             receive_buffer_max_bytes: Some(6_291_456),
             send_buffer_max_bytes: Some(4_194_304),
+            accept_queue_max: Some(4096),
             congestion_control: Some("cubic".to_owned()),
         },
         clock_is_synchronised: Some(true),
@@ -120,7 +121,7 @@ fn a_fit_machine_and_server_are_ok() {
     let report = examine(&fit_machine(), Some(&fit_server()), LOAD);
     assert_eq!(states(&report), []);
     assert_eq!(report.worst(), DoctorState::Ok);
-    assert_eq!(report.findings.len(), 27);
+    assert_eq!(report.findings.len(), 28);
 }
 
 #[test]

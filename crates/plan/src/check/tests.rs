@@ -83,7 +83,7 @@ fn a_rate_and_an_arrival_make_the_pace() {
     assert_problem(with_rate(None, Some(Arrival::Even)), "--arrival", message);
     for rate in [0.0, -1.0, f64::NAN, f64::INFINITY, 1.1e9] {
         let problems = with_rate(Some(rate), None).check().unwrap_err().0;
-        assert!(problems[0].message.starts_with("must be more than 0"));
+        assert!(problems[0].message.starts_with("must be above 0"));
     }
 }
 

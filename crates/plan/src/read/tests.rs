@@ -40,7 +40,7 @@ p.toml:12:12 (run.duration): 'x' in '60x' is not a unit of time
   hint: write a duration as 500ms, 60s, 5m, 1h or 1m30s (a plain number is in seconds)
 p.toml:13:12 (run.protocol): must be one of "simple", "extended", "prepared", is "prepard"
   hint: did you mean "prepared"?
-p.toml:14:8 (run.rate): must be more than 0 and at most 1000000000 transactions per second, is 0
+p.toml:14:8 (run.rate): must be above 0 and at most 1000000000, is 0
   hint: omit rate for a closed loop, in which each client sends as soon as the server has answered"#;
     assert_eq!(problems(text), expected);
 }

@@ -272,9 +272,6 @@ impl UserError for UnknownScenario {
     }
 }
 
-/// Maximum number of suggested ids.
-const MAX_SUGGESTIONS: usize = 3;
-
 /// The scenario with this id.
 ///
 /// # Errors
@@ -283,38 +280,25 @@ pub fn find_scenario(id: &str) -> Result<&'static Scenario, UnknownScenario> {
     if let Some(scenario) = all_scenarios().find(|scenario| scenario.id == id) {
         return Ok(scenario);
     }
-    let similar = similar_ids(id);
     Err(UnknownScenario {
         id: crate::duration::shorten(id),
-        hint: match similar.is_empty() {
-            true => "`prony scenarios` lists them".to_owned(),
-            false => format!("did you mean {}?", similar.join(", ")),
+        hint: match similar_id(id) {
+            None => "`prony scenarios` lists them".to_owned(),
+            Some(similar) => format!("did you mean {similar}? `prony scenarios` lists all"),
         },
     })
 }
 
-/// Ids similar to a word: those that contain it, otherwise those with the smallest edit distance.
-fn similar_ids(word: &str) -> Vec<&'static str> {
+/// The id most similar to a word: the first that contains it, otherwise the one with the smallest edit distance.
+fn similar_id(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
     let ids: Vec<&str> = all_scenarios()
         .map(|scenario| scenario.id.as_str())
         .collect();
-    let matching = ids
-        .iter()
-        .filter(|id| word.len() >= 3 && id.contains(&word));
-    let matching: Vec<&str> = matching.copied().take(MAX_SUGGESTIONS).collect();
-    if !matching.is_empty() {
-        return matching;
-    }
-    let mut remaining = ids;
-    let mut similar = Vec::new();
-    while let Some(nearest) =
-        suggest::nearest(&word, &remaining).filter(|_| similar.len() < MAX_SUGGESTIONS)
-    {
-        similar.push(nearest);
-        remaining.retain(|id| *id != nearest);
-    }
-    similar
+    let containing = ids.iter().find(|id| word.len() >= 3 && id.contains(&word));
+    containing
+        .copied()
+        .or_else(|| suggest::nearest(&word, &ids))
 }
 
 /// For serde's `with`: an optional duration, as text.

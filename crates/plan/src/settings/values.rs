@@ -135,7 +135,7 @@ impl SettingValue for f64 {
             return None;
         }
         let message = format!(
-            "must be more than 0 and at most {MAX_RATE_TPS:.0} transactions per second, is {}",
+            "must be above 0 and at most {MAX_RATE_TPS:.0}, is {}",
             format_number(*self)
         );
         let hint = "omit rate for a closed loop, in which each client sends as soon as the server has answered";

@@ -31,7 +31,7 @@ pub struct VerifiedPage {
 pub enum VerifyError {
     /// The file does not start with the first line of a page.
     #[error(
-        "this is not a report of Prony with a checksum, as prony report writes (pages of prony trend have none)"
+        "this is not a report with a checksum, as `prony report` writes (`prony trend` does not)"
     )]
     NotAReport,
     /// A later version of Prony generated the page.

@@ -3,10 +3,12 @@
 //! In: a control connection. Out: facts. Must never: fail because this user may not read something.
 
 use crate::observing::missing_observations;
-use prony_judge::doctor::DatabaseFacts;
+use prony_judge::doctor::{DatabaseFacts, LimitOwner, NarrowerLimit};
 use prony_server::control::Error;
 use prony_server::observe::machine::{Colocation, read_this_machine};
-use prony_server::observe::{CounterReader, measure_round_trips, read_server_state};
+use prony_server::observe::{
+    self, AccountLimits, CounterReader, measure_round_trips, read_account_limits, read_server_state,
+};
 use prony_server::{Control, ServerFacts, Target, read_server_facts};
 use prony_store::Engine;
 
@@ -37,6 +39,8 @@ pub(super) fn read(
             not_observed.push((topic, reason));
         }
     }
+    let account_limits = read_account_limits(control)?;
+    let (user, account_host) = account_of(&account_limits, &target.user);
     let engine = control.engine();
     let is_local = colocation.same_machine == Some(true);
     Ok(DatabaseFacts {
@@ -50,13 +54,37 @@ pub(super) fn read(
         max_connections: max_connections(engine, &settings),
         reserved_connections: reserved_connections(engine, &settings),
         connections: counters.connections,
-        user: target.user.clone(),
+        narrower_limits: account_limits.limits.iter().map(narrower_limit).collect(),
+        user,
+        account_host,
         not_observed,
         database_bytes: server_state.database_bytes,
         cache_bytes: server_state.cache_bytes,
         memory_bytes: is_local.then(|| read_this_machine().memory_bytes).flatten(),
         version: settings.version,
     })
+}
+
+/// The user and the host of the account that the server chose, or the user of the log-in.
+fn account_of(limits: &AccountLimits, login_user: &str) -> (String, Option<String>) {
+    let account = limits.account.as_deref();
+    match account.and_then(|account| account.rsplit_once('@')) {
+        Some((user, host)) => (user.to_owned(), Some(host.to_owned())),
+        None => (login_user.to_owned(), None),
+    }
+}
+
+fn narrower_limit(limit: &observe::ConnectionLimit) -> NarrowerLimit {
+    NarrowerLimit {
+        owner: match &limit.owner {
+            observe::LimitOwner::Role => LimitOwner::Role,
+            observe::LimitOwner::Database(name) => LimitOwner::Database(name.clone()),
+            observe::LimitOwner::Account => LimitOwner::Account,
+            observe::LimitOwner::EachAccount => LimitOwner::EachAccount,
+        },
+        limit: limit.limit,
+        in_use: limit.in_use,
+    }
 }
 
 fn setting(settings: &ServerFacts, name: &str) -> Option<u64> {

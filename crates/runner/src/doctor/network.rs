@@ -37,6 +37,9 @@ pub(super) fn read(files: &SystemFiles, route: ServerRoute, facts: &mut MachineF
         selective_acknowledgements: switch("tcp_sack"),
         receive_buffer_max_bytes: max("tcp_rmem"),
         send_buffer_max_bytes: max("tcp_wmem"),
+        accept_queue_max: files
+            .text("proc/sys/net/core/somaxconn")
+            .and_then(|text| text.parse().ok()),
         congestion_control: setting("tcp_congestion_control"),
     };
     let names = files.names(INTERFACES).into_iter();

@@ -42,7 +42,7 @@ Max open files            64                   80                   files
 Max locked memory         65536                unlimited            bytes";
 
 /// A machine with two cores of two CPUs each, whose settings are bad.
-const BAD_MACHINE: [(&str, &str); 38] = [
+const BAD_MACHINE: [(&str, &str); 39] = [
     ("proc/self/limits", LIMITS),
     (
         "proc/self/status",
@@ -66,6 +66,7 @@ const BAD_MACHINE: [(&str, &str); 38] = [
     ("proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t4194304"),
     ("proc/sys/net/ipv4/tcp_window_scaling", "0"),
     ("proc/sys/net/ipv4/tcp_sack", "1"),
+    ("proc/sys/net/core/somaxconn", "128"),
     ("proc/sys/net/ipv4/tcp_congestion_control", "reno"),
     (
         "proc/net/sockstat",
@@ -215,6 +216,7 @@ fn every_bad_setting_is_found_with_a_remedy() {
         ("irq-balance", "caution"),
         ("mtu", "bad"),
         ("tcp", "caution"),
+        ("accept-queue", "ok"),
         ("swap", "caution"),
         ("time-sync", "unknown"),
     ];

@@ -4,7 +4,8 @@
 //! connection. Must never: use the session's own connection, which is busy.
 
 use super::FailureCause;
-use super::error::{ConnectFailure, Error};
+use super::connect_failure::ConnectFailure;
+use super::error::Error;
 use super::open::{cause_of_io_error, log_in, run_login};
 use super::route::Route;
 use super::socket::{Deadline, Socket};

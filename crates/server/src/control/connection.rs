@@ -5,7 +5,8 @@
 //! to read.
 
 use super::MAX_REPLY_BYTES;
-use super::error::{Error, FailureCause};
+use super::connect_failure::FailureCause;
+use super::error::Error;
 use super::open::connect;
 use super::session_attrs;
 use super::socket::{Deadline, Socket};

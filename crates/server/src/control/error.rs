@@ -3,11 +3,11 @@
 //! A message says what failed, then what to do. Must never: show a password, or a statement, which
 //! may contain one.
 
+use super::connect_failure::{ConnectFailure, FailureCause, connect_parts, failure_paragraphs};
 use super::waiting::{Silence, WaitError};
 use super::{grant, hints};
-use crate::target::{Address, Endpoint};
 use prony_plan::{ErrorParts, UserError};
-use prony_wire::{ConnectError, Protocol, ServerError, describe_tls_error};
+use prony_wire::{Protocol, ServerError, describe_tls_error};
 use rustls::Error as TlsError;
 use std::borrow::Cow;
 use std::fmt;
@@ -46,12 +46,10 @@ impl fmt::Display for Error {
             Error::Connect(failures) => f.write_str(&failure_paragraphs(failures)),
             Error::Statement(error) => error.fmt(f),
             Error::Silent(silence) => silence.fmt(f),
-            Error::Closed => {
-                let ErrorParts { problem, hint, .. } = self.parts();
-                f.write_str(&problem)?;
-                let mut lines = hint.iter().flat_map(|hint| hint.lines());
-                lines.try_for_each(|line| write!(f, "\n\t{line}"))
-            }
+            Error::Closed => f.write_str(
+                "server closed the connection unexpectedly\n\tThis probably means the server terminated \
+                 abnormally\n\tbefore or while processing the request.",
+            ),
             other => f.write_str(&other.parts().sentence()),
         }
     }
@@ -60,21 +58,13 @@ impl fmt::Display for Error {
 impl UserError for Error {
     fn parts(&self) -> ErrorParts {
         match self {
-            Error::Connect(failures) => {
-                let lines: Vec<String> = failures.iter().map(ToString::to_string).collect();
-                let mut hints: Vec<&str> = failures.iter().filter_map(ConnectFailure::hint).collect();
-                hints.dedup();
-                let parts = ErrorParts::new(lines.join("\n"));
-                hints.into_iter().fold(parts, ErrorParts::with_hint)
-            }
+            Error::Connect(failures) => connect_parts(failures),
             Error::Statement(error) => {
                 let parts = ErrorParts::new(error.to_string());
                 self.hint().into_iter().fold(parts, ErrorParts::with_hint)
             }
-            Error::Closed => ErrorParts::new("server closed the connection unexpectedly").with_hint(
-                "This probably means the server terminated abnormally\nbefore or while processing the \
-                 request.",
-            ),
+            Error::Closed => ErrorParts::new("server closed the connection unexpectedly")
+                .with_hint("It probably terminated abnormally: its log says why."),
             Error::Io(error) => {
                 ErrorParts::new(format!("the connection to the server was lost: {error}"))
             }
@@ -169,139 +159,11 @@ impl Error {
     }
 }
 
-/// One paragraph for each failure. If consecutive failures have the same hint, only the last shows it.
-fn failure_paragraphs(failures: &[ConnectFailure]) -> String {
-    let mut text = String::new();
-    for (index, failure) in failures.iter().enumerate() {
-        if index > 0 {
-            text.push('\n');
-        }
-        text.push_str(&failure.to_string());
-        let next = failures.get(index + 1).and_then(ConnectFailure::hint);
-        if let Some(hint) = failure.hint().filter(|hint| next != Some(hint)) {
-            text.push_str("\n\t");
-            text.push_str(hint);
-        }
-    }
-    text
-}
-
-/// A failed attempt to connect.
-#[derive(Debug)]
-pub struct ConnectFailure {
-    /// The endpoint.
-    pub endpoint: Box<Endpoint>,
-    /// The cause.
-    pub cause: FailureCause,
-}
-
-/// Why an attempt to connect failed.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum FailureCause {
-    /// The socket could not be connected.
-    Io(io::Error),
-    /// `connect_timeout` passed.
-    Timeout,
-    /// A signal interrupted the attempt.
-    Interrupted,
-    /// The server closed the connection during the login.
-    Closed,
-    /// The login failed.
-    Login(ConnectError),
-    /// The session does not have the `target_session_attrs`.
-    SessionMismatch(&'static str),
-    /// The query for the session's properties failed.
-    SessionCheckFailed(Box<Error>),
-}
-
-/// In libpq's wording, without the hint.
-impl fmt::Display for ConnectFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Endpoint {
-            address,
-            host,
-            port,
-            ..
-        } = &*self.endpoint;
-        match address {
-            Address::Unix(path) => {
-                write!(f, "connection to server on socket \"{}\"", path.display())?;
-            }
-            Address::Tcp(address) => {
-                let ip = address.ip().to_string();
-                let host = if host.is_empty() { &ip } else { host };
-                write!(f, "connection to server at \"{host}\"")?;
-                if *host != ip {
-                    write!(f, " ({ip})")?;
-                }
-                write!(f, ", port {port}")?;
-            }
-        }
-        write!(f, " failed: {}", self.cause)
-    }
-}
-
-impl fmt::Display for FailureCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FailureCause::Io(error) => match error.raw_os_error() {
-                // libpq does not print Rust's suffix, such as "(os error 111)".
-                Some(_) => f.write_str(error.to_string().split(" (os error").next().unwrap_or("")),
-                None => write!(f, "{error}"),
-            },
-            FailureCause::Timeout => f.write_str("timeout expired"),
-            FailureCause::Interrupted => f.write_str("interrupted"),
-            FailureCause::Closed => f.write_str("server closed the connection unexpectedly"),
-            FailureCause::Login(error) => write!(f, "{error}"),
-            FailureCause::SessionMismatch(text) => f.write_str(text),
-            FailureCause::SessionCheckFailed(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl ConnectFailure {
-    /// What the user can do, if known.
-    pub fn hint(&self) -> Option<&'static str> {
-        match &self.cause {
-            FailureCause::Io(error) => self.hint_for_socket(error.kind()),
-            FailureCause::Timeout => Some(
-                "Does the host exist? Does a firewall drop its packets? \
-                 connect_timeout sets how long to wait.",
-            ),
-            FailureCause::Closed => Some(
-                "This probably means the server terminated abnormally, or that another kind of \
-                 server listens there.",
-            ),
-            FailureCause::Login(error) => hints::for_login(error),
-            FailureCause::SessionMismatch(_) => {
-                Some("target_session_attrs requires another kind of session.")
-            }
-            FailureCause::SessionCheckFailed(_) | FailureCause::Interrupted => None,
-        }
-    }
-
-    fn hint_for_socket(&self, kind: io::ErrorKind) -> Option<&'static str> {
-        use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
-        match (&self.endpoint.address, kind) {
-            (Address::Unix(_), ConnectionRefused | NotFound) => {
-                Some("Is the server running locally and accepting connections on that socket?")
-            }
-            (Address::Unix(_), PermissionDenied) => Some(
-                "The socket's permissions (unix_socket_permissions) do not allow this user to connect.",
-            ),
-            (Address::Tcp(_), ConnectionRefused) => {
-                Some("Is the server running on that host and accepting TCP/IP connections?")
-            }
-            _ => None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::control::probe::LossReason;
+    use crate::target::{Address, Endpoint};
     use std::time::Duration;
 
     fn connection_refused(port: u16) -> ConnectFailure {
@@ -319,23 +181,56 @@ mod tests {
 
     #[test]
     fn consecutive_failures_with_the_same_hint_show_it_once() {
+        let place = |port| format!("at \"127.0.0.1\", port {port}");
         let line = |port| {
-            format!("connection to server at \"127.0.0.1\", port {port} failed: Connection refused")
+            format!(
+                "connection to server {} failed: Connection refused",
+                place(port)
+            )
         };
         let error = Error::Connect(vec![connection_refused(1), connection_refused(2)]);
         let hint = "Is the server running on that host and accepting TCP/IP connections?";
-        let problem = format!("{}\n{}", line(1), line(2));
-        assert_eq!(error.to_string(), format!("{problem}\n\t{hint}"));
-        assert_eq!(error.parts(), ErrorParts::new(problem).with_hint(hint));
+        let paragraphs = format!("{}\n{}", line(1), line(2));
+        assert_eq!(error.to_string(), format!("{paragraphs}\n\t{hint}"));
+        let parts = ErrorParts::new("Connection refused")
+            .with_details(format!(
+                "connecting to the server {}, {}",
+                place(1),
+                place(2)
+            ))
+            .with_hint(hint);
+        assert_eq!(error.parts(), parts);
+        let mut timeout = connection_refused(3);
+        timeout.cause = FailureCause::Timeout;
+        let parts = Error::Connect(vec![connection_refused(1), timeout]).parts();
+        let details = format!(
+            "{}: Connection refused\n{}: timeout expired",
+            place(1),
+            place(3)
+        );
+        assert_eq!(parts.details, Some(details));
+        assert!(
+            parts
+                .hint
+                .is_some_and(|hint| hint.contains("connect_timeout"))
+        );
     }
 
     #[test]
     fn problem_and_hint_of_a_lost_connection_are_separate() {
-        let lines = "This probably means the server terminated abnormally\nbefore or while processing the request.";
-        let closed = ErrorParts::new("server closed the connection unexpectedly").with_hint(lines);
-        assert_eq!(Error::Closed.parts(), closed);
-        let text = format!("{}\n\t{}", closed.problem, lines.replace('\n', "\n\t"));
-        assert_eq!(Error::Closed.to_string(), text);
+        let closed = Error::Closed.parts();
+        assert_eq!(closed.problem, "server closed the connection unexpectedly");
+        assert!(
+            closed
+                .hint
+                .is_some_and(|hint| hint.contains("its log says why"))
+        );
+        // The text of libpq.
+        assert_eq!(
+            Error::Closed.to_string(),
+            "server closed the connection unexpectedly\n\tThis probably means the server terminated \
+             abnormally\n\tbefore or while processing the request."
+        );
 
         let silent = Error::Silent(Box::new(Silence {
             duration: Duration::from_secs(5),

@@ -39,7 +39,7 @@ pub(super) fn hint(error: &ServerError) -> Option<String> {
 
 fn mysql_hint(error: &ServerError) -> String {
     match mysql_grant(&error.message) {
-        Some(grant) => format!("As an administrator: {grant};"),
+        Some(grant) => format!("Needs {grant};"),
         None => "GRANT the account privileges on this table.".to_owned(),
     }
 }
@@ -48,7 +48,7 @@ fn postgres_hint(error: &ServerError) -> String {
     let role = error.role.as_deref().map(quote_if_needed);
     let role = role.as_deref().unwrap_or("the role");
     match postgres_grant(&error.message, role) {
-        Some(grant) => format!("Connect as the owner, or have the owner execute: {grant};"),
+        Some(grant) => format!("Have the owner execute {grant};"),
         None => {
             format!("Connect as the owner, or GRANT {role} the privilege that its message names.")
         }

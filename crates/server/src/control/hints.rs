@@ -14,8 +14,7 @@ pub(super) fn for_login(error: &ConnectError) -> Option<&'static str> {
             Protocol::Tds => for_sql_server(error.number),
         },
         ConnectError::PasswordNeeded => Some(
-            "The server requires a password: give it in PGPASSWORD or the password file \
-             (~/.pgpass), or in the URL.",
+            "Give the password in PGPASSWORD, in the password file (~/.pgpass), or in the URL.",
         ),
         ConnectError::TlsUnsupported => Some(
             "Turn TLS on in the server (PostgreSQL: ssl = on; MySQL and MariaDB: ssl-cert and \
@@ -76,8 +75,7 @@ fn for_sql_server(number: u32) -> Option<&'static str> {
 pub(super) fn for_number(number: u32) -> Option<&'static str> {
     Some(match number {
         1045 => {
-            "Check user and password in the URL, in MYSQL_PWD or in the option files (~/.my.cnf); \
-             SHOW GRANTS shows from where an account may connect. An account with REQUIRE SSL needs ssl-mode=REQUIRED."
+            "Check user, host and password (URL, MYSQL_PWD, ~/.my.cnf); REQUIRE SSL: ssl-mode=REQUIRED."
         }
         1698 => {
             "The account authenticates by the operating-system user (unix_socket): run as that user."

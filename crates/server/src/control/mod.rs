@@ -16,6 +16,7 @@
 
 mod bulk;
 mod cancel;
+mod connect_failure;
 mod connection;
 mod copy;
 mod error;
@@ -30,9 +31,10 @@ mod waiting;
 
 pub use bulk::BulkIn;
 pub use cancel::Canceller;
+pub use connect_failure::{ConnectFailure, FailureCause, connect_parts};
 pub use connection::BlockingConnection;
 pub use copy::CopyIn;
-pub use error::{ConnectFailure, Error, FailureCause};
+pub use error::Error;
 pub use probe::LossReason;
 pub use route::{Account, AfterFailure, Route, routes_to_endpoint};
 pub use session_attrs::{SessionProperty, mismatch};

@@ -3,8 +3,9 @@
 //! In: a [`Target`]. Out: a connection, or the failures of all attempts. Must never: try a wrong
 //! password on a second server.
 
+use super::connect_failure::{ConnectFailure, FailureCause};
 use super::connection::BlockingConnection;
-use super::error::{ConnectFailure, Error, FailureCause};
+use super::error::Error;
 use super::route::{Account, AfterFailure, Route, routes_to_endpoint};
 use super::socket::{Deadline, Socket};
 use super::waiting::WaitError;

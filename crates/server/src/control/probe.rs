@@ -3,7 +3,8 @@
 //! In: the connection's socket, its route, its process or connection id. Out: why the
 //! connection is lost, or nothing. Must never: give up a server that executes a statement, even a long one.
 
-use super::error::{ConnectFailure, Error, FailureCause};
+use super::connect_failure::{ConnectFailure, FailureCause};
+use super::error::Error;
 use super::open::{NewConnection, cause_of_io_error, log_in};
 use super::route::{Account, Route};
 use super::socket::Deadline;

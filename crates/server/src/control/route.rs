@@ -6,7 +6,7 @@
 //! code: `PQconnectPoll`). MySQL's are those of its client (documentation: "Command Options for
 //! Encrypted Connections").
 
-use super::error::FailureCause;
+use super::connect_failure::FailureCause;
 use super::waiting::WaitOptions;
 use crate::target::{
     Address, AuthMethod, ChannelBinding, Endpoint, MysqlOptions, PostgresOptions, ProtocolOptions,

@@ -3,7 +3,8 @@
 //! In: the attributes, and the session's properties, from its login or a query. Out: why the
 //! session does not match. Must never: query a property that the attributes do not need.
 
-use super::error::{Error, FailureCause};
+use super::connect_failure::FailureCause;
+use super::error::Error;
 use crate::target::SessionAttrs;
 use prony_wire::Session;
 

@@ -238,6 +238,12 @@ impl EmbeddedPostgres {
     /// Shuts down immediately and removes the directory, for a process about to exit, which does
     /// not drop statics.
     pub(super) fn discard(&self) {
+        self.stop_immediately();
+        self.directory.remove();
+    }
+
+    /// Stops the server without a checkpoint.
+    fn stop_immediately(&self) {
         terminate(
             &mut self.state(),
             &[
@@ -245,7 +251,6 @@ impl EmbeddedPostgres {
                 (libc::SIGKILL, Duration::from_secs(10)),
             ],
         );
-        self.directory.remove();
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, ProcessState> {
@@ -255,7 +260,8 @@ impl EmbeddedPostgres {
 
 impl Drop for EmbeddedPostgres {
     fn drop(&mut self) {
-        self.stop();
+        // The data is not used again, so a checkpoint would only delay the end.
+        self.stop_immediately();
         if self.state().killed {
             // A killed postmaster leaves shared memory behind; only a start on the same data
             // directory removes it.

@@ -5,7 +5,7 @@
 use super::invalid_value;
 use super::options::Options;
 use super::url::Host;
-use crate::error::Error;
+use crate::error::{Error, resolver_reason};
 use crate::postgres::Environment;
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
@@ -119,7 +119,7 @@ fn lookup(host: &str, port: u16) -> Result<Vec<Address>, String> {
     };
     let addresses = (host, port)
         .to_socket_addrs()
-        .map_err(|error| failure(&error))?;
+        .map_err(|error| failure(&resolver_reason(&error)))?;
     let addresses: Vec<Address> = addresses.map(Address::Tcp).collect();
     match addresses.is_empty() {
         true => Err(failure(&"the name has no address")),

@@ -60,7 +60,7 @@ pub fn resolve_mysql(
                 return Err(Error::UnknownOption {
                     name: (*name).to_owned(),
                     origin: origin.to_owned(),
-                    hint: format!("the options are {}", options::option_names()),
+                    hint: options::suggestion(name),
                 });
             }
         }

@@ -5,6 +5,7 @@
 use super::invalid_value;
 use crate::error::Error;
 use crate::postgres::Environment;
+use prony_plan::suggest;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -148,7 +149,13 @@ impl Options {
     }
 }
 
-/// The names of all options, for a hint.
-pub(super) fn option_names() -> String {
-    OPTIONS.map(|(name, _)| name).join(", ")
+/// The hint for an unknown option: the most similar one, or all of them.
+pub(super) fn suggestion(name: &str) -> String {
+    let names = OPTIONS.map(|(name, _)| name);
+    match suggest::nearest(name, &names) {
+        Some(similar) => format!("did you mean \"{similar}\"?"),
+        None => {
+            "the options are those of MySQL's client, such as user, socket and ssl-mode".to_owned()
+        }
+    }
 }

@@ -3,7 +3,7 @@
 //! In: text. Out: options and hosts. Must never: repeat the text in an error; it may contain a
 //! password, even in an unexpected place.
 
-use super::options::{Options, Origin, is_secret, option_names};
+use super::options::{Options, Origin, is_secret, suggestion};
 use crate::error::Error;
 use crate::postgres::uri::{UriParts, decode, split};
 
@@ -86,7 +86,7 @@ fn unknown_option_error(name: &str, location: String, may_have_password: bool) -
         return Error::UnknownOption {
             name: name.to_owned(),
             origin: format!("the URL, {location}"),
-            hint: format!("the options are {}", option_names()),
+            hint: suggestion(name),
         };
     }
     Error::conninfo(

@@ -6,6 +6,7 @@
 //! for a value that could not be read, fail a run because a view does not exist or is not allowed, or
 //! return a setting that may contain a secret.
 
+mod connection_limits;
 pub mod counters;
 mod durability;
 mod facts;
@@ -14,6 +15,7 @@ mod ping;
 mod sqlserver_facts;
 mod state;
 
+pub use connection_limits::{AccountLimits, ConnectionLimit, LimitOwner, read_account_limits};
 pub use counters::{ActivityKind, CounterReader, Counters};
 pub use durability::{Durability, DurabilityClass};
 pub use facts::{ServerFacts, read_server_facts};

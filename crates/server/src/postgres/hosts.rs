@@ -4,7 +4,7 @@
 
 use super::environment::Environment;
 use super::options::{Options, Origin};
-use crate::error::Error;
+use crate::error::{Error, resolver_reason};
 use crate::target::{Address, Endpoint};
 use prony_plan::SplitMix;
 use prony_wire::Secret;
@@ -203,8 +203,9 @@ fn addresses(spec: &HostSpec) -> Result<Vec<Address>, String> {
         HostKind::Addr => parse_address(&spec.hostaddr, spec.port),
         HostKind::Name => lookup(&spec.host, spec.port).map_err(|e| {
             format!(
-                "could not translate host name \"{}\" to address: {e}",
-                spec.host
+                "could not translate host name \"{}\" to address: {}",
+                spec.host,
+                resolver_reason(&e)
             )
         }),
     }

@@ -4,11 +4,11 @@
 
 use super::environment::Environment;
 use crate::error::Error;
+use prony_plan::suggest;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
-use strsim::osa_distance;
 
 /// A connection option of libpq.
 #[derive(Debug)]
@@ -156,12 +156,10 @@ pub(crate) fn translate_obsolete(name: &str, value: &str) -> Option<(&'static Ke
 
 /// The hint for an unknown keyword: the most similar keyword, if any.
 pub(crate) fn suggestion(name: &str) -> String {
-    let distance = |k: &&Keyword| osa_distance(k.name, name);
-    match KEYWORDS.iter().min_by_key(distance) {
-        Some(best) if !name.is_empty() && distance(&best) <= 1 + name.len() / 4 => {
-            format!("did you mean \"{}\"?", best.name)
-        }
-        _ => "libpq's manual lists the options under \"Parameter Key Words\"".to_owned(),
+    let names: Vec<&str> = KEYWORDS.iter().map(|keyword| keyword.name).collect();
+    match suggest::nearest(name, &names) {
+        Some(similar) => format!("did you mean \"{similar}\"?"),
+        None => "libpq's manual lists the options under \"Parameter Key Words\"".to_owned(),
     }
 }
 

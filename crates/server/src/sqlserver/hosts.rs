@@ -5,7 +5,7 @@
 
 use super::browser;
 use super::options::Options;
-use crate::error::Error;
+use crate::error::{Error, resolver_reason};
 use crate::target::{Address, Endpoint};
 use prony_wire::Secret;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -128,7 +128,7 @@ fn look_up_addresses(host: &str) -> Result<Vec<IpAddr>, Error> {
     };
     let addresses = (host, DEFAULT_PORT)
         .to_socket_addrs()
-        .map_err(|error| failure(&error))?;
+        .map_err(|error| failure(&resolver_reason(&error)))?;
     let mut distinct: Vec<IpAddr> = Vec::new();
     for address in addresses {
         if !distinct.contains(&address.ip()) {

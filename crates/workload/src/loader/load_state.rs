@@ -38,17 +38,13 @@ impl LoadState {
             LoadState::Committing => {
                 "either the new tables or the old ones: the server's answer to the commit was lost"
             }
-            LoadState::Incomplete => {
-                "incomplete tables (rows or keys are missing), which no run accepts"
-            }
-            LoadState::Loaded => {
-                "all tables with their rows and keys; only the load's last steps are missing"
-            }
+            LoadState::Incomplete => "incomplete tables",
+            LoadState::Loaded => "all tables; only the load's last steps are missing",
         };
         let left_behind = left_behind.to_owned();
         let load = subject.load.clone();
         let remedy = match self {
-            LoadState::Untouched => "start the load again".into(),
+            LoadState::Untouched => "load again".into(),
             LoadState::Committing => Remedy::Check(load),
             LoadState::Incomplete | LoadState::Loaded => {
                 Remedy::Continue(load, "with the same options")
@@ -88,13 +84,13 @@ impl LoadState {
 
 /// Returns the first step after an error with this SQLSTATE; `code` is `None` if the connection failed.
 fn first_step_after(code: Option<&str>, subject: &LoadSubject) -> Option<String> {
-    let (scale, size_mb) = (subject.scale, subject.bytes / 1_000_000);
+    let scale = subject.scale;
+    // Up to as much again is write-ahead log until the next checkpoint.
+    let size_mb = 2 * subject.bytes / 1_000_000;
     let text = match code {
         Some("53100") => {
             return Some(format!(
-                "free space on the server's disk: scale {scale} takes about {size_mb} MB, and up to as much \
-                 again of write-ahead log until the next checkpoint; older tables keep their space until the \
-                 new ones are there, unless they are dropped first"
+                "free about {size_mb} MB on the server's disk (scale {scale} with its log), or drop older tables"
             ));
         }
         Some("25006") => "the server is read-only, such as a standby: name the primary",
@@ -102,7 +98,7 @@ fn first_step_after(code: Option<&str>, subject: &LoadSubject) -> Option<String>
         Some("2BP01") => "drop what depends on the old tables",
         Some("53300") => "use fewer --jobs, or raise max_connections",
         None | Some("57P01" | "57P02" | "57P03") => {
-            "see the server's log for the reason, and wait until the server is back"
+            "see the server's log for the reason, and wait until it is back"
         }
         Some(_) => return None,
     };
@@ -135,9 +131,8 @@ mod tests {
             .explain(invalid_request(), &subject(), &stop)
             .to_string();
         for expected in [
-            "left behind: incomplete tables (rows or keys are missing), which no run accepts\n",
-            "hint: `prony load oltp_read_only` with the same options continues it; `prony clean \
-             oltp_read_write` drops the existing tables",
+            "left behind: incomplete tables; `prony clean oltp_read_write` drops them\n",
+            "hint: `prony load oltp_read_only` with the same options continues it",
         ] {
             assert!(text.contains(expected), "{text}");
         }

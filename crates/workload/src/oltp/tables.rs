@@ -8,6 +8,7 @@
 
 use super::options::OltpOptions;
 use crate::catalog::{self, RelationNames};
+use crate::foreign_table::foreign_table_error;
 use crate::note::LoadNote;
 use crate::remedy::{LoadOption, LoadSpec, Remedy};
 use crate::{Error, SqlDialect, TableFacts, sql};
@@ -112,20 +113,13 @@ pub fn reject_foreign_tables(
         let options = vec![("scale", foreign.number.to_string())];
         Remedy::Clean(LoadSpec::of(data, options), "drops it")
     };
-    Err(Error::Data {
-        problem: format!(
-            "{} exists and is not a table of this workload: it has the columns ({}) instead of \
-             ({columns})",
-            foreign.facts.name, foreign.columns
-        ),
-        remedy: match foreign.columns.as_str() {
-            super::BULK_COLUMNS => drop_remedy("bulk_insert"),
-            super::COLUMNS => drop_remedy("oltp_read_write"),
-            _ => "rename it, or use another database or search_path: Prony drops only its own \
-                  tables"
-                .into(),
-        },
-    })
+    let remedy = match foreign.columns.as_str() {
+        super::BULK_COLUMNS => Some(drop_remedy("bulk_insert")),
+        super::COLUMNS => Some(drop_remedy("oltp_read_write")),
+        _ => None,
+    };
+    let name = &foreign.facts.name;
+    Err(foreign_table_error(name, &foreign.columns, columns, remedy))
 }
 
 /// Drops the tables with these columns; returns their names.

@@ -74,21 +74,21 @@ impl Workload for ScriptWorkload {
         _stop: &AtomicBool,
     ) -> Result<LoadReport, Error> {
         Err(no_tables_error(
-            Some(PronyCommands.load_command(&builtin_load_spec())),
+            Some(PronyCommands::default().load_command(&builtin_load_spec())),
             "creates",
         ))
     }
 
     fn check(&self, _control: &mut Control) -> Result<CheckReport, Error> {
         Err(no_tables_error(
-            PronyCommands.check_command(&builtin_load_spec()),
+            PronyCommands::default().check_command(&builtin_load_spec()),
             "checks",
         ))
     }
 
     fn clean(&self, _control: &mut Control) -> Result<Vec<String>, Error> {
         Err(no_tables_error(
-            Some(PronyCommands.clean_command(&builtin_load_spec())),
+            Some(PronyCommands::default().clean_command(&builtin_load_spec())),
             "drops",
         ))
     }

@@ -199,7 +199,7 @@ mod tests {
         ]);
         let problems = read(&invalid).expect_err("five problems");
         assert_eq!(problems.len(), 5);
-        assert!(problems[3].to_string().contains("1 or more: Maximum tries"));
+        assert!(problems[3].to_string().ends_with("hint: 1 or more"));
         assert!(
             problems[4]
                 .to_string()

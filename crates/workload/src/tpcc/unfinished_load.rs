@@ -73,13 +73,13 @@ pub fn drop_legacy_table() -> String {
 }
 
 impl UnfinishedLoad {
-    /// Describes the load: `a load of 10 warehouses (seed 7) is under way or was interrupted`.
+    /// Describes the load: `a load of 10 warehouses (seed 7) is unfinished`.
     pub fn message(&self) -> String {
         let description = match self.load {
             Some((layout, _)) => layout.description(),
             None => "warehouses by an earlier version".to_owned(),
         };
-        format!("a load of {description} is under way or was interrupted")
+        format!("a load of {description} is unfinished")
     }
 
     /// How to continue or replace it.

@@ -94,16 +94,8 @@ fn stopped_load_reports_its_state_and_can_be_continued() {
     for (phase, jobs, remaining_state) in [
         (LoadPhase::Rows, 1, "nothing (the database is unchanged)"),
         (LoadPhase::Keys, 1, "nothing (the database is unchanged)"),
-        (
-            LoadPhase::Rows,
-            2,
-            "incomplete tables (rows or keys are missing)",
-        ),
-        (
-            LoadPhase::Keys,
-            2,
-            "incomplete tables (rows or keys are missing)",
-        ),
+        (LoadPhase::Rows, 2, "incomplete tables"),
+        (LoadPhase::Keys, 2, "incomplete tables"),
     ] {
         let stop = AtomicBool::new(false);
         let progress = StopAt(phase, 33, &stop);
@@ -230,14 +222,14 @@ fn full_disk_is_reported_and_leaves_no_usable_partial_data() {
             "building the keys and indexes: ",
             "the database is unchanged",
         ),
-        (3, "making the primary keys: ", "(rows or keys are missing)"),
+        (3, "making the primary keys: ", "incomplete tables"),
     ] {
         let message = expect_error(database.load("tpcb", 2, jobs));
         assert!(message.contains(action), "{message}");
         assert!(message.contains("No space left on device"), "{message}");
         assert!(message.contains(remaining_state), "{message}");
         assert!(
-            message.contains("free space on the server's disk: scale 2 takes"),
+            message.contains(" MB on the server's disk (scale 2 with its log)"),
             "{message}"
         );
         let tpcb = find("tpcb").expect("listed");

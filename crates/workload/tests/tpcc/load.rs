@@ -97,7 +97,7 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         assert!(error.is_stop(), "{error}");
         let message = error.to_string();
         assert!(
-            message.contains("with the same options continues it"),
+            message.contains("then the same load continues"),
             "{message}"
         );
         assert_only_continuation_is_accepted(&parallel, &mut control);
@@ -159,7 +159,7 @@ fn a_server_killed_during_a_load_loses_only_unfinished_parts() {
     let message =
         expect_error(database.load_with("tpcc", 3, 2, &progress, &AtomicBool::new(false)));
     assert!(
-        message.contains("with the same options continues it"),
+        message.contains("then the same load continues"),
         "{message}"
     );
     server.restart().expect("restarts");

@@ -130,7 +130,13 @@ impl TestDatabase {
         let findings = self.check().findings.into_iter();
         let wrong_findings = findings.filter(|finding| finding.state == FindingState::Wrong);
         wrong_findings
-            .map(|finding| format!("{}: {}", finding.id, finding.render(&PronyCommands)))
+            .map(|finding| {
+                format!(
+                    "{}: {}",
+                    finding.id,
+                    finding.render(&PronyCommands::default())
+                )
+            })
             .collect()
     }
 

@@ -22,7 +22,6 @@ use prony_runner::scenario_setup::{SPARE_CONNECTIONS, free_client_connections};
 use prony_server::Target;
 use prony_store::RunStore;
 use prony_store::scenario::CachedShare;
-use prony_workload::remedy::PronyCommands;
 use prony_workload::{FindingState, Workload};
 use scenario_record::CompletedSteps;
 use std::ffi::OsString;
@@ -56,7 +55,7 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     let mut control = server::connect(&target)?;
     server_setup::fail_if_interrupted(&signals)?;
     let tables = match steps.loaded || commands::requires_prewarm(scenario) {
-        true => check_tables(workload, &mut control, steps.loaded)?,
+        true => check_tables(workload, &mut control, args.flags.url(), steps.loaded)?,
         false => Vec::new(),
     };
     server_setup::create_indexes(&mut control, scenario)?;
@@ -76,7 +75,7 @@ pub fn reproduce(args: &ReproduceArgs, arguments: &[OsString]) -> Result<Exit, F
     };
     let exit = run_and_print(&request, &observe)?;
     if args.cleanup {
-        drop_tables(workload, &target)?;
+        drop_tables(workload, &target, args.flags.url())?;
     }
     Ok(exit)
 }
@@ -120,6 +119,7 @@ fn scale_scenario(
     target: &Target,
 ) -> Result<ScaledScenario, Failure> {
     let mut control = server::connect(target)?;
+    server::require_engine(&control, server::find_workload(scenario.data_workload())?)?;
     let mut settings = ScenarioSettings::published(scenario);
     let mut size_share = args.shrink.unwrap_or(1.0);
     settings.size = match args.scale {
@@ -148,8 +148,8 @@ fn scale_scenario(
     settings.clients = choose_clients(args, scenario, free_client_connections(&mut control))?;
     settings.threads = commands::thread_count(settings.clients);
     settings.jobs = args.jobs;
-    if let Some(minutes) = args.minutes {
-        settings = settings.with_duration(minutes);
+    if let Some(duration) = args.duration.or(args.minutes) {
+        settings = settings.with_duration(duration);
     }
     Ok(ScaledScenario {
         settings,
@@ -263,7 +263,7 @@ fn restart_if_required(
         }
         (Some(command), true) => {
             if !args.no_load {
-                drop_tables(workload, target)?;
+                drop_tables(workload, target, args.flags.url())?;
             }
             server_setup::restart(command, target, signals)
         }
@@ -295,11 +295,12 @@ fn load_data(
 fn check_tables(
     workload: &dyn Workload,
     control: &mut prony_server::Control,
+    url: Option<&str>,
     is_newly_loaded: bool,
 ) -> Result<Vec<String>, Failure> {
     let report = workload
         .check(control)
-        .map_err(|error| server::workload_failure(&error, None))?;
+        .map_err(|error| server::workload_failure(&error, url, None))?;
     let failed = report
         .findings
         .iter()
@@ -307,9 +308,9 @@ fn check_tables(
     if let Some(failed) = failed.filter(|_| is_newly_loaded) {
         let message = format!(
             "the loaded data is wrong: {}",
-            failed.render(&PronyCommands)
+            failed.render(&server::commands(url))
         );
-        let hint = tables::reload_remedy(workload.name()).to_string();
+        let hint = tables::reload_remedy(workload.name()).render(&server::commands(url));
         return Err(Failure::new(Exit::Data, message, hint));
     }
     if is_newly_loaded {
@@ -361,11 +362,11 @@ fn without_restart_command(arguments: &[OsString]) -> Vec<OsString> {
 }
 
 /// Drops the workload's tables, and no others.
-fn drop_tables(workload: &dyn Workload, target: &Target) -> Result<(), Failure> {
+fn drop_tables(workload: &dyn Workload, target: &Target, url: Option<&str>) -> Result<(), Failure> {
     let mut control = server::connect(target)?;
     let dropped = workload
         .clean(&mut control)
-        .map_err(|error| server::workload_failure(&error, None))?;
+        .map_err(|error| server::workload_failure(&error, url, None))?;
     if !dropped.is_empty() {
         output::notice(&format!("Dropped {}.", dropped.join(", ")));
     }

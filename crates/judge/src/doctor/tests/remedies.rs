@@ -104,6 +104,80 @@ fn connections_that_may_not_be_counted_are_unknown() {
 }
 
 #[test]
+fn the_queue_of_a_server_on_this_machine_must_hold_all_clients() {
+    let report = |interface: &str, max| {
+        changed(|machine| {
+            machine.route_interface = Some(interface.to_owned());
+            machine.tcp.accept_queue_max = max;
+        })
+    };
+    let short = report("lo", Some(LOAD.clients - 1));
+    assert_eq!(state(&short, "accept-queue"), DoctorState::Caution);
+    let command = command(&short, "accept-queue").unwrap();
+    assert_eq!(command, "sysctl -w net.core.somaxconn=4096");
+    for (report, expected) in [
+        (report("lo", Some(LOAD.clients)), DoctorState::Ok),
+        (report("eth0", Some(1)), DoctorState::Ok),
+        (report("lo", None), DoctorState::Unknown),
+    ] {
+        assert_eq!(state(&report, "accept-queue"), expected);
+    }
+}
+
+#[test]
+fn the_narrowest_limit_on_connections_counts() {
+    // LOAD has fewer clients than max_connections of the fit server.
+    let report = |engine, owner: LimitOwner, limit: u64| {
+        changed_server(|server| {
+            server.engine = Some(engine);
+            server.account_host = Some("10.%".to_owned());
+            server.narrower_limits = vec![
+                NarrowerLimit {
+                    owner,
+                    limit,
+                    in_use: 2,
+                },
+                NarrowerLimit {
+                    owner: LimitOwner::Database("roomy".to_owned()),
+                    limit: 10_000,
+                    in_use: 0,
+                },
+            ];
+        })
+    };
+    let needed = u64::from(LOAD.clients) + 3;
+    for (engine, owner, start) in [
+        (
+            Engine::PostgreSql,
+            LimitOwner::Role,
+            "psql -c 'ALTER ROLE \"bench\" CONNECTION",
+        ),
+        (
+            Engine::PostgreSql,
+            LimitOwner::Database("small".to_owned()),
+            "psql -c 'ALTER DATABASE \"small\" CONNECTION",
+        ),
+        (
+            Engine::MariaDb,
+            LimitOwner::Account,
+            "mysql -e \"ALTER USER 'bench'@'10.%' WITH MAX_USER_CONNECTIONS 0",
+        ),
+        (
+            Engine::MySql,
+            LimitOwner::EachAccount,
+            "mysql -e 'SET GLOBAL max_user_connections = 0'",
+        ),
+    ] {
+        let enough = report(engine, owner.clone(), needed + 2);
+        assert_eq!(state(&enough, "max-connections"), DoctorState::Ok);
+        let short = report(engine, owner, needed + 1);
+        assert_eq!(state(&short, "max-connections"), DoctorState::Bad);
+        let command = command(&short, "max-connections").unwrap();
+        assert!(command.starts_with(start), "{command}");
+    }
+}
+
+#[test]
 fn an_interface_without_a_device_is_judged_by_those_below_it() {
     let bond = |change: fn(&mut MachineFacts)| {
         changed(|machine| {
@@ -191,6 +265,7 @@ fn rights_are_granted_in_the_language_of_the_engine() {
     );
     let command = grant(Engine::MySql, "bench").unwrap();
     assert!(command.contains("GRANT PROCESS") && command.contains("'bench'@'%'"));
+    assert!(command.contains("ON mysql.innodb_table_stats"), "{command}");
     let command = grant(Engine::SqlServer, "bench").unwrap();
     assert!(command.contains("VIEW SERVER STATE TO [bench]"));
     assert_eq!(

@@ -18,7 +18,7 @@ const CLOCK_QUERY: &str = "SELECT UNIX_TIMESTAMP()";
 const PLUGINS_QUERY: &str = "SELECT CONCAT(PLUGIN_NAME, ' ', PLUGIN_VERSION) FROM \
      information_schema.PLUGINS WHERE PLUGIN_STATUS = 'ACTIVE' AND PLUGIN_LIBRARY IS NOT NULL \
      ORDER BY 1";
-const SIZE_QUERY: &str = "SELECT SUM(DATA_LENGTH + INDEX_LENGTH) FROM information_schema.TABLES \
+const SIZE_QUERY: &str = "SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) FROM information_schema.TABLES \
      WHERE TABLE_SCHEMA = DATABASE()";
 const STATISTICS_QUERY: &str = "SELECT table_name, TIMESTAMPDIFF(SECOND, last_update, NOW()) \
      FROM mysql.innodb_table_stats WHERE database_name = DATABASE()";
