@@ -174,7 +174,7 @@ impl ThreadContext {
     ///
     /// # Safety
     /// A C function calls this, and drops the result before it returns or makes a request.
-    pub unsafe fn connections(&self) -> Option<&mut Connections> {
+    pub unsafe fn connections<'a>(&self) -> Option<&'a mut Connections> {
         // SAFETY: while the coroutine runs, nothing else uses the connections.
         unsafe { self.connections.get().as_mut() }
     }
