@@ -11,6 +11,7 @@ mod mysql;
 mod postgres;
 mod statement;
 mod tds;
+mod tds_catalog;
 mod tds_reader;
 
 use event_loop::{EventLoop, Session};
