@@ -9,6 +9,7 @@
 mod event_loop;
 mod mysql;
 mod postgres;
+mod postgres_catalog;
 mod statement;
 mod tds;
 mod tds_catalog;
