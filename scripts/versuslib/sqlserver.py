@@ -162,7 +162,7 @@ def load_memory(args, home, print_progress, raw):
     for jobs in (1, 64):
         print_progress(f"{cases.SQLSERVER_LOAD}: {jobs} loaders")
         with CannedServer(args.canned, "sqlserver") as server:
-            words = [args.prony, "load", "oltp_point_select", "--url", program.url(server, "empty"), "--option", "scale=64"]
+            words = [args.prony, "load", "oltp_point_select", "--url", program.url(server, "empty"), "--scale", 64]
             command = [*words, "--option", "table_size=20000", "--jobs", jobs]
             peaks[jobs] = tools.execute(command, program.environment(server), watch_memory=True, folder=home)[0].peak_bytes
         if not peaks[jobs]:

@@ -9,8 +9,10 @@
 mod event_loop;
 mod mysql;
 mod postgres;
+mod postgres_catalog;
 mod statement;
 mod tds;
+mod tds_catalog;
 mod tds_reader;
 
 use event_loop::{EventLoop, Session};

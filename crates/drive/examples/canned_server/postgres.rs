@@ -1,6 +1,7 @@
 //! PostgreSQL's protocol, version 3.0: simple queries, and prepared statements with the unnamed portal.
 
 use crate::event_loop::{Session, SessionEnd};
+use crate::postgres_catalog::{TABLES_QUERY, TABLES_ROW};
 use crate::statement::StatementKind;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -12,28 +13,6 @@ const INT4_OID: u32 = 23;
 const VALUE: &[u8] = b"1000";
 /// The first words of pgbench's query for the partitions of its table, whose result has three columns.
 const PARTITIONS_QUERY: &[u8] = b"select o.n, p.partstrat";
-
-/// The first words of Prony's query for the tables of a workload.
-const TABLES_QUERY: &[u8] = b"select t.name, c.relkind in";
-/// Its row for `sbtest1`, the table of the `oltp` workloads: name, whether it is a table, columns, key, whether it
-/// was rewritten, rows, bytes, bytes of indexes, dead rows, age of the statistics, visible pages, pages, comment,
-/// indexed columns.
-const TABLES_ROW: [Option<&[u8]>; 14] = [
-    Some(b"sbtest1"),
-    Some(b"t"),
-    Some(b"id,k,c,pad"),
-    Some(b"id"),
-    Some(b"f"),
-    Some(b"1000"),
-    Some(b"8192"),
-    Some(b"8192"),
-    Some(b"0"),
-    None,
-    Some(b"1"),
-    Some(b"1"),
-    None,
-    Some(b"id,k"),
-];
 
 /// The codes of requests that come before the first message.
 const SSL_REQUEST: u32 = 80_877_103;

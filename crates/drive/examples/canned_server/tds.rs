@@ -7,6 +7,9 @@
 
 use crate::event_loop::{Session, SessionEnd};
 use crate::statement::StatementKind;
+use crate::tds_catalog::{
+    CATALOG, CATALOG_COLUMNS, CATALOG_NAMES, COLUMN_TYPES, LOCK_CALL, LOCKED,
+};
 use crate::tds_reader::{Reader, count_rows};
 use std::sync::OnceLock;
 
@@ -42,45 +45,6 @@ const ATTENTION_DONE: u16 = 0x20;
 
 /// The catalog of this database has no tables, so that a load can begin.
 const EMPTY_DATABASE: &str = "empty";
-/// The beginnings of the catalog's queries for the tables of the `oltp` workloads, and the rows of the replies.
-const CATALOG: [(&str, &[&[&str]]); 3] = [
-    (
-        "select o.name, case o.type",
-        &[&["sbtest1", "BASE TABLE", "1000", "0", "0"]],
-    ),
-    (
-        "select o.name, c.name, null",
-        &[
-            &["sbtest1", "id"],
-            &["sbtest1", "k"],
-            &["sbtest1", "c"],
-            &["sbtest1", "pad"],
-        ],
-    ),
-    (
-        "select o.name, c.name, case when",
-        &[
-            &["sbtest1", "id", "PRIMARY", "1"],
-            &["sbtest1", "k", "k_1", "1"],
-        ],
-    ),
-];
-/// What these queries contain.
-const CATALOG_NAMES: &str = "'sbtest%'";
-/// The beginning of the query for the types of a table's columns, and its rows: name, type, bytes, precision,
-/// scale, and whether the column is nullable.
-const COLUMN_TYPES: (&str, &[&[&str]]) = (
-    "select c.name, t.name, c.max_length",
-    &[
-        &["id", "int", "4", "10", "0", "0"],
-        &["k", "int", "4", "10", "0", "0"],
-        &["c", "char", "120", "0", "0", "0"],
-        &["pad", "char", "60", "0", "0", "0"],
-    ],
-);
-/// Columns of all these replies, as many as the longest row has values; other rows end with NULLs.
-const CATALOG_COLUMNS: usize = 6;
-
 fn put_done(out: &mut Vec<u8>, token: u8, status: u16, rows: u64) {
     out.push(token);
     out.extend_from_slice(&status.to_le_bytes());
@@ -284,10 +248,10 @@ impl TdsSession {
 
     /// The rows of the text, if it is a query of the catalog.
     fn catalog_rows(&self, kind: StatementKind) -> Option<&'static [&'static [&'static str]]> {
-        if kind != StatementKind::Select {
-            return None;
-        }
         let text = str::from_utf8(&self.text).ok()?;
+        if kind != StatementKind::Select {
+            return text.contains(LOCK_CALL).then_some(LOCKED);
+        }
         if text.starts_with(COLUMN_TYPES.0) {
             return Some(COLUMN_TYPES.1);
         }

@@ -76,7 +76,7 @@ fn every_loaded_row_arrives() {
         for number in 0..1_000 {
             let number = message * 1_000 + number;
             load.push(&row(number, &format!("text {number}"))).unwrap();
-            if load.rows() % rows_per_part == 0 {
+            if load.rows().is_multiple_of(rows_per_part) {
                 let packets = take_packets(&talk, &mut load, false);
                 assert!(
                     load.pending_bytes() <= 512 - 8,
