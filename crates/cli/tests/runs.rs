@@ -163,7 +163,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     let before = std::fs::read(&path).expect("it is there");
     let judged = home.run(&["judge", "last"], 0);
     for expected in [
-        "20261121-1001, judged by rules of version 3",
+        "20261121-1001, judged by rules of version 4",
         "Valid: no problems were found. Scope: client and server on one machine.",
         "note     one-host",
         "Against rules of version 1: new: one-host (note)",
@@ -186,7 +186,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     assert_eq!(stored["measured"]["kinds"][0]["committed"], 96_000);
     let again = home.run(&["judge", "last"], 0);
     assert!(
-        again.contains("Against rules of version 3: the same findings."),
+        again.contains("Against rules of version 4: the same findings."),
         "{again}"
     );
     home.run(&["judge", "nothing"], 2);

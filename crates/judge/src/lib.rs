@@ -48,7 +48,7 @@ use prony_store::{Check, KindFigures, Run, RunState, Severity};
 
 /// Version of the checks and their [`thresholds`]; a run stores the version by which it was judged. A test
 /// (`rules_digest`) fails if checks or thresholds change and the version does not.
-pub const RULES_VERSION: u32 = 3;
+pub const RULES_VERSION: u32 = 4;
 
 /// One check: returns a finding, or `None` if there is nothing to report.
 type Checker = fn(&Run) -> Option<Check>;

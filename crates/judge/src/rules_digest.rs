@@ -6,11 +6,14 @@
 use crate::RULES_VERSION;
 
 /// Each version of the rules with their digest. If the rules change, add a line. If constants or check
-/// functions were only renamed, replace the last digest: names are in it too.
-const DIGESTS: [(u32, u64); 3] = [
+/// functions were only renamed, replace the last digest: names are in it too. If a check computes differently, raise
+/// the version and repeat the digest.
+const DIGESTS: [(u32, u64); 4] = [
     (1, 0x1f2d_4851_ce0f_640b),
     (2, 0x8bca_84ba_2b61_6e44),
     (3, 0xe290_1b6b_542f_6061),
+    // Little's law counts the time of transactions in flight at the end of the window.
+    (4, 0xe290_1b6b_542f_6061),
 ];
 
 const THRESHOLDS: &str = include_str!("thresholds.rs");
@@ -53,11 +56,7 @@ fn changed_rules_have_a_new_version() {
         "the rules have changed: raise RULES_VERSION and add ({}, {digest:#x}) to DIGESTS",
         RULES_VERSION + 1
     );
-    assert!(
-        DIGESTS
-            .windows(2)
-            .all(|pair| pair[0].0 < pair[1].0 && pair[0].1 != pair[1].1)
-    );
+    assert!(DIGESTS.windows(2).all(|pair| pair[0].0 < pair[1].0));
 }
 
 #[test]

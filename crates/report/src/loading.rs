@@ -331,7 +331,7 @@ mod tests {
         assert_eq!(
             terminal_lines(40),
             [
-                "────── rows 0 %",
+                "──────────── rows: 0 of 1,000,000 (0 %)",
                 "━───── rows 20 %",
                 "━━──── rows 25 %, 50,000 /s, 15 s left",
                 "━━──── rows 25 %, waiting for 4 s",

@@ -258,7 +258,7 @@ fn commands_wait_for_a_busy_server_until_a_signal() {
     lock_holder.execute(lock).expect("a lock");
     let children = [
         ("check tpcb", "a check changes nothing"),
-        ("clean tpcb", "`prony clean tpcb`"),
+        ("clean tpcb", "`prony clean tpcb --url URL`"),
     ]
     .map(|(command, message)| {
         let arguments = format!("{command} --io-timeout 500ms");

@@ -148,12 +148,12 @@ fn an_interrupted_load_can_be_continued_and_refuses_runs() {
     assert_failed(
         &output,
         130,
-        &["`prony load tpcc --scale 3` with the same options continues it"],
+        &["`prony load tpcc --scale 3 --url URL` with the same options continues it"],
     );
     control
         .execute("drop event trigger held")
         .expect("drops the trigger");
-    let advice = "`prony load tpcc --scale 3` continues it";
+    let advice = "`prony load tpcc --scale 3 --url URL` continues it";
     assert_failed(&bench.prony("run tpcc --duration 1s"), 4, &[advice]);
     assert_failed(&bench.prony("check tpcc"), 4, &[]);
     assert_failed(&bench.prony("load tpcc --scale 2"), 4, &[advice]);

@@ -39,7 +39,7 @@ mod tests {
         let load = LoadSpec::of("tpcc", vec![("scale", "2".to_owned())]);
         assert_eq!(
             Remedy::Continue(load, "").render(&HammerdbCommands),
-            "`buildschema` with the same settings continues it; `deleteschema` drops the existing tables"
+            "`buildschema` with the same settings continues it; `deleteschema` drops the tables"
         );
     }
 }

@@ -71,10 +71,7 @@ fn foreign_tables_are_never_changed() {
         "{message}"
     );
     let message = expect_error(database.program("oltp_insert", &options));
-    assert!(
-        message.contains("columns (id,k) instead of (id,k,c,pad)"),
-        "{message}"
-    );
+    assert!(message.contains("it has no column c"), "{message}");
 }
 
 #[test]

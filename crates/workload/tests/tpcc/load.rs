@@ -97,7 +97,7 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         assert!(error.is_stop(), "{error}");
         let message = error.to_string();
         assert!(
-            message.contains("then the same load continues"),
+            message.contains("with the same options continues it"),
             "{message}"
         );
         assert_only_continuation_is_accepted(&parallel, &mut control);

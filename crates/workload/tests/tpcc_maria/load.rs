@@ -49,7 +49,7 @@ fn every_number_of_loaders_produces_the_same_data_even_after_stops() {
         let result = database.load_with(2, 2, &[], &progress, &stop);
         let message = result.expect_err("stopped").to_string();
         assert!(
-            message.contains("then the same load continues"),
+            message.contains("with the same options continues it"),
             "{message}"
         );
         let continues = "`prony load tpcc --scale 2 --seed 1` continues it";
