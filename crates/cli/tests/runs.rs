@@ -180,7 +180,7 @@ fn judge_applies_the_current_rules_and_stores_their_findings_on_request() {
     home.run(&["judge", "last", "--again"], 0);
     let stdout = home.run(&["show", "last", "--json"], 0);
     let stored: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
-    assert_eq!(stored["rules_version"], 3);
+    assert_eq!(stored["rules_version"], 4);
     assert_eq!(stored["checks"][0]["id"], "one-host");
     assert_eq!(stored["checks"][0]["kind"], "scope");
     assert_eq!(stored["measured"]["kinds"][0]["committed"], 96_000);

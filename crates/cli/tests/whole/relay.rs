@@ -28,8 +28,7 @@ struct RelayState {
     is_down: AtomicBool,
     /// Whether the relay was dropped, so that all threads end.
     is_dropped: AtomicBool,
-    /// The two sockets of each connection: the program's and the server's.
-    open_connections: Mutex<Vec<[TcpStream; 2]>>,
+    open_connections: Mutex<Vec<Connection>>,
     /// Number of bytes sent by the program to the server.
     bytes_sent: AtomicU64,
     /// Number of accepted connections.
@@ -37,6 +36,20 @@ struct RelayState {
     /// Number of a connection, from 1: it and all earlier ones are no longer forwarded. 0 if all are
     /// forwarded.
     last_frozen: AtomicU64,
+}
+
+impl RelayState {
+    /// Whether nothing is forwarded on the connection with this number.
+    fn is_frozen(&self, number: u64) -> bool {
+        self.is_frozen.load(Ordering::Relaxed) || number <= self.last_frozen.load(Ordering::Relaxed)
+    }
+}
+
+struct Connection {
+    /// Counted from 1 in the order in which the connections were accepted.
+    number: u64,
+    program: TcpStream,
+    server: TcpStream,
 }
 
 impl Relay {
@@ -67,7 +80,11 @@ impl Relay {
                 }
                 forward(&client, &server, &thread_state, number, true);
                 forward(&server, &client, &thread_state, number, false);
-                open_connections.push([client, server]);
+                open_connections.push(Connection {
+                    number,
+                    program: client,
+                    server,
+                });
             }
         });
         Relay { port, state }
@@ -90,16 +107,20 @@ impl Relay {
         // Wait until data that is being forwarded has arrived.
         thread::sleep(10 * POLL_INTERVAL);
         let open_connections = self.state.open_connections.lock().expect("not poisoned");
-        for [_, server] in open_connections.iter() {
-            let _ = server.shutdown(Shutdown::Both);
+        for connection in open_connections.iter() {
+            if self.state.is_frozen(connection.number) {
+                let _ = connection.server.shutdown(Shutdown::Both);
+            }
         }
     }
 
     /// Closes all connections.
     pub fn close_connections(&self) {
         let mut open_connections = self.state.open_connections.lock().expect("not poisoned");
-        for socket in open_connections.drain(..).flatten() {
-            let _ = socket.shutdown(Shutdown::Both);
+        for connection in open_connections.drain(..) {
+            for socket in [connection.program, connection.server] {
+                let _ = socket.shutdown(Shutdown::Both);
+            }
         }
     }
 
@@ -158,8 +179,7 @@ fn forward(
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while !state.is_dropped.load(Ordering::Relaxed) {
-            let is_connection_frozen = number <= state.last_frozen.load(Ordering::Relaxed);
-            if is_connection_frozen || state.is_frozen.load(Ordering::Relaxed) {
+            if state.is_frozen(number) {
                 thread::sleep(POLL_INTERVAL);
                 continue;
             }
@@ -179,6 +199,11 @@ fn forward(
             if counts_bytes {
                 state.bytes_sent.fetch_add(count as u64, Ordering::Relaxed);
             }
+        }
+        // The other side of a frozen connection must not learn of its end, even if the read or the write began
+        // before.
+        while state.is_frozen(number) && !state.is_dropped.load(Ordering::Relaxed) {
+            thread::sleep(POLL_INTERVAL);
         }
         let _ = from.shutdown(Shutdown::Both);
         let _ = to.shutdown(Shutdown::Both);

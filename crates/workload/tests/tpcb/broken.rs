@@ -88,6 +88,8 @@ fn foreign_tables_are_never_dropped() {
 
 #[test]
 fn stopped_load_reports_its_state_and_can_be_continued() {
+    // Progress is reported every 250 ms at most: sending the rows must take longer.
+    const SCALE: u32 = 15;
     let database = TestDatabase::new("stopped");
     let tpcb = find("tpcb").expect("listed");
     database.load("tpcb", 1, 1).expect("loads");
@@ -100,7 +102,7 @@ fn stopped_load_reports_its_state_and_can_be_continued() {
         let stop = AtomicBool::new(false);
         let progress = StopAt(phase, 33, &stop);
         let error = database
-            .load_with("tpcb", 3, jobs, &progress, &stop)
+            .load_with("tpcb", SCALE, jobs, &progress, &stop)
             .expect_err("stopped");
         assert!(error.is_stop(), "{error}");
         assert!(
@@ -119,11 +121,12 @@ fn stopped_load_reports_its_state_and_can_be_continued() {
             continue;
         }
         let message = expect_error(tpcb.program(&mut control, &database.plan("tpcb", None)));
-        let remedy = "`prony load tpcb --scale 3` with the options of that load continues it";
-        assert!(message.contains(remedy), "{message}");
+        let remedy =
+            format!("`prony load tpcb --scale {SCALE}` with the options of that load continues it");
+        assert!(message.contains(&remedy), "{message}");
         assert!(!tpcb.check(&mut control).expect("checks").is_ok());
     }
-    let report = database.load("tpcb", 3, 2).expect("loads");
+    let report = database.load("tpcb", SCALE, 2).expect("loads");
     assert!(
         report.method.starts_with("continued: "),
         "{}",
@@ -131,7 +134,7 @@ fn stopped_load_reports_its_state_and_can_be_continued() {
     );
     let mut control = database.control();
     let report = tpcb.check(&mut control).expect("checks");
-    assert!(report.is_ok() && report.scale == Some(3), "{report:?}");
+    assert!(report.is_ok() && report.scale == Some(SCALE), "{report:?}");
 }
 
 #[test]
