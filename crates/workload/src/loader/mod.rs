@@ -1,6 +1,7 @@
 //! Loading, common to all workloads. `procedure` defines the steps; this module opens sessions suited for a
 //! long load, and sends rows. It must not know any workload.
 
+mod completion;
 pub mod dataset;
 pub mod load_state;
 pub mod mysql;

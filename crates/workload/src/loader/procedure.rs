@@ -19,7 +19,6 @@ use super::dataset::{Dataset, ExistingTables, LoadPart};
 use super::load_state::{LoadState, LoadSubject};
 use super::transfer::RowTransfer;
 use super::{Loader, check_jobs};
-use crate::catalog;
 use crate::note::TableStage;
 use crate::parallel::{self, WorkQueue};
 use crate::progress::ProgressMeter;
@@ -78,11 +77,11 @@ pub fn load<D: Dataset>(
 }
 
 /// One load.
-struct LoadRun<'a, D> {
-    request: &'a LoadRequest<'a>,
-    data: &'a D,
+pub(super) struct LoadRun<'a, D> {
+    pub(super) request: &'a LoadRequest<'a>,
+    pub(super) data: &'a D,
     dialect: SqlDialect,
-    loader: Loader<'a>,
+    pub(super) loader: Loader<'a>,
 }
 
 impl<D: Dataset> LoadRun<'_, D> {
@@ -213,6 +212,7 @@ impl<D: Dataset> LoadRun<'_, D> {
             RowTransfer::Copy => {
                 // Runs before the indexes are built, as in `load_in_one_transaction`.
                 self.collect_statistics(&target, "vacuum (analyze)")?;
+                self.vacuum_unmarked(control)?;
                 self.build_indexes(control, &target)?;
                 match data.parts_are_whole_tables() {
                     true => "COPY with FREEZE in one transaction per table; then VACUUM and keys"
@@ -325,40 +325,8 @@ impl<D: Dataset> LoadRun<'_, D> {
             .copy(control, &self.data.name(table), &options.join(", "), rows)
     }
 
-    fn collect_statistics(&self, target: &Target, command: &str) -> Result<(), Error> {
-        self.loader.meter.enter_phase(LoadPhase::Statistics, "");
-        let names = self.data.names_slowest_first().into_iter();
-        let statements: Vec<String> = names.map(|name| format!("{command} {name}")).collect();
-        self.execute_in_parallel(target, "collecting statistics", &statements)
-    }
-
-    /// Builds the missing indexes.
-    fn build_indexes(&self, control: &mut Control, target: &Target) -> Result<(), Error> {
-        self.loader.meter.enter_phase(LoadPhase::Keys, "");
-        let existing = catalog::read_indexes(control)?;
-        let mut missing = self.data.indexes();
-        missing.retain(|index| !existing.contains_key(&(index.table.clone(), index.name.clone())));
-        let missing: Vec<String> = missing
-            .into_iter()
-            .filter_map(|index| index.build)
-            .collect();
-        self.execute_in_parallel(target, "building the keys and indexes", &missing)
-    }
-
-    /// Attaches the primary keys, and records in the note that the load has finished.
-    fn finish(&self, control: &mut Control) -> Result<(), Error> {
-        let existing = catalog::read_indexes(control)?;
-        let mut keys = self.data.indexes();
-        keys.retain(|index| {
-            existing.get(&(index.table.clone(), index.name.clone())) != Some(&true)
-        });
-        let attach = keys.into_iter().filter_map(|index| index.attach);
-        let statements: Vec<String> = attach.chain(self.data.finish_statements()).collect();
-        self.execute_in_batches(control, "making the primary keys", &statements)
-    }
-
     /// Executes statements, many per transaction if the server can roll them back.
-    fn execute_in_batches(
+    pub(super) fn execute_in_batches(
         &self,
         control: &mut Control,
         activity: &str,
@@ -381,7 +349,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     }
 
     /// Executes independent statements over as many sessions as there are jobs.
-    fn execute_in_parallel(
+    pub(super) fn execute_in_parallel(
         &self,
         target: &Target,
         activity: &str,

@@ -111,7 +111,13 @@ fn several_jobs_load_the_same_rows() {
         TestDatabase::new("jobs_three"),
     );
     one_job.load("tpcb", 2, 1).expect("loads");
+    // Snapshots are as old as the oldest transaction of any database.
+    let mut long_transaction = one_job.control();
+    long_transaction
+        .execute("begin; create table open_transaction ()")
+        .expect("begins");
     let report = three_jobs.load("select-only", 2, 3).expect("loads");
+    long_transaction.execute("rollback").expect("ends");
     assert_eq!((report.rows, report.jobs), (200_022, 3));
     // From PostgreSQL 16, each loader may leave a few empty pages, which the map does not mark.
     let visible = report
