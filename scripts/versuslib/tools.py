@@ -40,10 +40,11 @@ class Measurement:
         return 1e6 * self.server_cpu_s / self.transactions
 
 
-def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_pid=None):
+def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_pid=None, accepted=(0,)):
     """Runs a client to its end; returns its Measurement so far and its standard output.
 
-    `cpus`: where it runs; `folder`: its working directory; `namespace_pid`: a process whose network namespace it uses.
+    `cpus`: where it runs; `folder`: its working directory; `namespace_pid`: a process whose network namespace it uses;
+    `accepted`: its exit statuses that are no failure.
     """
     set_parent_death_signal = end_with_parent(9)
     enter_namespace = enter_network_namespace(namespace_pid) if namespace_pid else lambda: None
@@ -75,7 +76,7 @@ def execute(command, env, cpus=None, watch_memory=False, folder=None, namespace_
         out.seek(0)
         err.seek(0)
         output, errors = out.read(), err.read()
-    if child.returncode != 0:
+    if child.returncode not in accepted:
         command_line = " ".join(command)
         raise ScriptError(f"{command_line}\nended with status {child.returncode}:\n{errors[-2000:]}")
     cpu_s = usage.ru_utime + usage.ru_stime
