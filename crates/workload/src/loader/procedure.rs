@@ -181,6 +181,29 @@ impl<D: Dataset> LoadRun<'_, D> {
             .collect()
     }
 
+    /// Drops obsolete tables and creates missing ones.
+    fn create_tables(
+        &self,
+        control: &mut Control,
+        existing: &ExistingTables,
+        state: &mut LoadState,
+    ) -> Result<(), Error> {
+        const ACTIVITY: &str = "creating the tables";
+        let statements = self.create_statements(existing, TableStage::Filling);
+        let at_once = match self.dialect {
+            SqlDialect::PostgreSql => STATEMENTS_PER_BATCH,
+            SqlDialect::MySql | SqlDialect::TransactSql => 1,
+        };
+        let (first, others) = statements.split_at(at_once.min(statements.len()));
+        let result = self.execute_in_batches(control, ACTIVITY, first);
+        // A statement or a transaction that the server refuses has changed nothing.
+        if !matches!(&result, Err(error) if error.is_refusal() || error.is_stop()) {
+            *state = LoadState::Incomplete;
+        }
+        result?;
+        self.execute_in_batches(control, ACTIVITY, others)
+    }
+
     /// Loads part by part, over one or several connections.
     fn load_in_parts(
         &self,
@@ -190,9 +213,7 @@ impl<D: Dataset> LoadRun<'_, D> {
     ) -> Result<String, Error> {
         let data = self.data;
         self.loader.check_stop()?;
-        *state = LoadState::Incomplete;
-        let statements = self.create_statements(existing, TableStage::Filling);
-        self.execute_in_batches(control, "creating the tables", &statements)?;
+        self.create_tables(control, existing, state)?;
         let parts = data.parts();
         let (missing, continued) = match existing.unfinished.is_empty() {
             true => (parts, String::new()),

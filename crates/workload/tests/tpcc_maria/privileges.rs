@@ -4,6 +4,27 @@ use crate::support::{TestDatabase, drive_plan, run_workload, workload_plan};
 use prony_plan::Stop;
 use prony_server::{Control, embedded};
 use prony_workload::tpcc::OrderEntryProgram;
+use std::sync::atomic::AtomicBool;
+
+#[test]
+fn a_load_without_the_right_to_create_tables_leaves_nothing() {
+    let database = TestDatabase::new("tpcc_no_create");
+    database.execute(
+        "create user looker@localhost; create user looker@'127.0.0.1'; \
+         grant select on tpcc_no_create.* to looker@localhost; \
+         grant select on tpcc_no_create.* to looker@'127.0.0.1'",
+    );
+    let target = database.target_for(embedded::shared_mariadb(), "looker");
+    let restricted = TestDatabase::from_target(target);
+    let result = restricted.load_with(1, 1, &[], &(), &AtomicBool::new(false));
+    let message = result.expect_err("it may only read").to_string();
+    assert!(message.contains("creating the tables"), "{message}");
+    assert!(
+        message.contains("left behind: nothing (the database is unchanged)"),
+        "{message}"
+    );
+    assert!(message.contains("load again"), "{message}");
+}
 
 #[test]
 fn missing_privileges_are_reported_with_the_grants() {
