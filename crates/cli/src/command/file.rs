@@ -57,20 +57,23 @@ pub fn write_result(
     })
 }
 
-/// Writes a file atomically: its name always has either the old or the complete new content.
+/// Writes a file atomically: its name always has either the old or the complete new content. The content is complete
+/// before the file exists, because a signal ends the program without removing a temporary file.
 ///
 /// # Errors
 /// If the file cannot be written.
 fn write(path: &Path, write_content: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let write_and_flush = |mut file: File| write_content(&mut file).and_then(|()| file.flush());
+    let mut content = Vec::new();
+    write_content(&mut content)?;
+    let write_all = |mut file: File| file.write_all(&content);
     let is_special = fs::metadata(path).is_ok_and(|meta| !meta.is_file());
     let is_link = fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
     if is_special || is_link {
-        return write_and_flush(File::create(path)?);
+        return write_all(File::create(path)?);
     }
     let temporary_path = temporary_path(path)?;
     let result = File::create(&temporary_path)
-        .and_then(write_and_flush)
+        .and_then(write_all)
         .and_then(|()| fs::rename(&temporary_path, path));
     if result.is_err() {
         // Report the error of the write, not that of the removal.
