@@ -1,7 +1,8 @@
 //! Cancels a session's current statement.
 //!
-//! In: the session's cancel key or connection id. Out: a CancelRequest, or `KILL QUERY`, over a new
-//! connection. Must never: use the session's own connection, which is busy.
+//! In: the session's cancel key or connection id. Out: a CancelRequest or `KILL QUERY` over a new connection; for
+//! SQL Server an attention, which the thread that waits for the reply sends on the session's own connection, then
+//! `KILL`. Must never: write to the session's own connection, which another thread is using.
 
 use super::FailureCause;
 use super::connect_failure::ConnectFailure;
@@ -9,6 +10,7 @@ use super::error::Error;
 use super::open::{cause_of_io_error, log_in, run_login};
 use super::route::Route;
 use super::socket::{Deadline, Socket};
+use super::waiting::AttentionRequest;
 use prony_wire::{CancelKey, PendingLogin, QueryMode};
 use std::time::Duration;
 
@@ -32,8 +34,13 @@ enum CancelMethod {
     /// PostgreSQL's CancelRequest.
     Request { key: CancelKey, over_tls: bool },
     /// A statement on another connection: MySQL's `KILL QUERY` with the connection id, SQL Server's `KILL`
-    /// with the session id. `gone`: the server's error if there is no such session.
-    Kill { statement: String, gone: u32 },
+    /// with the session id. `gone`: the server's error if there is no such session. `attention`: what to try
+    /// first.
+    Kill {
+        statement: String,
+        gone: u32,
+        attention: Option<AttentionRequest>,
+    },
 }
 
 impl Canceller {
@@ -53,25 +60,32 @@ impl Canceller {
             method: CancelMethod::Kill {
                 statement: format!("KILL QUERY {connection_id}"),
                 gone: NO_SUCH_THREAD,
+                attention: None,
             },
         }
     }
 
-    /// A handle for the SQL Server session with this id, opened over this route. It ends the whole
-    /// session: only the session's own connection, which another thread is using, could cancel a statement
-    /// alone. The login needs the permission ALTER ANY CONNECTION.
-    pub fn kill_session(route: Route, session_id: u32) -> Canceller {
+    /// A handle for the SQL Server session with this id, opened over this route. The first cancel asks for an
+    /// attention, which cancels the statement alone and needs no permission. If a statement runs on, because the
+    /// connection is stuck or the server ignores attentions, further cancels end the whole session by `KILL`, for
+    /// which the login needs the permission ALTER ANY CONNECTION.
+    pub fn attention_then_kill(
+        route: Route,
+        session_id: u32,
+        attention: AttentionRequest,
+    ) -> Canceller {
         Canceller {
             route: Box::new(route),
             method: CancelMethod::Kill {
                 statement: format!("KILL {session_id}"),
                 gone: NO_SUCH_PROCESS,
+                attention: Some(attention),
             },
         }
     }
 
-    /// Requests that the server end the session's current statement with an error (57014), and
-    /// waits until it has accepted the request. The statement may still end normally first.
+    /// Requests that the server end the session's current statement with an error, and waits until it has
+    /// accepted the request; for an attention it does not wait. The statement may still end normally first.
     ///
     /// # Errors
     /// The server could not be reached.
@@ -81,7 +95,13 @@ impl Canceller {
             CancelMethod::Request { key, over_tls } => {
                 self.send_cancel_request(key.clone(), *over_tls, deadline)
             }
-            CancelMethod::Kill { statement, gone } => {
+            CancelMethod::Kill {
+                attention: Some(attention),
+                ..
+            } if attention.request() => return Ok(()),
+            CancelMethod::Kill {
+                statement, gone, ..
+            } => {
                 match log_in((*self.route).clone(), deadline, QueryMode::Simple) {
                     Ok(mut opened) => {
                         match opened

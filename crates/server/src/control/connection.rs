@@ -10,6 +10,7 @@ use super::error::Error;
 use super::open::connect;
 use super::session_attrs;
 use super::socket::{Deadline, Socket};
+use super::waiting::{AttentionRequest, WaitError};
 use crate::target::{SessionAttrs, Target};
 use prony_wire::{Channel, Exchange, FeedStatus, QueryMode, Session, Statement};
 use std::io::IoSlice;
@@ -74,6 +75,11 @@ impl BlockingConnection {
             dead: false,
             deadline: Deadline::NEVER,
         }
+    }
+
+    /// With this, another thread requests that the statement be canceled by an attention.
+    pub(super) fn attention_request(&self) -> AttentionRequest {
+        self.socket.attention_request().clone()
     }
 
     /// Checks the session's properties; queries those that its login did not report.
@@ -147,6 +153,7 @@ impl BlockingConnection {
         if self.dead {
             return Err(Error::Dead);
         }
+        self.socket.attention_request().clear();
         request(&mut self.exchange);
         (self.reply_status, self.reply_bytes) = (FeedStatus::More, 0);
         self.send_outgoing()
@@ -177,11 +184,22 @@ impl BlockingConnection {
             let processed = match received {
                 Ok(0) => Err(Error::Closed),
                 Ok(_) => self.process_received(),
+                Err(error) if WaitError::is_attention_requested(&error) => self.send_attention(),
                 Err(error) => Err(error.into()),
             };
             processed.map_err(|error| self.on_lost(error))?;
         }
         Ok(self.reply_status)
+    }
+
+    /// Asks the server to cancel the request in flight; its reply still follows.
+    fn send_attention(&mut self) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        if let Some(message) = self.exchange.attention() {
+            self.channel.send(message, &mut bytes);
+        }
+        let sent = self.socket.send_all(&bytes, self.deadline);
+        sent.map_err(Error::from)
     }
 
     /// Processes bytes that have already arrived, without waiting; returns the state of the reply.

@@ -85,7 +85,8 @@ impl UserError for Error {
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Error {
         match error.downcast() {
-            Ok(WaitError::Interrupted) => Error::Interrupted,
+            // A connection handles requests for an attention itself.
+            Ok(WaitError::Interrupted | WaitError::AttentionRequested) => Error::Interrupted,
             Ok(WaitError::Silent(silence)) => Error::Silent(Box::new(silence)),
             Err(error) => Error::Io(error),
         }

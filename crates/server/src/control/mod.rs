@@ -223,7 +223,10 @@ impl Control {
         match self.route.account {
             Account::Postgres(_) => Canceller::new(route, key, self.tls.is_some()),
             Account::Mysql(_) => Canceller::kill_query(route, key.backend_pid),
-            Account::Tds(_) => Canceller::kill_session(route, key.backend_pid),
+            Account::Tds(_) => {
+                let attention = self.connection.attention_request();
+                Canceller::attention_then_kill(route, key.backend_pid, attention)
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::probe::{LossReason, ProbeTarget, probe};
 use super::route::Route;
-use super::waiting::{Silence, StopSignal, WaitError};
+use super::waiting::{AttentionRequest, Silence, StopSignal, WaitError};
 use crate::target::Address;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -66,6 +66,8 @@ impl Deadline {
 pub(super) struct Socket {
     fd: OwnedFd,
     stop: StopSignal,
+    /// Ends a wait for the reply, once; only SQL Server's cancellers make such requests.
+    attention: AttentionRequest,
     /// The target of the probe, and the time without a byte after which it is probed.
     peer: Option<(Box<ProbeTarget>, Duration)>,
 }
@@ -153,6 +155,7 @@ impl Socket {
         let socket = Socket {
             fd,
             stop: route.wait_options.stop.clone(),
+            attention: AttentionRequest::default(),
             peer: None,
         };
         loop {
@@ -176,6 +179,11 @@ impl Socket {
             (Box::new(ProbeTarget { route, session_id }), limit)
         };
         self.peer = route.wait_options.io_timeout.map(with_target);
+    }
+
+    /// With such a request, a wait for a reply ends with [`WaitError::AttentionRequested`].
+    pub(super) fn attention_request(&self) -> &AttentionRequest {
+        &self.attention
     }
 
     /// Sets after how long without a byte the server is probed; `None`: never.
@@ -254,6 +262,10 @@ impl Socket {
             let poll_time = remaining.map_or(POLL_INTERVAL, |time| time.min(POLL_INTERVAL));
             if let Some(ready) = self.poll(events, poll_time)? {
                 return Ok(ready);
+            }
+            // While sending, the request is not complete, and an attention must follow it.
+            if events == PollFlags::IN && self.attention.take() {
+                return Err(io::Error::other(WaitError::AttentionRequested));
             }
             if let Some((target, limit)) = &self.peer
                 && silent_since.elapsed() >= *limit

@@ -5,6 +5,7 @@
 use super::probe::LossReason;
 use prony_plan::ErrorParts;
 use std::fmt;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -71,11 +72,44 @@ impl StopSignal {
     }
 }
 
+/// A request to the thread that waits for a reply: to cancel the statement by an attention. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct AttentionRequest {
+    state: Arc<AtomicUsize>,
+}
+
+impl AttentionRequest {
+    const NONE: usize = 0;
+    const REQUESTED: usize = 1;
+    const TAKEN: usize = 2;
+
+    /// Requests an attention. Returns false if one was requested already in this statement.
+    pub(super) fn request(&self) -> bool {
+        let order = Ordering::Relaxed;
+        let changed = (self.state).compare_exchange(Self::NONE, Self::REQUESTED, order, order);
+        changed.is_ok()
+    }
+
+    /// Whether to send an attention now; true once for each request.
+    pub(super) fn take(&self) -> bool {
+        let order = Ordering::Relaxed;
+        let changed = (self.state).compare_exchange(Self::REQUESTED, Self::TAKEN, order, order);
+        changed.is_ok()
+    }
+
+    /// Begins a statement: a request for an earlier one must not cancel it.
+    pub(super) fn clear(&self) {
+        self.state.store(Self::NONE, Ordering::Relaxed);
+    }
+}
+
 /// Why a wait ended; the inner error of an [`std::io::Error`].
 #[derive(Debug)]
 pub(super) enum WaitError {
     /// A signal arrived.
     Interrupted,
+    /// The statement is to be canceled; the connection is as before.
+    AttentionRequested,
     /// Nothing arrived, and a probe found the connection lost.
     Silent(Silence),
 }
@@ -126,9 +160,18 @@ impl fmt::Display for WaitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             WaitError::Interrupted => f.write_str("interrupted"),
+            WaitError::AttentionRequested => f.write_str("canceled"),
             WaitError::Silent(silence) => silence.fmt(f),
         }
     }
 }
 
 impl std::error::Error for WaitError {}
+
+impl WaitError {
+    /// Whether this error of a socket asks for an attention.
+    pub(super) fn is_attention_requested(error: &io::Error) -> bool {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+        matches!(inner, Some(WaitError::AttentionRequested))
+    }
+}

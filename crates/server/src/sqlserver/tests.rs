@@ -1,5 +1,6 @@
 //! Tests of resolving connection strings and environment to a target.
 
+mod canceling;
 mod databases;
 mod instances;
 mod observing;
