@@ -14,29 +14,14 @@ use crate::terminal::server::describe_server;
 use crate::text::plain;
 use crate::units::{self, or_dash};
 use lines::*;
-use prony_store::Run;
+use prony_store::{Observed, Run};
 use std::fmt;
 
 /// Writes the section.
 pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
-    let Some(observed) = &run.observed else {
-        let reason = match run.imported {
-            Some(_) => "the imported output has no observations of the server",
-            None => "the server was not observed in this run",
-        };
-        return writeln_markup!(out, "<p class=\"absent\">Not observed: {}.</p>", reason);
+    let Some(observed) = write_text(out, run)? else {
+        return Ok(());
     };
-    if let Some(reason) = &observed.off {
-        let reason = plain(reason);
-        return writeln_markup!(out, "<p class=\"absent\">Not observed: {}</p>", reason);
-    }
-    for line in describe_server(run, observed) {
-        writeln_markup!(out, "<p>{}</p>", line)?;
-    }
-    if observed.series.is_empty() {
-        let notice = "No readings of the server during the load.";
-        return writeln_markup!(out, "<p class=\"absent\">{}</p>", notice);
-    }
     let groups: Vec<ReadingGroup<'_>> = observed
         .series
         .chunks(group_size(observed.series.len()))
@@ -50,6 +35,32 @@ pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> f
     };
     draw_charts(out, &charts, &groups)?;
     write_table(out, number, &groups, end_s(run))
+}
+
+/// Writes the sentences about the server, and returns the observations if there are readings to draw.
+pub fn write_text<'a>(out: &mut Html, run: &'a Run) -> Result<Option<&'a Observed>, fmt::Error> {
+    let Some(observed) = &run.observed else {
+        let reason = match run.imported {
+            Some(_) => "the imported output has no observations of the server",
+            None => "the server was not observed in this run",
+        };
+        writeln_markup!(out, "<p class=\"absent\">Not observed: {}.</p>", reason)?;
+        return Ok(None);
+    };
+    if let Some(reason) = &observed.off {
+        let reason = plain(reason);
+        writeln_markup!(out, "<p class=\"absent\">Not observed: {}</p>", reason)?;
+        return Ok(None);
+    }
+    for line in describe_server(run, observed) {
+        writeln_markup!(out, "<p>{}</p>", line)?;
+    }
+    if observed.series.is_empty() {
+        let notice = "No readings of the server during the load.";
+        writeln_markup!(out, "<p class=\"absent\">{}</p>", notice)?;
+        return Ok(None);
+    }
+    Ok(Some(observed))
 }
 
 fn draw_charts(out: &mut Html, charts: &Charts<'_>, groups: &[ReadingGroup<'_>]) -> fmt::Result {
@@ -219,7 +230,7 @@ fn wait_events_cell(rows: ReadingGroup<'_>) -> String {
 mod tests {
     use super::*;
     use crate::sample_run::closed;
-    use prony_store::{MissingObservation, Observed, ServerSecond};
+    use prony_store::{MissingObservation, ServerSecond};
 
     fn reading(at_s: u32, waits: &[(&str, u32)]) -> ServerSecond {
         ServerSecond {
