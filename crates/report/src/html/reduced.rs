@@ -373,6 +373,7 @@ fn merge_machine(
 
 /// How the rows of a document were merged, in a sentence; `None` if they were not.
 pub fn describe(run: &Run) -> Option<String> {
+    const HISTOGRAMS: &str = "histograms";
     let full = run.reduced_from.as_ref()?;
     let observed = run
         .observed
@@ -385,7 +386,7 @@ pub fn describe(run: &Run) -> Option<String> {
     let counts = [
         ("seconds", full.series_rows, run.series.len()),
         ("readings of the server", full.observed_rows, observed),
-        ("histograms", full.histogram_intervals, intervals),
+        (HISTOGRAMS, full.histogram_intervals, intervals),
     ];
     let merged = counts
         .into_iter()
@@ -396,7 +397,10 @@ pub fn describe(run: &Run) -> Option<String> {
                 crate::units::count(rows),
                 crate::units::count(new_rows as u64),
             );
-            format!("{rows} {name} to {new_rows}")
+            match intervals {
+                0 if name == HISTOGRAMS => "histograms over time left out".to_owned(),
+                _ => format!("{rows} {name} to {new_rows}"),
+            }
         })
         .collect();
     Some(format!(

@@ -314,6 +314,7 @@ fn the_pages_of_twelve_and_thirty_runs_are_small_and_verify() {
         println!("{count} runs: {} bytes", page.len());
         assert!(page.len() < MAX_PAGE_BYTES, "{count}: {}", page.len());
         assert!(page.contains("A page of more than 6 runs shows less of each run."));
+        assert!(page.contains("histograms over time left out") && !page.contains(" to 0."));
         let verified = html::verify(&page, &test_build()).unwrap();
         assert_eq!(verified.documents.len(), count);
         for document in &verified.documents {
