@@ -1,4 +1,6 @@
 //! `prony compare` end to end: single runs, repeats, experiments, limits, and every output format.
+//!
+//! Longer than 400 lines: the cases share the stored runs that they vary.
 
 #[path = "home/document.rs"]
 mod document;
@@ -389,4 +391,108 @@ fn markdown_and_junit_are_written() {
     let absent = absent.to_str().expect("UTF-8");
     let unwritable = home.prony(&["compare", "20261121-1001", "--junit", absent]);
     assert_eq!(unwritable.status.code(), Some(1));
+}
+
+/// No case in which the figures cannot decide a limit passes, whatever the limit is.
+#[test]
+fn no_undecided_limit_passes() {
+    let home = Home::new("open-gate");
+    let kind = "/measured/kinds/0";
+    let set = |run: &mut Value, pointer: &str, value: Value| {
+        *run.pointer_mut(pointer).expect("a member") = value;
+    };
+    let store_sides = |change: &dyn Fn(&mut Value, usize)| {
+        for n in 1..=6_usize {
+            let tps = 10_000.0 + n as f64;
+            home.store_run(&format!("20261121-100{n}"), tps, |run| change(run, n));
+        }
+    };
+    let sides = [
+        "20261121-1001,20261121-1002,20261121-1003",
+        "20261121-1004,20261121-1005,20261121-1006",
+    ];
+    let limits = [
+        ["--fail-if-slower", "50%"],
+        ["--fail-if-p99-slower", "50%"],
+        ["--fail-if-p99-above", "1h"],
+    ];
+    let codes = || {
+        limits.map(|limit| {
+            let output = home.prony(&[&["compare"], &sides[..], &limit[..]].concat());
+            output.status.code().expect("a code")
+        })
+    };
+    store_sides(&|_, _| ());
+    assert_eq!(codes(), [0, 0, 0], "these decide");
+    store_sides(&|run, n| {
+        if n > 3 {
+            set(run, &format!("{kind}/response/p99_ns"), json!(0));
+        }
+    });
+    assert_eq!(codes(), [0, 9, 9], "a percentile of zero");
+    store_sides(&|run, n| {
+        if n == 5 {
+            set(run, &format!("{kind}/response/p99_ns"), Value::Null);
+        }
+    });
+    assert_eq!(codes(), [0, 9, 9], "a percentile is missing");
+    store_sides(&|run, n| {
+        if n == 5 {
+            set(run, &format!("{kind}/tps"), json!(0.0));
+        }
+    });
+    assert_eq!(codes(), [9, 0, 0], "a throughput of zero");
+    store_sides(&|run, n| {
+        set(run, &format!("{kind}/tps"), json!(-1.0 - n as f64));
+    });
+    assert_eq!(codes(), [9, 0, 0], "a negative throughput");
+    store_sides(&|run, n| {
+        if n > 3 {
+            set(run, "/drive/clients", json!(256));
+        }
+    });
+    assert_eq!(codes(), [7, 7, 7], "different clients");
+    store_sides(&|run, n| {
+        if n > 3 {
+            run["checks"] =
+                json!([{"id": "errors", "severity": "invalid", "finding": "f", "advice": ""}]);
+        }
+    });
+    assert_eq!(codes(), [7, 7, 7], "invalid runs");
+    // At a rate, the throughput of both sides is the rate: it does not show that a side is not slower.
+    store_sides(&|run, _| {
+        run["drive"]["pace"] = json!("open");
+        run["drive"]["rate_tps"] = json!(10_000.0);
+        set(run, &format!("{kind}/response/p99_ns"), Value::Null);
+        set(run, &format!("{kind}/response/samples"), json!(0));
+    });
+    assert_eq!(codes(), [9, 9, 9], "no response time at a rate");
+    let text = home.run(&[&["compare"], &sides[..], &limits[0][..]].concat(), 9);
+    assert!(text.contains("at a rate, the throughput is"), "{text}");
+}
+
+/// A variant whose runs all failed to finish is no side of the comparison; its limits are not kept.
+#[test]
+fn a_variant_without_runs_leaves_the_limits_undecided() {
+    let home = Home::new("absent-variant");
+    for position in 1..=6_u32 {
+        let variant = ["base", "big"][usize::from(position % 4 > 1)];
+        home.store_run(
+            &format!("20261121-300{position}"),
+            10_000.0 + f64::from(position),
+            |run| {
+                run["experiment"] = json!({
+                    "id": "20261121-3001", "variant": variant, "repeat": 1, "position": position,
+                    "runs": 9, "order": "interleaved", "variants": ["base", "big", "crashes"],
+                });
+            },
+        );
+    }
+    let limit = ["compare", "20261121-3001", "--fail-if-slower", "50%"];
+    home.run(&limit, 9);
+    let output = home.prony(&limit);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.contains("no finished run of crashes"), "{stderr}");
+    home.run(&[&limit[..], &["--unsure", "pass"]].concat(), 0);
+    home.run(&["compare", "20261121-3001"], 0);
 }

@@ -146,3 +146,18 @@ fn the_page_replaces_only_an_older_page() {
     std::fs::write(&path, "notes").expect("it is written");
     home.run(&["trend", "tpcb", "--output", file], 2);
 }
+
+#[test]
+fn a_history_of_invalid_runs_says_where_the_reasons_are() {
+    let home = Home::new("trend-invalid");
+    store_run(&home, 3, 1000.0, |run| {
+        run["measured"]["kinds"][0]["busy_s"] = json!(0.01);
+    });
+    let output = home.prony(&["trend", "tpcb"]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        stderr.contains("prony judge 20261103-1000-tpcb --again"),
+        "{stderr}"
+    );
+}

@@ -2,6 +2,8 @@
 //!
 //! Loads the sides that the names of runs and experiments select; `judge` compares them. A run is never counted
 //! twice, and no run of an experiment is omitted.
+//!
+//! Longer than 400 lines: its tests need the private choice of the runs to read.
 
 use super::stored::judge_by_same_rules;
 use super::{file, output};
@@ -86,7 +88,38 @@ pub fn compare(args: &CompareArgs) -> Result<Exit, Failure> {
         () if args.markdown => compare::write_markdown(out, &runs, &comparison, &limits),
         () => compare::write(out, style, &runs, &comparison, &limits),
     })?;
-    Ok(exit_code(&comparison, &limits))
+    match exit_code(&comparison, &limits) {
+        Exit::Success if !limits.gates.is_empty() && !limits.pass_undecided => {
+            check_variants_present(&loaded, &args.sides)?;
+            Ok(Exit::Success)
+        }
+        exit => Ok(exit),
+    }
+}
+
+/// Fails if the sides are an experiment, and a variant that it planned has no run: the limits of that variant are
+/// not decided.
+fn check_variants_present(sides: &[LoadedSide], names: &[String]) -> Result<(), Failure> {
+    let experiments = || {
+        let runs = sides.iter().flat_map(|side| &side.runs);
+        runs.filter_map(|run| run.experiment.as_ref())
+    };
+    let planned = experiments().flat_map(|experiment| &experiment.variants);
+    let mut absent: Vec<&str> = planned
+        .filter(|variant| !experiments().any(|experiment| experiment.variant == **variant))
+        .map(String::as_str)
+        .collect();
+    absent.sort_unstable();
+    absent.dedup();
+    if names.len() > 1 || absent.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "the experiment has no finished run of {}, so that its limits are not decided",
+        absent.join(", ")
+    );
+    let hint = "repeat the experiment, or pass with --unsure pass";
+    Err(Failure::new(Exit::Undecided, message, hint))
 }
 
 /// Refuses a primary figure that a side does not have.

@@ -124,11 +124,13 @@ fn find_reference(store: &RunStore, args: &TrendArgs, runs: &[RunSummary]) -> Re
             args.workload
         ),
     };
-    Err(Failure::new(
-        Exit::Usage,
-        message,
-        "prony runs lists the stored runs with workload and label; prony runs label RUN LABEL sets one",
-    ))
+    let hint = match runs.first() {
+        Some(newest) => format!("prony judge {} --again says why", newest.id),
+        None => "prony runs lists the stored runs with workload and label; prony runs label RUN \
+                 LABEL sets one"
+            .to_owned(),
+    };
+    Err(Failure::new(Exit::Usage, message, hint))
 }
 
 fn load_judged(store: &RunStore, id: &str) -> Result<Run, StoreError> {

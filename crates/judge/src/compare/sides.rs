@@ -4,6 +4,8 @@
 //! verdict, and the ratio of every figure with the part that chance explains. Must never: let the best of
 //! several runs represent them, compute a ratio if two sides are not comparable, or use the variation within
 //! one run as the variation between runs.
+//!
+//! Longer than 400 lines: sides and repeats share the merging of differences.
 
 use super::{
     Difference, NO_CHECKS, Verdict, check_ids, comparison_key, differences,
@@ -46,6 +48,9 @@ pub struct SidesComparison {
     /// Name of the figure that is tested, at 5 %; the others are given without a verdict. Absent if no side
     /// has figures.
     pub primary: Option<String>,
+    /// Whether it is the one that the options name.
+    #[serde(skip)]
+    pub(super) is_primary_requested: bool,
     /// The sides.
     pub sides: Vec<SideSummary>,
     /// Each side except the first, compared with the first.
@@ -139,6 +144,7 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
             caveats: 0,
             paced: false,
             primary: None,
+            is_primary_requested: false,
             sides: summaries,
             side_comparisons: Vec::new(),
         };
@@ -159,6 +165,7 @@ pub fn compare_sides(sides: &[Side<'_>], options: &CompareOptions) -> SidesCompa
         verdict: worst_verdict.unwrap_or(Verdict::NotComparable),
         caveats: count_caveats(&comparisons),
         paced,
+        is_primary_requested: primary.is_some() && primary == options.primary,
         primary,
         sides: summaries,
         side_comparisons: comparisons,

@@ -91,6 +91,7 @@ impl Limits {
 
 fn undecided_reason(finding: &GateFinding) -> &'static str {
     match (finding.gate, finding.runs) {
+        _ if finding.is_rate_given => "at a rate, the throughput is that of the load",
         (_, [0, _] | [_, 0]) => "the sides have no such figure",
         (Gate::P99Above(_), [_, 1]) => "1 run says nothing about other runs",
         (Gate::Slower(_) | Gate::P99Slower(_), [1, _] | [_, 1]) => {

@@ -23,6 +23,18 @@ const BAR_COUNT: usize = 56;
 
 /// Writes the table of percentiles, and a bar chart of the response times of all kinds.
 pub fn write(out: &mut Html, run: &Run, number: usize) -> fmt::Result {
+    write_tables(out, run)?;
+    let Some(all_kinds) = run.measured.kinds.first() else {
+        return Ok(());
+    };
+    match histogram_bars(&all_kinds.response) {
+        Ok(bars) => draw_histogram(out, number, &bars, &all_kinds.response),
+        Err(error) => writeln_markup!(out, "<p class=\"absent\">No distribution: {}.</p>", error),
+    }
+}
+
+/// Writes the tables of percentiles.
+pub fn write_tables(out: &mut Html, run: &Run) -> fmt::Result {
     let kinds = &run.measured.kinds;
     // With a single kind, its figures equal the total.
     let kinds = match kinds.len() {
@@ -52,10 +64,7 @@ pub fn write(out: &mut Html, run: &Run, number: usize) -> fmt::Result {
         }
         end_table(out)?;
     }
-    match histogram_bars(&all_kinds.response) {
-        Ok(bars) => draw_histogram(out, number, &bars, &all_kinds.response),
-        Err(error) => writeln_markup!(out, "<p class=\"absent\">No distribution: {}.</p>", error),
-    }
+    Ok(())
 }
 
 /// Writes the table of percentiles of one type of time.

@@ -39,6 +39,7 @@ mod verify;
 
 use crate::html::markup::{Html, Raw, write_markup, writeln_markup};
 use document::Document;
+use one::Detail;
 pub use prices::{PriceInputs, PriceInputsError, RunPlacement, SheetText};
 pub use trend::{is_trend_page, write_trend};
 pub use verify::{VerifiedPage, VerifyError, verify};
@@ -129,7 +130,7 @@ fn generate_page(
         [document] => {
             one::write_nav(&mut out, prices_entry)?;
             out.push_str("<main id=\"main\">\n");
-            one::write(&mut out, &document.run, 1, 2)?;
+            one::write(&mut out, &document.run, 1, 2, Detail::Full)?;
             write_prices(&mut out)?;
         }
         documents => {
@@ -137,6 +138,19 @@ fn generate_page(
             out.push_str("<main id=\"main\">\n");
             several::write(&mut out, documents)?;
             write_prices(&mut out)?;
+            let detail = match documents.len() > reduced::MAX_DETAILED_DOCUMENTS {
+                true => Detail::Brief,
+                false => Detail::Full,
+            };
+            if detail == Detail::Brief {
+                writeln_markup!(
+                    out,
+                    "<p class=\"small\">A page of more than {} runs shows less of each run. <code>prony \
+                     report</code> with the id of one run shows its parts of the response time, its server \
+                     over time, its distributions and its settings.</p>",
+                    reduced::MAX_DETAILED_DOCUMENTS
+                )?;
+            }
             for (index, document) in documents.iter().enumerate() {
                 let (number, id) = (index + 1, &document.run.id);
                 writeln_markup!(
@@ -146,7 +160,7 @@ fn generate_page(
                     number = number,
                     id = id
                 )?;
-                one::write(&mut out, &document.run, number, 3)?;
+                one::write(&mut out, &document.run, number, 3, detail)?;
                 out.push_str("</article>\n");
             }
         }

@@ -36,6 +36,16 @@ const SECTIONS: [(&str, &str); 8] = [
     ("repeat", "Repeat it"),
 ];
 
+/// How much of a run a page shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Everything.
+    Full,
+    /// What tells runs apart, for a page of many: no chart but those of throughput and response time, and neither
+    /// statements nor settings.
+    Brief,
+}
+
 /// The title of a run: workload, scale and server, on one line.
 pub fn title(run: &Run) -> String {
     let version = run.server.version.split(" (").next().unwrap_or_default();
@@ -65,12 +75,21 @@ pub fn write_nav(out: &mut Html, entries: &str) -> fmt::Result {
 }
 
 /// Writes all sections; `level` is the level of their headings.
-pub fn write(out: &mut Html, run: &Run, number: usize, level: usize) -> fmt::Result {
+pub fn write(
+    out: &mut Html,
+    run: &Run,
+    number: usize,
+    level: usize,
+    detail: Detail,
+) -> fmt::Result {
     let marks = marks::marks(run, seconds::end_s(run));
     for (id, title) in SECTIONS {
         start_section(out, level, &format!("{id}-{number}"), title)?;
         match id {
             "verdict" => write_verdict(out, run)?,
+            "time" if detail == Detail::Brief => seconds::write(out, run, number, &marks)?,
+            "latency" if detail == Detail::Brief => distribution::write_tables(out, run)?,
+            "server" if detail == Detail::Brief => server::write_text(out, run).map(drop)?,
             "time" => {
                 recut::write(out, run, number)?;
                 seconds::write(out, run, number, &marks)?;
@@ -89,7 +108,12 @@ pub fn write(out: &mut Html, run: &Run, number: usize, level: usize) -> fmt::Res
             "server" => server::write(out, run, number, &marks)?,
             "events" => write_errors_and_events(out, run)?,
             "checks" => write_checks(out, run)?,
-            "setup" => write_setup(out, run)?,
+            "setup" => {
+                write_setup(out, run)?;
+                if detail == Detail::Full {
+                    write_statements_and_settings(out, run)?;
+                }
+            }
             _ => write_repeat_command(out, run)?,
         }
         out.push_str("</section>\n");
@@ -273,6 +297,10 @@ fn write_setup(out: &mut Html, run: &Run) -> fmt::Result {
         writeln_markup!(out, "<dt>its health</dt><dd>{}</dd>", health)?;
     }
     out.push_str("</dl>\n");
+    Ok(())
+}
+
+fn write_statements_and_settings(out: &mut Html, run: &Run) -> fmt::Result {
     if !run.workload.statements.is_empty() {
         out.push_str("<details><summary>Statements</summary><pre tabindex=\"0\">");
         for statement in &run.workload.statements {

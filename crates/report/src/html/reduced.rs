@@ -6,11 +6,13 @@
 //! Histograms of the whole run are left out if they are of the warm-up or repeat another, because the page
 //! does not use them. The percentiles of merged rows are computed from the histograms of the seconds. A document without
 //! histograms, of an older version, keeps its rows.
+//!
+//! Longer than 400 lines: each type of row has its own rules of merging.
 
 use prony_store::{
-    CoarseHistogram, Figures, HistogramSeries, IntervalHistograms, MachineSecond, QueryCounts,
-    ReducedFrom, Run, Second, SecondPhase, ServerSecond, TimeHistograms, TransactionTime,
-    encode_series,
+    CoarseHistogram, Figures, HistogramSeries, IntervalHistograms, KindFigures, MachineSecond,
+    QueryCounts, ReducedFrom, Run, Second, SecondPhase, ServerSecond, TimeHistograms,
+    TransactionTime, encode_series,
 };
 use std::collections::BTreeMap;
 
@@ -23,7 +25,12 @@ pub struct Limits {
     readings: usize,
     /// Maximum number of intervals with histograms.
     intervals: usize,
+    /// Whether the only histogram that remains is that of the response time of the whole run, of all kinds.
+    drops_histograms: bool,
 }
+
+/// Maximum number of documents of a page that shows each run in full. With more, a page would be too large.
+pub const MAX_DETAILED_DOCUMENTS: usize = 6;
 
 impl Limits {
     /// The limits of each document if the page has one.
@@ -31,26 +38,32 @@ impl Limits {
         rows: 2_000,
         readings: 600,
         intervals: 300,
+        drops_histograms: false,
     };
-    /// The limits below which no document is reduced, however many the page has: fewer rows show no course.
-    const LEAST: Limits = Limits {
-        rows: 100,
-        readings: 40,
-        intervals: 20,
+    /// The limits of each document of a page that does not show each run in full: fewer rows show no course.
+    const BRIEF: Limits = Limits {
+        rows: 45,
+        readings: 10,
+        intervals: 0,
+        drops_histograms: true,
     };
 
     /// The limits of each document of a page with this many: they share two fifths of the space of one. The
     /// rest is for what does not depend on the length of a run, such as settings and whole histograms.
     pub fn of_page_with(documents: usize) -> Limits {
-        let share = |one: usize, least: usize| match documents {
+        if documents > MAX_DETAILED_DOCUMENTS {
+            return Limits::BRIEF;
+        }
+        let one = Limits::OF_ONE_RUN;
+        let share = |one: usize| match documents {
             0 | 1 => one,
-            _ => (2 * one / 5 / documents).max(least),
+            _ => 2 * one / 5 / documents,
         };
-        let (one, least) = (Limits::OF_ONE_RUN, Limits::LEAST);
         Limits {
-            rows: share(one.rows, least.rows),
-            readings: share(one.readings, least.readings),
-            intervals: share(one.intervals, least.intervals),
+            rows: share(one.rows),
+            readings: share(one.readings),
+            intervals: share(one.intervals),
+            drops_histograms: false,
         }
     }
 }
@@ -64,7 +77,9 @@ pub fn reduce(run: &Run, sha256: &str, limits: Limits) -> Option<Run> {
         .map_or(0, |series| series.rows.len());
     let readings = run.observed.as_ref().map_or(0, |seen| seen.series.len());
     let has_long_series = run.series.len() > limits.rows && intervals > 0;
-    if !has_long_series && readings <= limits.readings && intervals <= limits.intervals {
+    let drops_histograms = limits.drops_histograms && has_dropped_histograms(run);
+    let is_short = !has_long_series && readings <= limits.readings && intervals <= limits.intervals;
+    if is_short && !drops_histograms {
         return None;
     }
     let mut reduced = run.clone();
@@ -86,13 +101,23 @@ pub fn reduce(run: &Run, sha256: &str, limits: Limits) -> Option<Run> {
             reduced.series = groups.into_iter().map(merge_seconds).collect();
             merged.rows = vec![1; reduced.series.len()];
         }
-        reduced.histograms = Some(merge_histograms(
-            &merged,
-            &reduced.series,
-            limits.intervals,
-        )?);
+        reduced.histograms = match limits.drops_histograms {
+            true => None,
+            false => Some(merge_histograms(
+                &merged,
+                &reduced.series,
+                limits.intervals,
+            )?),
+        };
     }
-    drop_repeated_histograms(&mut reduced.measured);
+    match limits.drops_histograms {
+        true => reduced
+            .measured
+            .kinds
+            .iter_mut()
+            .for_each(drop_detailed_histograms),
+        false => drop_repeated_histograms(&mut reduced.measured),
+    }
     if let Some(warmup) = &mut reduced.warmup {
         for kind in &mut warmup.kinds {
             kind.clear_histograms();
@@ -105,6 +130,24 @@ pub fn reduce(run: &Run, sha256: &str, limits: Limits) -> Option<Run> {
         observed.series = groups.into_iter().filter_map(merge_readings).collect();
     }
     Some(reduced)
+}
+
+/// Whether a document has histograms that [`drop_detailed_histograms`] removes.
+fn has_dropped_histograms(run: &Run) -> bool {
+    run.measured.kinds.iter().any(|kind| {
+        let mut dropped = kind.clone();
+        drop_detailed_histograms(&mut dropped);
+        dropped != *kind
+    })
+}
+
+/// Removes the histograms of a kind of transaction; of all kinds, that of the response time remains.
+fn drop_detailed_histograms(kind: &mut KindFigures) {
+    let response = std::mem::take(&mut kind.response.histogram);
+    kind.clear_histograms();
+    if kind.kind.is_none() {
+        kind.response.histogram = response;
+    }
 }
 
 /// Removes the histograms of the whole run that are equal to another: the service time of a closed loop is its
@@ -330,6 +373,7 @@ fn merge_machine(
 
 /// How the rows of a document were merged, in a sentence; `None` if they were not.
 pub fn describe(run: &Run) -> Option<String> {
+    const HISTOGRAMS: &str = "histograms";
     let full = run.reduced_from.as_ref()?;
     let observed = run
         .observed
@@ -342,7 +386,7 @@ pub fn describe(run: &Run) -> Option<String> {
     let counts = [
         ("seconds", full.series_rows, run.series.len()),
         ("readings of the server", full.observed_rows, observed),
-        ("histograms", full.histogram_intervals, intervals),
+        (HISTOGRAMS, full.histogram_intervals, intervals),
     ];
     let merged = counts
         .into_iter()
@@ -353,7 +397,10 @@ pub fn describe(run: &Run) -> Option<String> {
                 crate::units::count(rows),
                 crate::units::count(new_rows as u64),
             );
-            format!("{rows} {name} to {new_rows}")
+            match intervals {
+                0 if name == HISTOGRAMS => "histograms over time left out".to_owned(),
+                _ => format!("{rows} {name} to {new_rows}"),
+            }
         })
         .collect();
     Some(format!(

@@ -14,29 +14,14 @@ use crate::terminal::server::describe_server;
 use crate::text::plain;
 use crate::units::{self, or_dash};
 use lines::*;
-use prony_store::Run;
+use prony_store::{Observed, Run};
 use std::fmt;
 
 /// Writes the section.
 pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> fmt::Result {
-    let Some(observed) = &run.observed else {
-        let reason = match run.imported {
-            Some(_) => "the imported output has no observations of the server",
-            None => "the server was not observed in this run",
-        };
-        return writeln_markup!(out, "<p class=\"absent\">Not observed: {}.</p>", reason);
+    let Some(observed) = write_text(out, run)? else {
+        return Ok(());
     };
-    if let Some(reason) = &observed.off {
-        let reason = plain(reason);
-        return writeln_markup!(out, "<p class=\"absent\">Not observed: {}</p>", reason);
-    }
-    for line in describe_server(run, observed) {
-        writeln_markup!(out, "<p>{}</p>", line)?;
-    }
-    if observed.series.is_empty() {
-        let notice = "No readings of the server during the load.";
-        return writeln_markup!(out, "<p class=\"absent\">{}</p>", notice);
-    }
     let groups: Vec<ReadingGroup<'_>> = observed
         .series
         .chunks(group_size(observed.series.len()))
@@ -52,6 +37,32 @@ pub fn write(out: &mut Html, run: &Run, number: usize, marks: &[EventMark]) -> f
     write_table(out, number, &groups, end_s(run))
 }
 
+/// Writes the sentences about the server, and returns the observations if there are readings to draw.
+pub fn write_text<'a>(out: &mut Html, run: &'a Run) -> Result<Option<&'a Observed>, fmt::Error> {
+    let Some(observed) = &run.observed else {
+        let reason = match run.imported {
+            Some(_) => "the imported output has no observations of the server",
+            None => "the server was not observed in this run",
+        };
+        writeln_markup!(out, "<p class=\"absent\">Not observed: {}.</p>", reason)?;
+        return Ok(None);
+    };
+    if let Some(reason) = &observed.off {
+        let reason = plain(reason);
+        writeln_markup!(out, "<p class=\"absent\">Not observed: {}</p>", reason)?;
+        return Ok(None);
+    }
+    for line in describe_server(run, observed) {
+        writeln_markup!(out, "<p>{}</p>", line)?;
+    }
+    if observed.series.is_empty() {
+        let notice = "No readings of the server during the load.";
+        writeln_markup!(out, "<p class=\"absent\">{}</p>", notice)?;
+        return Ok(None);
+    }
+    Ok(Some(observed))
+}
+
 fn draw_charts(out: &mut Html, charts: &Charts<'_>, groups: &[ReadingGroup<'_>]) -> fmt::Result {
     let mut draw = |id, title, mut lines: Vec<ChartLine>, unit, axis| {
         lines.retain(|line| line.values.iter().any(Option::is_some));
@@ -63,14 +74,14 @@ fn draw_charts(out: &mut Html, charts: &Charts<'_>, groups: &[ReadingGroup<'_>])
     let bytes_per_second = |bytes| format!("{}/s", units::bytes(bytes as u64));
     let title = "CPU of the server's machine, share of all its CPUs";
     draw("cpu", title, cpu_lines(groups), units::percent, Axis::Share)?;
-    let title = "Active sessions by wait event, at each reading, stacked";
-    draw(
-        "waits",
-        title,
-        wait_lines(groups),
-        format_sessions,
-        Axis::Stacked,
-    )?;
+    // SQL Server counts the time of each wait; the other servers show the wait event of each active session.
+    let mut waits = wait_time_lines(groups);
+    let mut title = "Sessions waiting on average, by wait type, stacked";
+    if waits.is_empty() {
+        waits = wait_lines(groups);
+        title = "Active sessions by wait event, at each reading, stacked";
+    }
+    draw("waits", title, waits, format_sessions, Axis::Stacked)?;
     let title = "Connections at the server";
     draw(
         "connections",
@@ -194,8 +205,17 @@ fn write_table(
     Ok(())
 }
 
-/// The wait events of the sessions in the first of the merged readings.
+/// The sessions that waited on average, by wait type, or the wait events of the sessions in the first of the merged
+/// readings.
 fn wait_events_cell(rows: ReadingGroup<'_>) -> String {
+    let wait_times = wait_time_lines(&[rows]);
+    if !wait_times.is_empty() {
+        let texts = wait_times.iter().filter_map(|line| {
+            let sessions = line.values[0].filter(|sessions| *sessions > 0.0)?;
+            Some(format!("{} {}", line.name, units::rate(sessions)))
+        });
+        return texts.collect::<Vec<_>>().join(", ");
+    }
     let Some(row) = rows.first().filter(|row| has_sessions(row)) else {
         return "–".to_owned();
     };
@@ -210,7 +230,7 @@ fn wait_events_cell(rows: ReadingGroup<'_>) -> String {
 mod tests {
     use super::*;
     use crate::sample_run::closed;
-    use prony_store::{MissingObservation, Observed, ServerSecond};
+    use prony_store::{MissingObservation, ServerSecond};
 
     fn reading(at_s: u32, waits: &[(&str, u32)]) -> ServerSecond {
         ServerSecond {
@@ -271,6 +291,59 @@ mod tests {
         let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c", "d", "all others"]);
         assert_eq!(lines[4].values, [Some(9.0), Some(0.0), None]);
+    }
+
+    /// SQL Server counts the time of each wait instead of showing the wait event of each session.
+    #[test]
+    fn times_of_waits_are_stacked_as_sessions() {
+        let reading = |at_s: u32, length_s, waits: &[(&str, f64)]| ServerSecond {
+            at_s: at_s.into(),
+            length_s,
+            wait_s: Some(
+                waits
+                    .iter()
+                    .map(|(name, time_s)| ((*name).to_owned(), *time_s))
+                    .collect(),
+            ),
+            ..ServerSecond::default()
+        };
+        let all = [
+            ("A", 6.0),
+            ("B", 5.0),
+            ("C", 4.0),
+            ("D", 3.0),
+            ("E", 2.0),
+            ("F<b>", 1.0),
+        ];
+        let rows = vec![
+            reading(0, 1.0, &all),
+            reading(1, 2.0, &[("A", 3.0)]),
+            ServerSecond::default(),
+        ];
+        let groups: Vec<ReadingGroup<'_>> = rows.chunks(1).collect();
+        let lines = wait_time_lines(&groups);
+        let names: Vec<&str> = lines.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(names, ["A", "B", "C", "D", "all others"]);
+        assert_eq!(lines[0].values, [Some(6.0), Some(1.5), None]);
+        assert_eq!(lines[4].values, [Some(3.0), Some(0.0), None]);
+        // Several readings of one point are weighted by their lengths.
+        let merged = wait_time_lines(&[&rows[..2]]);
+        assert_eq!(merged[0].values, [Some(3.0)]);
+
+        let text = section_text(Some(Observed {
+            series: rows,
+            ..Observed::default()
+        }));
+        assert!(
+            text.contains("Sessions waiting on average, by wait type, stacked"),
+            "{text}"
+        );
+        assert!(text.contains("class=\"area a4\""), "{text}");
+        assert!(
+            text.contains("A 6.00, B 5.00, C 4.00, D 3.00, all others 3.00"),
+            "{text}"
+        );
+        assert!(!text.contains("by wait event"), "{text}");
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub struct GateFinding {
     pub runs: [usize; 2],
     /// The result.
     pub result: GateResult,
+    /// Whether it is undecided because the throughput of a load at a rate is that of the load.
+    #[serde(skip)]
+    pub is_rate_given: bool,
 }
 
 impl SidesComparison {
@@ -53,14 +56,28 @@ impl SidesComparison {
             Gate::Slower(_) => self.primary_figure(side),
             Gate::P99Slower(_) | Gate::P99Above(_) => p99(),
         };
+        let result = figure.map_or(GateResult::Undecided, |figure| figure.evaluate_gate(gate));
+        let is_rate_given = result == GateResult::Kept
+            && figure.is_some_and(|figure| figure.unit == Unit::Rate)
+            && self.is_rate_given();
         GateFinding {
             gate,
             figure: figure.map_or_else(String::new, |figure| figure.name.clone()),
             runs: figure.map_or([0, 0], |figure| {
                 [&figure.a, &figure.b].map(|sample| sample.values.len())
             }),
-            result: figure.map_or(GateResult::Undecided, |figure| figure.evaluate_gate(gate)),
+            result: match is_rate_given {
+                true => GateResult::Undecided,
+                false => result,
+            },
+            is_rate_given,
         }
+    }
+
+    /// Whether the throughput is that of the load and says nothing of the server: at a rate, unless the user
+    /// asked for it.
+    fn is_rate_given(&self) -> bool {
+        self.paced && !self.is_primary_requested
     }
 }
 

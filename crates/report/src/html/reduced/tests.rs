@@ -297,11 +297,45 @@ fn the_page_of_six_runs_is_small_and_verifies() {
     }
 }
 
+/// A page of an experiment shows less of each run.
+#[test]
+fn the_pages_of_twelve_and_thirty_runs_are_small_and_verify() {
+    for (count, seconds) in [(12, 50), (30, 600)] {
+        let run = long_run(seconds, 1);
+        let runs: Vec<Run> = (0..count)
+            .map(|number| Run {
+                id: format!("run-{number}"),
+                ..run.clone()
+            })
+            .collect();
+        let mut page = Vec::new();
+        html::write(&mut page, &runs, None, &test_build()).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        println!("{count} runs: {} bytes", page.len());
+        assert!(page.len() < MAX_PAGE_BYTES, "{count}: {}", page.len());
+        assert!(page.contains("A page of more than 6 runs shows less of each run."));
+        assert!(page.contains("histograms over time left out") && !page.contains(" to 0."));
+        let verified = html::verify(&page, &test_build()).unwrap();
+        assert_eq!(verified.documents.len(), count);
+        for document in &verified.documents {
+            assert_eq!(without_histograms(&document.run), without_histograms(&run));
+            assert!(document.run.series.len() <= 45 && document.run.histograms.is_none());
+            let kinds = &document.run.measured.kinds;
+            assert!(!kinds[0].response.histogram.is_empty(), "all kinds");
+            assert!(
+                kinds[1..]
+                    .iter()
+                    .all(|kind| kind.response.histogram.is_empty())
+            );
+        }
+    }
+}
+
 #[test]
 fn many_runs_keep_enough_rows_to_show_a_course() {
     assert_eq!(Limits::of_page_with(0), Limits::OF_ONE_RUN);
     assert_eq!(Limits::of_page_with(2).rows, 400);
-    assert_eq!(Limits::of_page_with(1_000), Limits::LEAST);
+    assert_eq!(Limits::of_page_with(1_000), Limits::BRIEF);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use super::super::chart::ChartLine;
 use crate::terminal::server::by_wait_event;
 use crate::text::plain;
 use prony_store::{MachineSecond, ServerSecond};
+use std::collections::BTreeMap;
 
 /// Maximum number of wait events with separate lines.
 pub const MAX_WAIT_EVENTS: usize = 4;
@@ -177,6 +178,46 @@ pub fn wait_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     if sums.len() > MAX_WAIT_EVENTS {
         let other_sessions =
             |rows: ReadingGroup<'_>| mean_sessions(rows, &|event| !named_events.contains(&event));
+        lines.push(chart_line("all others", groups, other_sessions));
+    }
+    lines
+}
+
+/// The sessions that waited on average, by wait type, as the server counts their time: one line for each of the
+/// longest, and a line for all others. No lines if no reading has these times.
+pub fn wait_time_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let waits = groups.iter().copied().flatten();
+    for (name, time_s) in waits.filter_map(|row| row.wait_s.as_ref()).flatten() {
+        *sums.entry(name).or_default() += time_s;
+    }
+    let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
+    sums.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let named_waits: Vec<&str> = sums
+        .iter()
+        .take(MAX_WAIT_EVENTS)
+        .map(|(name, _)| *name)
+        .collect();
+    let mean_sessions = |rows: ReadingGroup<'_>, is_counted: &dyn Fn(&str) -> bool| {
+        weighted_mean(rows, |row| {
+            let waits = row.wait_s.as_ref().filter(|_| row.length_s > 0.0)?;
+            let waits = waits.iter().filter(|(name, _)| is_counted(name));
+            // An empty sum of floating-point numbers is -0.
+            let time_s: f64 = waits.map(|(_, time_s)| *time_s).sum::<f64>() + 0.0;
+            Some(time_s / row.length_s)
+        })
+    };
+    let mut lines: Vec<ChartLine> = named_waits
+        .iter()
+        .map(|name| {
+            chart_line(&plain(name), groups, |rows| {
+                mean_sessions(rows, &|wait| wait == *name)
+            })
+        })
+        .collect();
+    if sums.len() > MAX_WAIT_EVENTS {
+        let other_sessions =
+            |rows: ReadingGroup<'_>| mean_sessions(rows, &|wait| !named_waits.contains(&wait));
         lines.push(chart_line("all others", groups, other_sessions));
     }
     lines
