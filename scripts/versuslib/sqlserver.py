@@ -180,7 +180,7 @@ def measure(args, home, print_progress, measure_row, raw):
     """Measures the chosen cases; returns the parts of the report."""
     parts = []
     texts = {
-        False: f"CPU time of the client process, user and system, by the difference of runs of two lengths",
+        False: "CPU time of the client process, user and system, by the difference of runs of two lengths",
         True: "Instructions in user space by callgrind, system calls by strace, without starting and ending",
     }
     for is_count, text in texts.items():

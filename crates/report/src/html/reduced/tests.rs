@@ -273,19 +273,24 @@ fn a_short_run_and_one_with_broken_histograms_are_not_reduced() {
     assert_eq!(reduce(&broken, "", limits), None);
 }
 
+/// The page of this many runs that differ only in their ids.
+fn page_of_repeats(run: &Run, count: usize) -> String {
+    let runs: Vec<Run> = (0..count)
+        .map(|number| Run {
+            id: format!("run-{number}"),
+            ..run.clone()
+        })
+        .collect();
+    let mut page = Vec::new();
+    html::write(&mut page, &runs, None, &test_build()).unwrap();
+    String::from_utf8(page).unwrap()
+}
+
 #[test]
 fn the_page_of_six_runs_is_small_and_verifies() {
     for (seconds, interval_s) in [(300, 1), (2_000, 1)] {
         let run = long_run(seconds, interval_s);
-        let runs: Vec<Run> = (0..6)
-            .map(|number| Run {
-                id: format!("run-{number}"),
-                ..run.clone()
-            })
-            .collect();
-        let mut page = Vec::new();
-        html::write(&mut page, &runs, None, &test_build()).unwrap();
-        let page = String::from_utf8(page).unwrap();
+        let page = page_of_repeats(&run, 6);
         println!("six runs of {seconds} s: {} bytes", page.len());
         assert!(page.len() < MAX_PAGE_BYTES, "{} bytes", page.len());
         let verified = html::verify(&page, &test_build()).unwrap();
@@ -302,15 +307,7 @@ fn the_page_of_six_runs_is_small_and_verifies() {
 fn the_pages_of_twelve_and_thirty_runs_are_small_and_verify() {
     for (count, seconds) in [(12, 50), (30, 600)] {
         let run = long_run(seconds, 1);
-        let runs: Vec<Run> = (0..count)
-            .map(|number| Run {
-                id: format!("run-{number}"),
-                ..run.clone()
-            })
-            .collect();
-        let mut page = Vec::new();
-        html::write(&mut page, &runs, None, &test_build()).unwrap();
-        let page = String::from_utf8(page).unwrap();
+        let page = page_of_repeats(&run, count);
         println!("{count} runs: {} bytes", page.len());
         assert!(page.len() < MAX_PAGE_BYTES, "{count}: {}", page.len());
         assert!(page.contains("A page of more than 6 runs shows less of each run."));

@@ -156,31 +156,13 @@ pub fn has_sessions(row: &ServerSecond) -> bool {
 /// One line for each of the most frequent wait events, and a line for all others.
 pub fn wait_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     let sums = by_wait_event(groups.iter().copied().flatten());
-    let named_events: Vec<&str> = sums
-        .iter()
-        .take(MAX_WAIT_EVENTS)
-        .map(|(event, _)| *event)
-        .collect();
-    let mean_sessions = |rows: ReadingGroup<'_>, is_counted: &dyn Fn(&str) -> bool| {
+    let events: Vec<&str> = sums.iter().map(|(event, _)| *event).collect();
+    lines_of_largest(&events, groups, |rows, is_counted| {
         weighted_mean(rows, |row| {
             let sessions = row.waits.iter().filter(|(event, _)| is_counted(event));
             has_sessions(row).then(|| sessions.map(|(_, count)| f64::from(*count)).sum())
         })
-    };
-    let mut lines: Vec<ChartLine> = named_events
-        .iter()
-        .map(|name| {
-            chart_line(&plain(name), groups, |rows| {
-                mean_sessions(rows, &|event| event == *name)
-            })
-        })
-        .collect();
-    if sums.len() > MAX_WAIT_EVENTS {
-        let other_sessions =
-            |rows: ReadingGroup<'_>| mean_sessions(rows, &|event| !named_events.contains(&event));
-        lines.push(chart_line("all others", groups, other_sessions));
-    }
-    lines
+    })
 }
 
 /// The sessions that waited on average, by wait type, as the server counts their time: one line for each of the
@@ -193,12 +175,8 @@ pub fn wait_time_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
     }
     let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
     sums.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    let named_waits: Vec<&str> = sums
-        .iter()
-        .take(MAX_WAIT_EVENTS)
-        .map(|(name, _)| *name)
-        .collect();
-    let mean_sessions = |rows: ReadingGroup<'_>, is_counted: &dyn Fn(&str) -> bool| {
+    let types: Vec<&str> = sums.iter().map(|(name, _)| *name).collect();
+    lines_of_largest(&types, groups, |rows, is_counted| {
         weighted_mean(rows, |row| {
             let waits = row.wait_s.as_ref().filter(|_| row.length_s > 0.0)?;
             let waits = waits.iter().filter(|(name, _)| is_counted(name));
@@ -206,18 +184,28 @@ pub fn wait_time_lines(groups: &[ReadingGroup<'_>]) -> Vec<ChartLine> {
             let time_s: f64 = waits.map(|(_, time_s)| *time_s).sum::<f64>() + 0.0;
             Some(time_s / row.length_s)
         })
-    };
-    let mut lines: Vec<ChartLine> = named_waits
+    })
+}
+
+/// One line for each of the first [`MAX_WAIT_EVENTS`] names, and a line for all others. `mean_sessions`: the mean
+/// number of sessions in readings whose names are counted.
+fn lines_of_largest(
+    names: &[&str],
+    groups: &[ReadingGroup<'_>],
+    mean_sessions: impl Fn(ReadingGroup<'_>, &dyn Fn(&str) -> bool) -> Option<f64>,
+) -> Vec<ChartLine> {
+    let (largest, others) = names.split_at(names.len().min(MAX_WAIT_EVENTS));
+    let mut lines: Vec<ChartLine> = largest
         .iter()
         .map(|name| {
             chart_line(&plain(name), groups, |rows| {
-                mean_sessions(rows, &|wait| wait == *name)
+                mean_sessions(rows, &|counted| counted == *name)
             })
         })
         .collect();
-    if sums.len() > MAX_WAIT_EVENTS {
+    if !others.is_empty() {
         let other_sessions =
-            |rows: ReadingGroup<'_>| mean_sessions(rows, &|wait| !named_waits.contains(&wait));
+            |rows: ReadingGroup<'_>| mean_sessions(rows, &|counted| !largest.contains(&counted));
         lines.push(chart_line("all others", groups, other_sessions));
     }
     lines
