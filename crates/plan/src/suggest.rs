@@ -5,7 +5,7 @@
 use strsim::osa_distance;
 
 /// Terms of other tools (pgbench, sysbench, HammerDB, k6, hyperfine), each with Prony's name.
-const TERMS_OF_OTHER_TOOLS: [(&str, &str); 30] = [
+const TERMS_OF_OTHER_TOOLS: [(&str, &str); 36] = [
     ("jobs", "threads"),
     ("workers", "threads"),
     ("connections", "clients"),
@@ -15,11 +15,17 @@ const TERMS_OF_OTHER_TOOLS: [(&str, &str); 30] = [
     ("concurrency", "clients"),
     ("time", "duration"),
     ("minutes", "duration"),
+    ("warehouses", "scale"),
+    ("count_ware", "scale"),
+    ("scale_factor", "scale"),
     ("progress_interval", "progress"),
     ("report_interval", "progress"),
     ("runs", "repeats"),
     ("out", "output"),
     ("export_json", "json"),
+    ("format", "json"),
+    ("verbose", "full"),
+    ("details", "full"),
     ("ramp", "warmup"),
     ("warmup_time", "warmup"),
     ("rampup", "warmup"),
@@ -92,6 +98,7 @@ mod tests {
         assert_eq!(nearest("banana", &known), None);
         assert_eq!(nearest("xy", &known), None);
         assert_eq!(name_for_term("jobs", &known), Some("threads"));
+        assert_eq!(name_for_term("warehouses", &["scale"]), Some("scale"));
         assert_eq!(name_for_term("tps", &known), None);
     }
 }

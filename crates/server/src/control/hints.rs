@@ -142,12 +142,16 @@ fn for_tls(error: &TlsError) -> Option<&'static str> {
                  sslrootcert=FILE (SQL Server: certificate=FILE, ServerCertificate=FILE or TrustServerCertificate=true)."
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                "The certificate is for another host name: connect to a name in it, or use sslmode=verify-ca."
+                "The certificate is for another host name: connect to a name in it, or use sslmode=verify-ca \
+                 (SQL Server: HostNameInCertificate=NAME)."
             }
             CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                 "The server's certificate has expired, or this machine's clock is wrong."
             }
-            _ => "The server's certificate does not pass the verification of this sslmode.",
+            _ => {
+                "The server needs a certificate that passes verification; without verifying it, connect with \
+                 sslmode=require (MySQL: ssl-mode=REQUIRED, SQL Server: TrustServerCertificate=true)."
+            }
         },
         TlsError::InvalidMessage(_) => "Does the server speak TLS 1.2 or newer at this address?",
         TlsError::AlertReceived(_) => {
