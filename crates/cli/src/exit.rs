@@ -18,7 +18,7 @@ pub enum Exit {
     Unexpected = 1,
     /// The command line or the plan is wrong.
     Usage = 2,
-    /// The server cannot be reached, or refuses the login.
+    /// The server cannot be reached, or refuses the login or a statement.
     Connect = 3,
     /// Tables are missing, of another scale, or a consistency check failed.
     Data = 4,
@@ -57,7 +57,7 @@ Exit codes:
   0    success
   1    an unexpected error, or a file that cannot be read or written
   2    the command line or the plan is wrong
-  3    the server cannot be reached, or refuses the login
+  3    the server cannot be reached, or refuses the login or a statement
   4    tables are missing or have the wrong scale, or a consistency check failed
   5    the run ended early without a signal; its partial result is printed and stored
   6    loading or cleaning failed

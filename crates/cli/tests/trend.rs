@@ -107,7 +107,7 @@ fn filters_and_another_reference_select_the_runs() {
     let home = home_with_history("trend-filters");
     let since = home.run(&["trend", "tpcb", "--since", "2026-11-14T00:00:00Z"], 0);
     assert!(
-        since.contains("No change found: the median is 90"),
+        since.contains("Too few runs to find a change: the median is 90"),
         "{since}"
     );
     home.run(&["runs", "label", "20261102-1000", "nightly"], 0);

@@ -3,7 +3,7 @@
 //! In: a Run. Out: `nothing-committed`, `errors`, `outage`, `users-ended`. Must never: count an
 //! intended rollback as an error.
 
-use crate::formatting::{count, percent, share};
+use crate::formatting::{count, percent, share, thousands};
 use crate::thresholds::{ERRORS_INVALID_SHARE, OUTAGE_AT_END_INVALID_SHARE, OUTAGE_INVALID_SHARE};
 use crate::{all_kinds, ended, new_check, nothing_measured};
 use prony_store::{Check, ErrorClass, ErrorCount, Event, EventKind, Run, Severity};
@@ -27,7 +27,8 @@ pub(crate) fn check_nothing_committed(run: &Run) -> Option<Check> {
         Severity::Invalid,
         format!(
             "No transaction committed in the measured {:.1} s ({} failed).",
-            run.measured.length_s, failed
+            run.measured.length_s,
+            thousands(failed)
         ),
         "Check the errors and the server's log; if there are none, measure for longer than one \
          transaction takes.",

@@ -81,6 +81,30 @@ pub fn thousands(number: u64) -> String {
     text
 }
 
+/// The different values of a side's runs as one text: a range if they are more than two numbers of one unit.
+pub(crate) fn join_values(values: &[String]) -> String {
+    let parse = |value: &String| {
+        let (number, unit) = value.split_once(' ')?;
+        Some((
+            number.parse::<f64>().ok()?,
+            number.to_owned(),
+            unit.to_owned(),
+        ))
+    };
+    let mut numbers: Vec<_> = values.iter().filter_map(parse).collect();
+    numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match &*numbers {
+        [(_, lowest, unit), .., (_, highest, _)]
+            if numbers.len() > 2
+                && numbers.len() == values.len()
+                && numbers.iter().all(|(_, _, other)| other == unit) =>
+        {
+            format!("{lowest} to {highest} {unit}")
+        }
+        _ => values.join(" or "),
+    }
+}
+
 /// The ratio of two counts; 0 if the second is 0.
 pub(crate) fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 {
@@ -131,5 +155,20 @@ mod tests {
         for (ns, text) in cases {
             assert_eq!(time(ns), text, "{ns} ns");
         }
+    }
+
+    #[test]
+    fn the_values_of_repeats_are_a_range_if_they_have_one_unit() {
+        let joined = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+            join_values(&values)
+        };
+        assert_eq!(joined(&["1.46 x", "1.44 x", "1.45 x"]), "1.44 to 1.46 x");
+        assert_eq!(joined(&["10 x", "9 x", "8 x"]), "8 to 10 x");
+        assert_eq!(joined(&["1.46 x", "1.44 x"]), "1.46 x or 1.44 x");
+        assert_eq!(joined(&["1 GB", "2 GB", "3 MB"]), "1 GB or 2 GB or 3 MB");
+        assert_eq!(joined(&["1 x", "2 x", "not set"]), "1 x or 2 x or not set");
+        assert_eq!(joined(&["on"]), "on");
+        assert_eq!(joined(&[]), "");
     }
 }

@@ -192,10 +192,12 @@ fn change_numbers(trend: &Trend, used: usize, column_of: impl Fn(usize) -> usize
 fn changes(out: &mut Printer<'_>, trend: &Trend) -> io::Result<()> {
     if trend.changes.is_empty() {
         let median = trend.levels.first().map_or(0.0, |level| level.median);
-        return out.line(format!(
-            "  No change found: the median is {}.",
-            value(trend.unit, median)
-        ));
+        let finding = match trend.runs.len() < MIN_RUNS {
+            true => "Too few runs to find a change",
+            false => "No change found",
+        };
+        let median = value(trend.unit, median);
+        return out.line(format!("  {finding}: the median is {median}."));
     }
     let mut table = Table::new(&["change", "from", "old", "new", "", "first run<"]);
     for (number, change) in trend.changes.iter().enumerate() {

@@ -195,13 +195,7 @@ fn read_on_mysql(
     control: &mut Control,
     names: &RelationNames<'_>,
 ) -> Result<Vec<CatalogEntry>, Error> {
-    let row = sql::query_row(control, READING_CATALOG, "select database()")?;
-    if row.text(0).is_none() {
-        return Err(Error::InvalidRequest {
-            problem: "the connection has no database".to_owned(),
-            hint: "name one in the URL: mysql://user@host/database".to_owned(),
-        });
-    }
+    sql::require_mysql_database(control, READING_CATALOG)?;
     let mut read_view = |columns: &str, view: &str, order: &str| {
         let select = format!(
             "select table_name, {columns} from information_schema.{view} \

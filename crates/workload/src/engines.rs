@@ -55,10 +55,14 @@ fn workloads_hint(engine: Engine) -> String {
     // The first few: `prony workloads` has all of them with their engines.
     const MAX_NAMES: usize = 4;
     let names = workloads_on(engine);
+    let others = match names.len() > MAX_NAMES {
+        true => " and others",
+        false => "",
+    };
     match &names[..names.len().min(MAX_NAMES)] {
         [] => "use PostgreSQL, MySQL or MariaDB".to_owned(),
         first => format!(
-            "{} run there; `prony workloads NAME` names the engines of a workload",
+            "{}{others} run there; `prony workloads NAME` names the engines of a workload",
             first.join(", ")
         ),
     }

@@ -3,6 +3,7 @@
 
 use crate::remedy::{Commands, PronyCommands, Remedy};
 use prony_plan::{ErrorParts, UserError};
+use prony_server::control::Error as ControlError;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -97,12 +98,14 @@ impl Error {
                 // The parts include the hint of the source.
                 return source.parts().with_context(format_args!("{activity}: "));
             }
-            Error::LoadFailed { cause, .. } => {
+            Error::LoadFailed { cause, remedy, .. } => {
                 let mut parts = cause.parts();
+                // The remedy begins with the hint of the server's error, or with what to do about a lost connection.
                 if let Error::Server { source, .. } = &**cause
-                    && source.hint().is_some()
+                    && (source.hint().is_some()
+                        || matches!(source, ControlError::Closed)
+                            && matches!(**remedy, Remedy::AdviceThen(..)))
                 {
-                    // The remedy already begins with the hint of the server's error.
                     parts.hint = None;
                 }
                 parts
@@ -194,7 +197,6 @@ impl Error {
 
     /// Whether the server rejected something but is still available.
     pub fn is_refusal(&self) -> bool {
-        use prony_server::control::Error as ControlError;
         match self {
             Error::Data { .. } => true,
             Error::Server { source, .. } => matches!(source, ControlError::Statement(_)),
@@ -260,6 +262,19 @@ mod tests {
             hint: Some("It probably terminated abnormally: its log says why.\nagain".to_owned()),
         };
         assert_eq!(failed.parts(), expected);
+        let with_advice = Error::LoadFailed {
+            cause: Box::new(Error::Server {
+                activity: "loading t".to_owned(),
+                source: ControlError::Closed,
+            }),
+            left_behind: "half".to_owned(),
+            remedy: Box::new(Remedy::AdviceThen(
+                "read the log".to_owned(),
+                Box::new("again".into()),
+            )),
+        };
+        let hint = Some("read the log; then again".to_owned());
+        assert_eq!(with_advice.parts().hint, hint);
         let text = failed.to_string();
         assert!(text.contains(
             "\n\tbefore or while processing the request.\n  left behind: half\n  hint: again"

@@ -2,6 +2,7 @@
 //! any workload.
 
 use crate::catalog::{CatalogTable, Tables};
+use crate::note::LoadNote;
 use crate::remedy::{LoadSpec, Remedy};
 use crate::{Finding, FindingState};
 
@@ -85,9 +86,10 @@ pub fn key_finding<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
 }
 
 /// Reports that planner statistics are missing; `None` if they exist, because their age is shown with the
-/// table's sizes.
+/// table's sizes, and if the load that collects them has not finished.
 pub fn statistics_finding<T: Tables>(table: &CatalogTable<T>) -> Option<Finding> {
-    if table.key.is_empty() || table.facts.statistics_age_s.is_some() {
+    let is_unfinished = table.note.as_ref().is_some_and(LoadNote::is_unfinished);
+    if table.key.is_empty() || table.facts.statistics_age_s.is_some() || is_unfinished {
         return None;
     }
     let name = table.table.name();

@@ -31,6 +31,9 @@ impl TableStage {
     }
 }
 
+/// How many characters of a load's options fit into an error on one line.
+pub const UNFINISHED_OPTIONS_CHARS: usize = 48;
+
 /// The note that a load leaves on each of its tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadNote {
@@ -81,18 +84,29 @@ impl LoadNote {
         self.stage != TableStage::Loaded
     }
 
-    /// A message that the load of this note has not finished.
-    pub fn unfinished_message(&self) -> String {
-        format!(
-            "a load ({}) is under way or was interrupted",
-            self.description
-        )
+    /// A message that the load of this note has not finished, with at most this many characters of its options.
+    pub fn unfinished_message(&self, max_chars: usize) -> String {
+        let mut options = String::new();
+        let items = self.description.split(", ");
+        // The loader chooses the size of the parts.
+        let items = items.filter(|item| !item.starts_with("part_rows ") && *item != "options ()");
+        for item in items {
+            let separator = if options.is_empty() { "" } else { ", " };
+            if !options.is_empty() && options.len() + separator.len() + item.len() > max_chars {
+                options += ", …";
+                break;
+            }
+            options += separator;
+            options += item;
+        }
+        format!("a load ({options}) is under way or was interrupted")
     }
 
-    /// The error of a run on the tables of an unfinished load.
+    /// The error of a run on the tables of an unfinished load, which fits on a line or two: `prony check` names all
+    /// options of the load.
     pub fn unfinished_error(&self, load: LoadSpec) -> Error {
         Error::Data {
-            problem: self.unfinished_message(),
+            problem: self.unfinished_message(UNFINISHED_OPTIONS_CHARS),
             remedy: Remedy::Continue(load, "with the options of that load"),
         }
     }
@@ -100,7 +114,7 @@ impl LoadNote {
     /// The finding that a load is unfinished.
     pub fn unfinished_finding(&self, load: LoadSpec) -> Finding {
         let remedy = Remedy::Continue(load, "with the options of that load");
-        wrong_finding(LOAD_UNFINISHED, self.unfinished_message(), remedy)
+        wrong_finding(LOAD_UNFINISHED, self.unfinished_message(usize::MAX), remedy)
     }
 }
 
@@ -120,5 +134,24 @@ mod tests {
             assert_eq!(LoadNote::parse(&note.text()), Some(note));
         }
         assert_eq!(LoadNote::parse("a user's comment; loaded"), None);
+    }
+
+    #[test]
+    fn an_unfinished_load_names_the_options_that_a_user_chose() {
+        let note = |description: &str| LoadNote {
+            description: description.to_owned(),
+            stage: TableStage::Filling,
+        };
+        let long = note("part_rows 40000, tables 4, table_size 200000, seed 0, options ()");
+        let options = "tables 4, table_size 200000, seed 0";
+        let message = |options: &str| format!("a load ({options}) is under way or was interrupted");
+        assert_eq!(long.unfinished_message(usize::MAX), message(options));
+        assert_eq!(long.unfinished_message(options.len()), message(options));
+        let shorter = message("tables 4, table_size 200000, …");
+        assert_eq!(long.unfinished_message(options.len() - 1), shorter);
+        assert_eq!(
+            note("branches 100").unfinished_message(1),
+            message("branches 100")
+        );
     }
 }

@@ -58,6 +58,21 @@ pub fn query_row(control: &mut Control, activity: &str, sql: &str) -> Result<Res
     Ok(rows.swap_remove(0))
 }
 
+/// Checks that a connection to MySQL or MariaDB has a database: unlike PostgreSQL, they accept a login without one.
+///
+/// # Errors
+/// The connection has none, or the server did not answer.
+pub fn require_mysql_database(control: &mut Control, activity: &str) -> Result<(), Error> {
+    let row = query_row(control, activity, "select database()")?;
+    if row.text(0).is_some() {
+        return Ok(());
+    }
+    Err(Error::InvalidRequest {
+        problem: "the connection has no database".to_owned(),
+        hint: "name one in the URL: mysql://user@host/database".to_owned(),
+    })
+}
+
 /// Runs one statement, or several in one simple query, and discards the results.
 pub fn execute(control: &mut Control, activity: &str, sql: &str) -> Result<(), Error> {
     control

@@ -60,7 +60,7 @@ pub struct CompareArgs {
     pub fail_if_slower: Option<f64>,
 
     /// Fail if the 99th percentile of a side's response times is above this; the first side has no limit
-    #[arg(long, value_name = "TIME", value_parser = prony_plan::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = parse_latency)]
     pub fail_if_p99_above: Option<Duration>,
 
     /// Fail if that percentile is longer than the first side's by more than this share
@@ -214,11 +214,11 @@ pub struct PriceArgs {
     pub rate: Option<f64>,
 
     /// With --rate: upper limit of the 99th percentile of the response time
-    #[arg(long, value_name = "TIME", requires = "rate", value_parser = prony_plan::parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "rate", value_parser = parse_latency)]
     pub p99: Option<Duration>,
 
     /// With --rate: upper limit of the 95th percentile of the response time
-    #[arg(long, value_name = "TIME", requires = "rate", value_parser = prony_plan::parse_duration)]
+    #[arg(long, value_name = "TIME", requires = "rate", value_parser = parse_latency)]
     pub p95: Option<Duration>,
 
     /// Share of the measured throughput that is used over a month; the cost per million transactions is also
@@ -241,6 +241,18 @@ fn parse_scale(text: &str) -> Result<u32, String> {
     scale.ok_or_else(|| "give a whole number from 1".to_owned())
 }
 
+/// Parses a limit of response times, which needs a unit: a plain number is in seconds elsewhere, and whoever means
+/// 20 ms would get a limit that nothing exceeds.
+fn parse_latency(text: &str) -> Result<Duration, String> {
+    let has_unit = text
+        .trim()
+        .ends_with(|last: char| last.is_ascii_alphabetic());
+    match prony_plan::parse_duration(text) {
+        Ok(latency) if has_unit => Ok(latency),
+        _ => Err("give a time with its unit, such as 20ms or 500us".to_owned()),
+    }
+}
+
 /// Parses transactions per second: `20000`, `20000tps` or `20000/s`.
 fn parse_tps(text: &str) -> Result<f64, String> {
     let number = text.trim();
@@ -257,6 +269,17 @@ fn parse_tps(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_of_response_times_has_a_unit() {
+        assert_eq!(parse_latency("20ms"), Ok(Duration::from_millis(20)));
+        assert_eq!(parse_latency("1s"), Ok(Duration::from_secs(1)));
+        assert!(
+            ["20", "", "ms", "20x"]
+                .iter()
+                .all(|text| parse_latency(text).is_err())
+        );
+    }
 
     #[test]
     fn a_load_in_tps_may_have_a_unit() {

@@ -52,9 +52,22 @@ pub fn write_result(
 ) -> Result<(), Failure> {
     write(path, write_content).map_err(|error| {
         let message = format!("cannot write the {kind}: {}", system_error(&error));
-        let hint = "use a file in a folder that you may write to";
-        Failure::new(Exit::Unexpected, message, hint).at(path.display().to_string())
+        Failure::new(Exit::Unexpected, message, write_hint(&error)).at(path.display().to_string())
     })
+}
+
+/// What to do about a file that cannot be written.
+fn write_hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room, or use a file on another disk"
+        }
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+            "create the folder first, or use a file in another one"
+        }
+        io::ErrorKind::IsADirectory => "name a file in this folder",
+        _ => "use a file in a folder that you may write to",
+    }
 }
 
 /// Writes a file atomically: its name always has either the old or the complete new content. The content is complete

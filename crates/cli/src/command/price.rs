@@ -50,11 +50,8 @@ pub fn price(args: &PriceArgs) -> Result<Exit, Failure> {
             run: &priced.run,
         })
         .collect();
-    let mut prices = prony_judge::price::price(&measured, &price_options(args)?).map_err(|error| {
-        let hint = "name runs, or write runs = [\"…\"] under a [[configuration]]; give all prices in one \
-                    currency";
-        Failure::new(Exit::Usage, error.to_string(), hint)
-    })?;
+    let mut prices = prony_judge::price::price(&measured, &price_options(args)?)
+        .map_err(|error| Failure::new(Exit::Usage, error.to_string(), error.hint()))?;
     // Notes come after more severe remarks.
     prices.remarks.extend(notes);
     output::show(|out, style| match args.json {

@@ -8,9 +8,12 @@ use crate::exit::{Exit, Failure};
 use prony_dropin::cleartext;
 use prony_plan::{Plan, ServerPlan};
 use prony_runner::signals::{self, Signals};
+use prony_server::control::{ConnectFailure, Error as ControlError, FailureCause};
+use prony_server::target::Address;
 use prony_server::{Control, Environment, Target};
 use prony_workload::remedy::PronyCommands;
 use prony_workload::{Error, Workload};
+use std::io::ErrorKind;
 
 /// Finds a workload by its name.
 pub fn find_workload(name: &str) -> Result<&'static dyn Workload, Failure> {
@@ -43,9 +46,26 @@ fn resolve_exit(error: &prony_server::Error) -> Exit {
 /// Opens the control connection.
 pub fn connect(target: &Target) -> Result<Control, Failure> {
     let connected = Control::connect(target);
-    let control = connected.map_err(|error| Failure::of(Exit::Connect, &error))?;
+    let control = connected.map_err(|error| {
+        let mut failure = Failure::of(Exit::Connect, &error);
+        if let ControlError::Connect(attempts) = &error
+            && attempts.iter().all(is_missing_socket)
+        {
+            // Most often, the URL was forgotten.
+            failure.problems[0].hint =
+                "Does the server run here, with this socket? --url names another server."
+                    .to_owned();
+        }
+        failure
+    })?;
     cleartext::warn_if_password_exposed(&control);
     Ok(control)
+}
+
+/// Whether no server listens on the unix socket of this attempt.
+fn is_missing_socket(attempt: &ConnectFailure) -> bool {
+    matches!(attempt.endpoint.address, Address::Unix(_))
+        && matches!(&attempt.cause, FailureCause::Io(error) if error.kind() == ErrorKind::NotFound)
 }
 
 /// Checks that a workload runs on the engine of the server, before anything is said to begin.

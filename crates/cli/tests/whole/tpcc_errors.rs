@@ -101,6 +101,8 @@ fn wrong_schemas_and_roles_are_reported() {
         6,
         &expected,
     );
+    let expected = ["must be owner of table", "OWNER TO stranger"];
+    assert_failed(&run_as(&bench, "clean tpcc", &restricted_url), 6, &expected);
     ok_stdout(&bench.prony("check tpcc"));
 
     let wrong_password = restricted_url.replace("let-me-in", "let-me-out");

@@ -11,6 +11,7 @@ use super::{
     Difference, NO_CHECKS, Verdict, check_ids, comparison_key, differences,
     differences_allowing_intended, worst_first,
 };
+use crate::formatting::join_values;
 use crate::{all_kinds, statistics};
 use prony_store::{Run, RunState, Severity};
 use serde::Serialize;
@@ -393,8 +394,8 @@ fn into_differences(merged: MergedDifferences) -> Vec<Difference> {
         .entries
         .into_iter()
         .map(|(difference, values_a, values_b)| Difference {
-            a: values_a.join(" or "),
-            b: values_b.join(" or "),
+            a: join_values(&values_a),
+            b: join_values(&values_b),
             ..difference
         });
     let mut differences: Vec<Difference> = joined.collect();

@@ -114,6 +114,18 @@ pub enum PriceError {
     },
 }
 
+impl PriceError {
+    /// What to do.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            PriceError::NoRuns => {
+                "name runs, such as `small=ID big=last`, or write runs = [\"…\"] under a [[configuration]]"
+            }
+            PriceError::Currencies { .. } => "give all prices in one currency",
+        }
+    }
+}
+
 /// Computes what throughput cost in these runs.
 ///
 /// # Errors

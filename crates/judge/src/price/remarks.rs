@@ -141,8 +141,12 @@ pub fn repeat_selection_notes(named: &[(&str, usize)]) -> Vec<Check> {
             }
         }
         let first = ids.first()?;
+        let verb = match ids.len() {
+            1 => "selects",
+            _ => "each selects",
+        };
         let finding = format!(
-            "{}: selects all {count} repeats of its variant; to price that run alone, write '{first},' with a \
+            "{}: {verb} all {count} repeats of its variant; to price that run alone, write '{first},' with a \
              comma.",
             ids.join(" and "),
         );

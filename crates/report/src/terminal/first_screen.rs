@@ -109,7 +109,10 @@ fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     if is_unmeasured(run) {
         paragraphs.push(indented("Nothing was measured", 1).with_format(Style::bold));
     } else {
-        let rates = run.rates.iter().map(metric_text);
+        let rates = run
+            .rates
+            .iter()
+            .map(|rate| metric_text(run, rate, width - 2));
         paragraphs.extend(rates.map(|text| indented(&text, 1).with_format(Style::bold)));
         let tps = run.measured.all_kinds().map_or(0.0, |all| all.tps);
         let figure = format!("{} transactions/s committed", units::rate(tps));
@@ -121,17 +124,21 @@ fn figures(paragraphs: &mut Vec<Paragraph>, run: &Run, width: usize) {
     paragraphs.push(indented(&outcome_counts(run, None), 2).with_rank(1));
 }
 
-/// An industry metric: its value, whether a label qualifies it, and what it means.
-fn metric_text(rate: &IndustryMetric) -> String {
+/// An industry metric: its value, whether a label qualifies it, and as much of its meaning as fits on a line.
+fn metric_text(run: &Run, rate: &IndustryMetric, width: usize) -> String {
     let label = rate.note.as_deref().and_then(|note| note.split_once(':'));
     let label = label.map_or(String::new(), |(label, _)| format!(", {label}"));
-    plain(&format!(
-        "{} {}{label} ({}); {} per unit of scale",
-        units::rate(rate.value),
-        rate.name,
-        rate.title,
-        units::rate(rate.per_scale),
-    ))
+    let value = format!("{} {}{label}", units::rate(rate.value), rate.name);
+    let meaning = &rate.title;
+    let per_scale = super::per_scale_text(run, rate);
+    let texts = [
+        format!("{value} ({meaning}); {per_scale}"),
+        format!("{value} ({meaning})"),
+        format!("{value}; {per_scale}"),
+    ]
+    .map(|text| plain(&text));
+    let fitting = texts.iter().find(|text| text.chars().count() <= width);
+    fitting.unwrap_or(&texts[2]).clone()
 }
 
 /// The figure, and one bar per second of the measured window with their range, as far as they fit the width.

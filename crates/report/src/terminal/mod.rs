@@ -24,7 +24,7 @@ use crate::printer::Printer;
 use crate::style::Style;
 use crate::text::{plain, sparkline, wrap};
 use crate::units::{self, count, count_with_noun, span};
-use prony_store::{KindFigures, Run, RunState, Second, SecondPhase, ServerEngine};
+use prony_store::{IndustryMetric, KindFigures, Run, RunState, Second, SecondPhase, ServerEngine};
 use std::io::{self, Write};
 
 /// The location of a document.
@@ -137,6 +137,14 @@ pub(crate) fn is_unmeasured(run: &Run) -> bool {
     run.measured.length_s <= 0.0 && !any_ended && run.imported.is_none()
 }
 
+/// A metric per unit of scale: `548 per warehouse`.
+fn per_scale_text(run: &Run, rate: &IndustryMetric) -> String {
+    let description = run.workload.description.as_ref();
+    let unit = description.and_then(|description| description.scale_unit.as_ref());
+    let unit = unit.map_or("unit of scale", |unit| unit.one.as_str());
+    format!("{} per {unit}", units::rate(rate.per_scale))
+}
+
 fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
     out.line("")?;
     if is_unmeasured(run) {
@@ -146,11 +154,11 @@ fn write_headline(out: &mut Printer<'_>, run: &Run) -> io::Result<()> {
             let note = rate.note.as_deref();
             let note = note.map_or(String::new(), |note| format!("; {note}"));
             let text = format!(
-                "{} {} ({}); {} per unit of scale{note}",
+                "{} {} ({}); {}{note}",
                 units::rate(rate.value),
                 rate.name,
                 rate.title,
-                units::rate(rate.per_scale),
+                per_scale_text(run, rate),
             );
             let lines = wrap(&plain(&text), out.style.width - 2);
             let (first, later) = lines.split_at(1.min(lines.len()));

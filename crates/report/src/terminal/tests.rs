@@ -4,7 +4,7 @@ mod first_screen;
 mod server;
 mod verdict;
 
-use super::{DocumentLocation, write_full};
+use super::{DocumentLocation, write_first_screen, write_full};
 use crate::sample_run;
 use crate::style::Style;
 use prony_store::{Run, RunState, Severity};
@@ -71,6 +71,23 @@ fn industry_metrics_precede_the_throughput() {
     );
     let flat = text.replace("\n  ", " ");
     assert!(flat.contains("548 per unit of scale; unpaced: above 12.86 for each"));
+    run.workload.description = Some(prony_store::Description {
+        scale_unit: Some(prony_store::ScaleUnit {
+            one: "warehouse".into(),
+            many: "warehouses".into(),
+        }),
+        ..prony_store::Description::default()
+    });
+    assert!(self::text(&run, None).contains("548 per warehouse"));
+    // On the first screen the figure is never cut: a metric with a long meaning goes without it.
+    let mut out = Vec::new();
+    run.rates[0].title = "a meaning that takes so many words that no line can hold it".into();
+    write_first_screen(&mut out, &Style::plain(), &run, None).unwrap();
+    let screen = String::from_utf8(out).unwrap();
+    assert!(
+        screen.contains("  54,818 NOPM, unpaced; 548 per warehouse\n"),
+        "{screen}"
+    );
 }
 
 #[test]

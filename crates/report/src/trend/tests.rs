@@ -114,6 +114,7 @@ fn one_run_and_none_are_shown() {
     let text = shown(&trend);
     assert!(text.starts_with("tpcb: TPS of 1 run\n"), "{text}");
     assert!(joined(&text).contains("It takes 8 runs to find any."));
+    assert!(text.contains("Too few runs to find a change: the median is 1,000."));
     trend.runs.clear();
     trend.levels.clear();
     assert!(shown(&trend).contains("No run is comparable."));

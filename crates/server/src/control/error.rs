@@ -142,6 +142,10 @@ impl Error {
         match grant::hint(error) {
             Some(hint) => Some(hint.into()),
             None => match error.protocol {
+                // Only commands that change tables use such a connection, so other sessions use them.
+                Protocol::PostgreSql if &error.code == b"40P01" => {
+                    Some("End the other sessions that use these tables, such as a run.".into())
+                }
                 // PostgreSQL's error already has its hint.
                 Protocol::PostgreSql => None,
                 Protocol::MySql => hints::for_number(error.number).map(Cow::Borrowed),

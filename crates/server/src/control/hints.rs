@@ -86,7 +86,8 @@ pub(super) fn for_number(number: u32) -> Option<&'static str> {
              the option."
         }
         1836 => "The server is read-only, such as a replica: use the primary.",
-        1044 => "GRANT the account privileges on this database.",
+        // Also the error for a database that does not exist, if the account may not see it.
+        1044 => "Create the database if it does not exist, and GRANT the account privileges on it.",
         1049 => "Create it with CREATE DATABASE, or name another database.",
         1040 | 1203 | 1226 => {
             "The server's max_connections, or a limit of the account, is reached: use fewer clients \

@@ -2,7 +2,7 @@
 
 use crate::catalog::{self, Tables};
 use crate::copy::RowSource;
-use crate::note::{LoadNote, TableStage};
+use crate::note::{LoadNote, TableStage, UNFINISHED_OPTIONS_CHARS};
 use crate::remedy::{self, Remedy};
 use crate::row_format::{CopyBinary, RowFormat};
 use crate::{Error, TableFacts, sql};
@@ -252,7 +252,7 @@ pub fn find_existing_tables<T: Tables>(
         return Err(Error::Data {
             problem: format!(
                 "{}, and table {} was dropped since",
-                note.unfinished_message(),
+                note.unfinished_message(UNFINISHED_OPTIONS_CHARS),
                 table.name()
             ),
             remedy: Remedy::Clean(

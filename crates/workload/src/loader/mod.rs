@@ -81,6 +81,8 @@ impl Loader<'_> {
         // take a moment to notice that a previous load has ended or was interrupted.
         match SqlDialect::of(control) {
             SqlDialect::MySql => {
+                // The lock's name contains that of the database.
+                sql::require_mysql_database(control, activity)?;
                 let name = lock_name(&format!("prony load {workload}"));
                 let lock =
                     sql::query_row(control, activity, &format!("select get_lock({name}, 5)"))?;

@@ -130,12 +130,12 @@ fn examine(control: &mut Control, catalog: CatalogSnapshot) -> Result<CheckRepor
         }
         report.findings.extend(condition_findings(control)?);
         match SqlDialect::of(control) {
-            SqlDialect::PostgreSql => {
+            SqlDialect::PostgreSql if unfinished_load.is_none() => {
                 let statistics = tables.iter().filter_map(findings::statistics_finding);
                 report.findings.extend(statistics);
             }
-            // These servers do not report when a table was last analyzed.
-            SqlDialect::MySql | SqlDialect::TransactSql => {}
+            // The other servers do not report when a table was last analyzed.
+            SqlDialect::PostgreSql | SqlDialect::MySql | SqlDialect::TransactSql => {}
         }
     }
     report.tables = tables.into_iter().map(|table| table.facts).collect();

@@ -274,10 +274,15 @@ fn missing_foreign_and_locked_tables_are_reported() {
         message.contains("sbtest1 was loaded with 100 rows, but 500 are requested"),
         "{message}"
     );
-    let no_database = TestDatabase::maria_on(prony_server::embedded::shared_mariadb(), "nowhere");
+    let mut no_database =
+        TestDatabase::maria_on(prony_server::embedded::shared_mariadb(), "nowhere");
     let mut control = no_database.control();
     control.execute("drop database nowhere").expect("drops");
     let message = expect_error(workload("oltp_insert").clean(&mut control));
+    assert!(message.contains("mysql://user@host/database"), "{message}");
+    no_database.target.database.clear();
+    let message =
+        expect_error(no_database.load_with("oltp_insert", &options, 1, &(), &false.into()));
     assert!(message.contains("mysql://user@host/database"), "{message}");
 }
 

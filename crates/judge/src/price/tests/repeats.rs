@@ -114,13 +114,19 @@ fn repeats_of_one_variant_given_for_two_configurations_get_a_caveat() {
 fn the_note_about_selected_repeats_says_how_to_price_one_run_alone() {
     let notes = repeat_selection_notes(&[("1", 4), ("7", 2), ("3", 4), ("1", 4)]);
     let texts: Vec<&str> = notes.iter().map(|note| note.finding.as_str()).collect();
-    let text = |ids: &str, count: usize, first: &str| {
+    let text = |ids: &str, verb: &str, count: usize, first: &str| {
         format!(
-            "{ids}: selects all {count} repeats of its variant; to price that run alone, write '{first},' \
+            "{ids}: {verb} all {count} repeats of its variant; to price that run alone, write '{first},' \
              with a comma."
         )
     };
-    assert_eq!(texts, [text("7", 2, "7"), text("1 and 3", 4, "1")]);
+    assert_eq!(
+        texts,
+        [
+            text("7", "selects", 2, "7"),
+            text("1 and 3", "each selects", 4, "1")
+        ]
+    );
     assert_eq!(repeat_selection_notes(&[]), []);
 }
 
