@@ -1,7 +1,7 @@
 //! `prony completions` and `prony man-pages`: files for shells and `man`, generated from the definition of the
 //! command line.
 
-use super::{file, output};
+use super::{completed_names, file, output};
 use crate::args::{Cli, CompletionsArgs, ManPagesArgs};
 use crate::exit::{Exit, Failure};
 use clap::CommandFactory;
@@ -10,10 +10,16 @@ use prony_report::text::system_error;
 
 /// Prints the completions for a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
+    let mut command = completed_names::with_values(Cli::command());
     // `generate` panics if it cannot write, so it writes to memory.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "prony", &mut script);
-    output::show_raw(|out| out.write_all(&script))?;
+    clap_complete::generate(args.shell, &mut command, "prony", &mut script);
+    let script = completed_names::adapt(
+        args.shell,
+        &command,
+        String::from_utf8_lossy(&script).into_owned(),
+    );
+    output::show_raw(|out| out.write_all(script.as_bytes()))?;
     Ok(Exit::Success)
 }
 
