@@ -121,7 +121,7 @@ fn bash_completes_names_of_workloads_and_scenarios_and_values_of_options() {
     assert_eq!(complete(&["runs", "--workload", "yc"]), ["ycsb"]);
     assert_eq!(
         complete(&["reproduce", "index-insert"]),
-        ["index-insert-only"]
+        ["index-insert-only", "index-insert-only-web"]
     );
     assert_eq!(
         complete(&["load", "tpcc", "--profile", "hammer"]),
