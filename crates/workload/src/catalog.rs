@@ -190,18 +190,27 @@ fn postgres_entry(row: &ResultRow) -> CatalogEntry {
     }
 }
 
+/// Checks that a connection to MySQL or MariaDB has a database.
+///
+/// # Errors
+/// It has none, or the server refuses.
+pub fn require_mysql_database(control: &mut Control) -> Result<(), Error> {
+    let row = sql::query_row(control, READING_CATALOG, "select database()")?;
+    match row.text(0) {
+        Some(_) => Ok(()),
+        None => Err(Error::InvalidRequest {
+            problem: "the connection has no database".to_owned(),
+            hint: "name one in the URL: mysql://user@host/database".to_owned(),
+        }),
+    }
+}
+
 /// Reads the catalog of MySQL or MariaDB; sizes and row counts are the server's estimates.
 fn read_on_mysql(
     control: &mut Control,
     names: &RelationNames<'_>,
 ) -> Result<Vec<CatalogEntry>, Error> {
-    let row = sql::query_row(control, READING_CATALOG, "select database()")?;
-    if row.text(0).is_none() {
-        return Err(Error::InvalidRequest {
-            problem: "the connection has no database".to_owned(),
-            hint: "name one in the URL: mysql://user@host/database".to_owned(),
-        });
-    }
+    require_mysql_database(control)?;
     let mut read_view = |columns: &str, view: &str, order: &str| {
         let select = format!(
             "select table_name, {columns} from information_schema.{view} \

@@ -12,7 +12,7 @@ pub mod transfer;
 use crate::copy::{RowSource, send_rows};
 use crate::progress::ProgressMeter;
 use crate::stop::StopWatcher;
-use crate::{Error, SqlDialect, sql};
+use crate::{Error, SqlDialect, catalog, sql};
 use prony_server::{Control, Target};
 
 /// Maximum number of loaders; more would only queue for a table's extension lock.
@@ -71,6 +71,9 @@ impl Loader<'_> {
     }
 
     /// Locks out other loads of the same tables. `workload` is the name for `prony load`.
+    ///
+    /// # Errors
+    /// Another load is under way, the connection has no database, or the server refuses.
     pub fn lock_out_other_loads(&self, control: &mut Control, workload: &str) -> Result<(), Error> {
         let busy_error = || Error::Data {
             problem: format!("another load of {workload} is under way in this database"),
@@ -81,6 +84,8 @@ impl Loader<'_> {
         // take a moment to notice that a previous load has ended or was interrupted.
         match SqlDialect::of(control) {
             SqlDialect::MySql => {
+                // The name of the lock contains that of the database.
+                catalog::require_mysql_database(control)?;
                 let name = lock_name(&format!("prony load {workload}"));
                 let lock =
                     sql::query_row(control, activity, &format!("select get_lock({name}, 5)"))?;

@@ -3,6 +3,7 @@
 use crate::support::*;
 use prony_plan::QueryMode;
 use prony_server::embedded::{MariaDb, MariaDbOptions};
+use std::sync::atomic::AtomicBool;
 
 /// Returns a digest of all records.
 fn digest(database: &TestDatabase) -> String {
@@ -35,6 +36,15 @@ fn every_workload_runs_in_every_protocol() {
     assert_eq!(dropped.expect("cleans"), ["usertable"]);
     let message = program_problem(&database, &workload_plan("ycsb", &[]));
     assert!(message.contains("table usertable is missing"), "{message}");
+}
+
+#[test]
+fn a_load_without_a_database_is_refused() {
+    let mut database = TestDatabase::maria("ycsb_no_database");
+    database.target.database.clear();
+    let loaded = database.load_plan(&plan_of_scale(1, &[]), 1, &(), &AtomicBool::new(false));
+    let message = expect_error(loaded);
+    assert!(message.contains("has no database"), "{message}");
 }
 
 #[test]
