@@ -218,6 +218,22 @@ fn each_command_has_a_man_page_with_its_flags() {
             );
         }
     }
+    let compare = read_page(&pages, "prony-compare.1");
+    let (_, examples) = compare
+        .split_once(".SH EXAMPLES\n.nf\n")
+        .expect("a section");
+    let (examples, _) = examples.split_once(".fi\n").expect("its end");
+    assert!(
+        examples
+            .lines()
+            .all(|line| line.starts_with("  prony compare ")),
+        "{examples}"
+    );
+    assert!(
+        overview.contains(".SH EXIT STATUS\n.nf\n  0    success\n"),
+        "{overview}"
+    );
+    assert!(!overview.contains(".SH EXTRA"), "{overview}");
     assert!(
         pages.join("prony-plan-check.1").exists(),
         "a page for a nested command"
