@@ -10,8 +10,10 @@ use prony_wire::Secret;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The text of a password file.
+/// A password file.
 pub(crate) struct Passwords {
+    /// Its path.
+    pub path: PathBuf,
     text: String,
 }
 
@@ -43,6 +45,7 @@ pub(crate) fn open(
     }
     match std::fs::read(&path) {
         Ok(bytes) => Some(Passwords {
+            path,
             text: String::from_utf8_lossy(&bytes).into_owned(),
         }),
         Err(error) => {
