@@ -111,6 +111,29 @@ fn bash_completes_commands_flags_and_values() {
 }
 
 #[test]
+fn bash_completes_names_of_workloads_and_scenarios_and_values_of_options() {
+    let folder = TempFolder::new("bash-names");
+    let script = write_completions(&folder, "bash");
+    let complete = |words: &[&str]| bash_completions(&script, &[&["prony"], words].concat());
+    for command in ["run", "load", "check", "clean", "workloads", "trend"] {
+        assert_eq!(complete(&[command, "tpc"]), ["tpcb", "tpcc"], "{command}");
+    }
+    assert_eq!(complete(&["runs", "--workload", "yc"]), ["ycsb"]);
+    assert_eq!(
+        complete(&["reproduce", "index-insert"]),
+        ["index-insert-only", "index-insert-only-web"]
+    );
+    assert_eq!(
+        complete(&["load", "tpcc", "--profile", "hammer"]),
+        ["hammerdb", "hammerdb-4.6"]
+    );
+    // Names are not the only valid values: a plan file is one too.
+    let output = run(PRONY, &["run", "no-such-plan.toml"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("no-such-plan.toml"), "{stderr}");
+}
+
+#[test]
 fn zsh_accepts_its_completions() {
     if is_installed("zsh") {
         let folder = TempFolder::new("zsh-completions");
@@ -120,22 +143,34 @@ fn zsh_accepts_its_completions() {
             "autoload -Uz compinit && compinit -u -D && source $1 && print -r -- $_comps[prony]";
         let function = stdout_of("zsh", &["-f", "-c", program, "zsh", &script]);
         assert_eq!(function.trim(), "_prony");
+        let text = std::fs::read_to_string(&script).expect("the script");
+        let run_argument = text
+            .lines()
+            .find(|line| line.starts_with("':workload_or_plan "))
+            .expect("the argument of `prony run`");
+        assert!(
+            run_argument.contains("workloads:workload:(tpcb ")
+                && run_argument.ends_with(r#"_files -g \"*.toml\""}' \"#),
+            "{run_argument}"
+        );
     }
 }
 
 #[test]
-fn fish_completes_commands_and_flags() {
+fn fish_completes_commands_flags_and_names() {
     if is_installed("fish") {
         let folder = TempFolder::new("fish-completions");
         let script = write_completions(&folder, "fish");
-        let program =
-            format!("source {script}; complete -C 'prony dem'; complete -C 'prony run --clie'");
+        let program = format!(
+            "source {script}; complete -C 'prony dem'; complete -C 'prony run --clie'; \
+             complete -C 'prony run tpc'"
+        );
         let completed = stdout_of("fish", &["--no-config", "-c", &program]);
         let words: Vec<&str> = completed
             .lines()
             .filter_map(|line| line.split('\t').next())
             .collect();
-        assert_eq!(words, ["demo", "--clients"]);
+        assert_eq!(words, ["demo", "--clients", "tpcb", "tpcc"]);
     }
 }
 
@@ -183,6 +218,22 @@ fn each_command_has_a_man_page_with_its_flags() {
             );
         }
     }
+    let compare = read_page(&pages, "prony-compare.1");
+    let (_, examples) = compare
+        .split_once(".SH EXAMPLES\n.nf\n")
+        .expect("a section");
+    let (examples, _) = examples.split_once(".fi\n").expect("its end");
+    assert!(
+        examples
+            .lines()
+            .all(|line| line.starts_with("  prony compare ")),
+        "{examples}"
+    );
+    assert!(
+        overview.contains(".SH EXIT STATUS\n.nf\n  0    success\n"),
+        "{overview}"
+    );
+    assert!(!overview.contains(".SH EXTRA"), "{overview}");
     assert!(
         pages.join("prony-plan-check.1").exists(),
         "a page for a nested command"

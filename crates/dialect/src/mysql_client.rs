@@ -4,8 +4,8 @@
 //! connect, or print a password.
 
 use crate::sysbench::Endpoint;
-use prony_server::Error;
 use prony_server::control::{ConnectFailure, FailureCause};
+use prony_server::{Address, Error};
 use std::io;
 
 /// CR_CONNECTION_ERROR: the server does not answer.
@@ -37,7 +37,7 @@ pub fn connect_error(failure: &ConnectFailure, endpoint: &Endpoint) -> (u32, Str
             Some(error) => (error.number, error.message.clone()),
             None => (SSL_CONNECTION_ERROR, error.to_string()),
         },
-        FailureCause::Io(error) => (CONNECTION_ERROR, connection_error(endpoint, error)),
+        FailureCause::Io(error) => (CONNECTION_ERROR, unreachable(failure, endpoint, error)),
         other => (
             SERVER_LOST,
             format!("Lost connection to server at 'handshake': {other}"),
@@ -45,12 +45,45 @@ pub fn connect_error(failure: &ConnectFailure, endpoint: &Endpoint) -> (u32, Str
     }
 }
 
-fn connection_error(endpoint: &Endpoint, error: &io::Error) -> String {
+/// The message if nothing answers. The host localhost means a socket.
+fn unreachable(failure: &ConnectFailure, endpoint: &Endpoint, error: &io::Error) -> String {
     let errno = error.raw_os_error().unwrap_or(0);
-    match endpoint {
-        Endpoint::Socket(path) => {
+    match (&failure.endpoint.address, endpoint) {
+        (Address::Unix(path), _) => {
+            let path = path.display();
             format!("Can't connect to local server through socket '{path}' ({errno})")
         }
-        Endpoint::Host(host, _) => format!("Can't connect to server on '{host}' ({errno})"),
+        (Address::Tcp(_), Endpoint::Host(name, _) | Endpoint::Socket(name)) => {
+            format!("Can't connect to server on '{name}' ({errno})")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn localhost_without_a_socket_names_the_default_socket() {
+        let path = "/var/run/mysqld/mysqld.sock";
+        let failure = |address: Address| ConnectFailure {
+            endpoint: Box::new(prony_server::Endpoint {
+                address,
+                host: "localhost".to_owned(),
+                port: 3306,
+                password: None,
+            }),
+            cause: FailureCause::Io(io::Error::from_raw_os_error(2)),
+        };
+        let localhost = Endpoint::Host("localhost".to_owned(), 3306);
+        let text = |address| connect_error(&failure(address), &localhost).1;
+        assert_eq!(
+            text(Address::Unix(path.into())),
+            format!("Can't connect to local server through socket '{path}' (2)")
+        );
+        assert_eq!(
+            text(Address::Tcp("127.0.0.1:3306".parse().expect("an address"))),
+            "Can't connect to server on 'localhost' (2)"
+        );
     }
 }

@@ -135,3 +135,23 @@ fn printed_messages_match_pgbench() {
          creating foreign keys...\n"
     );
 }
+
+/// The actions of the largest scale do not fit into memory at once.
+#[test]
+fn actions_are_made_one_at_a_time() {
+    let level = Level::of_major(16).unwrap();
+    let options = parse_options(&level, "-i -s 2000000000 --partitions=2000000000");
+    let eighth_action = |step| step_actions(&level, &options, step, 150_000).nth(7);
+    let sql = |text: &str| Some(SetupAction::Sql(text.to_owned()));
+    assert_eq!(
+        eighth_action('g'),
+        sql("insert into pgbench_branches(bid,bbalance) values(5,0)")
+    );
+    assert_eq!(
+        eighth_action('t'),
+        sql(
+            "create table pgbench_accounts_2\n  partition of pgbench_accounts\n  for values \
+             from (100001) to (200001) with (fillfactor=100)"
+        )
+    );
+}

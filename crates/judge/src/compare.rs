@@ -25,8 +25,8 @@ use Severity::{Caveat, Invalid, Note};
 use older::{NOT_SET, WHY_NEWER_SETTING, document_version, unknown_in_older, unknown_values};
 use prony_store::{Run, Setting, Severity};
 use rules::{
-    DURABILITY_SETTINGS, UNKNOWN, WHY_OTHER_DURABILITY, WHY_OTHER_WORK, compared_properties,
-    plain_text, server_setting,
+    DURABILITY_SETTINGS, SYNC_BINLOG, UNKNOWN, WHY_NO_BINLOG, WHY_OTHER_DURABILITY, WHY_OTHER_WORK,
+    compared_properties, has_no_binlog, plain_text, server_setting,
 };
 use run_figures::common_figures;
 pub(crate) use run_figures::{
@@ -198,6 +198,9 @@ pub(crate) fn differences(a: &Run, b: &Run) -> Vec<Difference> {
         let missing = values.each_ref().map(|value| value == UNKNOWN);
         let (severity, why) = match unknown_in_older([a, b], missing) {
             Some(_) => (Caveat, WHY_NEWER_SETTING),
+            None if *name == SYNC_BINLOG && [a, b].iter().all(|run| has_no_binlog(run)) => {
+                (Note, WHY_NO_BINLOG)
+            }
             None => (Invalid, WHY_OTHER_DURABILITY),
         };
         let [value_a, value_b] = values;

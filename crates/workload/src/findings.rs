@@ -35,14 +35,18 @@ pub fn table_findings<T: Tables>(
     workload: Option<&'static str>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let mut tables_missing = 0;
     for table in T::ALL {
         let name = table.name();
         match tables.iter().find(|existing| existing.table == *table) {
             None => {
                 let text = format!("table {name} is missing");
                 let options = || vec![("scale", "N".to_owned())];
-                let load_remedy =
-                    workload.map(|workload| Remedy::Load(LoadSpec::of(workload, options())));
+                // One load creates all of them.
+                let load_remedy = workload
+                    .filter(|_| tables_missing == 0)
+                    .map(|workload| Remedy::Load(LoadSpec::of(workload, options())));
+                tables_missing += 1;
                 findings.push(Finding {
                     remedy: load_remedy,
                     ..finding(FindingState::Wrong, "table-missing", text)

@@ -315,4 +315,19 @@ mod tests {
         let message = &failure.problems[0].message;
         assert_eq!(message, "unknown option -1");
     }
+
+    #[test]
+    fn the_first_letters_of_an_option_are_enough_for_a_guess() {
+        for (line, guess) in [
+            ("prony compare a b --fail-if 3%", "--fail-if-slower?"),
+            ("prony run tpcb --trans 5", "--transactions?"),
+            ("prony run tpcb --client=5", "--clients?"),
+        ] {
+            let failure = parse_line(line).unwrap_err();
+            let text = format!("{failure:?}");
+            assert!(text.contains(&format!("did you mean {guess}")), "{text}");
+        }
+        let failure = parse_line("prony run tpcb --x 5").unwrap_err();
+        assert!(!format!("{failure:?}").contains("did you mean"));
+    }
 }

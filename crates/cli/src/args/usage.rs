@@ -154,12 +154,16 @@ fn guess_option(word: &str, command: &Command) -> Option<String> {
     let options = workloads.flat_map(|workload| workload.options());
     let option_names: Vec<&str> = options.map(|option| option.name).collect();
     let is_workload_option = option_names.contains(&long.replace('-', "_").as_str());
-    match nearest(long, &names) {
+    // pgbench and sysbench accept an option's first letters.
+    let beginning_alike = || {
+        let mut names = names.iter().copied();
+        names.find(|name| long.len() >= 2 && name.starts_with(long))
+    };
+    match nearest(long, &names).or_else(beginning_alike) {
         _ if accepts_options && is_workload_option => {
             Some(format!("-o {}=VALUE", long.replace('-', "_")))
         }
-        Some(name) => Some(format!("--{name}")),
-        None => None,
+        name => Some(format!("--{}", name?)),
     }
 }
 

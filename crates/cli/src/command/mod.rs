@@ -4,6 +4,7 @@
 
 mod audit;
 mod compare;
+mod completed_names;
 mod demo;
 pub mod doctor;
 pub mod embedded;

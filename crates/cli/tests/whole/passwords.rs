@@ -5,7 +5,7 @@ use crate::common::{
 };
 use prony_server::embedded::shared_postgres;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -149,4 +149,24 @@ fn a_wrong_password_appears_nowhere() {
             );
         }
     }
+}
+
+#[test]
+fn pgbench_names_the_file_of_a_refused_password() {
+    let bench = TestBench::new("secrecy_file");
+    let home = bench.home.with_extension("passfile");
+    std::fs::create_dir_all(&home).expect("a folder");
+    let path = home.join(".pgpass");
+    std::fs::write(&path, "*:*:*:postgres:gehe1m-aus-Rom\n").expect("written");
+    let mode = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&path, mode).expect("set");
+    let port = shared_postgres().port();
+    let arguments = format!("pgbench -n -S -h 127.0.0.1 -p {port} -U postgres secrecy_file");
+    let output = bench.command(&arguments).env("HOME", &home).output();
+    let output = output.expect("it starts");
+    let _ = std::fs::remove_dir_all(&home);
+    assert_eq!(output.status.code(), Some(1));
+    let stderr = stderr_text(&output);
+    let line = format!("\npassword retrieved from file \"{}\"\n", path.display());
+    assert!(stderr.contains(&line), "{stderr}");
 }

@@ -111,9 +111,8 @@ impl Session {
             },
             ("numberOfCPUs", []) => return Some(Ok(backend.processor_count().to_string())),
             ("numberOfWHs", []) => {
-                let key = format!("{}_count_ware", self.settings.database);
-                let value = self.settings.value(&self.settings.database, "tpcc", &key);
-                return Some(Ok(value.unwrap_or("1").to_owned()));
+                let warehouses = default_warehouses(backend.processor_count());
+                return Some(Ok(warehouses.to_string()));
             }
             ("help", args) => print::help(backend, args.first().copied()),
             ("quit", []) => {
@@ -159,6 +158,17 @@ impl Session {
     }
 }
 
+/// The warehouses that HammerDB 6.0 builds on a machine with this number of processors: eight for each, a
+/// multiple of ten up to 100, at most 4,000.
+fn default_warehouses(processors: usize) -> usize {
+    let warehouses = processors.saturating_mul(8).min(4_000);
+    if warehouses <= 100 {
+        warehouses.next_multiple_of(10)
+    } else {
+        warehouses
+    }
+}
+
 /// Whether HammerDB has a command with this name.
 pub(super) fn has_command(name: &str) -> bool {
     let unlisted = ["job", "vwait", "numberOfCPUs", "numberOfWHs"];
@@ -193,3 +203,23 @@ const UNSUPPORTED_COMMANDS: [&str; 7] = [
     "steprun",
     "switchmode",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::default_warehouses;
+
+    #[test]
+    fn default_warehouses_follow_the_number_of_processors() {
+        let cases = [
+            (1, 10),
+            (2, 20),
+            (12, 100),
+            (13, 104),
+            (500, 4_000),
+            (768, 4_000),
+        ];
+        for (processors, warehouses) in cases {
+            assert_eq!(default_warehouses(processors), warehouses, "{processors}");
+        }
+    }
+}

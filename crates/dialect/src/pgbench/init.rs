@@ -47,15 +47,19 @@ pub const RELKIND_SQL: &str =
 /// The relkind of an ordinary table.
 pub const RELKIND_RELATION: &str = "r";
 
+/// Actions in order. They are made one at a time, because up to level 16 there are eleven for each unit of the
+/// scale, and one for each partition.
+type Actions<'a> = Box<dyn Iterator<Item = SetupAction> + 'a>;
+
 /// The actions of a step of `-I`: a letter of `dtgGvpf`. Other characters, such as blanks, have no actions.
 /// `server_version`: the server's `server_version_num`.
-pub fn step_actions(
-    level: &Level,
-    options: &InitOptions,
+pub fn step_actions<'a>(
+    level: &'a Level,
+    options: &'a InitOptions,
     step: char,
     server_version: u32,
-) -> Vec<SetupAction> {
-    match step {
+) -> Actions<'a> {
+    let actions = match step {
         'd' => {
             let tables = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers";
             message_and_statements(
@@ -63,8 +67,8 @@ pub fn step_actions(
                 [format!("drop table if exists {tables}")],
             )
         }
-        't' => create_tables(level, options),
-        'g' => generate_client_side(level, options, server_version),
+        't' => return create_tables(level, options),
+        'g' => return generate_client_side(level, options, server_version),
         'G' => generate_server_side(options.scale),
         'v' => {
             let tables = ["branches", "tellers", "accounts", "history"];
@@ -85,7 +89,8 @@ pub fn step_actions(
         }
         'f' => add_foreign_keys(),
         _ => Vec::new(),
-    }
+    };
+    Box::new(actions.into_iter())
 }
 
 /// The statement that copies rows to a table.
@@ -112,7 +117,7 @@ fn tablespace_clause(prefix: &str, name: Option<&str>) -> String {
     }
 }
 
-fn create_tables(level: &Level, options: &InitOptions) -> Vec<SetupAction> {
+fn create_tables<'a>(level: &'a Level, options: &'a InitOptions) -> Actions<'a> {
     let aid = if options.scale >= BIGINT_SCALE {
         "aid bigint"
     } else {
@@ -153,16 +158,15 @@ fn create_tables(level: &Level, options: &InitOptions) -> Vec<SetupAction> {
         };
         format!("create{unlogged} table pgbench_{table}({columns}){with}{space}")
     });
-    let mut actions = message_and_statements("creating tables", statements);
-    if let Some((method, count)) = options.partitions {
-        actions.push(SetupAction::Print(format!(
-            "creating {count} partitions...\n"
-        )));
-        let partition_action =
-            |number| SetupAction::Sql(partition_sql(level, options, method, count, number));
-        actions.extend((1..=count).map(partition_action));
-    }
-    actions
+    let tables = message_and_statements("creating tables", statements).into_iter();
+    let Some((method, count)) = options.partitions else {
+        return Box::new(tables);
+    };
+    let message = SetupAction::Print(format!("creating {count} partitions...\n"));
+    let partition_action =
+        move |number| SetupAction::Sql(partition_sql(level, options, method, count, number));
+    let partitions = (1..=count).map(partition_action);
+    Box::new(tables.chain([message]).chain(partitions))
 }
 
 fn partition_sql(
@@ -208,12 +212,12 @@ fn begin_and_truncate(message: &str) -> Vec<SetupAction> {
 }
 
 /// Step `g`. Levels up to 16 insert branches and tellers row by row; levels up to 14 do not freeze rows.
-fn generate_client_side(
-    level: &Level,
-    options: &InitOptions,
+fn generate_client_side<'a>(
+    level: &'a Level,
+    options: &'a InitOptions,
     server_version: u32,
-) -> Vec<SetupAction> {
-    let mut actions = begin_and_truncate("generating data (client-side)");
+) -> Actions<'a> {
+    let begin = begin_and_truncate("generating data (client-side)").into_iter();
     let copy = |table: Table| {
         let can_freeze = level.at_least(15) && server_version >= 140_000;
         let partitioned = table == Table::Accounts && options.partitions.is_some();
@@ -224,24 +228,24 @@ fn generate_client_side(
         };
         SetupAction::Copy { table, freeze }
     };
+    let end = [copy(Table::Accounts), SetupAction::Sql("commit".to_owned())];
     if level.at_least(17) {
-        actions.push(copy(Table::Branches));
-        actions.push(copy(Table::Tellers));
+        let small_tables = [copy(Table::Branches), copy(Table::Tellers)];
+        Box::new(begin.chain(small_tables).chain(end))
     } else {
-        for bid in 1..=Table::Branches.rows(options.scale) {
-            let sql = format!("insert into pgbench_branches(bid,bbalance) values({bid},0)");
-            actions.push(SetupAction::Sql(sql));
-        }
-        for tid in 1..=Table::Tellers.rows(options.scale) {
-            let bid = (tid - 1) / TELLERS_PER_BRANCH + 1;
-            let sql =
-                format!("insert into pgbench_tellers(tid,bid,tbalance) values ({tid},{bid},0)");
-            actions.push(SetupAction::Sql(sql));
-        }
+        Box::new(begin.chain(insert_rows(options.scale)).chain(end))
     }
-    actions.push(copy(Table::Accounts));
-    actions.push(SetupAction::Sql("commit".to_owned()));
-    actions
+}
+
+/// Inserts the rows of branches and tellers.
+fn insert_rows(scale: u32) -> impl Iterator<Item = SetupAction> {
+    let branches = (1..=Table::Branches.rows(scale))
+        .map(|bid| format!("insert into pgbench_branches(bid,bbalance) values({bid},0)"));
+    let tellers = (1..=Table::Tellers.rows(scale)).map(|tid| {
+        let bid = (tid - 1) / TELLERS_PER_BRANCH + 1;
+        format!("insert into pgbench_tellers(tid,bid,tbalance) values ({tid},{bid},0)")
+    });
+    branches.chain(tellers).map(SetupAction::Sql)
 }
 
 fn generate_server_side(scale: u32) -> Vec<SetupAction> {

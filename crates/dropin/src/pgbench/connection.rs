@@ -11,10 +11,13 @@ use prony_dialect::pgbench::{ConnectionOptions, Messages};
 use prony_runner::signals;
 use prony_server::control::FailureCause;
 use prony_server::secrets;
-use prony_server::{Control, Environment, Target, control};
+use prony_server::{Control, Environment, ProtocolOptions, Target, control};
 use prony_wire::Secret;
 use prony_wire::postgres::ConnectError;
 use std::time::Duration;
+
+/// The SQLSTATE of a refused password.
+const INVALID_PASSWORD: &str = "28P01";
 
 /// Returns the target of the options. A database name that is a connection string overrides the options, as
 /// in `PQconnectdbParams`.
@@ -64,7 +67,7 @@ pub fn connect(target: &mut Target) -> Result<Control, String> {
         Err(error) => error,
     };
     if !needs_password(&error) {
-        return Err(libpq::error_message(&error));
+        return Err(libpq::error_message(&error) + &password_origin(target, &error));
     }
     let password = password::prompt();
     if !password.is_empty() {
@@ -74,6 +77,19 @@ pub fn connect(target: &mut Target) -> Result<Control, String> {
         }
     }
     Control::connect(target).map_err(|error| libpq::error_message(&error))
+}
+
+/// The line about the password file, if the server refused a password from it.
+fn password_origin(target: &Target, error: &control::Error) -> String {
+    let ProtocolOptions::PostgreSql(options) = &target.protocol else {
+        return String::new();
+    };
+    match &options.password_file {
+        Some(path) if error.sqlstate() == Some(INVALID_PASSWORD) => {
+            format!("\npassword retrieved from file \"{}\"", path.display())
+        }
+        _ => String::new(),
+    }
 }
 
 fn needs_password(error: &control::Error) -> bool {
@@ -120,7 +136,6 @@ pub fn connect_error(call: &PgbenchCall, database: &str, problem: &str, purpose:
 mod tests {
     use super::*;
     use prony_dialect::pgbench::Level;
-    use prony_server::ProtocolOptions;
 
     fn options(host: &str, port: &str, user: &str, dbname: &str) -> ConnectionOptions {
         let non_empty = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -224,6 +239,10 @@ mod tests {
                 "invalid integer value \"x\" for connection option \"port\"",
             ),
             (options("", "0", "", "d"), "invalid port number: \"0\""),
+            (
+                options("", "", "", "connect_timeout=x"),
+                "invalid integer value \"x\" for connection option \"connect_timeout\"",
+            ),
             (
                 options("", "", "", "host=/x,/y port=1,2,3"),
                 "could not match 3 port numbers to 2 hosts",

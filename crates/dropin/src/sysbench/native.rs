@@ -101,7 +101,9 @@ fn option_error_text(native: &NativeCommand, problem: &prony_workload::Error) ->
     };
     let text = native.option_texts.get(key.as_str()).unwrap_or(value);
     let option = key.replace('_', "-");
-    format!("--{option}={text} is not {expected}: {hint}")
+    // Without the description, which names options of `prony`.
+    let values = hint.split_once(": ").map_or(&**hint, |(values, _)| values);
+    format!("--{option}={text} is not {expected}: {values}")
 }
 
 /// The driver and target. If the options are invalid, prints the error.

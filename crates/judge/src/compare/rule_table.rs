@@ -7,7 +7,7 @@ use super::doctor::{ONE_EXAMINED, OTHER_STATE, OTHER_VALUE};
 use super::imported::import_caveat;
 use super::intended::EXPLAINED_BY_KEY;
 use super::rules::{
-    DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_OTHER_DURABILITY, WHY_OTHER_WORK,
+    DURABILITY_SETTINGS, WHY_IT_MAY_EXPLAIN, WHY_NO_BINLOG, WHY_OTHER_DURABILITY, WHY_OTHER_WORK,
     compared_properties,
 };
 use super::server::{
@@ -55,6 +55,8 @@ pub fn rules() -> Vec<ComparisonRule> {
     for name in DURABILITY_SETTINGS {
         rules.push(rule(format!("`{name}`"), Invalid, WHY_OTHER_DURABILITY));
     }
+    let no_binlog = "`sync_binlog`, if neither server writes a binary log";
+    rules.push(rule(no_binlog, Note, WHY_NO_BINLOG));
     rules.push(rule("durability class", Invalid, WHY_OTHER_DURABILITY));
     let same_class = "durability, within one class";
     rules.push(rule(same_class, Caveat, WHY_TABLES_UNKNOWN));

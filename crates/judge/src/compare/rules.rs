@@ -118,8 +118,19 @@ pub(super) const DURABILITY_SETTINGS: [&str; 5] = [
     "synchronous_commit",
     "full_page_writes",
     "innodb_flush_log_at_trx_commit",
-    "sync_binlog",
+    SYNC_BINLOG,
 ];
+
+/// How often MySQL and MariaDB flush their binary log to disk.
+pub(super) const SYNC_BINLOG: &str = "sync_binlog";
+/// Why [`SYNC_BINLOG`] does not matter.
+pub(super) const WHY_NO_BINLOG: &str = "it has no effect without a binary log";
+
+/// Whether a MySQL or MariaDB server writes no binary log.
+pub(super) fn has_no_binlog(run: &Run) -> bool {
+    let log_bin = run.server.settings.get("log_bin").map(plain_text);
+    matches!(log_bin.as_deref(), Some("OFF" | "0"))
+}
 
 /// The number of statements, and a hash of their text.
 fn statements(run: &Run) -> String {

@@ -100,6 +100,27 @@ fn different_work_is_not_comparable_and_gives_no_figures() {
 }
 
 #[test]
+fn flushes_of_a_binary_log_matter_only_if_a_server_writes_one() {
+    let with_binlog = |log_bin: &str, sync: &str| {
+        let mut run = tpcc_run();
+        for (name, value) in [("log_bin", log_bin), ("sync_binlog", sync)] {
+            run.server.settings.insert(name.to_owned(), value.into());
+        }
+        run
+    };
+    for (a, b, expected) in [
+        ("OFF", "OFF", Severity::Note),
+        ("ON", "OFF", Severity::Invalid),
+    ] {
+        let comparison = compare(&with_binlog(a, "0"), &with_binlog(b, "1"), false);
+        assert!(
+            names(&comparison, expected).contains(&"sync_binlog"),
+            "{a} {b}: {comparison:?}"
+        );
+    }
+}
+
+#[test]
 fn differences_of_the_circumstances_are_caveats_and_listed_before_notes() {
     let (mut a, mut b) = (tpcc_run(), tpcc_run());
     a.build.version = "0.2.1".to_owned();

@@ -35,7 +35,7 @@ pub(super) fn findings(machine: &MachineFacts, load: IntendedLoad) -> Vec<Doctor
                     "The server's process was not found on this machine: it may be behind a tunnel.",
                 ),
                 Some("lo") => ok(id, "not used", "The server is reached within this machine."),
-                _ => unknown(id, "No network interface leads to the server."),
+                _ => unknown(id, "No route was found: to the server, or by default without one."),
             });
         }
     }
@@ -311,7 +311,7 @@ fn tcp(machine: &MachineFacts) -> DoctorFinding {
         if is_on == Some(false) {
             values.push(format!("{name} off"));
             problems.push(format!(
-                "{name} is off, which slows large transfers and recovery from losses"
+                "without {name}, large transfers and recovery from losses are slow"
             ));
             commands.push(format!("sysctl -w net.ipv4.{setting}=1"));
         }

@@ -30,6 +30,9 @@ use std::io::{self, Write};
 /// Maximum length of a cell with a difference, in characters. Longer text is cut; the document has all of it.
 const MAX_CELL_CHARS: usize = 28;
 
+/// Maximum number of notes that are listed. Two engines have hundreds of settings that the other lacks.
+const MAX_NOTES: usize = 20;
+
 /// The population of the percentiles whose names do not say one.
 const COMMITTED: &str = "p50 to p99.9 and the mean: of committed transactions.";
 
@@ -152,9 +155,19 @@ pub fn write(
 
 fn write_side(out: &mut Printer<'_>, compared_side: &SideComparison) -> io::Result<()> {
     let second = format!("{}<", compared_side.letter);
-    for (heading, _, matching) in group_by_severity(&compared_side.differences) {
+    for (heading, severity, matching) in group_by_severity(&compared_side.differences) {
         out.heading(heading)?;
-        write_differences(out, &matching, ["A<", &second])?;
+        let listed = match severity {
+            Severity::Note => matching.len().min(MAX_NOTES),
+            _ => matching.len(),
+        };
+        write_differences(out, &matching[..listed], ["A<", &second])?;
+        if listed < matching.len() {
+            let omitted = units::count((matching.len() - listed) as u64);
+            out.paragraph(&format!(
+                "{omitted} more: --json lists them all, and prony diff-settings all settings."
+            ))?;
+        }
     }
     if compared_side.figures.is_empty() {
         return Ok(());

@@ -225,6 +225,26 @@ fn incomparable_runs_have_no_ratio() {
 }
 
 #[test]
+fn only_the_first_notes_are_listed_for_a_person() {
+    let with_settings = |id: &str, tps: f64| {
+        let mut run = run(id, tps);
+        for number in 0..100 {
+            let name = format!("setting_{number:02}");
+            run.server.settings.insert(name, id.into());
+        }
+        run
+    };
+    let views = compare_runs(&[
+        vec![with_settings("a", 10_000.0)],
+        vec![with_settings("b", 11_000.0)],
+    ]);
+    assert!(views.text.contains("setting_19"), "{}", views.text);
+    assert!(!views.text.contains("setting_20"), "{}", views.text);
+    assert!(views.text.contains("80 more: --json"), "{}", views.text);
+    assert!(views.json.to_string().contains("setting_99"));
+}
+
+#[test]
 fn json_contains_the_whole_comparison() {
     let (a, mut b) = (runs("a", &STEADY), runs("b", &FASTER));
     for run in &mut b {

@@ -98,6 +98,7 @@ pub fn resolve_with_options(
         };
     }
     let endpoints = hosts::resolve(specs, shuffle, &mut warnings)?;
+    let has_password = endpoints.iter().any(|endpoint| endpoint.password.is_some());
 
     Ok(Target {
         endpoints,
@@ -113,6 +114,7 @@ pub fn resolve_with_options(
             session_attrs,
             require_auth,
             direct_tls: tls::requires_direct_tls(&options)?,
+            password_file: passwords.map(|file| file.path).filter(|_| has_password),
         }),
         additional_targets: Vec::new(),
         warnings,

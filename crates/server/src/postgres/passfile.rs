@@ -10,15 +10,17 @@ use prony_wire::Secret;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The text of a password file.
+/// A password file.
 pub(crate) struct Passwords {
+    /// Its path.
+    pub path: PathBuf,
     text: String,
 }
 
 /// Opens `passfile`, PGPASSFILE or `~/.pgpass`.
 ///
 /// As with libpq, a missing file is not an error, and a file that other users may read is ignored
-/// with a warning.
+/// with a warning in libpq's words.
 pub(crate) fn open(
     options: &Options,
     env: &Environment,
@@ -31,20 +33,19 @@ pub(crate) fn open(
     let meta = std::fs::metadata(&path).ok()?;
     let name = path.display();
     if !meta.is_file() {
-        warnings.push(format!(
-            "password file \"{name}\" is not a plain file: ignored"
-        ));
+        warnings.push(format!("password file \"{name}\" is not a plain file"));
         return None;
     }
     if meta.permissions().mode() & 0o077 != 0 {
         warnings.push(format!(
-            "password file \"{name}\" has group or world access: ignored; \
-             run chmod 0600 on it"
+            "password file \"{name}\" has group or world access; \
+             permissions should be u=rw (0600) or less"
         ));
         return None;
     }
     match std::fs::read(&path) {
         Ok(bytes) => Some(Passwords {
+            path,
             text: String::from_utf8_lossy(&bytes).into_owned(),
         }),
         Err(error) => {

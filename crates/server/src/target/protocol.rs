@@ -5,6 +5,7 @@
 use super::AddressRace;
 use rustls::pki_types::ServerName;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The protocol that a server speaks, with the options that only it has.
@@ -32,6 +33,8 @@ pub struct PostgresOptions {
     pub require_auth: RequireAuth,
     /// `sslnegotiation=direct`: TLS from the first byte, without an SSLRequest.
     pub direct_tls: bool,
+    /// The password file, if the endpoints' passwords are from it.
+    pub password_file: Option<PathBuf>,
 }
 
 /// Options that only SQL Server has.

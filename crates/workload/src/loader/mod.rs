@@ -71,6 +71,9 @@ impl Loader<'_> {
     }
 
     /// Locks out other loads of the same tables. `workload` is the name for `prony load`.
+    ///
+    /// # Errors
+    /// Another load is under way, the connection has no database, or the server refuses.
     pub fn lock_out_other_loads(&self, control: &mut Control, workload: &str) -> Result<(), Error> {
         let busy_error = || Error::Data {
             problem: format!("another load of {workload} is under way in this database"),

@@ -1,5 +1,5 @@
 # No server is asked, and nothing is set.
-puts "[ numberOfWHs ] warehouse"
+puts "[ expr { [ numberOfWHs ] / 10 * 10 } ] warehouses"
 print db
 puts ""
 vustatus

@@ -1,7 +1,7 @@
 //! Tests of the password file.
 
 use super::super::{Environment, resolve};
-use super::Folder;
+use super::{Folder, postgres_options};
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
@@ -71,6 +71,20 @@ fn each_endpoint_gets_the_first_matching_line() {
     let env = folder.env().with("PGPASSWORD", "env");
     assert_eq!(passwords(&env, "hostaddr=127.0.0.1"), ["env"]);
     assert_eq!(passwords(&env, "hostaddr=127.0.0.1 password=url"), ["url"]);
+}
+
+#[test]
+fn the_file_of_a_password_is_known() {
+    let folder = Folder::new();
+    let path = folder.write("pass", "127.0.0.1:*:*:me:secret\n");
+    let env = folder.env().with("PGPASSFILE", &path.display().to_string());
+    let file = |url: &str| {
+        let target = resolve(url, &env).unwrap();
+        postgres_options(&target).password_file.clone()
+    };
+    assert_eq!(file("hostaddr=127.0.0.1 user=me"), Some(path.clone()));
+    assert_eq!(file("hostaddr=127.0.0.1 user=you"), None);
+    assert_eq!(file("hostaddr=127.0.0.1 user=me password=url"), None);
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! Names that shells complete: workloads, scenarios, and the values of options of workloads.
+//!
+//! In: the definition of the command line. Out: the same, with the values that a shell offers; the completion
+//! script, with what the generator lacks. Must never: be used to parse arguments, because other values, such as
+//! plan files, are valid too.
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command};
+use clap_complete::aot::Shell;
+use prony_workload::describe::OptionKind;
+use prony_workload::registry;
+
+/// The value name of the argument that is a workload or a file.
+const WORKLOAD_OR_FILE: &str = "WORKLOAD|PLAN.toml";
+
+/// The command with the values of its arguments, and of those of its subcommands.
+pub fn with_values(command: Command) -> Command {
+    command
+        .mut_subcommands(with_values)
+        .mut_args(|argument| match values_of(&argument) {
+            names if names.is_empty() => argument,
+            names => argument.value_parser(PossibleValuesParser::new(names)),
+        })
+}
+
+/// The names that are valid for an argument; empty if the generator knows them, or if there are none.
+fn values_of(argument: &Arg) -> Vec<&'static str> {
+    let value_name = argument.get_value_names().and_then(|names| names.first());
+    match (
+        value_name.map(|name| name.as_str()),
+        argument.get_id().as_str(),
+    ) {
+        (Some("WORKLOAD" | WORKLOAD_OR_FILE), _) | (Some("NAME"), "name" | "workload") => {
+            registry::list()
+                .iter()
+                .map(|workload| workload.name())
+                .collect()
+        }
+        (Some("ID" | "ID|FILTER"), _) => prony_plan::scenario::all_scenarios()
+            .map(|scenario| scenario.id.as_str())
+            .collect(),
+        (_, id) => choices(id),
+    }
+}
+
+/// The values of the option of workloads that a flag sets.
+fn choices(name: &str) -> Vec<&'static str> {
+    let mut values = Vec::new();
+    let options = registry::list()
+        .iter()
+        .flat_map(|workload| workload.options());
+    for option in options.filter(|option| option.name == name) {
+        if let OptionKind::Choice(choices) = option.kind {
+            let new = choices.iter().filter(|choice| !values.contains(*choice));
+            values.extend(new.copied().collect::<Vec<_>>());
+        }
+    }
+    values
+}
+
+/// Adds to a script what the generator leaves out: in zsh, files beside names; in fish, the names of arguments
+/// without a flag.
+pub fn adapt(shell: Shell, command: &Command, mut script: String) -> String {
+    match shell {
+        Shell::Zsh => {
+            let names = values_of(&Arg::new("workload").value_name(WORKLOAD_OR_FILE)).join(" ");
+            let alternatives = format!(
+                ":{{_alternative \"workloads:workload:({names})\" \"plans:plan:_files -g \\\"*.toml\\\"\"}}'"
+            );
+            let lines = script.lines().map(|line| match line.split_once(":(") {
+                Some((start, _)) if line.starts_with("':workload_or_plan ") => {
+                    format!("{start}{alternatives} \\\n")
+                }
+                _ => format!("{line}\n"),
+            });
+            script = lines.collect();
+        }
+        Shell::Fish => {
+            for subcommand in command.get_subcommands() {
+                let names: Vec<_> = subcommand.get_positionals().flat_map(values_of).collect();
+                if !names.is_empty() {
+                    let (name, names) = (subcommand.get_name(), names.join(" "));
+                    script += &format!(
+                        "complete -c prony -n \"__fish_prony_using_subcommand {name}\" -a \"{names}\"\n"
+                    );
+                }
+            }
+        }
+        _ => {}
+    }
+    script
+}
