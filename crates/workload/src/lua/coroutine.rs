@@ -131,6 +131,7 @@ pub fn number_value(number: f64) -> Value<'static> {
 #[cfg(test)]
 mod tests {
     use super::super::answer::{Answer, FailedAnswer};
+    use super::super::memory::LimitedLua;
     use super::super::request::Request;
     use super::super::{compiled_functions, thread_functions};
     use super::*;
@@ -144,9 +145,10 @@ mod tests {
         local call = ffi.cast('double (*)(void *, const char *, size_t)', compiled.query)
         local function query(text) return call(context, text, #text) end\n";
 
-    fn state() -> Lua {
+    fn state() -> LimitedLua {
         // SAFETY: the tests' own code uses `ffi`.
-        unsafe { Lua::unsafe_new() }
+        let state = unsafe { LimitedLua::new(2 << 20) };
+        state.expect("enough memory")
     }
 
     fn start(lua: &Lua, text: &str) -> (Coroutine, Rc<ThreadContext>) {
@@ -260,7 +262,6 @@ mod tests {
         ] {
             let lua = state();
             let (mut coroutine, context) = start(&lua, text);
-            lua.set_memory_limit(1 << 20).expect("its own allocator");
             let resumed = context.run(None, Answer::Done, || coroutine.resume(&lua));
             let error = resumed.expect_err("an error").to_string();
             assert!(error.ends_with(message), "{error}");

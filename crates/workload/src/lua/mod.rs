@@ -18,6 +18,7 @@ mod compiled_functions;
 mod connections;
 mod coroutine;
 mod listener;
+mod memory;
 mod outside;
 mod path;
 mod program;

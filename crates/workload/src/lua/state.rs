@@ -3,6 +3,7 @@
 use super::bundled;
 use super::command::LuaScriptError;
 use super::compiled::ChunkCache;
+use super::memory::LimitedLua;
 use super::query_counts::OutsideCounters;
 use super::settings::{ScriptOptionValue, ScriptSettings};
 use super::thread_context::ThreadContext;
@@ -51,7 +52,7 @@ pub struct StateOwner {
 
 /// One Lua state.
 pub struct ScriptState {
-    pub lua: Lua,
+    pub lua: LimitedLua,
     /// The Lua table of Prony's functions.
     pub core: Table,
     /// The context of the state's C functions. Declared after `lua`, so that it is dropped after the state.
@@ -89,10 +90,9 @@ impl ScriptState {
         let thread_context = Rc::new(ThreadContext::default());
         // SAFETY: sysbench's scripts may use `ffi` and `debug`, with which a script can break memory safety; a user who
         // runs a script trusts it like any other program. Prony's own Lua code does not break memory safety.
-        let lua = unsafe { Lua::unsafe_new() };
+        let lua = unsafe { LimitedLua::new(context.settings.memory_limit_bytes)? };
         // The garbage collector runs with LuaJIT's default settings, as in sysbench: it takes 0 to 6 % of the client's
         // instructions (`examples/lua_cost.rs`). A pause of 400 instead of 200 would save 2 % and double the memory.
-        lua.set_memory_limit(context.settings.memory_limit_bytes)?;
         let core = lua.create_table()?;
         let host = create_host_table(&lua, context, owner)?;
         host.set("random_context", LightUserData(random.0.cast::<c_void>()))?;
