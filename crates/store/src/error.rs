@@ -303,9 +303,9 @@ fn hint(source: &io::Error) -> Option<&'static str> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("make room, or set PRONY_HOME to a folder on another disk")
         }
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            Some("set PRONY_HOME to a folder that you may write to")
-        }
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory => Some("set PRONY_HOME to a folder that you may write to"),
         _ => None,
     }
 }

@@ -86,7 +86,7 @@ fn a_run_records_its_server() {
         "{text}"
     );
     assert!(
-        text.contains("durability class D3, replication none"),
+        text.contains("durability class D3 (a crash loses no commit), replication none"),
         "{text}"
     );
 }

@@ -8,8 +8,8 @@ use crate::units::{self, bytes, count, count_with_noun, or_unknown};
 use prony_judge::memory::data_fit;
 use prony_judge::observations;
 use prony_store::{
-    Engine, EventKind, LimitUse, MachineSecond, Observed, ObservedTopic, Run, ServerEngine,
-    ServerSecond,
+    Durability, DurabilityClass, Engine, EventKind, LimitUse, MachineSecond, Observed,
+    ObservedTopic, Run, ServerEngine, ServerSecond,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -276,6 +276,17 @@ fn describe_limit_use(run: &Run) -> Option<String> {
     })
 }
 
+/// The class, with its meaning if no check explains it: checks do for the classes that may lose a commit.
+pub(super) fn durability_text(durability: &Durability) -> String {
+    let class = plain(&durability.description());
+    match durability.class {
+        _ if durability.tables_unknown => class,
+        DurabilityClass::D3 => format!("{class} (a crash loses no commit)"),
+        DurabilityClass::D4 => format!("{class} (the loss of the machine loses no commit)"),
+        DurabilityClass::D0 | DurabilityClass::D1 | DurabilityClass::D2 => class,
+    }
+}
+
 /// The durability class of the server, and the cost of observing it.
 fn durability_and_cost(observed: &Observed) -> String {
     let before = observed.before.as_ref();
@@ -283,7 +294,7 @@ fn durability_and_cost(observed: &Observed) -> String {
     let replication = before.and_then(|state| state.replication);
     let mut line = format!(
         "durability class {}, replication {}",
-        or_unknown(durability, |class| plain(&class.description())),
+        or_unknown(durability, durability_text),
         or_unknown(replication, |mode| mode.name().to_owned()),
     );
     if !observed.settings_changed.is_empty() {

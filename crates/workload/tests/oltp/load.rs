@@ -161,6 +161,13 @@ fn unfinished_load_with_different_options_is_replaced() {
     let progress = StopAt(LoadPhase::Statistics, 0, &stop);
     let options = [("tables", "2"), ("table_size", "500")];
     expect_error(database.load_with("oltp_read_write", &options, 2, &progress, &stop));
+    // That the load is unfinished explains the missing index on k.
+    let findings = database.check("oltp_read_write").findings;
+    let ids: Vec<_> = findings.iter().map(|finding| finding.id).collect();
+    assert!(
+        ids.contains(&"load-unfinished") && !ids.contains(&"index"),
+        "{ids:?}"
+    );
     let report = database.load("oltp_read_write", &[("table_size", "600")], 1);
     assert_eq!(report.rows, 600);
     let tables = "select count(*) from pg_class where relname ~ '^sbtest[0-9]+$'";

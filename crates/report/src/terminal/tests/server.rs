@@ -151,3 +151,22 @@ fn unobserved_events_are_not_reported_as_absent() {
     run.observed.as_mut().unwrap().series[2].lock_waits = Some(3);
     assert!(activity(&run).ends_with("; at most 3 sessions waiting for a lock"));
 }
+
+#[test]
+fn a_durability_class_that_no_check_explains_has_its_meaning() {
+    let durability = |class, tables_unknown| {
+        super::super::server::durability_text(&prony_store::Durability {
+            class,
+            tables_unknown,
+            because: Vec::new(),
+        })
+    };
+    use prony_store::DurabilityClass::{D2, D3, D4};
+    assert_eq!(durability(D2, false), "D2");
+    assert_eq!(durability(D3, false), "D3 (a crash loses no commit)");
+    assert_eq!(
+        durability(D4, false),
+        "D4 (the loss of the machine loses no commit)"
+    );
+    assert_eq!(durability(D3, true), "D3, unlogged tables not known");
+}
