@@ -2,7 +2,8 @@
 //!
 //! A closed pipe is not an error, and control characters from servers and files never reach a terminal.
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
+use prony_plan::system_error;
 use prony_report::visible::{Visible, visible};
 use prony_report::{Style, ignore_closed_pipe};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -29,7 +30,8 @@ pub fn show_raw(view: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(
 /// Converts a failed write to a failure; a closed pipe is a success.
 fn check_written(result: io::Result<()>) -> Result<(), Failure> {
     ignore_closed_pipe(result).map_err(|error| {
-        Failure::from(anyhow::Error::new(error).context("cannot write the result"))
+        let message = format!("cannot write the result: {}", system_error(&error));
+        Failure::new(Exit::Unexpected, message, "")
     })
 }
 

@@ -6,6 +6,7 @@ use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
 use prony_plan::experiment::merge_findings;
+use prony_plan::system_error;
 use prony_plan::{Experiment, InputLocation, Plan, PlanInput, Problems, QueryMode, WorkloadPlan};
 use prony_report::{Problem, units};
 use prony_workload::Error;
@@ -44,7 +45,8 @@ pub fn read_plan(file: &Path) -> Result<PlanInput, Failure> {
     let name = file.display().to_string();
     let text = std::fs::read_to_string(file).map_err(|error| {
         let hint = "a plan is a TOML file; `prony plan schema` describes it";
-        Failure::new(Exit::Usage, format!("cannot read the plan: {error}"), hint).at(&name)
+        let message = format!("cannot read the plan: {}", system_error(&error));
+        Failure::new(Exit::Usage, message, hint).at(&name)
     })?;
     PlanInput::from_toml(&name, &text).map_err(|problems| failure(&name, problems))
 }

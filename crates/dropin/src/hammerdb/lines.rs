@@ -5,7 +5,7 @@
 use super::clock;
 use prony_dialect::hammerdb::OutputOptions;
 use prony_dialect::hammerdb::text;
-use prony_report::text::system_error;
+use prony_plan::system_error;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
