@@ -2,7 +2,7 @@
 //!
 //! Maps the result of a command to its exit code, and prints its problems to stderr. Never ends the process.
 
-use prony_plan::{ErrorParts, UserError};
+use prony_plan::{ErrorParts, UserError, system_error};
 use prony_report::{Problem, Size, Style, problems};
 use prony_runner::TerminationSignal;
 use prony_server::secrets;
@@ -156,7 +156,7 @@ impl From<anyhow::Error> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
-        Failure::new(Exit::Unexpected, error.to_string(), "")
+        Failure::new(Exit::Unexpected, system_error(&error), "")
     }
 }
 

@@ -87,7 +87,7 @@ fn bad_settings_of_a_network_namespace_are_found_and_the_script_mends_them() {
             assert_eq!(finding(&after, id).state, DoctorState::Ok, "{after:?}");
         }
         let tcp = finding(&before, "tcp");
-        for expected in ["Window scaling is off", "receive buffer is too small"] {
+        for expected in ["without window scaling", "receive buffer is too small"] {
             let text = tcp.reason.to_lowercase();
             assert!(text.contains(&expected.to_lowercase()), "{tcp:?}");
         }

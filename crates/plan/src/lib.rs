@@ -39,5 +39,5 @@ pub use plan::{
 pub use problem::{InputLocation, Problem, Problems};
 pub use random::{SplitMix, splitmix64};
 pub use sheet::{PriceDate, PriceSheet};
-pub use user_error::{ErrorParts, UserError};
+pub use user_error::{ErrorParts, UserError, system_error};
 pub use write::{json_schema, to_json, to_toml};

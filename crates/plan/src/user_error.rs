@@ -3,6 +3,8 @@
 //! Errors that reach a user implement [`UserError`], so that no caller has to extract the hint from a
 //! message. `Display` joins the parts for logs, and for callers that print a single text.
 
+use std::fmt;
+
 /// The parts of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorParts {
@@ -13,6 +15,15 @@ pub struct ErrorParts {
     pub details: Option<String>,
     /// What to do; may have several lines.
     pub hint: Option<String>,
+}
+
+/// The system's error message, without the number that std appends, such as `(os error 2)`.
+pub fn system_error(error: &(impl fmt::Display + ?Sized)) -> String {
+    let text = error.to_string();
+    text.split(" (os error")
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// An error that is shown to users.

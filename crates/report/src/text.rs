@@ -19,15 +19,6 @@ pub fn plain(text: &str) -> String {
     out
 }
 
-/// The system's error message, without the number that std appends.
-pub fn system_error(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
-}
-
 /// The text cut to `width` characters, with an ellipsis if something was cut.
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {

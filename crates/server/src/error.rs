@@ -3,7 +3,7 @@
 //! Each message is one line that says what happened, where, and what to do. Must never: hold a
 //! password or text that may contain one.
 
-use prony_plan::{ErrorParts, UserError};
+use prony_plan::{ErrorParts, UserError, system_error};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -163,7 +163,11 @@ impl UserError for Error {
                 problem,
                 hint,
             } => (
-                format!("{purpose} \"{}\": {problem}", path.display()),
+                format!(
+                    "{purpose} \"{}\": {}",
+                    path.display(),
+                    system_error(problem)
+                ),
                 hint.as_str(),
             ),
             Error::Tls { problem, hint } => {

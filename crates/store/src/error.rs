@@ -2,7 +2,7 @@
 //!
 //! Each message is one sentence with a hint. Control characters from a foreign file never reach a terminal.
 
-use prony_plan::{ErrorParts, UserError};
+use prony_plan::{ErrorParts, UserError, system_error};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -245,9 +245,7 @@ pub(crate) fn io_error(
 /// The system's error message without the number that std adds; short enough for the reserved bytes of a
 /// journal.
 pub(crate) fn system_message(error: &io::Error) -> String {
-    let text = error.to_string();
-    let message = text.split(" (os error").next().unwrap_or_default();
-    printable(message).chars().take(120).collect()
+    printable(&system_error(error)).chars().take(120).collect()
 }
 
 /// The consequence of an error while a run is written, and a hint.

@@ -3,7 +3,7 @@
 //! A file of a different kind is never replaced, and a failed write never leaves an incomplete file.
 
 use crate::exit::{Exit, Failure};
-use prony_report::text::system_error;
+use prony_plan::system_error;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use crate::args::{Cli, CompletionsArgs, ManPagesArgs};
 use crate::exit::{Exit, Failure};
 use clap::CommandFactory;
 use clap_mangen::Man;
-use prony_report::text::system_error;
+use prony_plan::system_error;
 
 /// Prints the completions for a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {

@@ -3,7 +3,7 @@
 //! A closed pipe is not an error, and control characters from servers and files never reach a terminal.
 
 use crate::exit::{Exit, Failure};
-use prony_report::text::system_error;
+use prony_plan::system_error;
 use prony_report::visible::{Visible, visible};
 use prony_report::{Style, ignore_closed_pipe};
 use std::io::{self, BufWriter, IsTerminal, Write};

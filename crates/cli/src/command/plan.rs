@@ -6,8 +6,10 @@ use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
 use prony_plan::experiment::merge_findings;
-use prony_plan::{Experiment, InputLocation, Plan, PlanInput, Problems, QueryMode, WorkloadPlan};
-use prony_report::text::system_error;
+use prony_plan::system_error;
+use prony_plan::{
+    Experiment, InputLocation, Plan, PlanInput, Problems, QueryMode, WorkloadPlan, system_error,
+};
 use prony_report::{Problem, units};
 use prony_workload::Error;
 use std::path::Path;

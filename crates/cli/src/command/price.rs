@@ -15,9 +15,10 @@ use prony_judge::price::{
     Configuration, MeasuredConfiguration, PriceDate, PriceOptions, PriceSheet, TargetLoad,
 };
 use prony_plan::suggest::nearest;
+use prony_plan::system_error;
 use prony_report::html::SheetText;
 use prony_report::price;
-use prony_report::text::{plain, system_error};
+use prony_report::text::plain;
 use prony_store::{Check, Run, RunStore, Severity};
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};

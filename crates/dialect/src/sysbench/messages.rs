@@ -24,8 +24,7 @@ pub const PREWARM_MYSQL_ONLY: &str = "prewarm is currently MySQL only";
 pub const THREADS_FAILED: &str = "Thread initialization failed!";
 /// The error if the system cannot create the thread of worker `number`, counted from 0.
 pub fn thread_not_created(number: u32, error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
+    let text = prony_plan::system_error(error);
     let errno = error.raw_os_error().unwrap_or(0);
     format!("sb_thread_create() for thread #{number} failed. errno = {errno} ({text})")
 }

@@ -81,7 +81,7 @@ impl ScriptBackend {
 
 /// The system's error message as Tcl prints it: in lower case, without the error number.
 fn tcl_error_text(error: &io::Error) -> String {
-    prony_report::text::system_error(error).to_lowercase()
+    prony_plan::system_error(error).to_lowercase()
 }
 
 impl Host for ScriptBackend {

@@ -5,6 +5,7 @@
 use super::clock;
 use prony_dialect::hammerdb::OutputOptions;
 use prony_dialect::hammerdb::text;
+use prony_plan::system_error;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -34,8 +35,9 @@ impl VuserLines {
     pub fn open(output: &OutputOptions) -> Result<VuserLines, String> {
         let log = match &output.log_path {
             Some(path) => Some(
-                open_log(path, &text::log_header(&clock::now_as_text()))
-                    .map_err(|error| format!("cannot write the log file {path}: {error}"))?,
+                open_log(path, &text::log_header(&clock::now_as_text())).map_err(|error| {
+                    format!("cannot write the log file {path}: {}", system_error(&error))
+                })?,
             ),
             None => None,
         };

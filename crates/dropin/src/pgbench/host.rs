@@ -3,7 +3,7 @@
 
 use crate::output::eprint;
 use prony_dialect::pgbench::{Host, Level, Messages};
-use prony_report::text::system_error;
+use prony_plan::system_error;
 use prony_server::Environment;
 use prony_workload::script::{Script, VariableNames};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -88,7 +88,7 @@ impl Host for ProcessHost<'_> {
             current: Some(soft_limit),
             ..getrlimit(Resource::Nofile)
         };
-        setrlimit(Resource::Nofile, limit).map_err(|error| system_error(&error.into()))
+        setrlimit(Resource::Nofile, limit).map_err(|error| system_error(&error))
     }
 
     fn time_seed(&self) -> u64 {

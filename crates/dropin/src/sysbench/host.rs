@@ -1,7 +1,7 @@
 //! Gives the parser of sysbench's arguments access to files and Lua's search path.
 
 use prony_dialect::sysbench::Host;
-use prony_report::text::system_error;
+use prony_plan::system_error;
 use prony_workload::lua::search_path;
 use std::path::{Path, PathBuf};
 

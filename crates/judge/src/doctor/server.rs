@@ -278,9 +278,14 @@ fn data_size(server: &DatabaseFacts) -> DoctorFinding {
             "The cache is {} of the memory of its machine: the server looks untuned.",
             percent(share)
         );
-        return caution(ID, value, reason).advised(
-            "Set shared_buffers to a quarter of the memory, or innodb_buffer_pool_size to half of it or more.",
-        );
+        let advice = match server.engine {
+            Some(Engine::MySql | Engine::MariaDb) => {
+                "Set innodb_buffer_pool_size to half of the memory or more."
+            }
+            Some(Engine::PostgreSql) => "Set shared_buffers to a quarter of the memory.",
+            _ => "Raise 'max server memory'.",
+        };
+        return caution(ID, value, reason).advised(advice);
     }
     let reason = match (data <= cache, server.memory_bytes) {
         (true, _) => "The data fits into the server's cache: reads do not reach the disk.",

@@ -201,18 +201,39 @@ fn write_differences(
     sides: [&str; 2],
 ) -> io::Result<()> {
     let mut table = Table::new(&["", sides[0], sides[1]]);
-    let mut reasons: Vec<&str> = Vec::new();
+    // The reasons, each with the properties that differ for it.
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for difference in differences {
         table.row(
             [&difference.what, &difference.a, &difference.b]
                 .map(|text| cut(&plain(text), MAX_CELL_CHARS)),
         );
-        if !reasons.contains(&difference.why) {
-            reasons.push(difference.why);
+        let property = cut(&plain(&difference.what), MAX_CELL_CHARS);
+        match reasons.iter_mut().find(|(why, _)| *why == difference.why) {
+            Some((_, properties)) => properties.push(property),
+            None => reasons.push((difference.why, vec![property])),
         }
     }
     out.table(&table)?;
-    out.paragraph(&format!("Because {}.", reasons.join("; ")))
+    if let [(why, _)] = &reasons[..] {
+        return out.paragraph(&format!("Because {why}."));
+    }
+    reasons.iter().try_for_each(|(why, properties)| {
+        out.paragraph(&format!("{}: {why}.", list_properties(properties)))
+    })
+}
+
+/// Maximum number of properties that are listed with their reason.
+const MAX_LISTED_PROPERTIES: usize = 3;
+
+/// The properties, separated by commas; of many only the first and the number of the others.
+fn list_properties(properties: &[String]) -> String {
+    if properties.len() <= MAX_LISTED_PROPERTIES {
+        return properties.join(", ");
+    }
+    let (listed, others) = properties.split_at(MAX_LISTED_PROPERTIES - 1);
+    let others = units::count(others.len() as u64);
+    format!("{} and {others} others", listed.join(", "))
 }
 
 /// A figure with its unit, unless its name includes the unit.

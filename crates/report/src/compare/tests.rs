@@ -225,6 +225,25 @@ fn incomparable_runs_have_no_ratio() {
 }
 
 #[test]
+fn each_reason_names_the_properties_that_differ() {
+    let (a, mut b) = (run("a", 10_000.0), run("b", 11_000.0));
+    b.server.version = "9".to_owned();
+    b.server.tls = Some("TLSv1.3".to_owned());
+    b.drive.threads += 1;
+    let text = compare_runs(&[vec![a], vec![b]]).text;
+    for line in [
+        "\n  server version: it may explain a difference.\n",
+        "\n  TLS: encryption costs CPU time at both ends.\n",
+        "\n  threads: the client's own cost is part of every figure.\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let properties = ["a", "b", "c", "d"].map(str::to_owned);
+    assert_eq!(list_properties(&properties[..3]), "a, b, c");
+    assert_eq!(list_properties(&properties), "a, b and 2 others");
+}
+
+#[test]
 fn only_the_first_notes_are_listed_for_a_person() {
     let with_settings = |id: &str, tps: f64| {
         let mut run = run(id, tps);

@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::hints;
 use crate::target::{Address, Endpoint};
-use prony_plan::ErrorParts;
+use prony_plan::{ErrorParts, system_error};
 use prony_wire::ConnectError;
 use std::fmt;
 use std::io;
@@ -97,11 +97,8 @@ impl fmt::Display for ConnectFailure {
 impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FailureCause::Io(error) => match error.raw_os_error() {
-                // libpq does not print Rust's suffix, such as "(os error 111)".
-                Some(_) => f.write_str(error.to_string().split(" (os error").next().unwrap_or("")),
-                None => write!(f, "{error}"),
-            },
+            // libpq does not print the number either.
+            FailureCause::Io(error) => f.write_str(&system_error(error)),
             FailureCause::Timeout => f.write_str("timeout expired"),
             FailureCause::Interrupted => f.write_str("interrupted"),
             FailureCause::Closed => f.write_str("server closed the connection unexpectedly"),

@@ -8,7 +8,7 @@ use super::variables::{VariableNames, is_valid_name};
 use crate::Error;
 use crate::describe::OptionKind::Texts;
 use crate::describe::{OptionSpec, option};
-use prony_plan::WorkloadPlan;
+use prony_plan::{WorkloadPlan, system_error};
 use std::collections::BTreeMap;
 
 /// The major version of pgbench whose language scripts use.
@@ -283,7 +283,7 @@ fn parse_weighted(
 fn read_file(names: &mut VariableNames, name: &str) -> Result<Script, Error> {
     let open_error = |error: &dyn std::fmt::Display| {
         option_error(
-            &format!("could not open file \"{name}\": {error}"),
+            &format!("could not open file \"{name}\": {}", system_error(error)),
             "a path relative to the current directory, or an absolute one",
         )
     };

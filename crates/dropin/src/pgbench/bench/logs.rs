@@ -37,7 +37,7 @@ pub fn open(
         for (thread, random) in (0..threads).zip(seeds.threads) {
             let path = log_path(&log.prefix, std::process::id(), thread);
             let file = File::create(&path).map_err(|error| {
-                let reason = prony_report::text::system_error(&error);
+                let reason = prony_plan::system_error(&error);
                 call.messages
                     .fatal(&format!("could not open logfile \"{path}\": {reason}"))
             })?;

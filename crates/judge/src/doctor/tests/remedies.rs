@@ -274,3 +274,26 @@ fn rights_are_granted_in_the_language_of_the_engine() {
         "not quoted for a shell"
     );
 }
+
+#[test]
+fn a_small_cache_is_enlarged_by_the_setting_of_the_engine() {
+    for (engine, setting) in [
+        (Engine::PostgreSql, "shared_buffers"),
+        (Engine::MySql, "innodb_buffer_pool_size"),
+        (Engine::MariaDb, "innodb_buffer_pool_size"),
+        (Engine::SqlServer, "max server memory"),
+    ] {
+        let report = changed_server(|server| {
+            server.engine = Some(engine);
+            server.memory_bytes = Some(25 << 30);
+            server.cache_bytes = Some(128 << 20);
+            server.database_bytes = Some(1 << 30);
+        });
+        assert_eq!(state(&report, "data-size"), DoctorState::Caution);
+        let found = report.findings.iter().find(|found| found.id == "data-size");
+        let advice = found
+            .and_then(|found| found.advice.as_deref())
+            .unwrap_or_default();
+        assert!(advice.contains(setting), "{engine:?}: {advice}");
+    }
+}
