@@ -6,7 +6,6 @@ use super::{output, server};
 use crate::args::PlanCommand;
 use crate::exit::{Exit, Failure};
 use prony_plan::experiment::merge_findings;
-use prony_plan::system_error;
 use prony_plan::{
     Experiment, InputLocation, Plan, PlanInput, Problems, QueryMode, WorkloadPlan, system_error,
 };
