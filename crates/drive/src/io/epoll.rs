@@ -3,7 +3,7 @@
 //! In: bytes to send. Out: events. Must never: block except in [`Io::submit_and_wait`].
 
 use super::socket::{self, RawAddress};
-use super::{Io, IoEvent, IoEventKind, Received, Sent, Slot, WaitStrategy};
+use super::{Io, IoEvent, IoEventKind, MIN_SLEEP_NS, Received, Sent, Slot, WaitStrategy};
 use crate::clock::Clock;
 use prony_server::{Address, TcpOptions};
 use std::io;
@@ -137,6 +137,10 @@ impl Epoll {
 
     /// Waits at most `wait_ns` for kernel events, and stores them in `ready`.
     fn wait(&mut self, wait_ns: u64) -> io::Result<()> {
+        let wait_ns = match wait_ns < MIN_SLEEP_NS {
+            true => 0,
+            false => wait_ns,
+        };
         let timeout = libc::timespec {
             tv_sec: (wait_ns / 1_000_000_000) as libc::time_t,
             tv_nsec: (wait_ns % 1_000_000_000) as libc::c_long,

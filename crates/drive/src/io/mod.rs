@@ -75,6 +75,10 @@ pub struct Sent {
     pub position: u32,
 }
 
+/// A shorter wait is over before the kernel has set its timer, which takes several µs on a virtual machine: the
+/// engines then return at once.
+const MIN_SLEEP_NS: u64 = 1_000;
+
 /// How [`Io::submit_and_wait`] waits for replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitStrategy {

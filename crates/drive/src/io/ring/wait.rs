@@ -4,6 +4,7 @@
 //! wait longer than until the deadline.
 
 use super::Ring;
+use crate::io::MIN_SLEEP_NS;
 use io_uring::types::{SubmitArgs, Timespec};
 use std::io;
 
@@ -21,13 +22,7 @@ impl Ring {
         let end_ns = (now_ns + spin_ns).min(deadline_ns);
         ignore_interruptions(self.ring.submit())?;
         loop {
-            // SAFETY: the call submits nothing and has no argument.
-            let result = unsafe {
-                self.ring
-                    .submitter()
-                    .enter::<libc::sigset_t>(0, 0, ENTER_GETEVENTS, None)
-            };
-            ignore_interruptions(result)?;
+            self.fetch_completions(0)?;
             if !self.ring.completion().is_empty() {
                 return Ok(true);
             }
@@ -47,6 +42,10 @@ impl Ring {
             _ => self.clock.now_ns(),
         };
         let wait_ns = deadline_ns.saturating_sub(now_ns);
+        if wait_ns < MIN_SLEEP_NS {
+            let queued = self.ring.submission().len() as u32;
+            return self.fetch_completions(queued);
+        }
         let timeout = Timespec::new()
             .sec(wait_ns / 1_000_000_000)
             .nsec((wait_ns % 1_000_000_000) as u32);
@@ -59,6 +58,16 @@ impl Ring {
                 .submitter()
                 .submit_with_args(replies, &arguments.min_wait_usec(delay_max_us)),
             _ => self.ring.submitter().submit_with_args(1, &arguments),
+        };
+        ignore_interruptions(result)
+    }
+
+    /// Submits this many queued requests and fetches what has completed, without waiting.
+    fn fetch_completions(&mut self, to_submit: u32) -> io::Result<()> {
+        // SAFETY: the queued requests are valid until they complete, and the call has no argument.
+        let result = unsafe {
+            let submitter = self.ring.submitter();
+            submitter.enter::<libc::sigset_t>(to_submit, 0, ENTER_GETEVENTS, None)
         };
         ignore_interruptions(result)
     }
