@@ -35,20 +35,16 @@ pub fn table_findings<T: Tables>(
     workload: Option<&'static str>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut tables_missing = 0;
+    // One load creates all missing tables, so only the first names it.
+    let mut load_remedy = workload
+        .map(|workload| Remedy::Load(LoadSpec::of(workload, vec![("scale", "N".to_owned())])));
     for table in T::ALL {
         let name = table.name();
         match tables.iter().find(|existing| existing.table == *table) {
             None => {
                 let text = format!("table {name} is missing");
-                let options = || vec![("scale", "N".to_owned())];
-                // One load creates all of them.
-                let load_remedy = workload
-                    .filter(|_| tables_missing == 0)
-                    .map(|workload| Remedy::Load(LoadSpec::of(workload, options())));
-                tables_missing += 1;
                 findings.push(Finding {
-                    remedy: load_remedy,
+                    remedy: load_remedy.take(),
                     ..finding(FindingState::Wrong, "table-missing", text)
                 });
             }

@@ -51,8 +51,11 @@ fn choices(name: &str) -> Vec<&'static str> {
         .flat_map(|workload| workload.options());
     for option in options.filter(|option| option.name == name) {
         if let OptionKind::Choice(choices) = option.kind {
-            let new = choices.iter().filter(|choice| !values.contains(*choice));
-            values.extend(new.copied().collect::<Vec<_>>());
+            for choice in choices {
+                if !values.contains(choice) {
+                    values.push(*choice);
+                }
+            }
         }
     }
     values

@@ -204,11 +204,10 @@ fn write_differences(
     // The reasons, each with the properties that differ for it.
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for difference in differences {
-        table.row(
-            [&difference.what, &difference.a, &difference.b]
-                .map(|text| cut(&plain(text), MAX_CELL_CHARS)),
-        );
-        let property = cut(&plain(&difference.what), MAX_CELL_CHARS);
+        let cells = [&difference.what, &difference.a, &difference.b]
+            .map(|text| cut(&plain(text), MAX_CELL_CHARS));
+        let property = cells[0].clone();
+        table.row(cells);
         match reasons.iter_mut().find(|(why, _)| *why == difference.why) {
             Some((_, properties)) => properties.push(property),
             None => reasons.push((difference.why, vec![property])),
