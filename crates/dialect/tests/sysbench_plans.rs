@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use prony_dialect::sysbench::{
     BUNDLED_TESTS, Command, Compat, Driver, Endpoint, Host, IgnoredErrors, Invocation, LogLevel,
-    NativeCommand, command_header, creating_index, creating_table, drive_plan, dropping_table,
-    endpoints, failing_function, fatal_line, function_failed, inserting_rows, load_jobs,
-    mysql_prepare_failed, mysql_statement_failed, mysql_unreachable, parse_args, parse_driver,
-    parse_ps_mode, pgsql_prepare_failed, pgsql_statement_failed, pgsql_unreachable,
+    NativeCommand, ProgramCost, command_header, creating_index, creating_table, drive_plan,
+    dropping_table, endpoints, failing_function, fatal_line, function_failed, inserting_rows,
+    load_jobs, mysql_prepare_failed, mysql_statement_failed, mysql_unreachable, parse_args,
+    parse_driver, parse_ps_mode, pgsql_prepare_failed, pgsql_statement_failed, pgsql_unreachable,
     prewarming_table, repetitions_line, sql_error, unsupported_option, workload_plan,
 };
 use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, QueryMode, Stop};
@@ -39,7 +39,36 @@ fn parse_native(line: &str) -> NativeCommand {
 }
 
 fn parse_drive_plan(line: &str) -> DrivePlan {
-    drive_plan(&parse_native(line).settings, 4).expect(line)
+    drive_plan(&parse_native(line).settings, 4, ProgramCost::Low).expect(line)
+}
+
+#[test]
+fn few_users_get_a_worker_each_and_many_share_workers() {
+    let workers = |threads: u32, processors, cost| {
+        let line = format!("--threads={threads} oltp_read_only run");
+        let plan = drive_plan(&parse_native(&line).settings, processors, cost);
+        plan.expect("a plan").threads
+    };
+    for cost in [ProgramCost::Low, ProgramCost::High] {
+        assert_eq!(
+            [1, 2, 4, 5, 32].map(|n| workers(n, 8, cost)),
+            [1, 2, 4, 1, 1]
+        );
+        assert_eq!(
+            [1, 2, 4, 5, 32].map(|n| workers(n, 2, cost)),
+            [1, 2, 2, 1, 1]
+        );
+        assert_eq!(workers(4, 0, cost), 1, "an unknown number of processors");
+    }
+    assert_eq!(
+        [33, 64, 1000].map(|n| workers(n, 4, ProgramCost::High)),
+        [2, 2, 4]
+    );
+    assert_eq!(
+        [33, 64, 1000].map(|n| workers(n, 4, ProgramCost::Low)),
+        [2, 2, 2]
+    );
+    assert_eq!(workers(1000, 1, ProgramCost::Low), 1);
 }
 
 #[test]
@@ -72,7 +101,7 @@ fn options_determine_the_drive_plan() {
         (open_loop.pace, open_loop.protocol),
         (pace, QueryMode::Simple)
     );
-    assert_eq!((open_loop.threads, open_loop.seed), (4, Some(7)));
+    assert_eq!((open_loop.threads, open_loop.seed), (2, Some(7)));
     let shared = Stop::SharedTransactions {
         transactions: 500,
         within: Duration::from_secs(10),
@@ -88,12 +117,17 @@ fn options_determine_the_drive_plan() {
     assert_eq!(endless.stop, Stop::NoStartsAfter(MAX_DURATION));
     let with_warmup = parse(Compat::V1_1, "--warmup-time=30 oltp_insert run");
     assert_eq!(
-        drive_plan(&with_warmup.settings, 1).unwrap().warmup,
+        drive_plan(&with_warmup.settings, 1, ProgramCost::Low)
+            .unwrap()
+            .warmup,
         Duration::from_secs(30)
     );
     let invalid = parse_native("--db-ps-mode=foo oltp_insert run");
     let text = "FATAL: Invalid value for db-ps-mode: foo\n";
-    assert_eq!(drive_plan(&invalid.settings, 1).unwrap_err(), text);
+    assert_eq!(
+        drive_plan(&invalid.settings, 1, ProgramCost::Low).unwrap_err(),
+        text
+    );
     assert_eq!(parse_ps_mode(&invalid.settings.database).unwrap_err(), text);
     assert_eq!(
         load_jobs(&parse_native("--threads=7 oltp_insert prepare").settings),

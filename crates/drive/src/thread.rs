@@ -4,7 +4,7 @@
 
 use crate::affinity;
 use crate::assignment::{Assignment, Timing};
-use crate::batch_scheduling::BatchScheduling;
+use crate::batch_scheduling::set_worker_policy;
 use crate::coordinate::WorkerMessage;
 use crate::io::Io;
 use crate::link::Routes;
@@ -14,7 +14,7 @@ use crate::run::{DriveJob, latency_limit_ns, route_index, server_count};
 use crate::run_event::{Reports, RunEvent};
 use crate::slice::RunSlice;
 use crate::worker::Worker;
-use prony_measure::{Interval, Recorder, RecorderLayout, RunSchedule};
+use prony_measure::{BatchPolicyCounts, Interval, Recorder, RecorderLayout, RunSchedule};
 use prony_plan::{DrivePlan, Pace, Stop};
 use prony_session::{Conn, StartBudget, StartRules, UserId, WorkerContext};
 use std::io;
@@ -66,12 +66,13 @@ struct CollectorReports<'a> {
     sender: &'a Sender<WorkerMessage>,
     /// Intervals that the collecting thread has read and cleared.
     spare_intervals: Receiver<Box<Interval>>,
-    scheduling: BatchScheduling,
+    /// The scheduling policy of the worker's thread, as recorded in each interval.
+    batch: BatchPolicyCounts,
 }
 
 impl Reports for CollectorReports<'_> {
     fn deliver_interval(&mut self, mut interval: Box<Interval>) {
-        self.scheduling.update_policy(&mut interval.health);
+        interval.health.batch = self.batch;
         let _ = self
             .sender
             .send(WorkerMessage::Interval(self.worker, interval));
@@ -162,7 +163,7 @@ pub(crate) fn run_worker<I: Io>(
         worker: share.index,
         sender,
         spare_intervals: signal.spare_intervals,
-        scheduling: BatchScheduling::new(job, share.clients.len()),
+        batch: set_worker_policy(job, share.workers),
     };
     let result = worker.drive(timing, Box::new(reports));
     if let Some(times) = worker.context.take_round_trip_times() {

@@ -30,8 +30,7 @@ pub struct Health {
     pub starts_waiting: u64,
     /// Transactions that were in progress at the end of the interval; only with a rate.
     pub in_progress: u32,
-    /// How many workers ran under `SCHED_BATCH` at the end of the interval; workers that have ended count by
-    /// their last policy.
+    /// How many workers ran under `SCHED_BATCH`, including those that have ended.
     pub batch: BatchPolicyCounts,
     /// Workers that waited for several replies at once at the end of the interval.
     pub coalescing_workers: u32,
@@ -43,7 +42,8 @@ pub struct Health {
 pub struct BatchPolicyCounts {
     /// Workers that ran under `SCHED_BATCH`.
     pub active: u32,
-    /// Workers that returned to the default policy because other programs made them wait.
+    /// Workers that returned to the default policy because other programs made them wait; 0 except in files of
+    /// earlier versions.
     pub reverted: u32,
     /// Workers whose request the system refused.
     pub refused: u32,

@@ -48,7 +48,8 @@ pub use options::{
 };
 pub use output::{LogLevel, Output, UsageError, debug_line, fatal_line, warning_line};
 pub use plan::{
-    drive_plan, load_jobs, unsupported_driver_option, unsupported_option, workload_plan,
+    ProgramCost, drive_plan, load_jobs, unsupported_driver_option, unsupported_option,
+    workload_plan,
 };
 pub use progress::{Counters, Progress, QueueState, progress_text};
 pub use prony_workload::sysbench::{Driver, IgnoredErrors};

@@ -78,7 +78,11 @@ proptest! {
                 prop_assert!(native.command != Command::Help);
                 prop_assert!(native.settings.threads >= 1);
                 run_header(&native.settings);
-                let _ = prony_dialect::sysbench::drive_plan(&native.settings, 2);
+                let _ = prony_dialect::sysbench::drive_plan(
+                    &native.settings,
+                    2,
+                    prony_dialect::sysbench::ProgramCost::Low,
+                );
                 prony_dialect::sysbench::workload_plan(&native);
             }
             Ok(_) => {}

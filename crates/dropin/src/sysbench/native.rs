@@ -8,12 +8,12 @@ use super::errors::SysbenchErrorPolicy;
 use super::{connection, tables};
 use crate::tool_run::ConnectedServer;
 use prony_dialect::sysbench::{
-    Command, Driver, LogLevel, NO_DRIVER, NOT_PREPARED, NativeCommand, SysbenchCommands,
-    THREADS_FAILED, advice, command_header, failing_function, fatal_line, function_failed,
-    mysql_prepare_failed, parse_ps_mode, pgsql_prepare_failed, unsupported_option, workload_plan,
+    Command, Driver, LogLevel, NO_DRIVER, NOT_PREPARED, NativeCommand, ProgramCost,
+    SysbenchCommands, THREADS_FAILED, advice, command_header, failing_function, fatal_line,
+    function_failed, mysql_prepare_failed, parse_ps_mode, pgsql_prepare_failed, unsupported_option,
+    workload_plan,
 };
 use prony_plan::{QueryMode, WorkloadPlan};
-use prony_runner::host::processor_count;
 use prony_runner::{ConnectionInfo, Signals};
 use prony_server::control::Error;
 use prony_server::{Control, Target};
@@ -188,9 +188,7 @@ fn run(
         workload: command.workload,
         plan: command.plan.clone(),
         scale,
-        // One thread drives about 200,000 statements per second; leave the remaining processors to a local
-        // server.
-        processors: processor_count() / 2,
+        cost: ProgramCost::Low,
         thread_per_user: false,
         texts: &DefaultTexts,
         on_connect_refused: None,

@@ -306,10 +306,11 @@ pub struct ClientHealth {
 #[serde(default)]
 #[schemars(rename = "Batch")]
 pub struct BatchScheduling {
-    /// Workers that ran under `SCHED_BATCH` to the end.
+    /// Workers that ran under `SCHED_BATCH`.
     #[serde(rename = "under")]
     pub active: u32,
-    /// Workers that returned to the default policy during the run, because other programs made them wait.
+    /// Workers that returned to the default policy during the run, because other programs made them wait; 0 in
+    /// documents of this version.
     #[serde(rename = "left")]
     pub reverted: u32,
     /// Workers to which the system refused `SCHED_BATCH`.

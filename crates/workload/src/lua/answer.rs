@@ -1,6 +1,7 @@
 //! The values with which a script's coroutine is resumed. They must not hold references to a reply.
 
 use mlua::{IntoLuaMulti, Lua, MultiValue, Result, Table, Value};
+use std::ffi::c_int;
 
 /// The answer to a request.
 pub enum Answer {
@@ -13,6 +14,8 @@ pub enum Answer {
     Reply(u64, usize),
     /// The number of a connection, or a number of results.
     Number(usize),
+    /// The wait status of a command, as `system` of the C library returns it.
+    CommandStatus(c_int),
     /// The id of a prepared statement, and its number of parameters.
     Prepared(usize, usize),
     /// All rows of a result. Used only outside of the load; in a load, C functions read the rows.
@@ -41,6 +44,7 @@ impl IntoLuaMulti for Answer {
             Answer::Flag(flag) => flag.into_lua_multi(lua),
             Answer::Reply(rows, columns) => (rows, columns).into_lua_multi(lua),
             Answer::Number(number) => number.into_lua_multi(lua),
+            Answer::CommandStatus(status) => status.into_lua_multi(lua),
             Answer::Prepared(id, count) => (id, count).into_lua_multi(lua),
             Answer::Rows(rows) => rows.into_lua_multi(lua),
             Answer::Failed(failure) => (

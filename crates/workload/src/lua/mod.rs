@@ -27,6 +27,7 @@ mod report;
 mod request;
 mod script;
 mod settings;
+mod shell_command;
 mod sql_errors;
 mod state;
 mod statements;

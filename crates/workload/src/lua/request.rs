@@ -7,8 +7,8 @@ use prony_wire::Value;
 /// The prelude's request codes start at `CODE_BASE + 1`.
 const CODE_BASE: i64 = 9_007_199_254_740_000;
 
-/// A request to the event loop; `prelude/core.lua` has the same codes. Excludes the text of a query, which [`sql_text`]
-/// returns, and the parameters of an execution, which begin at [`FIRST_PARAMETER`] of the request's values.
+/// A request to the event loop; `prelude/core.lua` has the same codes. Excludes the text of a query or a command, which
+/// [`sql_text`] returns, and the parameters of an execution, which begin at [`FIRST_PARAMETER`] of the request's values.
 #[derive(Debug, PartialEq)]
 pub enum Request {
     /// The coroutine has ended.
@@ -55,6 +55,8 @@ pub enum Request {
     ResultCount,
     /// Return the numbers of rows and columns of this result of the last reply.
     SelectResult(usize),
+    /// Run a command in a shell; return its wait status.
+    RunCommand,
 }
 
 /// The index of an execution's first statement parameter among the values of its request.
@@ -79,7 +81,7 @@ fn as_index(value: Value<'_>) -> mlua::Result<usize> {
     }
 }
 
-/// The text of a query or of a statement to prepare; `value` returns a value of the request by its index.
+/// The text of a query, of a statement to prepare, or of a command; `value` returns a value of the request by its index.
 ///
 /// # Errors
 /// The values do not come from the prelude.
@@ -141,6 +143,7 @@ impl Request {
             19 => Request::UseConnection(as_index(value(1))?),
             20 => Request::ResultCount,
             21 => Request::SelectResult(as_index(value(1))?),
+            22 => Request::RunCommand,
             _ => return Err(unknown_request_error()),
         })
     }

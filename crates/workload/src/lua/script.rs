@@ -184,8 +184,8 @@ impl LuaScript {
         Ok(result.front().and_then(mlua::Value::as_boolean) != Some(false))
     }
 
-    /// Whether the script may block its OS thread, because it or a module that it loads starts processes or
-    /// declares C functions.
+    /// Whether the script may block its OS thread, because it or a module that it loads communicates with other
+    /// processes or declares C functions.
     ///
     /// # Errors
     /// The script's state is no longer usable.

@@ -125,6 +125,10 @@ unsafe extern "C-unwind" fn ask(state: *mut lua_State) -> c_int {
                 ffi::lua_pushnumber(state, number as f64);
                 1
             }
+            Answer::CommandStatus(status) => {
+                ffi::lua_pushnumber(state, status.into());
+                1
+            }
             Answer::Prepared(id, count) => {
                 ffi::lua_pushnumber(state, id as f64);
                 ffi::lua_pushnumber(state, count as f64);

@@ -15,6 +15,7 @@ use super::program::ThreadTask;
 use super::query_counts::{count_reply, increment_counter};
 use super::request::Request;
 use super::settings::ScriptSettings;
+use super::shell_command::ShellCommand;
 use super::sql_errors::{
     DeferredError, describe_execution, error_answer, lossy_text, report_failure, statement_text,
 };
@@ -208,6 +209,7 @@ impl ScriptUser {
                 }
                 Answer::Done
             }
+            Request::RunCommand => self.run_command(connections.user_db()).await,
             Request::IncrementCounter(counter) => {
                 increment_counter(connections.user_db(), counter);
                 Answer::Done
@@ -310,10 +312,21 @@ impl ScriptUser {
         }
     }
 
-    /// The SQL text of the current request.
+    /// The SQL text of the current request, or its command.
     fn request_sql(&self) -> &[u8] {
         // SAFETY: the coroutine is suspended, and cannot be resumed while `self` is borrowed.
         unsafe { self.state.thread_context().sql() }
+    }
+
+    /// Runs the command of the current request while the worker serves its other users.
+    async fn run_command(&self, db: &mut Db) -> Answer {
+        let mut command = ShellCommand::start(self.request_sql());
+        loop {
+            match command.poll() {
+                Ok(status) => return Answer::CommandStatus(status),
+                Err(time) => db.sleep(time).await,
+            }
+        }
     }
 
     async fn prepare(&self, connections: &mut Connections) -> AnswerResult {

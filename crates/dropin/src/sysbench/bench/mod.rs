@@ -14,12 +14,13 @@ use observer::SysbenchObserver;
 use prony_dialect::sysbench::{
     ALL_THREADS_ENDED, Command, Compat, Counters, Driver, EVENT_LIMIT_REACHED,
     EXIT_STATUS_FORCED_SHUTDOWN, EXIT_STATUS_LATE_START, FORCED_SHUTDOWN, GeneralOptions, LogLevel,
-    NOT_CONNECTED, Progress, QUEUE_FULL, Report, THREADS_FAILED, TIME_LIMIT_REACHED,
+    NOT_CONNECTED, ProgramCost, Progress, QUEUE_FULL, Report, THREADS_FAILED, TIME_LIMIT_REACHED,
     checkpoint_text, debug_line, drive_plan, failing_function, fatal_line, function_failed,
     progress_text, repetitions_line, report_text, thread_not_created, threads_not_ready,
 };
 use prony_drive::{ConnectError, DriveResult, OnConnectRefused, RunEventKind};
 use prony_plan::{DrivePlan, Plan, WorkloadPlan};
+use prony_runner::host::processor_count;
 use prony_runner::{Error, Recording, Signals};
 use prony_session::Program;
 use prony_workload::{ReadyWorkload, Workload};
@@ -42,8 +43,8 @@ pub struct Bench<'a> {
     pub plan: WorkloadPlan,
     /// The number of tables, for the store.
     pub scale: u32,
-    /// Processors that the load may use.
-    pub processors: usize,
+    /// How much CPU time the program needs.
+    pub cost: ProgramCost,
     /// Whether to give each thread of sysbench an OS thread of its own, because a script may block.
     pub thread_per_user: bool,
     /// The texts of the reports.
@@ -103,7 +104,8 @@ pub fn run(
     error_printed: &dyn Fn() -> bool,
 ) -> Result<(), CommandError> {
     let settings = bench.settings;
-    let mut drive = drive_plan(settings, bench.processors).map_err(|lines| call.fail(&lines))?;
+    let drive = drive_plan(settings, processor_count(), bench.cost);
+    let mut drive = drive.map_err(|lines| call.fail(&lines))?;
     if bench.thread_per_user {
         drive.threads = drive.clients;
     }

@@ -4,7 +4,7 @@
 
 use super::super::call::{CommandError, SysbenchCall};
 use super::logger::ScriptLogger;
-use prony_dialect::sysbench::{Driver, GeneralOptions, drive_plan};
+use prony_dialect::sysbench::{Driver, GeneralOptions, ProgramCost, drive_plan};
 use prony_drive::{DriveJob, LoadStart, Observer, RunEventKind};
 use prony_measure::{IntervalRow, RunSchedule};
 use prony_plan::{DrivePlan, Pace, Stop};
@@ -45,8 +45,8 @@ impl ParallelCommand<'_> {
         program: &LuaProgram,
     ) -> Result<(), CommandError> {
         let call = self.call;
-        let plan =
-            drive_plan(self.settings, processor_count()).map_err(|lines| call.fail(&lines))?;
+        let plan = drive_plan(self.settings, processor_count(), ProgramCost::High);
+        let plan = plan.map_err(|lines| call.fail(&lines))?;
         let clients = program.user_count();
         let plan = DrivePlan {
             clients,

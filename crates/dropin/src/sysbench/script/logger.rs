@@ -23,7 +23,7 @@ const PGRES_FATAL_ERROR: u32 = 7;
 
 /// The warning about a script that blocks.
 const BLOCKED_WARNING: &str = "prony: the script ran for at least 0.1 s without a database query \
-    (os.execute, io.popen, its own socket, a long computation?): other users of its thread had to wait, \
+    (io.popen, its own socket, a long computation?): other users of its thread had to wait, \
     and their figures include this wait\n";
 
 /// The logger of all Lua states of a script.

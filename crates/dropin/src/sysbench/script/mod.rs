@@ -16,11 +16,10 @@ use hooks::ReportHooks;
 use logger::ScriptLogger;
 use prony_dialect::sysbench::{
     Driver, EXIT_STATUS_LATE_START, GeneralOptions, INITIALIZING_WORKERS, LogLevel, NO_DRIVER,
-    NOT_CONNECTED, Output, ScriptCommand, fatal_line, function_failed, parse_ps_mode, run_header,
-    unknown_command, unsupported_driver_option,
+    NOT_CONNECTED, Output, ProgramCost, ScriptCommand, fatal_line, function_failed, parse_ps_mode,
+    run_header, unknown_command, unsupported_driver_option,
 };
 use prony_plan::WorkloadPlan;
-use prony_runner::host::processor_count;
 use prony_runner::{ConnectionInfo, Signals};
 use prony_server::control::ConnectFailure;
 use prony_server::{Control, ServerFacts, Target};
@@ -212,8 +211,7 @@ impl ScriptRun<'_> {
                     .collect(),
             },
             scale: 1,
-            // Use all processors, because scripts may use much CPU time themselves.
-            processors: processor_count(),
+            cost: ProgramCost::High,
             thread_per_user: script.may_block().map_err(fail)?,
             texts: &hooks,
             on_connect_refused: Some(&|failures: &[ConnectFailure]| {

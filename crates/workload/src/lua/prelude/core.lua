@@ -12,7 +12,7 @@ local FIRST_CODE = 9007199254740001
 for index, name in ipairs({
    "QUERY", "EXECUTE", "PREPARE", "ROWS", "WAIT_FOR_EVENT", "BEGIN_EVENT", "END_EVENT", "DISCARD_EVENT", "SLEEP",
    "RECONNECT", "COUNT", "FAIL", "KEEP_RUNNING", "WAIT_FOR_COMMON_START", "NEXT_EVENT", "CLOSE", "CONNECT",
-   "DISCONNECT", "USE_CONNECTION", "RESULTS", "RESULT",
+   "DISCONNECT", "USE_CONNECTION", "RESULTS", "RESULT", "RUN_COMMAND",
 }) do
    core[name] = FIRST_CODE - 1 + index
 end
@@ -47,6 +47,18 @@ function io.write(...)
    return io.stdout
 end
 io.stdout:setvbuf("no")
+
+-- Runs a command while the worker serves its other users. Outside of the load there are none.
+if not host.is_outside_load then
+   local execute, ask, RUN_COMMAND = os.execute, core.ask, core.RUN_COMMAND
+
+   function os.execute(command)
+      if type(command) ~= "string" then
+         return execute(command)
+      end
+      return (ask(RUN_COMMAND, command))
+   end
+end
 
 -- Attributes an error inside the API to the line of the script that called it.
 local getinfo = debug.getinfo

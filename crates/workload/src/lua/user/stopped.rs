@@ -4,6 +4,7 @@
 use super::{ScriptUser, THREAD_DONE};
 use crate::lua::answer::{Answer, FailedAnswer};
 use crate::lua::request::Request;
+use crate::lua::shell_command::ShellCommand;
 
 /// Maximum number of requests that a stopped thread may make in `thread_done`. After that many, its script is
 /// abandoned.
@@ -41,6 +42,9 @@ impl Drop for ScriptUser {
                     Answer::Failed(FailedAnswer::internal("the run is over"))
                 }
                 Ok(Request::WaitForEvent | Request::NextEvent) => Answer::Flag(false),
+                Ok(Request::RunCommand) => {
+                    Answer::CommandStatus(ShellCommand::start(self.request_sql()).wait())
+                }
                 Ok(_) => Answer::Done,
             };
         }
