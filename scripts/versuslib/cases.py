@@ -270,12 +270,17 @@ def lua_counts():
 
 
 SYSBENCH_RUNS = [
+    SysbenchRun("sb-point2", "oltp_point_select, prepared, unix socket, 2 threads", "oltp_point_select", 2, "unix", 1.0, 1.0),
+    SysbenchRun("sb-point4", "oltp_point_select, prepared, unix socket, 4 threads", "oltp_point_select", 4, "unix", 0.8, 1.0),
+    SysbenchRun("sb-point8", "oltp_point_select, prepared, unix socket, 8 threads", "oltp_point_select", 8, "unix", 0.6, 1.05),
     SysbenchRun("sb-point16", "oltp_point_select, prepared, unix socket, 16 threads", "oltp_point_select", 16, "unix", 0.45, 1.15),
     SysbenchRun("sb-point64", "oltp_point_select, prepared, unix socket, 64 threads", "oltp_point_select", 64, "unix", 0.35, 1.10),
     SysbenchRun("sb-point-tcp16", "oltp_point_select, prepared, TCP, 16 threads", "oltp_point_select", 16, "tcp", 0.65, None),
     SysbenchRun("sb-point-text16", "oltp_point_select, text protocol, unix socket, 16 threads", "oltp_point_select", 16, "unix", 0.45, None, ("--db-ps-mode=disable",)),
     SysbenchRun("sb-ro16", "oltp_read_only, unix socket, 16 threads", "oltp_read_only", 16, "unix", 0.50, 1.05),
     SysbenchRun("sb-ro64", "oltp_read_only, unix socket, 64 threads", "oltp_read_only", 64, "unix", 0.50, 1.05),
+    SysbenchRun("sb-rw2", "oltp_read_write, unix socket, 2 threads", "oltp_read_write", 2, "unix", 1.0, 1.0),
+    SysbenchRun("sb-rw8", "oltp_read_write, unix socket, 8 threads", "oltp_read_write", 8, "unix", 0.6, 1.05),
     SysbenchRun("sb-rw16", "oltp_read_write, unix socket, 16 threads", "oltp_read_write", 16, "unix", 0.50, 1.05),
     SysbenchRun("sb-rw64", "oltp_read_write, unix socket, 64 threads", "oltp_read_write", 64, "unix", 0.50, 1.05),
     *lua_runs(),

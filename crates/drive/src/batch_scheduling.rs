@@ -1,7 +1,7 @@
 //! Decides whether a worker runs under `SCHED_BATCH`, to let server processes on the same machine run first.
 //!
-//! In: a job. Out: the scheduling policy of the calling thread, and whether the system accepted it. Must never:
-//! delay a scheduled start.
+//! In: a job and the clients, workers and CPUs of this process. Out: the scheduling policy of the calling thread, and
+//! whether the system accepted it. Must never: delay a scheduled start.
 //!
 //! In a closed loop on the server's own machine, each reply wakes the worker, which takes the CPU from
 //! the very process that was about to write the next reply, or interrupts the other CPU to get it. Under
@@ -12,33 +12,35 @@
 //! at 0.93 times the CPU; beside two programs that use both CPUs, as many transactions, within the noise.
 
 use crate::run::DriveJob;
+use crate::slice::RunSlice;
 use prony_measure::BatchPolicyCounts;
 use prony_plan::Pace;
 use prony_server::{Address, Target};
-use std::num::NonZero;
-use std::thread::available_parallelism;
 
-/// Sets the policy of the calling thread, one of the job's `workers`. Returns the outcome.
-pub fn set_worker_policy(job: &DriveJob, workers: u32) -> BatchPolicyCounts {
-    let mut counts = BatchPolicyCounts::default();
-    let cpus = available_parallelism().map_or(1, NonZero::get);
-    if !shares_cpus(job.plan.clients, workers, cpus)
-        || job.plan.pace != Pace::Closed
-        || !is_on_this_host(job.target)
-    {
-        return counts;
-    }
-    match request_batch_policy() {
-        true => counts.active = 1,
-        false => counts.refused = 1,
-    }
-    counts
+/// Whether the workers of a slice of the run should run under `SCHED_BATCH`. `cpus`: the number of CPUs that this
+/// process may use.
+pub fn should_use_batch(job: &DriveJob, slice: &RunSlice, cpus: usize) -> bool {
+    job.plan.pace == Pace::Closed
+        && is_on_this_host(job.target)
+        && share_workers_or_cpus(slice.clients.len(), slice.threads() as usize, cpus)
 }
 
-/// Whether clients wait for the same CPU. If each has a worker and a CPU of its own, the scheduler puts a client and
-/// its server process on one CPU, where only one of the two can run anyway.
-fn shares_cpus(clients: u32, workers: u32, cpus: usize) -> bool {
-    clients as usize > cpus.min(workers as usize)
+/// Whether there are more clients than workers, or than CPUs. If each client has a worker and a CPU of its own, the
+/// scheduler puts it and its server process on one CPU, where only one of the two can run anyway.
+fn share_workers_or_cpus(clients: usize, workers: usize, cpus: usize) -> bool {
+    clients > cpus.min(workers)
+}
+
+/// Requests `SCHED_BATCH` for the calling thread. Returns the outcome: the system may refuse it, as in some containers.
+pub fn request_batch_policy() -> BatchPolicyCounts {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the pointer is to a live sched_param; 0 is the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) };
+    BatchPolicyCounts {
+        active: u32::from(result == 0),
+        refused: u32::from(result != 0),
+        ..BatchPolicyCounts::default()
+    }
 }
 
 /// Whether all servers run on this machine, judged by their addresses.
@@ -53,41 +55,38 @@ fn is_on_this_host(target: &Target) -> bool {
         .all(|endpoint| is_local(&endpoint.address))
 }
 
-/// Requests `SCHED_BATCH` for the calling thread. Returns false if the system refuses it, as in some containers.
-fn request_batch_policy() -> bool {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the pointer is to a live sched_param; 0 is the calling thread.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) == 0 }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn clients_share_cpus_unless_each_has_a_worker_and_a_cpu_of_its_own() {
-        let sharing = [(2, 1, 2), (3, 3, 2), (16, 16, 2), (8, 2, 4), (2, 2, 1)];
-        assert!(
-            sharing
-                .iter()
-                .all(|&(clients, workers, cpus)| shares_cpus(clients, workers, cpus))
-        );
-        let alone = [(1, 1, 1), (1, 1, 8), (2, 2, 2), (2, 2, 64), (64, 64, 64)];
-        assert!(
-            !alone
-                .iter()
-                .any(|&(clients, workers, cpus)| shares_cpus(clients, workers, cpus))
-        );
+    fn clients_share_unless_each_has_a_worker_and_a_cpu_of_its_own() {
+        for (clients, workers, cpus) in [(2, 1, 2), (3, 3, 2), (16, 16, 2), (8, 2, 4), (2, 2, 1)] {
+            assert!(
+                share_workers_or_cpus(clients, workers, cpus),
+                "{clients} {workers} {cpus}"
+            );
+        }
+        for (clients, workers, cpus) in [(1, 1, 1), (1, 1, 8), (2, 2, 2), (2, 2, 64), (64, 64, 64)]
+        {
+            assert!(
+                !share_workers_or_cpus(clients, workers, cpus),
+                "{clients} {workers} {cpus}"
+            );
+        }
     }
 
     #[test]
-    fn the_policy_of_the_thread_changes() {
-        assert!(request_batch_policy());
-        // SAFETY: no pointers are involved; 0 is the calling thread.
-        assert_eq!(
-            unsafe { libc::sched_getscheduler(0) },
-            libc::SCHED_BATCH,
-            "the kernel has the policy"
-        );
+    fn a_request_sets_the_policy_of_the_calling_thread() {
+        let thread = std::thread::spawn(|| {
+            let outcome = request_batch_policy();
+            // SAFETY: no pointers are involved; 0 is the calling thread.
+            let is_batch = unsafe { libc::sched_getscheduler(0) } == libc::SCHED_BATCH;
+            assert_eq!(
+                (outcome.active == 1, outcome.refused == 1),
+                (is_batch, !is_batch)
+            );
+        });
+        thread.join().expect("no panic");
     }
 }

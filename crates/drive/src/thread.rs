@@ -4,7 +4,7 @@
 
 use crate::affinity;
 use crate::assignment::{Assignment, Timing};
-use crate::batch_scheduling::set_worker_policy;
+use crate::batch_scheduling::request_batch_policy;
 use crate::coordinate::WorkerMessage;
 use crate::io::Io;
 use crate::link::Routes;
@@ -94,6 +94,8 @@ pub(crate) struct WorkerThread<'a> {
     pub worker_interrupt: &'a AtomicBool,
     pub sender: &'a Sender<WorkerMessage>,
     pub start_receiver: &'a Receiver<StartSignal>,
+    /// Whether the thread requests `SCHED_BATCH`.
+    pub uses_batch: bool,
 }
 
 /// The body of a worker thread.
@@ -108,6 +110,7 @@ pub(crate) fn run_worker<I: Io>(
         worker_interrupt,
         sender,
         start_receiver,
+        uses_batch,
     } = *thread;
     affinity::use_precise_timers();
     if job.plan.pin {
@@ -163,7 +166,10 @@ pub(crate) fn run_worker<I: Io>(
         worker: share.index,
         sender,
         spare_intervals: signal.spare_intervals,
-        batch: set_worker_policy(job, share.workers),
+        batch: match uses_batch {
+            true => request_batch_policy(),
+            false => BatchPolicyCounts::default(),
+        },
     };
     let result = worker.drive(timing, Box::new(reports));
     if let Some(times) = worker.context.take_round_trip_times() {

@@ -88,7 +88,17 @@ pub(crate) fn check_client_limit(run: &Run) -> Option<Check> {
 /// Reports a client that is below its limit, but could not drive twice the load.
 pub(crate) fn check_client_headroom(run: &Run) -> Option<Check> {
     let demand = CpuDemand::new(run)?;
-    if demand.total_share() <= BUSY_THREAD_NOTE_SHARE || check_client_limit(run).is_some() {
+    // Under SCHED_BATCH, threads wait for a CPU by design: those waits say nothing about what the client could do.
+    let yields = run
+        .machine()
+        .health
+        .batch
+        .is_some_and(|batch| batch.active > 0);
+    let used_share = match yields && shared_machine_evidence(run).is_some() {
+        true => demand.busy_share,
+        false => demand.total_share(),
+    };
+    if used_share <= BUSY_THREAD_NOTE_SHARE || check_client_limit(run).is_some() {
         return None;
     }
     new_check(
@@ -98,7 +108,7 @@ pub(crate) fn check_client_headroom(run: &Run) -> Option<Check> {
             "This client could not have driven twice the load: its busiest thread {}, which leaves room for \
              about {:.1} times this load.",
             demand.describe(),
-            1.0 / demand.total_share()
+            1.0 / used_share
         ),
         more_threads_advice(run),
     )

@@ -93,13 +93,13 @@ pub(crate) fn check_one_host(run: &Run) -> Option<Check> {
     new_check("one-host", severity, sentences.join(" "), advice)
 }
 
-/// The remark that waits are intended for threads under `SCHED_BATCH`, which let the server's processes run
-/// first; empty if there were none.
+/// The remark that some waits are intended if threads ran under `SCHED_BATCH`, which lets the server's processes run
+/// first; empty if none did.
 fn batch_policy_remark(run: &Run) -> String {
     match run.machine().health.batch.map_or(0, |batch| batch.active) {
         0 => String::new(),
         workers => format!(
-            ", by design: {} ran under SCHED_BATCH, which lets the server's processes run first",
+            ", partly by design: {} ran under SCHED_BATCH, which lets the server's processes run first",
             count(workers.into(), "worker")
         ),
     }

@@ -39,7 +39,7 @@
 //! | | note | any, if the plan expects an outage |
 //! | `client-limit` | invalid | the busiest thread used more than 97 % of a CPU; unless client and server share a machine, the time for which it waited for a CPU counts as used |
 //! | | caveat | more than 90 %, counted in the same way |
-//! | `client-headroom` | note | more than 50 %, where the wait for a CPU always counts: no room for twice the load |
+//! | `client-headroom` | note | more than 50 %, where the wait for a CPU counts unless threads ran under SCHED_BATCH on a shared machine: no room for twice the load |
 //! | `client-machine` | caveat | the client's machine, if it is not the server's, above 70 % busy |
 //! | `throttled` | invalid, caveat, note | a CPU limit stopped the client; severity by the share of the time, as for `steal` |
 //! | `cpu-frequency` | caveat | the client's CPUs run at their lowest frequency (`powersave` of a driver for which that is fixed), or may not reach 90 % of their highest |

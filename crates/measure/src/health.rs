@@ -30,14 +30,14 @@ pub struct Health {
     pub starts_waiting: u64,
     /// Transactions that were in progress at the end of the interval; only with a rate.
     pub in_progress: u32,
-    /// How many workers ran under `SCHED_BATCH`, including those that have ended.
+    /// The outcomes of the workers' requests for `SCHED_BATCH`, including workers that have ended.
     pub batch: BatchPolicyCounts,
     /// Workers that waited for several replies at once at the end of the interval.
     pub coalescing_workers: u32,
 }
 
-/// Counts of workers by the outcome of their request for `SCHED_BATCH` (sched(7)). Workers that share CPUs
-/// with the server request this policy; all counts are zero if no worker did.
+/// Counts of workers by the outcome of their request for `SCHED_BATCH` (sched(7)). Workers whose clients
+/// share CPUs with the server request this policy; all counts are zero if no worker did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BatchPolicyCounts {
     /// Workers that ran under `SCHED_BATCH`.

@@ -18,6 +18,7 @@ mod observe;
 pub mod plan;
 mod problem;
 mod random;
+mod rate;
 mod read;
 pub mod scenario;
 mod section;
@@ -38,6 +39,7 @@ pub use plan::{
 };
 pub use problem::{InputLocation, Problem, Problems};
 pub use random::{SplitMix, splitmix64};
+pub use rate::strip_rate_unit;
 pub use sheet::{PriceDate, PriceSheet};
 pub use user_error::{ErrorParts, UserError, system_error};
 pub use write::{json_schema, to_json, to_toml};

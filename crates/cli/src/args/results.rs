@@ -255,12 +255,7 @@ fn parse_latency(text: &str) -> Result<Duration, String> {
 
 /// Parses transactions per second: `20000`, `20000tps` or `20000/s`.
 fn parse_tps(text: &str) -> Result<f64, String> {
-    let number = text.trim();
-    let number = number
-        .strip_suffix("tps")
-        .or_else(|| number.strip_suffix("/s"))
-        .unwrap_or(number);
-    match number.trim().parse::<f64>() {
+    match prony_plan::strip_rate_unit(text).parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate <= 1e9 => Ok(rate),
         _ => Err("give transactions per second, such as 20000 or 20000tps".to_owned()),
     }

@@ -187,6 +187,38 @@ fn a_script_that_blocks_its_thread_gets_one_warning() {
     assert_eq!((status, err.as_str()), (0, ""));
 }
 
+/// `init` calls LuaJIT's own `os.execute`; in threads the commands run beside the worker.
+#[test]
+fn commands_return_what_luajit_returns() {
+    let bench = without_server("lua_commands");
+    bench.write(
+        "commands.lua",
+        "local function try(name)
+            print(name, os.execute('exit 3'), os.execute('kill -9 $$'), os.execute(404), os.execute() ~= 0,
+                  (pcall(os.execute, {})))
+         end
+         function init() try('main') end
+         function thread_init() try('begin') end
+         function event() try('event') end
+         function thread_done() try('end') end",
+    );
+    let lines = |options: &str, name: &str| {
+        let (status, out, err) = bench.sysbench(&format!("./commands.lua {options} run"));
+        assert_eq!(status, 0, "{out}{err}");
+        out.matches(&format!("{name}\t768\t9\t32512\ttrue\tfalse\n"))
+            .count()
+    };
+    for (name, count) in [("main", 1), ("begin", 3), ("event", 2), ("end", 3)] {
+        assert_eq!(
+            lines("--threads=3 --events=2 --time=0", name),
+            count,
+            "{name}"
+        );
+    }
+    // Threads that wait for a start when the time is over run `thread_done` too.
+    assert_eq!(lines("--threads=3 --rate=1 --time=1", "end"), 3);
+}
+
 #[test]
 fn the_last_repeated_message_has_no_count() {
     let bench = without_server("lua_again");

@@ -12,8 +12,8 @@ use prony_plan::{Arrival, DrivePlan, MAX_DURATION, Pace, Stop, WorkloadPlan};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The maximum number of users per worker, if there are enough processors.
-const USERS_PER_THREAD: u32 = 32;
+/// The maximum number of users per worker, if there are enough processors for that many workers.
+const USERS_PER_WORKER: u32 = 32;
 
 /// How much CPU time a program needs in its worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +24,24 @@ pub enum ProgramCost {
     High,
 }
 
-/// Up to this many users, each gets a worker, if there are enough processors: a worker with one or two users rarely finds
-/// several replies at once, and then costs more than a thread of sysbench. Measured on 2 CPUs with MariaDB: with 2
-/// users, two workers had twice the transactions of one at a third of its CPU per transaction; with 8 users, as many.
-const FEW_USERS: u32 = 4;
+/// Up to this many users get a worker each, if there are enough processors. A worker with few users rarely finds several
+/// replies at once, and then costs more than a thread of sysbench. Measured on 2 CPUs with MariaDB: with 2 users, two
+/// workers had twice the transactions of one worker at 0.6 times the CPU per transaction; with 4 users, 1.2 to 1.5 times;
+/// with 8 users, two workers were no better than one.
+const FEW_USERS_MAX: u32 = 4;
 
 /// The number of workers for this many users.
 fn worker_count(users: u32, processors: usize, cost: ProgramCost) -> u32 {
-    let (workers, max_workers) = match cost {
-        _ if users <= FEW_USERS => (users, processors),
-        ProgramCost::High => (users.div_ceil(USERS_PER_THREAD), processors),
+    let processors = u32::try_from(processors).unwrap_or(u32::MAX).max(1);
+    if users <= FEW_USERS_MAX {
+        return users.clamp(1, processors);
+    }
+    let max_workers = match cost {
+        ProgramCost::High => processors,
         // The other half is left to a local server.
-        ProgramCost::Low => (users.div_ceil(USERS_PER_THREAD), processors / 2),
+        ProgramCost::Low => (processors / 2).max(1),
     };
-    workers.clamp(1, u32::try_from(max_workers).unwrap_or(u32::MAX).max(1))
+    users.div_ceil(USERS_PER_WORKER).min(max_workers)
 }
 
 /// The drive plan of a run: each sysbench thread becomes a user. `processors`: the number of processors of this

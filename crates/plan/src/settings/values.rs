@@ -7,6 +7,7 @@ use crate::check::{MAX_DURATION, MAX_RATE_TPS};
 use crate::choice::Choice;
 use crate::duration::{format_duration, format_number, parse_duration};
 use crate::input::InputValue;
+use crate::rate::strip_rate_unit;
 use crate::section::Section;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -118,11 +119,14 @@ impl SettingValue for f64 {
 
     fn from_text(text: &str, _value_type: &SettingType) -> Result<f64, String> {
         // The rate is the only setting of this type.
-        let rate = text
+        let rate = strip_rate_unit(text)
             .parse()
             .ok()
             .filter(|rate: &f64| !rate.is_sign_negative());
-        rate.ok_or_else(|| "must be a positive number of transactions per second".to_owned())
+        rate.ok_or_else(|| {
+            "must be a positive number of transactions per second, such as 5000 or 5000tps"
+                .to_owned()
+        })
     }
 
     fn to_json(&self) -> Value {

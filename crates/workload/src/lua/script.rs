@@ -185,7 +185,7 @@ impl LuaScript {
     }
 
     /// Whether the script may block its OS thread, because it or a module that it loads communicates with other
-    /// processes or declares C functions.
+    /// processes, is a C module, or declares C functions.
     ///
     /// # Errors
     /// The script's state is no longer usable.

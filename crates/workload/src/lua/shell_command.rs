@@ -1,7 +1,8 @@
 //! The command of a script's `os.execute`: a child process that runs while the worker serves its other users.
 //!
 //! In: a command. Out: its wait status, as `system` of the C library returns it. Must never: block the worker while
-//! the command runs, or change how this process handles signals.
+//! the command runs, or change how this process handles signals. The worker still waits until the process has started.
+//! If the user ends first, the command runs on, as it does when sysbench exits.
 
 use std::ffi::{OsStr, c_int};
 use std::io;
@@ -10,12 +11,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// The status that `system` returns if no process can be started.
-const NOT_STARTED: c_int = -1;
-/// The shortest and the longest time between two polls. In between, a poll is late by at most a sixteenth of the
-/// command's time.
-const POLL_MIN: Duration = Duration::from_micros(500);
-const POLL_MAX: Duration = Duration::from_millis(50);
+/// The status that `system` returns if no process could be created.
+const NOT_CREATED: c_int = -1;
+/// Limits of the pause between two looks at the command, which is a sixteenth of the time that it has run: the end of
+/// the command is noticed that much too late.
+const PAUSE_MIN: Duration = Duration::from_micros(500);
+const PAUSE_MAX: Duration = Duration::from_millis(50);
 
 /// A command that was started.
 pub struct ShellCommand {
@@ -34,23 +35,17 @@ impl ShellCommand {
         }
     }
 
-    /// The status of the command if it has ended, else the time after which to ask again.
-    ///
-    /// # Errors
-    /// The command still runs.
-    pub fn poll(&mut self) -> Result<c_int, Duration> {
-        let status = self.child.as_mut().map(Child::try_wait);
-        match status {
-            Ok(Ok(None)) => Err((self.started.elapsed() / 16).clamp(POLL_MIN, POLL_MAX)),
-            Ok(Ok(Some(status))) => Ok(status.into_raw()),
-            Ok(Err(_)) | Err(_) => Ok(NOT_STARTED),
+    /// The status of the command if it has ended.
+    pub fn status(&mut self) -> Option<c_int> {
+        match self.child.as_mut().map(Child::try_wait) {
+            Ok(Ok(status)) => status.map(ExitStatus::into_raw),
+            Ok(Err(_)) | Err(_) => Some(NOT_CREATED),
         }
     }
 
-    /// Waits until the command has ended. Returns its status.
-    pub fn wait(self) -> c_int {
-        let status = self.child.and_then(|mut child| child.wait());
-        status.map_or(NOT_STARTED, ExitStatus::into_raw)
+    /// How long to wait before looking again.
+    pub fn pause(&self) -> Duration {
+        (self.started.elapsed() / 16).clamp(PAUSE_MIN, PAUSE_MAX)
     }
 }
 
@@ -58,28 +53,36 @@ impl ShellCommand {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_status_is_that_of_system() {
-        assert_eq!(ShellCommand::start(b"exit 3").wait(), 3 << 8);
-        assert_eq!(ShellCommand::start(b"kill -9 $$").wait(), 9, "SIGKILL");
-        assert_eq!(ShellCommand::start(b"true\0 && exit 1").wait(), 0);
-        assert_eq!(ShellCommand::start(b"/dev/null").wait(), 126 << 8);
+    /// The status of a command, and the pauses until it ended.
+    fn run(text: &[u8]) -> (c_int, Vec<Duration>) {
+        let mut command = ShellCommand::start(text);
+        let mut pauses = Vec::new();
+        loop {
+            if let Some(status) = command.status() {
+                return (status, pauses);
+            }
+            pauses.push(command.pause());
+            std::thread::sleep(command.pause());
+        }
     }
 
     #[test]
-    fn a_running_command_is_polled_less_often_the_longer_it_runs() {
-        let mut command = ShellCommand::start(b"sleep 0.2");
-        let mut waits = Vec::new();
-        let status = loop {
-            match command.poll() {
-                Ok(status) => break status,
-                Err(wait) => {
-                    std::thread::sleep(wait);
-                    waits.push(wait);
-                }
-            }
-        };
+    fn the_status_is_that_of_system() {
+        assert_eq!(run(b"exit 3").0, 3 << 8);
+        assert_eq!(run(b"kill -9 $$").0, 9, "SIGKILL");
+        assert_eq!(run(b"true\0 && exit 1").0, 0);
+        assert_eq!(run(b"/dev/null").0, 126 << 8);
+    }
+
+    #[test]
+    fn the_pauses_grow_with_the_time_of_the_command() {
+        let (status, pauses) = run(b"sleep 0.2");
         assert_eq!(status, 0);
-        assert!(waits.is_sorted() && waits.len() > 2, "{waits:?}");
+        assert!(pauses.len() > 2 && pauses.is_sorted(), "{pauses:?}");
+        assert!(
+            pauses
+                .iter()
+                .all(|pause| (PAUSE_MIN..=PAUSE_MAX).contains(pause))
+        );
     }
 }

@@ -322,9 +322,9 @@ impl ScriptUser {
     async fn run_command(&self, db: &mut Db) -> Answer {
         let mut command = ShellCommand::start(self.request_sql());
         loop {
-            match command.poll() {
-                Ok(status) => return Answer::CommandStatus(status),
-                Err(time) => db.sleep(time).await,
+            match command.status() {
+                Some(status) => return Answer::CommandStatus(status),
+                None => db.sleep(command.pause()).await,
             }
         }
     }

@@ -5,7 +5,7 @@ local host, core = ...
 
 local may_block = false
 
--- Code that communicates with a process other than the server. `os.execute` does not block: see core.lua.
+-- Code that waits for something other than the server or a timer. `os.execute` does not block: see core.lua.
 local BLOCKING_PATTERNS = {
    "io%s*%.%s*popen", "[\"']popen[\"']",
    "require[%s%(]*[\"']socket", "require[%s%(]*[\"']posix", "require[%s%(]*[\"']ssl",

@@ -53,10 +53,10 @@ if not host.is_outside_load then
    local execute, ask, RUN_COMMAND = os.execute, core.ask, core.RUN_COMMAND
 
    function os.execute(command)
-      if type(command) ~= "string" then
+      if type(command) ~= "string" and type(command) ~= "number" then
          return execute(command)
       end
-      return (ask(RUN_COMMAND, command))
+      return (ask(RUN_COMMAND, tostring(command)))
    end
 end
 

@@ -1,10 +1,11 @@
 //! Runs `thread_done` of a thread that is stopped while it waits for its next event. Never makes a request to the
-//! event loop, which no longer serves the thread.
+//! event loop, which no longer serves the thread. The other users of the worker wait for a command that it runs.
 
 use super::{ScriptUser, THREAD_DONE};
 use crate::lua::answer::{Answer, FailedAnswer};
 use crate::lua::request::Request;
 use crate::lua::shell_command::ShellCommand;
+use std::ffi::c_int;
 
 /// Maximum number of requests that a stopped thread may make in `thread_done`. After that many, its script is
 /// abandoned.
@@ -42,11 +43,26 @@ impl Drop for ScriptUser {
                     Answer::Failed(FailedAnswer::internal("the run is over"))
                 }
                 Ok(Request::WaitForEvent | Request::NextEvent) => Answer::Flag(false),
-                Ok(Request::RunCommand) => {
-                    Answer::CommandStatus(ShellCommand::start(self.request_sql()).wait())
-                }
+                Ok(Request::RunCommand) => match self.wait_for_command() {
+                    Some(status) => Answer::CommandStatus(status),
+                    None => return,
+                },
                 Ok(_) => Answer::Done,
             };
         }
+    }
+}
+
+impl ScriptUser {
+    /// Runs the command of the current request. Returns its status, or `None` if the script must end first.
+    fn wait_for_command(&self) -> Option<c_int> {
+        let mut command = ShellCommand::start(self.request_sql());
+        while !self.settings().must_scripts_end() {
+            if let Some(status) = command.status() {
+                return Some(status);
+            }
+            std::thread::sleep(command.pause());
+        }
+        None
     }
 }
