@@ -94,6 +94,7 @@ RUNS = [
     Case("unix256", "select-only, unix socket, 256 clients, ring", "select-only", 256, "unix", "ring", 0.55, 1.3),
     Case("tcp64", "select-only, TCP, 64 clients, ring", "select-only", 64, "tcp", "ring", 0.65, 1.25),
     Case("unix8", "select-only, unix socket, 8 clients, ring", "select-only", 8, "unix", "ring", 0.80, 1.05),
+    Case("unix2", "select-only, unix socket, 2 clients, ring", "select-only", 2, "unix", "ring", 0.80, 1.05),
     Case("one-cpu", "select-only, unix socket, 1 client, client and server on one CPU", "select-only", 1, "unix", None, 0.90, 1.05, ONE_CPU),
     Case("unix64-epoll", "select-only, unix socket, 64 clients, epoll", "select-only", 64, "unix", "epoll", 0.92, 1.05),
     Case("unix256-epoll", "select-only, unix socket, 256 clients, epoll", "select-only", 256, "unix", "epoll", 0.92, 1.05),
@@ -143,18 +144,18 @@ def layout_cases():
     """Where client and server run: on the same CPUs, on separate ones, with a network between them, and with two client threads."""
     titles = {"unix": "unix socket", "tcp": "TCP", "namespace": "TCP"}
     apart = {"cpus": ONE_CPU, "server_cpus": OTHER_CPUS}
-    for name, network, placement, text in (
-        ("shared", "unix", {}, "all CPUs shared"),
-        ("shared", "tcp", {}, "all CPUs shared"),
-        ("threads2", "unix", {"threads": 2}, "all CPUs shared, -j 2"),
-        ("threads2", "tcp", {"threads": 2}, "all CPUs shared, -j 2"),
-        ("apart", "unix", apart, "client on one CPU, server on the others"),
-        ("apart", "tcp", apart, "client on one CPU, server on the others"),
-        ("namespace", "namespace", apart, "client on one CPU and in a network namespace, server on the others"),
+    for name, network, clients, placement, text in (
+        ("shared-unix", "unix", 64, {}, "all CPUs shared"),
+        ("shared-tcp", "tcp", 64, {}, "all CPUs shared"),
+        ("threads2-unix", "unix", 64, {"threads": 2}, "all CPUs shared, -j 2"),
+        ("threads2-tcp", "tcp", 64, {"threads": 2}, "all CPUs shared, -j 2"),
+        ("threads2-unix8", "unix", 8, {"threads": 2}, "all CPUs shared, -j 2"),
+        ("apart-unix", "unix", 64, apart, "client on one CPU, server on the others"),
+        ("apart-tcp", "tcp", 64, apart, "client on one CPU, server on the others"),
+        ("namespace", "namespace", 64, apart, "client on one CPU and in a network namespace, server on the others"),
     ):
-        end = "" if name == "namespace" else f"-{network}"
         options = ("-S", "-M", "prepared")
-        yield Dialect(f"layout-{name}{end}", f"-S, {titles[network]}, 64 clients, {text}", options, 64, network, None, None, **placement)
+        yield Dialect(f"layout-{name}", f"-S, {titles[network]}, {clients} clients, {text}", options, clients, network, None, None, **placement)
 
 
 # The file's name; each tool has the file in a separate folder.

@@ -350,24 +350,3 @@ fn version_1_1_has_additional_output_and_functions() {
         "{out}"
     );
 }
-
-/// Each thread executes a process that waits at most a minute until all six threads have done so.
-const WAIT_FOR_THREADS_SCRIPT: &str = r#"
-local folder = "together"
-function thread_init() con = sysbench.sql.driver():connect() end
-function event(id)
-    local wait = "mkdir -p %s; : >%s/%d; for i in $(seq 600); do [ $(ls %s | wc -l) -ge 6 ] && exit 0; sleep 0.1; done; exit 1"
-    assert(os.execute(wait:format(folder, folder, id, folder)) == 0, "a thread waited for another one")
-    con:query("SELECT 1")
-    return true
-end
-"#;
-
-#[test]
-fn commands_of_threads_that_share_a_worker_run_in_parallel() {
-    let bench = LuaBench::maria("api_together");
-    bench.write("together.lua", WAIT_FOR_THREADS_SCRIPT);
-    let arguments = "together.lua --threads=6 --events=0 --time=0 run";
-    let (status, out, err) = bench.sysbench(arguments);
-    assert_eq!(status, 0, "{out}{err}");
-}

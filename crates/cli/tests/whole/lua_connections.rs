@@ -10,7 +10,7 @@ use std::path::Path;
 const NO_SERVER: [&str; 2] = ["--mysql-host=127.0.0.1", "--mysql-port=1"];
 
 /// A bench whose server does not exist.
-fn without_server(name: &str) -> LuaBench {
+pub fn without_server(name: &str) -> LuaBench {
     let arguments = NO_SERVER.map(str::to_owned).to_vec();
     // No server requests this password; the bench asserts that no output contains it.
     LuaBench::new(name, arguments, "sesame-0815".to_owned())
@@ -165,58 +165,6 @@ fn init_and_done_have_their_own_connections() {
             "{out}"
         );
     }
-}
-
-#[test]
-fn a_script_that_blocks_its_thread_gets_one_warning() {
-    let bench = without_server("lua_waiting");
-    bench.write(
-        "waits.lua",
-        // The call is assembled at run time, so that Prony cannot detect it in advance.
-        "local start = io['pop' .. 'en']\nfunction event() start('sleep 0.8'):close() end",
-    );
-    let expected = "prony: the script ran for at least 0.1 s without a database query (io.popen";
-    // More users than workers on any machine.
-    let (status, out, err) = bench.sysbench("./waits.lua --threads=64 --events=3 --time=0 run");
-    assert_eq!(
-        (status, err.matches(expected).count()),
-        (0, 1),
-        "{out}\n{err}"
-    );
-    let (status, _, err) = bench.sysbench("./waits.lua --threads=1 --events=2 --time=0 run");
-    assert_eq!((status, err.as_str()), (0, ""));
-}
-
-/// `init` calls LuaJIT's own `os.execute`; in threads the commands run beside the worker.
-#[test]
-fn commands_return_what_luajit_returns() {
-    let bench = without_server("lua_commands");
-    bench.write(
-        "commands.lua",
-        "local function try(name)
-            print(name, os.execute('exit 3'), os.execute('kill -9 $$'), os.execute(404), os.execute() ~= 0,
-                  (pcall(os.execute, {})))
-         end
-         function init() try('main') end
-         function thread_init() try('begin') end
-         function event() try('event') end
-         function thread_done() try('end') end",
-    );
-    let lines = |options: &str, name: &str| {
-        let (status, out, err) = bench.sysbench(&format!("./commands.lua {options} run"));
-        assert_eq!(status, 0, "{out}{err}");
-        out.matches(&format!("{name}\t768\t9\t32512\ttrue\tfalse\n"))
-            .count()
-    };
-    for (name, count) in [("main", 1), ("begin", 3), ("event", 2), ("end", 3)] {
-        assert_eq!(
-            lines("--threads=3 --events=2 --time=0", name),
-            count,
-            "{name}"
-        );
-    }
-    // Threads that wait for a start when the time is over run `thread_done` too.
-    assert_eq!(lines("--threads=3 --rate=1 --time=1", "end"), 3);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod life;
 mod logins;
 mod lua;
 mod lua_api;
+mod lua_commands;
 mod lua_connections;
 mod maria;
 mod modes;

@@ -235,7 +235,7 @@ fn the_server_limits_clients_and_the_option_cached_determines_the_scale() {
     );
     // `prony run` reports the cached share of existing data in the same way.
     let arguments =
-        "run select-only --clients 2 --duration 1s --expect-cached 30% --cached-of cache";
+        "run select-only --clients 2 --duration 3s --expect-cached 30% --cached-of cache";
     let stdout = single_spaced(&ok_stdout(&bench.prony(arguments)));
     assert!(
         stdout.contains("Requested cached share 30.0 % was requested."),
