@@ -18,7 +18,6 @@ use crate::thread::{StartSignal, WorkerShare, WorkerThread, run_worker};
 use prony_measure::{RecorderLayout, RunSchedule};
 use prony_plan::{DrivePlan, Stop};
 use std::io;
-use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -101,7 +100,7 @@ pub(crate) fn with_ready_slice<S: sim::SimServer, R>(
     let layout = recorder_layout(job, has_timestamps || choice.name == "sim");
     let budget = slice.start_budget(job.plan);
     // Threads may be pinned to one CPU later, so the CPUs are counted here.
-    let cpus = available_parallelism().map_or(1, NonZero::get);
+    let cpus = available_parallelism().map_or(1, usize::from);
     let uses_batch = should_use_batch(job, slice, cpus);
     let (sender, messages) = channel();
     std::thread::scope(|scope| {

@@ -166,10 +166,7 @@ pub(crate) fn run_worker<I: Io>(
         worker: share.index,
         sender,
         spare_intervals: signal.spare_intervals,
-        batch: match uses_batch {
-            true => request_batch_policy(),
-            false => BatchPolicyCounts::default(),
-        },
+        batch: uses_batch.then(request_batch_policy).unwrap_or_default(),
     };
     let result = worker.drive(timing, Box::new(reports));
     if let Some(times) = worker.context.take_round_trip_times() {

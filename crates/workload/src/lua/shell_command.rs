@@ -4,11 +4,12 @@
 //! the command runs, or change how this process handles signals. The worker still waits until the process has started.
 //! If the user ends first, the command runs on, as it does when sysbench exits.
 
+use crate::script::shell::sh_command;
 use std::ffi::{OsStr, c_int};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// The status that `system` returns if no process could be created.
@@ -28,10 +29,9 @@ impl ShellCommand {
     /// Starts a command; it shares this process's standard streams. As in C, the text ends at its first NUL.
     pub fn start(text: &[u8]) -> ShellCommand {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
-        let mut command = Command::new("/bin/sh");
         ShellCommand {
             started: Instant::now(),
-            child: command.arg("-c").arg(OsStr::from_bytes(text)).spawn(),
+            child: sh_command(OsStr::from_bytes(text)).spawn(),
         }
     }
 

@@ -48,7 +48,7 @@ mod pipeline;
 mod policy;
 mod program;
 mod run;
-mod shell;
+pub(crate) mod shell;
 mod sql;
 mod stats;
 mod tokens;

@@ -1,8 +1,9 @@
-//! Runs the shell commands of scripts. Callers must check that the policy allows them, because the calling
-//! thread, and with it all its clients, waits for the command.
+//! Runs the shell commands of scripts. Callers of `run` and `run_for_number` must check that the policy allows them,
+//! because the calling thread, and with it all its clients, waits for the command.
 
 use super::error::EvalError;
 use super::number::parse_leading_int;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 
@@ -13,9 +14,10 @@ fn shell_error(word: &str, action: &str) -> EvalError {
     EvalError::new(format!("{word}: could not {action} shell command"))
 }
 
-fn sh_command(line: &str) -> Command {
+/// A command that a shell will run.
+pub(crate) fn sh_command(line: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", line]);
+    command.arg("-c").arg(line);
     command
 }
 
