@@ -1,27 +1,32 @@
 //! The command of a script's `os.execute`: a child process that runs while the worker serves its other users.
 //!
-//! In: a command. Out: its wait status, as `system` of the C library returns it. Must never: block the worker while
-//! the command runs, or change how this process handles signals. The worker still waits until the process has started.
-//! If the user ends first, the command runs on, as it does when sysbench exits.
+//! In: a command. Out: its wait status, as `system` of the C library returns it. Must never: block the worker, not even
+//! while the process starts, or change how this process handles signals. If the user ends first, the command runs on,
+//! as it does when sysbench exits.
 
 use crate::script::shell::sh_command;
-use std::ffi::{OsStr, c_int};
-use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{OsString, c_int};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The status that `system` returns if no process could be created.
 const NOT_CREATED: c_int = -1;
-/// Limits of the pause between two looks at the command, which is a sixteenth of the time that it has run: the end of
-/// the command is noticed that much too late.
+/// Limits of the pause between two looks at the command, which is a sixteenth of the time that it has run: users who
+/// share a worker notice the end of the command that much too late.
 const PAUSE_MIN: Duration = Duration::from_micros(500);
 const PAUSE_MAX: Duration = Duration::from_millis(50);
+/// The stack of the thread that starts a command and waits for it.
+const STACK_BYTES: usize = 256 * 1024;
 
 /// A command that was started.
 pub struct ShellCommand {
-    child: io::Result<Child>,
+    /// Delivers the status once. It comes from a thread that starts the process and waits for it: a process takes
+    /// longer to start than a query to run.
+    status: Receiver<c_int>,
     started: Instant,
 }
 
@@ -29,17 +34,39 @@ impl ShellCommand {
     /// Starts a command; it shares this process's standard streams. As in C, the text ends at its first NUL.
     pub fn start(text: &[u8]) -> ShellCommand {
         let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        let line = OsString::from_vec(text.to_vec());
+        let (sender, status) = mpsc::sync_channel(1);
+        let run = move || {
+            let result = sh_command(line).status();
+            // Fails if the user has ended.
+            let _ = sender.send(result.map_or(NOT_CREATED, ExitStatus::into_raw));
+        };
+        // If there can be no thread, the closure and its sender are dropped, and the receiver learns of it.
+        let _ = thread::Builder::new()
+            .name("os.execute".to_owned())
+            .stack_size(STACK_BYTES)
+            .spawn(run);
         ShellCommand {
             started: Instant::now(),
-            child: sh_command(OsStr::from_bytes(text)).spawn(),
+            status,
         }
     }
 
     /// The status of the command if it has ended.
-    pub fn status(&mut self) -> Option<c_int> {
-        match self.child.as_mut().map(Child::try_wait) {
-            Ok(Ok(status)) => status.map(ExitStatus::into_raw),
-            Ok(Err(_)) | Err(_) => Some(NOT_CREATED),
+    pub fn status(&self) -> Option<c_int> {
+        match self.status.try_recv() {
+            Ok(status) => Some(status),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(NOT_CREATED),
+        }
+    }
+
+    /// The status of the command if it ends within the next pause. Blocks the calling thread until then.
+    pub fn wait(&self) -> Option<c_int> {
+        match self.status.recv_timeout(self.pause()) {
+            Ok(status) => Some(status),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(NOT_CREATED),
         }
     }
 
@@ -55,7 +82,7 @@ mod tests {
 
     /// The status of a command, and the pauses until it ended.
     fn run(text: &[u8]) -> (c_int, Vec<Duration>) {
-        let mut command = ShellCommand::start(text);
+        let command = ShellCommand::start(text);
         let mut pauses = Vec::new();
         loop {
             if let Some(status) = command.status() {

@@ -320,11 +320,16 @@ impl ScriptUser {
 
     /// Runs the command of the current request while the worker serves its other users.
     async fn run_command(&self, db: &mut Db) -> Answer {
-        let mut command = ShellCommand::start(self.request_sql());
+        let command = ShellCommand::start(self.request_sql());
         loop {
-            match command.status() {
+            let (status, pause) = match self.shares_worker {
+                true => (command.status(), command.pause()),
+                // Nobody else needs the worker, so the end is noticed at once. The loop only learns whether to stop.
+                false => (command.wait(), Duration::from_nanos(1)),
+            };
+            match status {
                 Some(status) => return Answer::CommandStatus(status),
-                None => db.sleep(command.pause()).await,
+                None => db.sleep(pause).await,
             }
         }
     }

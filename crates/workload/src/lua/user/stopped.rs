@@ -56,12 +56,11 @@ impl Drop for ScriptUser {
 impl ScriptUser {
     /// Runs the command of the current request. Returns its status, or `None` if the script must end first.
     fn wait_for_command(&self) -> Option<c_int> {
-        let mut command = ShellCommand::start(self.request_sql());
+        let command = ShellCommand::start(self.request_sql());
         while !self.settings().must_scripts_end() {
-            if let Some(status) = command.status() {
+            if let Some(status) = command.wait() {
                 return Some(status);
             }
-            std::thread::sleep(command.pause());
         }
         None
     }
